@@ -1,0 +1,68 @@
+// Finds the pinned Bun inside node_modules and runs it in our place.
+
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { ensureInstalled, root, SetupError } from "./install.mjs";
+
+/** Bun allows 256 outgoing requests at once unless told before it starts; a gateway needs more. */
+export const bunEnv = { BUN_CONFIG_MAX_HTTP_REQUESTS: "20000", ...process.env };
+
+export async function openBun() {
+  await ensureInstalled();
+  const found = findBun();
+  if (found !== undefined) return found;
+
+  // The stamp is right but the binary is not: a node_modules from another machine, or a damaged one.
+  await ensureInstalled({ again: true });
+  const repaired = findBun();
+  if (repaired !== undefined) return repaired;
+
+  throw new SetupError(
+    `No Bun ${pinnedVersion()} for ${process.platform}-${process.arch} came with the dependencies.`,
+  );
+}
+
+/** Runs Bun as if it were this process: its terminal, its signals, its exit code. */
+export async function runBun(args) {
+  const bun = await openBun();
+  const child = spawn(bun, args, { stdio: "inherit", env: bunEnv });
+  forwardSignals(child);
+
+  child.on("error", (error) => {
+    console.error(`Bun could not be started: ${error.message}`);
+    process.exit(1);
+  });
+  child.on("exit", (code, signal) => process.exit(exitCode(code, signal)));
+}
+
+export function forwardSignals(child) {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+}
+
+export const exitCode = (code, signal) => (signal === null ? code : 128 + os.constants.signals[signal]);
+
+function findBun() {
+  return candidates().find((file) => {
+    const asked = spawnSync(file, ["--version"], { encoding: "utf8" });
+    return asked.status === 0 && asked.stdout.trim() === pinnedVersion();
+  });
+}
+
+// Bun's install script moves the binary from the platform's package to bin/bun.exe (on every system).
+// An npm that withholds install scripts leaves a placeholder there, and the binary where it was.
+function candidates() {
+  const platforms = path.join(root, "node_modules", "@oven");
+  const untouched = existsSync(platforms)
+    ? readdirSync(platforms).flatMap((name) =>
+        ["bun", "bun.exe"].map((file) => path.join(platforms, name, "bin", file)),
+      )
+    : [];
+  return [path.join(root, "node_modules", "bun", "bin", "bun.exe"), ...untouched].filter((file) =>
+    existsSync(file),
+  );
+}
+
+const pinnedVersion = () =>
+  JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")).dependencies.bun;

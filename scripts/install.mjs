@@ -1,0 +1,127 @@
+// Makes node_modules match package-lock.json, once, however many starts ask at the same time.
+
+import "./require-node.mjs";
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { withLock } from "./lock.mjs";
+
+export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+
+const modules = path.join(root, "node_modules");
+const lockfile = path.join(root, "package-lock.json");
+const stamp = path.join(modules, ".tollgate-installed");
+
+/** A failure the reader can act on: shown as a sentence, without a stack. */
+export class SetupError extends Error {}
+
+export async function ensureInstalled({ again = false } = {}) {
+  if (!existsSync(lockfile)) throw new SetupError("package-lock.json is missing: run Tollgate from a clone.");
+  if (!again && isInstalled()) return;
+
+  await withLock(path.join(root, ".install-lock"), async () => {
+    // Whoever held the lock before us may have done the work.
+    if (!again && (isInstalled() || matchesLockfile())) return writeStamp();
+
+    console.error("Installing dependencies…");
+    await npmCi();
+    writeStamp();
+  });
+}
+
+/** For an entry's last line: a SetupError is for the reader, anything else is a bug and keeps its stack. */
+export function fail(error) {
+  console.error(error instanceof SetupError ? error.message : error);
+  process.exit(1);
+}
+
+/** The environment without what an outer npm added for its own scripts, so that an inner npm starts afresh. */
+export function outsideNpm(env) {
+  const added =
+    /^(npm_(package|lifecycle|config_local_prefix|config_loglevel|command|execpath|node_execpath)|INIT_CWD$|NODE$)/;
+  const kept = Object.entries(env).filter(([name]) => !added.test(name));
+  const ownBin = (folder) =>
+    folder.endsWith(path.join("node_modules", ".bin")) || folder.includes("node-gyp-bin");
+
+  return Object.fromEntries(
+    kept.map(([name, value]) =>
+      name.toUpperCase() === "PATH"
+        ? [
+            name,
+            value
+              .split(path.delimiter)
+              .filter((folder) => !ownBin(folder))
+              .join(path.delimiter),
+          ]
+        : [name, value],
+    ),
+  );
+}
+
+const lockfileHash = () => createHash("sha256").update(readFileSync(lockfile)).digest("hex");
+
+const isInstalled = () => existsSync(stamp) && readFileSync(stamp, "utf8").trim() === lockfileHash();
+
+const writeStamp = () => writeFileSync(stamp, `${lockfileHash()}\n`);
+
+// Someone who ran npm by hand has no stamp but a good install. npm writes down what it installed;
+// where that equals the lock file there is nothing to do, and no running program loses its modules.
+function matchesLockfile() {
+  const record = path.join(modules, ".package-lock.json");
+  if (!existsSync(record)) return false;
+
+  const wanted = JSON.parse(readFileSync(lockfile, "utf8")).packages;
+  const present = JSON.parse(readFileSync(record, "utf8")).packages;
+  const same = (a, b) => a !== undefined && a.version === b.version && a.integrity === b.integrity;
+
+  return (
+    Object.entries(present).every(([name, entry]) => same(wanted[name], entry)) &&
+    Object.entries(wanted).every(([name, entry]) => name === "" || entry.optional || name in present)
+  );
+}
+
+function npmCi() {
+  // Development tools too, whatever NODE_ENV says: the stamp must mean one thing only.
+  const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund"];
+  const npm = process.env.npm_execpath;
+  const [command, prefix] =
+    npm !== undefined && path.basename(npm) === "npm-cli.js" ? [process.execPath, [npm]] : ["npm", []];
+
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, [...prefix, ...args], {
+      cwd: root,
+      env: outsideNpm(process.env),
+      stdio: ["ignore", "pipe", "pipe"],
+      shell: command === "npm" && process.platform === "win32",
+    });
+
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8");
+      stream.on("data", (text) => (output += text));
+    }
+
+    // Let npm end before we do, or it would go on writing after the lock is gone.
+    let stopped = false;
+    const stop = (signal) => {
+      stopped = true;
+      child.kill(signal);
+    };
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, stop);
+
+    child.on("error", (error) => reject(new SetupError(`npm could not be started: ${error.message}`)));
+    child.on("close", (code) => {
+      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.off(signal, stop);
+      if (stopped) return reject(new SetupError("Stopped while installing dependencies."));
+      if (code !== 0)
+        return reject(new SetupError(`${output}\nInstalling dependencies failed (npm ci, exit ${code}).`));
+      resolve();
+    });
+  });
+}
+
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  ensureInstalled().catch(fail);
+}
