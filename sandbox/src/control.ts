@@ -1,0 +1,53 @@
+// The test's own door: read and clear the book, add, list and clear faults.
+import { encode, respond } from "./faulty-answer.ts";
+import { readFault } from "./faults.ts";
+import { parseObject } from "./vendor.ts";
+import type { Book } from "./book.ts";
+import type { Faults } from "./faults.ts";
+
+interface ControlCall {
+  readonly request: Request;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly book: Book;
+  readonly faults: Faults;
+  readonly controlToken: string | undefined;
+}
+
+export const answerControl = async ({
+  request,
+  path,
+  query,
+  book,
+  faults,
+  controlToken,
+}: ControlCall): Promise<Response> => {
+  if (controlToken !== undefined && request.headers.get("x-sandbox-control") !== controlToken) {
+    return json(403, { error: "x-sandbox-control is missing or wrong" });
+  }
+
+  const vendor = query.get("vendor");
+  switch (`${request.method} ${path}`) {
+    case "GET /book":
+      return json(200, book.read(vendor === null ? {} : { vendor }));
+    case "DELETE /book":
+      book.clear();
+      return done();
+    case "GET /faults":
+      return json(200, { faults: faults.list() });
+    case "DELETE /faults":
+      faults.clear();
+      return done();
+    case "POST /faults": {
+      const fault = readFault(parseObject(await request.text()));
+      if (typeof fault === "string") return json(400, { error: fault });
+      faults.add(fault);
+      return done();
+    }
+    default:
+      return json(404, { error: `no control ${request.method} ${path}` });
+  }
+};
+
+const json = (status: number, body: unknown): Response => respond(status, encode(body));
+const done = (): Response => new Response(null, { status: 204 });

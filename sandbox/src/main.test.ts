@@ -1,0 +1,78 @@
+import { expect, test } from "bun:test";
+import { at, failureOf } from "./test-sandbox.ts";
+
+const start = async (env: Record<string, string> = {}) => {
+  const program = Bun.spawn([process.execPath, `${import.meta.dir}/main.ts`], {
+    env: { ...process.env, ...env },
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const { value } = await program.stdout.getReader().read();
+  const line = new TextDecoder().decode(value);
+  const url = String(at(JSON.parse(line), "sandbox"));
+  return { program, line, url };
+};
+
+const bearer = { authorization: "Bearer sandbox" };
+
+test("says where it listens in one line, serves links of its own, and ends well on SIGTERM", async () => {
+  const { program, line, url } = await start();
+  expect(line).toBe(`${JSON.stringify({ sandbox: url })}\n`);
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+
+  const json: unknown = await (
+    await fetch(`${url}/tikhub/tiktok/web/fetch_tag_detail?tag_name=cats`, { headers: bearer })
+  ).json();
+  const link = String(at(json, "cache_url"));
+  expect(link).toStartWith(`${url}/public/reseller-cache/`);
+  expect(await (await fetch(link)).json()).toEqual(json);
+
+  program.kill("SIGTERM");
+  expect(await program.exited).toBe(0);
+});
+
+test("takes its key, its public address and its control token from the environment", async () => {
+  const { program, url } = await start({
+    SANDBOX_KEY: "k",
+    SANDBOX_CONTROL_TOKEN: "t",
+    SANDBOX_PUBLIC_URL: "https://gate.test/links/",
+  });
+  const path = `${url}/tikhub/tiktok/web/fetch_tag_detail?tag_name=cats`;
+  expect((await fetch(path, { headers: bearer })).status).toBe(401);
+  const json: unknown = await (await fetch(path, { headers: { authorization: "Bearer k" } })).json();
+  expect(at(json, "cache_url")).toStartWith("https://gate.test/links/reseller-cache/");
+
+  expect((await fetch(`${url}/_control/book`)).status).toBe(403);
+  expect((await fetch(`${url}/_control/book`, { headers: { "x-sandbox-control": "t" } })).status).toBe(200);
+  program.kill("SIGTERM");
+  await program.exited;
+});
+
+test("exits with its parent when told to, and only then", async () => {
+  const bound = await start({ SANDBOX_EXIT_WITH_PARENT: "1" });
+  const free = await start({ SANDBOX_EXIT_WITH_PARENT: "" });
+  await bound.program.stdin.end();
+  await free.program.stdin.end();
+
+  expect(await bound.program.exited).toBe(0);
+  expect((await fetch(`${free.url}/openai/models`, { headers: bearer })).status).toBe(200);
+  free.program.kill("SIGTERM");
+  await free.program.exited;
+});
+
+test("dies with a parent that was killed and could not say goodbye", async () => {
+  const parentSource = `
+    const child = Bun.spawn([process.execPath, ${JSON.stringify(`${import.meta.dir}/main.ts`)}], {
+      env: { ...process.env, SANDBOX_EXIT_WITH_PARENT: "1" }, stdin: "pipe", stdout: "inherit" });
+    await child.exited;`;
+  const parent = Bun.spawn([process.execPath, "-e", parentSource], { stdin: "ignore", stdout: "pipe" });
+  const { value } = await parent.stdout.getReader().read();
+  const url = String(at(JSON.parse(new TextDecoder().decode(value)), "sandbox"));
+  expect((await fetch(`${url}/openai/models`, { headers: bearer })).status).toBe(200);
+
+  parent.kill("SIGKILL");
+  await parent.exited;
+  await Bun.sleep(300);
+  expect(await failureOf(fetch(`${url}/openai/models`, { headers: bearer }))).toBeInstanceOf(Error);
+});

@@ -1,0 +1,96 @@
+// The sandbox: every vendor behind one fetch function. Start reading here.
+//
+//   /<vendor>/…   the stand-ins, booked and faulted
+//   /public/…     what links in their answers point to; no key, not booked
+//   /_control/…   the test's own door: the book and the faults
+import { createBook } from "./book.ts";
+import { answerControl } from "./control.ts";
+import { answerWith, encode, respond } from "./faulty-answer.ts";
+import { createFaults } from "./faults.ts";
+import { createCohere } from "./vendors/cohere.ts";
+import { createFinancialDatasets } from "./vendors/financialdatasets.ts";
+import { createJina } from "./vendors/jina.ts";
+import { createOpenAi } from "./vendors/openai.ts";
+import { createTikHub } from "./vendors/tikhub.ts";
+import { createVoyage } from "./vendors/voyage.ts";
+import type { Book } from "./book.ts";
+import type { Vendor } from "./vendor.ts";
+
+export interface SandboxOptions {
+  readonly now: () => number;
+  /** Base of the links in answers, without a slash at its end. */
+  readonly publicUrl: string;
+  /** Makes the ids in those links unguessable, and the same for the same secret. */
+  readonly secret: string;
+  /** The one vendor key that is accepted. */
+  readonly key?: string;
+  /** When set, control paths need it in `x-sandbox-control`. */
+  readonly controlToken?: string | undefined;
+}
+
+export interface Sandbox {
+  /** Rejects where a vendor would close the socket. */
+  fetch(request: Request): Promise<Response>;
+  readonly book: Book;
+}
+
+export const createSandbox = ({
+  now,
+  publicUrl,
+  secret,
+  key = "sandbox",
+  controlToken,
+}: SandboxOptions): Sandbox => {
+  const book = createBook();
+  const faults = createFaults();
+  const tikhub = createTikHub({ key, publicUrl, secret });
+  const vendors: ReadonlyMap<string, Vendor> = new Map([
+    ["openai", createOpenAi({ key })],
+    ["jina", createJina({ key })],
+    ["cohere", createCohere({ key })],
+    ["voyage", createVoyage({ key })],
+    ["tikhub", tikhub],
+    ["financialdatasets", createFinancialDatasets({ key })],
+  ]);
+
+  const fetch = async (request: Request): Promise<Response> => {
+    const url = new URL(request.url);
+    const [, first = "", path = ""] = /^\/([^/]*)(.*)$/s.exec(url.pathname) ?? [];
+
+    if (first === "_control")
+      return answerControl({ request, path, query: url.searchParams, book, faults, controlToken });
+    if (first === "public") return answerPublic(request.method, path);
+
+    const vendor = vendors.get(first);
+    if (vendor === undefined)
+      return notFound(`no vendor ${first}; known are ${[...vendors.keys()].join(", ")}`);
+    return answerVendor(first, vendor, request, { path, url });
+  };
+
+  const answerVendor = async (
+    name: string,
+    vendor: Vendor,
+    request: Request,
+    { path, url }: { path: string; url: URL },
+  ) => {
+    const { method, headers, signal } = request;
+    const nowMs = now();
+    // Both before the first await: a call is booked, and meets its fault, in the order of arrival.
+    const answered = book.arrive({ atMs: nowMs, vendor: name, method, path, query: url.search, headers });
+    const fault = faults.take({ vendor: name, target: path + url.search });
+
+    const body = await request.text();
+    const ask = () => vendor.answer({ method, path, query: url.searchParams, headers, body, nowMs });
+    return answerWith({ fault, vendor, ask, signal, answered });
+  };
+
+  const answerPublic = (method: string, path: string): Response => {
+    const id = /^\/reseller-cache\/([^/]+)$/.exec(path)?.[1];
+    const cached = id === undefined || method !== "GET" ? undefined : tikhub.cached({ id, nowMs: now() });
+    return cached === undefined ? notFound("nothing is kept under this link") : respond(200, encode(cached));
+  };
+
+  return { fetch, book };
+};
+
+const notFound = (message: string): Response => respond(404, encode({ error: "Not Found", message }));

@@ -1,0 +1,55 @@
+// What the sandbox's own tests start from: a fixed clock, and short ways to ask and to look.
+import { expect } from "bun:test";
+import { createSandbox } from "./sandbox.ts";
+import type { SandboxOptions } from "./sandbox.ts";
+
+export const startMs = Date.UTC(2026, 10, 15, 10, 12, 50);
+
+interface Sent {
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+export const createTestSandbox = (options: Partial<SandboxOptions> = {}) => {
+  const clock = { ms: startMs };
+  const sandbox = createSandbox({
+    now: () => clock.ms,
+    publicUrl: "http://gate.test/s",
+    secret: "secret",
+    ...options,
+  });
+
+  const ask = async (method: string, path: string, { body, headers = keyFor(path) }: Sent = {}) => {
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const sent = body === undefined ? {} : { body: text };
+    const response = await sandbox.fetch(
+      new Request(`http://sandbox.test${path}`, { method, headers, ...sent }),
+    );
+    const answer = await response.text();
+    const json: unknown = answer === "" ? null : JSON.parse(answer);
+    return { status: response.status, headers: response.headers, json };
+  };
+  return { ...sandbox, clock, ask };
+};
+
+/** Digs: at(json, "choices", 0, "message"). */
+export const at = (value: unknown, ...steps: readonly (string | number)[]): unknown =>
+  steps.reduce<unknown>((reached, step) => Reflect.get(Object(reached) as object, step), value);
+
+/** The error of a promise that must fail; undefined when it does not. */
+export const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+// Bun types its matchers as any; as unknown they stand in an expected value all the same.
+export const anyString: unknown = expect.any(String);
+export const anyNumber: unknown = expect.any(Number);
+export const anyObject: unknown = expect.any(Object);
+export const anyList: unknown = expect.any(Array);
+export const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);
+export const containing = (text: string): unknown => expect.stringContaining(text);
+
+const keyFor = (path: string): Record<string, string> =>
+  path.startsWith("/financialdatasets") ? { "x-api-key": "sandbox" } : { authorization: "Bearer sandbox" };

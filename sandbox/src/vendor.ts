@@ -1,0 +1,51 @@
+// What every stand-in is: a function from a call to an answer, with what the vendor would bill for it.
+
+export interface VendorCall {
+  readonly method: string;
+  /** After the vendor's own prefix: `/rerank`. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Headers;
+  readonly body: string;
+  readonly nowMs: number;
+}
+
+/** Units the vendor would bill, by name: `{ tokens: 12 }`, `{ calls: 1 }`. */
+export type Billed = Readonly<Record<string, number>>;
+
+export interface VendorAnswer {
+  readonly status: number;
+  readonly body: JsonObject;
+  /** Null: the vendor bills nothing, as for every error. */
+  readonly billed: Billed | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Invariant: the answer depends on the call and on earlier calls alone, never on a clock or on chance. */
+export interface Vendor {
+  answer(call: VendorCall): VendorAnswer;
+  /** An error in the vendor's own shape; injected faults speak through it too. */
+  refuse(status: number, message: string): VendorAnswer;
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Vendors read a null as a member that was not sent. */
+export const isNothing = (value: unknown): value is null | undefined => value === null || value === undefined;
+
+/** Undefined when the text is not a JSON object. */
+export const parseObject = (text: string): JsonObject | undefined => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Undefined without a bearer, so that a vendor can tell a missing key from a wrong one. */
+export const bearerOf = (headers: Headers): string | undefined =>
+  /^Bearer\s+(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
