@@ -1,0 +1,37 @@
+// Small bodies that decompress to large ones.
+
+import { constants, crc32, deflateRawSync, gzipSync } from "node:zlib";
+
+/** Compresses again and again, for `Content-Encoding: gzip, gzip, …`. */
+export const gzipLayers = (bytes: Uint8Array, layers: number): Uint8Array => {
+  let coded = bytes;
+  for (let layer = 0; layer < layers; layer += 1) coded = gzipSync(coded);
+  return coded;
+};
+
+/**
+ * One gzip member of `expandsToBytes` zeros, about a thousandth of the size. A fully flushed
+ * deflate block stands alone, so one block is made and repeated: gigabytes cost no compression.
+ */
+export const gzipZeros = (expandsToBytes: number): Uint8Array => {
+  const zeros = new Uint8Array(BLOCK_BYTES);
+  const fullBlock = flushedBlock(zeros);
+  const parts: Uint8Array[] = [GZIP_HEAD];
+  let checksum = 0;
+  for (let left = expandsToBytes; left > 0; left -= BLOCK_BYTES) {
+    const content = left < BLOCK_BYTES ? zeros.subarray(0, left) : zeros;
+    parts.push(left < BLOCK_BYTES ? flushedBlock(content) : fullBlock);
+    checksum = crc32(content, checksum);
+  }
+  const tail = Buffer.alloc(8);
+  tail.writeUInt32LE(checksum, 0);
+  tail.writeUInt32LE(expandsToBytes % 2 ** 32, 4);
+  return Buffer.concat([...parts, EMPTY_LAST_BLOCK, tail]);
+};
+
+const BLOCK_BYTES = 1024 * 1024;
+const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+const EMPTY_LAST_BLOCK = Buffer.from([3, 0]);
+
+const flushedBlock = (content: Uint8Array): Uint8Array =>
+  deflateRawSync(content, { finishFlush: constants.Z_FULL_FLUSH });
