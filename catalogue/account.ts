@@ -1,0 +1,93 @@
+import { z } from "zod";
+import { defineOperation, free, refuse } from "../gateway/src/operation/define-operation.ts";
+
+// What a caller can learn about its own money. Everything here is free.
+
+const usageDaysMax = 400;
+const secondsPerDay = 86_400;
+const pageSizeUsual = 20;
+const pageSizeMax = 100;
+
+const unixSeconds = z
+  .string()
+  .regex(/^[1-9]\d{0,11}$/, "must be a positive Unix timestamp in whole seconds")
+  .transform(Number);
+
+export const usageGet = defineOperation({
+  id: "usage.get",
+  title: "Usage report",
+  summary: "What was used and charged, in UTC days, for this key or its whole account.",
+  category: "account",
+  method: "GET",
+  path: "/v1/usage",
+  query: z.object({
+    start_time: unixSeconds.describe("Window start, Unix seconds."),
+    end_time: unixSeconds.optional().describe("Window end, Unix seconds, exclusive; now when absent."),
+  }),
+  price: free,
+  answer: (input, asker, books) => {
+    const startSeconds = input.query.start_time;
+    // The running second counts too: a call that was just answered is in the report.
+    const endSeconds = input.query.end_time ?? Math.floor(asker.nowMs / 1000) + 1;
+    if (endSeconds <= startSeconds) refuse("invalid_parameters", "end_time must be after start_time");
+    if (endSeconds - startSeconds > usageDaysMax * secondsPerDay) {
+      refuse("invalid_parameters", `the window must not be longer than ${usageDaysMax} days`);
+    }
+    return books.usage(asker, { startSeconds, endSeconds });
+  },
+});
+
+export const creditsBalance = defineOperation({
+  id: "credits.balance",
+  title: "Balance",
+  summary: "What the account has, what running calls hold of it, and this key's budget.",
+  category: "account",
+  method: "GET",
+  path: "/v1/credits/balance",
+  price: free,
+  answer: (_input, asker, books) => books.balance(asker),
+});
+
+export const requestsGet = defineOperation({
+  id: "requests.get",
+  title: "Receipt",
+  summary: "One call of the account: what was held, used and charged, and why.",
+  category: "account",
+  method: "GET",
+  path: "/v1/requests/{request_id}",
+  price: free,
+  answer: async (input, asker, books) => {
+    const receipt = await books.receipt(asker, input.params["request_id"] ?? "");
+    return receipt ?? refuse("request_not_found", "there is no such request in this account");
+  },
+});
+
+export const requestsList = defineOperation({
+  id: "requests.list",
+  title: "Receipts",
+  summary: "The account's calls, newest first.",
+  category: "account",
+  method: "GET",
+  path: "/v1/requests",
+  query: z.object({
+    limit: z
+      .string()
+      .regex(/^[1-9]\d{0,2}$/, `must be 1 to ${pageSizeMax}`)
+      .transform(Number)
+      .refine((limit) => limit <= pageSizeMax, `must be 1 to ${pageSizeMax}`)
+      .optional(),
+    cursor: z.string().max(100).optional().describe("next_cursor of the page before."),
+    operation_id: z.string().max(200).optional(),
+    status: z.enum(["held", "dispatched", "settled", "released", "unknown"]).optional(),
+    key_id: z.string().max(200).optional(),
+  }),
+  price: free,
+  answer: ({ query }, asker, books) =>
+    books.receipts(asker, {
+      limit: query.limit ?? pageSizeUsual,
+      before: query.cursor,
+      operationId: query.operation_id,
+      status: query.status,
+      keyId: query.key_id,
+    }),
+});

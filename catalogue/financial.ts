@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { defineOperation, fixed } from "../gateway/src/operation/define-operation.ts";
+
+const snapshotQuery = z
+  .looseObject({
+    ticker: z.string().min(1, "must not be empty").optional().describe("Company ticker symbol."),
+    cik: z
+      .string()
+      .min(1, "must not be empty")
+      .optional()
+      .describe("Company registry key, instead of a ticker."),
+  })
+  .refine(({ ticker, cik }) => (ticker === undefined) !== (cik === undefined), {
+    error: "expected exactly one of ticker, cik",
+  });
+
+export const financialMetricsSnapshot = defineOperation({
+  id: "financial.metrics.snapshot",
+  title: "Financial metrics snapshot",
+  summary: "Current valuation, margins, returns, liquidity and growth of a company.",
+  category: "data",
+  method: "GET",
+  path: "/apis/v1/financial/financial-metrics/snapshot",
+  query: snapshotQuery,
+  price: fixed("0.048"),
+  servedBy: { financialdatasets: { exchange: "forward_query", path: "/financial-metrics/snapshot" } },
+});

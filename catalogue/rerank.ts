@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { defineModel } from "../gateway/src/operation/define-model.ts";
+import { defineOperation } from "../gateway/src/operation/define-operation.ts";
+
+const documentsMax = 2_048;
+const documentBytesMax = 512 * 1024;
+const queryBytesMax = 64 * 1024;
+/** Vendors add separators around each pair of query and document. */
+const tokensAddedPerDocument = 8;
+
+const rerankBody = z.object({
+  model: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe("Rerank model; the configured default serves when absent."),
+  query: z.string().min(1, "must not be empty").max(queryBytesMax, `at most ${queryBytesMax} characters`),
+  documents: z
+    .array(
+      z.string().min(1, "must not be empty").max(documentBytesMax, `at most ${documentBytesMax} characters`),
+    )
+    .min(1, "must hold at least one document")
+    .max(documentsMax, `at most ${documentsMax} documents`),
+  top_n: z.int().min(1).optional().describe("Return only the N most relevant documents."),
+});
+
+export const rerankCreate = defineOperation({
+  id: "rerank.create",
+  title: "Rerank documents",
+  summary: "Orders documents by their relevance to a query, best first.",
+  category: "models",
+  method: "POST",
+  path: "/v1/rerank",
+  body: rerankBody,
+  bodyBytesMax: 10 * 1024 * 1024,
+  price: {
+    kind: "per_token",
+    modelKind: "rerank",
+    defaultModels: ["jina-reranker-v3", "rerank-v3.5", "rerank-2.5"],
+    estimate: ({ body }) => {
+      // A token is at least one byte, and the query is read once with every document.
+      const queryBytes = Buffer.byteLength(body.query);
+      const documentBytes = body.documents.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+      const bytes = queryBytes * body.documents.length + documentBytes;
+      return {
+        expected: { input_tokens: Math.ceil(bytes / 4) },
+        atMost: { input_tokens: bytes + tokensAddedPerDocument * body.documents.length },
+      };
+    },
+  },
+  servedBy: {
+    jina: { exchange: "rerank", path: "/rerank" },
+    cohere: { exchange: "rerank", path: "/rerank" },
+    voyage: { exchange: "rerank", path: "/rerank" },
+  },
+});
+
+export const jinaRerankerV3 = defineModel({
+  id: "jina-reranker-v3",
+  kind: "rerank",
+  protocols: ["jina"],
+  price: { input: "0.05" },
+});
+
+/** Cohere bills by search; per token this is the operator's to set. */
+export const cohereRerank = defineModel({
+  id: "rerank-v3.5",
+  kind: "rerank",
+  protocols: ["cohere"],
+  price: { input: "0.05" },
+});
+
+export const voyageRerank = defineModel({
+  id: "rerank-2.5",
+  kind: "rerank",
+  protocols: ["voyage"],
+  price: { input: "0.05" },
+});

@@ -1,0 +1,65 @@
+import { z } from "zod";
+import { defineOperation, fixed } from "../gateway/src/operation/define-operation.ts";
+
+// One reseller, one envelope: a call is paid for only when HTTP says 2xx and the body's own `code` is the
+// integer 200. Parameters beyond the required ones are forwarded as they come and never invented.
+
+const priceUsd = "0.00145";
+const storiesPriceUsd = "0.0029";
+
+const envelopeSaysOk = ({ json }: { readonly json: unknown }): boolean =>
+  typeof json === "object" && json !== null && "code" in json && json.code === 200;
+
+const required = z.string().min(1, "must not be empty");
+
+export const creatorSearchInsightsVideos = defineOperation({
+  id: "reseller.social_c.creator_search_insights_videos",
+  title: "Creator search insights: videos",
+  summary: "Videos behind a search keyword on the short-video platform.",
+  category: "data",
+  method: "GET",
+  path: "/apis/v1/{reseller}/{social_c}/app/v3/fetch_creator_search_insights_videos",
+  query: z.looseObject({ keyword: required.describe("Search keyword.") }),
+  price: fixed(priceUsd, envelopeSaysOk),
+  servedBy: {
+    tikhub: { exchange: "forward_query", path: "/tiktok/app/v3/fetch_creator_search_insights_videos" },
+  },
+});
+
+export const searchWordSuggestion = defineOperation({
+  id: "reseller.social_c.search_word_suggestion",
+  title: "Shop search suggestions",
+  summary: "Suggestions for a search word in the short-video platform's shop.",
+  category: "data",
+  method: "GET",
+  path: "/apis/v1/{reseller}/{social_c}/shop/web/fetch_search_word_suggestion_v2",
+  query: z.looseObject({ search_word: required.describe("Search keyword.") }),
+  price: fixed(priceUsd, envelopeSaysOk),
+  servedBy: {
+    tikhub: { exchange: "forward_query", path: "/tiktok/shop/web/fetch_search_word_suggestion_v2" },
+  },
+});
+
+export const tagDetail = defineOperation({
+  id: "reseller.social_c.tag_detail",
+  title: "Tag detail",
+  summary: "What a tag is about and how much is posted under it.",
+  category: "data",
+  method: "GET",
+  path: "/apis/v1/{reseller}/{social_c}/web/fetch_tag_detail",
+  query: z.looseObject({ tag_name: required.describe("Tag without its leading #.") }),
+  price: fixed(priceUsd, envelopeSaysOk),
+  servedBy: { tikhub: { exchange: "forward_query", path: "/tiktok/web/fetch_tag_detail" } },
+});
+
+export const userStories = defineOperation({
+  id: "reseller.social_b.user_stories",
+  title: "User stories",
+  summary: "The current stories of a user of the photo-sharing platform.",
+  category: "data",
+  method: "GET",
+  path: "/apis/v1/{reseller}/{social_b}/v2/fetch_user_stories",
+  definition: "pending",
+  price: fixed(storiesPriceUsd, envelopeSaysOk),
+  servedBy: { tikhub: { exchange: "forward_query", path: "/instagram/v2/fetch_user_stories" } },
+});

@@ -1,0 +1,45 @@
+import type { RequestRate } from "../limits/request-limiter.ts";
+import type { Offer } from "../offer/offer.ts";
+
+/** What the caller showed at the door. */
+export type PresentedKey =
+  | { readonly kind: "none" }
+  | { readonly kind: "malformed"; readonly why: string }
+  | { readonly kind: "key"; readonly value: string };
+
+/** A call as a door hands it in, whatever protocol the door speaks. */
+export interface Call {
+  /** Made before anything else; it is the hold, the ledger reference and the caller's X-Request-ID. */
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly rawQuery: string;
+  readonly presented: PresentedKey;
+  readonly costMode: string | undefined;
+  readonly maxPriceUsd: string | undefined;
+  readonly offer: Offer;
+  readonly receivedAtMs: number;
+  readonly readBody: (bytesMax: number) => Promise<Uint8Array>;
+  /** What became known on the way, for whoever answers, also when the call is refused. */
+  readonly known: Known;
+}
+
+export interface Known {
+  operationId?: string;
+  rate?: RequestRate;
+  costMicros?: bigint;
+  servedBySandbox?: boolean;
+}
+
+/** What the caller gets when the call was not refused. */
+export interface Answer {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly body: Uint8Array | string;
+}
+
+export const jsonAnswer = (status: number, value: unknown): Answer => ({
+  status,
+  contentType: "application/json",
+  body: JSON.stringify(value),
+});

@@ -1,0 +1,20 @@
+import type { Credentials } from "../keys/credentials.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { RequestLimiter } from "../limits/request-limiter.ts";
+import type { Books } from "../operation/books.ts";
+import type { Forwarder } from "../operation/upstream.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
+import type { Metrics } from "../platform/metrics.ts";
+
+/** The parts the life of a call is made of. */
+export interface Gate {
+  readonly credentials: Credentials;
+  readonly requestLimiter: RequestLimiter;
+  readonly ledger: Ledger;
+  readonly forwarder: Forwarder;
+  readonly books: Books;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}

@@ -1,0 +1,97 @@
+import type { Resolved } from "../ledger/ledger.ts";
+import type { SoldOperation } from "../operation/operation.ts";
+import { valuePico } from "../operation/terms.ts";
+import type { Exchanged, Upstream } from "../operation/upstream.ts";
+import { describeError } from "../platform/log.ts";
+import { refuse } from "../platform/refusals.ts";
+import type { Answer, Call } from "./call.ts";
+import type { Attempted } from "./forward.ts";
+import type { Gate } from "./gate.ts";
+import type { Metered } from "./meter.ts";
+import type { PricedCall } from "./price-call.ts";
+
+/**
+ * Books the end of the call, then answers. In this order: if the process dies between the two, the caller
+ * never saw an answer that is not in the books.
+ */
+export async function settle(
+  call: Call,
+  operation: SoldOperation,
+  priced: PricedCall,
+  attempted: Attempted,
+  metered: Metered,
+  gate: Gate,
+): Promise<Answer> {
+  const { exchanged, upstream } = attempted;
+  const resolved = await resolve(call, priced, attempted, metered, gate);
+  call.known.costMicros = resolved.chargedMicros;
+  gate.metrics.count(
+    "tollgate_charged_micros_usd_total",
+    { operation: operation.id },
+    Number(resolved.chargedMicros),
+  );
+  if (resolved.writtenOffMicros > 0n) {
+    gate.metrics.count("tollgate_written_off_micros_usd_total", undefined, Number(resolved.writtenOffMicros));
+    gate.log.warn("usage above the hold was written off", {
+      request_id: call.id,
+      upstream: upstream.name,
+      written_off_micros_usd: resolved.writtenOffMicros,
+    });
+  }
+  if (exchanged.kind === "answered") {
+    return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
+  }
+  return refuseFor(exchanged, upstream);
+}
+
+async function resolve(
+  call: Call,
+  priced: PricedCall,
+  { exchanged, attempts }: Attempted,
+  metered: Metered,
+  gate: Gate,
+): Promise<Resolved> {
+  const ending = {
+    callId: call.id,
+    httpStatus: "status" in exchanged ? exchanged.status : undefined,
+    attempts,
+    settledAtMs: gate.clock.wallMs(),
+  };
+  try {
+    if (metered.succeeded !== true) {
+      return await gate.ledger.release({
+        ...ending,
+        outcome: metered.succeeded === false ? "failed" : "unknown",
+      });
+    }
+    return await gate.ledger.settle({
+      ...ending,
+      outcome: "succeeded",
+      used: metered.used,
+      usageSource: metered.source,
+      valuePico: valuePico(metered.used, priced.terms),
+    });
+  } catch (error) {
+    gate.log.error("the ledger could not settle", { request_id: call.id, ...describeError(error) });
+    return refuse("billing_unavailable", "The call was made but could not be booked.", {
+      inError: { retryable: false },
+    });
+  }
+}
+
+/** What a caller is told when there is no answer of the upstream's to pass on. */
+function refuseFor(exchanged: Exclude<Exchanged, { kind: "answered" }>, upstream: Upstream): never {
+  if (exchanged.kind === "rate_limited") {
+    const retryAfterSeconds = exchanged.retryAfterSeconds ?? 1;
+    refuse("upstream_rate_limit", "The upstream is busy; nothing was charged.", {
+      retryAfterSeconds,
+      inError: { limit: { name: "upstream", limit: null, remaining: 0, reset: null } },
+    });
+  }
+  if (exchanged.kind === "key_rejected" || upstream.transport === "managed") {
+    refuse("provider_unavailable", "The provider cannot serve this call now; nothing was charged.", {
+      inError: { retryable: exchanged.kind !== "key_rejected" },
+    });
+  }
+  refuse("provider_request_failed", "provider request failed");
+}

@@ -1,0 +1,56 @@
+import type { z } from "zod";
+import type { CallInput, Operation } from "../operation/operation.ts";
+import { isJsonObject, parseJson } from "../platform/json.ts";
+import { refuse } from "../platform/refusals.ts";
+import type { Call } from "./call.ts";
+
+const noBody = new Uint8Array();
+
+/** Turns bytes into an input the rest can trust, or says which field is wrong. Nothing else parses a request. */
+export async function validate(
+  call: Call,
+  operation: Operation,
+  params: Readonly<Record<string, string>>,
+): Promise<CallInput> {
+  const query = check(operation.query, readQuery(call.rawQuery));
+  if (!operation.body) return { query, body: undefined, params, rawQuery: call.rawQuery, rawBody: noBody };
+
+  const rawBody = await call.readBody(operation.bodyBytesMax);
+  const parsed = parseJson(rawBody);
+  if (!parsed.ok) refuse("invalid_parameters", parsed.why);
+  if (!isJsonObject(parsed.value)) refuse("invalid_parameters", "the body must be a JSON object");
+  return { query, body: check(operation.body, parsed.value), params, rawQuery: call.rawQuery, rawBody };
+}
+
+/** A parameter given twice becomes a list, which no schema accepts: nobody has to guess which one counts. */
+function readQuery(rawQuery: string): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = Object.create(null);
+  if (rawQuery === "") return query;
+  for (const [name, value] of new URLSearchParams(rawQuery)) {
+    const earlier = query[name];
+    query[name] = earlier === undefined ? value : [earlier, value].flat();
+  }
+  return query;
+}
+
+function check(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const field = issue?.path.join(".") ?? "";
+  const message = describe(issue, field, value);
+  return refuse("invalid_parameters", message, field === "" ? {} : { field });
+}
+
+function describe(issue: z.core.$ZodIssue | undefined, field: string, value: unknown): string {
+  if (!issue) return "the request is not valid";
+  const given = isJsonObject(value) && issue.path.length === 1 ? value[String(issue.path[0])] : undefined;
+  if (Array.isArray(given) && issue.code === "invalid_type" && issue.expected === "string") {
+    return `${field}: given more than once`;
+  }
+  if (issue.code === "unrecognized_keys") return `unknown member: ${issue.keys.join(", ")}`;
+  const missing = issue.code === "invalid_type" && issue.path.length === 1 && given === undefined;
+  if (missing) return `${field} is required`;
+  const what = issue.message.replace(/^Invalid input: /, "");
+  return field === "" ? what : `${field}: ${what}`;
+}

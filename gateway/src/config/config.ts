@@ -1,0 +1,193 @@
+import { z } from "zod";
+import { specifiedTiers, tierNames, type TierLimits, type TierName } from "../limits/tiers.ts";
+import {
+  microsFromUsd,
+  picoFromUsd,
+  picoFromUsdPerMillion,
+  type Micros,
+  type Pico,
+} from "../platform/money.ts";
+import { defaultNames, placeholders, type Names } from "./names.ts";
+
+/** Everything an operator can set in tollgate.yaml, parsed. Defaults stand beside the field they belong to. */
+export interface Config {
+  readonly names: Names;
+  readonly upstreams: ReadonlyMap<string, UpstreamConfig>;
+  readonly models: ReadonlyMap<string, ModelConfig>;
+  readonly operations: ReadonlyMap<string, OperationConfig>;
+  readonly tiers: Readonly<Record<TierName, TierLimits>>;
+  readonly signupCreditMicros: Micros;
+  readonly sandbox: "on" | "off" | { readonly url: string };
+  /** Folders with operations of the operator's own, beside the catalogue that ships. */
+  readonly catalogueFolders: readonly string[];
+}
+
+export interface UpstreamConfig {
+  readonly protocol: string;
+  readonly url: string;
+  readonly key: string;
+  readonly quotaRpm: number | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly transport: "native" | "managed";
+  readonly weight: number;
+}
+
+export interface ModelConfig {
+  readonly via: readonly string[] | undefined;
+  readonly price: Readonly<Record<string, Pico>> | undefined;
+  readonly maxOutputTokens: number | undefined;
+}
+
+export interface OperationConfig {
+  readonly priceUsdPico: Pico | undefined;
+  readonly via: readonly string[] | undefined;
+  readonly defaultModel: string | undefined;
+}
+
+/** Words that name an upstream's protocol; those without an adapter yet are known, and refused by name. */
+export const protocolWords = [
+  "openai",
+  "anthropic",
+  "gemini",
+  "jina",
+  "cohere",
+  "voyage",
+  "dashscope",
+  "tikhub",
+  "scrapecreators",
+  "twitterapi",
+  "x",
+  "financialdatasets",
+  "similarweb",
+  "perplexity",
+  "tavily",
+  "exa",
+] as const;
+
+const managedByDefault: ReadonlySet<string> = new Set(["tikhub", "similarweb"]);
+
+const priceWords = {
+  input: "input_tokens",
+  output: "output_tokens",
+  cache_read: "cache_read_tokens",
+  cache_write: "cache_write_tokens",
+  cache_write_1h: "cache_write_1h_tokens",
+} as const;
+
+const pathWord = z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "expected letters, digits, _ or -");
+const count = z.number().int().positive();
+
+/** Numbers are read as written: their shortest decimal form is exact, arithmetic on them would not be. */
+function amount(parse: (text: string) => bigint | undefined, expected: string) {
+  return z.union([z.number(), z.string()]).transform((value, context) => {
+    const parsed = parse(String(value));
+    if (parsed !== undefined && parsed >= 0n) return parsed;
+    context.addIssue({ code: "custom", message: `expected ${expected}` });
+    return z.NEVER;
+  });
+}
+
+const pricePerMillion = amount(picoFromUsdPerMillion, "USD per 1,000,000 tokens, at most 6 decimals");
+
+const upstream = z
+  .strictObject({
+    protocol: z.enum(protocolWords),
+    url: z.url({ protocol: /^https?$/, error: "expected an http(s) address" }),
+    key: z.string().min(1, "expected a key; is its environment variable set?").optional(),
+    quota_rpm: count.optional(),
+    timeout_ms: count.optional(),
+    transport: z.enum(["native", "managed"]).optional(),
+    weight: z.number().positive().optional(),
+    authorize_url: z.url().optional(),
+    token_url: z.url().optional(),
+    client_id: z.string().optional(),
+    client_secret: z.string().optional(),
+  })
+  .transform((written): UpstreamConfig => ({
+    protocol: written.protocol,
+    url: written.url.replace(/\/+$/, ""),
+    key: written.key ?? "",
+    quotaRpm: written.quota_rpm,
+    timeoutMs: written.timeout_ms,
+    transport: written.transport ?? (managedByDefault.has(written.protocol) ? "managed" : "native"),
+    weight: written.weight ?? 1,
+  }));
+
+const model = z
+  .strictObject({
+    via: z.array(z.string()).min(1).optional(),
+    price: z
+      .strictObject({
+        input: pricePerMillion,
+        output: pricePerMillion.optional(),
+        cache_read: pricePerMillion.optional(),
+        cache_write: pricePerMillion.optional(),
+        cache_write_1h: pricePerMillion.optional(),
+      })
+      .optional(),
+    max_output_tokens: count.optional(),
+  })
+  .transform((written): ModelConfig => ({
+    via: written.via,
+    price: written.price && tokenPrices(written.price),
+    maxOutputTokens: written.max_output_tokens,
+  }));
+
+const operation = z
+  .strictObject({
+    price_usd: amount(picoFromUsd, "USD, at most 12 decimals").optional(),
+    via: z.array(z.string()).min(1).optional(),
+    default_model: z.string().optional(),
+  })
+  .transform((written): OperationConfig => ({
+    priceUsdPico: written.price_usd,
+    via: written.via,
+    defaultModel: written.default_model,
+  }));
+
+const tier = z.strictObject({ rpm: count, tpm: count, concurrency: count });
+
+export const configSchema = z
+  .strictObject({
+    names: z.partialRecord(z.enum(placeholders), pathWord).optional(),
+    upstreams: z.record(pathWord, upstream).optional(),
+    models: z.record(z.string().regex(/^[\w.:/-]{1,200}$/, "expected a model name"), model).optional(),
+    operations: z.record(z.string(), operation).optional(),
+    tiers: z.partialRecord(z.enum(tierNames), tier).optional(),
+    signup_credit_usd: amount(microsFromUsd, "USD, at most 6 decimals").optional(),
+    sandbox: z
+      .union([z.boolean(), z.enum(["on", "off"]), z.url({ protocol: /^https?$/ })], {
+        error: "expected on, off, or the address of a running sandbox",
+      })
+      .optional(),
+    catalogue_folders: z.array(z.string()).optional(),
+  })
+  .transform((written): Config => ({
+    names: { ...defaultNames, ...written.names },
+    upstreams: new Map(Object.entries(written.upstreams ?? {})),
+    models: new Map(Object.entries(written.models ?? {})),
+    operations: new Map(Object.entries(written.operations ?? {})),
+    tiers: { ...specifiedTiers, ...written.tiers },
+    signupCreditMicros: written.signup_credit_usd ?? 2_000_000n,
+    sandbox: sandboxOf(written.sandbox),
+    catalogueFolders: written.catalogue_folders ?? [],
+  }));
+
+/** Price words as people write them, to the units that are metered. Absent words have no price, not a price of 0. */
+export function tokenPrices(written: Readonly<Record<string, Pico | undefined>>): Record<string, Pico> {
+  const prices: Record<string, Pico> = {};
+  for (const [word, unit] of Object.entries(priceWords)) {
+    const pico = written[word];
+    if (pico !== undefined) prices[unit] = pico;
+  }
+  return prices;
+}
+
+export const priceWordOf = (unit: string): string =>
+  Object.entries(priceWords).find(([, known]) => known === unit)?.[0] ?? unit;
+
+function sandboxOf(written: boolean | string | undefined): Config["sandbox"] {
+  if (written === undefined || written === true || written === "on") return "on";
+  if (written === false || written === "off") return "off";
+  return { url: written.replace(/\/+$/, "") };
+}

@@ -1,0 +1,71 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { isLogLevel } from "../platform/log.ts";
+import type { Environment } from "./load-config.ts";
+
+/** What is set outside the configuration file, because it belongs to the machine and not to the offer. */
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  readonly baseUrl: string | undefined;
+  readonly dataFolder: string;
+  readonly configFile: string | undefined;
+  readonly databasePath: string;
+  readonly secret: string | undefined;
+  readonly operatorToken: string | undefined;
+  readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
+}
+
+const portUsual = 8787;
+
+/** Reads the environment; throws a plain sentence about the first thing in it that cannot be used. */
+export function readSettings(environment: Environment, folder: string): Settings {
+  const dataFolder = environment["TOLLGATE_DATA"] ?? join(folder, "data");
+  const logLevel = environment["TOLLGATE_LOG"] ?? "info";
+  if (!isLogLevel(logLevel)) throw new Error("TOLLGATE_LOG must be debug, info, warn, error or silent.");
+  checkLimits(environment["TOLLGATE_LIMITS"]);
+  return {
+    host: environment["HOST"] ?? "127.0.0.1",
+    port: readPort(environment["PORT"]),
+    baseUrl: environment["TOLLGATE_BASE_URL"]?.replace(/\/+$/, ""),
+    dataFolder,
+    configFile: findConfig(environment["TOLLGATE_CONFIG"], folder),
+    databasePath: readStore(environment["TOLLGATE_STORE"], dataFolder),
+    secret: environment["TOLLGATE_SECRET"],
+    operatorToken: environment["TOLLGATE_OPERATOR_TOKEN"],
+    logLevel,
+  };
+}
+
+function readPort(written: string | undefined): number {
+  if (written === undefined || written === "") return portUsual;
+  const port = Number(written);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new Error("PORT must be a number from 0 to 65535.");
+  return port;
+}
+
+function findConfig(written: string | undefined, folder: string): string | undefined {
+  if (written !== undefined && written !== "") return written;
+  const usual = join(folder, "tollgate.yaml");
+  return existsSync(usual) ? usual : undefined;
+}
+
+function readStore(written: string | undefined, dataFolder: string): string {
+  if (written === undefined || written === "") return join(dataFolder, "tollgate.db");
+  if (written.startsWith("sqlite:")) return written.slice("sqlite:".length).replace(/^\/\//, "");
+  throw new Error(
+    /^postgres(ql)?:/.test(written)
+      ? "TOLLGATE_STORE: Postgres is not built yet; use sqlite:PATH."
+      : "TOLLGATE_STORE must be sqlite:PATH.",
+  );
+}
+
+function checkLimits(written: string | undefined): void {
+  if (written === undefined || written === "" || written === "memory:") return;
+  throw new Error(
+    /^rediss?:/.test(written)
+      ? "TOLLGATE_LIMITS: Redis is not built yet; use memory:."
+      : "TOLLGATE_LIMITS must be memory:.",
+  );
+}

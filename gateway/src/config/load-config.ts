@@ -1,0 +1,84 @@
+import { existsSync, readFileSync } from "node:fs";
+import type { z } from "zod";
+import { configSchema, type Config } from "./config.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A configuration that cannot be used. Each line names the place in the file and what was expected there. */
+export class ConfigError extends Error {
+  constructor(file: string, problems: readonly string[]) {
+    super(`${file} cannot be used:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+    this.name = "ConfigError";
+  }
+}
+
+/** Reads the file, or the defaults when there is none. */
+export function loadConfig(file: string | undefined, environment: Environment): Config {
+  if (file === undefined) return parseConfig("", "the built-in configuration", environment);
+  if (!existsSync(file)) throw new ConfigError(file, ["there is no such file"]);
+  return parseConfig(readFileSync(file, "utf8"), file, environment);
+}
+
+export function parseConfig(text: string, file: string, environment: Environment): Config {
+  let written: unknown;
+  try {
+    written = Bun.YAML.parse(text) ?? {};
+  } catch (error) {
+    throw new ConfigError(file, [
+      `not valid YAML: ${error instanceof Error ? error.message : String(error)}`,
+    ]);
+  }
+  const problems: string[] = [];
+  const interpolated = interpolate(written, [], environment, problems);
+  if (problems.length > 0) throw new ConfigError(file, problems);
+  const parsed = configSchema.safeParse(interpolated);
+  if (!parsed.success) throw new ConfigError(file, parsed.error.issues.map(describeIssue));
+  checkReferences(parsed.data, file);
+  return parsed.data;
+}
+
+/** `${NAME}` stands for an environment variable. It is replaced after parsing, so a value cannot inject YAML. */
+function interpolate(
+  value: unknown,
+  path: readonly string[],
+  environment: Environment,
+  problems: string[],
+): unknown {
+  if (typeof value === "string") {
+    return value.replace(/\$\{(\w+)\}/g, (_whole, name: string) => {
+      const found = environment[name];
+      if (found === undefined)
+        problems.push(`${path.join(".")}: the environment variable ${name} is not set`);
+      return found ?? "";
+    });
+  }
+  if (Array.isArray(value))
+    return value.map((item, at) => interpolate(item, [...path, `${at}`], environment, problems));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      interpolate(member, [...path, name], environment, problems),
+    ]),
+  );
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const where = issue.path.length === 0 ? "the file" : issue.path.join(".");
+  if (issue.code === "unrecognized_keys") return `${where}: unknown setting ${issue.keys.join(", ")}`;
+  if (issue.code === "invalid_union" && issue.message === "Invalid input")
+    return `${where}: not a value that fits here`;
+  return `${where}: ${issue.message.replace(/^Invalid input: /, "")}`;
+}
+
+function checkReferences(config: Config, file: string): void {
+  const problems: string[] = [];
+  const check = (place: string, via: readonly string[] | undefined): void => {
+    for (const name of via ?? []) {
+      if (!config.upstreams.has(name)) problems.push(`${place}.via: there is no upstream "${name}"`);
+    }
+  };
+  for (const [name, model] of config.models) check(`models.${name}`, model.via);
+  for (const [name, operation] of config.operations) check(`operations.${name}`, operation.via);
+  if (problems.length > 0) throw new ConfigError(file, problems);
+}

@@ -1,0 +1,46 @@
+import type { Metrics } from "../../platform/metrics.ts";
+
+/** Names what the gateway cannot do without right now; undefined when it is ready. */
+export type Readiness = () => Promise<string | undefined>;
+
+interface Parts {
+  readonly metrics: Metrics;
+  readonly readiness: Readiness;
+  /** Lets the operator read metrics from elsewhere than this machine. */
+  readonly operatorToken: string | undefined;
+}
+
+/** Life signs and figures for whoever runs the gateway. No caller's key opens or closes them. */
+export interface OperatorPages {
+  readonly find: (
+    path: string,
+  ) => ((request: Request, address: string | undefined) => Promise<Response>) | undefined;
+}
+
+export function createOperatorPages({ metrics, readiness, operatorToken }: Parts): OperatorPages {
+  const pages: Record<string, (request: Request, address: string | undefined) => Promise<Response>> = {
+    "/healthz": async () => Response.json({ status: "live" }),
+    "/readyz": async () => {
+      const failing = await readiness();
+      return failing === undefined
+        ? Response.json({ status: "ready" })
+        : Response.json({ status: "not ready", failing }, { status: 503 });
+    },
+    "/metrics": async (request, address) => {
+      if (!isOperator(request, address, operatorToken)) {
+        return Response.json({ error: "metrics are for the operator", code: "forbidden" }, { status: 403 });
+      }
+      return new Response(metrics.render(), { headers: { "content-type": "text/plain; version=0.0.4" } });
+    },
+  };
+  return { find: (path) => (Object.hasOwn(pages, path) ? pages[path] : undefined) };
+}
+
+const loopback = /^(127\.|::1$|::ffff:127\.)/;
+
+/** A request from this machine itself, unless a proxy on this machine passed it on for somebody else. */
+function isOperator(request: Request, address: string | undefined, token: string | undefined): boolean {
+  if (token !== undefined && request.headers.get("authorization") === `Bearer ${token}`) return true;
+  const forwarded = request.headers.has("x-forwarded-for") || request.headers.has("forwarded");
+  return !forwarded && address !== undefined && loopback.test(address);
+}

@@ -1,0 +1,25 @@
+import type { PresentedKey } from "../../call/call.ts";
+
+const bearer = /^bearer +(\S+)$/i;
+
+/** The key as the caller sent it: a bearer, or the header its dialect's official client uses. Never the query. */
+export function presentedKey(headers: Headers, path: string): PresentedKey {
+  const authorization = headers.get("authorization");
+  if (authorization !== null && authorization !== "") {
+    // Two Authorization headers arrive joined by a comma, which no key contains.
+    if (authorization.includes(","))
+      return { kind: "malformed", why: "Send exactly one Authorization header." };
+    const value = bearer.exec(authorization)?.[1];
+    return value === undefined
+      ? { kind: "malformed", why: "Authorization: expected Bearer <key>." }
+      : { kind: "key", value };
+  }
+  const name = clientHeader(path);
+  const value = name === undefined ? null : headers.get(name);
+  return value === null || value === "" ? { kind: "none" } : { kind: "key", value };
+}
+
+function clientHeader(path: string): string | undefined {
+  if (path.startsWith("/v1/messages")) return "x-api-key";
+  return path.startsWith("/v1beta/") ? "x-goog-api-key" : undefined;
+}

@@ -1,0 +1,98 @@
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import { CallRefused, refuse } from "../../platform/refusals.ts";
+
+/** Reads request bodies within limits of size, time and compression. */
+export interface BodyReader {
+  readonly read: (request: Request, bytesMax: number) => Promise<Uint8Array>;
+}
+
+/** JSON by any of the names under which clients send it; curl's own default is one of them. */
+const acceptable =
+  /^(application\/([\w.+-]*\+)?json|text\/plain|application\/x-www-form-urlencoded)\s*(;|$)/i;
+
+/** No honest text shrinks further than this. */
+const compressionRatioMax = 100;
+const sweepEveryMs = 1_000;
+
+interface Slow {
+  readonly deadlineMs: number;
+  readonly giveUp: () => void;
+}
+
+export function createBodyReader(timeoutMs: number, monotonicMs: () => number): BodyReader {
+  const reading = new Set<Slow>();
+  // One timer for all bodies: a timer for each request would cost more than reading most of them.
+  const sweeper = setInterval(() => {
+    const nowMs = monotonicMs();
+    for (const slow of reading) if (slow.deadlineMs <= nowMs) slow.giveUp();
+  }, sweepEveryMs);
+  sweeper.unref();
+
+  const withDeadline = (read: Promise<Uint8Array>): Promise<Uint8Array> =>
+    new Promise((resolve, reject) => {
+      const slow: Slow = {
+        deadlineMs: monotonicMs() + timeoutMs,
+        giveUp: () => {
+          reading.delete(slow);
+          reject(new CallRefused("request_timeout", "The body did not arrive in time."));
+        },
+      };
+      reading.add(slow);
+      read
+        .then(resolve, reject)
+        .finally(() => reading.delete(slow))
+        .catch(() => {});
+    });
+
+  return {
+    read: async (request, bytesMax) => {
+      checkHeaders(request, bytesMax);
+      const body = await withDeadline(readAtMost(request, bytesMax));
+      return request.headers.get("content-encoding")?.trim().toLowerCase() === "gzip"
+        ? decompress(body, bytesMax)
+        : body;
+    },
+  };
+}
+
+function checkHeaders(request: Request, bytesMax: number): void {
+  const type = request.headers.get("content-type");
+  if (type !== null && !acceptable.test(type)) {
+    refuse("unsupported_media_type", `Content-Type: expected application/json, got ${type.slice(0, 80)}`);
+  }
+  const coding = request.headers.get("content-encoding")?.trim().toLowerCase();
+  if (coding !== undefined && coding !== "identity" && coding !== "gzip") {
+    refuse("unsupported_media_type", "Content-Encoding: expected gzip or none");
+  }
+  if (Number(request.headers.get("content-length") ?? 0) > bytesMax) tooLarge(bytesMax);
+}
+
+async function readAtMost(request: Request, bytesMax: number): Promise<Uint8Array> {
+  if (request.headers.has("content-length")) return request.bytes();
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for await (const chunk of request.body ?? []) {
+    total += chunk.byteLength;
+    if (total > bytesMax) tooLarge(bytesMax);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function decompress(body: Uint8Array, bytesMax: number): Promise<Uint8Array> {
+  const maxOutputLength = Math.min(bytesMax, Math.max(body.byteLength, 1) * compressionRatioMax);
+  try {
+    return await promisify(gunzip)(body, { maxOutputLength });
+  } catch (error) {
+    const tooBig = error instanceof RangeError || codeOf(error) === "ERR_BUFFER_TOO_LARGE";
+    if (tooBig) return refuse("payload_too_large", `The body unpacks to more than ${maxOutputLength} bytes.`);
+    return refuse("invalid_parameters", "the body is not valid gzip");
+  }
+}
+
+const tooLarge = (bytesMax: number): never =>
+  refuse("payload_too_large", `The body is larger than ${bytesMax} bytes.`);
+
+const codeOf = (error: unknown): unknown =>
+  typeof error === "object" && error !== null && "code" in error ? error.code : undefined;

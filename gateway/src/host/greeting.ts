@@ -1,0 +1,26 @@
+/** What a person sees when the gateway is up. The key is shown here and nowhere else, and only when it was just made. */
+export function greeting(baseUrl: string, newKey: string | undefined, sandbox: boolean): string {
+  const lines = [`Tollgate is open at ${baseUrl}`];
+  if (sandbox) lines.push("Operations without an upstream of their own are served by the built-in sandbox.");
+  if (newKey === undefined) {
+    lines.push("Keys: npx tollgate key list · new one: npx tollgate key issue --account ID");
+    return lines.join("\n");
+  }
+  lines.push(
+    "",
+    "A demo account was made. This is its key; it is shown only once:",
+    "",
+    `  ${newKey}`,
+    "",
+    "Try it:",
+    "",
+    `curl -s ${baseUrl}/v1/rerank -H "Authorization: Bearer ${newKey}" -H "Content-Type: application/json" -d '{"query":"how do plants make food","documents":["Trains run on rails.","Plants make food from light by photosynthesis."]}'`,
+    "",
+    `curl -s "${baseUrl}/v1/usage?start_time=$(($(date +%s) - 86400))" -H "Authorization: Bearer ${newKey}"`,
+    "",
+    `curl -s ${baseUrl}/v1/credits/balance -H "Authorization: Bearer ${newKey}"`,
+    "",
+    "Documentation: README.md. Point it at real vendors: tollgate.yaml.",
+  );
+  return lines.join("\n");
+}

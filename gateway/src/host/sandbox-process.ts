@@ -1,0 +1,74 @@
+import type { Log } from "../platform/log.ts";
+
+/** The sandbox, running as a program of its own that ends when this one does, however it ends. */
+export interface SandboxProcess {
+  readonly url: string;
+  readonly stop: () => void;
+}
+
+interface Options {
+  readonly program: string;
+  /** Where the links it hands out are served. */
+  readonly publicUrl: string;
+  readonly controlToken: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+}
+
+const restartAfterMs = 1_000;
+
+export async function openSandboxProcess(options: Options): Promise<SandboxProcess> {
+  let stopped = false;
+  let child = spawn(options, 0);
+  const url = await readUrl(child);
+  const port = Number(new URL(url).port);
+
+  const watch = (): void => {
+    child.exited
+      .then(async (code) => {
+        if (stopped) return;
+        options.log.error("the sandbox stopped and is started again", { exit_code: code });
+        await Bun.sleep(restartAfterMs);
+        child = spawn(options, port);
+        watch();
+      })
+      .catch(() => {});
+  };
+  watch();
+
+  return {
+    url,
+    stop: () => {
+      stopped = true;
+      child.kill();
+    },
+  };
+}
+
+function spawn({ program, publicUrl, controlToken, environment }: Options, port: number) {
+  return Bun.spawn([process.execPath, program], {
+    // Vendor keys and our own secret are none of the sandbox's business.
+    env: {
+      PATH: environment["PATH"],
+      SANDBOX_PORT: String(port),
+      SANDBOX_PUBLIC_URL: publicUrl,
+      SANDBOX_CONTROL_TOKEN: controlToken,
+      SANDBOX_EXIT_WITH_PARENT: "1",
+    },
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+}
+
+async function readUrl(child: ReturnType<typeof spawn>): Promise<string> {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.includes("\n")) break;
+  }
+  const match = /"sandbox":"([^"]+)"/.exec(text);
+  if (!match?.[1]) throw new Error("The sandbox did not start.");
+  return match[1];
+}

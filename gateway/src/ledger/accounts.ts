@@ -1,0 +1,55 @@
+import type { TierName } from "../limits/tiers.ts";
+import type { Micros } from "../platform/money.ts";
+
+export interface Account {
+  readonly id: string;
+  readonly name: string;
+  readonly tier: TierName;
+  readonly planMultiplierPpm: bigint;
+  readonly suspended: boolean;
+  readonly postedMicros: Micros;
+  readonly heldMicros: Micros;
+  readonly toppedUpMicros: Micros;
+  readonly createdAtMs: number;
+}
+
+export interface NewAccount {
+  readonly id: string;
+  readonly name: string;
+  readonly tier: TierName;
+  readonly planMultiplierPpm: bigint;
+  /** A grant, not a payment: it does not raise the tier. */
+  readonly creditMicros: Micros;
+  readonly nowMs: number;
+}
+
+export interface AccountChange {
+  readonly tier?: TierName;
+  readonly planMultiplierPpm?: bigint;
+  readonly suspended?: boolean;
+}
+
+/**
+ * Accounts and the money that comes in. Invariants: a balance changes only together with entries that
+ * explain it; a transfer id books once, however often it is repeated; no adjustment takes what is held.
+ */
+export interface AccountBook {
+  readonly create: (account: NewAccount) => Promise<Account>;
+  readonly find: (accountId: string) => Promise<Account | undefined>;
+  readonly list: () => Promise<readonly Account[]>;
+  readonly update: (accountId: string, change: AccountChange) => Promise<Account | undefined>;
+  readonly topUp: (payment: Payment) => Promise<Account | undefined>;
+  /** Undefined for an unknown account; a refusal when the correction would take more than is available. */
+  readonly adjust: (
+    correction: Payment & { readonly reason: string },
+  ) => Promise<
+    Account | { readonly refused: "insufficient_balance"; readonly availableMicros: Micros } | undefined
+  >;
+}
+
+export interface Payment {
+  readonly transferId: string;
+  readonly accountId: string;
+  readonly amountMicros: Micros;
+  readonly nowMs: number;
+}

@@ -1,0 +1,44 @@
+import type { Quantities } from "../operation/quantities.ts";
+import type { Micros, Pico } from "../platform/money.ts";
+
+/** Where a call's money is: held, then dispatched, then settled or released; unknown while nobody can tell. */
+export const callStates = ["held", "dispatched", "settled", "released", "unknown"] as const;
+export type CallState = (typeof callStates)[number];
+
+export type CallOutcome = "succeeded" | "failed" | "unknown";
+
+/** Where the usage figures come from. */
+export type UsageSource = "provider" | "estimated" | "none";
+
+/** One try at one upstream. */
+export interface Attempt {
+  readonly upstream: string;
+  readonly outcome: string;
+  readonly status: number | null;
+  readonly started_at_ms: number;
+  readonly ended_at_ms: number;
+}
+
+/** A call as the books keep it. */
+export interface CallRecord {
+  readonly id: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly operationId: string;
+  readonly model: string | undefined;
+  readonly state: CallState;
+  readonly outcome: CallOutcome | undefined;
+  readonly heldMicros: Micros;
+  readonly valueMicros: Micros;
+  readonly chargedMicros: Micros;
+  readonly writtenOffMicros: Micros;
+  readonly multiplierPpm: bigint;
+  readonly priceVersion: string;
+  readonly unitPricesPico: Readonly<Record<string, Pico>>;
+  readonly used: Quantities;
+  readonly usageSource: UsageSource;
+  readonly httpStatus: number | undefined;
+  readonly attempts: readonly Attempt[];
+  readonly createdAtMs: number;
+  readonly settledAtMs: number | undefined;
+}

@@ -1,0 +1,90 @@
+import type { Budget } from "../keys/keys.ts";
+import type { Quantities } from "../operation/quantities.ts";
+import type { Terms } from "../operation/terms.ts";
+import type { Micros, Pico } from "../platform/money.ts";
+import type { Attempt, CallOutcome, CallState, UsageSource } from "./call-record.ts";
+
+/** Money asked for before an upstream is called. The id is made by the gateway first and names the call for ever. */
+export interface HoldRequest {
+  readonly callId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly operationId: string;
+  readonly model: string | undefined;
+  readonly amountMicros: Micros;
+  readonly terms: Terms;
+  readonly multiplierPpm: bigint;
+  readonly createdAtMs: number;
+  /** What the key may spend in the window that contains `createdAtMs`. */
+  readonly budget: Budget | undefined;
+}
+
+export type HoldResult =
+  | { readonly kind: "held" }
+  | { readonly kind: "insufficient_balance"; readonly availableMicros: Micros }
+  | { readonly kind: "budget_exceeded"; readonly spentMicros: Micros; readonly heldMicros: Micros }
+  | { readonly kind: "account_suspended" };
+
+/** How a call ended, with the evidence. The ledger turns value into a charge: nobody else rounds. */
+export interface Settlement {
+  readonly callId: string;
+  readonly outcome: Exclude<CallOutcome, "unknown">;
+  readonly used: Quantities;
+  readonly usageSource: UsageSource;
+  readonly valuePico: Pico;
+  readonly httpStatus: number | undefined;
+  readonly attempts: readonly Attempt[];
+  readonly settledAtMs: number;
+}
+
+/** A call that ends without a charge. */
+export interface Release {
+  readonly callId: string;
+  readonly outcome: Exclude<CallOutcome, "succeeded">;
+  readonly httpStatus: number | undefined;
+  readonly attempts: readonly Attempt[];
+  readonly settledAtMs: number;
+}
+
+/** What became of a call. The first resolution stands; `first` is false for whoever comes later. */
+export interface Resolved {
+  readonly first: boolean;
+  readonly state: CallState;
+  readonly chargedMicros: Micros;
+  readonly valueMicros: Micros;
+  readonly writtenOffMicros: Micros;
+}
+
+export interface RecordedPrice {
+  readonly operationId: string;
+  readonly model: string | undefined;
+  readonly terms: Terms;
+}
+
+export interface Recovery {
+  readonly releasedCalls: number;
+  readonly releasedMicros: Micros;
+}
+
+/**
+ * The one door of money.
+ *
+ * Invariants: entries of a transfer sum to zero and are never changed; an account's posted balance is the
+ * sum of its entries; its held amount is the sum of its open calls; posted − held never falls below zero;
+ * a call is settled or released exactly once, and charged between nothing and what was held. When a
+ * returned promise resolves, what it reports is on disk. Every method may be repeated with the same id.
+ */
+export interface Ledger {
+  /** Terms are written down before anything is held under them, so every charge can be explained for ever. */
+  readonly recordPrices: (prices: readonly RecordedPrice[]) => Promise<void>;
+  readonly hold: (request: HoldRequest) => Promise<HoldResult>;
+  /** Notes that bytes may have left. Rides along with the next commit; nobody waits for it. */
+  readonly markDispatched: (callId: string, atMs: number) => void;
+  readonly settle: (settlement: Settlement) => Promise<Resolved>;
+  readonly release: (release: Release) => Promise<Resolved>;
+  /**
+   * Begins the run of a server: every call left open by a process that is gone is resolved, nothing is ever
+   * sent again, and a store whose holds do not add up afterwards is refused. Nothing is held before this.
+   */
+  readonly beginRun: (nowMs: number) => Promise<Recovery>;
+}

@@ -1,0 +1,122 @@
+import { createTerms, priceLines } from "../operation/terms.ts";
+import { multiplierFromPpm, usdFromPico } from "../platform/money.ts";
+import type { CallRecord, CallState } from "./call-record.ts";
+
+export interface ReceiptFilter {
+  readonly limit: number;
+  /** List what is older than this call. */
+  readonly before: string | undefined;
+  readonly operationId: string | undefined;
+  readonly status: CallState | undefined;
+  readonly keyId: string | undefined;
+}
+
+/** Calls of one account, newest first. Another account's call does not exist. */
+export interface CallBook {
+  readonly find: (accountId: string, callId: string) => Promise<CallRecord | undefined>;
+  readonly list: (accountId: string, filter: ReceiptFilter) => Promise<readonly CallRecord[]>;
+}
+
+export interface Receipt {
+  readonly request_id: string;
+  readonly operation_id: string;
+  readonly key_id: string;
+  readonly model: string | null;
+  readonly created_at: string;
+  readonly settled_at: string | null;
+  readonly status: CallState;
+  readonly outcome: string | null;
+  readonly http_status: number | null;
+  readonly attempts: readonly {
+    readonly upstream: string;
+    readonly outcome: string;
+    readonly status: number | null;
+    readonly started_at: string;
+    readonly ended_at: string;
+  }[];
+  readonly usage: Readonly<Record<string, number>>;
+  readonly usage_source: string;
+  readonly prices: readonly {
+    readonly unit: string;
+    readonly quantity: number;
+    readonly unit_price_usd: string;
+  }[];
+  readonly price_version: string;
+  readonly plan_multiplier: string;
+  readonly held_micros_usd: number;
+  readonly usage_value_micros_usd: number;
+  readonly charged_micros_usd: number;
+  readonly explanation: string;
+}
+
+export interface ReceiptPage {
+  readonly object: "list";
+  readonly data: readonly Receipt[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export function receiptOf(call: CallRecord): Receipt {
+  const terms = createTerms(call.operationId, call.model, call.unitPricesPico);
+  return {
+    request_id: call.id,
+    operation_id: call.operationId,
+    key_id: call.keyId,
+    model: call.model ?? null,
+    created_at: isoTime(call.createdAtMs),
+    settled_at: call.settledAtMs === undefined ? null : isoTime(call.settledAtMs),
+    status: call.state,
+    outcome: call.outcome ?? null,
+    http_status: call.httpStatus ?? null,
+    attempts: call.attempts.map((attempt) => ({
+      upstream: attempt.upstream,
+      outcome: attempt.outcome,
+      status: attempt.status,
+      started_at: isoTime(attempt.started_at_ms),
+      ended_at: isoTime(attempt.ended_at_ms),
+    })),
+    usage: call.used,
+    usage_source: call.usageSource,
+    prices: priceLines(call.used, terms).map((line) => ({
+      unit: line.unit,
+      quantity: line.quantity,
+      unit_price_usd: usdFromPico(line.unitPricePico),
+    })),
+    price_version: call.priceVersion,
+    plan_multiplier: multiplierFromPpm(call.multiplierPpm),
+    held_micros_usd: Number(call.heldMicros),
+    usage_value_micros_usd: Number(call.valueMicros),
+    charged_micros_usd: Number(call.chargedMicros),
+    explanation: explain(call),
+  };
+}
+
+/** Why held, value and charge differ, in a sentence or two. */
+function explain(call: CallRecord): string {
+  if (call.state === "held" || call.state === "dispatched") {
+    return `${call.heldMicros} micro-USD are held until the call ends; nothing is charged yet.`;
+  }
+  if (call.state === "unknown") {
+    return `It is not known how the call ended; ${call.heldMicros} micro-USD stay held until that is resolved.`;
+  }
+  if (call.outcome === "unknown") {
+    return "No answer came back, so it is not known whether the upstream did the work. Nothing was charged and the hold was released.";
+  }
+  if (call.state === "released" || call.outcome === "failed") {
+    return "The call did not succeed, so nothing was charged and the hold was released.";
+  }
+  const reasons = [
+    `Held ${call.heldMicros} micro-USD as the most it could cost; metered ${call.valueMicros} at list price; charged ${call.chargedMicros}.`,
+  ];
+  if (call.multiplierPpm !== 1_000_000n) {
+    reasons.push(`The plan multiplies list prices by ${multiplierFromPpm(call.multiplierPpm)}.`);
+  }
+  if (call.usageSource === "estimated") reasons.push("The provider reported no usage, so it was estimated.");
+  if (call.writtenOffMicros > 0n) {
+    reasons.push(`${call.writtenOffMicros} micro-USD above the hold were written off, not charged.`);
+  }
+  reasons.push("Fractions of a micro-USD are carried to the account's next call.");
+  return reasons.join(" ");
+}
+
+const isoTime = (ms: number): string => new Date(ms).toISOString();

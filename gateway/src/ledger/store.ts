@@ -1,0 +1,22 @@
+import type { KeyBook } from "../keys/keys.ts";
+import type { UsageBook } from "../usage/usage-report.ts";
+import type { AccountBook } from "./accounts.ts";
+import type { Auditor } from "./audit.ts";
+import type { Ledger } from "./ledger.ts";
+import type { CallBook } from "./receipt.ts";
+
+/** Everything durable, behind ports. A second kind of store implements these and passes the conformance suite. */
+export interface Store {
+  readonly ledger: Ledger;
+  readonly accounts: AccountBook;
+  readonly keys: KeyBook;
+  readonly usage: UsageBook;
+  readonly calls: CallBook;
+  readonly auditor: Auditor;
+  /** Ties the data to the installation's secret: false when it was written under another one. */
+  readonly claimSecret: (fingerprint: string) => Promise<boolean>;
+  /** Refuses when the store cannot be read; what readiness asks. */
+  readonly ping: () => Promise<void>;
+  readonly backUp: (file: string) => Promise<void>;
+  readonly close: () => Promise<void>;
+}

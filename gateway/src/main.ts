@@ -1,0 +1,164 @@
+// The composition root: the only file that knows which store, which limiter and which listener there are.
+
+import { join } from "node:path";
+import { readSettings, type Settings } from "./config/environment.ts";
+import { loadConfig } from "./config/load-config.ts";
+import type { CliParts } from "./doors/cli/cli-parts.ts";
+import { runCommand } from "./doors/cli/run-command.ts";
+import { loadInstallationSecret } from "./host/installation-secret.ts";
+import { createSecrets, type Secrets } from "./keys/secrets.ts";
+import type { Store } from "./ledger/store.ts";
+import { createOffer } from "./offer/create-offer.ts";
+import { loadCatalogue } from "./operation/catalogue.ts";
+import { systemClock } from "./platform/clock.ts";
+import { createLog } from "./platform/log.ts";
+import { createMetrics, type Metrics } from "./platform/metrics.ts";
+import { serve, type Listen } from "./serve.ts";
+import { createMemoryRequestLimiter } from "./stores/memory-request-limiter.ts";
+import { restore } from "./stores/sqlite/backup.ts";
+import { takeServerLock, type ServerLock } from "./stores/sqlite/server-lock.ts";
+import { openSqliteStore } from "./stores/sqlite/sqlite-store.ts";
+import { createForwarder } from "./upstreams/forwarder.ts";
+import { httpClient } from "./upstreams/http-client.ts";
+import { protocols } from "./upstreams/protocols.ts";
+
+const projectFolder = join(import.meta.dir, "../..");
+const environment = process.env;
+const randomBytes = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
+const newId = (): string => Bun.randomUUIDv7();
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+const printError = (text: string): void => void process.stderr.write(`${text}\n`);
+
+async function main(words: readonly string[]): Promise<number> {
+  try {
+    return await runCommand(words, cliParts(readSettings(environment, process.cwd())));
+  } catch (error) {
+    printError(error instanceof Error ? error.message : String(error));
+    return 1;
+  }
+}
+
+function cliParts(settings: Settings): CliParts {
+  const secrets = (): Secrets =>
+    createSecrets(loadInstallationSecret(settings.secret, settings.dataFolder, randomBytes));
+  return {
+    openStore: () => openStore(settings, secrets()),
+    secrets,
+    clock: systemClock,
+    newId,
+    randomBytes,
+    print,
+    printError,
+    backUp: async (file) => {
+      const store = await openStore(settings, secrets());
+      try {
+        await store.backUp(file);
+      } finally {
+        await store.close();
+      }
+    },
+    restore: async (file) => {
+      const lock = lockServer(settings);
+      try {
+        restore(file, settings.databasePath);
+      } finally {
+        lock.release();
+      }
+    },
+    loadOffer: async () => {
+      const config = loadConfig(settings.configFile, environment);
+      const catalogue = await loadCatalogue([join(projectFolder, "catalogue"), ...config.catalogueFolders]);
+      const sandboxUrl = config.sandbox === "off" ? undefined : "http://sandbox.invalid";
+      return { config, offer: createOffer(catalogue, config, sandboxUrl) };
+    },
+    probe,
+    serve: (flags) => serveHere(settings, secrets(), flags.allowSandboxPublic),
+  };
+}
+
+async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPublic: boolean): Promise<number> {
+  const lock = lockServer(settings);
+  const metrics = createMetrics();
+  const store = await openStore(settings, secrets, metrics);
+  try {
+    return await serve({
+      settings,
+      environment,
+      projectFolder,
+      allowSandboxPublic,
+      store,
+      secrets,
+      requestLimiter: createMemoryRequestLimiter(systemClock.monotonicMs),
+      forwarder: createForwarder(httpClient, protocols),
+      clock: systemClock,
+      newId,
+      randomBytes,
+      log: createLog({
+        level: settings.logLevel,
+        nowMs: systemClock.wallMs,
+        write: (line) => void process.stderr.write(line),
+      }),
+      metrics,
+      print,
+      listen,
+    });
+  } finally {
+    await store.close();
+    lock.release();
+  }
+}
+
+async function openStore(settings: Settings, secrets: Secrets, metrics?: Metrics): Promise<Store> {
+  const store = openSqliteStore({
+    path: settings.databasePath,
+    onCommit: (writes) => {
+      metrics?.count("tollgate_ledger_commits_total");
+      metrics?.count("tollgate_ledger_writes_total", undefined, writes);
+    },
+  });
+  if (await store.claimSecret(secrets.fingerprint)) return store;
+  await store.close();
+  throw new Error(
+    "The data was written under another secret. Set TOLLGATE_SECRET, or put the old data/secret back.",
+  );
+}
+
+function lockServer(settings: Settings): ServerLock {
+  const lock = takeServerLock(`${settings.databasePath}.lock`);
+  if (lock) return lock;
+  throw new Error(`Another Tollgate is serving ${settings.databasePath}; one file has one server.`);
+}
+
+/** Idle connections are closed after this; a call that waits for its upstream is not idle. */
+const idleTimeoutSeconds = 60;
+/** No body of any operation is larger; a smaller limit of an operation is checked when its body is read. */
+const requestBytesMax = 33 * 1024 * 1024;
+
+const listen: Listen = ({ host, port, fetch }) => {
+  const server = Bun.serve({
+    hostname: host,
+    port,
+    idleTimeout: idleTimeoutSeconds,
+    maxRequestBodySize: requestBytesMax,
+    fetch: (request, bun) => {
+      bun.timeout(request, 0);
+      return fetch(request, () => bun.requestIP(request)?.address);
+    },
+    error: () => Response.json({ error: "internal error", code: "internal" }, { status: 500 }),
+  });
+  return { port: server.port ?? port, stop: () => server.stop() };
+};
+
+const probeTimeoutMs = 5_000;
+
+/** Any answer proves that somebody is there; what it says does not matter. */
+async function probe(url: string): Promise<string> {
+  try {
+    await fetch(url, { method: "HEAD", redirect: "manual", signal: AbortSignal.timeout(probeTimeoutMs) });
+    return "reachable";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+process.exit(await main(process.argv.slice(2)));

@@ -1,0 +1,229 @@
+import type { Config, ModelConfig } from "../config/config.ts";
+import { tokenPrices } from "../config/config.ts";
+import { bindNames } from "../config/names.ts";
+import type { RecordedPrice } from "../ledger/ledger.ts";
+import type { Catalogue } from "../operation/catalogue.ts";
+import type { CatalogueModel } from "../operation/define-model.ts";
+import { isSold, type ModelKind, type Operation, type SoldOperation } from "../operation/operation.ts";
+import { createTerms, type Terms } from "../operation/terms.ts";
+import type { Upstream } from "../operation/upstream.ts";
+import { picoFromUsd, picoFromUsdPerMillion, type Pico } from "../platform/money.ts";
+import type { OfferedModel, OfferedOperation, Offer } from "./offer.ts";
+import { createRoutes } from "./routes.ts";
+
+/** A model that names no limit of its own may answer this much; it is also what is sent upstream. */
+const maxOutputTokensUsual = 4_096;
+
+/** Binds the catalogue to a configuration. `sandboxUrl` is undefined when there is no sandbox to fall back on. */
+export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: string | undefined): Offer {
+  const gaps: string[] = [];
+  const models = mergeModels(catalogue, config, gaps);
+  const offered = catalogue.operations.map((operation) =>
+    offerOperation(operation, { config, sandboxUrl, models, gaps }),
+  );
+  for (const id of config.operations.keys()) {
+    if (!offered.some(({ operation }) => operation.id === id))
+      gaps.push(`operations.${id}: there is no such operation`);
+  }
+  const served = offered.filter((one) => !isSold(one.operation) || servable(one, gaps));
+  const word = config.names.provider.toLowerCase();
+  return Object.freeze({
+    names: config.names,
+    headers: {
+      costMode: `x-${word}-cost-mode`,
+      maxPriceUsd: `x-${word}-max-price-usd`,
+      costMicrosUsd: `x-${word}-cost-micros-usd`,
+      upstream: `x-${word}-upstream`,
+    },
+    routes: createRoutes(served),
+    operations: new Map(served.map((one) => [one.operation.id, one])),
+    tiers: config.tiers,
+    sandboxUrl,
+    prices: served.flatMap(pricesOf),
+    gaps,
+  });
+}
+
+interface Context {
+  readonly config: Config;
+  readonly sandboxUrl: string | undefined;
+  readonly models: readonly Model[];
+  readonly gaps: string[];
+}
+
+interface Model {
+  readonly id: string;
+  readonly kind: ModelKind | undefined;
+  readonly protocols: readonly string[] | undefined;
+  readonly via: readonly string[] | undefined;
+  readonly price: Readonly<Record<string, Pico>>;
+  readonly maxOutputTokens: number;
+}
+
+function offerOperation(operation: Operation, context: Context): OfferedOperation {
+  const path = bindNames(operation.path, context.config.names);
+  const upstreams = isSold(operation) ? upstreamsOf(operation, context) : [];
+  const models = new Map<string, OfferedModel>();
+  if (isSold(operation) && operation.price.kind === "per_token") {
+    for (const model of context.models) {
+      const offeredModel = offerModel(operation, operation.price.modelKind, model, upstreams);
+      if (offeredModel) models.set(model.id, offeredModel);
+    }
+  }
+  const wanted = context.config.operations.get(operation.id)?.defaultModel;
+  const usual = operation.price.kind === "per_token" ? (operation.price.defaultModels ?? []) : [];
+  if (wanted !== undefined && !models.has(wanted)) {
+    context.gaps.push(`operations.${operation.id}.default_model: "${wanted}" is not offered here`);
+  }
+  return {
+    operation,
+    path,
+    terms: termsOf(operation, context.config),
+    upstreams,
+    models,
+    defaultModel: firstOffered(models, wanted === undefined ? [...usual, ...models.keys()] : [wanted]),
+  };
+}
+
+function firstOffered(
+  models: ReadonlyMap<string, OfferedModel>,
+  ids: readonly string[],
+): OfferedModel | undefined {
+  const id = ids.find((candidate) => models.has(candidate));
+  return id === undefined ? undefined : models.get(id);
+}
+
+/** Real upstreams when any fits; otherwise the sandbox. An operation with a real upstream never falls back to it. */
+function upstreamsOf(operation: SoldOperation, { config, sandboxUrl }: Context): Upstream[] {
+  const via = config.operations.get(operation.id)?.via;
+  const real = [...config.upstreams]
+    .filter(
+      ([name, upstream]) =>
+        upstream.protocol in operation.servedBy && (via === undefined || via.includes(name)),
+    )
+    .map(([name, upstream]): Upstream => ({ name, ...upstream, sandbox: false }));
+  if (via !== undefined) real.sort((a, b) => via.indexOf(a.name) - via.indexOf(b.name));
+  if (real.length > 0 || sandboxUrl === undefined) return real;
+  return Object.keys(operation.servedBy).map((protocol) => sandboxUpstream(protocol, sandboxUrl));
+}
+
+const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream => ({
+  name: `sandbox-${protocol}`,
+  protocol,
+  url: `${sandboxUrl}/${protocol}`,
+  key: "sandbox",
+  transport: protocol === "tikhub" || protocol === "similarweb" ? "managed" : "native",
+  timeoutMs: undefined,
+  quotaRpm: undefined,
+  weight: 1,
+  sandbox: true,
+});
+
+/** Undefined when no upstream of the operation knows the model. */
+function offerModel(
+  operation: SoldOperation,
+  kind: ModelKind,
+  model: Model,
+  upstreams: readonly Upstream[],
+): OfferedModel | undefined {
+  if (model.kind !== undefined && model.kind !== kind) return undefined;
+  const fitting = upstreams.filter(
+    (upstream) =>
+      (model.via === undefined || model.via.includes(upstream.name)) &&
+      (model.protocols === undefined ||
+        model.via !== undefined ||
+        model.protocols.includes(upstream.protocol)),
+  );
+  if (model.via !== undefined)
+    fitting.sort((a, b) => model.via!.indexOf(a.name) - model.via!.indexOf(b.name));
+  if (fitting.length === 0) return undefined;
+  const inputUnits = Object.keys(model.price).filter(
+    (unit) => unit !== "output_tokens" && unit !== "cache_read_tokens",
+  );
+  const dearest = inputUnits.toSorted((a, b) => Number((model.price[b] ?? 0n) - (model.price[a] ?? 0n)))[0];
+  return {
+    id: model.id,
+    terms: createTerms(operation.id, model.id, model.price),
+    facts: { maxOutputTokens: model.maxOutputTokens, dearestInputUnit: dearest ?? "input_tokens" },
+    upstreams: fitting,
+  };
+}
+
+function termsOf(operation: Operation, config: Config): Terms | undefined {
+  if (operation.price.kind !== "per_unit") return undefined;
+  const { unit, usd } = operation.price;
+  const pico = config.operations.get(operation.id)?.priceUsdPico ?? picoFromUsd(usd);
+  return pico === undefined ? undefined : createTerms(operation.id, undefined, { [unit]: pico });
+}
+
+/** An operation nobody serves is not a route; one without a price stays a route that says so. */
+function servable({ operation, upstreams, terms, models }: OfferedOperation, gaps: string[]): boolean {
+  if (upstreams.length === 0) {
+    gaps.push(`${operation.id}: no upstream serves it and the sandbox is off`);
+    return false;
+  }
+  if (operation.price.kind === "per_unit" && !terms) gaps.push(`${operation.id}: no price`);
+  if (operation.price.kind === "per_token" && models.size === 0)
+    gaps.push(`${operation.id}: no model with a price`);
+  return true;
+}
+
+const pricesOf = ({ operation, terms, models }: OfferedOperation): RecordedPrice[] => [
+  ...(terms ? [{ operationId: operation.id, model: undefined, terms }] : []),
+  ...[...models.values()].map((model) => ({
+    operationId: operation.id,
+    model: model.id,
+    terms: model.terms,
+  })),
+];
+
+/** What the operator writes about a model overrides the catalogue, word by word. No price, no model. */
+function mergeModels(catalogue: Catalogue, config: Config, gaps: string[]): Model[] {
+  const merged: Model[] = [];
+  for (const [id, written] of config.models) {
+    const shipped = catalogue.models.find((model) => model.id === id);
+    const price = written.price ?? (shipped && shippedPrice(shipped));
+    if (!price) gaps.push(`models.${id}: no price, so it is not offered`);
+    else merged.push(configuredModel(id, written, shipped, price, config));
+  }
+  for (const shipped of catalogue.models) {
+    if (config.models.has(shipped.id)) continue;
+    merged.push({
+      id: shipped.id,
+      kind: shipped.kind,
+      protocols: shipped.protocols,
+      via: undefined,
+      price: shippedPrice(shipped),
+      maxOutputTokens: shipped.maxOutputTokens ?? maxOutputTokensUsual,
+    });
+  }
+  return merged;
+}
+
+function configuredModel(
+  id: string,
+  written: ModelConfig,
+  shipped: CatalogueModel | undefined,
+  price: Readonly<Record<string, Pico>>,
+  config: Config,
+): Model {
+  const protocols = written.via?.map((name) => config.upstreams.get(name)?.protocol ?? "");
+  return {
+    id,
+    kind:
+      shipped?.kind ??
+      (protocols?.every((protocol) => rerankProtocols.has(protocol)) === true ? "rerank" : undefined),
+    protocols: shipped?.protocols,
+    via: written.via,
+    price,
+    maxOutputTokens: written.maxOutputTokens ?? shipped?.maxOutputTokens ?? maxOutputTokensUsual,
+  };
+}
+
+const rerankProtocols: ReadonlySet<string> = new Set(["jina", "cohere", "voyage"]);
+
+function shippedPrice(model: CatalogueModel): Record<string, Pico> {
+  const pico: Record<string, Pico | undefined> = {};
+  for (const [word, usd] of Object.entries(model.price)) pico[word] = picoFromUsdPerMillion(usd);
+  return tokenPrices(pico);
+}

@@ -1,0 +1,28 @@
+import { priceWordOf } from "../config/config.ts";
+import type { ModelListing } from "../operation/books.ts";
+import { usdFromPico, type Pico } from "../platform/money.ts";
+import type { Offer } from "./offer.ts";
+
+/** Every model that can be called now, with its price: the model catalogue. */
+export function listModels(offer: Offer): ModelListing[] {
+  const listed = new Map<string, ModelListing>();
+  for (const { operation, models } of offer.operations.values()) {
+    if (operation.price.kind !== "per_token") continue;
+    for (const model of models.values()) {
+      listed.set(model.id, {
+        id: model.id,
+        kind: operation.price.modelKind,
+        owned_by: model.upstreams[0]?.name ?? "unknown",
+        max_output_tokens: operation.price.modelKind === "chat" ? model.facts.maxOutputTokens : null,
+        price_usd_per_million_tokens: pricesPerMillion(model.terms.unitPricesPico),
+        price_version: model.terms.version,
+      });
+    }
+  }
+  return [...listed.values()];
+}
+
+const pricesPerMillion = (unitPricesPico: Readonly<Record<string, Pico>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(unitPricesPico).map(([unit, pico]) => [priceWordOf(unit), usdFromPico(pico * 1_000_000n)]),
+  );

@@ -1,0 +1,51 @@
+import type { Names } from "../config/names.ts";
+import type { TierLimits, TierName } from "../limits/tiers.ts";
+import type { RecordedPrice } from "../ledger/ledger.ts";
+import type { ModelFacts, Operation } from "../operation/operation.ts";
+import type { Terms } from "../operation/terms.ts";
+import type { Upstream } from "../operation/upstream.ts";
+import type { Routes } from "./routes.ts";
+
+/**
+ * What is on sale at one moment: the catalogue as the configuration binds it. Made whole at start and at each
+ * reload, never changed; a call keeps the offer it began with, so a reload cannot re-price or re-route it.
+ */
+export interface Offer {
+  readonly names: Names;
+  readonly headers: HeaderNames;
+  readonly routes: Routes;
+  readonly operations: ReadonlyMap<string, OfferedOperation>;
+  readonly tiers: Readonly<Record<TierName, TierLimits>>;
+  /** Where the sandbox listens; undefined when it is off. */
+  readonly sandboxUrl: string | undefined;
+  /** Every price a call can be held under. */
+  readonly prices: readonly RecordedPrice[];
+  /** What was left out and why, for `doctor`. */
+  readonly gaps: readonly string[];
+}
+
+export interface OfferedOperation {
+  readonly operation: Operation;
+  /** The path with the configured names in it. */
+  readonly path: string;
+  /** The price of an operation that has one price; undefined when nobody set one, or when models have it. */
+  readonly terms: Terms | undefined;
+  readonly upstreams: readonly Upstream[];
+  readonly models: ReadonlyMap<string, OfferedModel>;
+  readonly defaultModel: OfferedModel | undefined;
+}
+
+export interface OfferedModel {
+  readonly id: string;
+  readonly terms: Terms;
+  readonly facts: ModelFacts;
+  readonly upstreams: readonly Upstream[];
+}
+
+/** Header names with the configured provider word in them, lower case as they are looked up. */
+export interface HeaderNames {
+  readonly costMode: string;
+  readonly maxPriceUsd: string;
+  readonly costMicrosUsd: string;
+  readonly upstream: string;
+}

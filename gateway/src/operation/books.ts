@@ -1,0 +1,39 @@
+import type { Receipt, ReceiptFilter, ReceiptPage } from "../ledger/receipt.ts";
+import type { UsageReport, UsageWindow } from "../usage/usage-report.ts";
+import type { Asker } from "./operation.ts";
+
+/** What the gateway can tell a caller about itself. Everything is limited to the asker's own account. */
+export interface Books {
+  readonly usage: (asker: Asker, window: UsageWindow) => Promise<UsageReport>;
+  readonly balance: (asker: Asker) => Promise<BalanceReport>;
+  readonly receipt: (asker: Asker, requestId: string) => Promise<Receipt | undefined>;
+  readonly receipts: (asker: Asker, filter: ReceiptFilter) => Promise<ReceiptPage>;
+  readonly models: () => readonly ModelListing[];
+}
+
+export interface BalanceReport {
+  readonly currency: "USD";
+  readonly balance_micros_usd: number;
+  readonly held_micros_usd: number;
+  readonly available_micros_usd: number;
+  readonly budget: BudgetReport | null;
+}
+
+export interface BudgetReport {
+  readonly window: "day" | "month" | "total";
+  readonly limit_micros_usd: number;
+  readonly spent_micros_usd: number;
+  readonly held_micros_usd: number;
+  readonly remaining_micros_usd: number;
+  readonly resets_at: number | null;
+}
+
+export interface ModelListing {
+  readonly id: string;
+  readonly kind: string;
+  readonly owned_by: string;
+  readonly max_output_tokens: number | null;
+  /** USD per 1,000,000 tokens, as decimal strings, by price word. */
+  readonly price_usd_per_million_tokens: Readonly<Record<string, string>>;
+  readonly price_version: string;
+}

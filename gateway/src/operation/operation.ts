@@ -1,0 +1,113 @@
+import type { z } from "zod";
+import type { Budget } from "../keys/keys.ts";
+import type { Books } from "./books.ts";
+import type { Quantities } from "./quantities.ts";
+
+/** A validated request, as prices, adapters and answers see it. */
+export interface CallInput<Query = unknown, Body = unknown> {
+  readonly query: Query;
+  readonly body: Body;
+  readonly params: Readonly<Record<string, string>>;
+  /** The query string as it came, without the question mark: what is forwarded untouched. */
+  readonly rawQuery: string;
+  /** The body as it came, after decompression; empty for a GET. */
+  readonly rawBody: Uint8Array;
+}
+
+/** What an upstream answered, as the rules about money see it. `json` is undefined when the body is not JSON. */
+export interface UpstreamAnswer {
+  readonly status: number;
+  readonly json: unknown;
+}
+
+/** Before the call: what it will probably use, and the most it can use. */
+export interface Estimate {
+  readonly expected: Quantities;
+  readonly atMost: Quantities;
+}
+
+/** What a price by token depends on besides the input. */
+export interface ModelFacts {
+  readonly maxOutputTokens: number;
+  /** The dearest way an input token can be billed: a cache write costs more than a plain read. */
+  readonly dearestInputUnit: string;
+}
+
+interface Free {
+  readonly kind: "free";
+}
+
+/** A price for each unit delivered. */
+interface PerUnit<Input> {
+  readonly kind: "per_unit";
+  readonly unit: string;
+  /** USD per unit as written; the operator may set another in the configuration. */
+  readonly usd: string;
+  readonly requested: (input: Input) => number;
+  /** The units a 2xx answer proves; undefined when it proves that the call did not succeed. */
+  readonly delivered: (answer: UpstreamAnswer, input: Input) => number | undefined;
+}
+
+/** Prices come from the model the caller names, tokens from the adapter's reading of the answer. */
+interface PerToken<Input> {
+  readonly kind: "per_token";
+  readonly modelKind: ModelKind;
+  /** Which model serves a call that names none: the first of these that is on offer. */
+  readonly defaultModels?: readonly string[];
+  readonly estimate: (input: Input, model: ModelFacts) => Estimate;
+}
+
+/** How an operation is paid. Free is written down; there is no operation without a price. */
+export type PriceContract<Input = CallInput> = Free | PerUnit<Input> | PerToken<Input>;
+
+export type ModelKind = "chat" | "rerank";
+
+/** How one vendor protocol serves an operation: the exchange its adapter must know, and the vendor's path. */
+export interface Service {
+  readonly exchange: ExchangeName;
+  readonly path: string;
+}
+
+export type ExchangeName = "forward_query" | "rerank" | "chat";
+
+/** Who is asking, as an operation answered by the gateway itself sees it. */
+export interface Asker {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly scope: "key" | "account";
+  readonly budget: Budget | undefined;
+  readonly nowMs: number;
+}
+
+interface Declared<Input> {
+  /** Stable for ever, whatever the paths are called. */
+  readonly id: string;
+  readonly title: string;
+  readonly summary: string;
+  readonly category: "models" | "data" | "account";
+  readonly method: "GET" | "POST";
+  /** `{social_a}` and the like are names of the configuration; any other brace is a path parameter. */
+  readonly path: string;
+  readonly query: z.ZodType;
+  readonly body?: z.ZodType;
+  readonly bodyBytesMax: number;
+  readonly price: PriceContract<Input>;
+  /** `pending` marks what the specification leaves open: its parameters are forwarded, never invented. */
+  readonly definition?: "pending";
+}
+
+/** An operation that an upstream serves. */
+export interface SoldOperation<Input = CallInput> extends Declared<Input> {
+  readonly servedBy: Readonly<Record<string, Service>>;
+  /** How long the upstream may take to begin its answer. */
+  readonly firstByteTimeoutMs: number;
+}
+
+/** An operation that the gateway answers from its own books. */
+export interface OwnOperation<Input = CallInput> extends Declared<Input> {
+  readonly answer: (input: Input, asker: Asker, books: Books) => Promise<unknown>;
+}
+
+export type Operation = SoldOperation | OwnOperation;
+
+export const isSold = (operation: Operation): operation is SoldOperation => "servedBy" in operation;

@@ -1,0 +1,32 @@
+// What was used, counted by unit. Token units are disjoint: a cached token is never also an input token.
+
+export const tokenUnits = [
+  "input_tokens",
+  "output_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "cache_write_1h_tokens",
+] as const;
+
+export type TokenUnit = (typeof tokenUnits)[number];
+
+/** Whole, non-negative amounts by unit; a unit that is absent counts 0. */
+export type Quantities = Readonly<Record<string, number>>;
+
+/** No single call uses more than this of anything; a larger figure is an error of the upstream. */
+export const quantityMax = 1_000_000_000_000;
+
+/** The four token counts of the usage report. */
+export interface TokenTotals {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+}
+
+export const tokenTotals = (used: Quantities): TokenTotals => ({
+  input: used["input_tokens"] ?? 0,
+  output: used["output_tokens"] ?? 0,
+  cacheRead: used["cache_read_tokens"] ?? 0,
+  cacheWrite: (used["cache_write_tokens"] ?? 0) + (used["cache_write_1h_tokens"] ?? 0),
+});

@@ -1,0 +1,58 @@
+import type { CallInput, Service, UpstreamAnswer } from "./operation.ts";
+import type { Quantities } from "./quantities.ts";
+
+/** Where calls go: one vendor account the operator configured, or the sandbox. */
+export interface Upstream {
+  readonly name: string;
+  readonly protocol: string;
+  readonly url: string;
+  readonly key: string;
+  /** Decides the answer to a transport failure: 502 for native, 503 for managed. */
+  readonly transport: "native" | "managed";
+  readonly timeoutMs: number | undefined;
+  readonly quotaRpm: number | undefined;
+  readonly weight: number;
+  readonly sandbox: boolean;
+}
+
+/** One request to one upstream. */
+export interface Dispatch {
+  readonly callId: string;
+  readonly upstream: Upstream;
+  readonly service: Service;
+  readonly input: CallInput;
+  readonly model: string | undefined;
+  readonly maxOutputTokens: number | undefined;
+  readonly firstByteTimeoutMs: number;
+}
+
+/** How an attempt ended. Only `no_answer` can leave in doubt whether the upstream did the work. */
+export type Exchanged =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly contentType: string | undefined;
+      readonly body: Uint8Array;
+      readonly answer: UpstreamAnswer;
+      readonly tokens: TokenReading | undefined;
+    }
+  | { readonly kind: "rate_limited"; readonly retryAfterSeconds: number | undefined }
+  | { readonly kind: "key_rejected"; readonly status: number }
+  | { readonly kind: "no_answer"; readonly reason: NoAnswerReason; readonly sent: boolean };
+
+export type NoAnswerReason = "unreachable" | "timeout" | "cut_off" | "redirect" | "too_large" | "malformed";
+
+/** What the adapter read about tokens in a 2xx answer. */
+export interface TokenReading {
+  /** Undefined when the answer says nothing about usage; an explicit 0 is a figure. */
+  readonly used: Quantities | undefined;
+  /** What the answer itself suggests was used, for when it reports nothing; undefined when it delivered no output. */
+  readonly estimate: Quantities | undefined;
+  /** Figures that were negative, fractional or absurd and had to be bent into range. */
+  readonly anomalies: readonly string[];
+}
+
+/** Sends a call to an upstream. Never throws for what an upstream does; a throw is a bug of ours. */
+export interface Forwarder {
+  readonly dispatch: (dispatch: Dispatch) => Promise<Exchanged>;
+}

@@ -1,0 +1,90 @@
+// What a JSON text must look like before anything parses or prices it. The scan is one pass that skips
+// strings natively, so its cost follows the structure of the text and not its length.
+
+export const jsonDepthMax = 64;
+export const jsonNodesMax = 100_000;
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export type ParsedJson =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly why: string };
+
+const forbiddenMember = /^"__proto__"\s*:/;
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export function parseJson(bytes: Uint8Array): ParsedJson {
+  let text: string;
+  try {
+    text = strictUtf8.decode(bytes);
+  } catch {
+    return { ok: false, why: "the body is not valid UTF-8" };
+  }
+  if (text.trim() === "") return { ok: false, why: "the body is empty; JSON is expected" };
+  const shape = scanShape(text);
+  if (typeof shape === "string") return { ok: false, why: shape };
+
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { ok: false, why: "the body is not valid JSON" };
+  }
+  // A member given twice would be priced by its last value, while the upstream might read the first.
+  if (isJsonObject(value) && Object.keys(value).length !== shape.topLevelMembers) {
+    return { ok: false, why: "a member of the body is given twice" };
+  }
+  return { ok: true, value };
+}
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function scanShape(text: string): { topLevelMembers: number } | string {
+  let depth = 0;
+  let nodes = 1;
+  let topLevelMembers = 0;
+  let startsWithObject = false;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22: {
+        const end = endOfString(text, at);
+        if (end - at === 10 && forbiddenMember.test(text.slice(at, end + 20))) {
+          return 'the member "__proto__" is not allowed';
+        }
+        at = end;
+        break;
+      }
+      case 0x7b: // {
+      case 0x5b: // [
+        if (depth === 0) startsWithObject = text.charCodeAt(at) === 0x7b;
+        depth++;
+        nodes++;
+        if (depth > jsonDepthMax) return `the body is nested deeper than ${jsonDepthMax}`;
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        depth--;
+        break;
+      case 0x2c: // ,
+        nodes++;
+        break;
+      case 0x3a: // :
+        if (depth === 1 && startsWithObject) topLevelMembers++;
+        break;
+    }
+    if (nodes > jsonNodesMax) return `the body has more than ${jsonNodesMax} values`;
+  }
+  return { topLevelMembers };
+}
+
+function endOfString(text: string, start: number): number {
+  let end = start;
+  for (;;) {
+    end = text.indexOf('"', end + 1);
+    if (end === -1) return text.length;
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+}

@@ -1,0 +1,77 @@
+// The closed list of answers that say no. The status belongs to the code; the doors only choose the shape.
+
+interface Refusal {
+  readonly status: number;
+  /** `flat` is {"error":"…","code":"…"}; `nested` puts code and message inside `error`. */
+  readonly shape: "flat" | "nested";
+}
+
+const flat = (status: number): Refusal => ({ status, shape: "flat" });
+const nested = (status: number): Refusal => ({ status, shape: "nested" });
+
+export const refusals = {
+  invalid_parameters: flat(400),
+  cost_quote_unsupported: flat(400),
+  missing_api_key: flat(401),
+  invalid_api_key: flat(401),
+  expired_api_key: flat(401),
+  estimated_price_exceeds_max_price: nested(402),
+  budget_exceeded: nested(402),
+  insufficient_balance: nested(402),
+  account_suspended: nested(403),
+  unknown_endpoint: flat(404),
+  request_not_found: flat(404),
+  model_not_found: flat(404),
+  method_not_allowed: flat(405),
+  request_timeout: flat(408),
+  request_already_completed: nested(409),
+  request_in_progress: nested(409),
+  idempotency_key_reused: nested(409),
+  outcome_unknown: nested(409),
+  payload_too_large: flat(413),
+  unsupported_media_type: flat(415),
+  headers_too_large: flat(431),
+  rate_limit_exceeded: nested(429),
+  upstream_rate_limit: nested(429),
+  quota_exceeded: nested(429),
+  internal: flat(500),
+  provider_request_failed: flat(502),
+  provider_unavailable: nested(503),
+  billing_dependency_timeout: nested(503),
+  billing_unavailable: nested(503),
+  billing_config_invalid: nested(503),
+  authentication_unavailable: nested(503),
+} as const satisfies Record<string, Refusal>;
+
+export type RefusalCode = keyof typeof refusals;
+
+export interface RefusalDetails {
+  /** Members that stand inside `error`. Numbers only where they fit a JSON number exactly. */
+  readonly inError?: Readonly<Record<string, unknown>>;
+  /** Members that stand beside `error` in the plain shape (and inside it in the model dialects). */
+  readonly beside?: Readonly<Record<string, unknown>>;
+  readonly retryAfterSeconds?: number;
+  /** The field at fault, for dialects that have a place for it. */
+  readonly field?: string;
+}
+
+/** A refusal on purpose: everything in it is safe for the caller to read. Anything else thrown is a bug. */
+export class CallRefused extends Error {
+  readonly code: RefusalCode;
+  readonly details: RefusalDetails;
+
+  constructor(code: RefusalCode, message: string, details: RefusalDetails = {}) {
+    super(message);
+    this.name = "CallRefused";
+    this.code = code;
+    this.details = details;
+  }
+
+  get status(): number {
+    return refusals[this.code].status;
+  }
+}
+
+export function refuse(code: RefusalCode, message: string, details?: RefusalDetails): never {
+  throw new CallRefused(code, message, details);
+}

@@ -1,0 +1,170 @@
+import { join } from "node:path";
+import type { Config } from "./config/config.ts";
+import type { Settings } from "./config/environment.ts";
+import { loadConfig, type Environment } from "./config/load-config.ts";
+import { createGateway, type Gateway } from "./gateway.ts";
+import { createDemoAccount } from "./host/demo-account.ts";
+import { greeting } from "./host/greeting.ts";
+import { openSandboxProcess, type SandboxProcess } from "./host/sandbox-process.ts";
+import { watchFile } from "./host/watch-file.ts";
+import type { Secrets } from "./keys/secrets.ts";
+import type { Store } from "./ledger/store.ts";
+import type { RequestLimiter } from "./limits/request-limiter.ts";
+import { loadCatalogue } from "./operation/catalogue.ts";
+import type { Forwarder } from "./operation/upstream.ts";
+import type { Clock } from "./platform/clock.ts";
+import { describeError, type Log } from "./platform/log.ts";
+import type { Metrics } from "./platform/metrics.ts";
+
+export interface ServeParts {
+  readonly settings: Settings;
+  readonly environment: Environment;
+  readonly projectFolder: string;
+  readonly allowSandboxPublic: boolean;
+  readonly store: Store;
+  readonly secrets: Secrets;
+  readonly requestLimiter: RequestLimiter;
+  readonly forwarder: Forwarder;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly print: (text: string) => void;
+  readonly listen: Listen;
+}
+
+/** Starts a listener; the composition root knows which. */
+export type Listen = (options: {
+  readonly host: string;
+  readonly port: number;
+  readonly fetch: (request: Request, address: () => string | undefined) => Promise<Response>;
+}) => { readonly port: number; readonly stop: () => Promise<void> };
+
+const drainMs = 30_000;
+const drainLookEveryMs = 20;
+
+/** Serves until told to stop. Resolves with the exit code. */
+export async function serve(parts: ServeParts): Promise<number> {
+  const { settings, log } = parts;
+  const config = readConfig(parts);
+  checkPublic(config, parts);
+
+  let gateway: Gateway | undefined;
+  const listener = parts.listen({
+    host: settings.host,
+    port: settings.port,
+    fetch: async (request, address) => (gateway ? gateway.fetch(request, address) : notReady()),
+  });
+  const baseUrl = settings.baseUrl ?? `http://${urlHost(settings.host)}:${listener.port}`;
+  const sandboxes = createSandboxes(parts, `${baseUrl}/sandbox`);
+
+  gateway = await createGateway({
+    ...parts,
+    config,
+    catalogue: await loadCatalogue(catalogueFolders(parts, config)),
+    sandboxUrl: await sandboxes.urlFor(config),
+    operatorToken: settings.operatorToken,
+  });
+  for (const gap of gateway.offer().gaps) log.warn("not on offer", { gap });
+  const newKey = await createDemoAccount({
+    ...parts,
+    signupCreditMicros: config.signupCreditMicros,
+    nowMs: parts.clock.wallMs(),
+  });
+  parts.print(greeting(baseUrl, newKey, config.sandbox !== "off"));
+  log.info("serving", { address: baseUrl, operations: gateway.offer().operations.size });
+
+  const stopWatching = reloadOnChange(parts, gateway, sandboxes);
+  await stopSignal();
+  log.info("stopping", { calls_in_flight: gateway.callsInFlight() });
+  stopWatching();
+  await drain(gateway, listener.stop, parts.clock);
+  sandboxes.stop();
+  log.info("stopped");
+  return 0;
+}
+
+const readConfig = ({ settings, environment }: ServeParts): Config =>
+  loadConfig(settings.configFile, environment);
+
+const catalogueFolders = ({ projectFolder }: ServeParts, config: Config): string[] => [
+  join(projectFolder, "catalogue"),
+  ...config.catalogueFolders,
+];
+
+/** A sandbox answers anybody with made-up data; on a public address that needs a deliberate word. */
+function checkPublic(config: Config, { settings, allowSandboxPublic }: ServeParts): void {
+  const local = /^(127\.|localhost$|::1$|\[::1\]$)/.test(settings.host);
+  if (local || config.sandbox === "off" || allowSandboxPublic) return;
+  throw new Error(
+    `Listening on ${settings.host} with the sandbox on would sell made-up data to strangers. ` +
+      "Set sandbox: off in tollgate.yaml, or start with --allow-sandbox-public.",
+  );
+}
+
+const urlHost = (host: string): string => {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+};
+
+const notReady = (): Response => Response.json({ status: "not ready", failing: "starting" }, { status: 503 });
+
+function createSandboxes(parts: ServeParts, publicUrl: string) {
+  let running: SandboxProcess | undefined;
+  return {
+    urlFor: async (config: Config): Promise<string | undefined> => {
+      if (config.sandbox === "off") return undefined;
+      if (config.sandbox !== "on") return config.sandbox.url;
+      running ??= await openSandboxProcess({
+        program: join(parts.projectFolder, "sandbox/src/main.ts"),
+        publicUrl,
+        controlToken: Buffer.from(parts.randomBytes(16)).toString("hex"),
+        environment: parts.environment,
+        log: parts.log,
+      });
+      return running.url;
+    },
+    stop: () => running?.stop(),
+  };
+}
+
+function reloadOnChange(
+  parts: ServeParts,
+  gateway: Gateway,
+  sandboxes: ReturnType<typeof createSandboxes>,
+): () => void {
+  const reload = async (): Promise<void> => {
+    try {
+      const config = readConfig(parts);
+      checkPublic(config, parts);
+      const catalogue = await loadCatalogue(catalogueFolders(parts, config));
+      const offer = await gateway.reload(catalogue, config, await sandboxes.urlFor(config));
+      for (const gap of offer.gaps) parts.log.warn("not on offer", { gap });
+      parts.metrics.count("tollgate_config_reloads_total", { result: "ok" });
+      parts.log.info("configuration reloaded", { operations: offer.operations.size });
+    } catch (error) {
+      parts.metrics.count("tollgate_config_reloads_total", { result: "kept_old" });
+      parts.log.error("the new configuration cannot be used; the old one stays", describeError(error));
+    }
+  };
+  const onChange = (): void => void reload().catch(() => {});
+  process.on("SIGHUP", onChange);
+  const file = parts.settings.configFile;
+  return file === undefined ? () => {} : watchFile(file, onChange);
+}
+
+/** Signals can arrive several times for one wish: from the terminal, from npm, from the runner. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
+  });
+}
+
+async function drain(gateway: Gateway, stop: () => Promise<void>, clock: Clock): Promise<void> {
+  const stopped = stop();
+  const deadlineMs = clock.monotonicMs() + drainMs;
+  while (gateway.callsInFlight() > 0 && clock.monotonicMs() < deadlineMs) await Bun.sleep(drainLookEveryMs);
+  // Connections that idle on after their last call must not hold up the end.
+  await Promise.race([stopped, Bun.sleep(200)]);
+}

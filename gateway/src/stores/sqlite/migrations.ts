@@ -1,0 +1,155 @@
+import type { Database } from "bun:sqlite";
+
+// Each migration brings the schema one version forward and is never edited once released.
+// `user_version` of the file says how many have run.
+
+const migrations: readonly string[] = [
+  `
+  CREATE TABLE installation (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE run (
+    id            INTEGER PRIMARY KEY,
+    started_at_ms INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE account (
+    id                  TEXT PRIMARY KEY,
+    name                TEXT NOT NULL,
+    tier                TEXT NOT NULL CHECK (tier IN ('free', 'starter', 'growth', 'enterprise')),
+    plan_multiplier_ppm INTEGER NOT NULL CHECK (plan_multiplier_ppm >= 0),
+    suspended           INTEGER NOT NULL DEFAULT 0 CHECK (suspended IN (0, 1)),
+    posted_micros       INTEGER NOT NULL DEFAULT 0,
+    held_micros         INTEGER NOT NULL DEFAULT 0 CHECK (held_micros >= 0),
+    topped_up_micros    INTEGER NOT NULL DEFAULT 0 CHECK (topped_up_micros >= 0),
+    charge_carry_atto   INTEGER NOT NULL DEFAULT 0 CHECK (charge_carry_atto BETWEEN 0 AND 999999999999),
+    value_carry_pico    INTEGER NOT NULL DEFAULT 0 CHECK (value_carry_pico BETWEEN 0 AND 999999),
+    created_at_ms       INTEGER NOT NULL,
+    CHECK (posted_micros - held_micros >= 0)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE key (
+    id             TEXT PRIMARY KEY,
+    account_id     TEXT NOT NULL REFERENCES account (id),
+    name           TEXT NOT NULL,
+    scope          TEXT NOT NULL CHECK (scope IN ('key', 'account')),
+    budget_micros  INTEGER CHECK (budget_micros >= 0),
+    budget_window  TEXT CHECK (budget_window IN ('day', 'month', 'total')),
+    created_at_ms  INTEGER NOT NULL,
+    expires_at_ms  INTEGER,
+    revoked_at_ms  INTEGER,
+    CHECK ((budget_micros IS NULL) = (budget_window IS NULL))
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX key_of_account ON key (account_id);
+
+  CREATE TABLE key_secret (
+    hash          BLOB PRIMARY KEY,
+    key_id        TEXT NOT NULL REFERENCES key (id),
+    last4         TEXT NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    expires_at_ms INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX key_secret_of_key ON key_secret (key_id);
+
+  CREATE TABLE budget (
+    key_id          TEXT NOT NULL REFERENCES key (id),
+    window_start_ms INTEGER NOT NULL,
+    spent_micros    INTEGER NOT NULL CHECK (spent_micros >= 0),
+    held_micros     INTEGER NOT NULL CHECK (held_micros >= 0),
+    PRIMARY KEY (key_id, window_start_ms)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE price (
+    version      TEXT PRIMARY KEY,
+    operation_id TEXT NOT NULL,
+    model        TEXT,
+    unit_prices  TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE call (
+    id                     TEXT PRIMARY KEY,
+    account_id             TEXT NOT NULL REFERENCES account (id),
+    key_id                 TEXT NOT NULL REFERENCES key (id),
+    operation_id           TEXT NOT NULL,
+    model                  TEXT,
+    state                  TEXT NOT NULL CHECK (state IN ('held', 'dispatched', 'settled', 'released', 'unknown')),
+    outcome                TEXT CHECK (outcome IN ('succeeded', 'failed', 'unknown')),
+    held_micros            INTEGER NOT NULL CHECK (held_micros >= 0),
+    value_micros           INTEGER NOT NULL DEFAULT 0 CHECK (value_micros >= 0),
+    charged_micros         INTEGER NOT NULL DEFAULT 0,
+    written_off_micros     INTEGER NOT NULL DEFAULT 0 CHECK (written_off_micros >= 0),
+    price_version          TEXT NOT NULL REFERENCES price (version),
+    multiplier_ppm         INTEGER NOT NULL,
+    budget_window_start_ms INTEGER,
+    used                   TEXT NOT NULL DEFAULT '{}',
+    usage_source           TEXT NOT NULL DEFAULT 'none' CHECK (usage_source IN ('provider', 'estimated', 'none')),
+    http_status            INTEGER,
+    attempts               TEXT NOT NULL DEFAULT '[]',
+    run_id                 INTEGER NOT NULL,
+    created_at_ms          INTEGER NOT NULL,
+    dispatched_at_ms       INTEGER,
+    settled_at_ms          INTEGER,
+    CHECK (charged_micros BETWEEN 0 AND held_micros),
+    CHECK ((state IN ('settled', 'released')) = (settled_at_ms IS NOT NULL))
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX call_of_account ON call (account_id, id);
+  CREATE INDEX call_settled ON call (account_id, settled_at_ms) WHERE settled_at_ms IS NOT NULL;
+  CREATE INDEX call_open ON call (run_id) WHERE settled_at_ms IS NULL;
+
+  CREATE TABLE entry (
+    transfer_id   TEXT NOT NULL,
+    kind          TEXT NOT NULL CHECK (kind IN ('charge', 'write_off', 'top_up', 'grant', 'adjustment')),
+    party         TEXT NOT NULL,
+    amount_micros INTEGER NOT NULL,
+    memo          TEXT,
+    created_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (transfer_id, kind, party)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER entry_is_never_changed BEFORE UPDATE ON entry
+    BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END;
+  CREATE TRIGGER entry_is_never_removed BEFORE DELETE ON entry
+    BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END;
+
+  CREATE TABLE usage_bucket (
+    account_id         TEXT NOT NULL,
+    width_seconds      INTEGER NOT NULL CHECK (width_seconds IN (60, 86400)),
+    start_seconds      INTEGER NOT NULL,
+    key_id             TEXT NOT NULL,
+    requests           INTEGER NOT NULL,
+    failed_requests    INTEGER NOT NULL,
+    input_tokens       INTEGER NOT NULL,
+    output_tokens      INTEGER NOT NULL,
+    cache_read_tokens  INTEGER NOT NULL,
+    cache_write_tokens INTEGER NOT NULL,
+    value_micros       INTEGER NOT NULL,
+    charged_micros     INTEGER NOT NULL,
+    PRIMARY KEY (account_id, width_seconds, start_seconds, key_id)
+  ) STRICT, WITHOUT ROWID;
+  `,
+];
+
+export const schemaVersion = migrations.length;
+
+/** Brings the file forward to this program's schema; refuses one made by a newer program. */
+export function migrate(db: Database): void {
+  const version = versionOf(db);
+  if (version > schemaVersion) {
+    throw new Error(
+      `The data was written by a newer Tollgate (schema ${version}; this program knows ${schemaVersion}). ` +
+        "Start that version, or restore an older backup.",
+    );
+  }
+  for (let next = version; next < schemaVersion; next++) {
+    db.transaction(() => {
+      db.run(migrations[next] ?? "");
+      db.run(`PRAGMA user_version = ${next + 1}`);
+    }).immediate();
+  }
+}
+
+export function versionOf(db: Database): number {
+  const row = db.query<{ user_version: bigint }, []>("PRAGMA user_version").get();
+  return Number(row?.user_version ?? 0n);
+}

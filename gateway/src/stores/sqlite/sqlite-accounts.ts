@@ -1,0 +1,136 @@
+import type { Database } from "bun:sqlite";
+import type { Account, AccountBook, AccountChange, NewAccount, Payment } from "../../ledger/accounts.ts";
+import { tierAfterTopUp, type TierName } from "../../limits/tiers.ts";
+import type { Micros } from "../../platform/money.ts";
+import type { GroupCommit } from "./group-commit.ts";
+
+export const houseCash = "house:cash";
+export const houseGrants = "house:grants";
+export const houseAdjustments = "house:adjustments";
+
+interface AccountRow {
+  id: string;
+  name: string;
+  tier: TierName;
+  plan_multiplier_ppm: bigint;
+  suspended: bigint;
+  posted_micros: bigint;
+  held_micros: bigint;
+  topped_up_micros: bigint;
+  created_at_ms: bigint;
+}
+
+export function createSqliteAccounts(db: Database, commits: GroupCommit): AccountBook {
+  const sql = prepare(db);
+
+  const find = (accountId: string): Account | undefined => {
+    const row = sql.find.get(accountId);
+    return row ? accountOf(row) : undefined;
+  };
+
+  const create = (account: NewAccount): Account => {
+    sql.insert.run(account.id, account.name, account.tier, account.planMultiplierPpm, account.nowMs);
+    const payment = {
+      transferId: `grant:${account.id}`,
+      accountId: account.id,
+      amountMicros: account.creditMicros,
+      nowMs: account.nowMs,
+    };
+    if (account.creditMicros > 0n)
+      book(payment, { kind: "grant", house: houseGrants, memo: "signup credit" });
+    return present(account.id);
+  };
+
+  const update = (accountId: string, change: AccountChange): Account | undefined => {
+    const before = find(accountId);
+    if (!before) return undefined;
+    const after = { ...before, ...change };
+    sql.update.run(after.tier, after.planMultiplierPpm, after.suspended ? 1 : 0, accountId);
+    return present(accountId);
+  };
+
+  const topUp = (payment: Payment): Account | undefined => {
+    const account = find(payment.accountId);
+    if (!account || sql.booked.get(payment.transferId)) return account;
+    book(payment, { kind: "top_up", house: houseCash, memo: null });
+    const toppedUpMicros = account.toppedUpMicros + payment.amountMicros;
+    sql.raiseTier.run(toppedUpMicros, tierAfterTopUp(account.tier, toppedUpMicros), account.id);
+    return present(account.id);
+  };
+
+  const adjust: (correction: Payment & { reason: string }) => Awaited<ReturnType<AccountBook["adjust"]>> = (
+    correction,
+  ) => {
+    const account = find(correction.accountId);
+    if (!account || sql.booked.get(correction.transferId)) return account;
+    const availableMicros = account.postedMicros - account.heldMicros;
+    if (availableMicros + correction.amountMicros < 0n)
+      return { refused: "insufficient_balance", availableMicros };
+    book(correction, { kind: "adjustment", house: houseAdjustments, memo: correction.reason });
+    return present(account.id);
+  };
+
+  const book = (
+    payment: Payment,
+    entry: { readonly kind: string; readonly house: string; readonly memo: string | null },
+  ): void => {
+    const { transferId, accountId, amountMicros, nowMs } = payment;
+    sql.insertEntry.run(transferId, entry.kind, accountId, amountMicros, entry.memo, nowMs);
+    sql.insertEntry.run(transferId, entry.kind, entry.house, -amountMicros, entry.memo, nowMs);
+    sql.post.run(amountMicros, accountId);
+  };
+
+  const present = (accountId: string): Account => {
+    const account = find(accountId);
+    if (!account) throw new Error(`Account ${accountId} vanished inside its own transaction.`);
+    return account;
+  };
+
+  return {
+    create: (account) => commits.run(() => create(account)),
+    find: async (accountId) => find(accountId),
+    list: async () => sql.list.all().map(accountOf),
+    update: (accountId, change) => commits.run(() => update(accountId, change)),
+    topUp: (payment) => commits.run(() => topUp(payment)),
+    adjust: (correction) => commits.run(() => adjust(correction)),
+  };
+}
+
+const accountOf = (row: AccountRow): Account => ({
+  id: row.id,
+  name: row.name,
+  tier: row.tier,
+  planMultiplierPpm: row.plan_multiplier_ppm,
+  suspended: row.suspended === 1n,
+  postedMicros: row.posted_micros,
+  heldMicros: row.held_micros,
+  toppedUpMicros: row.topped_up_micros,
+  createdAtMs: Number(row.created_at_ms),
+});
+
+const columns = `id, name, tier, plan_multiplier_ppm, suspended, posted_micros, held_micros, topped_up_micros,
+                 created_at_ms`;
+
+function prepare(db: Database) {
+  return {
+    find: db.query<AccountRow, [string]>(`SELECT ${columns} FROM account WHERE id = ?1`),
+    list: db.query<AccountRow, []>(`SELECT ${columns} FROM account ORDER BY created_at_ms, id`),
+    insert: db.query<never, [string, string, string, bigint, number]>(
+      "INSERT INTO account (id, name, tier, plan_multiplier_ppm, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
+    ),
+    update: db.query<never, [string, bigint, number, string]>(
+      "UPDATE account SET tier = ?1, plan_multiplier_ppm = ?2, suspended = ?3 WHERE id = ?4",
+    ),
+    post: db.query<never, [Micros, string]>(
+      "UPDATE account SET posted_micros = posted_micros + ?1 WHERE id = ?2",
+    ),
+    raiseTier: db.query<never, [Micros, string, string]>(
+      "UPDATE account SET topped_up_micros = ?1, tier = ?2 WHERE id = ?3",
+    ),
+    booked: db.query<{ kind: string }, [string]>("SELECT kind FROM entry WHERE transfer_id = ?1 LIMIT 1"),
+    insertEntry: db.query<never, [string, string, string, bigint, string | null, number]>(
+      `INSERT INTO entry (transfer_id, kind, party, amount_micros, memo, created_at_ms)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
+    ),
+  };
+}

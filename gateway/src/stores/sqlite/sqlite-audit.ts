@@ -1,0 +1,256 @@
+import type { Database } from "bun:sqlite";
+import type { AuditReport, Auditor, Finding } from "../../ledger/audit.ts";
+import type { Quantities } from "../../operation/quantities.ts";
+import { termsVersion, valuePico, type Terms } from "../../operation/terms.ts";
+import { attoPerMicro, picoPerMicro } from "../../platform/money.ts";
+import { unitPricesOf } from "./sqlite-calls.ts";
+
+const findingsMax = 200;
+
+export function createSqliteAuditor(db: Database): Auditor {
+  return {
+    // One read transaction is one moment of the books, whatever a server writes meanwhile.
+    audit: async () => db.transaction(() => audit(db))(),
+  };
+}
+
+function audit(db: Database): AuditReport {
+  const findings: Finding[] = [...fileFindings(db)];
+  for (const rule of rules) {
+    const rows = db.query<{ subject: string; detail: string }, []>(rule.violations).all();
+    findings.push(...rows.map((row) => ({ rule: rule.name, subject: row.subject, detail: row.detail })));
+  }
+  findings.push(...chargeFindings(db, checkPrices(db, findings)));
+  return {
+    accounts: countOf(db, "account"),
+    calls: countOf(db, "call"),
+    entries: countOf(db, "entry"),
+    findings: findings.slice(0, findingsMax),
+    truncated: findings.length > findingsMax,
+  };
+}
+
+/** Held money that no open call explains, or the other way round. */
+export const unexplainedHolds = `
+      SELECT account.id AS subject, 'held ' || held_micros || ', open calls hold ' || coalesce(total, 0) AS detail
+      FROM account LEFT JOIN (
+        SELECT account_id, sum(held_micros) AS total FROM call WHERE settled_at_ms IS NULL GROUP BY account_id
+      ) ON account_id = account.id
+      WHERE held_micros <> coalesce(total, 0)`;
+
+/** Each query lists what breaks the rule: who, and how. */
+const rules: readonly { readonly name: string; readonly violations: string }[] = [
+  {
+    name: "the entries of a transfer sum to zero",
+    violations: `
+      SELECT transfer_id AS subject, kind || ' entries sum to ' || sum(amount_micros) AS detail
+      FROM entry GROUP BY transfer_id, kind HAVING sum(amount_micros) <> 0`,
+  },
+  {
+    name: "every entry belongs to an account or to the house",
+    violations: `
+      SELECT transfer_id AS subject, 'unknown party ' || party AS detail
+      FROM entry WHERE party NOT LIKE 'house:%' AND party NOT IN (SELECT id FROM account)`,
+  },
+  {
+    name: "a balance is the sum of its entries",
+    violations: `
+      SELECT account.id AS subject,
+             'posted ' || posted_micros || ', entries sum to ' || coalesce(total, 0) AS detail
+      FROM account LEFT JOIN (SELECT party, sum(amount_micros) AS total FROM entry GROUP BY party) ON party = account.id
+      WHERE posted_micros <> coalesce(total, 0)`,
+  },
+  {
+    name: "what is held is the sum of open calls",
+    violations: unexplainedHolds,
+  },
+  {
+    name: "no account is oversold",
+    violations: `
+      SELECT id AS subject, 'posted ' || posted_micros || ', held ' || held_micros AS detail
+      FROM account WHERE posted_micros - held_micros < 0 OR held_micros < 0`,
+  },
+  {
+    name: "what was paid in is the sum of the top-ups",
+    violations: `
+      SELECT account.id AS subject,
+             'topped up ' || topped_up_micros || ', entries sum to ' || coalesce(total, 0) AS detail
+      FROM account LEFT JOIN (
+        SELECT party, sum(amount_micros) AS total FROM entry WHERE kind = 'top_up' GROUP BY party
+      ) ON party = account.id
+      WHERE topped_up_micros <> coalesce(total, 0)`,
+  },
+  {
+    name: "a call's charge is the entry that booked it",
+    violations: `
+      SELECT call.id AS subject,
+             'charged ' || charged_micros || ', booked ' || coalesce(-amount_micros, 0) AS detail
+      FROM call LEFT JOIN entry ON transfer_id = call.id AND kind = 'charge' AND party = call.account_id
+      WHERE charged_micros <> coalesce(-amount_micros, 0)
+      UNION ALL
+      SELECT transfer_id, kind || ' without a settled call' FROM entry
+      WHERE kind IN ('charge', 'write_off')
+        AND NOT EXISTS (SELECT 1 FROM call WHERE call.id = transfer_id AND state = 'settled')`,
+  },
+  {
+    name: "a call's write-off is the entry that booked it",
+    violations: `
+      SELECT call.id AS subject,
+             'wrote off ' || written_off_micros || ', booked ' || coalesce(-amount_micros, 0) AS detail
+      FROM call LEFT JOIN entry ON transfer_id = call.id AND kind = 'write_off' AND party = 'house:write_offs'
+      WHERE written_off_micros <> coalesce(-amount_micros, 0)`,
+  },
+  {
+    name: "a charge lies between nothing and what was held",
+    violations: `
+      SELECT id AS subject, 'held ' || held_micros || ', charged ' || charged_micros AS detail
+      FROM call WHERE charged_micros < 0 OR charged_micros > held_micros`,
+  },
+  {
+    name: "a call ends once, and only a settled one charges",
+    violations: `
+      SELECT id AS subject, state || ' at ' || coalesce(settled_at_ms, 'no time') || ', charged ' || charged_micros AS detail
+      FROM call
+      WHERE (state IN ('settled', 'released')) <> (settled_at_ms IS NOT NULL)
+         OR (settled_at_ms IS NOT NULL) <> (outcome IS NOT NULL)
+         OR (state <> 'settled' AND (charged_micros <> 0 OR written_off_micros <> 0 OR value_micros <> 0))`,
+  },
+  ...[60, 86_400].map((width) => ({
+    name: `the usage buckets of ${width} s are the sum of their calls`,
+    violations: usageDifference(width),
+  })),
+  {
+    name: "a budget is the sum of its calls",
+    violations: `
+      WITH real AS (
+        SELECT key_id, budget_window_start_ms AS window_start_ms, sum(charged_micros) AS spent,
+               sum(iif(settled_at_ms IS NULL, held_micros, 0)) AS held
+        FROM call WHERE budget_window_start_ms IS NOT NULL GROUP BY 1, 2
+      )
+      SELECT coalesce(budget.key_id, real.key_id) AS subject,
+             'budget has ' || coalesce(spent_micros, 0) || ' spent, ' || coalesce(held_micros, 0) ||
+             ' held; calls have ' || coalesce(spent, 0) || ' and ' || coalesce(held, 0) AS detail
+      FROM budget FULL OUTER JOIN real
+        ON real.key_id = budget.key_id AND real.window_start_ms = budget.window_start_ms
+      WHERE coalesce(spent_micros, 0) <> coalesce(spent, 0) OR coalesce(held_micros, 0) <> coalesce(held, 0)`,
+  },
+];
+
+function usageDifference(widthSeconds: number): string {
+  const figures =
+    "requests, failed_requests, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, value_micros, charged_micros";
+  const kept = `SELECT account_id, key_id, start_seconds, ${figures} FROM usage_bucket WHERE width_seconds = ${widthSeconds}`;
+  const real = `
+    SELECT account_id, key_id, settled_at_ms / 1000 - settled_at_ms / 1000 % ${widthSeconds} AS start_seconds,
+           count(*) AS requests, sum(outcome <> 'succeeded') AS failed_requests,
+           sum(coalesce(used ->> '$.input_tokens', 0)) AS input_tokens,
+           sum(coalesce(used ->> '$.output_tokens', 0)) AS output_tokens,
+           sum(coalesce(used ->> '$.cache_read_tokens', 0)) AS cache_read_tokens,
+           sum(coalesce(used ->> '$.cache_write_tokens', 0) + coalesce(used ->> '$.cache_write_1h_tokens', 0))
+             AS cache_write_tokens,
+           sum(value_micros) AS value_micros, sum(charged_micros) AS charged_micros
+    FROM call WHERE settled_at_ms IS NOT NULL GROUP BY 1, 2, 3`;
+  return `
+    SELECT key_id AS subject, 'bucket at ' || start_seconds || ' says what no calls say' AS detail
+    FROM (${kept} EXCEPT SELECT * FROM (${real}))
+    UNION ALL
+    SELECT key_id, 'calls at ' || start_seconds || ' are missing from their bucket'
+    FROM (SELECT * FROM (${real}) EXCEPT ${kept})`;
+}
+
+function fileFindings(db: Database): Finding[] {
+  const integrity = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check").all();
+  const references = db.query<{ table: string; parent: string }, []>("PRAGMA foreign_key_check").all();
+  return [
+    ...integrity
+      .filter((row) => row.integrity_check !== "ok")
+      .map((row) => ({ rule: "the file is sound", subject: "file", detail: row.integrity_check })),
+    ...references.map((row) => ({
+      rule: "every reference is kept",
+      subject: row.table,
+      detail: `a row points to a missing ${row.parent}`,
+    })),
+  ];
+}
+
+/** A price version is a digest of its prices; one that does not match was edited afterwards. */
+function checkPrices(db: Database, findings: Finding[]): Map<string, Terms> {
+  const terms = new Map<string, Terms>();
+  const rows = db.query<
+    { version: string; operation_id: string; model: string | null; unit_prices: string },
+    []
+  >("SELECT version, operation_id, model, unit_prices FROM price");
+  for (const row of rows.all()) {
+    const unitPricesPico = unitPricesOf(row.unit_prices);
+    terms.set(row.version, { version: row.version, unitPricesPico });
+    const digest = termsVersion(row.operation_id, row.model ?? undefined, unitPricesPico);
+    if (digest !== row.version) {
+      findings.push({
+        rule: "recorded prices are unchanged",
+        subject: row.version,
+        detail: `content says ${digest}`,
+      });
+    }
+  }
+  return terms;
+}
+
+/** Prices every settled call again from its recorded usage: per account, not a fraction of a micro may be missing. */
+function chargeFindings(db: Database, prices: ReadonlyMap<string, Terms>): Finding[] {
+  const totals = new Map<
+    string,
+    { exactAtto: bigint; exactPico: bigint; dueMicros: bigint; valueMicros: bigint }
+  >();
+  const calls = db.query<
+    {
+      account_id: string;
+      used: string;
+      price_version: string;
+      multiplier_ppm: bigint;
+      due_micros: bigint;
+      value_micros: bigint;
+    },
+    []
+  >(
+    `SELECT account_id, used, price_version, multiplier_ppm, charged_micros + written_off_micros AS due_micros,
+            value_micros FROM call WHERE state = 'settled'`,
+  );
+  for (const call of calls.iterate()) {
+    const terms = prices.get(call.price_version);
+    const exactPico = terms ? valuePico(JSON.parse(call.used) as Quantities, terms) : 0n;
+    const total = totals.get(call.account_id) ?? {
+      exactAtto: 0n,
+      exactPico: 0n,
+      dueMicros: 0n,
+      valueMicros: 0n,
+    };
+    total.exactPico += exactPico;
+    total.exactAtto += exactPico * call.multiplier_ppm;
+    total.dueMicros += call.due_micros;
+    total.valueMicros += call.value_micros;
+    totals.set(call.account_id, total);
+  }
+
+  const carries = db.query<{ id: string; charge_carry_atto: bigint; value_carry_pico: bigint }, []>(
+    "SELECT id, charge_carry_atto, value_carry_pico FROM account",
+  );
+  return carries.all().flatMap((account) => {
+    const total = totals.get(account.id) ?? { exactAtto: 0n, exactPico: 0n, dueMicros: 0n, valueMicros: 0n };
+    const bookedAtto = total.dueMicros * attoPerMicro + account.charge_carry_atto;
+    const bookedPico = total.valueMicros * picoPerMicro + account.value_carry_pico;
+    const findings: Finding[] = [];
+    if (bookedAtto !== total.exactAtto) {
+      const detail = `booked ${bookedAtto} atto-USD, usage × prices is ${total.exactAtto}`;
+      findings.push({ rule: "charges are usage × recorded prices", subject: account.id, detail });
+    }
+    if (bookedPico !== total.exactPico) {
+      const detail = `reported ${bookedPico} pico-USD, usage × prices is ${total.exactPico}`;
+      findings.push({ rule: "usage values are usage × recorded prices", subject: account.id, detail });
+    }
+    return findings;
+  });
+}
+
+function countOf(db: Database, table: "account" | "call" | "entry"): number {
+  return Number(db.query<{ n: bigint }, []>(`SELECT count(*) AS n FROM ${table}`).get()?.n ?? 0n);
+}

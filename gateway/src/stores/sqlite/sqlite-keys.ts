@@ -1,0 +1,199 @@
+import type { Database } from "bun:sqlite";
+import type {
+  Budget,
+  BudgetWindow,
+  Credential,
+  Key,
+  KeyBook,
+  KeyChange,
+  KeyRotation,
+  KeyScope,
+  NewKey,
+} from "../../keys/keys.ts";
+import type { TierName } from "../../limits/tiers.ts";
+import type { GroupCommit } from "./group-commit.ts";
+
+interface KeyRow {
+  id: string;
+  account_id: string;
+  name: string;
+  scope: KeyScope;
+  budget_micros: bigint | null;
+  budget_window: BudgetWindow | null;
+  created_at_ms: bigint;
+  expires_at_ms: bigint | null;
+  revoked_at_ms: bigint | null;
+}
+
+interface SecretRow {
+  last4: string;
+  created_at_ms: bigint;
+  expires_at_ms: bigint | null;
+}
+
+interface CredentialRow {
+  key_id: string;
+  account_id: string;
+  scope: KeyScope;
+  tier: TierName;
+  plan_multiplier_ppm: bigint;
+  suspended: bigint;
+  revoked_at_ms: bigint | null;
+  expires_at_ms: bigint | null;
+  budget_micros: bigint | null;
+  budget_window: BudgetWindow | null;
+}
+
+export function createSqliteKeys(db: Database, commits: GroupCommit): KeyBook {
+  const sql = prepare(db);
+
+  const find = (keyId: string): Key | undefined => {
+    const row = sql.find.get(keyId);
+    return row ? keyOf(row, sql.secrets.all(keyId)) : undefined;
+  };
+
+  const issue = (key: NewKey): Key | undefined => {
+    if (!sql.accountExists.get(key.accountId)) return undefined;
+    const { limitMicros = null, window = null } = key.budget ?? {};
+    sql.insert.run(
+      key.id,
+      key.accountId,
+      key.name,
+      key.scope,
+      limitMicros,
+      window,
+      key.nowMs,
+      key.expiresAtMs ?? null,
+    );
+    sql.insertSecret.run(key.secretHash, key.id, key.last4, key.nowMs);
+    return find(key.id);
+  };
+
+  const update = (keyId: string, change: KeyChange): Key | undefined => {
+    const before = find(keyId);
+    if (!before) return undefined;
+    const budget = change.budget === undefined ? before.budget : change.budget;
+    const expiresAtMs = change.expiresAtMs === undefined ? before.expiresAtMs : change.expiresAtMs;
+    sql.update.run(
+      change.name ?? before.name,
+      change.scope ?? before.scope,
+      budget?.limitMicros ?? null,
+      budget?.window ?? null,
+      expiresAtMs ?? null,
+      keyId,
+    );
+    return find(keyId);
+  };
+
+  const rotate = (rotation: KeyRotation): Key | undefined => {
+    const before = find(rotation.keyId);
+    if (!before || before.revokedAtMs !== undefined) return undefined;
+    sql.expireSecrets.run(rotation.graceEndsAtMs, rotation.keyId);
+    sql.insertSecret.run(rotation.secretHash, rotation.keyId, rotation.last4, rotation.nowMs);
+    return find(rotation.keyId);
+  };
+
+  return {
+    issue: (key) => commits.run(() => issue(key)),
+    find: async (keyId) => find(keyId),
+    list: async (accountId) =>
+      (accountId === undefined ? sql.listAll.all() : sql.listOfAccount.all(accountId)).map((row) =>
+        keyOf(row, sql.secrets.all(row.id)),
+      ),
+    update: (keyId, change) => commits.run(() => update(keyId, change)),
+    rotate: (rotation) => commits.run(() => rotate(rotation)),
+    revoke: (keyId, nowMs) =>
+      commits.run(() => {
+        sql.revoke.run(nowMs, keyId);
+        return find(keyId);
+      }),
+    budgetUse: async (keyId, windowStartMs) => {
+      const row = sql.budgetUse.get(keyId, windowStartMs);
+      return { spentMicros: row?.spent_micros ?? 0n, heldMicros: row?.held_micros ?? 0n };
+    },
+    findCredential: async (secretHash, nowMs) => {
+      const row = sql.credential.get(secretHash, nowMs);
+      return row ? credentialOf(row) : undefined;
+    },
+  };
+}
+
+const keyOf = (row: KeyRow, secrets: readonly SecretRow[]): Key => ({
+  id: row.id,
+  accountId: row.account_id,
+  name: row.name,
+  scope: row.scope,
+  budget: budgetOf(row),
+  createdAtMs: Number(row.created_at_ms),
+  expiresAtMs: numberOf(row.expires_at_ms),
+  revokedAtMs: numberOf(row.revoked_at_ms),
+  secrets: secrets.map((secret) => ({
+    last4: secret.last4,
+    createdAtMs: Number(secret.created_at_ms),
+    expiresAtMs: numberOf(secret.expires_at_ms),
+  })),
+});
+
+const credentialOf = (row: CredentialRow): Credential => ({
+  keyId: row.key_id,
+  accountId: row.account_id,
+  scope: row.scope,
+  tier: row.tier,
+  planMultiplierPpm: row.plan_multiplier_ppm,
+  suspended: row.suspended === 1n,
+  revoked: row.revoked_at_ms !== null,
+  expiresAtMs: numberOf(row.expires_at_ms),
+  budget: budgetOf(row),
+});
+
+const budgetOf = (row: Pick<KeyRow, "budget_micros" | "budget_window">): Budget | undefined =>
+  row.budget_micros === null || row.budget_window === null
+    ? undefined
+    : { limitMicros: row.budget_micros, window: row.budget_window };
+
+const numberOf = (value: bigint | null): number | undefined => (value === null ? undefined : Number(value));
+
+function prepare(db: Database) {
+  const columns = `id, account_id, name, scope, budget_micros, budget_window, created_at_ms, expires_at_ms,
+                   revoked_at_ms`;
+  return {
+    accountExists: db.query<{ id: string }, [string]>("SELECT id FROM account WHERE id = ?1"),
+    find: db.query<KeyRow, [string]>(`SELECT ${columns} FROM key WHERE id = ?1`),
+    listAll: db.query<KeyRow, []>(`SELECT ${columns} FROM key ORDER BY created_at_ms, id`),
+    listOfAccount: db.query<KeyRow, [string]>(
+      `SELECT ${columns} FROM key WHERE account_id = ?1 ORDER BY created_at_ms, id`,
+    ),
+    secrets: db.query<SecretRow, [string]>(
+      "SELECT last4, created_at_ms, expires_at_ms FROM key_secret WHERE key_id = ?1 ORDER BY created_at_ms DESC",
+    ),
+    insert: db.query<
+      never,
+      [string, string, string, string, bigint | null, string | null, number, number | null]
+    >(
+      `INSERT INTO key (id, account_id, name, scope, budget_micros, budget_window, created_at_ms, expires_at_ms)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
+    ),
+    insertSecret: db.query<never, [Uint8Array, string, string, number]>(
+      "INSERT INTO key_secret (hash, key_id, last4, created_at_ms) VALUES (?1, ?2, ?3, ?4)",
+    ),
+    update: db.query<never, [string, string, bigint | null, string | null, number | null, string]>(
+      `UPDATE key SET name = ?1, scope = ?2, budget_micros = ?3, budget_window = ?4, expires_at_ms = ?5
+       WHERE id = ?6`,
+    ),
+    expireSecrets: db.query<never, [number, string]>(
+      "UPDATE key_secret SET expires_at_ms = min(coalesce(expires_at_ms, ?1), ?1) WHERE key_id = ?2",
+    ),
+    revoke: db.query<never, [number, string]>(
+      "UPDATE key SET revoked_at_ms = coalesce(revoked_at_ms, ?1) WHERE id = ?2",
+    ),
+    budgetUse: db.query<{ spent_micros: bigint; held_micros: bigint }, [string, number]>(
+      "SELECT spent_micros, held_micros FROM budget WHERE key_id = ?1 AND window_start_ms = ?2",
+    ),
+    credential: db.query<CredentialRow, [Uint8Array, number]>(
+      `SELECT key.id AS key_id, key.account_id, key.scope, account.tier, account.plan_multiplier_ppm,
+              account.suspended, key.revoked_at_ms, key.expires_at_ms, key.budget_micros, key.budget_window
+       FROM key_secret JOIN key ON key.id = key_secret.key_id JOIN account ON account.id = key.account_id
+       WHERE key_secret.hash = ?1 AND (key_secret.expires_at_ms IS NULL OR key_secret.expires_at_ms > ?2)`,
+    ),
+  };
+}

@@ -1,0 +1,322 @@
+import type { Database } from "bun:sqlite";
+import { budgetWindowStartMs } from "../../keys/budget-window.ts";
+import type { CallOutcome, CallState, UsageSource } from "../../ledger/call-record.ts";
+import { chargeFor, type Charge } from "../../ledger/charge.ts";
+import type {
+  HoldRequest,
+  HoldResult,
+  Ledger,
+  Recovery,
+  Release,
+  Resolved,
+  Settlement,
+} from "../../ledger/ledger.ts";
+import { tokenTotals, type Quantities } from "../../operation/quantities.ts";
+import type { Terms } from "../../operation/terms.ts";
+import type { Micros, Pico } from "../../platform/money.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import { unexplainedHolds } from "./sqlite-audit.ts";
+import type { UsageBuckets } from "./usage-buckets.ts";
+
+interface Parts {
+  readonly db: Database;
+  readonly commits: GroupCommit;
+  readonly buckets: UsageBuckets;
+}
+
+interface OpenCall {
+  account_id: string;
+  key_id: string;
+  state: CallState;
+  outcome: CallOutcome | null;
+  held_micros: bigint;
+  value_micros: bigint;
+  charged_micros: bigint;
+  written_off_micros: bigint;
+  multiplier_ppm: bigint;
+  budget_window_start_ms: bigint | null;
+}
+
+interface End {
+  readonly callId: string;
+  readonly state: "settled" | "released";
+  readonly outcome: CallOutcome;
+  readonly used: Quantities;
+  readonly usageSource: UsageSource;
+  readonly valuePico: Pico;
+  readonly httpStatus: number | undefined;
+  readonly attempts: readonly object[];
+  readonly settledAtMs: number;
+}
+
+export const houseRevenue = "house:revenue";
+export const houseWriteOffs = "house:write_offs";
+
+export function createSqliteLedger(parts: Parts): Ledger {
+  const { db, commits, buckets } = parts;
+  const sql = prepare(db);
+  let dispatched = new Map<string, number>();
+  /** The run that owns new calls; calls of earlier runs are nobody's. */
+  let runId: bigint | undefined;
+
+  const hold = (request: HoldRequest): HoldResult => {
+    if (runId === undefined) throw new Error("Nothing can be held before the run has begun.");
+    if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");
+    if (sql.callState.get(request.callId)) return { kind: "held" };
+    const taken = sql.takeFromAccount.run(request.amountMicros, request.accountId);
+    if (taken.changes === 0) return whyNotTaken(request.accountId);
+
+    const windowStartMs = request.budget && budgetWindowStartMs(request.budget.window, request.createdAtMs);
+    if (request.budget && windowStartMs !== undefined) {
+      const { limitMicros } = request.budget;
+      sql.openBudget.run(request.keyId, windowStartMs);
+      const fits = sql.takeFromBudget.run(request.amountMicros, request.keyId, windowStartMs, limitMicros);
+      if (fits.changes === 0) {
+        sql.giveBackToAccount.run(request.amountMicros, request.accountId);
+        const use = sql.budgetUse.get(request.keyId, windowStartMs);
+        return {
+          kind: "budget_exceeded",
+          spentMicros: use?.spent_micros ?? 0n,
+          heldMicros: use?.held_micros ?? 0n,
+        };
+      }
+    }
+    sql.insertCall.run(
+      request.callId,
+      request.accountId,
+      request.keyId,
+      request.operationId,
+      request.model ?? null,
+      request.amountMicros,
+      request.terms.version,
+      request.multiplierPpm,
+      windowStartMs ?? null,
+      runId,
+      request.createdAtMs,
+    );
+    return { kind: "held" };
+  };
+
+  const whyNotTaken = (accountId: string): HoldResult => {
+    const account = sql.availability.get(accountId);
+    if (account?.suspended === 1n) return { kind: "account_suspended" };
+    return { kind: "insufficient_balance", availableMicros: account?.available_micros ?? 0n };
+  };
+
+  const end = (ending: End): Resolved => {
+    const call = sql.openCall.get(ending.callId);
+    if (!call) throw new Error(`There is no call ${ending.callId} to resolve.`);
+    if (call.state === "settled" || call.state === "released") return earlier(call);
+
+    const charge = chargeOf(call, ending);
+    const dispatchedAtMs = dispatched.get(ending.callId);
+    dispatched.delete(ending.callId);
+    sql.endCall.run(
+      ending.state,
+      ending.outcome,
+      charge.valueMicros,
+      charge.chargedMicros,
+      charge.writtenOffMicros,
+      JSON.stringify(ending.used),
+      ending.usageSource,
+      ending.httpStatus ?? null,
+      JSON.stringify(ending.attempts),
+      dispatchedAtMs ?? null,
+      ending.settledAtMs,
+      ending.callId,
+    );
+    sql.chargeAccount.run(
+      charge.chargedMicros,
+      call.held_micros,
+      charge.carry.chargeAtto,
+      charge.carry.valuePico,
+      call.account_id,
+    );
+    if (call.budget_window_start_ms !== null) {
+      sql.chargeBudget.run(charge.chargedMicros, call.held_micros, call.key_id, call.budget_window_start_ms);
+    }
+    bookEntries(ending, call.account_id, charge);
+    countUsage(ending, call, charge);
+    return { first: true, state: ending.state, ...charge };
+  };
+
+  const chargeOf = (call: OpenCall, ending: End): Charge => {
+    const carry = sql.carry.get(call.account_id);
+    if (!carry) throw new Error(`The account of call ${ending.callId} is gone.`);
+    return chargeFor({
+      valuePico: ending.valuePico,
+      multiplierPpm: call.multiplier_ppm,
+      heldMicros: call.held_micros,
+      carry: { chargeAtto: carry.charge_carry_atto, valuePico: carry.value_carry_pico },
+    });
+  };
+
+  const bookEntries = (ending: End, accountId: string, charge: Charge): void => {
+    const book = (kind: string, from: string, amountMicros: Micros): void => {
+      if (amountMicros === 0n) return;
+      sql.insertEntry.run(ending.callId, kind, from, -amountMicros, ending.settledAtMs);
+      sql.insertEntry.run(ending.callId, kind, houseRevenue, amountMicros, ending.settledAtMs);
+    };
+    book("charge", accountId, charge.chargedMicros);
+    book("write_off", houseWriteOffs, charge.writtenOffMicros);
+  };
+
+  const countUsage = (ending: End, call: OpenCall, charge: Charge): void => {
+    const tokens = tokenTotals(ending.used);
+    buckets.add({
+      accountId: call.account_id,
+      keyId: call.key_id,
+      settledAtMs: ending.settledAtMs,
+      sums: {
+        requests: 1,
+        failedRequests: ending.outcome === "succeeded" ? 0 : 1,
+        inputTokens: tokens.input,
+        outputTokens: tokens.output,
+        cacheReadTokens: tokens.cacheRead,
+        cacheWriteTokens: tokens.cacheWrite,
+        valueMicros: charge.valueMicros,
+        chargedMicros: charge.chargedMicros,
+      },
+    });
+  };
+
+  const beginRun = (nowMs: number): Recovery => {
+    runId = sql.insertRun.get(nowMs)?.id;
+    if (runId === undefined) throw new Error("The store did not number this run.");
+    let releasedMicros = 0n;
+    const orphans = sql.orphans.all(runId);
+    for (const orphan of orphans) {
+      // Such a call may have been sent, whatever its row says. Its caller never got an answer, and without
+      // an answer there is no evidence to charge by: the hold goes back and the operator bears the doubt.
+      const ending = { callId: orphan.id, outcome: "unknown", httpStatus: undefined, attempts: [] } as const;
+      end({ ...nothingUsed, ...ending, settledAtMs: nowMs });
+      releasedMicros += orphan.held_micros;
+    }
+    const broken = sql.unexplainedHolds.get();
+    if (broken)
+      throw new Error(`Account ${broken.subject}: ${broken.detail}. Run "tollgate audit" before serving.`);
+    return { releasedCalls: orphans.length, releasedMicros };
+  };
+
+  const markDispatchedRows = (): void => {
+    for (const [callId, atMs] of dispatched) sql.markDispatched.run(atMs, callId);
+    dispatched = new Map();
+  };
+
+  return {
+    recordPrices: (prices) =>
+      commits.run(() => {
+        for (const { operationId, model, terms } of prices) {
+          sql.insertPrice.run(terms.version, operationId, model ?? null, pricesAsText(terms));
+        }
+      }),
+    hold: (request) => commits.run(() => hold(request)),
+    markDispatched: (callId, atMs) => {
+      if (dispatched.size === 0) commits.ride(markDispatchedRows);
+      dispatched.set(callId, atMs);
+    },
+    settle: (settlement: Settlement) => commits.run(() => end({ ...settlement, state: "settled" })),
+    release: (release: Release) => commits.run(() => end({ ...nothingUsed, ...release })),
+    beginRun: (nowMs) => commits.run(() => beginRun(nowMs)),
+  };
+}
+
+const nothingUsed = { state: "released", used: {}, usageSource: "none", valuePico: 0n } as const;
+
+const earlier = (call: OpenCall): Resolved => ({
+  first: false,
+  state: call.state,
+  chargedMicros: call.charged_micros,
+  valueMicros: call.value_micros,
+  writtenOffMicros: call.written_off_micros,
+});
+
+const pricesAsText = (terms: Terms): string =>
+  JSON.stringify(
+    Object.fromEntries(Object.entries(terms.unitPricesPico).map(([unit, pico]) => [unit, `${pico}`])),
+  );
+
+function prepare(db: Database) {
+  return {
+    callState: db.query<{ state: CallState }, [string]>("SELECT state FROM call WHERE id = ?1"),
+    takeFromAccount: db.query<never, [bigint, string]>(
+      `UPDATE account SET held_micros = held_micros + ?1
+       WHERE id = ?2 AND suspended = 0 AND posted_micros - held_micros >= ?1`,
+    ),
+    giveBackToAccount: db.query<never, [bigint, string]>(
+      "UPDATE account SET held_micros = held_micros - ?1 WHERE id = ?2",
+    ),
+    availability: db.query<{ suspended: bigint; available_micros: bigint }, [string]>(
+      "SELECT suspended, posted_micros - held_micros AS available_micros FROM account WHERE id = ?1",
+    ),
+    openBudget: db.query<never, [string, number]>(
+      "INSERT INTO budget VALUES (?1, ?2, 0, 0) ON CONFLICT DO NOTHING",
+    ),
+    takeFromBudget: db.query<never, [bigint, string, number, bigint]>(
+      `UPDATE budget SET held_micros = held_micros + ?1
+       WHERE key_id = ?2 AND window_start_ms = ?3 AND spent_micros + held_micros + ?1 <= ?4`,
+    ),
+    budgetUse: db.query<{ spent_micros: bigint; held_micros: bigint }, [string, number]>(
+      "SELECT spent_micros, held_micros FROM budget WHERE key_id = ?1 AND window_start_ms = ?2",
+    ),
+    insertPrice: db.query<never, [string, string, string | null, string]>(
+      "INSERT INTO price VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+    ),
+    insertCall: db.query<
+      never,
+      [string, string, string, string, string | null, bigint, string, bigint, number | null, bigint, number]
+    >(
+      `INSERT INTO call (id, account_id, key_id, operation_id, model, state, held_micros, price_version,
+                         multiplier_ppm, budget_window_start_ms, run_id, created_at_ms)
+       VALUES (?1, ?2, ?3, ?4, ?5, 'held', ?6, ?7, ?8, ?9, ?10, ?11)`,
+    ),
+    markDispatched: db.query<never, [number, string]>(
+      "UPDATE call SET state = 'dispatched', dispatched_at_ms = ?1 WHERE id = ?2 AND state = 'held'",
+    ),
+    openCall: db.query<OpenCall, [string]>(
+      `SELECT account_id, key_id, state, outcome, held_micros, value_micros, charged_micros, written_off_micros,
+              multiplier_ppm, budget_window_start_ms FROM call WHERE id = ?1`,
+    ),
+    carry: db.query<{ charge_carry_atto: bigint; value_carry_pico: bigint }, [string]>(
+      "SELECT charge_carry_atto, value_carry_pico FROM account WHERE id = ?1",
+    ),
+    endCall: db.query<
+      never,
+      [
+        string,
+        string,
+        bigint,
+        bigint,
+        bigint,
+        string,
+        string,
+        number | null,
+        string,
+        number | null,
+        number,
+        string,
+      ]
+    >(
+      `UPDATE call SET state = ?1, outcome = ?2, value_micros = ?3, charged_micros = ?4, written_off_micros = ?5,
+                       used = ?6, usage_source = ?7, http_status = ?8, attempts = ?9,
+                       dispatched_at_ms = coalesce(dispatched_at_ms, ?10), settled_at_ms = ?11
+       WHERE id = ?12 AND settled_at_ms IS NULL`,
+    ),
+    chargeAccount: db.query<never, [bigint, bigint, bigint, bigint, string]>(
+      `UPDATE account SET posted_micros = posted_micros - ?1, held_micros = held_micros - ?2,
+                          charge_carry_atto = ?3, value_carry_pico = ?4 WHERE id = ?5`,
+    ),
+    chargeBudget: db.query<never, [bigint, bigint, string, bigint]>(
+      `UPDATE budget SET spent_micros = spent_micros + ?1, held_micros = held_micros - ?2
+       WHERE key_id = ?3 AND window_start_ms = ?4`,
+    ),
+    insertEntry: db.query<never, [string, string, string, bigint, number]>(
+      "INSERT INTO entry (transfer_id, kind, party, amount_micros, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
+    ),
+    insertRun: db.query<{ id: bigint }, [number]>("INSERT INTO run (started_at_ms) VALUES (?1) RETURNING id"),
+    unexplainedHolds: db.query<{ subject: string; detail: string }, []>(unexplainedHolds),
+    orphans: db.query<{ id: string; held_micros: bigint }, [bigint]>(
+      "SELECT id, held_micros FROM call WHERE settled_at_ms IS NULL AND run_id < ?1",
+    ),
+  };
+}

@@ -1,0 +1,113 @@
+import type { Dispatch, TokenReading } from "../../operation/upstream.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import type { Exchange, Protocol } from "../protocol.ts";
+import { readCount } from "./read-count.ts";
+
+// Three vendors, one answer: the same request under other names, the results re-attached to the caller's
+// own documents and sorted, the billed tokens read from wherever the vendor puts them.
+
+interface Dialect {
+  readonly topName: "top_n" | "top_k";
+  readonly extras: JsonObject;
+  readonly listName: "results" | "data";
+  readonly tokens: (json: JsonObject) => unknown;
+}
+
+const bearer = (key: string) => ["authorization", `Bearer ${key}`] as const;
+
+const rerankProtocol = (dialect: Dialect): Protocol => ({
+  keyHeader: bearer,
+  exchanges: { rerank: rerankExchange(dialect) },
+});
+
+const totalTokens = (json: JsonObject): unknown => member(json["usage"], "total_tokens");
+
+export const jina = rerankProtocol({
+  topName: "top_n",
+  extras: { return_documents: false },
+  listName: "results",
+  tokens: totalTokens,
+});
+
+export const voyage = rerankProtocol({
+  topName: "top_k",
+  extras: { return_documents: false },
+  listName: "data",
+  tokens: totalTokens,
+});
+
+/** Cohere bills by search and only sometimes counts tokens; without a count the usage is an estimate. */
+export const cohere = rerankProtocol({
+  topName: "top_n",
+  extras: {},
+  listName: "results",
+  tokens: (json) => member(member(json["meta"], "tokens"), "input_tokens"),
+});
+
+interface RerankBody {
+  readonly query: string;
+  readonly documents: readonly string[];
+  readonly top_n?: number | undefined;
+}
+
+/** The catalogue's schema for rerank.create has exactly these members. */
+const bodyOf = (dispatch: Dispatch): RerankBody => dispatch.input.body as RerankBody;
+
+function rerankExchange(dialect: Dialect): Exchange {
+  return {
+    request: (dispatch) => {
+      const { query, documents, top_n: top } = bodyOf(dispatch);
+      const limit = top === undefined ? {} : { [dialect.topName]: Math.min(top, documents.length) };
+      return {
+        method: "POST",
+        path: dispatch.service.path,
+        body: JSON.stringify({ model: dispatch.model, query, documents, ...limit, ...dialect.extras }),
+      };
+    },
+    read: (json, dispatch) => {
+      const anomalies: string[] = [];
+      const results = isJsonObject(json) ? readResults(json[dialect.listName], bodyOf(dispatch)) : undefined;
+      if (!results || !isJsonObject(json)) return {};
+      const counted = readCount(dialect.tokens(json), "total_tokens", anomalies);
+      const total = counted ?? estimateTokens(bodyOf(dispatch));
+      const tokens: TokenReading = {
+        used: counted === undefined ? undefined : { input_tokens: counted },
+        estimate: { input_tokens: total },
+        anomalies,
+      };
+      return { tokens, json: { model: dispatch.model, results, usage: { total_tokens: total } } };
+    },
+  };
+}
+
+/** The query is read once with each document; four bytes a token is the usual rule of thumb. */
+function estimateTokens({ query, documents }: RerankBody): number {
+  const bytes = documents.reduce(
+    (sum, text) => sum + Buffer.byteLength(text),
+    Buffer.byteLength(query) * documents.length,
+  );
+  return Math.ceil(bytes / 4);
+}
+
+interface Result {
+  readonly index: number;
+  readonly relevance_score: number;
+  readonly document: { readonly text: string };
+}
+
+/** Undefined when the answer is not a ranking of these documents. */
+function readResults(list: unknown, { documents, top_n: top }: RerankBody): Result[] | undefined {
+  if (!Array.isArray(list)) return undefined;
+  const results: Result[] = [];
+  for (const item of list) {
+    const index: unknown = member(item, "index");
+    const score: unknown = member(item, "relevance_score");
+    const text = typeof index === "number" ? documents[index] : undefined;
+    if (typeof index !== "number" || typeof score !== "number" || text === undefined) return undefined;
+    results.push({ index, relevance_score: score, document: { text } });
+  }
+  results.sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index);
+  return top === undefined ? results : results.slice(0, top);
+}
+
+const member = (value: unknown, name: string): unknown => (isJsonObject(value) ? value[name] : undefined);

@@ -1,0 +1,176 @@
+import type { Micros } from "../platform/money.ts";
+
+const secondsPerDay = 86_400;
+const secondsPerMinute = 60;
+
+/** Whole Unix seconds; the end is exclusive. */
+export interface UsageWindow {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+}
+
+export interface UsageScope {
+  readonly accountId: string;
+  /** Undefined for the whole account. */
+  readonly keyId: string | undefined;
+}
+
+export interface UsageSums {
+  readonly requests: number;
+  readonly failedRequests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly valueMicros: Micros;
+  readonly chargedMicros: Micros;
+}
+
+/** One part of a window and the coarsest record that covers it exactly. */
+export interface UsageSegment {
+  readonly source: "day" | "minute" | "call";
+  readonly fromSeconds: number;
+  readonly toSeconds: number;
+}
+
+export interface DaySums extends UsageSums {
+  readonly daySeconds: number;
+}
+
+/** Invariant: days, minutes and calls add up to the same sums, because they are written in the settling transaction. */
+export interface UsageBook {
+  /** The sums of all segments, read at one moment, one row for each UTC day that has any. */
+  readonly sums: (scope: UsageScope, segments: readonly UsageSegment[]) => Promise<readonly DaySums[]>;
+}
+
+export async function readUsage(
+  book: UsageBook,
+  scope: UsageScope,
+  window: UsageWindow,
+): Promise<UsageReport> {
+  const rows = await book.sums(scope, segmentsOf(window));
+  return reportOf(scope, window, rows);
+}
+
+/** Whole days from day records, whole minutes at the ragged ends from minute records, the rest call by call. */
+export function segmentsOf({ startSeconds, endSeconds }: UsageWindow): UsageSegment[] {
+  const segments: UsageSegment[] = [];
+  const firstDay = roundUp(startSeconds, secondsPerDay);
+  const lastDay = roundDown(endSeconds, secondsPerDay);
+  if (firstDay >= lastDay) {
+    addMinutes(segments, startSeconds, endSeconds);
+    return segments;
+  }
+  addMinutes(segments, startSeconds, firstDay);
+  segments.push({ source: "day", fromSeconds: firstDay, toSeconds: lastDay });
+  addMinutes(segments, lastDay, endSeconds);
+  return segments;
+}
+
+function addMinutes(segments: UsageSegment[], fromSeconds: number, toSeconds: number): void {
+  const firstMinute = roundUp(fromSeconds, secondsPerMinute);
+  const lastMinute = roundDown(toSeconds, secondsPerMinute);
+  if (firstMinute >= lastMinute) {
+    addPart(segments, "call", fromSeconds, toSeconds);
+    return;
+  }
+  addPart(segments, "call", fromSeconds, firstMinute);
+  addPart(segments, "minute", firstMinute, lastMinute);
+  addPart(segments, "call", lastMinute, toSeconds);
+}
+
+function addPart(
+  segments: UsageSegment[],
+  source: UsageSegment["source"],
+  fromSeconds: number,
+  toSeconds: number,
+): void {
+  if (toSeconds > fromSeconds) segments.push({ source, fromSeconds, toSeconds });
+}
+
+export interface UsageFigures {
+  readonly requests: number;
+  readonly failed_requests: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_read_tokens: number;
+  readonly cache_write_tokens: number;
+  readonly usage_value_micros_usd: number;
+  readonly charged_micros_usd: number;
+}
+
+export interface UsageReport {
+  readonly scope: "key" | "account";
+  readonly currency: "USD";
+  readonly start_time: number;
+  readonly end_time: number;
+  readonly bucket_width: "1d";
+  readonly totals: UsageFigures;
+  readonly buckets: readonly (UsageFigures & { readonly start_time: number; readonly end_time: number })[];
+}
+
+function reportOf(scope: UsageScope, window: UsageWindow, rows: readonly DaySums[]): UsageReport {
+  const byDay = new Map<number, UsageSums>();
+  for (const row of rows) byDay.set(row.daySeconds, addSums(byDay.get(row.daySeconds) ?? noUsage, row));
+
+  let totals = noUsage;
+  const buckets: UsageReport["buckets"][number][] = [];
+  for (
+    let day = roundDown(window.startSeconds, secondsPerDay);
+    day < window.endSeconds;
+    day += secondsPerDay
+  ) {
+    const sums = byDay.get(day) ?? noUsage;
+    totals = addSums(totals, sums);
+    buckets.push({
+      start_time: Math.max(day, window.startSeconds),
+      end_time: Math.min(day + secondsPerDay, window.endSeconds),
+      ...figuresOf(sums),
+    });
+  }
+  return {
+    scope: scope.keyId === undefined ? "account" : "key",
+    currency: "USD",
+    start_time: window.startSeconds,
+    end_time: window.endSeconds,
+    bucket_width: "1d",
+    totals: figuresOf(totals),
+    buckets,
+  };
+}
+
+export const noUsage: UsageSums = {
+  requests: 0,
+  failedRequests: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  valueMicros: 0n,
+  chargedMicros: 0n,
+};
+
+export const addSums = (a: UsageSums, b: UsageSums): UsageSums => ({
+  requests: a.requests + b.requests,
+  failedRequests: a.failedRequests + b.failedRequests,
+  inputTokens: a.inputTokens + b.inputTokens,
+  outputTokens: a.outputTokens + b.outputTokens,
+  cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
+  cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+  valueMicros: a.valueMicros + b.valueMicros,
+  chargedMicros: a.chargedMicros + b.chargedMicros,
+});
+
+const figuresOf = (sums: UsageSums): UsageFigures => ({
+  requests: sums.requests,
+  failed_requests: sums.failedRequests,
+  input_tokens: sums.inputTokens,
+  output_tokens: sums.outputTokens,
+  cache_read_tokens: sums.cacheReadTokens,
+  cache_write_tokens: sums.cacheWriteTokens,
+  usage_value_micros_usd: Number(sums.valueMicros),
+  charged_micros_usd: Number(sums.chargedMicros),
+});
+
+const roundDown = (value: number, step: number): number => Math.floor(value / step) * step;
+const roundUp = (value: number, step: number): number => Math.ceil(value / step) * step;

@@ -1,0 +1,286 @@
+// Starts the gateway as users meet it: real HTTP, a real SQLite file, the real sandbox program. What a test
+// chooses (configuration, clock) it says; everything else is as shipped.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseConfig } from "../gateway/src/config/load-config.ts";
+import { createGateway, type Gateway, type GatewayParts } from "../gateway/src/gateway.ts";
+import { createKeySecret } from "../gateway/src/keys/key-format.ts";
+import type { Budget, KeyScope } from "../gateway/src/keys/keys.ts";
+import { createSecrets } from "../gateway/src/keys/secrets.ts";
+import type { Store } from "../gateway/src/ledger/store.ts";
+import type { TierName } from "../gateway/src/limits/tiers.ts";
+import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
+import { systemClock, type Clock } from "../gateway/src/platform/clock.ts";
+import { createLog } from "../gateway/src/platform/log.ts";
+import { createMetrics } from "../gateway/src/platform/metrics.ts";
+import { createMemoryRequestLimiter } from "../gateway/src/stores/memory-request-limiter.ts";
+import { openSqliteStore } from "../gateway/src/stores/sqlite/sqlite-store.ts";
+import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
+import { httpClient } from "../gateway/src/upstreams/http-client.ts";
+import { protocols } from "../gateway/src/upstreams/protocols.ts";
+
+export const projectFolder = join(import.meta.dir, "..");
+export const catalogueFolder = join(projectFolder, "catalogue");
+const secret = "a secret for tests only, not for use";
+
+export interface TestAccount {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly key: string;
+}
+
+export interface TestGateway {
+  readonly url: string;
+  readonly port: number;
+  readonly gateway: Gateway;
+  readonly store: Store;
+  readonly databasePath: string;
+  readonly sandbox: SandboxControl;
+  /** Everything the gateway logged, one line each. */
+  readonly logged: readonly string[];
+  readonly openAccount: (options?: AccountOptions) => Promise<TestAccount>;
+  /** A request with the account's key. */
+  readonly call: (account: TestAccount, path: string, init?: RequestInit) => Promise<Response>;
+  readonly post: (
+    account: TestAccount,
+    path: string,
+    body: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<Response>;
+  readonly balance: (account: TestAccount) => Promise<{ balance: number; held: number }>;
+  /** Findings of a full audit of the books. */
+  readonly audit: () => Promise<readonly object[]>;
+  readonly close: () => Promise<void>;
+}
+
+interface AccountOptions {
+  readonly creditUsd?: string;
+  readonly tier?: TierName;
+  readonly planMultiplierPpm?: bigint;
+  readonly scope?: KeyScope;
+  readonly budget?: Budget;
+  readonly expiresAtMs?: number;
+}
+
+interface GatewayOptions {
+  /** tollgate.yaml, as text. The sandbox is this test's own unless the text says otherwise. */
+  readonly config?: string;
+  readonly catalogueFolders?: readonly string[];
+  readonly clock?: Clock;
+  readonly parts?: Partial<GatewayParts>;
+}
+
+export async function openTestGateway(options: GatewayOptions = {}): Promise<TestGateway> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const sandbox = await openSandbox();
+  const config = parseConfig(options.config ?? "", "the test's configuration", process.env);
+  const clock = options.clock ?? systemClock;
+  const databasePath = join(folder, "tollgate.db");
+  const store = openSqliteStore({ path: databasePath });
+  const secrets = createSecrets(secret);
+  const logged: string[] = [];
+  const gateway = await createGateway({
+    catalogue: await loadCatalogue([catalogueFolder, ...(options.catalogueFolders ?? [])]),
+    config,
+    sandboxUrl: config.sandbox === "off" ? undefined : sandbox.url,
+    store,
+    secrets,
+    requestLimiter: createMemoryRequestLimiter(clock.monotonicMs),
+    forwarder: createForwarder(httpClient, protocols),
+    clock,
+    newId: () => Bun.randomUUIDv7(),
+    log: createLog({ level: "debug", nowMs: clock.wallMs, write: (line) => void logged.push(line) }),
+    metrics: createMetrics(),
+    ...options.parts,
+  });
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: 60,
+    maxRequestBodySize: 33 * 1024 * 1024,
+    fetch: (request, bun) => gateway.fetch(request, () => bun.requestIP(request)?.address),
+  });
+  const url = `http://127.0.0.1:${server.port}`;
+
+  const call = (account: TestAccount, path: string, init: RequestInit = {}): Promise<Response> => {
+    const headers = new Headers(init.headers);
+    headers.set("authorization", `Bearer ${account.key}`);
+    return fetch(url + path, { ...init, headers });
+  };
+
+  return {
+    url,
+    port: server.port ?? 0,
+    gateway,
+    store,
+    databasePath,
+    sandbox,
+    logged,
+    openAccount: async ({
+      creditUsd = "2",
+      tier = "growth",
+      planMultiplierPpm = 1_000_000n,
+      ...key
+    } = {}) => {
+      const account = await store.accounts.create({
+        id: `acc_${Bun.randomUUIDv7()}`,
+        name: "test",
+        tier,
+        planMultiplierPpm,
+        creditMicros: BigInt(Math.round(Number(creditUsd) * 1_000_000)),
+        nowMs: clock.wallMs(),
+      });
+      const value = createKeySecret((count) => crypto.getRandomValues(new Uint8Array(count)));
+      const keyId = `key_${Bun.randomUUIDv7()}`;
+      await store.keys.issue({
+        id: keyId,
+        accountId: account.id,
+        name: "test",
+        scope: key.scope ?? "key",
+        budget: key.budget,
+        expiresAtMs: key.expiresAtMs,
+        secretHash: secrets.hashKey(value),
+        last4: value.slice(-4),
+        nowMs: clock.wallMs(),
+      });
+      return { accountId: account.id, keyId, key: value };
+    },
+    call,
+    post: (account, path, body, headers = {}) =>
+      call(account, path, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      }),
+    balance: async (account) => {
+      const found = await store.accounts.find(account.accountId);
+      return { balance: Number(found?.postedMicros), held: Number(found?.heldMicros) };
+    },
+    audit: async () => (await store.auditor.audit()).findings,
+    close: async () => {
+      await server.stop(true);
+      await store.close();
+      sandbox.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface BookEntry {
+  readonly vendor: string;
+  readonly path: string;
+  readonly query: string;
+  readonly request_id: string | null;
+  readonly status: number | null;
+  readonly billed: Readonly<Record<string, number>> | null;
+  readonly headers_seen: readonly string[];
+}
+
+/** The sandbox as a program of its own, with its book and its faults. */
+export interface SandboxControl {
+  readonly url: string;
+  readonly book: () => Promise<readonly BookEntry[]>;
+  readonly fault: (fault: object) => Promise<void>;
+  readonly clear: () => Promise<void>;
+  readonly stop: () => void;
+}
+
+export async function openSandbox(): Promise<SandboxControl> {
+  const child = Bun.spawn([process.execPath, join(projectFolder, "sandbox/src/main.ts")], {
+    env: { PATH: process.env["PATH"], SANDBOX_EXIT_WITH_PARENT: "1" },
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  let text = "";
+  for await (const chunk of child.stdout) {
+    text += new TextDecoder().decode(chunk);
+    if (text.includes("\n")) break;
+  }
+  const { sandbox: url } = JSON.parse(text) as { sandbox: string };
+  return {
+    url,
+    book: async () => {
+      const response = await fetch(`${url}/_control/book`);
+      return ((await response.json()) as { entries: BookEntry[] }).entries;
+    },
+    fault: async (fault) => {
+      const response = await fetch(`${url}/_control/faults`, { method: "POST", body: JSON.stringify(fault) });
+      if (response.status !== 204) throw new Error(`The sandbox refused a fault: ${await response.text()}`);
+    },
+    clear: async () => {
+      await fetch(`${url}/_control/book`, { method: "DELETE" });
+      await fetch(`${url}/_control/faults`, { method: "DELETE" });
+    },
+    stop: () => child.kill(),
+  };
+}
+
+export interface GatewayProcess {
+  readonly url: string;
+  readonly pid: number;
+  /** What it greeted with on stdout. */
+  readonly greeting: string;
+  readonly stderr: () => string;
+  readonly signal: (signal: NodeJS.Signals) => void;
+  /** Resolves with the exit code, or with 128 + the signal's number. */
+  readonly exited: Promise<number>;
+}
+
+interface ProcessOptions {
+  readonly dataFolder: string;
+  readonly config?: string;
+  readonly port?: number;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** The real program, as `npm start` runs it. */
+export async function openGatewayProcess(options: ProcessOptions): Promise<GatewayProcess> {
+  const configFile = join(options.dataFolder, "tollgate.yaml");
+  if (options.config !== undefined) writeFileSync(configFile, options.config);
+  const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), "serve"], {
+    cwd: options.dataFolder,
+    env: {
+      PATH: process.env["PATH"],
+      BUN_CONFIG_MAX_HTTP_REQUESTS: "20000",
+      PORT: String(options.port ?? 0),
+      TOLLGATE_DATA: options.dataFolder,
+      ...options.environment,
+    },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  let stderr = "";
+  collect(child.stderr, (text) => (stderr += text)).catch(() => {});
+  let greeting = "";
+  let ready: (() => void) | undefined;
+  const greeted = new Promise<void>((resolve) => (ready = resolve));
+  collect(child.stdout, (text) => {
+    greeting += text;
+    if (/Tollgate is open at \S+\n/.test(greeting)) ready?.();
+  }).catch(() => {});
+  await Promise.race([
+    greeted,
+    child.exited.then((code) => Promise.reject(new Error(`exit ${code}: ${stderr}`))),
+  ]);
+  await Bun.sleep(5);
+  const url = /Tollgate is open at (\S+)/.exec(greeting)?.[1] ?? "";
+  return {
+    url,
+    pid: child.pid,
+    get greeting() {
+      return greeting;
+    },
+    stderr: () => stderr,
+    signal: (signal) => child.kill(signal),
+    exited: child.exited,
+  };
+}
+
+async function collect(stream: ReadableStream<Uint8Array>, add: (text: string) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) add(decoder.decode(chunk, { stream: true }));
+}
