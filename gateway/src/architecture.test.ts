@@ -1,0 +1,65 @@
+// The plan of the house, checked: who may import whom. ARCHITECTURE.md draws the same table.
+
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+
+const root = join(import.meta.dir, "../..");
+const engine = "gateway/src";
+
+const domain = ["operation", "offer", "ledger", "limits", "keys", "usage", "config"];
+
+/** Each room and the rooms it may import from, besides itself. */
+const mayImport: Record<string, readonly string[]> = {
+  catalogue: ["operation"],
+  sandbox: [],
+  platform: [],
+  ...Object.fromEntries(domain.map((room) => [room, [...domain, "platform"]])),
+  call: [...domain, "platform"],
+  upstreams: ["operation", "platform"],
+  stores: [...domain, "platform"],
+  host: [...domain, "platform"],
+  "doors/http": ["call", ...domain, "platform"],
+  "doors/cli": [...domain, "platform"],
+  "gateway.ts": ["call", "doors/http", ...domain, "platform"],
+  "serve.ts": ["gateway.ts", "host", ...domain, "platform"],
+  "main.ts": ["serve.ts", "host", "doors/cli", "stores", "upstreams", ...domain, "platform"],
+};
+
+const files = ["catalogue", "sandbox/src", engine]
+  .flatMap((folder) => [...new Bun.Glob(`${folder}/**/*.ts`).scanSync(root)])
+  .filter((file) => !file.endsWith(".test.ts") && !file.endsWith("-conformance.ts"));
+
+test("there are files in every room of the table", () => {
+  expect(new Set(files.map(roomOf))).toEqual(new Set(Object.keys(mayImport)));
+});
+
+test("imports point inward", () => {
+  const wrong = files.flatMap((file) =>
+    importsOf(file)
+      .filter((target) => roomOf(target) !== roomOf(file) && !mayImport[roomOf(file)]?.includes(roomOf(target)))
+      .map((target) => `${file} imports ${target}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("only the composition root and the stores name their technology", () => {
+  const inside = files.filter((file) => file.startsWith(engine));
+  const naming = inside.filter((file) => /from "bun:sqlite"|Bun\.(serve|sql|redis)\b/.test(textOf(file)));
+  expect(naming.filter((file) => !file.startsWith(`${engine}/stores/`))).toEqual([`${engine}/main.ts`]);
+});
+
+function roomOf(file: string): string {
+  if (!file.startsWith(engine)) return file.split("/")[0] ?? file;
+  const [first = "", second = "", third] = file.slice(engine.length + 1).split("/");
+  return first === "doors" && third !== undefined ? `${first}/${second}` : first;
+}
+
+function importsOf(file: string): string[] {
+  const found = textOf(file).matchAll(/(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+)"/g);
+  return [...found].map((match) => relative(root, join(root, dirname(file), match[1] ?? "")));
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(root, file), "utf8");
+}
