@@ -4,6 +4,8 @@ import { defineOperation } from "../gateway/src/operation/define-operation.ts";
 
 const choicesMax = 128;
 const tokensMax = 10_000_000;
+/** Counted against tokens per minute for a caller that sets no limit of its own. */
+const tokensAssumed = 1_024;
 
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const chatBody = z.looseObject({
@@ -31,11 +33,13 @@ export const chatCompletionsCreate = defineOperation({
     estimate: ({ body, rawBody }, model) => {
       const choices = body.n ?? 1;
       const limit = body.max_completion_tokens ?? body.max_tokens ?? model.maxOutputTokens;
+      const inputTokens = Math.ceil(rawBody.byteLength / 4);
       return {
         expected: {
-          input_tokens: Math.ceil(rawBody.byteLength / 4),
+          input_tokens: inputTokens,
           output_tokens: Math.min(limit, 512) * choices,
         },
+        tokens: inputTokens + (body.max_completion_tokens ?? body.max_tokens ?? tokensAssumed) * choices,
         atMost: { [model.dearestInputUnit]: rawBody.byteLength, output_tokens: limit * choices },
       };
     },

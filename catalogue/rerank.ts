@@ -45,6 +45,7 @@ export const rerankCreate = defineOperation({
       const bytes = queryBytes * body.documents.length + documentBytes;
       return {
         expected: { input_tokens: Math.ceil(bytes / 4) },
+        tokens: Math.ceil(bytes / 4),
         atMost: { input_tokens: bytes + tokensAddedPerDocument * body.documents.length },
       };
     },

@@ -15,7 +15,7 @@ import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
 import { systemClock, type Clock } from "../gateway/src/platform/clock.ts";
 import { createLog } from "../gateway/src/platform/log.ts";
 import { createMetrics } from "../gateway/src/platform/metrics.ts";
-import { createMemoryRequestLimiter } from "../gateway/src/stores/memory-request-limiter.ts";
+import { createMemoryLimiter } from "../gateway/src/stores/memory-limiter.ts";
 import { openSqliteStore } from "../gateway/src/stores/sqlite/sqlite-store.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { httpClient } from "../gateway/src/upstreams/http-client.ts";
@@ -87,7 +87,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     sandboxUrl: config.sandbox === "off" ? undefined : sandbox.url,
     store,
     secrets,
-    requestLimiter: createMemoryRequestLimiter(clock.monotonicMs),
+    limiter: createMemoryLimiter(clock.monotonicMs),
     forwarder: createForwarder(httpClient, protocols),
     clock,
     newId: () => Bun.randomUUIDv7(),

@@ -7,8 +7,9 @@ import { followSandboxLink } from "./doors/http/sandbox-links.ts";
 import { createCredentials } from "./keys/credentials.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./ledger/store.ts";
-import type { RequestLimiter } from "./limits/request-limiter.ts";
+import type { Limiter } from "./limits/limiter.ts";
 import { createOffer } from "./offer/create-offer.ts";
+import { listLimits } from "./offer/list-limits.ts";
 import { listModels } from "./offer/list-models.ts";
 import type { Offer } from "./offer/offer.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
@@ -25,7 +26,7 @@ export interface GatewayParts {
   readonly sandboxUrl: string | undefined;
   readonly store: Store;
   readonly secrets: Secrets;
-  readonly requestLimiter: RequestLimiter;
+  readonly limiter: Limiter;
   readonly forwarder: Forwarder;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -73,10 +74,15 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
 
   const gate: Gate = {
     credentials: createCredentials({ keys: store.keys, secrets: parts.secrets, clock }),
-    requestLimiter: parts.requestLimiter,
+    limiter: parts.limiter,
     ledger: store.ledger,
     forwarder: parts.forwarder,
-    books: createBooks(store, () => listModels(offer)),
+    books: createBooks({
+      store,
+      limiter: parts.limiter,
+      models: () => listModels(offer),
+      sharedLimits: () => listLimits(offer),
+    }),
     clock,
     log,
     metrics,
@@ -105,7 +111,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const serve = async (request: Request, address: () => string | undefined): Promise<Response> => {
     const { path, rawQuery } = splitTarget(request.url);
     const broken = brokenRequest(request);
-    if (broken) return door.refuse(broken, path);
+    if (broken) return closing(door.refuse(broken, path));
     if (apiPath.test(path)) return door.answer(request, path, rawQuery);
     const page = request.method === "GET" ? pages.find(path) : undefined;
     if (page) return page(request, address());
@@ -139,6 +145,12 @@ function splitTarget(url: string): { path: string; rawQuery: string } {
   const question = url.indexOf("?");
   if (question === -1 || question > end) return { path: url.slice(start, end), rawQuery: "" };
   return { path: url.slice(start, question), rawQuery: url.slice(question + 1, end) };
+}
+
+/** Two readers may see different ends of this request, so nothing after it can be trusted. */
+function closing(response: Response): Response {
+  response.headers.set("connection", "close");
+  return response;
 }
 
 /** What the HTTP parser lets through although two readers could understand it differently. */

@@ -14,7 +14,7 @@ import { systemClock } from "./platform/clock.ts";
 import { createLog } from "./platform/log.ts";
 import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import { serve, type Listen } from "./serve.ts";
-import { createMemoryRequestLimiter } from "./stores/memory-request-limiter.ts";
+import { createMemoryLimiter } from "./stores/memory-limiter.ts";
 import { restore } from "./stores/sqlite/backup.ts";
 import { takeServerLock, type ServerLock } from "./stores/sqlite/server-lock.ts";
 import { openSqliteStore } from "./stores/sqlite/sqlite-store.ts";
@@ -88,7 +88,7 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
       allowSandboxPublic,
       store,
       secrets,
-      requestLimiter: createMemoryRequestLimiter(systemClock.monotonicMs),
+      limiter: createMemoryLimiter(systemClock.monotonicMs),
       forwarder: createForwarder(httpClient, protocols),
       clock: systemClock,
       newId,

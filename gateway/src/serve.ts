@@ -9,7 +9,7 @@ import { openSandboxProcess, type SandboxProcess } from "./host/sandbox-process.
 import { watchFile } from "./host/watch-file.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./ledger/store.ts";
-import type { RequestLimiter } from "./limits/request-limiter.ts";
+import type { Limiter } from "./limits/limiter.ts";
 import { loadCatalogue } from "./operation/catalogue.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import type { Clock } from "./platform/clock.ts";
@@ -23,7 +23,7 @@ export interface ServeParts {
   readonly allowSandboxPublic: boolean;
   readonly store: Store;
   readonly secrets: Secrets;
-  readonly requestLimiter: RequestLimiter;
+  readonly limiter: Limiter;
   readonly forwarder: Forwarder;
   readonly clock: Clock;
   readonly newId: () => string;

@@ -1,83 +1,139 @@
 import type { Credential } from "../keys/keys.ts";
 import type { HoldResult } from "../ledger/ledger.ts";
+import { keySlot, keyTokens, slotsName, tokensName, upstreamRequests } from "../limits/call-limits.ts";
+import type { Want } from "../limits/limiter.ts";
+import { limitsOf } from "../limits/tiers.ts";
 import type { SoldOperation } from "../operation/operation.ts";
 import { describeError } from "../platform/log.ts";
-import { capMicrosFromUsd, type Micros } from "../platform/money.ts";
+import type { Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import type { PricedCall } from "./price-call.ts";
+import { refuseByLimit } from "./refuse-by-limit.ts";
+import { refuseEarlier } from "../ledger/refuse-earlier.ts";
+import type { Wishes } from "./wishes.ts";
 
-/** Holds the most the call can cost, durably, before anything leaves. A hold that does not fit is never shrunk. */
+/** What a call took of the limits that come back when it ends. */
+export interface Admission {
+  /** Returns the slot, and replaces the estimated tokens by the real ones. */
+  readonly end: (tokensUsed: number) => Promise<void>;
+}
+
+/**
+ * Takes everything the call needs, all or nothing: its idempotency key, its share of the limits, and a durable
+ * hold on the most it can cost. A hold that does not fit is never shrunk.
+ */
 export async function admit(
   call: Call,
   operation: SoldOperation,
   priced: PricedCall,
   caller: Credential,
+  wishes: Wishes,
   gate: Gate,
-): Promise<void> {
-  checkCap(call, priced.atMostMicros);
-  const result = await hold(call, operation, priced, caller, gate);
-  if (result.kind === "held") return;
-  if (result.kind === "account_suspended") {
-    refuse("account_suspended", "This account is suspended; ask the operator.");
+): Promise<Admission> {
+  const wants = wantsOf(call, operation, priced, caller);
+  const take = await gate.limiter.take(wants);
+  if (take.kind === "refused") {
+    await checkEarlier(call, caller, wishes, gate);
+    return refuseByLimit(call, take, gate);
   }
-  const estimated = Number(priced.atMostMicros);
-  if (result.kind === "budget_exceeded") {
-    const limit = caller.budget?.limitMicros ?? 0n;
-    refuse(
-      "budget_exceeded",
-      `The call may cost ${estimated} micro-USD, more than this key's ${caller.budget?.window} budget has left.`,
-      {
-        inError: {
-          retryable: false,
-          estimated_micros_usd: estimated,
-          limit_micros_usd: Number(limit),
-          spent_micros_usd: Number(result.spentMicros),
-          held_micros_usd: Number(result.heldMicros),
-        },
-      },
-    );
+  const tokensAt = wants.findIndex(({ name }) => name === tokensName(caller.keyId));
+  const tokens = take.standings[tokensAt];
+  if (tokens) call.known.tokens = tokens;
+
+  try {
+    if (wishes.capMicros !== undefined && priced.atMostMicros > wishes.capMicros) {
+      await checkEarlier(call, caller, wishes, gate);
+      refuseByCap(priced.atMostMicros, wishes.capMicros);
+    }
+    checkHeld(await hold(call, operation, priced, caller, wishes, gate), priced, caller);
+  } catch (error) {
+    await gate.limiter.giveBack(wants, take.takenAtMs);
+    throw error;
   }
-  refuse(
-    "insufficient_balance",
-    `The call may cost ${estimated} micro-USD; ${result.availableMicros} are available.`,
-    {
-      inError: {
-        retryable: false,
-        estimated_micros_usd: estimated,
-        limit_micros_usd: Number(result.availableMicros),
-      },
+  return {
+    end: async (tokensUsed) => {
+      if (operation.limits?.slot) await gate.limiter.freeSlot(slotsName(caller.keyId), call.id);
+      const estimated = wants[tokensAt];
+      if (estimated?.kind !== "rate") return;
+      await gate.limiter.correct(estimated.name, tokensUsed - estimated.amount, take.takenAtMs);
     },
-  );
+  };
 }
 
-/** The caller's own cap on this call, rounded down, against the worst case. */
-function checkCap(call: Call, atMostMicros: Micros): void {
-  if (call.maxPriceUsd === undefined) return;
-  const capMicros = capMicrosFromUsd(call.maxPriceUsd);
-  if (capMicros === undefined) {
-    refuse("invalid_parameters", `${call.offer.headers.maxPriceUsd}: expected an amount in USD such as 0.01`);
-  }
-  if (atMostMicros <= capMicros) return;
+function wantsOf(call: Call, operation: SoldOperation, priced: PricedCall, caller: Credential): Want[] {
+  const limits = limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
+  const upstream = priced.upstreams[0];
+  const wants: Want[] = [];
+  if (upstream?.quotaRpm !== undefined) wants.push(upstreamRequests(upstream.name, upstream.quotaRpm));
+  if (priced.estimate.tokens !== undefined)
+    wants.push(keyTokens(caller.keyId, priced.estimate.tokens, limits.tpm));
+  if (operation.limits?.slot) wants.push(keySlot(caller.keyId, call.id, limits.concurrency));
+  return wants;
+}
+
+/** A repeated request is told so, even when it would be refused for another reason too. */
+async function checkEarlier(call: Call, caller: Credential, { claim }: Wishes, gate: Gate): Promise<void> {
+  const earlier = claim && (await gate.ledger.findEarlier(caller.accountId, claim, call.receivedAtMs));
+  if (earlier) refuseEarlier(earlier);
+}
+
+function refuseByCap(atMostMicros: Micros, capMicros: Micros): never {
   refuse(
     "estimated_price_exceeds_max_price",
     `The call may cost ${atMostMicros} micro-USD; the cap is ${capMicros}.`,
     {
-      inError: {
-        retryable: false,
-        estimated_micros_usd: Number(atMostMicros),
-        limit_micros_usd: Number(capMicros),
-      },
+      inError: amounts(atMostMicros, capMicros),
     },
   );
 }
+
+function checkHeld(result: HoldResult, { atMostMicros }: PricedCall, { budget }: Credential): void {
+  switch (result.kind) {
+    case "held":
+      return;
+    case "idempotency_conflict":
+      return refuseEarlier(result.earlier);
+    case "account_suspended":
+      return refuse("account_suspended", "This account is suspended; ask the operator.");
+    case "budget_exceeded": {
+      const { spentMicros, heldMicros } = result;
+      return refuse(
+        "budget_exceeded",
+        `The call may cost ${atMostMicros} micro-USD; of this key's ${budget?.window} budget of ${budget?.limitMicros}, ` +
+          `${spentMicros} are spent and ${heldMicros} held by running calls.`,
+        {
+          inError: {
+            ...amounts(atMostMicros, budget?.limitMicros ?? 0n),
+            window: budget?.window,
+            spent_micros_usd: Number(spentMicros),
+            held_micros_usd: Number(heldMicros),
+          },
+        },
+      );
+    }
+    case "insufficient_balance":
+      return refuse(
+        "insufficient_balance",
+        `The call may cost ${atMostMicros} micro-USD; ${result.availableMicros} are available.`,
+        { inError: amounts(atMostMicros, result.availableMicros) },
+      );
+  }
+}
+
+const amounts = (estimatedMicros: Micros, limitMicros: Micros) => ({
+  retryable: false,
+  estimated_micros_usd: Number(estimatedMicros),
+  limit_micros_usd: Number(limitMicros),
+});
 
 async function hold(
   call: Call,
   operation: SoldOperation,
   priced: PricedCall,
   caller: Credential,
+  wishes: Wishes,
   gate: Gate,
 ): Promise<HoldResult> {
   try {
@@ -92,6 +148,7 @@ async function hold(
       multiplierPpm: priced.multiplierPpm,
       createdAtMs: call.receivedAtMs,
       budget: caller.budget,
+      idempotency: wishes.claim,
     });
   } catch (error) {
     gate.log.error("the ledger could not hold", { request_id: call.id, ...describeError(error) });

@@ -1,16 +1,22 @@
 import type { Credential } from "../keys/keys.ts";
+import { limitsOf } from "../limits/tiers.ts";
 import type { CallInput, OwnOperation } from "../operation/operation.ts";
-import { jsonAnswer, type Answer } from "./call.ts";
+import { jsonAnswer, type Answer, type Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
+import type { Wishes } from "./wishes.ts";
 
 /** A free operation that the gateway answers itself: nothing is held, nothing leaves. */
 export async function answerFromBooks(
+  call: Call,
   operation: OwnOperation,
   input: CallInput,
   caller: Credential,
+  { claim: idempotency }: Wishes,
   gate: Gate,
 ): Promise<Answer> {
-  const { accountId, keyId, scope, budget } = caller;
-  const asker = { accountId, keyId, scope, budget, nowMs: gate.clock.wallMs() };
+  const { accountId, keyId, scope, budget, tier } = caller;
+  const limits = limitsOf(call.offer.tiers[tier], caller.grantedLimits);
+  const nowMs = gate.clock.wallMs();
+  const asker = { accountId, keyId, scope, budget, tier, limits, nowMs, requestId: call.id, idempotency };
   return jsonAnswer(200, await operation.answer(input, asker, gate.books));
 }

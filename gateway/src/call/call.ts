@@ -1,4 +1,4 @@
-import type { RequestRate } from "../limits/request-limiter.ts";
+import type { Standing, Want } from "../limits/limiter.ts";
 import type { Offer } from "../offer/offer.ts";
 
 /** What the caller showed at the door. */
@@ -17,6 +17,7 @@ export interface Call {
   readonly presented: PresentedKey;
   readonly costMode: string | undefined;
   readonly maxPriceUsd: string | undefined;
+  readonly idempotencyKey: string | undefined;
   readonly offer: Offer;
   readonly receivedAtMs: number;
   readonly readBody: (bytesMax: number) => Promise<Uint8Array>;
@@ -26,7 +27,11 @@ export interface Call {
 
 export interface Known {
   operationId?: string;
-  rate?: RequestRate;
+  /** The tightest limit on requests that applied, and the one on tokens where there is one. */
+  requests?: Standing;
+  tokens?: Standing;
+  /** What was counted so far, to be returned should a later limit refuse the call. */
+  counted: { readonly wants: readonly Want[]; readonly takenAtMs: number }[];
   costMicros?: bigint;
   servedBySandbox?: boolean;
 }

@@ -1,33 +1,34 @@
+import { keyRequests, groupRequests } from "../limits/call-limits.ts";
+import type { Standing, Want } from "../limits/limiter.ts";
+import { limitsOf } from "../limits/tiers.ts";
 import type { Credential } from "../keys/keys.ts";
-import type { RequestRate } from "../limits/request-limiter.ts";
-import { refuse } from "../platform/refusals.ts";
+import type { Operation } from "../operation/operation.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
+import { refuseByLimit } from "./refuse-by-limit.ts";
 
 /** Counts the request against its key, whatever its answer will be; a refused one is not counted. */
 export async function countRequest(call: Call, caller: Credential, gate: Gate): Promise<void> {
-  const { rpm } = call.offer.tiers[caller.tier];
-  const rate = await gate.requestLimiter.take(caller.keyId, rpm);
-  call.known.rate = rate;
-  if (rate.admitted) return;
-  const retryAfterSeconds = Math.max(1, Math.ceil(rate.retryInMs / 1000));
-  refuse(
-    "rate_limit_exceeded",
-    `This key may send ${rpm} requests per minute. Retry in ${retryAfterSeconds} s.`,
-    {
-      retryAfterSeconds,
-      inError: {
-        limit: {
-          name: "requests_per_minute",
-          limit: rpm,
-          remaining: 0,
-          reset: resetSeconds(rate, call.receivedAtMs),
-        },
-      },
-    },
-  );
+  const { rpm } = limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
+  await count(call, keyRequests(caller.keyId, rpm), gate);
 }
 
-/** When the limit eases, as a Unix timestamp; never in the past. */
-export const resetSeconds = (rate: RequestRate, nowMs: number): number =>
-  Math.ceil((nowMs + rate.resetsInMs) / 1000);
+/** Some operations have a limit of their own beside the key's. */
+export async function countOperation(
+  call: Call,
+  operation: Operation,
+  caller: Credential,
+  gate: Gate,
+): Promise<void> {
+  if (operation.limits?.rpm) await count(call, groupRequests(caller.keyId, operation.limits.rpm), gate);
+}
+
+async function count(call: Call, want: Want, gate: Gate): Promise<void> {
+  const take = await gate.limiter.take([want]);
+  const standing = take.kind === "taken" ? take.standings[0] : take.standing;
+  if (standing) call.known.requests = tighter(call.known.requests, standing);
+  if (take.kind === "refused") return refuseByLimit(call, take, gate);
+  call.known.counted.push({ wants: [want], takenAtMs: take.takenAtMs });
+}
+
+const tighter = (a: Standing | undefined, b: Standing): Standing => (a && a.remaining <= b.remaining ? a : b);

@@ -1,6 +1,6 @@
 import type { Credentials } from "../keys/credentials.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { RequestLimiter } from "../limits/request-limiter.ts";
+import type { Limiter } from "../limits/limiter.ts";
 import type { Books } from "../operation/books.ts";
 import type { Forwarder } from "../operation/upstream.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -10,7 +10,7 @@ import type { Metrics } from "../platform/metrics.ts";
 /** The parts the life of a call is made of. */
 export interface Gate {
   readonly credentials: Credentials;
-  readonly requestLimiter: RequestLimiter;
+  readonly limiter: Limiter;
   readonly ledger: Ledger;
   readonly forwarder: Forwarder;
   readonly books: Books;

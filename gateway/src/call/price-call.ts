@@ -6,7 +6,6 @@ import type { Upstream } from "../operation/upstream.ts";
 import { isJsonObject } from "../platform/json.ts";
 import { microsRoundedUp, type Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
-import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 
 /** A call with its price: what it will probably cost, and the most it can. Quotes and holds come from here alike. */
@@ -22,7 +21,6 @@ export interface PricedCall {
 }
 
 export function priceCall(
-  call: Call,
   offered: OfferedOperation,
   input: CallInput,
   caller: Credential,

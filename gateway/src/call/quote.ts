@@ -1,20 +1,9 @@
-import { isSold, type Operation } from "../operation/operation.ts";
+import type { Operation } from "../operation/operation.ts";
 import { priceLines } from "../operation/terms.ts";
-import { attoPerMicro, usdFromPico } from "../platform/money.ts";
-import { refuse } from "../platform/refusals.ts";
-import { jsonAnswer, type Answer, type Call } from "./call.ts";
+import { microsRoundedUp, usdFromPico } from "../platform/money.ts";
+import { jsonAnswer, type Answer } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import type { PricedCall } from "./price-call.ts";
-
-/** Whether the caller asks for the price instead of the goods. Any other word is refused and never executed. */
-export function wantsQuote(call: Call, operation: Operation): boolean {
-  if (call.costMode === undefined) return false;
-  if (call.costMode !== "quote") {
-    refuse("invalid_parameters", `${call.offer.headers.costMode}: expected "quote" or no such header`);
-  }
-  if (!isSold(operation)) refuse("cost_quote_unsupported", "This operation is free; it has no quote.");
-  return true;
-}
 
 /** The price of this very call, by the same figures it would be held under. Nothing is held or sent. */
 export function quote(operation: Operation, priced: PricedCall, gate: Gate): Answer {
@@ -33,7 +22,7 @@ export function quote(operation: Operation, priced: PricedCall, gate: Gate): Ans
       unit: line.unit,
       quantity: line.quantity,
       unit_price_usd: usdFromPico(line.unitPricePico),
-      cost_micros_usd: Number((line.valuePico * multiplierPpm + attoPerMicro - 1n) / attoPerMicro),
+      cost_micros_usd: Number(microsRoundedUp(line.valuePico * multiplierPpm)),
     })),
   });
 }

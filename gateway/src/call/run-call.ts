@@ -1,46 +1,58 @@
 // The life of a call, in one straight line. Start reading here. Every door walks it, and each step either
 // hands on what the next one needs or refuses; there is no way around a step.
 
+import { tokenTotals } from "../operation/quantities.ts";
 import { isSold } from "../operation/operation.ts";
 import { CallRefused } from "../platform/refusals.ts";
-import { admit } from "./admit.ts";
+import { admit, type Admission } from "./admit.ts";
 import { answerFromBooks } from "./answer-from-books.ts";
 import { authenticate } from "./authenticate.ts";
 import type { Answer, Call } from "./call.ts";
-import { countRequest } from "./count-request.ts";
+import { countOperation, countRequest } from "./count-request.ts";
 import { findOperation } from "./find-operation.ts";
 import { forward } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import { meter } from "./meter.ts";
 import { priceCall } from "./price-call.ts";
-import { quote, wantsQuote } from "./quote.ts";
+import { quote } from "./quote.ts";
 import { settle } from "./settle.ts";
 import { validate } from "./validate.ts";
+import { readWishes } from "./wishes.ts";
 
 export async function runCall(call: Call, gate: Gate): Promise<Answer> {
-  const caller = await authenticate(call, gate); //                       401
-  await countRequest(call, caller, gate); //                              429
-  const { offered, params } = findOperation(call); //                     404
+  const caller = await authenticate(call, gate); //                              401
+  await countRequest(call, caller, gate); //                                     429
+  const { offered, params } = findOperation(call); //                            404
   const { operation } = offered;
-  const input = await validate(call, operation, params); //               400
-  const quoting = wantsQuote(call, operation);
-  if (!isSold(operation)) return answerFromBooks(operation, input, caller, gate);
+  await countOperation(call, operation, caller, gate); //                        429
+  const input = await validate(call, operation, params); //                      400
+  const wishes = readWishes(call, operation, input); //                          400
+  if (!isSold(operation)) return answerFromBooks(call, operation, input, caller, wishes, gate);
 
-  const priced = priceCall(call, offered, input, caller, gate); //        404 · 503
-  if (quoting) return quote(operation, priced, gate);
+  const priced = priceCall(offered, input, caller, gate); //                     404 · 503
+  if (wishes.quote) return quote(operation, priced, gate);
 
-  await admit(call, operation, priced, caller, gate); //                  402 · 403
-  return endingHeld(call, gate, async () => {
+  const admission = await admit(call, operation, priced, caller, wishes, gate); // 409 · 429 · 402 · 403
+  return endingWell(call, admission, gate, async (used) => {
     const attempted = await forward(call, operation, priced, input, gate);
     const metered = meter(operation, priced, input, attempted, gate);
-    return settle(call, operation, priced, attempted, metered, gate); //  429 · 502 · 503
+    used(tokenTotals(metered.used));
+    return settle(call, operation, priced, attempted, metered, { caller, wishes }, gate); // 429 · 502 · 503
   });
 }
 
-/** Should a bug of ours strike while money is held, the hold still ends: nothing was shown to be delivered. */
-async function endingHeld(call: Call, gate: Gate, steps: () => Promise<Answer>): Promise<Answer> {
+/** Whatever happens while money is held, the slot comes back, and a bug of ours ends the hold: nothing was delivered. */
+async function endingWell(
+  call: Call,
+  admission: Admission,
+  gate: Gate,
+  steps: (used: (tokens: ReturnType<typeof tokenTotals>) => void) => Promise<Answer>,
+): Promise<Answer> {
+  let tokensUsed = 0;
   try {
-    return await steps();
+    return await steps(({ input, output, cacheRead, cacheWrite }) => {
+      tokensUsed = input + output + cacheRead + cacheWrite;
+    });
   } catch (error) {
     if (!(error instanceof CallRefused)) {
       const settledAtMs = gate.clock.wallMs();
@@ -53,5 +65,7 @@ async function endingHeld(call: Call, gate: Gate, steps: () => Promise<Answer>):
       });
     }
     throw error;
+  } finally {
+    await admission.end(tokensUsed);
   }
 }

@@ -1,4 +1,5 @@
-import type { Resolved } from "../ledger/ledger.ts";
+import type { Credential } from "../keys/keys.ts";
+import type { Release, Resolved } from "../ledger/ledger.ts";
 import type { SoldOperation } from "../operation/operation.ts";
 import { valuePico } from "../operation/terms.ts";
 import type { Exchanged, Upstream } from "../operation/upstream.ts";
@@ -9,6 +10,7 @@ import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import type { Metered } from "./meter.ts";
 import type { PricedCall } from "./price-call.ts";
+import type { Wishes } from "./wishes.ts";
 
 /**
  * Books the end of the call, then answers. In this order: if the process dies between the two, the caller
@@ -20,10 +22,14 @@ export async function settle(
   priced: PricedCall,
   attempted: Attempted,
   metered: Metered,
+  by: { readonly caller: Credential; readonly wishes: Wishes },
   gate: Gate,
 ): Promise<Answer> {
   const { exchanged, upstream } = attempted;
-  const resolved = await resolve(call, priced, attempted, metered, gate);
+  const { claim } = by.wishes;
+  const freed =
+    claim && didNothing(exchanged) ? { accountId: by.caller.accountId, keyHash: claim.keyHash } : undefined;
+  const resolved = await resolve(call, priced, attempted, metered, freed, gate);
   call.known.costMicros = resolved.chargedMicros;
   gate.metrics.count(
     "tollgate_charged_micros_usd_total",
@@ -44,11 +50,18 @@ export async function settle(
   return refuseFor(exchanged, upstream);
 }
 
+/** True when the upstream certainly did no work, so that a retry under the same idempotency key is safe. */
+const didNothing = (exchanged: Exchanged): boolean =>
+  exchanged.kind === "rate_limited" ||
+  exchanged.kind === "key_rejected" ||
+  (exchanged.kind === "no_answer" && !exchanged.sent);
+
 async function resolve(
   call: Call,
   priced: PricedCall,
   { exchanged, attempts }: Attempted,
   metered: Metered,
+  freed: Release["freed"],
   gate: Gate,
 ): Promise<Resolved> {
   const ending = {

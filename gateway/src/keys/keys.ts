@@ -1,4 +1,4 @@
-import type { TierName } from "../limits/tiers.ts";
+import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { Micros } from "../platform/money.ts";
 
 export const keyScopes = ["key", "account"] as const;
@@ -72,6 +72,8 @@ export interface Credential {
   readonly revoked: boolean;
   readonly expiresAtMs: number | undefined;
   readonly budget: Budget | undefined;
+  /** Figures granted to this account in place of its tier's. */
+  readonly grantedLimits: Partial<TierLimits>;
 }
 
 /** How a key stands against its budget in the current window. */

@@ -1,4 +1,4 @@
-import type { TierName } from "../limits/tiers.ts";
+import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { Micros } from "../platform/money.ts";
 
 export interface Account {
@@ -7,6 +7,8 @@ export interface Account {
   readonly tier: TierName;
   readonly planMultiplierPpm: bigint;
   readonly suspended: boolean;
+  /** Figures granted to this account in place of its tier's. */
+  readonly grantedLimits: Partial<TierLimits>;
   readonly postedMicros: Micros;
   readonly heldMicros: Micros;
   readonly toppedUpMicros: Micros;
@@ -27,6 +29,7 @@ export interface AccountChange {
   readonly tier?: TierName;
   readonly planMultiplierPpm?: bigint;
   readonly suspended?: boolean;
+  readonly grantedLimits?: Partial<TierLimits>;
 }
 
 /**

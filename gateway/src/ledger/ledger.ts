@@ -17,10 +17,28 @@ export interface HoldRequest {
   readonly createdAtMs: number;
   /** What the key may spend in the window that contains `createdAtMs`. */
   readonly budget: Budget | undefined;
+  /** Claimed together with the hold: there is no moment at which one exists without the other. */
+  readonly idempotency: IdempotencyClaim | undefined;
+}
+
+/** The caller's Idempotency-Key as the books keep it, and the digest of the request it was sent with. */
+export interface IdempotencyClaim {
+  readonly keyHash: Uint8Array;
+  readonly fingerprint: Uint8Array;
+}
+
+/** The call that already has the key. */
+export interface EarlierCall {
+  readonly callId: string;
+  readonly sameRequest: boolean;
+  readonly state: CallState;
+  readonly outcome: CallOutcome | undefined;
+  readonly chargedMicros: Micros;
 }
 
 export type HoldResult =
   | { readonly kind: "held" }
+  | { readonly kind: "idempotency_conflict"; readonly earlier: EarlierCall }
   | { readonly kind: "insufficient_balance"; readonly availableMicros: Micros }
   | { readonly kind: "budget_exceeded"; readonly spentMicros: Micros; readonly heldMicros: Micros }
   | { readonly kind: "account_suspended" };
@@ -44,6 +62,8 @@ export interface Release {
   readonly httpStatus: number | undefined;
   readonly attempts: readonly Attempt[];
   readonly settledAtMs: number;
+  /** Given when the upstream certainly did nothing: the key is free again, for a retry with the same one. */
+  readonly freed?: { readonly accountId: string; readonly keyHash: Uint8Array } | undefined;
 }
 
 /** What became of a call. The first resolution stands; `first` is false for whoever comes later. */
@@ -78,13 +98,19 @@ export interface Ledger {
   /** Terms are written down before anything is held under them, so every charge can be explained for ever. */
   readonly recordPrices: (prices: readonly RecordedPrice[]) => Promise<void>;
   readonly hold: (request: HoldRequest) => Promise<HoldResult>;
+  /** Who has this idempotency key now; undefined when it is free. */
+  readonly findEarlier: (
+    accountId: string,
+    claim: IdempotencyClaim,
+    nowMs: number,
+  ) => Promise<EarlierCall | undefined>;
   /** Notes that bytes may have left. Rides along with the next commit; nobody waits for it. */
   readonly markDispatched: (callId: string, atMs: number) => void;
   readonly settle: (settlement: Settlement) => Promise<Resolved>;
   readonly release: (release: Release) => Promise<Resolved>;
   /**
    * Begins the run of a server: every call left open by a process that is gone is resolved, nothing is ever
-   * sent again, and a store whose holds do not add up afterwards is refused. Nothing is held before this.
+   * sent again, idempotency keys past their time are forgotten, and a store whose holds do not add up afterwards is refused. Nothing is held before this.
    */
   readonly beginRun: (nowMs: number) => Promise<Recovery>;
 }

@@ -7,6 +7,8 @@ export interface SlidingMinute {
   /** Room for `amount` more at this moment. */
   readonly remaining: (limit: number, nowMs: number) => number;
   readonly add: (amount: number, nowMs: number) => void;
+  /** Changes what was added at an earlier moment, as long as that moment still counts. */
+  readonly correct: (by: number, addedAtMs: number, nowMs: number) => void;
   /** When the oldest counted amount leaves the window, in monotonic milliseconds; now when nothing counts. */
   readonly oldestLeavesAtMs: (nowMs: number) => number;
   /** When `amount` will fit under `limit` if nothing else is added; undefined when it never can. */
@@ -43,6 +45,16 @@ export function createSlidingMinute(): SlidingMinute {
       const slot = advanceTo(nowMs) % secondsKept;
       counts[slot] = (counts[slot] ?? 0) + amount;
       total += amount;
+    },
+    correct: (by, addedAtMs, nowMs) => {
+      const now = advanceTo(nowMs);
+      const second = Math.floor(addedAtMs / 1000);
+      if (second <= now - secondsKept || second > now) return;
+      const slot = second % secondsKept;
+      const before = counts[slot] ?? 0;
+      const after = Math.max(0, before + by);
+      counts[slot] = after;
+      total += after - before;
     },
     oldestLeavesAtMs: (nowMs) => {
       const now = advanceTo(nowMs);

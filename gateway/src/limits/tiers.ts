@@ -26,3 +26,9 @@ export function tierAfterTopUp(current: TierName, toppedUpMicros: Micros): TierN
     toppedUpMicros >= growthToppedUpMicros ? "growth" : toppedUpMicros > 0n ? "starter" : "free";
   return tierNames.indexOf(earned) > tierNames.indexOf(current) ? earned : current;
 }
+
+/** What applies to an account: its tier's figures, but for those granted to it. */
+export const limitsOf = (tier: TierLimits, granted: Partial<TierLimits>): TierLimits => ({
+  ...tier,
+  ...granted,
+});

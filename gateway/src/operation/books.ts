@@ -1,4 +1,5 @@
 import type { Receipt, ReceiptFilter, ReceiptPage } from "../ledger/receipt.ts";
+import type { Filed } from "../limits/quota-applications.ts";
 import type { UsageReport, UsageWindow } from "../usage/usage-report.ts";
 import type { Asker } from "./operation.ts";
 
@@ -9,6 +10,35 @@ export interface Books {
   readonly receipt: (asker: Asker, requestId: string) => Promise<Receipt | undefined>;
   readonly receipts: (asker: Asker, filter: ReceiptFilter) => Promise<ReceiptPage>;
   readonly models: () => readonly ModelListing[];
+  readonly limits: (asker: Asker) => Promise<LimitsReport>;
+  readonly applyForQuota: (asker: Asker, application: QuotaWish) => Promise<Filed>;
+}
+
+/** Every limit of a credential, as it stands now. */
+export interface LimitsReport {
+  readonly workspace_id: string;
+  readonly key_id: string;
+  readonly tier: string;
+  readonly limits: readonly LimitReport[];
+  readonly budget: BudgetReport | null;
+}
+
+export interface LimitReport {
+  readonly name: string;
+  /** What it covers: every request, or the operations listed. */
+  readonly applies_to: "all" | readonly string[];
+  readonly limit: number;
+  readonly remaining: number;
+  /** Unix seconds. */
+  readonly reset: number;
+}
+
+export interface QuotaWish {
+  readonly expectedRpm: number;
+  readonly expectedTpm: number;
+  readonly models: readonly string[];
+  readonly endpoints: readonly string[];
+  readonly useCase: string;
 }
 
 export interface BalanceReport {

@@ -1,12 +1,38 @@
 import { budgetWindowEndMs, budgetWindowStartMs } from "../keys/budget-window.ts";
 import type { Store } from "../ledger/store.ts";
 import { receiptOf } from "../ledger/receipt.ts";
+import { groupRequests, keyRequests, keySlot, keyTokens, upstreamRequests } from "../limits/call-limits.ts";
+import type { Limiter, Want } from "../limits/limiter.ts";
 import { readUsage } from "../usage/usage-report.ts";
-import type { BalanceReport, Books, BudgetReport, ModelListing } from "./books.ts";
+import type { BalanceReport, Books, BudgetReport, LimitReport, ModelListing } from "./books.ts";
 import type { Asker } from "./operation.ts";
 
+interface Parts {
+  readonly store: Store;
+  readonly limiter: Limiter;
+  readonly models: () => readonly ModelListing[];
+  /** Limits that come with what is on offer now. */
+  readonly sharedLimits: () => readonly SharedLimit[];
+}
+
+/** A limit and the operations it covers. */
+export type SharedLimit =
+  | { readonly kind: "tokens" | "slot"; readonly operations: readonly string[] }
+  | {
+      readonly kind: "group";
+      readonly group: string;
+      readonly limit: number;
+      readonly operations: readonly string[];
+    }
+  | {
+      readonly kind: "upstream";
+      readonly upstream: string;
+      readonly limit: number;
+      readonly operations: readonly string[];
+    };
+
 /** Answers callers from the store. Every question carries the asker's account, so nobody sees another's books. */
-export function createBooks(store: Store, models: () => readonly ModelListing[]): Books {
+export function createBooks({ store, limiter, models, sharedLimits }: Parts): Books {
   return {
     usage: ({ accountId, keyId, scope }, window) =>
       readUsage(store.usage, { accountId, keyId: scope === "key" ? keyId : undefined }, window),
@@ -28,8 +54,55 @@ export function createBooks(store: Store, models: () => readonly ModelListing[])
       };
     },
     models,
+    limits: async (asker) => ({
+      workspace_id: asker.accountId,
+      key_id: asker.keyId,
+      tier: asker.tier,
+      limits: await readLimits(asker, limiter, sharedLimits()),
+      budget: await readBudget(store, asker),
+    }),
+    applyForQuota: ({ requestId, accountId, keyId, idempotency, nowMs }, wish) =>
+      store.quotas.file({ id: requestId, accountId, keyId, idempotency, createdAtMs: nowMs, ...wish }),
   };
 }
+
+async function readLimits(
+  asker: Asker,
+  limiter: Limiter,
+  shared: readonly SharedLimit[],
+): Promise<LimitReport[]> {
+  const { keyId, limits, nowMs } = asker;
+  const report = async (
+    name: string,
+    appliesTo: LimitReport["applies_to"],
+    want: Want,
+  ): Promise<LimitReport> => {
+    const standing = await limiter.look(want);
+    return {
+      name,
+      applies_to: appliesTo,
+      limit: standing.limit,
+      remaining: standing.remaining,
+      reset: Math.ceil((nowMs + standing.resetsInMs) / 1000),
+    };
+  };
+  const own = [
+    await report("requests_per_minute", "all", keyRequests(keyId, limits.rpm)),
+    await report("tokens_per_minute", operationsWith(shared, "tokens"), keyTokens(keyId, 0, limits.tpm)),
+    await report("concurrency", operationsWith(shared, "slot"), keySlot(keyId, "", limits.concurrency)),
+  ];
+  for (const limit of shared) {
+    if (limit.kind === "group")
+      own.push(await report("requests_per_minute", limit.operations, groupRequests(keyId, limit)));
+    if (limit.kind === "upstream") {
+      own.push(await report("upstream", limit.operations, upstreamRequests(limit.upstream, limit.limit)));
+    }
+  }
+  return own;
+}
+
+const operationsWith = (shared: readonly SharedLimit[], kind: "tokens" | "slot"): readonly string[] =>
+  shared.flatMap((limit) => (limit.kind === kind ? limit.operations : []));
 
 async function readBalance(store: Store, asker: Asker): Promise<BalanceReport> {
   const account = await store.accounts.find(asker.accountId);

@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { CallInput, Operation, OwnOperation, SoldOperation } from "./operation.ts";
 
 export { fixed, free } from "./price.ts";
+export { refuseEarlier } from "../ledger/refuse-earlier.ts";
 export { refuse } from "../platform/refusals.ts";
 
 type Input<Query extends z.ZodType, Body extends z.ZodType> = CallInput<z.infer<Query>, z.infer<Body>>;

@@ -1,5 +1,8 @@
 import type { z } from "zod";
 import type { Budget } from "../keys/keys.ts";
+import type { IdempotencyClaim } from "../ledger/ledger.ts";
+import type { OperationLimits } from "../limits/call-limits.ts";
+import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { Books } from "./books.ts";
 import type { Quantities } from "./quantities.ts";
 
@@ -24,6 +27,8 @@ export interface UpstreamAnswer {
 export interface Estimate {
   readonly expected: Quantities;
   readonly atMost: Quantities;
+  /** What counts against tokens per minute until the real figure is known. */
+  readonly tokens?: number;
 }
 
 /** What a price by token depends on besides the input. */
@@ -76,7 +81,12 @@ export interface Asker {
   readonly keyId: string;
   readonly scope: "key" | "account";
   readonly budget: Budget | undefined;
+  readonly tier: TierName;
+  readonly limits: TierLimits;
   readonly nowMs: number;
+  /** The id of this very request, and the idempotency key it came with. */
+  readonly requestId: string;
+  readonly idempotency: IdempotencyClaim | undefined;
 }
 
 interface Declared<Input> {
@@ -92,6 +102,7 @@ interface Declared<Input> {
   readonly body?: z.ZodType;
   readonly bodyBytesMax: number;
   readonly price: PriceContract<Input>;
+  readonly limits?: OperationLimits;
   /** `pending` marks what the specification leaves open: its parameters are forwarded, never invented. */
   readonly definition?: "pending";
 }

@@ -10,7 +10,9 @@ export type ParsedJson =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly why: string };
 
-const forbiddenMember = /^"__proto__"\s*:/;
+/** However it is spelled: JSON lets every letter be escaped, and blanks may stand before the colon. */
+const forbiddenMember =
+  /"(?:_|\\u005[fF]){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006[fF])(?:t|\\u0074)(?:o|\\u006[fF])(?:_|\\u005[fF]){2}"\s*:/y;
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export function parseJson(bytes: Uint8Array): ParsedJson {
@@ -47,14 +49,10 @@ function scanShape(text: string): { topLevelMembers: number } | string {
   let startsWithObject = false;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
-      case 0x22: {
-        const end = endOfString(text, at);
-        if (end - at === 10 && forbiddenMember.test(text.slice(at, end + 20))) {
-          return 'the member "__proto__" is not allowed';
-        }
-        at = end;
+      case 0x22: // "
+        if (isForbiddenMember(text, at)) return 'the member "__proto__" is not allowed';
+        at = endOfString(text, at);
         break;
-      }
       case 0x7b: // {
       case 0x5b: // [
         if (depth === 0) startsWithObject = text.charCodeAt(at) === 0x7b;
@@ -76,6 +74,14 @@ function scanShape(text: string): { topLevelMembers: number } | string {
     if (nodes > jsonNodesMax) return `the body has more than ${jsonNodesMax} values`;
   }
   return { topLevelMembers };
+}
+
+/** Only a string that begins like the forbidden name, or with an escape, is worth the pattern. */
+function isForbiddenMember(text: string, at: number): boolean {
+  const first = text.charCodeAt(at + 1);
+  if (first !== 0x5f && first !== 0x5c) return false;
+  forbiddenMember.lastIndex = at;
+  return forbiddenMember.test(text);
 }
 
 function endOfString(text: string, start: number): number {

@@ -1,10 +1,10 @@
 import type { Answer, Call, Known } from "../../call/call.ts";
-import { resetSeconds } from "../../call/count-request.ts";
+import { resetSeconds } from "../../call/refuse-by-limit.ts";
 import type { Gate } from "../../call/gate.ts";
 import { runCall } from "../../call/run-call.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { describeError } from "../../platform/log.ts";
-import { CallRefused } from "../../platform/refusals.ts";
+import { CallRefused, type RefusalCode } from "../../platform/refusals.ts";
 import { dialectOf } from "./dialect.ts";
 import { presentedKey } from "./presented-key.ts";
 import type { BodyReader } from "./read-body.ts";
@@ -46,7 +46,7 @@ export function createHttpDoor({ gate, offer, bodies, newId }: Parts): HttpDoor 
     });
     const extra: Record<string, string> = {};
     if (retryAfterSeconds !== undefined) extra["retry-after"] = String(retryAfterSeconds);
-    if (refusal.code === "request_timeout") extra["connection"] = "close";
+    if (closing.has(refusal.code)) extra["connection"] = "close";
     return respond(
       call,
       { status: refusal.status, contentType: "application/json", body: JSON.stringify(body) },
@@ -65,10 +65,11 @@ export function createHttpDoor({ gate, offer, bodies, newId }: Parts): HttpDoor 
       presented: request ? presentedKey(request.headers, path) : { kind: "none" },
       costMode: header(current.headers.costMode),
       maxPriceUsd: header(current.headers.maxPriceUsd),
+      idempotencyKey: header("idempotency-key"),
       offer: current,
       receivedAtMs: gate.clock.wallMs(),
       readBody: (bytesMax) => (request ? bodies.read(request, bytesMax) : Promise.resolve(new Uint8Array())),
-      known: {},
+      known: { counted: [] },
     };
   };
 
@@ -87,6 +88,13 @@ export function createHttpDoor({ gate, offer, bodies, newId }: Parts): HttpDoor 
   };
 }
 
+/** The rest of such a request is not worth reading, and must not be taken for the next one. */
+const closing: ReadonlySet<RefusalCode> = new Set([
+  "request_timeout",
+  "payload_too_large",
+  "method_not_allowed",
+]);
+
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
 function headersOf(
@@ -96,16 +104,22 @@ function headersOf(
 ): Record<string, string> {
   const headers: Record<string, string> = { "x-request-id": call.id, ...extra };
   if (contentType !== undefined) headers["content-type"] = contentType;
-  addRate(headers, call.known, call.receivedAtMs);
+  addLimits(headers, call.known, call.receivedAtMs);
   if (call.known.costMicros !== undefined)
     headers[call.offer.headers.costMicrosUsd] = String(call.known.costMicros);
   if (call.known.servedBySandbox === true) headers[call.offer.headers.upstream] = "sandbox";
   return headers;
 }
 
-function addRate(headers: Record<string, string>, { rate }: Known, nowMs: number): void {
-  if (!rate) return;
-  headers["x-ratelimit-limit-requests"] = String(rate.limit);
-  headers["x-ratelimit-remaining-requests"] = String(rate.remaining);
-  headers["x-ratelimit-reset-requests"] = String(resetSeconds(rate, nowMs));
+function addLimits(headers: Record<string, string>, { requests, tokens }: Known, nowMs: number): void {
+  if (requests) {
+    headers["x-ratelimit-limit-requests"] = String(requests.limit);
+    headers["x-ratelimit-remaining-requests"] = String(requests.remaining);
+    headers["x-ratelimit-reset-requests"] = String(resetSeconds(requests.resetsInMs, nowMs));
+  }
+  if (tokens) {
+    headers["x-ratelimit-limit-tokens"] = String(tokens.limit);
+    headers["x-ratelimit-remaining-tokens"] = String(tokens.remaining);
+    headers["x-ratelimit-reset-tokens"] = String(resetSeconds(tokens.resetsInMs, nowMs));
+  }
 }

@@ -69,6 +69,18 @@ function checkHeaders(request: Request, bytesMax: number): void {
 }
 
 async function readAtMost(request: Request, bytesMax: number): Promise<Uint8Array> {
+  try {
+    return await readWhole(request, bytesMax);
+  } catch (error) {
+    // A caller that leaves while it sends is no failure of ours.
+    if (error instanceof Error && error.name === "AbortError") {
+      return refuse("invalid_parameters", "the body ended before it was complete");
+    }
+    throw error;
+  }
+}
+
+async function readWhole(request: Request, bytesMax: number): Promise<Uint8Array> {
   if (request.headers.has("content-length")) return request.bytes();
   const chunks: Uint8Array[] = [];
   let total = 0;

@@ -128,6 +128,39 @@ const migrations: readonly string[] = [
     PRIMARY KEY (account_id, width_seconds, start_seconds, key_id)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE idempotency (
+    account_id    TEXT NOT NULL REFERENCES account (id),
+    key_hash      BLOB NOT NULL,
+    fingerprint   BLOB NOT NULL,
+    call_id       TEXT NOT NULL REFERENCES call (id),
+    created_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (account_id, key_hash)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX idempotency_by_age ON idempotency (created_at_ms);
+
+  ALTER TABLE account ADD COLUMN rpm INTEGER CHECK (rpm > 0);
+  ALTER TABLE account ADD COLUMN tpm INTEGER CHECK (tpm > 0);
+  ALTER TABLE account ADD COLUMN concurrency INTEGER CHECK (concurrency > 0);
+
+  CREATE TABLE quota_application (
+    id              TEXT PRIMARY KEY,
+    account_id      TEXT NOT NULL REFERENCES account (id),
+    key_id          TEXT NOT NULL REFERENCES key (id),
+    expected_rpm    INTEGER NOT NULL,
+    expected_tpm    INTEGER NOT NULL,
+    models          TEXT NOT NULL,
+    endpoints       TEXT NOT NULL,
+    use_case        TEXT NOT NULL,
+    key_hash        BLOB,
+    fingerprint     BLOB,
+    state           TEXT NOT NULL CHECK (state IN ('open', 'approved', 'denied')),
+    created_at_ms   INTEGER NOT NULL,
+    decided_at_ms   INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX quota_application_of_account ON quota_application (account_id, state);
+  CREATE UNIQUE INDEX quota_application_once ON quota_application (account_id, key_hash) WHERE key_hash IS NOT NULL;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

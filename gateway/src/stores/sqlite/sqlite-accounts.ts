@@ -3,6 +3,7 @@ import type { Account, AccountBook, AccountChange, NewAccount, Payment } from ".
 import { tierAfterTopUp, type TierName } from "../../limits/tiers.ts";
 import type { Micros } from "../../platform/money.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import { grantedLimitsOf } from "./granted-limits.ts";
 
 export const houseCash = "house:cash";
 export const houseGrants = "house:grants";
@@ -18,6 +19,9 @@ interface AccountRow {
   held_micros: bigint;
   topped_up_micros: bigint;
   created_at_ms: bigint;
+  rpm: bigint | null;
+  tpm: bigint | null;
+  concurrency: bigint | null;
 }
 
 export function createSqliteAccounts(db: Database, commits: GroupCommit): AccountBook {
@@ -45,7 +49,16 @@ export function createSqliteAccounts(db: Database, commits: GroupCommit): Accoun
     const before = find(accountId);
     if (!before) return undefined;
     const after = { ...before, ...change };
-    sql.update.run(after.tier, after.planMultiplierPpm, after.suspended ? 1 : 0, accountId);
+    const { rpm = null, tpm = null, concurrency = null } = after.grantedLimits;
+    sql.update.run(
+      after.tier,
+      after.planMultiplierPpm,
+      after.suspended ? 1 : 0,
+      rpm,
+      tpm,
+      concurrency,
+      accountId,
+    );
     return present(accountId);
   };
 
@@ -102,6 +115,7 @@ const accountOf = (row: AccountRow): Account => ({
   tier: row.tier,
   planMultiplierPpm: row.plan_multiplier_ppm,
   suspended: row.suspended === 1n,
+  grantedLimits: grantedLimitsOf(row),
   postedMicros: row.posted_micros,
   heldMicros: row.held_micros,
   toppedUpMicros: row.topped_up_micros,
@@ -109,7 +123,7 @@ const accountOf = (row: AccountRow): Account => ({
 });
 
 const columns = `id, name, tier, plan_multiplier_ppm, suspended, posted_micros, held_micros, topped_up_micros,
-                 created_at_ms`;
+                 created_at_ms, rpm, tpm, concurrency`;
 
 function prepare(db: Database) {
   return {
@@ -118,8 +132,9 @@ function prepare(db: Database) {
     insert: db.query<never, [string, string, string, bigint, number]>(
       "INSERT INTO account (id, name, tier, plan_multiplier_ppm, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
     ),
-    update: db.query<never, [string, bigint, number, string]>(
-      "UPDATE account SET tier = ?1, plan_multiplier_ppm = ?2, suspended = ?3 WHERE id = ?4",
+    update: db.query<never, [string, bigint, number, number | null, number | null, number | null, string]>(
+      `UPDATE account SET tier = ?1, plan_multiplier_ppm = ?2, suspended = ?3, rpm = ?4, tpm = ?5, concurrency = ?6
+       WHERE id = ?7`,
     ),
     post: db.query<never, [Micros, string]>(
       "UPDATE account SET posted_micros = posted_micros + ?1 WHERE id = ?2",

@@ -12,6 +12,7 @@ import type {
 } from "../../keys/keys.ts";
 import type { TierName } from "../../limits/tiers.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import { grantedLimitsOf } from "./granted-limits.ts";
 
 interface KeyRow {
   id: string;
@@ -42,6 +43,9 @@ interface CredentialRow {
   expires_at_ms: bigint | null;
   budget_micros: bigint | null;
   budget_window: BudgetWindow | null;
+  rpm: bigint | null;
+  tpm: bigint | null;
+  concurrency: bigint | null;
 }
 
 export function createSqliteKeys(db: Database, commits: GroupCommit): KeyBook {
@@ -144,6 +148,7 @@ const credentialOf = (row: CredentialRow): Credential => ({
   revoked: row.revoked_at_ms !== null,
   expiresAtMs: numberOf(row.expires_at_ms),
   budget: budgetOf(row),
+  grantedLimits: grantedLimitsOf(row),
 });
 
 const budgetOf = (row: Pick<KeyRow, "budget_micros" | "budget_window">): Budget | undefined =>
@@ -191,7 +196,8 @@ function prepare(db: Database) {
     ),
     credential: db.query<CredentialRow, [Uint8Array, number]>(
       `SELECT key.id AS key_id, key.account_id, key.scope, account.tier, account.plan_multiplier_ppm,
-              account.suspended, key.revoked_at_ms, key.expires_at_ms, key.budget_micros, key.budget_window
+              account.suspended, key.revoked_at_ms, key.expires_at_ms, key.budget_micros, key.budget_window,
+              account.rpm, account.tpm, account.concurrency
        FROM key_secret JOIN key ON key.id = key_secret.key_id JOIN account ON account.id = key.account_id
        WHERE key_secret.hash = ?1 AND (key_secret.expires_at_ms IS NULL OR key_secret.expires_at_ms > ?2)`,
     ),

@@ -3,8 +3,10 @@ import { budgetWindowStartMs } from "../../keys/budget-window.ts";
 import type { CallOutcome, CallState, UsageSource } from "../../ledger/call-record.ts";
 import { chargeFor, type Charge } from "../../ledger/charge.ts";
 import type {
+  EarlierCall,
   HoldRequest,
   HoldResult,
+  IdempotencyClaim,
   Ledger,
   Recovery,
   Release,
@@ -63,6 +65,9 @@ export function createSqliteLedger(parts: Parts): Ledger {
     if (runId === undefined) throw new Error("Nothing can be held before the run has begun.");
     if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");
     if (sql.callState.get(request.callId)) return { kind: "held" };
+    const earlier =
+      request.idempotency && findEarlier(request.accountId, request.idempotency, request.createdAtMs);
+    if (earlier) return { kind: "idempotency_conflict", earlier };
     const taken = sql.takeFromAccount.run(request.amountMicros, request.accountId);
     if (taken.changes === 0) return whyNotTaken(request.accountId);
 
@@ -94,7 +99,31 @@ export function createSqliteLedger(parts: Parts): Ledger {
       runId,
       request.createdAtMs,
     );
+    if (request.idempotency) {
+      const { keyHash, fingerprint } = request.idempotency;
+      sql.claimKey.run(request.accountId, keyHash, fingerprint, request.callId, request.createdAtMs);
+      // Old keys are swept a few at a time by those who bring new ones, so the table stays bounded.
+      sql.forgetKeys.run(request.createdAtMs - idempotencyKeptMs, keysForgottenAtOnce);
+    }
     return { kind: "held" };
+  };
+
+  const findEarlier = (
+    accountId: string,
+    claim: IdempotencyClaim,
+    nowMs: number,
+  ): EarlierCall | undefined => {
+    const row = sql.earlier.get(accountId, claim.keyHash);
+    if (!row) return undefined;
+    if (row.settled_at_ms !== null && Number(row.settled_at_ms) + idempotencyKeptMs <= nowMs)
+      return undefined;
+    return {
+      callId: row.call_id,
+      sameRequest: Buffer.compare(row.fingerprint, claim.fingerprint) === 0,
+      state: row.state,
+      outcome: row.outcome ?? undefined,
+      chargedMicros: row.charged_micros,
+    };
   };
 
   const whyNotTaken = (accountId: string): HoldResult => {
@@ -192,6 +221,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
       end({ ...nothingUsed, ...ending, settledAtMs: nowMs });
       releasedMicros += orphan.held_micros;
     }
+    sql.forgetKeys.run(nowMs - idempotencyKeptMs, -1);
     const broken = sql.unexplainedHolds.get();
     if (broken)
       throw new Error(`Account ${broken.subject}: ${broken.detail}. Run "tollgate audit" before serving.`);
@@ -211,15 +241,27 @@ export function createSqliteLedger(parts: Parts): Ledger {
         }
       }),
     hold: (request) => commits.run(() => hold(request)),
+    findEarlier: async (accountId, claim, nowMs) => findEarlier(accountId, claim, nowMs),
     markDispatched: (callId, atMs) => {
       if (dispatched.size === 0) commits.ride(markDispatchedRows);
       dispatched.set(callId, atMs);
     },
     settle: (settlement: Settlement) => commits.run(() => end({ ...settlement, state: "settled" })),
-    release: (release: Release) => commits.run(() => end({ ...nothingUsed, ...release })),
+    release: (release: Release) =>
+      commits.run(() => {
+        const resolved = end({ ...nothingUsed, ...release });
+        if (resolved.first && release.freed) {
+          sql.freeKey.run(release.freed.accountId, release.freed.keyHash, release.callId);
+        }
+        return resolved;
+      }),
     beginRun: (nowMs) => commits.run(() => beginRun(nowMs)),
   };
 }
+
+/** A key is kept for a day after its call ended, and for as long as the call is open. */
+const idempotencyKeptMs = 24 * 60 * 60 * 1000;
+const keysForgottenAtOnce = 4;
 
 const nothingUsed = { state: "released", used: {}, usageSource: "none", valuePico: 0n } as const;
 
@@ -269,6 +311,31 @@ function prepare(db: Database) {
       `INSERT INTO call (id, account_id, key_id, operation_id, model, state, held_micros, price_version,
                          multiplier_ppm, budget_window_start_ms, run_id, created_at_ms)
        VALUES (?1, ?2, ?3, ?4, ?5, 'held', ?6, ?7, ?8, ?9, ?10, ?11)`,
+    ),
+    earlier: db.query<
+      {
+        call_id: string;
+        fingerprint: Uint8Array;
+        state: CallState;
+        outcome: CallOutcome | null;
+        charged_micros: bigint;
+        settled_at_ms: bigint | null;
+      },
+      [string, Uint8Array]
+    >(
+      `SELECT call_id, fingerprint, state, outcome, charged_micros, settled_at_ms
+       FROM idempotency JOIN call ON call.id = call_id WHERE idempotency.account_id = ?1 AND key_hash = ?2`,
+    ),
+    claimKey: db.query<never, [string, Uint8Array, Uint8Array, string, number]>(
+      "INSERT OR REPLACE INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5)",
+    ),
+    freeKey: db.query<never, [string, Uint8Array, string]>(
+      "DELETE FROM idempotency WHERE account_id = ?1 AND key_hash = ?2 AND call_id = ?3",
+    ),
+    forgetKeys: db.query<never, [number, number]>(
+      `DELETE FROM idempotency WHERE (account_id, key_hash) IN (
+         SELECT idempotency.account_id, key_hash FROM idempotency JOIN call ON call.id = call_id
+         WHERE idempotency.created_at_ms < ?1 AND settled_at_ms < ?1 LIMIT ?2)`,
     ),
     markDispatched: db.query<never, [number, string]>(
       "UPDATE call SET state = 'dispatched', dispatched_at_ms = ?1 WHERE id = ?2 AND state = 'held'",

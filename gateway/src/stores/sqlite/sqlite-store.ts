@@ -8,6 +8,7 @@ import { createSqliteAuditor } from "./sqlite-audit.ts";
 import { createSqliteCalls } from "./sqlite-calls.ts";
 import { createSqliteKeys } from "./sqlite-keys.ts";
 import { createSqliteLedger } from "./sqlite-ledger.ts";
+import { createSqliteQuotas } from "./sqlite-quotas.ts";
 import { createSqliteUsage } from "./sqlite-usage.ts";
 import { createUsageBuckets } from "./usage-buckets.ts";
 
@@ -31,6 +32,7 @@ export function openSqliteStore({ path, onCommit = () => {} }: SqliteStoreOption
     keys: createSqliteKeys(db, commits),
     usage: createSqliteUsage(db),
     calls: createSqliteCalls(db),
+    quotas: createSqliteQuotas(db, commits),
     auditor: createSqliteAuditor(db),
     claimSecret: async (fingerprint) => claimSecret(db, fingerprint),
     ping: async () => void db.query("SELECT 1").get(),

@@ -1,0 +1,65 @@
+import { z } from "zod";
+import { defineOperation, free, refuse, refuseEarlier } from "../gateway/src/operation/define-operation.ts";
+
+const textMax = 4_000;
+const listMax = 100;
+const figureMax = 1_000_000_000;
+
+export const limitsGet = defineOperation({
+  id: "limits.get",
+  title: "Limits",
+  summary: "Every limit of this key, what is left of it and when it eases, and the workspace id.",
+  category: "account",
+  method: "GET",
+  path: "/v1/limits",
+  price: free,
+  answer: (_input, asker, books) => books.limits(asker),
+});
+
+const names = z.array(z.string().min(1).max(200)).max(listMax);
+
+const application = z
+  .strictObject({
+    expected_rpm: z.int().min(1).max(figureMax).describe("Expected peak of requests per minute."),
+    expected_tpm: z.int().min(1).max(figureMax).describe("Expected peak of tokens per minute."),
+    models: names.optional().describe("Models you need it for."),
+    endpoints: names.optional().describe("Endpoints you need it for."),
+    use_case: z.string().min(1, "must not be empty").max(textMax, `at most ${textMax} characters`),
+  })
+  .refine(({ models = [], endpoints = [] }) => models.length + endpoints.length > 0, {
+    error: "expected models or endpoints",
+  });
+
+export const limitsRequestsCreate = defineOperation({
+  id: "limits.requests.create",
+  title: "Apply for higher limits",
+  summary: "Files an application that the operator approves or denies.",
+  category: "account",
+  method: "POST",
+  path: "/v1/limits/requests",
+  body: application,
+  price: free,
+  answer: async ({ body }, asker, books) => {
+    const filed = await books.applyForQuota(asker, {
+      expectedRpm: body.expected_rpm,
+      expectedTpm: body.expected_tpm,
+      models: body.models ?? [],
+      endpoints: body.endpoints ?? [],
+      useCase: body.use_case,
+    });
+    if (filed.kind === "idempotency_conflict") return refuseEarlier(filed.earlier);
+    if (filed.kind === "too_many_open") {
+      return refuse(
+        "invalid_parameters",
+        "this workspace has too many applications waiting; await a decision first",
+      );
+    }
+    return {
+      object: "quota_application",
+      id: filed.application.id,
+      workspace_id: filed.application.accountId,
+      status: filed.application.state,
+      created_at: new Date(filed.application.createdAtMs).toISOString(),
+    };
+  },
+});

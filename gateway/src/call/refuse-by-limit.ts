@@ -1,0 +1,56 @@
+import type { Take, Want } from "../limits/limiter.ts";
+import { refuse, type RefusalCode } from "../platform/refusals.ts";
+import type { Call } from "./call.ts";
+import type { Gate } from "./gate.ts";
+
+type Refused = Extract<Take, { kind: "refused" }>;
+
+/** Says which limit was hit and when to come back. A call refused by a limit consumes nothing of any limit. */
+export async function refuseByLimit(call: Call, refused: Refused, gate: Gate): Promise<never> {
+  for (const { wants, takenAtMs } of call.known.counted) await gate.limiter.giveBack(wants, takenAtMs);
+  call.known.counted = [];
+  const { want, standing } = refused;
+  const { name, code, what } = describe(want);
+  if (name === "tokens_per_minute") call.known.tokens = standing;
+  const retryAfterSeconds = Math.max(1, Math.ceil(refused.retryInMs / 1000));
+  return refuse(code, `${what} is ${want.limit}. Retry in ${retryAfterSeconds} s.`, {
+    retryAfterSeconds,
+    inError: {
+      limit: {
+        name,
+        limit: want.limit,
+        remaining: standing.remaining,
+        reset: resetSeconds(standing.resetsInMs, call.receivedAtMs),
+      },
+    },
+  });
+}
+
+/** When a limit eases, as a Unix timestamp; never in the past. */
+export const resetSeconds = (resetsInMs: number, nowMs: number): number =>
+  Math.ceil((nowMs + resetsInMs) / 1000);
+
+function describe(want: Want): { name: string; code: RefusalCode; what: string } {
+  if (want.kind === "slot") {
+    return {
+      name: "concurrency",
+      code: "quota_exceeded",
+      what: "The number of calls this key may run at once",
+    };
+  }
+  if (want.name.startsWith("upstream ")) {
+    return { name: "upstream", code: "upstream_rate_limit", what: "The upstream's quota per minute" };
+  }
+  if (want.name.startsWith("tokens ")) {
+    return {
+      name: "tokens_per_minute",
+      code: "rate_limit_exceeded",
+      what: "This key's limit of tokens per minute",
+    };
+  }
+  return {
+    name: "requests_per_minute",
+    code: "rate_limit_exceeded",
+    what: "This key's limit of requests per minute",
+  };
+}

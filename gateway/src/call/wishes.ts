@@ -1,0 +1,59 @@
+import type { IdempotencyClaim } from "../ledger/ledger.ts";
+import { isSold, type CallInput, type Operation } from "../operation/operation.ts";
+import { capMicrosFromUsd, type Micros } from "../platform/money.ts";
+import { refuse } from "../platform/refusals.ts";
+import type { Call } from "./call.ts";
+
+/** How the caller wants this call to be paid: only priced, capped, or at most once. */
+export interface Wishes {
+  readonly quote: boolean;
+  readonly capMicros: Micros | undefined;
+  readonly claim: IdempotencyClaim | undefined;
+}
+
+/** Reads the headers about paying. A word that is not understood is refused, never executed on a guess. */
+export function readWishes(call: Call, operation: Operation, input: CallInput): Wishes {
+  return {
+    quote: wantsQuote(call, operation),
+    capMicros: readCap(call),
+    claim: operation.method === "POST" ? readClaim(call, input) : undefined,
+  };
+}
+
+function wantsQuote(call: Call, operation: Operation): boolean {
+  if (call.costMode === undefined) return false;
+  if (call.costMode !== "quote") {
+    refuse("invalid_parameters", `${call.offer.headers.costMode}: expected "quote" or no such header`);
+  }
+  if (!isSold(operation)) refuse("cost_quote_unsupported", "This operation is free; it has no quote.");
+  return true;
+}
+
+function readCap(call: Call): Micros | undefined {
+  if (call.maxPriceUsd === undefined) return undefined;
+  const capMicros = capMicrosFromUsd(call.maxPriceUsd);
+  if (capMicros === undefined) {
+    refuse("invalid_parameters", `${call.offer.headers.maxPriceUsd}: expected an amount in USD such as 0.01`);
+  }
+  return capMicros;
+}
+
+/** Two such headers arrive joined by ", ", and a space is not visible ASCII: they are refused with the rest. */
+const visibleAscii = /^[\x21-\x7e]{1,255}$/;
+
+function readClaim(call: Call, input: CallInput): IdempotencyClaim | undefined {
+  const key = call.idempotencyKey;
+  if (key === undefined) return undefined;
+  if (!visibleAscii.test(key)) {
+    refuse("invalid_parameters", "Idempotency-Key: expected 1 to 255 visible ASCII characters, once");
+  }
+  const query = input.rawQuery.split("&").toSorted().join("&");
+  return {
+    // Hashed: bounded in size, and a caller's key is nobody's to read in a dump.
+    keyHash: new Bun.CryptoHasher("sha256").update(key).digest(),
+    fingerprint: new Bun.CryptoHasher("sha256")
+      .update(`${call.method} ${call.path}?${query}\n`)
+      .update(input.rawBody)
+      .digest(),
+  };
+}

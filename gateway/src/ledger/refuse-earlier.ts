@@ -1,0 +1,41 @@
+import type { EarlierCall } from "./ledger.ts";
+import { refuse, type RefusalCode } from "../platform/refusals.ts";
+
+/** The key is taken. Says by which call, how it stands and what it cost, so that nobody has to pay to find out. */
+export function refuseEarlier(earlier: EarlierCall): never {
+  const { code, message, retryable } = verdict(earlier);
+  refuse(code, message, {
+    inError: { retryable },
+    beside: {
+      original: {
+        request_id: earlier.callId,
+        status: inDoubt(earlier) ? "unknown" : earlier.state,
+        charged_micros_usd: Number(earlier.chargedMicros),
+      },
+    },
+    ...(retryable ? { retryAfterSeconds: 1 } : {}),
+  });
+}
+
+function verdict(earlier: EarlierCall): { code: RefusalCode; message: string; retryable: boolean } {
+  if (!earlier.sameRequest) {
+    const message = "This Idempotency-Key was used for another request; use a new key for a new request.";
+    return { code: "idempotency_key_reused", message, retryable: false };
+  }
+  if (inDoubt(earlier)) {
+    const message = "It is not known how the request with this Idempotency-Key ended; it is not repeated.";
+    return { code: "outcome_unknown", message, retryable: false };
+  }
+  if (earlier.state === "held" || earlier.state === "dispatched") {
+    return {
+      code: "request_in_progress",
+      message: "The request with this Idempotency-Key is still running.",
+      retryable: true,
+    };
+  }
+  const message = "The request with this Idempotency-Key has ended; it is not repeated or charged again.";
+  return { code: "request_already_completed", message, retryable: false };
+}
+
+const inDoubt = (earlier: EarlierCall): boolean =>
+  earlier.outcome === "unknown" || earlier.state === "unknown";

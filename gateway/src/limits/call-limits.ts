@@ -1,0 +1,56 @@
+import type { Want } from "./limiter.ts";
+
+/** What an operation adds to the limits of a key's tier. */
+export interface OperationLimits {
+  /** Requests per minute and key, counted for this group of operations alone. */
+  readonly rpm?: { readonly group: string; readonly limit: number };
+  /** Occupies one of the key's places for as long as it runs. */
+  readonly slot?: true;
+}
+
+/** The longest a call can run; a slot whose holder vanished comes back after it. */
+export const slotLeaseMs = 15 * 60_000;
+
+export const keyRequests = (keyId: string, limit: number): Want => ({
+  kind: "rate",
+  name: `requests ${keyId}`,
+  amount: 1,
+  limit,
+});
+
+export const groupRequests = (
+  keyId: string,
+  { group, limit }: NonNullable<OperationLimits["rpm"]>,
+): Want => ({
+  kind: "rate",
+  name: `requests ${keyId} ${group}`,
+  amount: 1,
+  limit,
+});
+
+export const tokensName = (keyId: string): string => `tokens ${keyId}`;
+
+/** An estimate above the limit itself is counted as the limit: such a call must be possible, alone in its minute. */
+export const keyTokens = (keyId: string, amount: number, limit: number): Want => ({
+  kind: "rate",
+  name: tokensName(keyId),
+  amount: Math.min(amount, limit),
+  limit,
+});
+
+export const upstreamRequests = (upstream: string, limit: number): Want => ({
+  kind: "rate",
+  name: `upstream ${upstream}`,
+  amount: 1,
+  limit,
+});
+
+export const slotsName = (keyId: string): string => `slots ${keyId}`;
+
+export const keySlot = (keyId: string, holder: string, limit: number): Want => ({
+  kind: "slot",
+  name: slotsName(keyId),
+  holder,
+  limit,
+  leaseMs: slotLeaseMs,
+});

@@ -1,0 +1,32 @@
+import type { SharedLimit } from "../operation/create-books.ts";
+import type { Offer } from "./offer.ts";
+
+/** The limits that come with what is on offer: which operations count tokens, take slots, or have a quota of their own. */
+export function listLimits(offer: Offer): SharedLimit[] {
+  const offered = [...offer.operations.values()];
+  const idsWhere = (test: (one: (typeof offered)[number]) => boolean): string[] =>
+    offered.filter(test).map(({ operation }) => operation.id);
+
+  const limits: SharedLimit[] = [
+    { kind: "tokens", operations: idsWhere(({ operation }) => operation.price.kind === "per_token") },
+    { kind: "slot", operations: idsWhere(({ operation }) => operation.limits?.slot === true) },
+  ];
+  const groups = new Map(
+    offered.flatMap(({ operation }) =>
+      operation.limits?.rpm ? [[operation.limits.rpm.group, operation.limits.rpm.limit] as const] : [],
+    ),
+  );
+  for (const [group, limit] of groups) {
+    const operations = idsWhere(({ operation }) => operation.limits?.rpm?.group === group);
+    limits.push({ kind: "group", group, limit, operations });
+  }
+  const quotas = new Map(
+    offered.flatMap(({ upstreams }) => upstreams).map(({ name, quotaRpm }) => [name, quotaRpm]),
+  );
+  for (const [upstream, limit] of quotas) {
+    if (limit === undefined) continue;
+    const operations = idsWhere(({ upstreams }) => upstreams.some(({ name }) => name === upstream));
+    limits.push({ kind: "upstream", upstream, limit, operations });
+  }
+  return limits;
+}

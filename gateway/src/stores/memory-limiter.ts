@@ -1,0 +1,97 @@
+import type { Limiter, RateWant, SlotWant, Standing, Want } from "../limits/limiter.ts";
+import { createSlidingMinute, type SlidingMinute } from "../limits/sliding-minute.ts";
+
+const minuteMs = 60_000;
+
+/** The limiter of a single process. What fell silent for a minute is forgotten. */
+export function createMemoryLimiter(monotonicMs: () => number): Limiter {
+  const minutes = new Map<string, SlidingMinute>();
+  /** Holders of each slot and when their leases end. */
+  const slots = new Map<string, Map<string, number>>();
+  let sweptAtMs = monotonicMs();
+
+  const sweep = (nowMs: number): void => {
+    sweptAtMs = nowMs;
+    for (const [name, minute] of minutes) if (minute.isEmpty(nowMs)) minutes.delete(name);
+    for (const [name, holders] of slots) if (liveHolders(holders, nowMs) === 0) slots.delete(name);
+  };
+
+  const minuteOf = (name: string): SlidingMinute => {
+    let minute = minutes.get(name);
+    if (!minute) minutes.set(name, (minute = createSlidingMinute()));
+    return minute;
+  };
+
+  const holdersOf = (name: string): Map<string, number> => {
+    let holders = slots.get(name);
+    if (!holders) slots.set(name, (holders = new Map<string, number>()));
+    return holders;
+  };
+
+  const rateStanding = (want: RateWant, nowMs: number): Standing => {
+    const minute = minuteOf(want.name);
+    return {
+      limit: want.limit,
+      remaining: Math.max(0, minute.remaining(want.limit, nowMs)),
+      resetsInMs: minute.oldestLeavesAtMs(nowMs) - nowMs,
+    };
+  };
+
+  const slotStanding = (want: SlotWant, nowMs: number): Standing => {
+    const holders = holdersOf(want.name);
+    const used = liveHolders(holders, nowMs);
+    const firstEndMs = Math.min(...holders.values(), nowMs + want.leaseMs);
+    return { limit: want.limit, remaining: Math.max(0, want.limit - used), resetsInMs: firstEndMs - nowMs };
+  };
+
+  const standingOf = (want: Want, nowMs: number): Standing =>
+    want.kind === "rate" ? rateStanding(want, nowMs) : slotStanding(want, nowMs);
+
+  const fits = (want: Want, nowMs: number): boolean =>
+    want.kind === "rate"
+      ? minuteOf(want.name).remaining(want.limit, nowMs) >= want.amount
+      : liveHolders(holdersOf(want.name), nowMs) < want.limit;
+
+  const retryInMs = (want: Want, nowMs: number): number => {
+    // Nobody knows when a holder returns its slot; a second is a fair time to ask again.
+    if (want.kind === "slot") return 1_000;
+    return (minuteOf(want.name).fitsAtMs(want.amount, want.limit, nowMs) ?? nowMs + minuteMs) - nowMs;
+  };
+
+  return {
+    take: (wants) => {
+      const nowMs = monotonicMs();
+      if (nowMs - sweptAtMs > minuteMs) sweep(nowMs);
+      const want = wants.find((candidate) => !fits(candidate, nowMs));
+      if (want) {
+        return {
+          kind: "refused",
+          want,
+          standing: standingOf(want, nowMs),
+          retryInMs: retryInMs(want, nowMs),
+        };
+      }
+      for (const taken of wants) {
+        if (taken.kind === "rate") minuteOf(taken.name).add(taken.amount, nowMs);
+        else holdersOf(taken.name).set(taken.holder, nowMs + taken.leaseMs);
+      }
+      return { kind: "taken", standings: wants.map((taken) => standingOf(taken, nowMs)), takenAtMs: nowMs };
+    },
+    giveBack: (wants, takenAtMs) => {
+      const nowMs = monotonicMs();
+      for (const want of wants) {
+        if (want.kind === "rate") minutes.get(want.name)?.correct(-want.amount, takenAtMs, nowMs);
+        else slots.get(want.name)?.delete(want.holder);
+      }
+    },
+    correct: (name, by, takenAtMs) => minutes.get(name)?.correct(by, takenAtMs, monotonicMs()),
+    freeSlot: (name, holder) => void slots.get(name)?.delete(holder),
+    look: (want) => standingOf(want, monotonicMs()),
+  };
+}
+
+/** Drops the leases that have ended and counts the rest. */
+function liveHolders(holders: Map<string, number>, nowMs: number): number {
+  for (const [holder, endMs] of holders) if (endMs <= nowMs) holders.delete(holder);
+  return holders.size;
+}

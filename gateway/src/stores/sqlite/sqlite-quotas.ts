@@ -1,0 +1,144 @@
+import type { Database } from "bun:sqlite";
+import {
+  openApplicationsMax,
+  type Filed,
+  type NewQuotaApplication,
+  type QuotaApplication,
+  type QuotaBook,
+  type QuotaGrant,
+} from "../../limits/quota-applications.ts";
+import type { GroupCommit } from "./group-commit.ts";
+
+interface ApplicationRow {
+  id: string;
+  account_id: string;
+  key_id: string;
+  expected_rpm: bigint;
+  expected_tpm: bigint;
+  models: string;
+  endpoints: string;
+  use_case: string;
+  state: QuotaApplication["state"];
+  created_at_ms: bigint;
+  decided_at_ms: bigint | null;
+}
+
+export function createSqliteQuotas(db: Database, commits: GroupCommit): QuotaBook {
+  const sql = prepare(db);
+
+  const file = (application: NewQuotaApplication): Filed => {
+    const { accountId, idempotency } = application;
+    const earlier = idempotency && sql.earlier.get(accountId, idempotency.keyHash);
+    if (earlier) {
+      return {
+        kind: "idempotency_conflict",
+        earlier: {
+          callId: earlier.id,
+          sameRequest: Buffer.compare(earlier.fingerprint, idempotency.fingerprint) === 0,
+          state: "settled",
+          outcome: "succeeded",
+          chargedMicros: 0n,
+        },
+      };
+    }
+    if (Number(sql.countOpen.get(accountId)?.n ?? 0n) >= openApplicationsMax)
+      return { kind: "too_many_open" };
+    sql.insert.run(
+      application.id,
+      accountId,
+      application.keyId,
+      application.expectedRpm,
+      application.expectedTpm,
+      JSON.stringify(application.models),
+      JSON.stringify(application.endpoints),
+      application.useCase,
+      idempotency?.keyHash ?? null,
+      idempotency?.fingerprint ?? null,
+      application.createdAtMs,
+    );
+    return { kind: "filed", application: present(application.id) };
+  };
+
+  const approve = (id: string, grant: QuotaGrant, nowMs: number): QuotaApplication | undefined => {
+    if (sql.decide.run("approved", nowMs, id).changes === 0) return undefined;
+    const application = present(id);
+    if (grant.tier) sql.grantTier.run(grant.tier, application.accountId);
+    const { rpm, tpm, concurrency } = grant.limits ?? {};
+    sql.grantLimits.run(rpm ?? null, tpm ?? null, concurrency ?? null, application.accountId);
+    return application;
+  };
+
+  const present = (id: string): QuotaApplication => {
+    const row = sql.find.get(id);
+    if (!row) throw new Error(`Application ${id} vanished inside its own transaction.`);
+    return applicationOf(row);
+  };
+
+  return {
+    file: (application) => commits.run(() => file(application)),
+    list: async (state) => sql.list.all(state ?? null).map(applicationOf),
+    approve: (id, grant, nowMs) => commits.run(() => approve(id, grant, nowMs)),
+    deny: (id, nowMs) =>
+      commits.run(() => (sql.decide.run("denied", nowMs, id).changes === 0 ? undefined : present(id))),
+  };
+}
+
+const applicationOf = (row: ApplicationRow): QuotaApplication => ({
+  id: row.id,
+  accountId: row.account_id,
+  keyId: row.key_id,
+  expectedRpm: Number(row.expected_rpm),
+  expectedTpm: Number(row.expected_tpm),
+  // Both lists were written from string lists by `file` above.
+  models: JSON.parse(row.models) as string[],
+  endpoints: JSON.parse(row.endpoints) as string[],
+  useCase: row.use_case,
+  state: row.state,
+  createdAtMs: Number(row.created_at_ms),
+  decidedAtMs: row.decided_at_ms === null ? undefined : Number(row.decided_at_ms),
+});
+
+function prepare(db: Database) {
+  const columns = `id, account_id, key_id, expected_rpm, expected_tpm, models, endpoints, use_case, state,
+                   created_at_ms, decided_at_ms`;
+  return {
+    find: db.query<ApplicationRow, [string]>(`SELECT ${columns} FROM quota_application WHERE id = ?1`),
+    list: db.query<ApplicationRow, [string | null]>(
+      `SELECT ${columns} FROM quota_application WHERE ?1 IS NULL OR state = ?1 ORDER BY created_at_ms, id`,
+    ),
+    earlier: db.query<{ id: string; fingerprint: Uint8Array }, [string, Uint8Array]>(
+      "SELECT id, fingerprint FROM quota_application WHERE account_id = ?1 AND key_hash = ?2",
+    ),
+    countOpen: db.query<{ n: bigint }, [string]>(
+      "SELECT count(*) AS n FROM quota_application WHERE account_id = ?1 AND state = 'open'",
+    ),
+    insert: db.query<
+      never,
+      [
+        string,
+        string,
+        string,
+        number,
+        number,
+        string,
+        string,
+        string,
+        Uint8Array | null,
+        Uint8Array | null,
+        number,
+      ]
+    >(
+      `INSERT INTO quota_application (id, account_id, key_id, expected_rpm, expected_tpm, models, endpoints,
+                                      use_case, key_hash, fingerprint, state, created_at_ms)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'open', ?11)`,
+    ),
+    decide: db.query<never, [string, number, string]>(
+      "UPDATE quota_application SET state = ?1, decided_at_ms = ?2 WHERE id = ?3 AND state = 'open'",
+    ),
+    grantTier: db.query<never, [string, string]>("UPDATE account SET tier = ?1 WHERE id = ?2"),
+    grantLimits: db.query<never, [number | null, number | null, number | null, string]>(
+      `UPDATE account SET rpm = coalesce(?1, rpm), tpm = coalesce(?2, tpm), concurrency = coalesce(?3, concurrency)
+       WHERE id = ?4`,
+    ),
+  };
+}
