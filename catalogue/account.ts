@@ -1,5 +1,4 @@
-import { z } from "zod";
-import { defineOperation, free, refuse } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, free, refuse, z } from "../gateway/src/operation/define-operation.ts";
 
 // What a caller can learn about its own money. Everything here is free.
 

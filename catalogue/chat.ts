@@ -1,6 +1,5 @@
-import { z } from "zod";
 import { defineModel } from "../gateway/src/operation/define-model.ts";
-import { defineOperation } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 
 const choicesMax = 128;
 const tokensMax = 10_000_000;

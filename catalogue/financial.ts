@@ -1,5 +1,4 @@
-import { z } from "zod";
-import { defineOperation, fixed } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, fixed, z } from "../gateway/src/operation/define-operation.ts";
 
 const snapshotQuery = z
   .looseObject({
@@ -14,6 +13,14 @@ const snapshotQuery = z
     error: "expected exactly one of ticker, cik",
   });
 
+/** A proxy's page or an empty object can come with a 200 too; what is paid for is a snapshot. */
+const holdsSnapshot = ({ json }: { readonly json: unknown }): boolean =>
+  typeof json === "object" &&
+  json !== null &&
+  "snapshot" in json &&
+  typeof json.snapshot === "object" &&
+  json.snapshot !== null;
+
 export const financialMetricsSnapshot = defineOperation({
   id: "financial.metrics.snapshot",
   title: "Financial metrics snapshot",
@@ -22,6 +29,6 @@ export const financialMetricsSnapshot = defineOperation({
   method: "GET",
   path: "/apis/v1/financial/financial-metrics/snapshot",
   query: snapshotQuery,
-  price: fixed("0.048"),
+  price: fixed("0.048", holdsSnapshot),
   servedBy: { financialdatasets: { exchange: "forward_query", path: "/financial-metrics/snapshot" } },
 });

@@ -1,5 +1,10 @@
-import { z } from "zod";
-import { defineOperation, free, refuse, refuseEarlier } from "../gateway/src/operation/define-operation.ts";
+import {
+  defineOperation,
+  free,
+  refuse,
+  refuseEarlier,
+  z,
+} from "../gateway/src/operation/define-operation.ts";
 
 const textMax = 4_000;
 const listMax = 100;

@@ -1,6 +1,5 @@
-import { z } from "zod";
 import { defineModel } from "../gateway/src/operation/define-model.ts";
-import { defineOperation } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 
 const documentsMax = 2_048;
 const documentBytesMax = 512 * 1024;

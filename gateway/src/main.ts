@@ -11,13 +11,13 @@ import type { Store } from "./ledger/store.ts";
 import { createOffer } from "./offer/create-offer.ts";
 import { loadCatalogue } from "./operation/catalogue.ts";
 import { systemClock } from "./platform/clock.ts";
-import { createLog } from "./platform/log.ts";
-import { createMetrics, type Metrics } from "./platform/metrics.ts";
+import { createLog, describeError } from "./platform/log.ts";
+import { createMetrics } from "./platform/metrics.ts";
 import { serve, type Listen } from "./serve.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
 import { restore } from "./stores/sqlite/backup.ts";
 import { takeServerLock, type ServerLock } from "./stores/sqlite/server-lock.ts";
-import { openSqliteStore } from "./stores/sqlite/sqlite-store.ts";
+import { openSqliteStore, type SqliteStoreOptions } from "./stores/sqlite/sqlite-store.ts";
 import { createForwarder } from "./upstreams/forwarder.ts";
 import { httpClient } from "./upstreams/http-client.ts";
 import { protocols } from "./upstreams/protocols.ts";
@@ -79,7 +79,22 @@ function cliParts(settings: Settings): CliParts {
 async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPublic: boolean): Promise<number> {
   const lock = lockServer(settings);
   const metrics = createMetrics();
-  const store = await openStore(settings, secrets, metrics);
+  const log = createLog({
+    level: settings.logLevel,
+    nowMs: systemClock.wallMs,
+    write: (line) => void process.stderr.write(line),
+  });
+  const store = await openStore(settings, secrets, {
+    ballastPath: `${settings.databasePath}.ballast`,
+    onCommit: (writes) => {
+      metrics.count("tollgate_ledger_commits_total");
+      metrics.count("tollgate_ledger_writes_total", undefined, writes);
+    },
+    onBrokenDisk: (error) => {
+      log.error("the disk failed; stopping, because nobody knows what is on it", describeError(error));
+      process.exit(brokenDiskExitCode);
+    },
+  });
   try {
     return await serve({
       settings,
@@ -93,11 +108,7 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
       clock: systemClock,
       newId,
       randomBytes,
-      log: createLog({
-        level: settings.logLevel,
-        nowMs: systemClock.wallMs,
-        write: (line) => void process.stderr.write(line),
-      }),
+      log,
       metrics,
       print,
       listen,
@@ -108,14 +119,15 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
   }
 }
 
-async function openStore(settings: Settings, secrets: Secrets, metrics?: Metrics): Promise<Store> {
-  const store = openSqliteStore({
-    path: settings.databasePath,
-    onCommit: (writes) => {
-      metrics?.count("tollgate_ledger_commits_total");
-      metrics?.count("tollgate_ledger_writes_total", undefined, writes);
-    },
-  });
+/** Tells a supervisor to start again: recovery then reads what really is on the disk. */
+const brokenDiskExitCode = 70;
+
+async function openStore(
+  settings: Settings,
+  secrets: Secrets,
+  options: Omit<SqliteStoreOptions, "path"> = {},
+): Promise<Store> {
+  const store = openSqliteStore({ path: settings.databasePath, ...options });
   if (await store.claimSecret(secrets.fingerprint)) return store;
   await store.close();
   throw new Error(

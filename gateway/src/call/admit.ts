@@ -4,13 +4,13 @@ import { keySlot, keyTokens, slotsName, tokensName, upstreamRequests } from "../
 import type { Want } from "../limits/limiter.ts";
 import { limitsOf } from "../limits/tiers.ts";
 import type { SoldOperation } from "../operation/operation.ts";
-import { describeError } from "../platform/log.ts";
 import type { Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import type { PricedCall } from "./price-call.ts";
 import { refuseByLimit } from "./refuse-by-limit.ts";
+import { refuseUnbooked } from "./refuse-unbooked.ts";
 import { refuseEarlier } from "../ledger/refuse-earlier.ts";
 import type { Wishes } from "./wishes.ts";
 
@@ -151,10 +151,6 @@ async function hold(
       idempotency: wishes.claim,
     });
   } catch (error) {
-    gate.log.error("the ledger could not hold", { request_id: call.id, ...describeError(error) });
-    return refuse("billing_unavailable", "The call could not be booked, so it was not made.", {
-      inError: { retryable: true },
-      retryAfterSeconds: 1,
-    });
+    return refuseUnbooked(error, call, gate, "The call could not be booked, so it was not made.", true);
   }
 }

@@ -8,6 +8,7 @@ import { admit, type Admission } from "./admit.ts";
 import { answerFromBooks } from "./answer-from-books.ts";
 import { authenticate } from "./authenticate.ts";
 import type { Answer, Call } from "./call.ts";
+import { endLater } from "./end-later.ts";
 import { countOperation, countRequest } from "./count-request.ts";
 import { findOperation } from "./find-operation.ts";
 import { forward } from "./forward.ts";
@@ -54,16 +55,7 @@ async function endingWell(
       tokensUsed = input + output + cacheRead + cacheWrite;
     });
   } catch (error) {
-    if (!(error instanceof CallRefused)) {
-      const settledAtMs = gate.clock.wallMs();
-      await gate.ledger.release({
-        callId: call.id,
-        outcome: "unknown",
-        httpStatus: undefined,
-        attempts: [],
-        settledAtMs,
-      });
-    }
+    if (!(error instanceof CallRefused)) endLater(call.id, gate);
     throw error;
   } finally {
     await admission.end(tokensUsed);

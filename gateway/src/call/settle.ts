@@ -3,13 +3,14 @@ import type { Release, Resolved } from "../ledger/ledger.ts";
 import type { SoldOperation } from "../operation/operation.ts";
 import { valuePico } from "../operation/terms.ts";
 import type { Exchanged, Upstream } from "../operation/upstream.ts";
-import { describeError } from "../platform/log.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Answer, Call } from "./call.ts";
+import { endLater } from "./end-later.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import type { Metered } from "./meter.ts";
 import type { PricedCall } from "./price-call.ts";
+import { refuseUnbooked } from "./refuse-unbooked.ts";
 import type { Wishes } from "./wishes.ts";
 
 /**
@@ -75,6 +76,7 @@ async function resolve(
       return await gate.ledger.release({
         ...ending,
         outcome: metered.succeeded === false ? "failed" : "unknown",
+        freed,
       });
     }
     return await gate.ledger.settle({
@@ -85,10 +87,14 @@ async function resolve(
       valuePico: valuePico(metered.used, priced.terms),
     });
   } catch (error) {
-    gate.log.error("the ledger could not settle", { request_id: call.id, ...describeError(error) });
-    return refuse("billing_unavailable", "The call was made but could not be booked.", {
-      inError: { retryable: false },
-    });
+    endLater(call.id, gate);
+    return refuseUnbooked(
+      error,
+      call,
+      gate,
+      "The call was made but could not be booked; it is not charged.",
+      false,
+    );
   }
 }
 

@@ -1,32 +1,45 @@
 import type { Database } from "bun:sqlite";
+import { StoreBusy } from "../../ledger/store-errors.ts";
 
 /** Runs writes together: everything that arrives while the event loop turns shares one transaction and one fsync. */
 export interface GroupCommit {
-  /** Resolves with what `write` returned, once it is on disk. A write that throws fails alone. */
-  readonly run: <Result>(write: () => Result) => Promise<Result>;
+  /**
+   * Resolves with what `write` returned, once it is on disk. A write that throws fails alone; one that does
+   * not get its turn within `patienceMs`, because another process is writing, fails with StoreBusy.
+   */
+  readonly run: <Result>(write: () => Result, patienceMs?: number) => Promise<Result>;
   /** Joins the next transaction without anybody waiting for it. */
   readonly ride: (write: () => void) => void;
-  /** Commits what is queued now. */
+  /** Commits everything that is queued now. */
   readonly flush: () => void;
 }
 
 interface Parts {
   readonly db: Database;
+  readonly monotonicMs: () => number;
   /** Runs inside each transaction after its writes, for what is cheaper to write once than per write. */
   readonly beforeCommit: () => void;
   /** Forgets what `beforeCommit` would have written, because the transaction was rolled back. */
   readonly onRollback: () => void;
   readonly onCommit: (writes: number) => void;
+  /** The disk is full. True when room was made, so that trying once more makes sense. */
+  readonly onFull: () => boolean;
+  /** The disk cannot be trusted any more: after a failed fsync nobody knows what is on it. */
+  readonly onBrokenDisk: (error: unknown) => void;
 }
 
 interface Queued {
   readonly write: () => unknown;
   readonly resolve: (result: never) => void;
   readonly reject: (error: unknown) => void;
+  readonly deadlineMs: number;
 }
 
 /** Bounds how long one transaction keeps the event loop; the rest waits for the next turn. */
 const batchMax = 256;
+const patienceUsualMs = 2_000;
+/** How soon to ask again for a lock that another process has. */
+const busyRetryMs = 5;
 
 export function createGroupCommit(parts: Parts): GroupCommit {
   const begin = parts.db.query("BEGIN IMMEDIATE");
@@ -48,13 +61,16 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     const riding = riders;
     riders = [];
     if (batch.length === 0 && riding.length === 0) return;
-    const results = commitTogether(batch, riding);
-    if (results === undefined) commitOneByOne(batch, riding);
+    const failure = commitTogether(batch, riding);
+    if (failure !== undefined) recover(failure.error, batch, riding);
     if (queue.length > 0) schedule();
   };
 
-  /** Undefined when something threw: the transaction is undone and nobody was told anything yet. */
-  const commitTogether = (batch: readonly Queued[], riding: readonly (() => void)[]): true | undefined => {
+  /** The failure, when something threw: the transaction is undone and nobody was told anything yet. */
+  const commitTogether = (
+    batch: readonly Queued[],
+    riding: readonly (() => void)[],
+  ): { readonly error: unknown } | undefined => {
     const results: unknown[] = [];
     try {
       begin.run();
@@ -64,20 +80,43 @@ export function createGroupCommit(parts: Parts): GroupCommit {
       commit.run();
     } catch (error) {
       undo();
-      // Alone in its transaction, the write that threw is the one to blame.
-      if (batch.length + riding.length > 1) return undefined;
-      batch[0]?.reject(error);
-      return true;
+      return { error };
     }
     parts.onCommit(batch.length);
     // Each result goes back to the promise that queued the write that returned it.
     batch.forEach((queued, index) => queued.resolve(results[index] as never));
-    return true;
+    return undefined;
   };
 
+  const recover = (error: unknown, batch: readonly Queued[], riding: readonly (() => void)[]): void => {
+    const code = codeOf(error);
+    if (code === "SQLITE_BUSY") return waitForTurn(batch, riding);
+    if (code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB") {
+      for (const queued of batch) queued.reject(error);
+      return parts.onBrokenDisk(error);
+    }
+    const again = code === "SQLITE_FULL" && parts.onFull() ? commitTogether(batch, riding) : { error };
+    if (again !== undefined) commitOneByOne(batch, riding);
+  };
+
+  /** Another process is writing. Those whose patience ends are told; the others keep their place. */
+  const waitForTurn = (batch: readonly Queued[], riding: readonly (() => void)[]): void => {
+    const nowMs = parts.monotonicMs();
+    const patient = batch.filter((queued) => queued.deadlineMs > nowMs);
+    for (const queued of batch) if (queued.deadlineMs <= nowMs) queued.reject(new StoreBusy());
+    queue = [...patient, ...queue];
+    riders = [...riding, ...riders];
+    scheduled = true;
+    setTimeout(flush, busyRetryMs);
+  };
+
+  /** Alone in its transaction, the write that threw is the one to blame. */
   const commitOneByOne = (batch: readonly Queued[], riding: readonly (() => void)[]): void => {
     for (const write of riding) commitTogether([], [write]);
-    for (const queued of batch) commitTogether([queued], []);
+    for (const queued of batch) {
+      const failure = commitTogether([queued], []);
+      if (failure !== undefined) queued.reject(failure.error);
+    }
   };
 
   const undo = (): void => {
@@ -85,20 +124,29 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     try {
       rollback.run();
     } catch {
-      // SQLite has already rolled back by itself, as it does when the disk is full.
+      // No transaction was open, or SQLite has already rolled back by itself, as it does when the disk is full.
     }
   };
 
   return {
-    run: (write) =>
+    run: (write, patienceMs = patienceUsualMs) =>
       new Promise((resolve, reject) => {
-        queue.push({ write, resolve, reject });
+        queue.push({ write, resolve, reject, deadlineMs: parts.monotonicMs() + patienceMs });
         schedule();
       }),
     ride: (write) => {
       riders.push(write);
       schedule();
     },
-    flush,
+    flush: () => {
+      // A turn that takes nothing off the queue waits for another process, which cannot be hurried.
+      for (let left = Infinity; queue.length + riders.length < left;) {
+        left = queue.length + riders.length;
+        flush();
+      }
+    },
   };
 }
+
+const codeOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";

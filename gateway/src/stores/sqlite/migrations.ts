@@ -176,6 +176,8 @@ export function migrate(db: Database): void {
   }
   for (let next = version; next < schemaVersion; next++) {
     db.transaction(() => {
+      // Another program may have opened the same file and run it since we looked.
+      if (versionOf(db) !== next) return;
       db.run(migrations[next] ?? "");
       db.run(`PRAGMA user_version = ${next + 1}`);
     }).immediate();

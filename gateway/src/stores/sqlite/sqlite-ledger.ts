@@ -13,6 +13,7 @@ import type {
   Resolved,
   Settlement,
 } from "../../ledger/ledger.ts";
+import { StoreFull } from "../../ledger/store-errors.ts";
 import { tokenTotals, type Quantities } from "../../operation/quantities.ts";
 import type { Terms } from "../../operation/terms.ts";
 import type { Micros, Pico } from "../../platform/money.ts";
@@ -24,6 +25,8 @@ interface Parts {
   readonly db: Database;
   readonly commits: GroupCommit;
   readonly buckets: UsageBuckets;
+  /** False when what room there is must be kept for calls that already run. */
+  readonly hasRoom: () => boolean;
 }
 
 interface OpenCall {
@@ -55,7 +58,7 @@ export const houseRevenue = "house:revenue";
 export const houseWriteOffs = "house:write_offs";
 
 export function createSqliteLedger(parts: Parts): Ledger {
-  const { db, commits, buckets } = parts;
+  const { db, commits, buckets, hasRoom } = parts;
   const sql = prepare(db);
   let dispatched = new Map<string, number>();
   /** The run that owns new calls; calls of earlier runs are nobody's. */
@@ -240,13 +243,14 @@ export function createSqliteLedger(parts: Parts): Ledger {
           sql.insertPrice.run(terms.version, operationId, model ?? null, pricesAsText(terms));
         }
       }),
-    hold: (request) => commits.run(() => hold(request)),
+    hold: (request) => (hasRoom() ? commits.run(() => hold(request)) : Promise.reject(new StoreFull())),
     findEarlier: async (accountId, claim, nowMs) => findEarlier(accountId, claim, nowMs),
     markDispatched: (callId, atMs) => {
       if (dispatched.size === 0) commits.ride(markDispatchedRows);
       dispatched.set(callId, atMs);
     },
-    settle: (settlement: Settlement) => commits.run(() => end({ ...settlement, state: "settled" })),
+    settle: (settlement: Settlement) =>
+      commits.run(() => end({ ...settlement, state: "settled" }), endingPatienceMs),
     release: (release: Release) =>
       commits.run(() => {
         const resolved = end({ ...nothingUsed, ...release });
@@ -254,10 +258,13 @@ export function createSqliteLedger(parts: Parts): Ledger {
           sql.freeKey.run(release.freed.accountId, release.freed.keyHash, release.callId);
         }
         return resolved;
-      }),
+      }, endingPatienceMs),
     beginRun: (nowMs) => commits.run(() => beginRun(nowMs)),
   };
 }
+
+/** The work is done and paid for upstream; booking its end is worth a longer wait than beginning it. */
+const endingPatienceMs = 20_000;
 
 /** A key is kept for a day after its call ended, and for as long as the call is open. */
 const idempotencyKeptMs = 24 * 60 * 60 * 1000;

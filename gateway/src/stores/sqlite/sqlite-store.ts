@@ -1,6 +1,9 @@
 import type { Database } from "bun:sqlite";
+import { StoreFull } from "../../ledger/store-errors.ts";
 import type { Store } from "../../ledger/store.ts";
+import { systemClock } from "../../platform/clock.ts";
 import { backUp } from "./backup.ts";
+import { createBallast, type Ballast } from "./ballast.ts";
 import { openDatabase } from "./database.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createSqliteAccounts } from "./sqlite-accounts.ts";
@@ -14,34 +17,59 @@ import { createUsageBuckets } from "./usage-buckets.ts";
 
 export interface SqliteStoreOptions {
   readonly path: string;
+  readonly monotonicMs?: () => number;
   readonly onCommit?: (writes: number) => void;
+  /** Where to keep room for settlements on a full disk; a server has one, a command line needs none. */
+  readonly ballastPath?: string;
+  readonly onBrokenDisk?: (error: unknown) => void;
 }
 
-export function openSqliteStore({ path, onCommit = () => {} }: SqliteStoreOptions): Store {
+export function openSqliteStore(options: SqliteStoreOptions): Store {
+  const {
+    path,
+    monotonicMs = systemClock.monotonicMs,
+    onCommit = () => {},
+    onBrokenDisk = () => {},
+  } = options;
   const db = openDatabase(path);
   const buckets = createUsageBuckets(db);
+  const ballast =
+    options.ballastPath === undefined ? undefined : createBallast(options.ballastPath, monotonicMs);
   const commits = createGroupCommit({
     db,
+    monotonicMs,
     beforeCommit: buckets.write,
     onRollback: buckets.forget,
     onCommit,
+    onFull: () => ballast?.drop() ?? false,
+    onBrokenDisk,
   });
   return {
-    ledger: createSqliteLedger({ db, commits, buckets }),
+    ledger: createSqliteLedger({ db, commits, buckets, hasRoom: () => hasRoom(ballast) }),
     accounts: createSqliteAccounts(db, commits),
     keys: createSqliteKeys(db, commits),
     usage: createSqliteUsage(db),
     calls: createSqliteCalls(db),
     quotas: createSqliteQuotas(db, commits),
     auditor: createSqliteAuditor(db),
-    claimSecret: async (fingerprint) => claimSecret(db, fingerprint),
-    ping: async () => void db.query("SELECT 1").get(),
+    claimSecret: (fingerprint) => commits.run(() => claimSecret(db, fingerprint)),
+    ping: async () => {
+      db.query("SELECT 1").get();
+      if (!hasRoom(ballast)) throw new StoreFull();
+    },
     backUp: async (file) => backUp(db, file),
     close: async () => {
-      commits.flush();
+      // Whatever is queued before this is written before the file is closed.
+      await commits.run(() => undefined).catch(() => {});
       db.close();
     },
   };
+}
+
+/** Whether new calls may be taken; without a ballast the disk itself decides. */
+function hasRoom(ballast: Ballast | undefined): boolean {
+  ballast?.restore();
+  return ballast === undefined || !ballast.isGone();
 }
 
 function claimSecret(db: Database, fingerprint: string): boolean {
