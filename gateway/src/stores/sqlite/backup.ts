@@ -1,5 +1,5 @@
-import { Database } from "bun:sqlite";
-import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
+import { Database, SQLiteError } from "bun:sqlite";
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { schemaVersion, versionOf } from "./migrations.ts";
 
 /** Writes a complete copy of one moment of the data; a server may go on serving meanwhile. */
@@ -13,9 +13,39 @@ export function restore(backup: string, path: string): void {
   checkBackup(backup);
   const arriving = `${path}.restoring`;
   copyFileSync(backup, arriving);
+  syncFile(arriving);
+  foldInLog(path);
   // The old write-ahead log belongs to the old file; left behind, it would be replayed into the new one.
   for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
   renameSync(arriving, path);
+}
+
+function syncFile(file: string): void {
+  const handle = openSync(file, "r+");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Moves the old log into the old file, so that a crash before the exchange loses nothing of the old data. */
+function foldInLog(path: string): void {
+  if (!existsSync(path)) return;
+  const db = new Database(path, { readwrite: true });
+  try {
+    db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // Data too damaged to be read is what a restore is for.
+  } finally {
+    db.close();
+  }
+}
+
+/** Other programs number their schemas too; only ours has accounts and entries. */
+function holdsBooks(db: Database): boolean {
+  const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  return ["account", "call", "entry"].every((name) => tables.some((table) => table.name === name));
 }
 
 function checkBackup(backup: string): void {
@@ -25,6 +55,7 @@ function checkBackup(backup: string): void {
     const check = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check").get();
     if (check?.integrity_check !== "ok") throw new Error(`${backup} is damaged: ${check?.integrity_check}.`);
     const version = versionOf(db);
+    if (version > 0 && !holdsBooks(db)) throw new Error(`${backup} is not a backup of Tollgate.`);
     if (version === 0 || version > schemaVersion) {
       throw new Error(`${backup} has schema ${version}; this program knows 1 to ${schemaVersion}.`);
     }
@@ -32,6 +63,8 @@ function checkBackup(backup: string): void {
     if (error instanceof Error && error.message.includes("not a database")) {
       throw new Error(`${backup} is not a backup of Tollgate.`, { cause: error });
     }
+    if (error instanceof SQLiteError)
+      throw new Error(`${backup} is damaged: ${error.message}.`, { cause: error });
     throw error;
   } finally {
     db.close();

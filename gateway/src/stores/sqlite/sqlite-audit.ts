@@ -38,6 +38,9 @@ export const unexplainedHolds = `
       ) ON account_id = account.id
       WHERE held_micros <> coalesce(total, 0)`;
 
+/** A row whose usage cannot be read has a finding of its own; it must not end the audit. */
+const soundUsed = "iif(json_valid(used), used, '{}')";
+
 /** Each query lists what breaks the rule: who, and how. */
 const rules: readonly { readonly name: string; readonly violations: string }[] = [
   {
@@ -51,6 +54,16 @@ const rules: readonly { readonly name: string; readonly violations: string }[] =
     violations: `
       SELECT transfer_id AS subject, 'unknown party ' || party AS detail
       FROM entry WHERE party NOT LIKE 'house:%' AND party NOT IN (SELECT id FROM account)`,
+  },
+  {
+    name: "a transfer has two parties, and one is the house account of its kind",
+    violations: `
+      SELECT transfer_id AS subject, kind || ' between ' || group_concat(party, ' and ') AS detail
+      FROM entry GROUP BY transfer_id, kind
+      HAVING count(*) <> 2
+         OR sum(party = CASE kind WHEN 'top_up' THEN 'house:cash' WHEN 'grant' THEN 'house:grants'
+                                  WHEN 'adjustment' THEN 'house:adjustments' ELSE 'house:revenue' END) <> 1
+         OR sum(iif(kind = 'write_off', party = 'house:write_offs', party NOT LIKE 'house:%')) <> 1`,
   },
   {
     name: "a balance is the sum of its entries",
@@ -115,6 +128,14 @@ const rules: readonly { readonly name: string; readonly violations: string }[] =
          OR (settled_at_ms IS NOT NULL) <> (outcome IS NOT NULL)
          OR (state <> 'settled' AND (charged_micros <> 0 OR written_off_micros <> 0 OR value_micros <> 0))`,
   },
+  {
+    name: "what a call used is whole amounts by unit",
+    violations: `
+      SELECT id AS subject, 'used ' || used AS detail FROM call
+      WHERE CASE WHEN NOT json_valid(used) THEN 1
+                 WHEN json_type(used) <> 'object' THEN 1
+                 ELSE EXISTS (SELECT 1 FROM json_each(used) WHERE type <> 'integer' OR atom < 0) END`,
+  },
   ...[60, 86_400].map((width) => ({
     name: `the usage buckets of ${width} s are the sum of their calls`,
     violations: usageDifference(width),
@@ -143,13 +164,13 @@ function usageDifference(widthSeconds: number): string {
   const real = `
     SELECT account_id, key_id, settled_at_ms / 1000 - settled_at_ms / 1000 % ${widthSeconds} AS start_seconds,
            count(*) AS requests, sum(outcome <> 'succeeded') AS failed_requests,
-           sum(coalesce(used ->> '$.input_tokens', 0)) AS input_tokens,
-           sum(coalesce(used ->> '$.output_tokens', 0)) AS output_tokens,
-           sum(coalesce(used ->> '$.cache_read_tokens', 0)) AS cache_read_tokens,
-           sum(coalesce(used ->> '$.cache_write_tokens', 0) + coalesce(used ->> '$.cache_write_1h_tokens', 0))
+           sum(coalesce(sound_used ->> '$.input_tokens', 0)) AS input_tokens,
+           sum(coalesce(sound_used ->> '$.output_tokens', 0)) AS output_tokens,
+           sum(coalesce(sound_used ->> '$.cache_read_tokens', 0)) AS cache_read_tokens,
+           sum(coalesce(sound_used ->> '$.cache_write_tokens', 0) + coalesce(sound_used ->> '$.cache_write_1h_tokens', 0))
              AS cache_write_tokens,
            sum(value_micros) AS value_micros, sum(charged_micros) AS charged_micros
-    FROM call WHERE settled_at_ms IS NOT NULL GROUP BY 1, 2, 3`;
+    FROM (SELECT *, ${soundUsed} AS sound_used FROM call WHERE settled_at_ms IS NOT NULL) GROUP BY 1, 2, 3`;
   return `
     SELECT key_id AS subject, 'bucket at ' || start_seconds || ' says what no calls say' AS detail
     FROM (${kept} EXCEPT SELECT * FROM (${real}))
@@ -181,74 +202,115 @@ function checkPrices(db: Database, findings: Finding[]): Map<string, Terms> {
     []
   >("SELECT version, operation_id, model, unit_prices FROM price");
   for (const row of rows.all()) {
-    const unitPricesPico = unitPricesOf(row.unit_prices);
-    terms.set(row.version, { version: row.version, unitPricesPico });
-    const digest = termsVersion(row.operation_id, row.model ?? undefined, unitPricesPico);
+    const unitPricesPico = readPrices(row.unit_prices);
+    if (unitPricesPico) terms.set(row.version, { version: row.version, unitPricesPico });
+    const digest = unitPricesPico && termsVersion(row.operation_id, row.model ?? undefined, unitPricesPico);
     if (digest !== row.version) {
-      findings.push({
-        rule: "recorded prices are unchanged",
-        subject: row.version,
-        detail: `content says ${digest}`,
-      });
+      const detail = digest === undefined ? "content cannot be read" : `content says ${digest}`;
+      findings.push({ rule: "recorded prices are unchanged", subject: row.version, detail });
     }
   }
   return terms;
 }
 
-/** Prices every settled call again from its recorded usage: per account, not a fraction of a micro may be missing. */
+/** Undefined for a text that no program of ours wrote. */
+function readPrices(text: string): Record<string, bigint> | undefined {
+  try {
+    return unitPricesOf(text);
+  } catch {
+    return undefined;
+  }
+}
+
+interface Total {
+  exactAtto: bigint;
+  exactPico: bigint;
+  dueMicros: bigint;
+  valueMicros: bigint;
+}
+
+const chargeRule = "charges are usage × recorded prices";
+const valueRule = "usage values are usage × recorded prices";
+
+/**
+ * Prices every settled call again from its recorded usage: each call is right to within the micro it may
+ * carry, and over an account not a fraction of one is missing.
+ */
 function chargeFindings(db: Database, prices: ReadonlyMap<string, Terms>): Finding[] {
-  const totals = new Map<
-    string,
-    { exactAtto: bigint; exactPico: bigint; dueMicros: bigint; valueMicros: bigint }
-  >();
-  const calls = db.query<
-    {
-      account_id: string;
-      used: string;
-      price_version: string;
-      multiplier_ppm: bigint;
-      due_micros: bigint;
-      value_micros: bigint;
-    },
-    []
-  >(
-    `SELECT account_id, used, price_version, multiplier_ppm, charged_micros + written_off_micros AS due_micros,
-            value_micros FROM call WHERE state = 'settled'`,
-  );
-  for (const call of calls.iterate()) {
+  const findings: Finding[] = [];
+  const totals = new Map<string, Total>();
+  const totalOf = (accountId: string): Total => {
+    const total = totals.get(accountId) ?? { exactAtto: 0n, exactPico: 0n, dueMicros: 0n, valueMicros: 0n };
+    totals.set(accountId, total);
+    return total;
+  };
+
+  for (const call of settledCalls(db)) {
     const terms = prices.get(call.price_version);
-    const exactPico = terms ? valuePico(JSON.parse(call.used) as Quantities, terms) : 0n;
-    const total = totals.get(call.account_id) ?? {
-      exactAtto: 0n,
-      exactPico: 0n,
-      dueMicros: 0n,
-      valueMicros: 0n,
-    };
+    const exactPico = terms ? valuePico(readUsed(call.used), terms) : 0n;
+    const exactAtto = exactPico * call.multiplier_ppm;
+    const total = totalOf(call.account_id);
     total.exactPico += exactPico;
-    total.exactAtto += exactPico * call.multiplier_ppm;
+    total.exactAtto += exactAtto;
     total.dueMicros += call.due_micros;
     total.valueMicros += call.value_micros;
-    totals.set(call.account_id, total);
+    if (!isWithin(call.due_micros * attoPerMicro - exactAtto, attoPerMicro)) {
+      const detail = `booked ${call.due_micros} micro-USD, usage × prices is ${exactAtto} atto-USD`;
+      findings.push({ rule: chargeRule, subject: call.id, detail });
+    }
+    if (!isWithin(call.value_micros * picoPerMicro - exactPico, picoPerMicro)) {
+      const detail = `reported ${call.value_micros} micro-USD, usage × prices is ${exactPico} pico-USD`;
+      findings.push({ rule: valueRule, subject: call.id, detail });
+    }
   }
 
   const carries = db.query<{ id: string; charge_carry_atto: bigint; value_carry_pico: bigint }, []>(
     "SELECT id, charge_carry_atto, value_carry_pico FROM account",
   );
-  return carries.all().flatMap((account) => {
-    const total = totals.get(account.id) ?? { exactAtto: 0n, exactPico: 0n, dueMicros: 0n, valueMicros: 0n };
+  for (const account of carries.all()) {
+    const total = totalOf(account.id);
     const bookedAtto = total.dueMicros * attoPerMicro + account.charge_carry_atto;
     const bookedPico = total.valueMicros * picoPerMicro + account.value_carry_pico;
-    const findings: Finding[] = [];
     if (bookedAtto !== total.exactAtto) {
       const detail = `booked ${bookedAtto} atto-USD, usage × prices is ${total.exactAtto}`;
-      findings.push({ rule: "charges are usage × recorded prices", subject: account.id, detail });
+      findings.push({ rule: chargeRule, subject: account.id, detail });
     }
     if (bookedPico !== total.exactPico) {
       const detail = `reported ${bookedPico} pico-USD, usage × prices is ${total.exactPico}`;
-      findings.push({ rule: "usage values are usage × recorded prices", subject: account.id, detail });
+      findings.push({ rule: valueRule, subject: account.id, detail });
     }
-    return findings;
-  });
+  }
+  return findings;
+}
+
+const isWithin = (difference: bigint, bound: bigint): boolean => -bound < difference && difference < bound;
+
+interface SettledCall {
+  id: string;
+  account_id: string;
+  used: string;
+  price_version: string;
+  multiplier_ppm: bigint;
+  due_micros: bigint;
+  value_micros: bigint;
+}
+
+const settledCalls = (db: Database): Iterable<SettledCall> =>
+  db
+    .query<SettledCall, []>(
+      `SELECT id, account_id, ${soundUsed} AS used, price_version, multiplier_ppm,
+              charged_micros + written_off_micros AS due_micros, value_micros
+       FROM call WHERE state = 'settled'`,
+    )
+    .iterate();
+
+/** Whole amounts only: anything else is a finding already, and no sum can be made of it. */
+function readUsed(text: string): Quantities {
+  const used: Record<string, number> = {};
+  for (const [unit, quantity] of Object.entries(JSON.parse(text) as Record<string, unknown>)) {
+    if (typeof quantity === "number" && Number.isSafeInteger(quantity)) used[unit] = quantity;
+  }
+  return used;
 }
 
 function countOf(db: Database, table: "account" | "call" | "entry"): number {

@@ -253,6 +253,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
       commits.run(() => end({ ...settlement, state: "settled" }), endingPatienceMs),
     release: (release: Release) =>
       commits.run(() => {
+        // A hold that never came about needs no release; whoever doubts it may ask.
+        if (!sql.callState.get(release.callId)) return neverHeld;
         const resolved = end({ ...nothingUsed, ...release });
         if (resolved.first && release.freed) {
           sql.freeKey.run(release.freed.accountId, release.freed.keyHash, release.callId);
@@ -271,6 +273,14 @@ const idempotencyKeptMs = 24 * 60 * 60 * 1000;
 const keysForgottenAtOnce = 4;
 
 const nothingUsed = { state: "released", used: {}, usageSource: "none", valuePico: 0n } as const;
+
+const neverHeld: Resolved = {
+  first: false,
+  state: "released",
+  chargedMicros: 0n,
+  valueMicros: 0n,
+  writtenOffMicros: 0n,
+};
 
 const earlier = (call: OpenCall): Resolved => ({
   first: false,

@@ -1,0 +1,59 @@
+import { WrongUsage, type Command, type Flags, type Given, type GivenFlags } from "./command.ts";
+
+/** Reads the words after a command's name. Strict: whatever is not understood is refused, never skipped. */
+export function parseArguments(command: Command, words: readonly string[]): Given<Flags> {
+  const found = new Map<string, string>();
+  const operands: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? "";
+    if (!word.startsWith("--")) {
+      operands.push(word);
+      continue;
+    }
+    const { name, attached } = splitFlag(word);
+    const flag = Object.hasOwn(command.flags, name) ? command.flags[name] : undefined;
+    if (flag === undefined && name !== "json") throw new WrongUsage(`Unknown flag --${name}.`);
+    if (found.has(name)) throw new WrongUsage(`--${name} is given twice.`);
+    if (flag?.kind !== "value") {
+      if (attached !== undefined) throw new WrongUsage(`--${name} takes no value.`);
+      found.set(name, "");
+      continue;
+    }
+    const next = attached ?? words[++at];
+    // A value that begins with two dashes is far likelier a forgotten one; `--flag=--value` still works.
+    if (next === undefined || next === "" || (attached === undefined && next.startsWith("--"))) {
+      throw new WrongUsage(`--${name} needs a value: --${name} ${flag.placeholder}.`);
+    }
+    found.set(name, next);
+  }
+  return { operand: takeOperand(command, operands), flags: flagsOf(command, found) };
+}
+
+function splitFlag(word: string): { name: string; attached: string | undefined } {
+  const equals = word.indexOf("=");
+  if (equals === -1) return { name: word.slice(2), attached: undefined };
+  return { name: word.slice(2, equals), attached: word.slice(equals + 1) };
+}
+
+function takeOperand(command: Command, operands: readonly string[]): string {
+  const [first = "", ...rest] = operands;
+  if (command.operand === undefined) {
+    if (operands.length > 0) throw new WrongUsage(`Unexpected word "${first}".`);
+    return "";
+  }
+  if (first === "") throw new WrongUsage(`${command.operand} is missing.`);
+  if (rest.length > 0) throw new WrongUsage(`Unexpected word "${rest[0]}".`);
+  return first;
+}
+
+function flagsOf(command: Command, found: ReadonlyMap<string, string>): GivenFlags<Flags> {
+  const flags: Record<string, string | boolean> = {};
+  for (const [name, flag] of Object.entries(command.flags)) {
+    const value = found.get(name);
+    if (flag.kind === "toggle") flags[name] = value !== undefined;
+    else if (value !== undefined) flags[name] = value;
+    else if (flag.required) throw new WrongUsage(`--${name} ${flag.placeholder} is missing.`);
+  }
+  // Each flag has the kind of value its own declaration gives it in `GivenFlags`.
+  return flags as GivenFlags<Flags>;
+}

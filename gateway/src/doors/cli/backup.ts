@@ -1,0 +1,23 @@
+import { defineCommand } from "./command.ts";
+
+export const backup = defineCommand({
+  words: ["backup"],
+  operand: "FILE",
+  summary: "writes one moment of all data to a new file, also while a server runs",
+  flags: {},
+  run: async ({ operand: file }, parts) => {
+    await parts.backUp(file);
+    return { lines: [`The data is backed up in ${file}.`], json: { file }, exitCode: 0 };
+  },
+});
+
+export const restore = defineCommand({
+  words: ["restore"],
+  operand: "FILE",
+  summary: "puts a backup in the place of the data, while no server runs",
+  flags: {},
+  run: async ({ operand: file }, parts) => {
+    await parts.restore(file);
+    return { lines: [`The data is what ${file} holds.`], json: { file }, exitCode: 0 };
+  },
+});

@@ -1,0 +1,29 @@
+import type { Config } from "../../config/config.ts";
+import type { Secrets } from "../../keys/secrets.ts";
+import type { Store } from "../../ledger/store.ts";
+import type { Offer } from "../../offer/offer.ts";
+import type { Clock } from "../../platform/clock.ts";
+
+/** What the command line needs from the program. Nothing is opened or read before a command asks for it. */
+export interface CliParts {
+  readonly openStore: () => Promise<Store>;
+  readonly secrets: () => Secrets;
+  readonly clock: Clock;
+  /** A UUIDv7. */
+  readonly newId: () => string;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly print: (line: string) => void;
+  readonly printError: (line: string) => void;
+  readonly backUp: (file: string) => Promise<void>;
+  /** Throws an error that says in a plain sentence why it cannot: a server holds the lock, or the file is bad. */
+  readonly restore: (file: string) => Promise<void>;
+  readonly serve: (flags: ServeFlags) => Promise<number>;
+  /** May throw ConfigError. */
+  readonly loadOffer: () => Promise<{ readonly config: Config; readonly offer: Offer }>;
+  /** "reachable", or why not. */
+  readonly probe: (url: string) => Promise<string>;
+}
+
+interface ServeFlags {
+  readonly allowSandboxPublic: boolean;
+}

@@ -1,0 +1,139 @@
+import type { Config } from "../../config/config.ts";
+import { ConfigError } from "../../config/load-config.ts";
+import type { Offer, OfferedOperation } from "../../offer/offer.ts";
+import type { CliParts } from "./cli-parts.ts";
+import { defineCommand, type Answer } from "./command.ts";
+import { table } from "./output.ts";
+
+export const doctor = defineCommand({
+  words: ["doctor"],
+  summary: "checks the configuration, the prices and whether each upstream can be reached",
+  flags: {},
+  run: async (_given, parts) => {
+    try {
+      const { config, offer } = await parts.loadOffer();
+      return answerOf(await examine(config, offer, parts));
+    } catch (error) {
+      if (error instanceof ConfigError) return unusableConfig(error);
+      throw error;
+    }
+  },
+});
+
+interface Diagnosis {
+  readonly gaps: readonly string[];
+  readonly operationsServed: number;
+  readonly operationsWithoutPrice: readonly string[];
+  readonly modelsWithoutPrice: readonly string[];
+  readonly upstreams: readonly UpstreamHealth[];
+}
+
+interface UpstreamHealth {
+  readonly name: string;
+  readonly protocol: string;
+  readonly origin: string;
+  readonly operations: number;
+  /** "reachable", "sandbox", or why it cannot be used. */
+  readonly health: string;
+}
+
+async function examine(config: Config, offer: Offer, parts: CliParts): Promise<Diagnosis> {
+  const offered = [...offer.operations.values()];
+  const reached = await Promise.all(
+    [...config.upstreams].map(async ([name, { protocol, url }]): Promise<UpstreamHealth> => {
+      const { origin } = new URL(url);
+      const operations = offered.filter((one) =>
+        one.upstreams.some((upstream) => upstream.name === name),
+      ).length;
+      return { name, protocol, origin, operations, health: await healthOf(origin, parts) };
+    }),
+  );
+  return {
+    gaps: offer.gaps,
+    operationsServed: offered.length,
+    operationsWithoutPrice: offered.filter(hasNoPrice).map(({ operation }) => operation.id),
+    modelsWithoutPrice: modelsWithoutPrice(config, offer),
+    upstreams: [...reached, ...sandboxOf(offered)],
+  };
+}
+
+async function healthOf(origin: string, parts: CliParts): Promise<string> {
+  try {
+    return await parts.probe(origin);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+const hasNoPrice = ({ operation, terms, models }: OfferedOperation): boolean =>
+  (operation.price.kind === "per_unit" && terms === undefined) ||
+  (operation.price.kind === "per_token" && models.size === 0);
+
+const modelsWithoutPrice = (config: Config, offer: Offer): string[] =>
+  [...config.models]
+    .filter(
+      ([id, { price }]) => price === undefined && offer.gaps.some((gap) => gap.startsWith(`models.${id}:`)),
+    )
+    .map(([id]) => id);
+
+/** The stand-ins share one program, so they are one line; it starts with the server and is not asked. */
+function sandboxOf(offered: readonly OfferedOperation[]): UpstreamHealth[] {
+  const served = offered.filter((one) => one.upstreams.some(({ sandbox }) => sandbox));
+  const url = served[0]?.upstreams.find(({ sandbox }) => sandbox)?.url;
+  if (url === undefined) return [];
+  const { origin } = new URL(url);
+  return [{ name: "sandbox", protocol: "all", origin, operations: served.length, health: "sandbox" }];
+}
+
+const isWell = ({ health, operations }: UpstreamHealth): boolean =>
+  (health === "reachable" || health === "sandbox") && operations > 0;
+
+/** Not selling everything is the operator's choice when the sandbox is off; any other gap is a mistake. */
+const isChoice = (gap: string): boolean => gap.endsWith("no upstream serves it and the sandbox is off");
+
+function answerOf(found: Diagnosis): Answer {
+  const usable =
+    found.gaps.every(isChoice) &&
+    found.operationsWithoutPrice.length === 0 &&
+    found.modelsWithoutPrice.length === 0 &&
+    found.upstreams.every(isWell);
+  return {
+    lines: [
+      `The configuration is valid; ${found.operationsServed} operations are served.`,
+      ...found.gaps.map((gap) => `Gap: ${gap}.`),
+      ...found.operationsWithoutPrice.map((id) => `No price: operation ${id}; its calls are refused.`),
+      ...found.modelsWithoutPrice.map((id) => `No price: model ${id}; it is not offered.`),
+      ...table(
+        ["UPSTREAM", "PROTOCOL", "ADDRESS", "OPERATIONS", "HEALTH"],
+        found.upstreams.map((one) => [
+          one.name,
+          one.protocol,
+          one.origin,
+          `${one.operations}`,
+          healthText(one),
+        ]),
+        "There are no upstreams.",
+      ),
+      usable ? "Everything configured can be used." : "Something configured cannot be used.",
+    ],
+    json: {
+      usable,
+      config: { valid: true },
+      operations_served: found.operationsServed,
+      gaps: found.gaps,
+      operations_without_price: found.operationsWithoutPrice,
+      models_without_price: found.modelsWithoutPrice,
+      upstreams: found.upstreams,
+    },
+    exitCode: usable ? 0 : 1,
+  };
+}
+
+const healthText = ({ health, operations }: UpstreamHealth): string =>
+  operations === 0 ? `${health}, serves no operation` : health;
+
+const unusableConfig = (error: ConfigError): Answer => ({
+  lines: error.message.split("\n"),
+  json: { usable: false, config: { valid: false, error: error.message } },
+  exitCode: 1,
+});

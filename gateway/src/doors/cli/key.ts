@@ -1,0 +1,266 @@
+import { budgetWindowEndMs, budgetWindowStartMs } from "../../keys/budget-window.ts";
+import { createKeySecret } from "../../keys/key-format.ts";
+import type { BudgetUse, Key, KeyChange } from "../../keys/keys.ts";
+import type { Store } from "../../ledger/store.ts";
+import { known as knownAccount } from "./account.ts";
+import type { CliParts } from "./cli-parts.ts";
+import {
+  CommandFailed,
+  defineCommand,
+  optional,
+  required,
+  toggle,
+  WrongUsage,
+  type Answer,
+} from "./command.ts";
+import { fieldLines, isoTime, isoTimeOrNull, table, usd } from "./output.ts";
+import { readBudget, readDurationMs, readFutureMs, readScope, readText } from "./values.ts";
+import { newIdOf, withStore } from "./with-store.ts";
+
+const scopeHelp = "whose usage it sees: its own (key) or the whole account's (account)";
+const budgetHelp = "the most it may spend in a window";
+const windowHelp = "day, month (both UTC) or total";
+const expiresHelp = "a date like 2030-01-31 (0:00 UTC) or a moment like 2030-01-31T18:00:00Z";
+
+export const keyIssue = defineCommand({
+  words: ["key", "issue"],
+  summary: "issues a key and prints it once",
+  flags: {
+    account: required("ID", "the account that pays for its calls"),
+    name: optional("N", "what it is for"),
+    scope: optional("key|account", `${scopeHelp}; key when not given`),
+    "budget-usd": optional("X", budgetHelp),
+    "budget-window": optional("day|month|total", windowHelp),
+    expires: optional("DATE", expiresHelp),
+  },
+  run: async ({ flags }, parts) => {
+    const nowMs = parts.clock.wallMs();
+    const wanted = {
+      id: newIdOf("key_", parts),
+      accountId: flags.account,
+      name: readText("name", flags.name ?? "key"),
+      scope: readScope("scope", flags.scope ?? "key"),
+      budget: readBudget(flags["budget-usd"], flags["budget-window"]),
+      expiresAtMs: flags.expires === undefined ? undefined : readFutureMs("expires", flags.expires, nowMs),
+      nowMs,
+    };
+    return withStore(parts, async (store) => {
+      knownAccount(flags.account, await store.accounts.find(flags.account));
+      const secret = makeSecret(parts);
+      const key = known(wanted.id, await store.keys.issue({ ...wanted, ...secret.stored }));
+      return secretAnswer(await standingOf(key, store, nowMs), secret.key, "");
+    });
+  },
+});
+
+export const keyList = defineCommand({
+  words: ["key", "list"],
+  summary: "lists the keys, never their secrets",
+  flags: { account: optional("ID", "only the keys of this account") },
+  run: async ({ flags }, parts) => {
+    const nowMs = parts.clock.wallMs();
+    const standings = await withStore(parts, async (store) => {
+      if (flags.account !== undefined) knownAccount(flags.account, await store.accounts.find(flags.account));
+      const keys = await store.keys.list(flags.account);
+      return Promise.all(keys.map((key) => standingOf(key, store, nowMs)));
+    });
+    const rows = standings.map((standing) => [
+      standing.key.id,
+      standing.key.accountId,
+      standing.key.name,
+      standing.key.scope,
+      standing.state,
+      budgetText(standing),
+      isoTimeOrNull(standing.key.expiresAtMs) ?? "never",
+      endings(standing),
+    ]);
+    return {
+      lines: table(
+        ["KEY", "ACCOUNT", "NAME", "SCOPE", "STATE", "BUDGET", "EXPIRES", "ENDS IN"],
+        rows,
+        "There are no keys yet.",
+      ),
+      json: { keys: standings.map(keyJson) },
+      exitCode: 0,
+    };
+  },
+});
+
+export const keyUpdate = defineCommand({
+  words: ["key", "update"],
+  operand: "KEY_ID",
+  summary: "changes a key's name, scope, budget or expiry",
+  flags: {
+    name: optional("N", "what it is for"),
+    scope: optional("key|account", scopeHelp),
+    "budget-usd": optional("X", budgetHelp),
+    "budget-window": optional("day|month|total", windowHelp),
+    "no-budget": toggle("let it spend what the account has"),
+    expires: optional("DATE", expiresHelp),
+    "no-expiry": toggle("let it live until it is revoked"),
+  },
+  run: async ({ operand, flags }, parts) => {
+    const nowMs = parts.clock.wallMs();
+    const budget = readBudget(flags["budget-usd"], flags["budget-window"]);
+    if (budget && flags["no-budget"])
+      throw new WrongUsage("--budget-usd and --no-budget exclude each other.");
+    if (flags.expires !== undefined && flags["no-expiry"]) {
+      throw new WrongUsage("--expires and --no-expiry exclude each other.");
+    }
+    const change: KeyChange = {
+      ...(flags.name !== undefined && { name: readText("name", flags.name) }),
+      ...(flags.scope !== undefined && { scope: readScope("scope", flags.scope) }),
+      ...((budget || flags["no-budget"]) && { budget: budget ?? null }),
+      ...(flags.expires !== undefined && { expiresAtMs: readFutureMs("expires", flags.expires, nowMs) }),
+      ...(flags["no-expiry"] && { expiresAtMs: null }),
+    };
+    if (Object.keys(change).length === 0) {
+      throw new WrongUsage(
+        "Nothing to change: give --name, --scope, --budget-usd with --budget-window, --no-budget, --expires or --no-expiry.",
+      );
+    }
+    return withStore(parts, async (store) => {
+      const key = known(operand, await store.keys.update(operand, change));
+      return keyAnswer(await standingOf(key, store, nowMs));
+    });
+  },
+});
+
+export const keyRotate = defineCommand({
+  words: ["key", "rotate"],
+  operand: "KEY_ID",
+  summary: "gives a key a new secret, prints it once, and lets the old one live for a while",
+  flags: { grace: optional("24h", "how long the old secret still works, like 30s, 15m, 24h or 7d") },
+  run: async ({ operand, flags }, parts) => {
+    const nowMs = parts.clock.wallMs();
+    const graceEndsAtMs = nowMs + readDurationMs("grace", flags.grace ?? "24h");
+    return withStore(parts, async (store) => {
+      const before = known(operand, await store.keys.find(operand));
+      if (before.revokedAtMs !== undefined)
+        throw new CommandFailed(`Key ${operand} is revoked, and that is for ever.`);
+      const secret = makeSecret(parts);
+      const rotation = { keyId: operand, ...secret.stored, nowMs, graceEndsAtMs };
+      const key = known(operand, await store.keys.rotate(rotation));
+      const grace = `The old secret works until ${isoTime(graceEndsAtMs)}. `;
+      return secretAnswer(await standingOf(key, store, nowMs), secret.key, grace);
+    });
+  },
+});
+
+export const keyRevoke = defineCommand({
+  words: ["key", "revoke"],
+  operand: "KEY_ID",
+  summary: "ends a key for ever, with every secret it had; a running server follows within 5 s",
+  flags: {},
+  run: async ({ operand }, parts) => {
+    const nowMs = parts.clock.wallMs();
+    return withStore(parts, async (store) => {
+      const key = known(operand, await store.keys.revoke(operand, nowMs));
+      return keyAnswer(await standingOf(key, store, nowMs));
+    });
+  },
+});
+
+function known(keyId: string, key: Key | undefined): Key {
+  if (key) return key;
+  if (keyId.startsWith("tgk_")) {
+    throw new CommandFailed(
+      'That is a key itself; this command takes its id, which "tollgate key list" shows.',
+    );
+  }
+  throw new CommandFailed(`There is no key ${keyId}.`);
+}
+
+function makeSecret(parts: CliParts) {
+  const key = createKeySecret(parts.randomBytes);
+  return { key, stored: { secretHash: parts.secrets().hashKey(key), last4: key.slice(-4) } };
+}
+
+/** A key as it stands at one moment. */
+interface Standing {
+  readonly key: Key;
+  readonly state: "active" | "expired" | "revoked";
+  readonly liveSecrets: Key["secrets"];
+  readonly use: BudgetUse | undefined;
+  readonly budgetResetsAtMs: number | undefined;
+}
+
+async function standingOf(key: Key, store: Store, nowMs: number): Promise<Standing> {
+  const expired = key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs;
+  const state = key.revokedAtMs !== undefined ? "revoked" : expired ? "expired" : "active";
+  const { budget } = key;
+  return {
+    key,
+    state,
+    liveSecrets:
+      state === "active"
+        ? key.secrets.filter(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > nowMs)
+        : [],
+    use: budget && (await store.keys.budgetUse(key.id, budgetWindowStartMs(budget.window, nowMs))),
+    budgetResetsAtMs: budget && budgetWindowEndMs(budget.window, nowMs),
+  };
+}
+
+const keyAnswer = (standing: Standing): Answer => ({
+  lines: keyLines(standing),
+  json: keyJson(standing),
+  exitCode: 0,
+});
+
+/** The one answer that contains a secret. */
+const secretAnswer = (standing: Standing, secret: string, remark: string): Answer => ({
+  lines: [
+    ...keyLines(standing),
+    "",
+    `${remark}This is the key. It is shown only this once, so keep it now:`,
+    secret,
+  ],
+  json: { ...keyJson(standing), key: secret },
+  exitCode: 0,
+});
+
+const keyLines = (standing: Standing): string[] =>
+  fieldLines({
+    key: standing.key.id,
+    account: standing.key.accountId,
+    name: standing.key.name,
+    scope: standing.key.scope,
+    state: standing.state,
+    budget: budgetText(standing),
+    expires: isoTimeOrNull(standing.key.expiresAtMs) ?? "never",
+    "ends in": endings(standing),
+  });
+
+const endings = ({ liveSecrets }: Standing): string => liveSecrets.map(({ last4 }) => last4).join(", ");
+
+function budgetText({ key: { budget }, use }: Standing): string {
+  if (!budget || !use) return "none";
+  const per = budget.window === "total" ? "in total" : `a ${budget.window}`;
+  return `${usd(budget.limitMicros)} ${per}, ${usd(use.spentMicros)} spent`;
+}
+
+const keyJson = ({ key, state, liveSecrets, use, budgetResetsAtMs }: Standing) => ({
+  key_id: key.id,
+  account_id: key.accountId,
+  name: key.name,
+  scope: key.scope,
+  state,
+  budget:
+    key.budget && use
+      ? {
+          window: key.budget.window,
+          limit_micros_usd: Number(key.budget.limitMicros),
+          spent_micros_usd: Number(use.spentMicros),
+          held_micros_usd: Number(use.heldMicros),
+          resets_at: isoTimeOrNull(budgetResetsAtMs),
+        }
+      : null,
+  created_at: isoTime(key.createdAtMs),
+  expires_at: isoTimeOrNull(key.expiresAtMs),
+  revoked_at: isoTimeOrNull(key.revokedAtMs),
+  secrets: liveSecrets.map((secret) => ({
+    last4: secret.last4,
+    created_at: isoTime(secret.createdAtMs),
+    expires_at: isoTimeOrNull(secret.expiresAtMs),
+  })),
+});

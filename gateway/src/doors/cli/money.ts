@@ -1,0 +1,53 @@
+import { accountAnswer, known } from "./account.ts";
+import { CommandFailed, defineCommand, required } from "./command.ts";
+import { usd } from "./output.ts";
+import { readCorrection, readPayment, readText } from "./values.ts";
+import { withStore } from "./with-store.ts";
+
+export const topUp = defineCommand({
+  words: ["topup"],
+  summary: "books a payment; the first raises Free to Starter, 500 USD in all raise to Growth",
+  flags: {
+    account: required("ID", "the account that is paid into"),
+    usd: required("X", "what was paid"),
+  },
+  run: async ({ flags }, parts) => {
+    const payment = {
+      transferId: `top_up:${parts.newId()}`,
+      accountId: flags.account,
+      amountMicros: readPayment("usd", flags.usd),
+      nowMs: parts.clock.wallMs(),
+    };
+    return accountAnswer(
+      known(flags.account, await withStore(parts, (store) => store.accounts.topUp(payment))),
+    );
+  },
+});
+
+export const adjust = defineCommand({
+  words: ["adjust"],
+  summary: "corrects a balance by hand, in either direction",
+  flags: {
+    account: required("ID", "the account that is corrected"),
+    usd: required("±X", "how much is added or, with a minus, taken; never more than is available"),
+    reason: required("R", "why; it stays in the books"),
+  },
+  run: async ({ flags }, parts) => {
+    const correction = {
+      transferId: `adjustment:${parts.newId()}`,
+      accountId: flags.account,
+      amountMicros: readCorrection("usd", flags.usd),
+      reason: readText("reason", flags.reason),
+      nowMs: parts.clock.wallMs(),
+    };
+    const adjusted = await withStore(parts, (store) => store.accounts.adjust(correction));
+    if (adjusted && "refused" in adjusted) {
+      const { availableMicros } = adjusted;
+      const wanted = usd(-correction.amountMicros);
+      throw new CommandFailed(
+        `${wanted} cannot be taken: account ${flags.account} has ${usd(availableMicros)} available.`,
+      );
+    }
+    return accountAnswer(known(flags.account, adjusted));
+  },
+});

@@ -1,0 +1,75 @@
+// The command line as a door: words in, an exit code out. 0 is done, 1 is could not, 2 is called wrongly.
+
+import { accountCreate, accountList, accountShow, accountUpdate } from "./account.ts";
+import { parseArguments } from "./arguments.ts";
+import { audit } from "./audit.ts";
+import { backup, restore } from "./backup.ts";
+import type { CliParts } from "./cli-parts.ts";
+import { WrongUsage, type Answer, type Command } from "./command.ts";
+import { doctor } from "./doctor.ts";
+import { helpFor } from "./help.ts";
+import { keyIssue, keyList, keyRevoke, keyRotate, keyUpdate } from "./key.ts";
+import { adjust, topUp } from "./money.ts";
+import { withoutKeys } from "./output.ts";
+import { serve } from "./serve.ts";
+
+const commands: readonly Command[] = [
+  serve,
+  accountCreate,
+  accountList,
+  accountShow,
+  accountUpdate,
+  topUp,
+  adjust,
+  keyIssue,
+  keyList,
+  keyUpdate,
+  keyRotate,
+  keyRevoke,
+  audit,
+  doctor,
+  backup,
+  restore,
+];
+
+export async function runCommand(words: readonly string[], parts: CliParts): Promise<number> {
+  const asJson = words.includes("--json");
+  try {
+    const answer = await answerTo(words, parts);
+    const json = answer.json === undefined ? [] : [JSON.stringify(answer.json)];
+    for (const line of asJson ? json : answer.lines) parts.print(line);
+    return answer.exitCode;
+  } catch (error) {
+    const sentence = withoutKeys(error instanceof Error ? error.message : String(error));
+    parts.printError(asJson ? JSON.stringify({ error: sentence }) : sentence);
+    return error instanceof WrongUsage ? 2 : 1;
+  }
+}
+
+async function answerTo(words: readonly string[], parts: CliParts): Promise<Answer> {
+  if (words[0] === "help" || words.includes("--help")) return helpAbout(words);
+  const command = commands.find((one) => one.words.every((word, at) => words[at] === word));
+  if (!command) throw unknownCommand(words);
+  return command.run(parseArguments(command, words.slice(command.words.length)), parts);
+}
+
+/** `help`, `help key`, `key --help`, `key issue --help`: the words before any flag say what about. */
+function helpAbout(words: readonly string[]): Answer {
+  const asked = namesOf(words[0] === "help" ? words.slice(1) : words);
+  const exact = commands.filter((one) => one.words.every((word, at) => asked[at] === word));
+  if (exact.length > 0) return helpFor(exact);
+  const family = commands.filter((one) => asked.every((word, at) => one.words[at] === word));
+  if (family.length === 0) throw unknownCommand(asked);
+  return helpFor(family);
+}
+
+function unknownCommand(words: readonly string[]): WrongUsage {
+  const names = namesOf(words);
+  if (names.length === 0) return new WrongUsage('No command is given; "tollgate help" lists them.');
+  return new WrongUsage(`There is no command "${names.slice(0, 2).join(" ")}"; "tollgate help" lists them.`);
+}
+
+function namesOf(words: readonly string[]): readonly string[] {
+  const firstFlag = words.findIndex((word) => word.startsWith("--"));
+  return firstFlag === -1 ? words : words.slice(0, firstFlag);
+}

@@ -1,0 +1,66 @@
+// A terminal for tests: runs commands as a person would and keeps what they printed.
+
+import { randomBytes } from "node:crypto";
+import { createSecrets } from "../../keys/secrets.ts";
+import type { CliParts } from "./cli-parts.ts";
+import { runCommand } from "./run-command.ts";
+
+interface Shown {
+  readonly exitCode: number;
+  readonly out: readonly string[];
+  readonly errors: readonly string[];
+}
+
+export interface Terminal {
+  readonly run: (...words: string[]) => Promise<Shown>;
+  /** Runs with --json, expects success, and returns the one object printed. */
+  readonly json: (...words: string[]) => Promise<Record<string, unknown>>;
+  /** Moves both clocks. */
+  readonly pass: (ms: number) => void;
+  readonly nowMs: () => number;
+}
+
+export const testSecrets = createSecrets("a secret for tests");
+
+const startMs = Date.UTC(2026, 2, 14, 12, 0, 0);
+
+export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliParts>): Terminal {
+  let passedMs = 0;
+  const nowMs = (): number => startMs + passedMs;
+
+  const run = async (...words: string[]): Promise<Shown> => {
+    const out: string[] = [];
+    const errors: string[] = [];
+    const exitCode = await runCommand(words, {
+      secrets: () => testSecrets,
+      clock: { wallMs: nowMs, monotonicMs: () => passedMs },
+      newId: () => Bun.randomUUIDv7(),
+      randomBytes,
+      backUp: unexpected,
+      restore: unexpected,
+      serve: unexpected,
+      loadOffer: unexpected,
+      probe: unexpected,
+      ...parts,
+      print: (line) => void out.push(line),
+      printError: (line) => void errors.push(line),
+    });
+    return { exitCode, out, errors };
+  };
+
+  return {
+    run,
+    json: async (...words) => {
+      const shown = await run(...words, "--json");
+      if (shown.exitCode !== 0) throw new Error(`${words.join(" ")}: ${shown.errors.join("\n")}`);
+      if (shown.out.length !== 1) throw new Error(`${words.join(" ")} printed ${shown.out.length} lines.`);
+      return JSON.parse(shown.out[0] ?? "") as Record<string, unknown>;
+    },
+    pass: (ms) => {
+      passedMs += ms;
+    },
+    nowMs,
+  };
+}
+
+const unexpected = (): Promise<never> => Promise.reject(new Error("This command has no business here."));

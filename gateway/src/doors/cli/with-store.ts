@@ -1,0 +1,19 @@
+import type { Store } from "../../ledger/store.ts";
+import type { CliParts } from "./cli-parts.ts";
+
+/** Opens the store for one command and closes it whatever happens. */
+export async function withStore<Result>(
+  parts: CliParts,
+  use: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const store = await parts.openStore();
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Ids are UUIDs made when the thing is made, so they sort by age; the prefix tells what they name. */
+export const newIdOf = (prefix: "acc_" | "key_", parts: CliParts): string =>
+  prefix + parts.newId().replaceAll("-", "");

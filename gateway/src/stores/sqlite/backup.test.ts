@@ -1,0 +1,316 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { Database } from "bun:sqlite";
+import { createHash, randomBytes } from "node:crypto";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Store } from "../../ledger/store.ts";
+import { backUp, restore } from "./backup.ts";
+import { schemaVersion } from "./migrations.ts";
+import { openSqliteStore } from "./sqlite-store.ts";
+
+let folder: string;
+let path: string;
+let backup: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-backup-"));
+  path = join(folder, "data.db");
+  backup = join(folder, "backup.db");
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const nowMs = Date.UTC(2026, 2, 14);
+
+async function openWithAccount(): Promise<Store> {
+  const store = openSqliteStore({ path });
+  const account = { id: "acc_1", name: "Ada", tier: "free", planMultiplierPpm: 1_000_000n } as const;
+  await store.accounts.create({ ...account, creditMicros: 5_000_000n, nowMs });
+  return store;
+}
+
+const pay = (store: Store, transferId: string): Promise<unknown> =>
+  store.accounts.topUp({ transferId, accountId: "acc_1", amountMicros: 1_000n, nowMs });
+
+/** Every row of every table, as text. */
+function contentOf(file: string): string {
+  const db = new Database(file, { readonly: true, safeIntegers: true });
+  const tables = db
+    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+    .all();
+  const rows = tables.map(({ name }) => [name, db.query(`SELECT * FROM "${name}" ORDER BY 1, 2`).values()]);
+  const schema = db.query("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").values();
+  const version = db.query("PRAGMA user_version").values();
+  db.close();
+  return JSON.stringify([rows, schema, version], (_name, value: unknown) =>
+    typeof value === "bigint" ? `${value}` : value,
+  );
+}
+
+/** The reason a promise was broken for; empty when it was kept. */
+const whyNot = (promise: Promise<unknown>): Promise<string> => promise.then(() => "", String);
+
+const digestOf = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex");
+
+async function accountIn(file: string) {
+  const store = openSqliteStore({ path: file });
+  try {
+    expect((await store.auditor.audit()).findings).toEqual([]);
+    return await store.accounts.find("acc_1");
+  } finally {
+    await store.close();
+  }
+}
+
+describe("backup", () => {
+  test("of a closed-up moment is equal to the books, row by row", async () => {
+    const store = await openWithAccount();
+    await pay(store, "pay_1");
+    await store.backUp(backup);
+    expect(contentOf(backup)).toBe(contentOf(path));
+    await store.close();
+  });
+
+  test("taken while another connection writes is one moment of sound books", async () => {
+    const serving = await openWithAccount();
+    const copying = openSqliteStore({ path });
+    let paid = 0;
+    let stop = false;
+    const writing = (async () => {
+      while (!stop) {
+        await Promise.all(Array.from({ length: 10 }, () => pay(serving, `pay_${paid++}`)));
+      }
+    })();
+    const counts: number[] = [];
+    for (let n = 0; n < 5; n++) {
+      await Bun.sleep(5);
+      const file = join(folder, `backup-${n}.db`);
+      const paidBefore = paid;
+      await copying.backUp(file);
+      const account = await accountIn(file);
+      counts.push(Number(((account?.postedMicros ?? 0n) - 5_000_000n) / 1_000n));
+      // What was answered before the backup began is in it.
+      expect(counts.at(-1)).toBeGreaterThanOrEqual(paidBefore - 10);
+    }
+    stop = true;
+    await writing;
+    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+    expect(counts.at(-1)).toBeGreaterThan(counts[0] ?? 0);
+    await copying.close();
+    await serving.close();
+    expect((await accountIn(path))?.postedMicros).toBe(5_000_000n + BigInt(paid) * 1_000n);
+  });
+
+  test("taken by a second process while this one writes is sound too", async () => {
+    const serving = await openWithAccount();
+    const script = `
+      import { openSqliteStore } from ${JSON.stringify(join(import.meta.dir, "sqlite-store.ts"))};
+      const store = openSqliteStore({ path: ${JSON.stringify(path)} });
+      await store.backUp(${JSON.stringify(backup)});
+      await store.close();`;
+    const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "pipe" });
+    let paid = 0;
+    while (child.exitCode === null && paid < 100_000) await pay(serving, `pay_${paid++}`);
+    expect(await child.exited).toBe(0);
+    await serving.close();
+    const account = await accountIn(backup);
+    expect(account?.postedMicros).toBeGreaterThanOrEqual(5_000_000n);
+    expect(account?.postedMicros).toBeLessThanOrEqual(5_000_000n + BigInt(paid) * 1_000n);
+  });
+
+  test.each(["some other file", ""])("never overwrites a file, even one that holds %j", async (content) => {
+    const store = await openWithAccount();
+    writeFileSync(backup, content);
+    expect(await whyNot(store.backUp(backup))).toContain("exists already; a backup never overwrites a file.");
+    expect(readFileSync(backup, "utf8")).toBe(content);
+    await store.close();
+  });
+
+  test("never overwrites the data it is taken from, nor an earlier backup", async () => {
+    const store = await openWithAccount();
+    expect(await whyNot(store.backUp(path))).toContain("exists already");
+    await store.backUp(backup);
+    const before = digestOf(backup);
+    await pay(store, "pay_1");
+    expect(await whyNot(store.backUp(backup))).toContain("exists already");
+    expect(digestOf(backup)).toBe(before);
+    await store.close();
+    expect((await accountIn(path))?.postedMicros).toBe(5_001_000n);
+  });
+
+  test("into a folder that does not exist fails and leaves nothing behind", async () => {
+    const store = await openWithAccount();
+    expect(await whyNot(store.backUp(join(folder, "nowhere", "backup.db")))).toContain("unable to open");
+    expect(existsSync(join(folder, "nowhere"))).toBe(false);
+    await pay(store, "pay_1");
+    await store.close();
+  });
+
+  test("of a database in use by this very connection keeps its pending writes apart", async () => {
+    const store = await openWithAccount();
+    const pending = pay(store, "pay_1");
+    await store.backUp(backup);
+    await pending;
+    await store.close();
+    expect([5_000_000n, 5_001_000n]).toContain((await accountIn(backup))?.postedMicros ?? 0n);
+  });
+});
+
+describe("restore", () => {
+  test("brings back the books of the backup, and nothing of what came after", async () => {
+    const store = await openWithAccount();
+    await pay(store, "pay_1");
+    await store.backUp(backup);
+    const content = contentOf(backup);
+    for (let n = 0; n < 50; n++) await pay(store, `later_${n}`);
+    await store.close();
+
+    restore(backup, path);
+    expect(contentOf(path)).toBe(content);
+    expect((await accountIn(path))?.postedMicros).toBe(5_001_000n);
+    expect(contentOf(backup)).toBe(content);
+    expect(readdirSync(folder).filter((name) => name.includes("restoring"))).toEqual([]);
+  });
+
+  test("does not replay the write-ahead log of the data it replaces", async () => {
+    const store = await openWithAccount();
+    await store.backUp(backup);
+    await pay(store, "later");
+    // Left open on purpose, as after a crash: the payment is only in the log.
+    expect(existsSync(`${path}-wal`)).toBe(true);
+    restore(backup, path);
+    expect(existsSync(`${path}-wal`)).toBe(false);
+    expect((await accountIn(path))?.postedMicros).toBe(5_000_000n);
+    await store.close();
+    expect((await accountIn(path))?.postedMicros).toBe(5_000_000n);
+  });
+
+  test("works where there is no data yet", async () => {
+    const store = await openWithAccount();
+    await store.backUp(backup);
+    await store.close();
+    const fresh = join(folder, "fresh.db");
+    restore(backup, fresh);
+    expect((await accountIn(fresh))?.postedMicros).toBe(5_000_000n);
+  });
+
+  test("a restored store can be served from: a run begins and payments are booked", async () => {
+    const store = await openWithAccount();
+    await store.backUp(backup);
+    await store.close();
+    restore(backup, path);
+    const again = openSqliteStore({ path });
+    expect(await again.ledger.beginRun(nowMs)).toEqual({ releasedCalls: 0, releasedMicros: 0n });
+    await pay(again, "pay_1");
+    expect((await again.accounts.find("acc_1"))?.postedMicros).toBe(5_001_000n);
+    await again.close();
+  });
+
+  const sqliteFile = (prepare: (db: Database) => void) => (): void => {
+    const db = new Database(backup, { create: true });
+    prepare(db);
+    db.close();
+  };
+
+  const bad: readonly { name: string; make: () => void; why: RegExp }[] = [
+    { name: "a file that is not there", make: () => {}, why: /There is no file/ },
+    {
+      name: "garbage",
+      make: () => writeFileSync(backup, randomBytes(50_000)),
+      why: /is not a backup of Tollgate/,
+    },
+    { name: "a text", make: () => writeFileSync(backup, "SQLite format 4, honestly"), why: /./ },
+    { name: "an empty file", make: () => writeFileSync(backup, ""), why: /schema 0/ },
+    { name: "a folder", make: () => mkdirSync(backup), why: /./ },
+    {
+      name: "a backup of a newer program",
+      make: () => {
+        copyFileSync(path, backup);
+        sqliteFile((db) => void db.run(`PRAGMA user_version = ${schemaVersion + 1}`))();
+      },
+      why: new RegExp(`schema ${schemaVersion + 1}; this program knows 1 to ${schemaVersion}`),
+    },
+    {
+      name: "a database of another program",
+      make: sqliteFile((db) => void db.run("CREATE TABLE songs (title TEXT)")),
+      why: /schema 0/,
+    },
+    {
+      name: "a database of another program that counts versions too",
+      make: sqliteFile((db) => {
+        db.run("CREATE TABLE songs (title TEXT)");
+        db.run(`PRAGMA user_version = ${schemaVersion}`);
+      }),
+      why: /is not a backup of Tollgate/,
+    },
+  ];
+
+  test.each(bad)("refuses $name and leaves the data alone", async ({ make, why }) => {
+    const store = await openWithAccount();
+    await store.close();
+    make();
+    const before = contentOf(path);
+    expect(() => restore(backup, path)).toThrow(why);
+    expect(contentOf(path)).toBe(before);
+    expect(readdirSync(folder).filter((name) => name.includes("restoring"))).toEqual([]);
+  });
+
+  describe("of a damaged backup", () => {
+    beforeEach(async () => {
+      const store = await openWithAccount();
+      await Promise.all(Array.from({ length: 500 }, (_, n) => pay(store, `pay_${n}`)));
+      await store.backUp(backup);
+      await store.close();
+    });
+
+    const damages: readonly { name: string; damage: (bytes: Buffer) => void }[] = [
+      {
+        name: "its second half gone",
+        damage: (bytes) => truncateSync(backup, Math.floor(bytes.length / 8_192) * 4_096),
+      },
+      { name: "its last bytes gone", damage: (bytes) => truncateSync(backup, bytes.length - 100) },
+      {
+        name: "a page overwritten",
+        damage: (bytes) => {
+          randomBytes(4_096).copy(bytes, bytes.length - 8_192);
+          writeFileSync(backup, bytes);
+        },
+      },
+      {
+        name: "every other page zeroed",
+        damage: (bytes) => {
+          for (let at = 4_096; at < bytes.length; at += 8_192) bytes.fill(0, at, at + 4_096);
+          writeFileSync(backup, bytes);
+        },
+      },
+    ];
+
+    test.each(damages)("refuses it with $name", async ({ damage }) => {
+      damage(readFileSync(backup));
+      const before = contentOf(path);
+      expect(() => restore(backup, path)).toThrow();
+      expect(contentOf(path)).toBe(before);
+      expect((await accountIn(path))?.postedMicros).toBe(5_500_000n);
+    });
+  });
+});
+
+test("backing up needs nothing but the database", async () => {
+  const store = await openWithAccount();
+  await store.close();
+  const db = new Database(path, { readonly: true });
+  backUp(db, backup);
+  db.close();
+  expect(contentOf(backup)).toBe(contentOf(path));
+});
