@@ -23,7 +23,7 @@ import { protocols } from "../gateway/src/upstreams/protocols.ts";
 
 export const projectFolder = join(import.meta.dir, "..");
 export const catalogueFolder = join(projectFolder, "catalogue");
-const secret = "a secret for tests only, not for use";
+export const testSecret = "a secret for tests only, not for use";
 
 export interface TestAccount {
   readonly accountId: string;
@@ -70,6 +70,8 @@ interface GatewayOptions {
   readonly catalogueFolders?: readonly string[];
   readonly clock?: Clock;
   readonly parts?: Partial<GatewayParts>;
+  /** A last word about the parts, for tests that put something between them. */
+  readonly wrap?: (parts: GatewayParts) => GatewayParts;
 }
 
 export async function openTestGateway(options: GatewayOptions = {}): Promise<TestGateway> {
@@ -79,9 +81,9 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
   const clock = options.clock ?? systemClock;
   const databasePath = join(folder, "tollgate.db");
   const store = openSqliteStore({ path: databasePath });
-  const secrets = createSecrets(secret);
+  const secrets = createSecrets(testSecret);
   const logged: string[] = [];
-  const gateway = await createGateway({
+  const parts: GatewayParts = {
     catalogue: await loadCatalogue([catalogueFolder, ...(options.catalogueFolders ?? [])]),
     config,
     sandboxUrl: config.sandbox === "off" ? undefined : sandbox.url,
@@ -94,7 +96,8 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     log: createLog({ level: "debug", nowMs: clock.wallMs, write: (line) => void logged.push(line) }),
     metrics: createMetrics(),
     ...options.parts,
-  });
+  };
+  const gateway = await createGateway(options.wrap?.(parts) ?? parts);
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
@@ -184,6 +187,8 @@ export interface SandboxControl {
   readonly book: () => Promise<readonly BookEntry[]>;
   readonly fault: (fault: object) => Promise<void>;
   readonly clear: () => Promise<void>;
+  /** Waits until every call in the book was answered, or given up by its caller. */
+  readonly settled: () => Promise<void>;
   readonly stop: () => void;
 }
 
@@ -200,11 +205,18 @@ export async function openSandbox(): Promise<SandboxControl> {
     if (text.includes("\n")) break;
   }
   const { sandbox: url } = JSON.parse(text) as { sandbox: string };
+  const book = async (): Promise<readonly BookEntry[]> => {
+    const response = await fetch(`${url}/_control/book`);
+    return ((await response.json()) as { entries: BookEntry[] }).entries;
+  };
   return {
     url,
-    book: async () => {
-      const response = await fetch(`${url}/_control/book`);
-      return ((await response.json()) as { entries: BookEntry[] }).entries;
+    book,
+    settled: async () => {
+      for (let tries = 0; tries < 100; tries++) {
+        if ((await book()).every(({ status }) => status !== null)) return;
+        await Bun.sleep(20);
+      }
     },
     fault: async (fault) => {
       const response = await fetch(`${url}/_control/faults`, { method: "POST", body: JSON.stringify(fault) });

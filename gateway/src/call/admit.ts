@@ -7,6 +7,7 @@ import type { SoldOperation } from "../operation/operation.ts";
 import type { Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
+import { endLater } from "./end-later.ts";
 import type { Gate } from "./gate.ts";
 import type { PricedCall } from "./price-call.ts";
 import { refuseByLimit } from "./refuse-by-limit.ts";
@@ -151,6 +152,8 @@ async function hold(
       idempotency: wishes.claim,
     });
   } catch (error) {
+    // Should the hold be on disk all the same, it must not stay there.
+    endLater(call.id, gate);
     return refuseUnbooked(error, call, gate, "The call could not be booked, so it was not made.", true);
   }
 }

@@ -107,6 +107,7 @@ export interface Ledger {
   /** Notes that bytes may have left. Rides along with the next commit; nobody waits for it. */
   readonly markDispatched: (callId: string, atMs: number) => void;
   readonly settle: (settlement: Settlement) => Promise<Resolved>;
+  /** Also for a call that was never held, which changes nothing. */
   readonly release: (release: Release) => Promise<Resolved>;
   /**
    * Begins the run of a server: every call left open by a process that is gone is resolved, nothing is ever

@@ -1,0 +1,166 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { failpoints, withFailpoint, type Failpoint } from "./failpoints.ts";
+import { openTestGateway, projectFolder, type TestAccount, type TestGateway } from "./harness.ts";
+
+const path = "/v1/chat/completions";
+const body = { model: "gpt-4o", messages: [{ role: "user", content: "hello" }], max_tokens: 50 };
+
+/** What must be true after the process died at a failpoint and another one took over. */
+const afterKill: Record<Failpoint, { dispatched: 0 | 1; charged: boolean; retry: number; code: string | undefined }> = {
+  "auth.done": { dispatched: 0, charged: false, retry: 200, code: undefined },
+  "limit.taken": { dispatched: 0, charged: false, retry: 200, code: undefined },
+  "hold.before_commit": { dispatched: 0, charged: false, retry: 200, code: undefined },
+  // From here on nobody can prove that nothing was sent, so nothing is ever sent again.
+  "hold.after_commit": { dispatched: 0, charged: false, retry: 409, code: "outcome_unknown" },
+  "dispatch.before": { dispatched: 0, charged: false, retry: 409, code: "outcome_unknown" },
+  "dispatch.sent": { dispatched: 1, charged: false, retry: 409, code: "outcome_unknown" },
+  "upstream.end": { dispatched: 1, charged: false, retry: 409, code: "outcome_unknown" },
+  "settle.before_commit": { dispatched: 1, charged: false, retry: 409, code: "outcome_unknown" },
+  "settle.after_commit": { dispatched: 1, charged: true, retry: 409, code: "request_already_completed" },
+  "respond.before_end": { dispatched: 1, charged: true, retry: 409, code: "request_already_completed" },
+};
+
+describe("a process killed with kill -9", () => {
+  for (const failpoint of failpoints) {
+    test(`at ${failpoint} neither loses nor doubles the call`, async () => {
+      // The first gateway only makes the account and lends its sandbox and its database file.
+      const home = await openTestGateway();
+      try {
+        const account = await home.openAccount();
+        if (failpoint === "dispatch.sent") await home.sandbox.fault({ vendor: "openai", latency_ms: 500 });
+        const doomed = await openProgram(home, failpoint);
+        const lost = await send(doomed.url, account).then(
+          () => false,
+          () => true,
+        );
+        expect(lost).toBe(true);
+        expect(await doomed.exited).toBe(137);
+        await home.sandbox.settled();
+
+        const expected = afterKill[failpoint];
+        expect(await home.sandbox.book()).toHaveLength(expected.dispatched);
+        const next = await openProgram(home, undefined);
+        const receipts = await receiptsOf(next.url, account);
+        const charges = receipts.filter((receipt) => receipt.charged_micros_usd > 0);
+        expect(charges).toHaveLength(expected.charged ? 1 : 0);
+        expect(receipts.filter(({ status }) => status !== "settled" && status !== "released")).toEqual([]);
+        expect((await home.balance(account)).held).toBe(0);
+
+        const retry = await send(next.url, account);
+        expect(retry.status).toBe(expected.retry);
+        const { error } = (await retry.json()) as { error?: { code: string } };
+        expect(error?.code).toBe(expected.code);
+        expect((await home.sandbox.book()).length).toBeLessThanOrEqual(1);
+        expect(await home.audit()).toEqual([]);
+        next.kill();
+        await next.exited;
+      } finally {
+        await home.close();
+      }
+    });
+  }
+});
+
+describe("a part that throws", () => {
+  for (const failpoint of failpoints.filter((name) => name !== "respond.before_end")) {
+    test(`at ${failpoint} is answered with an error, and the hold still ends`, async () => {
+      let thrown = 0;
+      const tollgate = await openTestGateway({
+        wrap: (parts) =>
+          withFailpoint(parts, failpoint, () => {
+            if (thrown++ === 0) throw new Error("a part failed");
+          }),
+      });
+      try {
+        const account = await tollgate.openAccount();
+        const response = await send(tollgate.url, account);
+        expect([500, 503]).toContain(response.status);
+        expect(await response.text()).not.toContain("a part failed");
+        await until(async () => (await tollgate.balance(account)).held === 0);
+        const book = await tollgate.sandbox.book();
+        const charged = 2_000_000 - (await tollgate.balance(account)).balance;
+        // After the settlement is on disk the charge stands; before, the caller got nothing and pays nothing.
+        expect(charged > 0).toBe(failpoint === "settle.after_commit");
+        expect(book.length).toBeLessThanOrEqual(1);
+        expect((await send(tollgate.url, account, "another-key")).status).toBe(200);
+        expect(await tollgate.audit()).toEqual([]);
+      } finally {
+        await tollgate.close();
+      }
+    });
+  }
+});
+
+describe("a stall of a minute on a virtual clock", () => {
+  for (const failpoint of failpoints.filter((name) => name !== "respond.before_end")) {
+    test(`at ${failpoint} changes nothing: one dispatch, one charge, no hold`, async () => {
+      const at = { wallMs: Date.parse("2026-05-31T23:59:30Z"), monotonicMs: 1_000_000 };
+      const tollgate = await openTestGateway({
+        clock: { wallMs: () => at.wallMs, monotonicMs: () => at.monotonicMs },
+        wrap: (parts) =>
+          withFailpoint(parts, failpoint, () => {
+            at.wallMs += 60_000;
+            at.monotonicMs += 60_000;
+          }),
+      });
+      try {
+        // The stall crosses midnight and the end of a month, with a budget in force.
+        const account = await tollgate.openAccount({ budget: { limitMicros: 1_000_000n, window: "month" } });
+        const response = await send(tollgate.url, account);
+        expect(response.status).toBe(200);
+        const cost = Number(response.headers.get("x-tollgate-cost-micros-usd"));
+        expect(cost).toBeGreaterThan(0);
+        expect(await tollgate.balance(account)).toEqual({ balance: 2_000_000 - cost, held: 0 });
+        expect(await tollgate.sandbox.book()).toHaveLength(1);
+        expect(await tollgate.audit()).toEqual([]);
+      } finally {
+        await tollgate.close();
+      }
+    });
+  }
+});
+
+const send = (url: string, account: TestAccount, key = "once"): Promise<Response> =>
+  fetch(url + path, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${account.key}`,
+      "content-type": "application/json",
+      "idempotency-key": key,
+    },
+    body: JSON.stringify(body),
+  });
+
+async function receiptsOf(url: string, account: TestAccount) {
+  const response = await fetch(`${url}/v1/requests`, { headers: { authorization: `Bearer ${account.key}` } });
+  const { data } = (await response.json()) as { data: { status: string; charged_micros_usd: number }[] };
+  return data;
+}
+
+async function openProgram(home: TestGateway, failpoint: Failpoint | undefined) {
+  const child = Bun.spawn([process.execPath, join(projectFolder, "test/failpoint-gateway.ts")], {
+    env: {
+      PATH: process.env["PATH"],
+      DATABASE: home.databasePath,
+      SANDBOX: home.sandbox.url,
+      FAILPOINT: failpoint ?? "",
+    },
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  let port = "";
+  for await (const chunk of child.stdout) {
+    port += new TextDecoder().decode(chunk);
+    if (port.includes("\n")) break;
+  }
+  return { url: `http://127.0.0.1:${port.trim()}`, exited: child.exited, kill: () => child.kill() };
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (await holds()) return;
+    await Bun.sleep(25);
+  }
+  throw new Error("It did not come true within 5 s.");
+}

@@ -1,0 +1,81 @@
+// Named moments in the life of a call at which something can go wrong, reached by standing between the
+// gateway's own parts. The product has no switches for this; the wrappers live here.
+
+import type { GatewayParts } from "../gateway/src/gateway.ts";
+import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
+import { httpClient, type HttpClient } from "../gateway/src/upstreams/http-client.ts";
+import { protocols } from "../gateway/src/upstreams/protocols.ts";
+
+export const failpoints = [
+  "auth.done",
+  "limit.taken",
+  "hold.before_commit",
+  "hold.after_commit",
+  "dispatch.before",
+  "dispatch.sent",
+  "upstream.end",
+  "settle.before_commit",
+  "settle.after_commit",
+  "respond.before_end",
+] as const;
+
+export type Failpoint = (typeof failpoints)[number];
+
+/** Time for a request to reach the upstream, which is made slow to answer. */
+const untilSentMs = 60;
+
+/** Parts in which `act` runs whenever a call passes the failpoint. */
+export function withFailpoint(parts: GatewayParts, at: Failpoint, act: () => void): GatewayParts {
+  const pass = (here: Failpoint): void => {
+    if (here === at) act();
+  };
+  const { ledger, keys } = parts.store;
+
+  const http: HttpClient = {
+    send: async (request) => {
+      pass("dispatch.before");
+      const answering = httpClient.send(request);
+      if (at === "dispatch.sent") await Bun.sleep(untilSentMs);
+      pass("dispatch.sent");
+      const outcome = await answering;
+      pass("upstream.end");
+      return outcome;
+    },
+  };
+  const around = async <Result>(before: Failpoint, after: Failpoint, step: () => Promise<Result>): Promise<Result> => {
+    pass(before);
+    const result = await step();
+    pass(after);
+    return result;
+  };
+
+  return {
+    ...parts,
+    forwarder: createForwarder(http, protocols),
+    limiter: {
+      ...parts.limiter,
+      take: async (wants) => {
+        const take = await parts.limiter.take(wants);
+        pass("limit.taken");
+        return take;
+      },
+    },
+    store: {
+      ...parts.store,
+      keys: {
+        ...keys,
+        findCredential: async (hash, nowMs) => {
+          const credential = await keys.findCredential(hash, nowMs);
+          pass("auth.done");
+          return credential;
+        },
+      },
+      ledger: {
+        ...ledger,
+        hold: (request) => around("hold.before_commit", "hold.after_commit", () => ledger.hold(request)),
+        settle: (end) => around("settle.before_commit", "settle.after_commit", () => ledger.settle(end)),
+        release: (end) => around("settle.before_commit", "settle.after_commit", () => ledger.release(end)),
+      },
+    },
+  };
+}
