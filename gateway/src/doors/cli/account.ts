@@ -133,6 +133,7 @@ const accountJson = (account: Account): object => ({
   tier: account.tier,
   plan_multiplier: multiplierFromPpm(account.planMultiplierPpm),
   suspended: account.suspended,
+  granted_limits: account.grantedLimits,
   balance_micros_usd: Number(account.postedMicros),
   held_micros_usd: Number(account.heldMicros),
   available_micros_usd: Number(account.postedMicros - account.heldMicros),

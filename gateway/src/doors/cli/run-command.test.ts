@@ -93,6 +93,7 @@ describe("accounts", () => {
       tier: "free",
       plan_multiplier: "1",
       suspended: false,
+      granted_limits: {},
       balance_micros_usd: 0,
       held_micros_usd: 0,
       available_micros_usd: 0,
@@ -563,7 +564,7 @@ describe("wrong usage", () => {
     [["fly"], 'There is no command "fly"; "tollgate help" lists them.'],
     [["account"], 'There is no command "account"; "tollgate help" lists them.'],
     [["account", "close", "acc_x"], 'There is no command "account close"; "tollgate help" lists them.'],
-    [["quota", "list"], 'There is no command "quota list"; "tollgate help" lists them.'],
+    [["contract"], 'There is no command "contract"; "tollgate help" lists them.'],
     [["account", "create"], "--name N is missing."],
     [["account", "create", "--name"], "--name needs a value: --name N."],
     [["account", "create", "--name="], "--name needs a value: --name N."],
@@ -642,12 +643,15 @@ describe("help", () => {
       "tollgate key revoke KEY_ID",
       "tollgate audit",
       "tollgate doctor",
+      "tollgate quota list [--state S]",
+      "tollgate quota approve ID [--tier T] [--rpm N] [--tpm N] [--concurrency N]",
+      "tollgate quota deny ID",
       "tollgate backup FILE",
       "tollgate restore FILE",
     ]) {
       expect(text).toContain(usage);
     }
-    expect(text).not.toMatch(/quota|contract/);
+    expect(text).not.toMatch(/contract/);
     expect((await terminal.run("--help")).out).toEqual([...out]);
     const { commands } = await terminal.json("help");
     expect(commands).toHaveLength(16);

@@ -10,6 +10,7 @@ import { doctor } from "./doctor.ts";
 import { helpFor } from "./help.ts";
 import { keyIssue, keyList, keyRevoke, keyRotate, keyUpdate } from "./key.ts";
 import { adjust, topUp } from "./money.ts";
+import { quotaApprove, quotaDeny, quotaList } from "./quota.ts";
 import { withoutKeys } from "./output.ts";
 import { serve } from "./serve.ts";
 
@@ -26,6 +27,9 @@ const commands: readonly Command[] = [
   keyUpdate,
   keyRotate,
   keyRevoke,
+  quotaList,
+  quotaApprove,
+  quotaDeny,
   audit,
   doctor,
   backup,

@@ -66,6 +66,11 @@ export function readMultiplier(flag: string, written: string): bigint {
   return ppm;
 }
 
+export function readFigure(flag: string, written: string): number {
+  if (!/^[1-9]\d{0,9}$/.test(written)) throw new WrongUsage(`--${flag} takes a whole number from 1.`);
+  return Number(written);
+}
+
 export const readTier = (flag: string, written: string): TierName =>
   readWord(flag, written.toLowerCase(), tierNames);
 
