@@ -112,7 +112,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     const { path, rawQuery } = splitTarget(request.url);
     const broken = brokenRequest(request);
     if (broken) return closing(door.refuse(broken, path));
-    if (apiPath.test(path)) return door.answer(request, path, rawQuery);
+    if (isApiPath(path)) return door.answer(request, path, rawQuery);
     const page = request.method === "GET" ? pages.find(path) : undefined;
     if (page) return page(request, address());
     const linked = path.startsWith("/sandbox/") ? await followSandboxLink(request, path, offer) : undefined;
@@ -135,7 +135,10 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
 }
 
 /** Where a credential is asked for before anything else, whether the path exists or not. */
-const apiPath = /^\/(v1|v1beta|apis\/v1)(\/|$)/;
+const isApiPath = (path: string): boolean =>
+  apiRoots.some((root) => path.startsWith(root) && (path.length === root.length || path[root.length] === "/"));
+
+const apiRoots = ["/v1", "/v1beta", "/apis/v1"];
 
 function splitTarget(url: string): { path: string; rawQuery: string } {
   // HTTP/1.0 without a Host leaves the bare path; everything else arrives as an absolute address.

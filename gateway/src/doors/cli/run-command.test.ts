@@ -654,7 +654,7 @@ describe("help", () => {
     expect(text).not.toMatch(/contract/);
     expect((await terminal.run("--help")).out).toEqual([...out]);
     const { commands } = await terminal.json("help");
-    expect(commands).toHaveLength(16);
+    expect(commands).toHaveLength(19);
   });
 
   test("--help explains one command or one family, and runs nothing", async () => {

@@ -1,0 +1,46 @@
+// A gateway that kills itself with SIGKILL the first time a call passes a failpoint. Run as a program of its
+// own: FAILPOINT, DATABASE and SANDBOX come from the environment; the port is printed on stdout.
+
+import { parseConfig } from "../gateway/src/config/load-config.ts";
+import { createGateway } from "../gateway/src/gateway.ts";
+import { createSecrets } from "../gateway/src/keys/secrets.ts";
+import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
+import { systemClock } from "../gateway/src/platform/clock.ts";
+import { createLog } from "../gateway/src/platform/log.ts";
+import { createMetrics } from "../gateway/src/platform/metrics.ts";
+import { createMemoryLimiter } from "../gateway/src/stores/memory-limiter.ts";
+import { openSqliteStore } from "../gateway/src/stores/sqlite/sqlite-store.ts";
+import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
+import { httpClient } from "../gateway/src/upstreams/http-client.ts";
+import { protocols } from "../gateway/src/upstreams/protocols.ts";
+import { failpoints, withFailpoint } from "./failpoints.ts";
+import { catalogueFolder, testSecret } from "./harness.ts";
+
+const { FAILPOINT: wanted = "", DATABASE: path = "", SANDBOX: sandboxUrl = "" } = process.env;
+const failpoint = failpoints.find((name) => name === wanted);
+const die = (): void => void process.kill(process.pid, "SIGKILL");
+
+const parts = {
+  catalogue: await loadCatalogue([catalogueFolder]),
+  config: parseConfig("", "defaults", {}),
+  sandboxUrl,
+  store: openSqliteStore({ path }),
+  secrets: createSecrets(testSecret),
+  limiter: createMemoryLimiter(systemClock.monotonicMs),
+  forwarder: createForwarder(httpClient, protocols),
+  clock: systemClock,
+  newId: () => Bun.randomUUIDv7(),
+  log: createLog({ level: "silent", nowMs: systemClock.wallMs, write: () => {} }),
+  metrics: createMetrics(),
+};
+const gateway = await createGateway(failpoint ? withFailpoint(parts, failpoint, die) : parts);
+const server = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: async (request) => {
+    const response = await gateway.fetch(request);
+    if (failpoint === "respond.before_end") die();
+    return response;
+  },
+});
+process.stdout.write(`${server.port}\n`);
