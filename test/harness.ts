@@ -16,7 +16,7 @@ import { systemClock, type Clock } from "../gateway/src/platform/clock.ts";
 import { createLog } from "../gateway/src/platform/log.ts";
 import { createMetrics } from "../gateway/src/platform/metrics.ts";
 import { createMemoryLimiter } from "../gateway/src/stores/memory-limiter.ts";
-import { openSqliteStore } from "../gateway/src/stores/sqlite/sqlite-store.ts";
+import { openSqliteStore, type SqliteStoreOptions } from "../gateway/src/stores/sqlite/sqlite-store.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { httpClient } from "../gateway/src/upstreams/http-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
@@ -69,18 +69,21 @@ interface GatewayOptions {
   readonly config?: string;
   readonly catalogueFolders?: readonly string[];
   readonly clock?: Clock;
+  /** Where the data lies; a temporary folder of its own when not given. */
+  readonly folder?: string;
+  readonly store?: Omit<SqliteStoreOptions, "path">;
   readonly parts?: Partial<GatewayParts>;
   /** A last word about the parts, for tests that put something between them. */
   readonly wrap?: (parts: GatewayParts) => GatewayParts;
 }
 
 export async function openTestGateway(options: GatewayOptions = {}): Promise<TestGateway> {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const sandbox = await openSandbox();
   const config = parseConfig(options.config ?? "", "the test's configuration", process.env);
   const clock = options.clock ?? systemClock;
   const databasePath = join(folder, "tollgate.db");
-  const store = openSqliteStore({ path: databasePath });
+  const store = openSqliteStore({ path: databasePath, ...options.store });
   const secrets = createSecrets(testSecret);
   const logged: string[] = [];
   const parts: GatewayParts = {
@@ -166,7 +169,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
       await server.stop(true);
       await store.close();
       sandbox.stop();
-      rmSync(folder, { recursive: true, force: true });
+      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
 }

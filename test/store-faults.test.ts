@@ -1,0 +1,234 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { execFileSync } from "node:child_process";
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openGatewayProcess, openTestGateway, type TestGateway } from "./harness.ts";
+
+const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
+
+interface Refused {
+  readonly error: { readonly code: string; readonly retryable: boolean; readonly request_id: string };
+}
+
+let tollgate: TestGateway;
+afterEach(async () => {
+  expect(await tollgate.audit()).toEqual([]);
+  await tollgate.close();
+});
+
+describe("another process holds the write lock", () => {
+  test("for a moment: calls wait their turn and the event loop goes on", async () => {
+    tollgate = await openTestGateway();
+    const account = await tollgate.openAccount();
+    const other = new Database(tollgate.databasePath);
+    other.run("BEGIN IMMEDIATE");
+    const waiting = tollgate.call(account, path);
+    await Bun.sleep(300);
+    const started = performance.now();
+    expect((await fetch(`${tollgate.url}/healthz`)).status).toBe(200);
+    expect(performance.now() - started).toBeLessThan(250);
+    other.run("COMMIT");
+    other.close();
+    expect((await waiting).status).toBe(200);
+  });
+
+  test("for too long: 503 billing_dependency_timeout, and the upstream was not asked", async () => {
+    tollgate = await openTestGateway();
+    const account = await tollgate.openAccount();
+    const other = new Database(tollgate.databasePath);
+    other.run("BEGIN IMMEDIATE");
+    const refused = await tollgate.call(account, path);
+    other.run("COMMIT");
+    other.close();
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("retry-after")).toBe("1");
+    const { error } = (await refused.json()) as Refused;
+    expect(error).toMatchObject({ code: "billing_dependency_timeout", retryable: true });
+    expect(error.request_id).toBe(refused.headers.get("x-request-id") ?? "");
+    expect(await tollgate.sandbox.book()).toHaveLength(0);
+    expect(await tollgate.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
+    expect((await tollgate.call(account, path)).status).toBe(200);
+  });
+
+  test("when a call ends: its answer waits for the settlement", async () => {
+    tollgate = await openTestGateway();
+    const account = await tollgate.openAccount();
+    await tollgate.sandbox.fault({ vendor: "financialdatasets", latency_ms: 200 });
+    const calling = tollgate.call(account, path);
+    await Bun.sleep(100);
+    const other = new Database(tollgate.databasePath);
+    other.run("BEGIN IMMEDIATE");
+    let answered = false;
+    calling.then(() => (answered = true)).catch(() => {});
+    await Bun.sleep(500);
+    expect(answered).toBe(false);
+    other.run("COMMIT");
+    other.close();
+    const response = await calling;
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-tollgate-cost-micros-usd")).toBe("48000");
+  });
+});
+
+const canMount = process.platform === "linux" && process.getuid?.() === 0;
+
+// A newcomer without root sees this skipped by name; CI has root and fails without it.
+describe.skipIf(!canMount && process.env["CI"] === undefined)(
+  "a full disk (a small tmpfs, needs root)",
+  () => {
+    let folder: string;
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), "tollgate-full-"));
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=24m", "tmpfs", folder]);
+    });
+    afterEach(() => {
+      execFileSync("umount", ["-l", folder]);
+      rmdirSync(folder);
+    });
+
+    test("refuses new calls with 503, still settles those that run, and serves again once there is room", async () => {
+      const time = { offsetMs: 0 };
+      const monotonicMs = (): number => performance.now() + time.offsetMs;
+      const ballastPath = join(folder, "ballast");
+      tollgate = await openTestGateway({ folder, store: { ballastPath, monotonicMs } });
+      const account = await tollgate.openAccount({ creditUsd: "1000", tier: "enterprise" });
+      await tollgate.sandbox.fault({ vendor: "financialdatasets", latency_ms: 1_500, times: 20 });
+      const running = Array.from({ length: 20 }, () => tollgate.call(account, path));
+      await Bun.sleep(500);
+
+      const filler = fillDisk(folder);
+      expect((await Promise.all(running)).map(({ status }) => status)).toEqual(running.map(() => 200));
+      // Sooner or later the last pages are used up; from then on nothing new is taken.
+      let refused = await tollgate.call(account, path);
+      for (let sent = 0; sent < 2_000 && refused.status === 200; sent++)
+        refused = await tollgate.call(account, path);
+      expect(refused.status).toBe(503);
+      expect(((await refused.json()) as Refused).error.code).toBe("billing_unavailable");
+      expect(existsSync(ballastPath)).toBe(false);
+      const ready = await fetch(`${tollgate.url}/readyz`);
+      expect(ready.status).toBe(503);
+      expect(await ready.json()).toEqual({ status: "not ready", failing: "store" });
+      const asked = (await tollgate.sandbox.book()).length;
+      expect((await tollgate.call(account, path)).status).toBe(503);
+      expect((await tollgate.sandbox.book()).length).toBe(asked);
+
+      rmSync(filler);
+      time.offsetMs += 6_000;
+      expect((await fetch(`${tollgate.url}/readyz`)).status).toBe(200);
+      expect((await tollgate.call(account, path)).status).toBe(200);
+      const settled = (await tollgate.store.calls.list(account.accountId, { ...everything })).filter(
+        ({ state }) => state === "settled",
+      ).length;
+      await until(async () => (await tollgate.balance(account)).held === 0);
+      expect((await tollgate.balance(account)).balance).toBe(1_000_000_000 - settled * 48_000);
+    });
+  },
+);
+
+const everything = {
+  limit: 100_000,
+  before: undefined,
+  operationId: undefined,
+  status: undefined,
+  keyId: undefined,
+};
+
+/** Writes until nothing more fits. */
+function fillDisk(folder: string): string {
+  const file = join(folder, "filler");
+  const handle = openSync(file, "w");
+  for (const size of [1024 * 1024, 4096]) {
+    try {
+      for (;;) writeSync(handle, Buffer.alloc(size));
+    } catch {
+      // Full for this size; the next one fills the rest.
+    }
+  }
+  closeSync(handle);
+  return file;
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) {
+    if (await holds()) return;
+    await Bun.sleep(25);
+  }
+  throw new Error("It did not come true within 10 s.");
+}
+
+const compiler = Bun.which("cc") ?? Bun.which("gcc");
+
+describe.skipIf((compiler === null || process.platform !== "linux") && process.env["CI"] === undefined)(
+  "an fsync that fails (an interposed libc call, needs a C compiler)",
+  () => {
+    test("stops the process with code 70, answers nobody with a lie, and the next start has sound books", async () => {
+      tollgate = await openTestGateway();
+      const folder = mkdtempSync(join(tmpdir(), "tollgate-fsync-"));
+      try {
+        const options = {
+          dataFolder: folder,
+          config: `sandbox: ${tollgate.sandbox.url}`,
+          environment: { LD_PRELOAD: buildInterposer(folder), FSYNC_FAILS_WHEN: join(folder, "broken") },
+        };
+        const first = await openGatewayProcess(options);
+        const key = /tgk_[0-9A-Za-z]{36}/.exec(first.greeting)?.[0] ?? "";
+        const call = (url: string): Promise<Response> =>
+          fetch(url + path, { headers: { authorization: `Bearer ${key}` } });
+        expect((await call(first.url)).status).toBe(200);
+
+        writeFileSync(join(folder, "broken"), "");
+        const lost = await call(first.url).then(
+          ({ status }) => status,
+          () => "no answer",
+        );
+        expect([503, "no answer"]).toContain(lost);
+        expect(await first.exited).toBe(70);
+
+        rmSync(join(folder, "broken"));
+        const second = await openGatewayProcess(options);
+        expect((await call(second.url)).status).toBe(200);
+        const balance = await fetch(`${second.url}/v1/credits/balance`, {
+          headers: { authorization: `Bearer ${key}` },
+        });
+        expect(await balance.json()).toMatchObject({
+          balance_micros_usd: 2_000_000 - 2 * 48_000,
+          held_micros_usd: 0,
+        });
+        second.signal("SIGTERM");
+        expect(await second.exited).toBe(0);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+  },
+);
+
+/** A library that makes every fsync fail with EIO while a certain file exists. */
+function buildInterposer(folder: string): string {
+  const source = join(folder, "fsync.c");
+  const library = join(folder, "fsync.so");
+  writeFileSync(
+    source,
+    `#define _GNU_SOURCE
+     #include <dlfcn.h>
+     #include <errno.h>
+     #include <stdlib.h>
+     #include <unistd.h>
+     static int broken(void) { const char *f = getenv("FSYNC_FAILS_WHEN"); return f && access(f, F_OK) == 0; }
+     int fsync(int fd) { int (*real)(int) = dlsym(RTLD_NEXT, "fsync"); if (broken()) { errno = EIO; return -1; } return real(fd); }
+     int fdatasync(int fd) { int (*real)(int) = dlsym(RTLD_NEXT, "fdatasync"); if (broken()) { errno = EIO; return -1; } return real(fd); }`,
+  );
+  execFileSync(compiler ?? "cc", ["-shared", "-fPIC", "-o", library, source, "-ldl"]);
+  return library;
+}
