@@ -269,7 +269,7 @@ export async function openGatewayProcess(options: ProcessOptions): Promise<Gatew
     stderr: "pipe",
   });
   let stderr = "";
-  collect(child.stderr, (text) => (stderr += text)).catch(() => {});
+  const complained = collect(child.stderr, (text) => (stderr += text)).catch(() => {});
   let greeting = "";
   let ready: (() => void) | undefined;
   const greeted = new Promise<void>((resolve) => (ready = resolve));
@@ -277,10 +277,11 @@ export async function openGatewayProcess(options: ProcessOptions): Promise<Gatew
     greeting += text;
     if (/Tollgate is open at \S+\n/.test(greeting)) ready?.();
   }).catch(() => {});
-  await Promise.race([
-    greeted,
-    child.exited.then((code) => Promise.reject(new Error(`exit ${code}: ${stderr}`))),
-  ]);
+  const failed = child.exited.then(async (code) => {
+    await complained;
+    throw new Error(`exit ${code}: ${stderr}`);
+  });
+  await Promise.race([greeted, failed]);
   await Bun.sleep(5);
   const url = /Tollgate is open at (\S+)/.exec(greeting)?.[1] ?? "";
   return {

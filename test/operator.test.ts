@@ -1,0 +1,250 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ConfigError, parseConfig } from "../gateway/src/config/load-config.ts";
+import { openGatewayProcess, openTestGateway, projectFolder, type GatewayProcess } from "./harness.ts";
+
+let folder: string;
+let running: GatewayProcess[];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-operator-"));
+  running = [];
+});
+afterEach(async () => {
+  for (const process of running) {
+    process.signal("SIGKILL");
+    await process.exited;
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const start = async (options: { config?: string; environment?: Record<string, string> } = {}) => {
+  const process = await openGatewayProcess({ dataFolder: folder, ...options });
+  running.push(process);
+  return process;
+};
+
+describe("the first start", () => {
+  test("greets with a key once, and the three commands it prints work as pasted", async () => {
+    const first = await start();
+    await until(() => first.greeting.includes("Documentation"));
+    const commands = first.greeting.split("\n").filter((line) => line.startsWith("curl "));
+    expect(commands).toHaveLength(3);
+    const answers = commands.map((command) => {
+      const ran = Bun.spawnSync(["bash", "-c", `${command} --fail`]);
+      expect(ran.exitCode).toBe(0);
+      return JSON.parse(ran.stdout.toString()) as Record<string, unknown>;
+    });
+    expect(answers[0]).toMatchObject({ model: "jina-reranker-v3", results: [{ index: 1 }, { index: 0 }] });
+    expect(answers[1]).toMatchObject({ totals: { requests: 1, failed_requests: 0 } });
+    expect(answers[2]).toMatchObject({ currency: "USD", held_micros_usd: 0 });
+    expect(answers[2]?.["balance_micros_usd"]).toBeLessThan(2_000_000);
+
+    const key = /tgk_[0-9A-Za-z]{36}/.exec(first.greeting)?.[0] ?? "none";
+    expect(first.stderr()).not.toContain(key);
+    first.signal("SIGTERM");
+    expect(await first.exited).toBe(0);
+    const second = await start();
+    expect(second.greeting).not.toContain("tgk_");
+    const again = await fetch(`${second.url}/v1/credits/balance`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(again.status).toBe(200);
+  });
+
+  test("makes its secret for the owner's eyes only, and another secret is a clear error", async () => {
+    const first = await start();
+    expect(statSync(join(folder, "secret")).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toContain("tollgate.db");
+    first.signal("SIGTERM");
+    await first.exited;
+    await expect(start({ environment: { TOLLGATE_SECRET: "quite another secret" } })).rejects.toThrow(
+      "The data was written under another secret",
+    );
+  });
+
+  test("refuses a public address while the sandbox is on, unless told so", async () => {
+    await expect(start({ environment: { HOST: "0.0.0.0" } })).rejects.toThrow("sandbox");
+    const closed = await start({ environment: { HOST: "0.0.0.0" }, config: "sandbox: off" });
+    expect((await fetch(`${closed.url}/healthz`)).status).toBe(200);
+  });
+
+  test("names a store or limiter that is not built yet", async () => {
+    await expect(start({ environment: { TOLLGATE_STORE: "postgres://localhost/x" } })).rejects.toThrow(
+      "not built yet",
+    );
+    await expect(start({ environment: { TOLLGATE_LIMITS: "redis://localhost" } })).rejects.toThrow(
+      "not built yet",
+    );
+    await expect(start({ environment: { PORT: "eighty" } })).rejects.toThrow("PORT");
+  });
+
+  test("with the sandbox off serves only what has a real upstream", async () => {
+    const gateway = await start({
+      config: `
+sandbox: off
+upstreams: { findata: { protocol: financialdatasets, url: "http://127.0.0.1:9", key: some-vendor-key } }
+`,
+    });
+    const headers = { authorization: `Bearer ${/tgk_\w{36}/.exec(gateway.greeting)?.[0]}` };
+    const rerank = await fetch(`${gateway.url}/v1/rerank`, { method: "POST", headers, body: "{}" });
+    expect(rerank.status).toBe(404);
+    const snapshot = await fetch(`${gateway.url}/apis/v1/financial/financial-metrics/snapshot?ticker=A`, {
+      headers,
+    });
+    expect(snapshot.status).toBe(502);
+  });
+});
+
+describe("the configuration", () => {
+  test("is read again when the file changes and on SIGHUP; a bad file keeps the old one and says so", async () => {
+    const gateway = await start({
+      config: "operations: { financial.metrics.snapshot: { price_usd: 0.01 } }",
+    });
+    const file = join(folder, "tollgate.yaml");
+    const headers = {
+      authorization: `Bearer ${/tgk_\w{36}/.exec(gateway.greeting)?.[0]}`,
+      "x-tollgate-cost-mode": "quote",
+    };
+    const price = async (): Promise<number> => {
+      const url = `${gateway.url}/apis/v1/financial/financial-metrics/snapshot?ticker=A`;
+      const quote = (await (await fetch(url, { headers })).json()) as { max_cost_micros_usd: number };
+      return quote.max_cost_micros_usd;
+    };
+    expect(await price()).toBe(10_000);
+    writeFileSync(file, "operations: { financial.metrics.snapshot: { price_usd: 0.02 } }");
+    await until(async () => (await price()) === 20_000);
+    writeFileSync(file, "operations: { financial.metrics.snapshot: { price_usd: cheap } }");
+    await until(() => gateway.stderr().includes("the old one stays"));
+    expect(gateway.stderr()).toContain("operations.financial.metrics.snapshot.price_usd");
+    expect(await price()).toBe(20_000);
+    writeFileSync(file, "operations: { financial.metrics.snapshot: { price_usd: 0.03 } }");
+    gateway.signal("SIGHUP");
+    await until(async () => (await price()) === 30_000);
+  });
+
+  const wrong: readonly (readonly [yaml: string, complaint: RegExp])[] = [
+    ["upstreams: { a: { protocol: smtp, url: 'http://x' } }", /upstreams\.a\.protocol: .*"openai"/],
+    [
+      "upstreams: { a: { protocol: openai, url: 'ftp://x' } }",
+      /upstreams\.a\.url: expected an http\(s\) address/,
+    ],
+    [
+      "upstreams: { a: { protocol: openai, url: 'http://x', key: '${NO_SUCH_NAME}' } }",
+      /upstreams\.a\.key: .*NO_SUCH_NAME is not set/,
+    ],
+    ["models: { m: { price: { input: -1 } } }", /models\.m\.price\.input: expected USD per 1,000,000/],
+    ["models: { m: { price: { input: 0.1234567 } } }", /models\.m\.price\.input: expected USD/],
+    [
+      "models: { m: { via: [nobody], price: { input: 1 } } }",
+      /models\.m\.via: there is no upstream "nobody"/,
+    ],
+    ["tiers: { gold: { rpm: 1, tpm: 1, concurrency: 1 } }", /tiers/],
+    ["tiers: { free: { rpm: 0, tpm: 1, concurrency: 1 } }", /tiers\.free\.rpm/],
+    ["signup_credit_usd: lots", /signup_credit_usd: expected USD/],
+    ["colour: red", /unknown setting colour/],
+    ["sandbox: maybe", /sandbox: expected on, off/],
+    ["names: { social_a: 'a/b' }", /names\.social_a: expected letters/],
+    ["a: [", /not valid YAML/],
+  ];
+  for (const [yaml, complaint] of wrong) {
+    test(`names what is wrong in ${yaml}`, () => {
+      let error: unknown;
+      try {
+        parseConfig(yaml, "tollgate.yaml", {});
+      } catch (thrown) {
+        error = thrown;
+      }
+      expect(error).toBeInstanceOf(ConfigError);
+      expect(String(error)).toMatch(complaint);
+      expect(String(error)).toContain("tollgate.yaml");
+    });
+  }
+
+  test("the commented example in the repository is valid as it is, and valid uncommented", async () => {
+    const text = await Bun.file(join(projectFolder, "tollgate.yaml")).text();
+    expect(parseConfig(text, "tollgate.yaml", {}).sandbox).toBe("on");
+    const uncommented = text
+      .split("\n")
+      .map((line) => (/^# ( |\w+:)/.test(line) ? line.slice(2) : line))
+      .join("\n");
+    const vendors = ["OPENAI", "JINA", "COHERE", "VOYAGE", "TIKHUB", "FINDATA"];
+    const environment = Object.fromEntries(vendors.map((vendor) => [`${vendor}_API_KEY`, "some-vendor-key"]));
+    const config = parseConfig(uncommented, "tollgate.yaml", environment);
+    expect(config.upstreams.size).toBe(6);
+    expect(config.models.get("gpt-x")?.price).toEqual({
+      input_tokens: 2_500_000n,
+      cache_read_tokens: 250_000n,
+      output_tokens: 10_000_000n,
+    });
+  });
+});
+
+describe("life signs", () => {
+  test("healthz, readyz and metrics need no key; metrics are for this machine or the operator's token", async () => {
+    const tollgate = await openTestGateway({ parts: { operatorToken: "the operator's token" } });
+    try {
+      expect(await (await fetch(`${tollgate.url}/healthz`)).json()).toEqual({ status: "live" });
+      expect(await (await fetch(`${tollgate.url}/readyz`)).json()).toEqual({ status: "ready" });
+      const account = await tollgate.openAccount();
+      await tollgate.call(account, "/apis/v1/financial/financial-metrics/snapshot?ticker=A");
+      await tollgate.call(account, "/v1/nowhere");
+      const metrics = await (await fetch(`${tollgate.url}/metrics`)).text();
+      expect(metrics).toContain(
+        'tollgate_calls_total{operation="financial.metrics.snapshot",status="200"} 1',
+      );
+      expect(metrics).toContain('tollgate_refusals_total{code="unknown_endpoint"} 1');
+      expect(metrics).toContain(
+        'tollgate_charged_micros_usd_total{operation="financial.metrics.snapshot"} 48000',
+      );
+      const forwarded = { "x-forwarded-for": "203.0.113.9" };
+      expect((await fetch(`${tollgate.url}/metrics`, { headers: forwarded })).status).toBe(403);
+      const operator = { ...forwarded, authorization: "Bearer the operator's token" };
+      expect((await fetch(`${tollgate.url}/metrics`, { headers: operator })).status).toBe(200);
+    } finally {
+      await tollgate.close();
+    }
+  });
+
+  test("logs are one JSON object a line, with no body and no header in them", async () => {
+    const tollgate = await openTestGateway();
+    try {
+      const account = await tollgate.openAccount();
+      await tollgate.post(account, "/v1/rerank", {
+        query: "a secret question",
+        documents: ["a secret document"],
+      });
+      expect(tollgate.logged.length).toBeGreaterThan(0);
+      for (const line of tollgate.logged) {
+        const entry = JSON.parse(line) as Record<string, unknown>;
+        expect(Object.keys(entry)).toEqual(expect.arrayContaining(["time", "level", "event"]));
+        expect(line).not.toContain("secret");
+      }
+    } finally {
+      await tollgate.close();
+    }
+  });
+});
+
+test("the reseller's cache_url is readable under our own address, free of charge", async () => {
+  const gateway = await start();
+  const headers = { authorization: `Bearer ${/tgk_\w{36}/.exec(gateway.greeting)?.[0]}` };
+  const url = `${gateway.url}/apis/v1/reseller/social_c/web/fetch_tag_detail?tag_name=cats`;
+  const answer = (await (await fetch(url, { headers })).json()) as { cache_url: string; data: unknown };
+  expect(answer.cache_url).toStartWith(`${gateway.url}/sandbox/`);
+  const cached = (await (await fetch(answer.cache_url)).json()) as { data: unknown };
+  expect(cached.data).toEqual(answer.data);
+  const balance = (await (await fetch(`${gateway.url}/v1/credits/balance`, { headers })).json()) as object;
+  expect(balance).toMatchObject({ balance_micros_usd: 2_000_000 - 1_450 });
+  expect((await fetch(`${gateway.url}/sandbox/_control/book`)).status).toBe(404);
+  expect((await fetch(`${gateway.url}/sandbox/..%2f_control/book`)).status).toBe(404);
+});
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (await holds()) return;
+    await Bun.sleep(25);
+  }
+  throw new Error("It did not come true within 5 s.");
+}
