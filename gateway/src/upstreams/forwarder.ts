@@ -1,6 +1,7 @@
 import type { Dispatch, Exchanged, Forwarder } from "../operation/upstream.ts";
 import type { HttpClient, HttpOutcome } from "./http-client.ts";
 import type { Exchange, Protocol } from "./protocol.ts";
+import { readRetryAfterSeconds } from "./retry-after.ts";
 
 /** Speaks to upstreams in their own protocols. Only what is listed here leaves; no header of the caller's does. */
 export function createForwarder(http: HttpClient, protocols: Readonly<Record<string, Protocol>>): Forwarder {
@@ -13,7 +14,6 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
         throw new Error(`The protocol ${upstream.protocol} has no exchange "${service.exchange}".`);
       }
       const request = exchange.request(dispatch);
-      const [keyName, keyValue] = protocol.keyHeader(upstream.key);
       const outcome = await http.send({
         url: upstream.url + request.path,
         method: request.method,
@@ -23,7 +23,7 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
           "user-agent": "tollgate",
           "x-request-id": dispatch.callId,
           ...(request.body === undefined ? {} : { "content-type": "application/json" }),
-          [keyName]: keyValue,
+          ...keyHeader(protocol, upstream.key),
         },
         body: request.body,
         firstByteTimeoutMs: upstream.timeoutMs ?? dispatch.firstByteTimeoutMs,
@@ -33,14 +33,20 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
   };
 }
 
+/** An upstream without a key, such as a model on this machine, gets no empty one. */
+const keyHeader = (protocol: Protocol, key: string): Record<string, string> =>
+  key === "" ? {} : Object.fromEntries([protocol.keyHeader(key)]);
+
 /** Statuses that speak about the operator's key or plan, never about the caller. */
 const aboutOurKey: ReadonlySet<number> = new Set([401, 402, 403]);
 
 function exchangedOf(outcome: HttpOutcome, exchange: Exchange, dispatch: Dispatch): Exchanged {
   if (outcome.kind === "no_answer") return outcome;
   const { status, contentType, body } = outcome;
-  if (status === 429)
-    return { kind: "rate_limited", retryAfterSeconds: retryAfterSeconds(outcome.retryAfter) };
+  if (status === 429) {
+    const { retryAfter, date } = outcome;
+    return { kind: "rate_limited", retryAfterSeconds: readRetryAfterSeconds(retryAfter, date) };
+  }
   if (aboutOurKey.has(status)) return { kind: "key_rejected", status };
 
   const json = parse(body);
@@ -66,11 +72,3 @@ function parse(body: Uint8Array): unknown {
 }
 
 const decoder = new TextDecoder();
-
-const retryAfterMaxSeconds = 3_600;
-
-/** Seconds as a vendor wrote them; dates and nonsense count as unsaid. */
-function retryAfterSeconds(written: string | undefined): number | undefined {
-  if (written === undefined || !/^\d{1,9}$/.test(written.trim())) return undefined;
-  return Math.min(Math.max(1, Number(written)), retryAfterMaxSeconds);
-}

@@ -7,7 +7,7 @@ export interface HttpClient {
   readonly send: (request: HttpRequest) => Promise<HttpOutcome>;
 }
 
-export interface HttpRequest {
+interface HttpRequest {
   readonly url: string;
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
@@ -21,29 +21,28 @@ export type HttpOutcome =
       readonly status: number;
       readonly contentType: string | undefined;
       readonly retryAfter: string | undefined;
+      /** When the upstream says it answered; what a Retry-After given as a date counts from. */
+      readonly date: string | undefined;
       readonly body: Uint8Array;
     }
   | { readonly kind: "no_answer"; readonly reason: NoAnswerReason; readonly sent: boolean };
 
-/** An answer is read whole, so it is bounded; video and files never pass through here. */
-const answerBytesMax = 64 * 1024 * 1024;
-/** Once an answer has begun it must end within this time. */
-const bodyTimeoutMs = 60_000;
+interface Limits {
+  /** An answer is read whole, so it is bounded; video and files never pass through here. */
+  readonly answerBytesMax: number;
+  /** Once an answer has begun it must end within this time. */
+  readonly bodyTimeoutMs: number;
+}
 
-/** Errors that mean no connection came about, so nothing can have been sent. */
-const neverConnected: ReadonlySet<string> = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ConnectionRefused",
-  "FailedToOpenSocket",
-]);
+const usualLimits: Limits = { answerBytesMax: 64 * 1024 * 1024, bodyTimeoutMs: 60_000 };
 
-export const httpClient: HttpClient = { send };
+export const createHttpClient = (limits: Partial<Limits> = {}): HttpClient => ({
+  send: (request) => send(request, { ...usualLimits, ...limits }),
+});
 
-async function send(request: HttpRequest): Promise<HttpOutcome> {
+export const httpClient: HttpClient = createHttpClient();
+
+async function send(request: HttpRequest, limits: Limits): Promise<HttpOutcome> {
   const abort = new AbortController();
   let timedOut = false;
   const giveUp = (): void => {
@@ -64,49 +63,73 @@ async function send(request: HttpRequest): Promise<HttpOutcome> {
       signal: abort.signal,
     });
     clearTimeout(timer);
-    timer = setTimeout(giveUp, bodyTimeoutMs);
-    return await read(response, abort);
+    timer = setTimeout(giveUp, limits.bodyTimeoutMs);
+    const outcome = await read(response, limits.answerBytesMax);
+    // Whatever is still to come is not wanted; the connection goes with it.
+    if (outcome.kind === "no_answer") abort.abort();
+    return outcome;
   } catch (error) {
-    if (timedOut) return { kind: "no_answer", reason: "timeout", sent: true };
-    const unreachable = neverConnected.has(codeOf(error));
-    return { kind: "no_answer", reason: unreachable ? "unreachable" : "cut_off", sent: !unreachable };
+    return timedOut ? noAnswer("timeout") : outcomeOf(codeOf(error));
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function read(response: Response, abort: AbortController): Promise<HttpOutcome> {
-  if (response.status >= 300 && response.status < 400) {
-    abort.abort();
-    return { kind: "no_answer", reason: "redirect", sent: true };
-  }
-  if (response.status < 200 || response.status > 599) {
-    abort.abort();
-    return { kind: "no_answer", reason: "malformed", sent: true };
-  }
-  const raw = await readAtMost(response, answerBytesMax);
-  const body = raw && (await decompress(raw, response.headers.get("content-encoding")));
-  if (!body) {
-    abort.abort();
-    return { kind: "no_answer", reason: "too_large", sent: true };
-  }
+const noAnswer = (reason: NoAnswerReason): HttpOutcome => ({
+  kind: "no_answer",
+  reason,
+  sent: reason !== "unreachable",
+});
+
+/**
+ * Errors that mean no connection came about, or that its certificate was refused, so no request can have been
+ * sent. EPROTO is not among them: a broken TLS record says it too, after the vendor has read the request.
+ */
+const neverConnected =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ConnectionRefused|FailedToOpenSocket)$|CERT|^UNABLE_TO_/;
+
+/** Bun's words for an answer that is not HTTP. */
+const notHttp =
+  /^(Malformed_HTTP_Response|Invalid(ContentLength|HTTPResponse)|UnrequestedUpgrade|ResponseHeadersTooLarge)$/;
+
+function outcomeOf(code: string): HttpOutcome {
+  if (neverConnected.test(code)) return noAnswer("unreachable");
+  return noAnswer(notHttp.test(code) ? "malformed" : "cut_off");
+}
+
+async function read(response: Response, bytesMax: number): Promise<HttpOutcome> {
+  const { status, headers } = response;
+  if (status >= 300 && status < 400) return noAnswer("redirect");
+  if (status < 200 || status > 599 || isFramedTwice(headers)) return noAnswer("malformed");
+  const raw = await readAtMost(response, bytesMax);
+  if (!raw) return noAnswer("too_large");
+  const body = await decompress(raw, headers.get("content-encoding"), bytesMax);
+  if (typeof body === "string") return noAnswer(body);
   return {
     kind: "answered",
-    status: response.status,
-    contentType: response.headers.get("content-type") ?? undefined,
-    retryAfter: response.headers.get("retry-after") ?? undefined,
+    status,
+    contentType: headers.get("content-type") ?? undefined,
+    retryAfter: headers.get("retry-after") ?? undefined,
+    date: headers.get("date") ?? undefined,
     body,
   };
+}
+
+/** Two lengths, or a length beside chunks: two readers could see two different answers. */
+function isFramedTwice(headers: Headers): boolean {
+  const announced = headers.get("content-length");
+  return announced !== null && (!/^\d+$/.test(announced) || headers.has("transfer-encoding"));
 }
 
 /** Undefined when there is more than `bytesMax`. */
 async function readAtMost(response: Response, bytesMax: number): Promise<Uint8Array | undefined> {
   const announced = response.headers.get("content-length");
   if (announced !== null) return Number(announced) > bytesMax ? undefined : response.bytes();
-  if (!response.body) return new Uint8Array();
+  const stream: ReadableStream<Uint8Array> | null = response.body;
+  if (!stream) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let total = 0;
-  for await (const chunk of response.body) {
+  for await (const chunk of stream) {
     total += chunk.byteLength;
     if (total > bytesMax) return undefined;
     chunks.push(chunk);
@@ -121,14 +144,18 @@ const inflaters = {
 } as const;
 
 /** We ask for no compression; an upstream that compresses all the same is read within the same bound. */
-async function decompress(body: Uint8Array, encoding: string | null): Promise<Uint8Array | undefined> {
+async function decompress(
+  body: Uint8Array,
+  encoding: string | null,
+  bytesMax: number,
+): Promise<Uint8Array | "too_large" | "malformed"> {
   const coding = encoding?.trim().toLowerCase() ?? "identity";
   if (coding === "identity" || coding === "") return body;
-  if (coding !== "gzip" && coding !== "deflate" && coding !== "br") return undefined;
+  if (coding !== "gzip" && coding !== "deflate" && coding !== "br") return "malformed";
   try {
-    return await inflaters[coding](body, { maxOutputLength: answerBytesMax });
-  } catch {
-    return undefined;
+    return await inflaters[coding](body, { maxOutputLength: bytesMax });
+  } catch (error) {
+    return codeOf(error) === "ERR_BUFFER_TOO_LARGE" ? "too_large" : "malformed";
   }
 }
 

@@ -15,13 +15,13 @@ export interface Exchange {
   readonly read: (json: unknown, dispatch: Dispatch) => Reading;
 }
 
-export interface VendorRequest {
+interface VendorRequest {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly body?: string | Uint8Array;
 }
 
-export interface Reading {
+interface Reading {
   /** The answer in our shape, where it differs from the vendor's. */
   readonly json?: unknown;
   readonly tokens?: TokenReading;

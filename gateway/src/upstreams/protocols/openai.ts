@@ -2,6 +2,7 @@ import type { Quantities } from "../../operation/quantities.ts";
 import type { TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { Exchange, Protocol } from "../protocol.ts";
+import { membersAsWritten } from "./json-members.ts";
 import { readCount } from "./read-count.ts";
 
 const chat: Exchange = {
@@ -32,23 +33,25 @@ const notForUpstreams: ReadonlySet<string> = new Set([
 
 /**
  * The body as it came, byte for byte, unless something must change: a limit is added when the caller gave none
- * (it is what the hold was computed from), and members that are not for upstreams are dropped.
+ * (it is what the hold was computed from), and members that are not for upstreams are dropped. What stays is
+ * never written anew.
  */
-function chatBody(
+export function chatBody(
   raw: Uint8Array,
   parsed: unknown,
   maxOutputTokens: number | undefined,
 ): string | Uint8Array {
   const body = isJsonObject(parsed) ? parsed : {};
-  const limited = hasLimit(body);
+  const added = hasLimit(body) ? undefined : maxOutputTokens;
   const clean = !Object.keys(body).some((name) => notForUpstreams.has(name));
-  if (clean && limited) return raw;
-  const kept = Object.entries(body).filter(([name]) => !notForUpstreams.has(name));
-  return JSON.stringify({
-    ...Object.fromEntries(kept),
-    ...(limited || maxOutputTokens === undefined ? {} : { max_completion_tokens: maxOutputTokens }),
-  });
+  if (clean && added === undefined) return raw;
+  const members = membersAsWritten(decoder.decode(raw));
+  for (const name of notForUpstreams) members.delete(name);
+  if (added !== undefined) members.set("max_completion_tokens", `"max_completion_tokens":${added}`);
+  return `{${[...members.values()].join(",")}}`;
 }
+
+const decoder = new TextDecoder();
 
 const hasLimit = (body: JsonObject): boolean =>
   typeof body["max_completion_tokens"] === "number" || typeof body["max_tokens"] === "number";
@@ -71,16 +74,22 @@ function readChatTokens(json: unknown): TokenReading {
   return { used, estimate: used === undefined ? estimateFromText(json) : undefined, anomalies };
 }
 
+/** Where a message can hold output; which of them a vendor fills depends on the model. */
+const outputMembers = ["content", "reasoning_content", "refusal", "tool_calls", "function_call"] as const;
+
 /** Four bytes a token is the usual rule of thumb; input is estimated by the price contract. */
 function estimateFromText(json: unknown): Quantities | undefined {
   const choices = isJsonObject(json) && Array.isArray(json["choices"]) ? json["choices"] : [];
   let bytes = 0;
   for (const choice of choices) {
     const message: unknown = isJsonObject(choice) ? choice["message"] : undefined;
-    if (!isJsonObject(message)) continue;
-    if (typeof message["content"] === "string") bytes += Buffer.byteLength(message["content"]);
-    if (Array.isArray(message["tool_calls"]))
-      bytes += Buffer.byteLength(JSON.stringify(message["tool_calls"]));
+    if (isJsonObject(message)) for (const name of outputMembers) bytes += bytesOf(message[name]);
   }
   return bytes === 0 ? undefined : { output_tokens: Math.ceil(bytes / 4) };
+}
+
+function bytesOf(output: unknown): number {
+  if (output === undefined || output === null) return 0;
+  if (Array.isArray(output) && output.length === 0) return 0;
+  return Buffer.byteLength(typeof output === "string" ? output : JSON.stringify(output));
 }

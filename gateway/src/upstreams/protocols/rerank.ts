@@ -72,7 +72,8 @@ function rerankExchange(dialect: Dialect): Exchange {
       const total = counted ?? estimateTokens(bodyOf(dispatch));
       const tokens: TokenReading = {
         used: counted === undefined ? undefined : { input_tokens: counted },
-        estimate: { input_tokens: total },
+        // Without a report, an empty ranking is no delivery.
+        estimate: results.length === 0 ? undefined : { input_tokens: total },
         anomalies,
       };
       return { tokens, json: { model: dispatch.model, results, usage: { total_tokens: total } } };
@@ -99,11 +100,14 @@ interface Result {
 function readResults(list: unknown, { documents, top_n: top }: RerankBody): Result[] | undefined {
   if (!Array.isArray(list)) return undefined;
   const results: Result[] = [];
+  const seen = new Set<unknown>();
   for (const item of list) {
     const index: unknown = member(item, "index");
     const score: unknown = member(item, "relevance_score");
     const text = typeof index === "number" ? documents[index] : undefined;
     if (typeof index !== "number" || typeof score !== "number" || text === undefined) return undefined;
+    if (seen.has(index)) return undefined;
+    seen.add(index);
     results.push({ index, relevance_score: score, document: { text } });
   }
   results.sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index);

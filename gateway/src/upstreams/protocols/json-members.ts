@@ -1,0 +1,48 @@
+/**
+ * The members of a JSON object exactly as they are written, by their names. Lets one member go or come while
+ * every other byte stays: numbers too large for a double and escaped characters survive. The text must have
+ * been parsed before; this only finds where members begin and end.
+ */
+export function membersAsWritten(text: string): Map<string, string> {
+  const members = new Map<string, string>();
+  let depth = 0;
+  let start = 0;
+  const take = (end: number): void => {
+    const written = text.slice(start, end).trim();
+    const name = /^"(?:[^"\\]|\\.)*"/.exec(written)?.[0];
+    if (name !== undefined) members.set(String(JSON.parse(name)), written);
+    start = end + 1;
+  };
+
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22: // "
+        at = endOfString(text, at);
+        break;
+      case 0x7b: // {
+      case 0x5b: // [
+        depth++;
+        if (depth === 1) start = at + 1;
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        depth--;
+        if (depth === 0) take(at);
+        break;
+      case 0x2c: // ,
+        if (depth === 1) take(at);
+        break;
+    }
+  }
+  return members;
+}
+
+/** Where the string that begins at `start` ends; base64 images make strings long, so they are skipped natively. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+  return text.length;
+}

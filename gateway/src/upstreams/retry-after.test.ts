@@ -1,0 +1,26 @@
+import { expect, test } from "bun:test";
+import { readRetryAfterSeconds } from "./retry-after.ts";
+
+const now = "Wed, 21 Oct 2026 07:28:00 GMT";
+const cases: readonly (readonly [
+  written: string | undefined,
+  date: string | undefined,
+  seconds: number | undefined,
+])[] = [
+  ["7", undefined, 7],
+  [" 7 ", now, 7],
+  ["0", undefined, 1],
+  ["999999999", undefined, 86_400],
+  ["Wed, 21 Oct 2026 07:28:42 GMT", now, 42],
+  ["Wed, 21 Oct 2026 07:27:00 GMT", now, 1],
+  ["Wed, 21 Oct 2026 07:28:42 GMT", undefined, undefined],
+  ["soon", now, undefined],
+  ["-5", undefined, undefined],
+  ["1.5", undefined, undefined],
+  ["", now, undefined],
+  [undefined, now, undefined],
+];
+
+test.each(cases)("Retry-After %p, answered at %p, asks for %p seconds", (written, date, seconds) => {
+  expect(readRetryAfterSeconds(written, date)).toBe(seconds);
+});

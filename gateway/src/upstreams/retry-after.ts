@@ -1,0 +1,17 @@
+const secondsMax = 86_400;
+
+/**
+ * How long a vendor asks to wait: whole seconds, or a date counted from the vendor's own Date, so that no two
+ * clocks are compared. Nonsense counts as unsaid; nobody is asked to wait longer than a day.
+ */
+export function readRetryAfterSeconds(
+  written: string | undefined,
+  date: string | undefined,
+): number | undefined {
+  if (written === undefined) return undefined;
+  const text = written.trim();
+  const seconds = /^\d{1,9}$/.test(text)
+    ? Number(text)
+    : Math.ceil((Date.parse(text) - Date.parse(date ?? "")) / 1000);
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(1, seconds), secondsMax);
+}
