@@ -230,7 +230,9 @@ models:
     const account = await gateway.openAccount();
     const { data } = await json<Listed>(gateway.call(account, "/v1/models"));
     const priceOf = (id: string) => data.find((model) => model.id === id)?.price_usd_per_million_tokens;
-    expect(priceOf("gpt-x")).toEqual({ input: "2.5", cache_read: "0.25", output: "10" });
+    // Cached tokens without a price of their own cost what input costs.
+    const written = { input: "2.5", cache_read: "0.25", output: "10" };
+    expect(priceOf("gpt-x")).toEqual({ ...written, cache_write: "2.5", cache_write_1h: "2.5" });
     expect(priceOf("gpt-4o")).toMatchObject({ input: "3", output: "12" });
     expect(priceOf("free-x")).toMatchObject({ input: "0", output: "0" });
     expect(priceOf("jina-reranker-v3")).toEqual({ input: "0.05" });

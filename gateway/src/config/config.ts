@@ -80,11 +80,17 @@ const count = z.number().int().positive();
 /** Numbers are read as written: their shortest decimal form is exact, arithmetic on them would not be. */
 function amount(parse: (text: string) => bigint | undefined, expected: string) {
   return z.union([z.number(), z.string()]).transform((value, context) => {
-    const parsed = parse(String(value));
+    const parsed = parse(decimalText(String(value)));
     if (parsed !== undefined && parsed >= 0n) return parsed;
     context.addIssue({ code: "custom", message: `expected ${expected}` });
     return z.NEVER;
   });
+}
+
+/** JavaScript writes 0.0000001 as 1e-7; this writes it out again. */
+function decimalText(written: string): string {
+  const [, digits = "", fraction = "", places = ""] = /^(\d)(?:\.(\d+))?e-(\d{1,2})$/.exec(written) ?? [];
+  return digits === "" ? written : `0.${"0".repeat(Number(places) - 1)}${digits}${fraction}`;
 }
 
 const pricePerMillion = amount(picoFromUsdPerMillion, "USD per 1,000,000 tokens, at most 6 decimals");

@@ -66,11 +66,15 @@ function offerOperation(operation: Operation, context: Context): OfferedOperatio
   const models = new Map<string, OfferedModel>();
   if (isSold(operation) && operation.price.kind === "per_token") {
     for (const model of context.models) {
-      const offeredModel = offerModel(operation, operation.price.modelKind, model, upstreams);
+      const offeredModel = offerModel(operation, operation.price.modelKind, model, upstreams, context.gaps);
       if (offeredModel) models.set(model.id, offeredModel);
     }
   }
-  const wanted = context.config.operations.get(operation.id)?.defaultModel;
+  const written = context.config.operations.get(operation.id);
+  if (written?.priceUsdPico !== undefined && operation.price.kind !== "per_unit") {
+    context.gaps.push(`operations.${operation.id}.price_usd: this operation is priced by its models`);
+  }
+  const wanted = written?.defaultModel;
   const usual = operation.price.kind === "per_token" ? (operation.price.defaultModels ?? []) : [];
   if (wanted !== undefined && !models.has(wanted)) {
     context.gaps.push(`operations.${operation.id}.default_model: "${wanted}" is not offered here`);
@@ -125,8 +129,13 @@ function offerModel(
   kind: ModelKind,
   model: Model,
   upstreams: readonly Upstream[],
+  gaps: string[],
 ): OfferedModel | undefined {
   if (model.kind !== undefined && model.kind !== kind) return undefined;
+  if (kind === "chat" && model.price["output_tokens"] === undefined) {
+    gaps.push(`models.${model.id}: no price for output, so it is not offered for ${operation.id}`);
+    return undefined;
+  }
   const fitting = upstreams.filter(
     (upstream) =>
       (model.via === undefined || model.via.includes(upstream.name)) &&
@@ -137,17 +146,28 @@ function offerModel(
   if (model.via !== undefined)
     fitting.sort((a, b) => model.via!.indexOf(a.name) - model.via!.indexOf(b.name));
   if (fitting.length === 0) return undefined;
-  const inputUnits = Object.keys(model.price).filter(
-    (unit) => unit !== "output_tokens" && unit !== "cache_read_tokens",
-  );
-  const dearest = inputUnits.toSorted((a, b) => Number((model.price[b] ?? 0n) - (model.price[a] ?? 0n)))[0];
+  const price = kind === "chat" ? completePrice(model.price) : model.price;
+  const inputUnits = Object.keys(price).filter((unit) => unit !== "output_tokens");
+  const dearest = inputUnits.toSorted((a, b) => Number((price[b] ?? 0n) - (price[a] ?? 0n)))[0];
   return {
     id: model.id,
-    terms: createTerms(operation.id, model.id, model.price),
+    terms: createTerms(operation.id, model.id, price),
     facts: { maxOutputTokens: model.maxOutputTokens, dearestInputUnit: dearest ?? "input_tokens" },
     upstreams: fitting,
   };
 }
+
+/** Cached tokens are input tokens: where nobody set a price of their own for them, they cost the same. */
+const completePrice = (price: Readonly<Record<string, Pico>>): Record<string, Pico> => {
+  const input = price["input_tokens"] ?? 0n;
+  return {
+    input_tokens: input,
+    cache_read_tokens: input,
+    cache_write_tokens: input,
+    cache_write_1h_tokens: input,
+    ...price,
+  };
+};
 
 function termsOf(operation: Operation, config: Config): Terms | undefined {
   if (operation.price.kind !== "per_unit") return undefined;

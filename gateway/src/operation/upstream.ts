@@ -36,7 +36,7 @@ export type Exchanged =
       readonly answer: UpstreamAnswer;
       readonly tokens: TokenReading | undefined;
     }
-  | { readonly kind: "rate_limited"; readonly retryAfterSeconds: number | undefined }
+  | { readonly kind: "rate_limited"; readonly status: 429; readonly retryAfterSeconds: number | undefined }
   | { readonly kind: "key_rejected"; readonly status: number }
   | { readonly kind: "no_answer"; readonly reason: NoAnswerReason; readonly sent: boolean };
 

@@ -45,7 +45,7 @@ function exchangedOf(outcome: HttpOutcome, exchange: Exchange, dispatch: Dispatc
   const { status, contentType, body } = outcome;
   if (status === 429) {
     const { retryAfter, date } = outcome;
-    return { kind: "rate_limited", retryAfterSeconds: readRetryAfterSeconds(retryAfter, date) };
+    return { kind: "rate_limited", status: 429, retryAfterSeconds: readRetryAfterSeconds(retryAfter, date) };
   }
   if (aboutOurKey.has(status)) return { kind: "key_rejected", status };
 

@@ -82,9 +82,11 @@ async function readAtMost(request: Request, bytesMax: number): Promise<Uint8Arra
 
 async function readWhole(request: Request, bytesMax: number): Promise<Uint8Array> {
   if (request.headers.has("content-length")) return request.bytes();
+  if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let total = 0;
-  for await (const chunk of request.body ?? []) {
+  // A request's body yields bytes; only its type does not say so.
+  for await (const chunk of request.body as AsyncIterable<Uint8Array>) {
     total += chunk.byteLength;
     if (total > bytesMax) tooLarge(bytesMax);
     chunks.push(chunk);

@@ -213,10 +213,10 @@ export function createSqliteLedger(parts: Parts): Ledger {
   };
 
   const beginRun = (nowMs: number): Recovery => {
-    runId = sql.insertRun.get(nowMs)?.id;
-    if (runId === undefined) throw new Error("The store did not number this run.");
+    const nextRunId = sql.insertRun.get(nowMs)?.id;
+    if (nextRunId === undefined) throw new Error("The store did not number this run.");
     let releasedMicros = 0n;
-    const orphans = sql.orphans.all(runId);
+    const orphans = sql.orphans.all(nextRunId);
     for (const orphan of orphans) {
       // Such a call may have been sent, whatever its row says. Its caller never got an answer, and without
       // an answer there is no evidence to charge by: the hold goes back and the operator bears the doubt.
@@ -228,12 +228,14 @@ export function createSqliteLedger(parts: Parts): Ledger {
     const broken = sql.unexplainedHolds.get();
     if (broken)
       throw new Error(`Account ${broken.subject}: ${broken.detail}. Run "tollgate audit" before serving.`);
+    runId = nextRunId;
     return { releasedCalls: orphans.length, releasedMicros };
   };
 
-  const markDispatchedRows = (): void => {
-    for (const [callId, atMs] of dispatched) sql.markDispatched.run(atMs, callId);
-    dispatched = new Map();
+  /** Repeatable: when the transaction is rolled back for somebody else's fault, the same marks ride again. */
+  const markDispatchedRows = (marks: ReadonlyMap<string, number>): void => {
+    for (const [callId, atMs] of marks) sql.markDispatched.run(atMs, callId);
+    if (dispatched === marks) dispatched = new Map();
   };
 
   return {
@@ -246,8 +248,9 @@ export function createSqliteLedger(parts: Parts): Ledger {
     hold: (request) => (hasRoom() ? commits.run(() => hold(request)) : Promise.reject(new StoreFull())),
     findEarlier: async (accountId, claim, nowMs) => findEarlier(accountId, claim, nowMs),
     markDispatched: (callId, atMs) => {
-      if (dispatched.size === 0) commits.ride(markDispatchedRows);
-      dispatched.set(callId, atMs);
+      const marks = dispatched;
+      if (marks.size === 0) commits.ride(() => markDispatchedRows(marks));
+      marks.set(callId, atMs);
     },
     settle: (settlement: Settlement) =>
       commits.run(() => end({ ...settlement, state: "settled" }), endingPatienceMs),
