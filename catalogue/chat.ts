@@ -31,14 +31,16 @@ export const chatCompletionsCreate = defineOperation({
     modelKind: "chat",
     estimate: ({ body, rawBody }, model) => {
       const choices = body.n ?? 1;
-      const limit = body.max_completion_tokens ?? body.max_tokens ?? model.maxOutputTokens;
+      // An upstream may honour either limit, so of two the larger is held.
+      const given = Math.max(body.max_completion_tokens ?? 0, body.max_tokens ?? 0);
+      const limit = given > 0 ? given : model.maxOutputTokens;
       const inputTokens = Math.ceil(rawBody.byteLength / 4);
       return {
         expected: {
           input_tokens: inputTokens,
           output_tokens: Math.min(limit, 512) * choices,
         },
-        tokens: inputTokens + (body.max_completion_tokens ?? body.max_tokens ?? tokensAssumed) * choices,
+        tokens: inputTokens + (given > 0 ? given : tokensAssumed) * choices,
         atMost: { [model.dearestInputUnit]: rawBody.byteLength, output_tokens: limit * choices },
       };
     },

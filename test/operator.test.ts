@@ -19,6 +19,13 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** What a start that fails says. */
+const complaint = (environment: Record<string, string>): Promise<string> =>
+  start({ environment }).then(
+    () => "it started",
+    (error: unknown) => String(error),
+  );
+
 const start = async (options: { config?: string; environment?: Record<string, string> } = {}) => {
   const process = await openGatewayProcess({ dataFolder: folder, ...options });
   running.push(process);
@@ -59,25 +66,21 @@ describe("the first start", () => {
     expect(readdirSync(folder)).toContain("tollgate.db");
     first.signal("SIGTERM");
     await first.exited;
-    await expect(start({ environment: { TOLLGATE_SECRET: "quite another secret" } })).rejects.toThrow(
+    expect(await complaint({ TOLLGATE_SECRET: "quite another secret" })).toContain(
       "The data was written under another secret",
     );
   });
 
   test("refuses a public address while the sandbox is on, unless told so", async () => {
-    await expect(start({ environment: { HOST: "0.0.0.0" } })).rejects.toThrow("sandbox");
+    expect(await complaint({ HOST: "0.0.0.0" })).toContain("sandbox");
     const closed = await start({ environment: { HOST: "0.0.0.0" }, config: "sandbox: off" });
     expect((await fetch(`${closed.url}/healthz`)).status).toBe(200);
   });
 
   test("names a store or limiter that is not built yet", async () => {
-    await expect(start({ environment: { TOLLGATE_STORE: "postgres://localhost/x" } })).rejects.toThrow(
-      "not built yet",
-    );
-    await expect(start({ environment: { TOLLGATE_LIMITS: "redis://localhost" } })).rejects.toThrow(
-      "not built yet",
-    );
-    await expect(start({ environment: { PORT: "eighty" } })).rejects.toThrow("PORT");
+    expect(await complaint({ TOLLGATE_STORE: "postgres://localhost/x" })).toContain("not built yet");
+    expect(await complaint({ TOLLGATE_LIMITS: "redis://localhost" })).toContain("not built yet");
+    expect(await complaint({ PORT: "eighty" })).toContain("PORT");
   });
 
   test("with the sandbox off serves only what has a real upstream", async () => {
@@ -218,7 +221,7 @@ describe("life signs", () => {
       expect(tollgate.logged.length).toBeGreaterThan(0);
       for (const line of tollgate.logged) {
         const entry = JSON.parse(line) as Record<string, unknown>;
-        expect(Object.keys(entry)).toEqual(expect.arrayContaining(["time", "level", "event"]));
+        for (const field of ["time", "level", "event"]) expect(entry).toHaveProperty(field);
         expect(line).not.toContain("secret");
       }
     } finally {

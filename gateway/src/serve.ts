@@ -50,22 +50,23 @@ export async function serve(parts: ServeParts): Promise<number> {
   const config = readConfig(parts);
   checkPublic(config, parts);
 
-  let gateway: Gateway | undefined;
+  const open: { gateway?: Gateway } = {};
   const listener = parts.listen({
     host: settings.host,
     port: settings.port,
-    fetch: async (request, address) => (gateway ? gateway.fetch(request, address) : notReady()),
+    fetch: async (request, address) => (open.gateway ? open.gateway.fetch(request, address) : notReady()),
   });
   const baseUrl = settings.baseUrl ?? `http://${urlHost(settings.host)}:${listener.port}`;
   const sandboxes = createSandboxes(parts, `${baseUrl}/sandbox`);
 
-  gateway = await createGateway({
+  const gateway = await createGateway({
     ...parts,
     config,
     catalogue: await loadCatalogue(catalogueFolders(parts, config)),
     sandboxUrl: await sandboxes.urlFor(config),
     operatorToken: settings.operatorToken,
   });
+  open.gateway = gateway;
   for (const gap of gateway.offer().gaps) log.warn("not on offer", { gap });
   const newKey = await createDemoAccount({
     ...parts,

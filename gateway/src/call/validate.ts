@@ -24,7 +24,8 @@ export async function validate(
 
 /** A parameter given twice becomes a list, which no schema accepts: nobody has to guess which one counts. */
 function readQuery(rawQuery: string): Record<string, string | string[]> {
-  const query: Record<string, string | string[]> = Object.create(null);
+  // Without a prototype no parameter's name can mean anything but itself.
+  const query = Object.create(null) as Record<string, string | string[]>;
   if (rawQuery === "") return query;
   for (const [name, value] of new URLSearchParams(rawQuery)) {
     const earlier = query[name];

@@ -143,8 +143,8 @@ function offerModel(
         model.via !== undefined ||
         model.protocols.includes(upstream.protocol)),
   );
-  if (model.via !== undefined)
-    fitting.sort((a, b) => model.via!.indexOf(a.name) - model.via!.indexOf(b.name));
+  const { via } = model;
+  if (via !== undefined) fitting.sort((a, b) => via.indexOf(a.name) - via.indexOf(b.name));
   if (fitting.length === 0) return undefined;
   const price = kind === "chat" ? completePrice(model.price) : model.price;
   const inputUnits = Object.keys(price).filter((unit) => unit !== "output_tokens");
@@ -244,6 +244,7 @@ const rerankProtocols: ReadonlySet<string> = new Set(["jina", "cohere", "voyage"
 
 function shippedPrice(model: CatalogueModel): Record<string, Pico> {
   const pico: Record<string, Pico | undefined> = {};
-  for (const [word, usd] of Object.entries(model.price)) pico[word] = picoFromUsdPerMillion(usd);
+  const written: readonly [string, string][] = Object.entries({ ...model.price });
+  for (const [word, usd] of written) pico[word] = picoFromUsdPerMillion(usd);
   return tokenPrices(pico);
 }

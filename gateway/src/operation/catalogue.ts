@@ -16,7 +16,7 @@ export async function loadCatalogue(folders: readonly string[]): Promise<Catalog
   const models = new Map<string, CatalogueModel>();
   for (const file of await catalogueFiles(folders)) {
     // A dynamic import is untyped; what is taken from it is recognised by identity, not by shape.
-    const exported: Record<string, unknown> = await import(file);
+    const exported = (await import(file)) as Record<string, unknown>;
     for (const value of Object.values(exported)) {
       if (isOperation(value)) addOnce(operations, value, file);
       else if (isCatalogueModel(value)) addOnce(models, value, file);

@@ -48,6 +48,8 @@ function exchangedOf(outcome: HttpOutcome, exchange: Exchange, dispatch: Dispatc
     return { kind: "rate_limited", status: 429, retryAfterSeconds: readRetryAfterSeconds(retryAfter, date) };
   }
   if (aboutOurKey.has(status)) return { kind: "key_rejected", status };
+  // An upstream that repeats our key back to us must not pass it on to the caller.
+  if (repeats(dispatch.upstream.key, body, contentType)) return { kind: "key_rejected", status };
 
   const json = parse(body);
   const answer = { status, json };
@@ -62,6 +64,14 @@ function exchangedOf(outcome: HttpOutcome, exchange: Exchange, dispatch: Dispatc
     tokens: reading.tokens,
   };
 }
+
+/** Shorter keys occur in ordinary text; no vendor issues them. */
+const keyLengthMin = 8;
+
+const repeats = (key: string, body: Uint8Array, contentType: string | undefined): boolean =>
+  key.length >= keyLengthMin &&
+  (Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(key) ||
+    contentType?.includes(key) === true);
 
 function parse(body: Uint8Array): unknown {
   try {
