@@ -7,7 +7,10 @@ const path = "/v1/chat/completions";
 const body = { model: "gpt-4o", messages: [{ role: "user", content: "hello" }], max_tokens: 50 };
 
 /** What must be true after the process died at a failpoint and another one took over. */
-const afterKill: Record<Failpoint, { dispatched: 0 | 1; charged: boolean; retry: number; code: string | undefined }> = {
+const afterKill: Record<
+  Failpoint,
+  { dispatched: 0 | 1; charged: boolean; retry: number; code: string | undefined }
+> = {
   "auth.done": { dispatched: 0, charged: false, retry: 200, code: undefined },
   "limit.taken": { dispatched: 0, charged: false, retry: 200, code: undefined },
   "hold.before_commit": { dispatched: 0, charged: false, retry: 200, code: undefined },

@@ -42,7 +42,11 @@ export function withFailpoint(parts: GatewayParts, at: Failpoint, act: () => voi
       return outcome;
     },
   };
-  const around = async <Result>(before: Failpoint, after: Failpoint, step: () => Promise<Result>): Promise<Result> => {
+  const around = async <Result>(
+    before: Failpoint,
+    after: Failpoint,
+    step: () => Promise<Result>,
+  ): Promise<Result> => {
     pass(before);
     const result = await step();
     pass(after);

@@ -37,7 +37,9 @@ test("there are files in every room of the table", () => {
 test("imports point inward", () => {
   const wrong = files.flatMap((file) =>
     importsOf(file)
-      .filter((target) => roomOf(target) !== roomOf(file) && !mayImport[roomOf(file)]?.includes(roomOf(target)))
+      .filter(
+        (target) => roomOf(target) !== roomOf(file) && !mayImport[roomOf(file)]?.includes(roomOf(target)),
+      )
       .map((target) => `${file} imports ${target}`),
   );
   expect(wrong).toEqual([]);

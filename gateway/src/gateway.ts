@@ -136,7 +136,9 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
 
 /** Where a credential is asked for before anything else, whether the path exists or not. */
 const isApiPath = (path: string): boolean =>
-  apiRoots.some((root) => path.startsWith(root) && (path.length === root.length || path[root.length] === "/"));
+  apiRoots.some(
+    (root) => path.startsWith(root) && (path.length === root.length || path[root.length] === "/"),
+  );
 
 const apiRoots = ["/v1", "/v1beta", "/apis/v1"];
 

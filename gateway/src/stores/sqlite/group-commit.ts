@@ -90,7 +90,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
 
   const recover = (error: unknown, batch: readonly Queued[], riding: readonly (() => void)[]): void => {
     const code = codeOf(error);
-    if (code === "SQLITE_BUSY") return waitForTurn(batch, riding);
+    if (isBusy(error)) return waitForTurn(batch, riding);
     if (code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB") {
       for (const queued of batch) queued.reject(error);
       return parts.onBrokenDisk(error);
@@ -110,13 +110,17 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     setTimeout(flush, busyRetryMs);
   };
 
-  /** Alone in its transaction, the write that threw is the one to blame. */
+  /** Alone in its transaction, the write that threw is the one to blame, unless another process came between. */
   const commitOneByOne = (batch: readonly Queued[], riding: readonly (() => void)[]): void => {
-    for (const write of riding) commitTogether([], [write]);
-    for (const queued of batch) {
+    const failures = riding.map((write) => commitTogether([], [write]));
+    const left = riding.filter((_, at) => isBusy(failures[at]?.error));
+    const waiting = batch.filter((queued) => {
       const failure = commitTogether([queued], []);
+      if (isBusy(failure?.error)) return true;
       if (failure !== undefined) queued.reject(failure.error);
-    }
+      return false;
+    });
+    if (waiting.length + left.length > 0) waitForTurn(waiting, left);
   };
 
   const undo = (): void => {
@@ -147,6 +151,8 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     },
   };
 }
+
+const isBusy = (error: unknown): boolean => codeOf(error) === "SQLITE_BUSY";
 
 const codeOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";

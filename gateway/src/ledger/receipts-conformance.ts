@@ -1,0 +1,132 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { createTerms } from "../operation/terms.ts";
+import type { CallState } from "./call-record.ts";
+import type { ReceiptFilter } from "./receipt.ts";
+import {
+  middayMs,
+  propertyRuns,
+  terms,
+  withBooks,
+  type Books,
+  type Caller,
+  type OpenStore,
+} from "./shared-conformance.ts";
+
+const everything: ReceiptFilter = {
+  limit: 1_000,
+  before: undefined,
+  operationId: undefined,
+  status: undefined,
+  keyId: undefined,
+};
+
+/** What every book of calls must do. */
+export function receiptsConformance(openStore: OpenStore): void {
+  const receiptTest = (name: string, run: (books: Books) => Promise<void>): void =>
+    test(name, () => withBooks(openStore, run));
+
+  receiptTest("a receipt tells everything about its call", async (books) => {
+    const caller = await books.openCaller({ multiplierPpm: 1_450_000n });
+    const callId = await books.held(caller, { amountMicros: 900n });
+    expect(await books.receipt(caller, callId)).toMatchObject({
+      state: "held",
+      heldMicros: 900n,
+      chargedMicros: 0n,
+    });
+    await books.settle(callId, { units: 100, input_tokens: 20 }, { atMs: middayMs + 77 });
+    expect(await books.receipt(caller, callId)).toEqual({
+      id: callId,
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      operationId: "conformance.sold",
+      model: undefined,
+      state: "settled",
+      outcome: "succeeded",
+      heldMicros: 900n,
+      valueMicros: 101n,
+      chargedMicros: 146n,
+      writtenOffMicros: 0n,
+      multiplierPpm: 1_450_000n,
+      priceVersion: terms.version,
+      unitPricesPico: { ...terms.unitPricesPico },
+      used: { units: 100, input_tokens: 20 },
+      usageSource: "provider",
+      httpStatus: 200,
+      attempts: [{ upstream: "vendor", outcome: "answered", status: 200, started_at_ms: 1, ended_at_ms: 2 }],
+      createdAtMs: middayMs,
+      settledAtMs: middayMs + 77,
+    });
+  });
+
+  receiptTest("another account's call does not exist", async (books) => {
+    const [owner, stranger] = [await books.openCaller(), await books.openCaller()];
+    const callId = await books.held(owner);
+    const { calls } = books.store();
+    expect(await calls.find(stranger.accountId, callId)).toBeUndefined();
+    expect(await calls.list(stranger.accountId, everything)).toEqual([]);
+    expect(await calls.list(stranger.accountId, { ...everything, keyId: owner.keyId })).toEqual([]);
+    expect(await calls.find(owner.accountId, "call_nobody")).toBeUndefined();
+  });
+
+  receiptTest("calls are listed newest first, and pages of any size hold each call once", async (books) => {
+    const caller = await books.openCaller();
+    const other = await books.openKey(caller);
+    const made = await makeCalls(books, caller, other);
+    const filters = fc.record({
+      limit: fc.integer({ min: 1, max: 9 }),
+      operationId: fc.constantFrom(undefined, "conformance.sold", "conformance.second", "conformance.none"),
+      status: fc.constantFrom<(CallState | undefined)[]>(undefined, "held", "settled", "released", "unknown"),
+      keyId: fc.constantFrom(undefined, caller.keyId, other.keyId),
+    });
+    await fc.assert(
+      fc.asyncProperty(filters, async (filter) => {
+        const expected = made
+          .filter(
+            (call) =>
+              [undefined, call.operationId].includes(filter.operationId) &&
+              [undefined, call.state].includes(filter.status) &&
+              [undefined, call.keyId].includes(filter.keyId),
+          )
+          .map(({ id }) => id)
+          .toReversed();
+        const listed: string[] = [];
+        for (let before: string | undefined; ; before = listed.at(-1)) {
+          const page = await books.store().calls.list(caller.accountId, { ...filter, before });
+          expect(page.length).toBeLessThanOrEqual(filter.limit);
+          if (page.length === 0) break;
+          listed.push(...page.map(({ id }) => id));
+        }
+        expect(listed).toEqual(expected);
+      }),
+      { numRuns: propertyRuns(60) },
+    );
+  });
+}
+
+interface Made {
+  readonly id: string;
+  readonly operationId: string;
+  readonly state: CallState;
+  readonly keyId: string;
+}
+
+/** Thirty calls of two keys and two operations, a third of them still held. */
+async function makeCalls(books: Books, caller: Caller, other: Caller): Promise<Made[]> {
+  const second = createTerms("conformance.second", undefined, terms.unitPricesPico);
+  await books
+    .store()
+    .ledger.recordPrices([{ operationId: "conformance.second", model: undefined, terms: second }]);
+  const made: Made[] = [];
+  for (let at = 0; at < 30; at++) {
+    const by = at % 4 === 0 ? other : caller;
+    const operation = at % 5 < 2 ? "conformance.second" : "conformance.sold";
+    const held = { operationId: operation, terms: operation === "conformance.second" ? second : terms };
+    const id = await books.held(by, { ...held, atMs: middayMs + at });
+    const state = (["held", "settled", "released"] as const)[at % 3] ?? "held";
+    if (state === "settled") await books.settle(id, { units: at });
+    if (state === "released") await books.release(id);
+    made.push({ id, operationId: operation, state, keyId: by.keyId });
+  }
+  return made;
+}

@@ -1,0 +1,296 @@
+import { Database } from "bun:sqlite";
+import { afterEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { failureOf } from "../../ledger/shared-conformance.ts";
+import { StoreBusy } from "../../ledger/store-errors.ts";
+import { openDatabase } from "./database.ts";
+import { createGroupCommit } from "./group-commit.ts";
+import { openSqliteStore } from "./sqlite-store.ts";
+
+const folders: string[] = [];
+const closers: (() => void)[] = [];
+
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+function newPath(): string {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-commit-"));
+  folders.push(folder);
+  return join(folder, "test.db");
+}
+
+/** A table of numbers behind a group commit, and a second connection that sees only what is on disk. */
+function open({
+  onFull = () => false,
+  afterCommit = () => {},
+}: { onFull?: () => boolean; afterCommit?: () => void } = {}) {
+  const path = newPath();
+  const db = openDatabase(path);
+  db.run("CREATE TABLE number (n INTEGER PRIMARY KEY) STRICT");
+  const other = new Database(path, { readonly: true });
+  closers.push(
+    () => other.close(),
+    () => db.close(),
+  );
+  const commits: number[] = [];
+  const events: string[] = [];
+  const insert = db.query("INSERT INTO number VALUES (?1)");
+  const group = createGroupCommit({
+    db,
+    monotonicMs: () => performance.now(),
+    beforeCommit: () => void events.push("before"),
+    onRollback: () => void events.push("rollback"),
+    onCommit: (writes) => {
+      commits.push(writes);
+      afterCommit();
+    },
+    onFull: () => onFull(),
+    onBrokenDisk: () => void events.push("broken disk"),
+  });
+  const seenByOthers = (): number[] =>
+    other
+      .query<{ n: number }, []>("SELECT n FROM number ORDER BY n")
+      .all()
+      .map(({ n }) => n);
+  return { path, db, group, commits, events, seenByOthers, add: (n: number) => void insert.run(n) };
+}
+
+const failing = (): never => {
+  throw new Error("this write is broken");
+};
+
+describe("group commit", () => {
+  test("writes that come together share one commit, and each gets its own result", async () => {
+    const { group, commits, add, seenByOthers } = open();
+    const writes = Array.from({ length: 200 }, (_, n) =>
+      group.run(() => {
+        add(n);
+        return n * 2;
+      }),
+    );
+    expect(await Promise.all(writes)).toEqual(Array.from({ length: 200 }, (_, n) => n * 2));
+    expect(commits).toEqual([200]);
+    expect(seenByOthers()).toHaveLength(200);
+  });
+
+  test("nobody is told a result before it is on disk", async () => {
+    const { group, add, seenByOthers } = open();
+    let toldTooEarly = 0;
+    const writes = Array.from({ length: 40 }, async (_, n) => {
+      await group.run(() => add(n));
+      if (!seenByOthers().includes(n)) toldTooEarly++;
+    });
+    expect(seenByOthers()).toEqual([]);
+    await Promise.all(writes);
+    expect(toldTooEarly).toBe(0);
+  });
+
+  test("a write that throws fails alone, and leaves nothing of itself behind", async () => {
+    const { group, add, seenByOthers, events } = open();
+    const results = await Promise.allSettled([
+      group.run(() => add(1)),
+      group.run(() => {
+        add(2);
+        return failing();
+      }),
+      group.run(() => add(3)),
+      group.run(() => add(1)),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "rejected"]);
+    expect(results[1]).toMatchObject({ reason: { message: "this write is broken" } });
+    expect(seenByOthers()).toEqual([1, 3]);
+    expect(events[0]).toBe("rollback");
+    await group.run(() => add(4));
+    expect(seenByOthers()).toEqual([1, 3, 4]);
+  });
+
+  test("a rider joins the next commit, and a broken rider hurts nobody", async () => {
+    const { group, add, seenByOthers, commits } = open();
+    group.ride(() => add(1));
+    await group.run(() => add(2));
+    expect(seenByOthers()).toEqual([1, 2]);
+    expect(commits).toEqual([1]);
+    group.ride(failing);
+    group.ride(() => add(3));
+    await group.run(() => add(4));
+    expect(seenByOthers()).toEqual([1, 2, 3, 4]);
+  });
+
+  test("a rider needs nobody to ride with", async () => {
+    const { group, add, seenByOthers } = open();
+    group.ride(() => add(1));
+    await Bun.sleep(5);
+    expect(seenByOthers()).toEqual([1]);
+  });
+
+  test("a crowd is committed in bounded batches, in order", async () => {
+    const { group, add, commits } = open();
+    const order: number[] = [];
+    const writes = Array.from({ length: 1_000 }, async (_, n) => {
+      await group.run(() => add(n));
+      order.push(n);
+    });
+    await Promise.all(writes);
+    expect(order).toEqual(Array.from({ length: 1_000 }, (_, n) => n));
+    expect(commits).toEqual([256, 256, 256, 232]);
+  });
+
+  test("flush commits everything that is queued, however much", async () => {
+    const { group, add, seenByOthers } = open();
+    const writes = Array.from({ length: 600 }, (_, n) => group.run(() => add(n)));
+    group.ride(() => add(600));
+    group.flush();
+    expect(seenByOthers()).toHaveLength(601);
+    await Promise.all(writes);
+  });
+
+  test("while another process writes, nobody is refused who is patient, and the world goes on", async () => {
+    const { path, group, add, seenByOthers } = open();
+    const blocker = new Database(path);
+    closers.push(() => blocker.close());
+    blocker.run("BEGIN IMMEDIATE");
+    let turns = 0;
+    const turning = setInterval(() => turns++, 5);
+    const writes = [group.run(() => add(1)), group.run(() => add(2), 40), group.run(() => add(3))];
+    group.ride(() => add(4));
+    const waited = Promise.allSettled(writes);
+    await Bun.sleep(150);
+    expect(turns).toBeGreaterThan(10);
+    clearInterval(turning);
+    expect(seenByOthers()).toEqual([]);
+    blocker.run("ROLLBACK");
+    const results = await waited;
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(results[1]).toMatchObject({ reason: expect.any(StoreBusy) as unknown });
+    expect(seenByOthers()).toEqual([1, 3, 4]);
+  });
+
+  test("another process that comes between writes tried one by one is waited for, too", async () => {
+    const blocker: { db?: Database } = {};
+    const { path, group, add, seenByOthers } = open({
+      afterCommit: () => {
+        if (blocker.db) return;
+        blocker.db = new Database(path);
+        blocker.db.run("BEGIN IMMEDIATE");
+      },
+    });
+    closers.push(() => blocker.db?.close());
+    const waited = Promise.allSettled([
+      group.run(() => add(1)),
+      group.run(failing),
+      group.run(() => add(2)),
+      group.run(() => add(3)),
+    ]);
+    await Bun.sleep(30);
+    expect(seenByOthers()).toEqual([1]);
+    blocker.db?.run("ROLLBACK");
+    const results = await waited;
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "fulfilled"]);
+    expect(results[1]).toMatchObject({ reason: { message: "this write is broken" } });
+    expect(seenByOthers()).toEqual([1, 2, 3]);
+  });
+
+  test("of a hundred writes that wait too long, each is refused once, after one wait", async () => {
+    const { path, group, add, seenByOthers } = open();
+    const blocker = new Database(path);
+    closers.push(() => blocker.close());
+    blocker.run("BEGIN IMMEDIATE");
+    const startedAt = performance.now();
+    const results = await Promise.allSettled(
+      Array.from({ length: 100 }, (_, n) => group.run(() => add(n), 50)),
+    );
+    expect(results.every(({ status }) => status === "rejected")).toBe(true);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    blocker.run("ROLLBACK");
+    await group.run(() => add(7));
+    expect(seenByOthers()).toEqual([7]);
+  });
+});
+
+describe("a full disk", () => {
+  test("rolls back, refuses, and is forgotten once there is room", async () => {
+    const { db, group, seenByOthers } = open();
+    db.run("CREATE TABLE filler (bytes BLOB NOT NULL) STRICT");
+    const fill = db.query("INSERT INTO filler VALUES (zeroblob(100000))");
+    const pages = Number(db.query<{ page_count: bigint }, []>("PRAGMA page_count").get()?.page_count ?? 0n);
+    db.run(`PRAGMA max_page_count = ${pages + 4}`);
+    const write = (n: number) =>
+      group.run(() => {
+        db.query("INSERT INTO number VALUES (?1)").run(n);
+        fill.run();
+      });
+
+    expect(await failureOf(write(1))).toContain("full");
+    const together = await Promise.allSettled([write(2), write(3)]);
+    expect(together.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(seenByOthers()).toEqual([]);
+    db.run("PRAGMA max_page_count = 100000");
+    await write(4);
+    expect(seenByOthers()).toEqual([4]);
+  });
+
+  test("costs nobody anything when room can be made", async () => {
+    const { db, group, add, seenByOthers } = open({
+      onFull: () => {
+        db.run("PRAGMA max_page_count = 100000");
+        return true;
+      },
+    });
+    db.run("CREATE TABLE filler (bytes BLOB NOT NULL) STRICT");
+    const pages = Number(db.query<{ page_count: bigint }, []>("PRAGMA page_count").get()?.page_count ?? 0n);
+    db.run(`PRAGMA max_page_count = ${pages + 4}`);
+    await Promise.all([
+      group.run(() => add(1)),
+      group.run(() => void db.query("INSERT INTO filler VALUES (zeroblob(100000))").run()),
+    ]);
+    expect(seenByOthers()).toEqual([1]);
+  });
+
+  test("fails what does not fit and keeps what does", async () => {
+    const { db, group, add, seenByOthers } = open();
+    db.run("CREATE TABLE filler (bytes BLOB NOT NULL) STRICT");
+    const pages = Number(db.query<{ page_count: bigint }, []>("PRAGMA page_count").get()?.page_count ?? 0n);
+    db.run(`PRAGMA max_page_count = ${pages + 4}`);
+    const results = await Promise.allSettled([
+      group.run(() => add(1)),
+      group.run(() => void db.query("INSERT INTO filler VALUES (zeroblob(100000))").run()),
+      group.run(() => add(2)),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(seenByOthers()).toEqual([1, 2]);
+  });
+});
+
+describe("the store", () => {
+  const account = (id: string) => ({
+    id,
+    name: "n",
+    tier: "free" as const,
+    planMultiplierPpm: 1n,
+    creditMicros: 5n,
+    nowMs: 1,
+  });
+
+  test("writes everything that was asked for before it closes", async () => {
+    const path = newPath();
+    const store = openSqliteStore({ path });
+    const created = Array.from({ length: 600 }, (_, n) => store.accounts.create(account(`acc_${n}`)));
+    await store.close();
+    expect(await Promise.all(created)).toHaveLength(600);
+    const again = openSqliteStore({ path });
+    expect(await again.accounts.list()).toHaveLength(600);
+    await again.close();
+  });
+
+  test("500 writes at once take no more than two commits", async () => {
+    const commits: number[] = [];
+    const store = openSqliteStore({ path: newPath(), onCommit: (writes) => void commits.push(writes) });
+    await Promise.all(Array.from({ length: 500 }, (_, n) => store.accounts.create(account(`acc_${n}`))));
+    expect(commits).toEqual([256, 244]);
+    await store.close();
+  });
+});

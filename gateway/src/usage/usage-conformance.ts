@@ -1,0 +1,209 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import {
+  middayMs,
+  propertyRuns,
+  withBooks,
+  type Books,
+  type Caller,
+  type OpenStore,
+} from "../ledger/shared-conformance.ts";
+import { tokenTotals } from "../operation/quantities.ts";
+import { readUsage, type UsageFigures, type UsageReport, type UsageWindow } from "./usage-report.ts";
+
+const daySeconds = 86_400;
+/** Histories happen around this midnight, so that days, minutes and single calls all take part. */
+const midnight = Date.UTC(2026, 9, 21) / 1_000;
+
+interface Ended {
+  readonly caller: Caller;
+  readonly atMs: number;
+  readonly figures: UsageFigures;
+}
+
+/** What every usage book must do. */
+export function usageConformance(openStore: OpenStore): void {
+  test("the report of any window is the sum of the calls that ended in it, by key and by account", () =>
+    withBooks(openStore, async (books) => {
+      await fc.assert(
+        fc.asyncProperty(histories, windows, async (history, window) => {
+          const one = await books.openCaller({ multiplierPpm: 1_450_000n });
+          const two = await books.openKey(one);
+          const stranger = await books.openCaller();
+          const ended = await live(books, history, [one, two, stranger]);
+
+          const byKey = [await report(books, one, "key", window), await report(books, two, "key", window)];
+          const byAccount = await report(books, one, "account", window);
+          for (const [at, caller] of [one, two].entries()) {
+            const own = ended.filter((call) => call.caller === caller);
+            expectReport(byKey[at], own, window);
+          }
+          const accountCalls = ended.filter((call) => call.caller.accountId === one.accountId);
+          expectReport(byAccount, accountCalls, window);
+          for (const figure of figureNames) {
+            const ofKeys = byKey.reduce((sum, one_) => sum + one_.totals[figure], 0);
+            expect(byAccount.totals[figure]).toBe(ofKeys);
+          }
+        }),
+        { numRuns: propertyRuns(40) },
+      );
+    }));
+
+  test("a window begins and ends exact to the second, at seconds, minutes and days", () =>
+    withBooks(openStore, async (books) => {
+      const caller = await books.openCaller();
+      const minute = midnight + 5 * 60;
+      const edges = [midnight, minute, minute + 17];
+      for (const edge of edges) {
+        for (const atMs of [edge * 1_000 - 1, edge * 1_000]) {
+          const callId = await books.held(caller, { atMs });
+          await books.settle(callId, { units: 1 }, { atMs });
+        }
+      }
+      for (const edge of edges) {
+        const requests = async (startSeconds: number, endSeconds: number) =>
+          (await report(books, caller, "key", { startSeconds, endSeconds })).totals.requests;
+        expect(await requests(edge - 1, edge)).toBe(1);
+        expect(await requests(edge, edge + 1)).toBe(1);
+        expect(await requests(edge - 1, edge + 1)).toBe(2);
+        expect(await requests(edge - 2, edge - 1)).toBe(0);
+        expect(await requests(edge + 1, edge + 2)).toBe(0);
+      }
+      const all = await report(books, caller, "key", {
+        startSeconds: midnight - daySeconds,
+        endSeconds: midnight + daySeconds,
+      });
+      expect(all.buckets.map(({ requests }) => requests)).toEqual([1, 5]);
+    }));
+
+  test("a call counts when it ends, not when it begins, and open calls do not count", () =>
+    withBooks(openStore, async (books) => {
+      const caller = await books.openCaller();
+      const callId = await books.held(caller, { atMs: midnight * 1_000 - 500 });
+      await books.held(caller, { atMs: midnight * 1_000 - 500 });
+      await books.settle(callId, { units: 9 }, { atMs: midnight * 1_000 + 500 });
+      const window = { startSeconds: midnight - daySeconds, endSeconds: midnight + daySeconds };
+      const { buckets } = await report(books, caller, "key", window);
+      expect(buckets.map(({ requests }) => requests)).toEqual([0, 1]);
+      expect(buckets.map((bucket) => bucket.charged_micros_usd)).toEqual([0, 9]);
+    }));
+
+  test("calls that fail and calls nobody knows the end of both count as failed, once, at no cost", () =>
+    withBooks(openStore, async (books) => {
+      const caller = await books.openCaller();
+      await books.release(await books.held(caller));
+      await books.release(await books.held(caller), { outcome: "unknown" });
+      await books.settle(await books.held(caller), { units: 0 });
+      const orphan = await books.held(caller);
+      await books.restart(middayMs + 5_000);
+      await books.release(orphan);
+      const startSeconds = middayMs / 1_000;
+      const { totals } = await report(books, caller, "key", { startSeconds, endSeconds: startSeconds + 60 });
+      expect(totals).toMatchObject({ requests: 4, failed_requests: 3, charged_micros_usd: 0 });
+    }));
+}
+
+const used = fc.record({
+  units: fc.nat({ max: 50 }),
+  input_tokens: fc.nat({ max: 900 }),
+  output_tokens: fc.nat({ max: 90 }),
+  cache_read_tokens: fc.nat({ max: 90 }),
+  cache_write_tokens: fc.nat({ max: 9 }),
+  cache_write_1h_tokens: fc.nat({ max: 9 }),
+});
+
+/** Moments crowd around midnight and whole minutes, where a sum by buckets could go wrong. */
+const moment = fc
+  .tuple(
+    fc.constantFrom(-daySeconds, -3_600, -60, 0, 60, 3_600, daySeconds),
+    fc.integer({ min: -90_000, max: 90_000 }),
+  )
+  .map(([base, offMs]) => (midnight + base) * 1_000 + offMs);
+
+const histories = fc.array(
+  fc.record({
+    who: fc.nat({ max: 2 }),
+    atMs: moment,
+    ending: fc.constantFrom("settle", "release", "hold"),
+    used,
+  }),
+  { maxLength: 25 },
+);
+
+const windows: fc.Arbitrary<UsageWindow> = fc
+  .tuple(moment, moment)
+  .map(([a, b]) => [Math.floor(Math.min(a, b) / 1_000), Math.floor(Math.max(a, b) / 1_000)] as const)
+  .map(([startSeconds, end]) => ({ startSeconds, endSeconds: Math.max(end, startSeconds + 1) }));
+
+async function live(
+  books: Books,
+  history: readonly (typeof histories extends fc.Arbitrary<infer History> ? History : never)[number][],
+  callers: readonly Caller[],
+): Promise<Ended[]> {
+  const ended: Ended[] = [];
+  for (const { who, atMs, ending, used: usedNow } of history) {
+    const caller = callers[who];
+    if (!caller) continue;
+    const callId = await books.held(caller, { amountMicros: 5_000n, atMs: atMs - 10 });
+    if (ending === "hold") continue;
+    const settles = ending === "settle";
+    const end = settles ? books.settle(callId, usedNow, { atMs }) : books.release(callId, { atMs });
+    const { chargedMicros, valueMicros } = await end;
+    const tokens = tokenTotals(settles ? usedNow : {});
+    ended.push({
+      caller,
+      atMs,
+      figures: {
+        requests: 1,
+        failed_requests: settles ? 0 : 1,
+        input_tokens: tokens.input,
+        output_tokens: tokens.output,
+        cache_read_tokens: tokens.cacheRead,
+        cache_write_tokens: tokens.cacheWrite,
+        usage_value_micros_usd: Number(valueMicros),
+        charged_micros_usd: Number(chargedMicros),
+      },
+    });
+  }
+  return ended;
+}
+
+const figureNames = [
+  "requests",
+  "failed_requests",
+  "input_tokens",
+  "output_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "usage_value_micros_usd",
+  "charged_micros_usd",
+] as const;
+
+const report = (books: Books, caller: Caller, scope: "key" | "account", window: UsageWindow) =>
+  readUsage(
+    books.store().usage,
+    { accountId: caller.accountId, keyId: scope === "key" ? caller.keyId : undefined },
+    window,
+  );
+
+function sumOf(calls: readonly Ended[], fromSeconds: number, toSeconds: number): UsageFigures {
+  const sum = Object.fromEntries(figureNames.map((name) => [name, 0])) as Record<keyof UsageFigures, number>;
+  for (const { atMs, figures } of calls) {
+    if (atMs < fromSeconds * 1_000 || atMs >= toSeconds * 1_000) continue;
+    for (const name of figureNames) sum[name] += figures[name];
+  }
+  return sum;
+}
+
+function expectReport(found: UsageReport | undefined, calls: readonly Ended[], window: UsageWindow): void {
+  expect(found?.totals).toEqual(sumOf(calls, window.startSeconds, window.endSeconds));
+  let at = window.startSeconds;
+  for (const bucket of found?.buckets ?? []) {
+    expect(bucket.start_time).toBe(at);
+    expect(bucket.end_time).toBe(Math.min(window.endSeconds, at - (at % daySeconds) + daySeconds));
+    const { start_time: from, end_time: to, ...figures } = bucket;
+    expect(figures).toEqual(sumOf(calls, from, to));
+    at = to;
+  }
+  expect(at).toBe(window.endSeconds);
+}

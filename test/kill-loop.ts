@@ -1,0 +1,278 @@
+// Kills the real program under load, again and again, and compares four books after each death: what callers
+// were told, what the ledger says, what the vendors served, and what the audit finds.
+// As a program: node scripts/kill-loop.mjs [kills=100]
+
+import { Database } from "bun:sqlite";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  openGatewayProcess,
+  openSandbox,
+  projectFolder,
+  type GatewayProcess,
+  type SandboxControl,
+} from "./harness.ts";
+
+const killAfterMs = { least: 90, most: 250 };
+const auditEvery = 10;
+
+export interface KillReport {
+  readonly kills: number;
+  /** Calls whose callers were told a cost. */
+  readonly answered: number;
+  readonly chargedMicros: number;
+  /** Told to a caller, but missing from the books or booked at another price. */
+  readonly lost: readonly string[];
+  /** Booked or sent more than once. */
+  readonly duplicated: readonly string[];
+  /** Charged, but no vendor remembers them. */
+  readonly invented: readonly string[];
+  /** Cut off by a kill and released by the next start. */
+  readonly released: number;
+  /** The most that one kill left open. */
+  readonly releasedMost: number;
+  /** Holds that survived a restart, in micros, and files that were damaged. */
+  readonly leftovers: readonly string[];
+  readonly audit: string;
+}
+
+export interface Installation {
+  readonly sandbox: SandboxControl;
+  readonly dataFolder: string;
+  readonly start: () => Promise<GatewayProcess>;
+  /** The key of the first start's greeting. */
+  readonly key: () => string;
+  /** Runs the command line beside the server, or without one. */
+  readonly tollgate: (...words: string[]) => Promise<{ code: number; stdout: string; stderr: string }>;
+  readonly read: <Row>(sql: string, ...values: string[]) => Row[];
+  readonly close: () => Promise<void>;
+}
+
+/** A data folder with limits that a load test does not meet, and vendors that outlive the gateway. */
+export async function openInstallation(): Promise<Installation> {
+  const sandbox = await openSandbox();
+  const dataFolder = mkdtempSync(join(tmpdir(), "tollgate-kills-"));
+  const config = [
+    `sandbox: ${sandbox.url}`,
+    "signup_credit_usd: 1000000",
+    "tiers: { free: { rpm: 100000000, tpm: 100000000000, concurrency: 100000 } }",
+  ].join("\n");
+  const running = new Set<GatewayProcess>();
+  let key = "";
+
+  return {
+    sandbox,
+    dataFolder,
+    start: async () => {
+      const gateway = await openGatewayProcess({ dataFolder, config, environment: { TOLLGATE_LOG: "warn" } });
+      running.add(gateway);
+      key ||= /tgk_[0-9A-Za-z]{36}/.exec(gateway.greeting)?.[0] ?? "";
+      return gateway;
+    },
+    key: () => key,
+    tollgate: async (...words) => {
+      const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), ...words], {
+        cwd: dataFolder,
+        env: { PATH: process.env["PATH"], TOLLGATE_DATA: dataFolder },
+        stdin: "ignore",
+        stdout: "pipe",
+        stderr: "pipe",
+      });
+      const [stdout, stderr] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+      ]);
+      return { code: await child.exited, stdout, stderr };
+    },
+    read: <Row>(sql: string, ...values: string[]) => {
+      const db = new Database(join(dataFolder, "tollgate.db"), { readonly: true });
+      try {
+        return db.query<Row, string[]>(sql).all(...values);
+      } finally {
+        db.close();
+      }
+    },
+    close: async () => {
+      for (const gateway of running) gateway.signal("SIGKILL");
+      await Promise.all([...running].map((gateway) => gateway.exited));
+      sandbox.stop();
+      rmSync(dataFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface Load {
+  /** What callers were told, by request id. */
+  readonly told: ReadonlyMap<string, number>;
+  /** Lets the running calls end and starts no more. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Callers that call without pause until they are stopped or the gateway is gone. */
+export function startLoad(url: string, key: string, callers: number): Load {
+  const told = new Map<string, number>();
+  let stopped = false;
+
+  const callFor = async (caller: number): Promise<void> => {
+    for (let turn = caller; !stopped; turn++) {
+      const response = await send(url, key, turn).catch(() => undefined);
+      if (!response) return;
+      const cost = response.headers.get("x-tollgate-cost-micros-usd");
+      if (response.ok && cost !== null) told.set(response.headers.get("x-request-id") ?? "", Number(cost));
+      await response.arrayBuffer().catch(() => undefined);
+    }
+  };
+  const calling = Promise.all(Array.from({ length: callers }, (_, caller) => callFor(caller)));
+  return {
+    told,
+    stop: async () => {
+      stopped = true;
+      await calling;
+    },
+  };
+}
+
+/** One of four kinds of call, by turns: a fixed price, an envelope, and two that are priced by token. */
+function send(url: string, key: string, turn: number): Promise<Response> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const get = (path: string) => fetch(url + path, { headers });
+  const post = (path: string, body: object) =>
+    fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
+  switch (turn % 4) {
+    case 0:
+      return get("/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL");
+    case 1:
+      return get("/apis/v1/reseller/social_c/web/fetch_tag_detail?tag_name=tea");
+    case 2:
+      return post("/v1/rerank", { query: `turn ${turn}`, documents: ["green tea", "a car", "a turn"] });
+    default:
+      return post("/v1/chat/completions", {
+        model: "gpt-4o-mini",
+        messages: [{ role: "user", content: `Say ${turn}.` }],
+        max_tokens: 30,
+      });
+  }
+}
+
+/** Starts, loads, kills and checks, as often as asked. */
+export async function runKillLoop(options: {
+  readonly kills: number;
+  readonly callers?: number;
+  readonly print?: (line: string) => void;
+}): Promise<KillReport> {
+  const { kills, callers = 24, print = () => {} } = options;
+  const installation = await openInstallation();
+  const told = new Map<string, number>();
+  const [lost, duplicated, leftovers]: [string[], string[], string[]] = [[], [], []];
+  let releasedBefore = 0;
+  let releasedMost = 0;
+  let audit = "";
+  try {
+    let gateway = await installation.start();
+    for (let kill = 1; kill <= kills; kill++) {
+      const load = startLoad(gateway.url, installation.key(), callers);
+      await Bun.sleep(killAfterMs.least + Math.random() * (killAfterMs.most - killAfterMs.least));
+      gateway.signal("SIGKILL");
+      await Promise.all([gateway.exited, load.stop()]);
+      gateway = await installation.start();
+
+      leftovers.push(...leftoversOf(installation).map((what) => `after kill ${kill}: ${what}`));
+      for (const [id, cost] of load.told) {
+        const { charges, charged } = bookedFor(installation, id);
+        if (charges > 1) duplicated.push(`${id} was booked ${charges} times`);
+        if (charged !== cost) lost.push(`${id} was told ${cost}, the books say ${charged ?? "nothing"}`);
+        told.set(id, cost);
+      }
+      const released = releasedIn(installation);
+      releasedMost = Math.max(releasedMost, released - releasedBefore);
+      releasedBefore = released;
+      if (kill % auditEvery === 0 || kill === kills) {
+        const { code, stdout, stderr } = await installation.tollgate("audit");
+        audit = code === 0 ? stdout.trim() : `audit exits ${code}: ${stdout}${stderr}`;
+        print(`${kill} kills, ${told.size} answered, ${released} released. ${audit.replaceAll("\n", " ")}`);
+        if (code !== 0) break;
+      }
+    }
+    const sent = await sentTwiceOrNever(installation);
+    return {
+      kills,
+      answered: told.size,
+      chargedMicros: [...told.values()].reduce((sum, cost) => sum + cost, 0),
+      lost,
+      duplicated: [...duplicated, ...sent.twice],
+      invented: sent.never,
+      released: releasedBefore,
+      releasedMost,
+      leftovers,
+      audit,
+    };
+  } finally {
+    await installation.close();
+  }
+}
+
+/** What must not be there once a restarted gateway is idle. */
+export function leftoversOf({ read }: Installation): string[] {
+  const integrity = read<{ integrity_check: string }>("PRAGMA integrity_check");
+  const held = read<{ id: string }>("SELECT id FROM account WHERE held_micros <> 0");
+  const open = read<{ id: string }>("SELECT id FROM call WHERE settled_at_ms IS NULL");
+  return [
+    ...integrity.filter((row) => row.integrity_check !== "ok").map((row) => row.integrity_check),
+    ...held.map(({ id }) => `account ${id} still holds money`),
+    ...open.map(({ id }) => `call ${id} is still open`),
+  ];
+}
+
+/** How a call is booked: how many charges, and how much. A charge of 0 has no entry. */
+export function bookedFor(
+  { read }: Installation,
+  callId: string,
+): { charges: number; charged: number | undefined } {
+  const [call] = read<{ charged: number; charges: number; booked: number }>(
+    `SELECT charged_micros AS charged,
+            (SELECT count(*) FROM entry WHERE transfer_id = call.id AND kind = 'charge' AND party = account_id) AS charges,
+            (SELECT coalesce(-sum(amount_micros), 0) FROM entry
+             WHERE transfer_id = call.id AND kind = 'charge' AND party = account_id) AS booked
+     FROM call WHERE id = ?1 AND state = 'settled'`,
+    callId,
+  );
+  if (!call || call.charged !== call.booked) return { charges: call?.charges ?? 0, charged: undefined };
+  return { charges: call.charges, charged: call.charged };
+}
+
+const releasedIn = ({ read }: Installation): number =>
+  read<{ n: number }>("SELECT count(*) AS n FROM call WHERE state = 'released' AND outcome = 'unknown'")[0]
+    ?.n ?? 0;
+
+/** Compares the vendors' book with the charges: nothing sent twice, nothing charged that was never sent. */
+export async function sentTwiceOrNever(
+  installation: Installation,
+): Promise<{ twice: string[]; never: string[] }> {
+  const sent = new Map<string, number>();
+  for (const { request_id: id } of await installation.sandbox.book()) {
+    if (id !== null) sent.set(id, (sent.get(id) ?? 0) + 1);
+  }
+  const charged = installation.read<{ id: string }>("SELECT id FROM call WHERE charged_micros > 0");
+  return {
+    twice: [...sent].filter(([, times]) => times > 1).map(([id, times]) => `${id} was sent ${times} times`),
+    never: charged.map(({ id }) => id).filter((id) => !sent.has(id)),
+  };
+}
+
+if (import.meta.main) {
+  const kills = Number(process.argv[2]?.replace(/^kills=/, "") ?? 100);
+  if (!Number.isInteger(kills) || kills < 1) throw new Error("How often to kill must be a positive number.");
+  const print = (line: string): void => void process.stdout.write(`${line}\n`);
+  const startedAt = performance.now();
+  const report = await runKillLoop({ kills, print });
+  const seconds = Math.round((performance.now() - startedAt) / 1_000);
+  const wrong = [...report.lost, ...report.duplicated, ...report.invented, ...report.leftovers];
+  for (const line of wrong.slice(0, 50)) print(line);
+  print(
+    `${report.kills} kills in ${seconds} s: ${report.answered} answered (${report.chargedMicros} micro-USD), ` +
+      `${report.lost.length} lost, ${report.duplicated.length} duplicated, ${report.invented.length} invented, ` +
+      `${report.released} released (at most ${report.releasedMost} by one kill), ${report.leftovers.length} left over.`,
+  );
+  process.exit(wrong.length === 0 && report.audit.includes("The books balance.") ? 0 : 1);
+}
