@@ -25,7 +25,11 @@ const startedMs = performance.now();
 await Promise.all(keys.map(cycleUntilTimeIsUp));
 const seconds = (performance.now() - startedMs) / 1000;
 
-const report = { callers, cycles_per_second: Math.round(cycles / seconds), commits_per_second: Math.round(commits / seconds) };
+const report = {
+  callers,
+  cycles_per_second: Math.round(cycles / seconds),
+  commits_per_second: Math.round(commits / seconds),
+};
 process.stdout.write(`${JSON.stringify(report)}\n`);
 await store.close();
 rmSync(folder, { recursive: true, force: true });

@@ -174,7 +174,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
   };
 }
 
-export interface BookEntry {
+interface BookEntry {
   readonly vendor: string;
   readonly path: string;
   readonly query: string;

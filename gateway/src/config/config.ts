@@ -45,7 +45,7 @@ export interface OperationConfig {
 }
 
 /** Words that name an upstream's protocol; those without an adapter yet are known, and refused by name. */
-export const protocolWords = [
+const protocolWords = [
   "openai",
   "anthropic",
   "gemini",

@@ -26,7 +26,7 @@ export interface Key {
   readonly secrets: readonly KeySecret[];
 }
 
-export interface KeySecret {
+interface KeySecret {
   readonly last4: string;
   readonly createdAtMs: number;
   /** A rotated secret lives until here. */

@@ -2,8 +2,7 @@ import type { Quantities } from "../operation/quantities.ts";
 import type { Micros, Pico } from "../platform/money.ts";
 
 /** Where a call's money is: held, then dispatched, then settled or released; unknown while nobody can tell. */
-export const callStates = ["held", "dispatched", "settled", "released", "unknown"] as const;
-export type CallState = (typeof callStates)[number];
+export type CallState = "held" | "dispatched" | "settled" | "released" | "unknown";
 
 export type CallOutcome = "succeeded" | "failed" | "unknown";
 

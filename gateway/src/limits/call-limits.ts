@@ -9,7 +9,7 @@ export interface OperationLimits {
 }
 
 /** The longest a call can run; a slot whose holder vanished comes back after it. */
-export const slotLeaseMs = 15 * 60_000;
+const slotLeaseMs = 15 * 60_000;
 
 export const keyRequests = (keyId: string, limit: number): Want => ({
   kind: "rate",

@@ -43,7 +43,7 @@ export interface OfferedModel {
 }
 
 /** Header names with the configured provider word in them, lower case as they are looked up. */
-export interface HeaderNames {
+interface HeaderNames {
   readonly costMode: string;
   readonly maxPriceUsd: string;
   readonly costMicrosUsd: string;

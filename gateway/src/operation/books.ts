@@ -15,7 +15,7 @@ export interface Books {
 }
 
 /** Every limit of a credential, as it stands now. */
-export interface LimitsReport {
+interface LimitsReport {
   readonly workspace_id: string;
   readonly key_id: string;
   readonly tier: string;
@@ -33,7 +33,7 @@ export interface LimitReport {
   readonly reset: number;
 }
 
-export interface QuotaWish {
+interface QuotaWish {
   readonly expectedRpm: number;
   readonly expectedTpm: number;
   readonly models: readonly string[];

@@ -10,7 +10,7 @@ export interface CatalogueModel {
   readonly maxOutputTokens?: number;
 }
 
-export interface ModelPrice {
+interface ModelPrice {
   readonly input: string;
   readonly output?: string;
   readonly cache_read?: string;

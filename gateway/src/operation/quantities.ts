@@ -1,15 +1,5 @@
 // What was used, counted by unit. Token units are disjoint: a cached token is never also an input token.
 
-export const tokenUnits = [
-  "input_tokens",
-  "output_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "cache_write_1h_tokens",
-] as const;
-
-export type TokenUnit = (typeof tokenUnits)[number];
-
 /** Whole, non-negative amounts by unit; a unit that is absent counts 0. */
 export type Quantities = Readonly<Record<string, number>>;
 

@@ -1,8 +1,8 @@
 // What a JSON text must look like before anything parses or prices it. The scan is one pass that skips
 // strings natively, so its cost follows the structure of the text and not its length.
 
-export const jsonDepthMax = 64;
-export const jsonNodesMax = 100_000;
+const jsonDepthMax = 64;
+const jsonNodesMax = 100_000;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

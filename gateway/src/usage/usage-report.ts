@@ -28,7 +28,7 @@ export interface UsageSums {
 
 /** One part of a window and the coarsest record that covers it exactly. */
 export interface UsageSegment {
-  readonly source: "day" | "minute" | "call";
+  readonly source: "day" | "minute" | "second";
   readonly fromSeconds: number;
   readonly toSeconds: number;
 }
@@ -37,7 +37,7 @@ export interface DaySums extends UsageSums {
   readonly daySeconds: number;
 }
 
-/** Invariant: days, minutes and calls add up to the same sums, because they are written in the settling transaction. */
+/** Invariant: days, minutes and seconds add up to the same sums, because they are written in the settling transaction. */
 export interface UsageBook {
   /** The sums of all segments, read at one moment, one row for each UTC day that has any. */
   readonly sums: (scope: UsageScope, segments: readonly UsageSegment[]) => Promise<readonly DaySums[]>;
@@ -52,7 +52,7 @@ export async function readUsage(
   return reportOf(scope, window, rows);
 }
 
-/** Whole days from day records, whole minutes at the ragged ends from minute records, the rest call by call. */
+/** Whole days from day records, whole minutes at the ragged ends from minute records, the rest by the second. */
 export function segmentsOf({ startSeconds, endSeconds }: UsageWindow): UsageSegment[] {
   const segments: UsageSegment[] = [];
   const firstDay = roundUp(startSeconds, secondsPerDay);
@@ -71,12 +71,12 @@ function addMinutes(segments: UsageSegment[], fromSeconds: number, toSeconds: nu
   const firstMinute = roundUp(fromSeconds, secondsPerMinute);
   const lastMinute = roundDown(toSeconds, secondsPerMinute);
   if (firstMinute >= lastMinute) {
-    addPart(segments, "call", fromSeconds, toSeconds);
+    addPart(segments, "second", fromSeconds, toSeconds);
     return;
   }
-  addPart(segments, "call", fromSeconds, firstMinute);
+  addPart(segments, "second", fromSeconds, firstMinute);
   addPart(segments, "minute", firstMinute, lastMinute);
-  addPart(segments, "call", lastMinute, toSeconds);
+  addPart(segments, "second", lastMinute, toSeconds);
 }
 
 function addPart(

@@ -1,7 +1,7 @@
 import type { Metrics } from "../../platform/metrics.ts";
 
 /** Names what the gateway cannot do without right now; undefined when it is ready. */
-export type Readiness = () => Promise<string | undefined>;
+type Readiness = () => Promise<string | undefined>;
 
 interface Parts {
   readonly metrics: Metrics;

@@ -5,9 +5,9 @@ import type { Micros } from "../../platform/money.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { grantedLimitsOf } from "./granted-limits.ts";
 
-export const houseCash = "house:cash";
-export const houseGrants = "house:grants";
-export const houseAdjustments = "house:adjustments";
+const houseCash = "house:cash";
+const houseGrants = "house:grants";
+const houseAdjustments = "house:adjustments";
 
 interface AccountRow {
   id: string;

@@ -136,7 +136,7 @@ const rules: readonly { readonly name: string; readonly violations: string }[] =
                  WHEN json_type(used) <> 'object' THEN 1
                  ELSE EXISTS (SELECT 1 FROM json_each(used) WHERE type <> 'integer' OR atom < 0) END`,
   },
-  ...[60, 86_400].map((width) => ({
+  ...[1, 60, 86_400].map((width) => ({
     name: `the usage buckets of ${width} s are the sum of their calls`,
     violations: usageDifference(width),
   })),

@@ -54,8 +54,8 @@ interface End {
   readonly settledAtMs: number;
 }
 
-export const houseRevenue = "house:revenue";
-export const houseWriteOffs = "house:write_offs";
+const houseRevenue = "house:revenue";
+const houseWriteOffs = "house:write_offs";
 
 export function createSqliteLedger(parts: Parts): Ledger {
   const { db, commits, buckets, hasRoom } = parts;

@@ -19,12 +19,8 @@ export function createSqliteUsage(db: Database): UsageBook {
     segments.flatMap((segment) => rowsOf(scope, segment).map(daySumsOf)),
   );
 
-  const rowsOf = (scope: UsageScope, { source, fromSeconds, toSeconds }: UsageSegment): SumsRow[] => {
-    const keyId = scope.keyId ?? null;
-    if (source === "call") return sql.calls.all(scope.accountId, fromSeconds * 1000, toSeconds * 1000, keyId);
-    const widthSeconds = source === "day" ? 86_400 : 60;
-    return sql.buckets.all(scope.accountId, widthSeconds, fromSeconds, toSeconds, keyId);
-  };
+  const rowsOf = (scope: UsageScope, { source, fromSeconds, toSeconds }: UsageSegment): SumsRow[] =>
+    sql.buckets.all(scope.accountId, widthSeconds[source], fromSeconds, toSeconds, scope.keyId ?? null);
 
   return { sums: async (scope, segments) => readAll(scope, segments) };
 }
@@ -41,29 +37,21 @@ const daySumsOf = (row: SumsRow): DaySums => ({
   chargedMicros: row.charged,
 });
 
+const widthSeconds = { second: 1, minute: 60, day: 86_400 } as const;
+
 function prepare(db: Database) {
   return {
+    // Buckets are keyed by time first, so each moment of the segment is looked up on its own; a segment has at
+    // most a few hundred days, or the minutes of one day, or the seconds of one minute.
     buckets: db.query<SumsRow, [string, number, number, number, string | null]>(
-      `SELECT start_seconds - start_seconds % 86400 AS day, sum(requests) AS requests,
-              sum(failed_requests) AS failed, sum(input_tokens) AS input, sum(output_tokens) AS output,
-              sum(cache_read_tokens) AS cache_read, sum(cache_write_tokens) AS cache_write,
-              sum(value_micros) AS value, sum(charged_micros) AS charged
-       FROM usage_bucket
-       WHERE account_id = ?1 AND width_seconds = ?2 AND start_seconds >= ?3 AND start_seconds < ?4
-         AND (?5 IS NULL OR key_id = ?5)
-       GROUP BY day`,
-    ),
-    calls: db.query<SumsRow, [string, number, number, string | null]>(
-      `SELECT settled_at_ms / 1000 - settled_at_ms / 1000 % 86400 AS day, count(*) AS requests,
-              sum(outcome <> 'succeeded') AS failed,
-              sum(coalesce(used ->> '$.input_tokens', 0)) AS input,
-              sum(coalesce(used ->> '$.output_tokens', 0)) AS output,
-              sum(coalesce(used ->> '$.cache_read_tokens', 0)) AS cache_read,
-              sum(coalesce(used ->> '$.cache_write_tokens', 0) + coalesce(used ->> '$.cache_write_1h_tokens', 0))
-                AS cache_write,
-              sum(value_micros) AS value, sum(charged_micros) AS charged
-       FROM call
-       WHERE account_id = ?1 AND settled_at_ms >= ?2 AND settled_at_ms < ?3 AND (?4 IS NULL OR key_id = ?4)
+      `WITH RECURSIVE moment (start) AS (
+         SELECT ?3 UNION ALL SELECT start + ?2 FROM moment WHERE start + ?2 < ?4
+       )
+       SELECT start - start % 86400 AS day, sum(requests) AS requests, sum(failed_requests) AS failed,
+              sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
+              sum(cache_write_tokens) AS cache_write, sum(value_micros) AS value, sum(charged_micros) AS charged
+       FROM moment CROSS JOIN usage_bucket
+         ON width_seconds = ?2 AND start_seconds = start AND account_id = ?1 AND (?5 IS NULL OR key_id = ?5)
        GROUP BY day`,
     ),
   };

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { addSums, type UsageSums } from "../../usage/usage-report.ts";
 
-const widths = [60, 86_400] as const;
+const widths = [1, 60, 86_400] as const;
 
 /** Collects what the calls of one transaction used, and writes each bucket once before it commits. */
 export interface UsageBuckets {
@@ -21,7 +21,9 @@ interface Pending {
 export function createUsageBuckets(db: Database): UsageBuckets {
   const pending = new Map<string, Pending>();
   const upsert = db.query(`
-    INSERT INTO usage_bucket VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+    INSERT INTO usage_bucket (account_id, width_seconds, start_seconds, key_id, requests, failed_requests, input_tokens,
+      output_tokens, cache_read_tokens, cache_write_tokens, value_micros, charged_micros)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
     ON CONFLICT DO UPDATE SET
       requests = requests + ?5, failed_requests = failed_requests + ?6,
       input_tokens = input_tokens + ?7, output_tokens = output_tokens + ?8,

@@ -1,0 +1,21 @@
+// The long proof about money: 10,000 random histories of the ledger against a model that fits on a page, then
+// every seeded bug, each of which the tests must notice.
+//
+//   npm run prove            or, with another number of histories:  npm run prove -- 500
+
+import "./require-node.mjs";
+import { spawnSync } from "node:child_process";
+import { bunEnv, openBun } from "./bun.mjs";
+import { root } from "./install.mjs";
+
+const runs = process.argv[2] ?? "10000";
+const bun = await openBun();
+const steps = [
+  [bun, ["test", "--timeout", "3600000", "gateway/src/stores/sqlite/sqlite-ledger.test.ts", "-t", "model"]],
+  [process.execPath, ["scripts/mutants.mjs"]],
+];
+for (const [program, args] of steps) {
+  const env = { ...bunEnv, TOLLGATE_PROPERTY_RUNS: runs };
+  const { status } = spawnSync(program, args, { cwd: root, env, stdio: "inherit" });
+  if (status !== 0) process.exit(status ?? 1);
+}
