@@ -160,6 +160,10 @@ const mutants = [
 const wanted = process.argv[2] ?? "";
 const bun = await openBun();
 let survived = 0;
+// Without a bug the same tests must pass in the same copy, or a failure would prove nothing.
+const sound = await run({ name: "no bug at all", tests: [...new Set(mutants.flatMap(({ tests }) => tests))] });
+console.log(`${sound === "SURVIVED" ? "passes" : "FAILS"}    the sources as they are`);
+if (sound !== "SURVIVED") process.exit(1);
 for (const mutant of mutants.filter(({ name }) => name.includes(wanted))) {
   const outcome = await run(mutant);
   if (outcome !== "killed") survived++;
@@ -195,6 +199,15 @@ async function run(mutant) {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** False when the place for the bug is not there exactly once: the sources moved on and the mutant must follow. */
+function plant({ file, find, replace }, folder) {
+  const path = join(folder, file);
+  const text = readFileSync(path, "utf8");
+  if (text.split(find).length !== 2) return false;
+  writeFileSync(path, text.replace(find, () => replace));
+  return true;
 }
 
 function testsPass(folder, tests) {
