@@ -161,7 +161,10 @@ const wanted = process.argv[2] ?? "";
 const bun = await openBun();
 let survived = 0;
 // Without a bug the same tests must pass in the same copy, or a failure would prove nothing.
-const sound = await run({ name: "no bug at all", tests: [...new Set(mutants.flatMap(({ tests }) => tests))] });
+const sound = await run({
+  name: "no bug at all",
+  tests: [...new Set(mutants.flatMap(({ tests }) => tests))],
+});
 console.log(`${sound === "SURVIVED" ? "passes" : "FAILS"}    the sources as they are`);
 if (sound !== "SURVIVED") process.exit(1);
 for (const mutant of mutants.filter(({ name }) => name.includes(wanted))) {
@@ -188,13 +191,7 @@ async function run(mutant) {
       cpSync(join(root, part), join(folder, part), { recursive: true });
     }
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-    const file = join(folder, mutant.file);
-    const text = readFileSync(file, "utf8");
-    if (text.split(mutant.find).length !== 2) return "misplaced";
-    writeFileSync(
-      file,
-      text.replace(mutant.find, () => mutant.replace),
-    );
+    if (mutant.file !== undefined && !plant(mutant, folder)) return "misplaced";
     return (await testsPass(folder, mutant.tests)) ? "SURVIVED" : "killed";
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -206,7 +203,10 @@ function plant({ file, find, replace }, folder) {
   const path = join(folder, file);
   const text = readFileSync(path, "utf8");
   if (text.split(find).length !== 2) return false;
-  writeFileSync(path, text.replace(find, () => replace));
+  writeFileSync(
+    path,
+    text.replace(find, () => replace),
+  );
   return true;
 }
 

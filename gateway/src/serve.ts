@@ -81,7 +81,7 @@ export async function serve(parts: ServeParts): Promise<number> {
   log.info("stopping", { calls_in_flight: gateway.callsInFlight() });
   stopWatching();
   await drain(gateway, listener.stop, parts.clock);
-  sandboxes.stop();
+  await sandboxes.stop();
   log.info("stopped");
   return 0;
 }
@@ -126,7 +126,7 @@ function createSandboxes(parts: ServeParts, publicUrl: string) {
       });
       return running.url;
     },
-    stop: () => running?.stop(),
+    stop: async () => running?.stop(),
   };
 }
 

@@ -3,7 +3,8 @@ import type { Log } from "../platform/log.ts";
 /** The sandbox, running as a program of its own that ends when this one does, however it ends. */
 export interface SandboxProcess {
   readonly url: string;
-  readonly stop: () => void;
+  /** Resolves when it is gone. */
+  readonly stop: () => Promise<void>;
 }
 
 interface Options {
@@ -16,6 +17,8 @@ interface Options {
 }
 
 const restartAfterMs = 1_000;
+/** It has nothing to save; should it not go by then, it goes when its input closes. */
+const stopPatienceMs = 2_000;
 
 export async function openSandboxProcess(options: Options): Promise<SandboxProcess> {
   let stopped = false;
@@ -38,9 +41,10 @@ export async function openSandboxProcess(options: Options): Promise<SandboxProce
 
   return {
     url,
-    stop: () => {
+    stop: async () => {
       stopped = true;
       child.kill();
+      await Promise.race([child.exited, Bun.sleep(stopPatienceMs)]);
     },
   };
 }
