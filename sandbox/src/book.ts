@@ -10,11 +10,15 @@ interface BookEntry {
   /** As it came, with its `?`; empty without one. Proves that parameters are forwarded untouched. */
   readonly query: string;
   readonly request_id: string | null;
-  /** Null until answered, and for ever when the vendor never answers. */
+  /** Null until answered (a stream: until its end), and for ever when the vendor never answers. */
   readonly status: number | null;
   readonly billed: Billed | null;
   /** Names only: a book must not become a place where keys are kept. */
   readonly headers_seen: readonly string[];
+  /** Of a stream; what comes after was neither sent nor billed. */
+  readonly events_sent?: number;
+  /** The caller left before the end of the stream. */
+  readonly aborted?: true;
 }
 
 interface Arrival {
@@ -29,6 +33,8 @@ interface Arrival {
 export interface Outcome {
   readonly status: number;
   readonly billed: Billed | null;
+  readonly events_sent?: number;
+  readonly aborted?: true;
 }
 
 /**
@@ -71,9 +77,9 @@ export const createBook = ({ entriesMax = entriesMaxDefault }: { entriesMax?: nu
       const slot = count % entriesMax;
       slots[slot] = arrived;
 
-      return ({ status, billed }) => {
+      return ({ status, billed, ...streamed }) => {
         // Cleared or overwritten in the meantime: the entry is no longer ours to fill in.
-        if (slots[slot] === arrived) slots[slot] = { ...arrived, status, billed };
+        if (slots[slot] === arrived) slots[slot] = { ...arrived, status, billed, ...streamed };
       };
     },
 

@@ -2,7 +2,18 @@
 import { isObject } from "./vendor.ts";
 import type { JsonObject } from "./vendor.ts";
 
-const modes = ["close", "hang", "partial", "endless", "slow_body"] as const;
+const modes = [
+  "close",
+  "hang",
+  "partial",
+  "endless",
+  "slow_body",
+  // Of streams; each does the nearest thing to an answer that is none (faulty-answer.ts).
+  "cut_stream",
+  "stall_stream",
+  "error_event",
+  "no_usage",
+] as const;
 type FaultMode = (typeof modes)[number];
 
 export interface Fault {
@@ -15,9 +26,16 @@ export interface Fault {
   readonly body?: string;
   readonly content_type?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Merged into the true answer (RFC 7396): this is how a test makes wrong usage. */
+  /**
+   * Merged into the true answer (RFC 7396): this is how a test makes wrong usage. In a stream it is merged
+   * into every event with usage, as far as that has the members.
+   */
   readonly json_patch?: JsonObject;
   readonly mode?: FaultMode;
+  /** How many events of a stream are sent before it is cut, stalls or fails; 1 when not said. */
+  readonly after_events?: number;
+  /** Between the events of a stream. */
+  readonly chunk_delay_ms?: number;
 }
 
 export interface Faults {
@@ -99,4 +117,6 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   json_patch: { expected: "an object", fits: isObject },
   mode: { expected: `one of ${modes.join(", ")}`, fits: (given) => modes.some((mode) => mode === given) },
+  after_events: integer(0, 1_000_000),
+  chunk_delay_ms: integer(0, 3_600_000),
 };

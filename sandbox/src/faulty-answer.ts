@@ -1,37 +1,36 @@
 // How a fault bends a vendor's answer. Everything is said in terms of fetch: a closed socket is a
 // rejected promise, a cut body a stream that fails; the listener turns those into the real thing.
-import { isObject } from "./vendor.ts";
+import { SocketClosed } from "./socket-closed.ts";
+import { merge, withoutUsage } from "./bent-usage.ts";
+import { answerInEvents, wholeOf } from "./streamed-answer.ts";
 import type { Fault } from "./faults.ts";
-import type { Vendor, VendorAnswer } from "./vendor.ts";
+import type { JsonObject, Vendor, VendorAnswer, VendorStream } from "./vendor.ts";
 import type { Outcome } from "./book.ts";
-
-/** Thrown to make the listener close the socket without a word. */
-export class SocketClosed extends Error {
-  override readonly name = "SocketClosed";
-}
 
 interface FaultyCall {
   readonly fault: Fault | undefined;
   readonly vendor: Vendor;
   /** Asks the vendor; not called when the fault keeps the call from it. */
-  readonly ask: () => VendorAnswer;
+  readonly ask: () => VendorAnswer | VendorStream;
   readonly signal: AbortSignal;
   readonly answered: (outcome: Outcome) => void;
 }
 
 /**
  * What is billed: nothing when the fault keeps the answer from existing (close, hang, endless, a status
- * that is not 2xx); otherwise what the true answer bills, whatever the bent one claims.
+ * that is not 2xx); otherwise what the true answer bills, whatever the bent one claims; of a stream what
+ * was generated for the events that were sent.
  */
 export const answerWith = async ({ fault, vendor, ask, signal, answered }: FaultyCall): Promise<Response> => {
   if (fault === undefined) {
     const answer = ask();
-    answered(answer);
+    if ("events" in answer) return answerInEvents({ stream: answer, fault: { times: 1 }, answered });
+    answered({ status: answer.status, billed: answer.billed });
     return respond(answer.status, encode(answer.body), answer.headers);
   }
 
   // Not cut short when the caller leaves: a real vendor finishes the work, and bills it.
-  if (fault.latency_ms !== undefined && fault.mode !== "slow_body") await Bun.sleep(fault.latency_ms);
+  if (fault.latency_ms !== undefined && !isOwnLatency(fault)) await Bun.sleep(fault.latency_ms);
   if (fault.mode === "close") throw new SocketClosed("the fault closes the socket");
   if (fault.mode === "hang")
     return await new Promise((_, reject) => onAbort(signal, () => reject(new SocketClosed())));
@@ -44,19 +43,58 @@ export const answerWith = async ({ fault, vendor, ask, signal, answered }: Fault
 
   const failed = fault.status !== undefined && (fault.status < 200 || fault.status > 299);
   const answer = failed ? vendor.refuse(fault.status, "Injected fault.") : ask();
+  return "events" in answer
+    ? bendStream(answer, fault, answered)
+    : await bendAnswer(answer, { fault, vendor, answered });
+};
+
+/** In these modes the latency lies within the answer, not before it. */
+const isOwnLatency = ({ mode }: Fault): boolean => mode === "slow_body" || mode === "stall_stream";
+
+const bendStream = (stream: VendorStream, fault: Fault, answered: FaultyCall["answered"]): Response => {
+  const inOnePiece = fault.body !== undefined || fault.mode === "partial" || fault.mode === "slow_body";
+  if (!inOnePiece) return answerInEvents({ stream, fault, answered });
+
+  const { bytes, contentType, billed, events } = wholeOf(stream, fault);
+  const status = fault.status ?? stream.status;
+  answered({ status, billed, events_sent: events });
+  const headers = { ...stream.headers, "content-type": contentType };
+  return send({ status, bytes, headers, fault });
+};
+
+const bendAnswer = async (
+  given: VendorAnswer,
+  { fault, vendor, answered }: Pick<FaultyCall, "vendor" | "answered"> & { fault: Fault },
+): Promise<Response> => {
+  const sound = given.status <= 299;
+  const answer = sound && fault.mode === "error_event" ? vendor.refuse(500, "Injected fault.") : given;
   const status = fault.status ?? answer.status;
-  const bytes =
-    fault.body === undefined
-      ? encode(merge(answer.body, fault.json_patch ?? {}))
-      : new TextEncoder().encode(fault.body);
   answered({ status, billed: answer.billed });
 
-  const headers = headersOf(fault, answer.headers ?? {});
-  if (fault.mode === "partial") return respond(status, bytes, headers, half(bytes));
-  if (fault.mode === "slow_body")
-    return respond(status, bytes, headers, slowly(bytes, fault.latency_ms ?? 0));
-  return respond(status, bytes, headers);
+  if (fault.mode === "stall_stream") await Bun.sleep(fault.latency_ms ?? 0);
+  return send({ status, bytes: encode(bend(answer.body, fault)), headers: answer.headers ?? {}, fault });
 };
+
+const bend = (body: JsonObject, { json_patch = {}, mode }: Fault): unknown => {
+  const patched = merge(body, json_patch);
+  return mode === "no_usage" ? withoutUsage(patched) : patched;
+};
+
+const send = ({ status, bytes: own, headers, fault }: Sent): Response => {
+  const bytes = fault.body === undefined ? own : new TextEncoder().encode(fault.body);
+  const all = headersOf(fault, headers);
+  if (fault.mode === "partial" || fault.mode === "cut_stream")
+    return respond(status, bytes, all, half(bytes));
+  if (fault.mode === "slow_body") return respond(status, bytes, all, slowly(bytes, fault.latency_ms ?? 0));
+  return respond(status, bytes, all);
+};
+
+interface Sent {
+  readonly status: number;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fault: Fault;
+}
 
 export const encode = (body: unknown): Uint8Array<ArrayBuffer> =>
   new TextEncoder().encode(JSON.stringify(body));
@@ -79,21 +117,9 @@ export const respond = (
   });
 };
 
-const headersOf = (fault: Fault, own: Readonly<Record<string, string>>): Record<string, string> => ({
-  ...own,
-  "content-type": fault.content_type ?? "application/json",
-  ...fault.headers,
-});
-
-/** RFC 7396: objects merge member by member, null deletes, anything else replaces. */
-const merge = (target: unknown, patch: unknown): unknown => {
-  if (!isObject(patch)) return patch;
-  const merged: Record<string, unknown> = isObject(target) ? { ...target } : {};
-  for (const [member, value] of Object.entries(patch)) {
-    if (value === null) delete merged[member];
-    else merged[member] = merge(merged[member], value);
-  }
-  return merged;
+const headersOf = (fault: Fault, own: Readonly<Record<string, string>>): Record<string, string> => {
+  const given = fault.body === undefined ? own["content-type"] : undefined;
+  return { ...own, "content-type": fault.content_type ?? given ?? "application/json", ...fault.headers };
 };
 
 const half = (bytes: Uint8Array): ReadableStream<Uint8Array> => {

@@ -2,7 +2,7 @@
 // be able to break its word: measured on Bun 1.4.4, Bun.serve can reset a connection, but it replaces
 // the Content-Length of a stream by chunks, and a body cut short of its length is what a gateway must survive.
 import { createServer } from "node:http";
-import { SocketClosed } from "./faulty-answer.ts";
+import { SocketClosed } from "./socket-closed.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 export interface Listener {
@@ -59,6 +59,8 @@ const exchange = async (
   const fetch = await ready;
   const response = await fetch(requestOf(incoming, body, left.signal));
   outgoing.writeHead(response.status, [...response.headers].flat());
+  // A stream's first event may be long in coming; its headers are not.
+  if (!response.headers.has("content-length")) outgoing.flushHeaders();
   await send(response, outgoing, left.signal);
 };
 
@@ -99,7 +101,9 @@ const send = async (response: Response, outgoing: ServerResponse, left: AbortSig
     return;
   }
   // A body that waits for nobody (slow, endless) must hear that its reader left.
-  left.addEventListener("abort", () => void reader.cancel().catch(() => undefined), { once: true });
+  const leave = () => void reader.cancel().catch(() => undefined);
+  if (left.aborted) leave();
+  else left.addEventListener("abort", leave, { once: true });
 
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
     if (left.aborted) return;

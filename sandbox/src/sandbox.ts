@@ -7,10 +7,15 @@ import { createBook } from "./book.ts";
 import { answerControl } from "./control.ts";
 import { answerWith, encode, respond } from "./faulty-answer.ts";
 import { createFaults } from "./faults.ts";
+import { createAnthropic } from "./vendors/anthropic/anthropic.ts";
 import { createCohere } from "./vendors/cohere.ts";
 import { createFinancialDatasets } from "./vendors/financialdatasets.ts";
+import { createGemini } from "./vendors/gemini/gemini.ts";
 import { createJina } from "./vendors/jina.ts";
-import { createOpenAi } from "./vendors/openai.ts";
+import { createOpenAi } from "./vendors/openai/openai.ts";
+import { createExa } from "./vendors/research/exa.ts";
+import { createPerplexity } from "./vendors/research/perplexity.ts";
+import { createTavily } from "./vendors/research/tavily.ts";
 import { createTikHub } from "./vendors/tikhub.ts";
 import { createVoyage } from "./vendors/voyage.ts";
 import type { Book } from "./book.ts";
@@ -46,6 +51,11 @@ export const createSandbox = ({
   const tikhub = createTikHub({ key, publicUrl, secret });
   const vendors: ReadonlyMap<string, Vendor> = new Map([
     ["openai", createOpenAi({ key })],
+    ["anthropic", createAnthropic({ key })],
+    ["gemini", createGemini({ key })],
+    ["perplexity", createPerplexity({ key })],
+    ["tavily", createTavily({ key })],
+    ["exa", createExa({ key })],
     ["jina", createJina({ key })],
     ["cohere", createCohere({ key })],
     ["voyage", createVoyage({ key })],

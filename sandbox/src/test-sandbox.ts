@@ -26,11 +26,28 @@ export const createTestSandbox = (options: Partial<SandboxOptions> = {}) => {
       new Request(`http://sandbox.test${path}`, { method, headers, ...sent }),
     );
     const answer = await response.text();
-    const json: unknown = answer === "" ? null : JSON.parse(answer);
-    return { status: response.status, headers: response.headers, json };
+    const isEvents = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+    const json: unknown = answer === "" || isEvents ? null : JSON.parse(answer);
+    return { status: response.status, headers: response.headers, json, text: answer };
   };
   return { ...sandbox, clock, ask };
 };
+
+export interface SeenEvent {
+  readonly event: string | undefined;
+  readonly data: unknown;
+}
+
+/** The events of a stream; a word that is no JSON stays a text. */
+export const eventsIn = (text: string): SeenEvent[] =>
+  text
+    .split("\n\n")
+    .filter((block) => block !== "")
+    .map((block) => {
+      const data = /^data: (.*)$/m.exec(block)?.[1] ?? "";
+      const json: unknown = data.startsWith("{") ? JSON.parse(data) : data;
+      return { event: /^event: (.*)$/m.exec(block)?.[1], data: json };
+    });
 
 /** Digs: at(json, "choices", 0, "message"). */
 export const at = (value: unknown, ...steps: readonly (string | number)[]): unknown =>
@@ -51,5 +68,10 @@ export const anyList: unknown = expect.any(Array);
 export const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 export const containing = (text: string): unknown => expect.stringContaining(text);
 
-const keyFor = (path: string): Record<string, string> =>
-  path.startsWith("/financialdatasets") ? { "x-api-key": "sandbox" } : { authorization: "Bearer sandbox" };
+const keyFor = (path: string): Record<string, string> => {
+  const vendor = path.split("/")[1] ?? "";
+  if (vendor === "financialdatasets" || vendor === "exa") return { "x-api-key": "sandbox" };
+  if (vendor === "anthropic") return { "x-api-key": "sandbox", "anthropic-version": "2023-06-01" };
+  if (vendor === "gemini") return { "x-goog-api-key": "sandbox" };
+  return { authorization: "Bearer sandbox" };
+};

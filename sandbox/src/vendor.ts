@@ -21,9 +21,32 @@ export interface VendorAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** An answer that comes in events, each made when the one before has been taken. */
+export interface VendorStream {
+  readonly status: 200;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Server-sent events, or one JSON list that grows. */
+  readonly framing: "sse" | "json_list";
+  /** Before the first event: what reading the prompt costs. */
+  readonly billed: Billed;
+  readonly events: Iterable<StreamEvent>;
+  /** How the vendor says in the middle of a stream that it cannot go on. */
+  fail(message: string): Pick<StreamEvent, "event" | "data">;
+}
+
+export interface StreamEvent {
+  readonly event?: string;
+  /** A text is sent as it is. */
+  readonly data: JsonObject | string;
+  /** By the time this event is sent, everything before included. */
+  readonly billed: Billed;
+  /** There is nothing in it but usage: a vendor that forgets usage does not send it. */
+  readonly usageOnly?: true;
+}
+
 /** Invariant: the answer depends on the call and on earlier calls alone, never on a clock or on chance. */
 export interface Vendor {
-  answer(call: VendorCall): VendorAnswer;
+  answer(call: VendorCall): VendorAnswer | VendorStream;
   /** An error in the vendor's own shape; injected faults speak through it too. */
   refuse(status: number, message: string): VendorAnswer;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { countTokens } from "../tokens.ts";
+import { countTokens } from "../../tokens.ts";
 import {
   anyNumber,
   anyString,
@@ -9,7 +9,7 @@ import {
   createTestSandbox,
   matching,
   startMs,
-} from "../test-sandbox.ts";
+} from "../../test-sandbox.ts";
 
 const path = "/openai/chat/completions";
 const messages = [
@@ -243,7 +243,9 @@ describe("openai errors", () => {
     [{ model: "a", messages: [] }, "messages"],
     [{ model: "a", messages: [{ role: "user" }] }, "messages[0]"],
     [{ model: "a", messages: [{ role: "nobody", content: "" }] }, "messages[0]"],
-    [{ model: "a", messages, stream: true }, "stream"],
+    [{ model: "a", messages, stream: "yes" }, "stream"],
+    [{ model: "a", messages, stream_options: { include_usage: true } }, "stream_options"],
+    [{ model: "a", messages, reasoning_effort: "much" }, "reasoning_effort"],
     [{ model: "a", messages, max_tokens: 0 }, "max_tokens"],
     [{ model: "a", messages, n: 0 }, "n"],
     [{ model: "a", messages, stop: ["1", "2", "3", "4", "5"] }, "stop"],

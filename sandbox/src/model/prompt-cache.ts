@@ -1,10 +1,10 @@
-// The vendor's prompt cache: a beginning that was seen before is reported as cached, from 1,024 tokens
+// A prompt cache that works unasked: a beginning that was seen before is reported as cached, from 1,024 tokens
 // on, in steps of 128. Only fingerprints are kept.
 import { pieces } from "../tokens.ts";
 
 export interface PromptCache {
-  /** How many tokens of this prompt's beginning were seen before; remembers the prompt. */
-  recall(prompt: string): number;
+  /** How many tokens of this prompt's beginning this model saw before; remembers the prompt. */
+  recall(prompt: { model: string; text: string }): number;
 }
 
 const firstStepTokens = 1024;
@@ -24,9 +24,9 @@ export const createPromptCache = (): PromptCache => {
   };
 
   return {
-    recall(prompt) {
+    recall({ model, text }) {
       let cached = 0;
-      for (const { tokens, fingerprint } of stepsOf(prompt)) {
+      for (const { tokens, fingerprint } of stepsOf(text, BigInt(Bun.hash(model)))) {
         if (seen.has(fingerprint)) cached = tokens;
         remember(fingerprint);
       }
@@ -36,9 +36,9 @@ export const createPromptCache = (): PromptCache => {
 };
 
 /** Each fingerprint includes the one before it, so it stands for everything up to its place. */
-const stepsOf = (prompt: string): { tokens: number; fingerprint: bigint }[] => {
+const stepsOf = (prompt: string, seed: bigint): { tokens: number; fingerprint: bigint }[] => {
   const steps: { tokens: number; fingerprint: bigint }[] = [];
-  let fingerprint = 0n;
+  let fingerprint = seed;
   let tokens = 0;
   let next = firstStepTokens;
   let since = "";

@@ -1,0 +1,102 @@
+// What the stand-in model answers: thoughts, then a text or tool calls, within the limits of the request.
+import { fingerprint } from "../seeded.ts";
+import { countTokens, cutToTokens } from "../tokens.ts";
+import { askedIn, jsonTo, resultsIn, sayTo, thinkAbout } from "./say.ts";
+import { sampleOf } from "./schema-sample.ts";
+import type { Conversation, Tool } from "./conversation.ts";
+
+export interface Reply {
+  /** Empty when the model does not think. */
+  readonly thoughts: string;
+  readonly thoughtTokens: number;
+  /** Empty when tools are called. */
+  readonly text: string;
+  readonly calls: readonly Call[];
+  readonly finish: "stop" | "length" | "tool_calls";
+  /** The one that ended the text. */
+  readonly stopSequence: string | null;
+  /** All that was generated: thoughts too. */
+  readonly tokens: number;
+}
+
+export interface Call {
+  /** 24 letters for the vendor to put its own beginning before. */
+  readonly id: string;
+  readonly name: string;
+  /** JSON, or the beginning of one when the limit cut it. */
+  readonly argumentsText: string;
+  readonly cut: boolean;
+}
+
+// What the stand-in model can say at most, whatever it is asked to repeat.
+const modelTokensMax = 4096;
+
+/** `index` tells the alternatives of one answer apart. */
+export const replyTo = (asked: Conversation, index = 0): Reply => {
+  const tokensMax = Math.min(asked.tokensMax, modelTokensMax);
+  const thoughts = cutToTokens(thinkAbout(asked.turns), Math.min(asked.thinkingTokensMax, tokensMax)).text;
+  const thoughtTokens = countTokens(thoughts);
+  const spoken = speak(asked, index, tokensMax - thoughtTokens);
+  return { ...spoken, thoughts, thoughtTokens, tokens: thoughtTokens + spoken.tokens };
+};
+
+type Spoken = Omit<Reply, "thoughts" | "thoughtTokens">;
+
+const speak = (asked: Conversation, index: number, tokensMax: number): Spoken => {
+  const tools = toolsFor(asked);
+  if (tools.length > 0) return callTools(tools, `${askedIn(asked.turns)} ${index}`, tokensMax);
+
+  const { turns, answerSchema } = asked;
+  const full = answerSchema === undefined ? sayTo(turns, index) : jsonTo(answerSchema, turns);
+  const stopped = cutAtStop(full, asked.stop);
+  const { text, cut } = cutToTokens(stopped.text, tokensMax);
+  return {
+    text,
+    calls: [],
+    finish: cut ? "length" : "stop",
+    stopSequence: cut ? null : stopped.stopSequence,
+    tokens: countTokens(text),
+  };
+};
+
+/** Every tool the last user message names, or the first one where one must be called. */
+const toolsFor = ({ tools, toolChoice, parallelCalls, turns }: Conversation): readonly Tool[] => {
+  if (toolChoice === "none") return [];
+  const allowed = Array.isArray(toolChoice) ? tools.filter(({ name }) => toolChoice.includes(name)) : tools;
+  const asked = askedIn(turns);
+  const named = allowed.filter(({ name }) => isNamed(name, asked));
+  // Once the tools have answered, an agent's loop must come to an end.
+  if (toolChoice === "auto" && resultsIn(turns).length > 0) return [];
+
+  const chosen = toolChoice === "auto" || named.length > 0 ? named : allowed.slice(0, 1);
+  return parallelCalls ? chosen : chosen.slice(0, 1);
+};
+
+/** As a word of its own: `get_weather` does not name a tool called `get`. */
+const isNamed = (name: string, text: string): boolean =>
+  name !== "" && new RegExp(String.raw`(?<![\w-])${RegExp.escape(name)}(?![\w-])`).test(text);
+
+/** The limit cuts arguments too, in the middle of their JSON, and what would come after is not called. */
+const callTools = (tools: readonly Tool[], seed: string, tokensMax: number): Spoken => {
+  const calls: Call[] = [];
+  let tokens = 0;
+  for (const { name, parameters } of tools) {
+    const { text, cut } = cutToTokens(JSON.stringify(sampleOf(parameters, seed)), tokensMax - tokens);
+    const id = fingerprint(`${name} ${seed}`).slice(0, 24);
+    calls.push({ id, name, argumentsText: text, cut });
+    tokens += countTokens(text);
+    if (cut) break;
+  }
+  const cut = calls.some((call) => call.cut);
+  return { text: "", calls, finish: cut ? "length" : "tool_calls", stopSequence: null, tokens };
+};
+
+const cutAtStop = (text: string, stops: readonly string[]): { text: string; stopSequence: string | null } => {
+  const first = stops
+    .map((stop) => ({ stop, place: text.indexOf(stop) }))
+    .filter(({ place }) => place >= 0)
+    .sort((a, b) => a.place - b.place)[0];
+  return first === undefined
+    ? { text, stopSequence: null }
+    : { text: text.slice(0, first.place), stopSequence: first.stop };
+};

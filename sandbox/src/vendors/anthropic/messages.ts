@@ -1,0 +1,113 @@
+// The vendor's messages read as turns: results of tools are turns of their own, thoughts are not read again.
+import { isNothing, isObject } from "../../vendor.ts";
+import { isListOf, isText, objectOr, objectsIn } from "../checks.ts";
+import { refused } from "./errors.ts";
+import { signatureOf } from "./signature.ts";
+import type { Block, CacheTime, Turn } from "../../model/conversation.ts";
+import type { JsonObject } from "../../vendor.ts";
+import type { Refused } from "./errors.ts";
+
+export const readMessages = (messages: readonly unknown[]): Turn[] | Refused => {
+  const turns: Turn[] = [];
+  let called: readonly string[] = [];
+
+  for (const [n, message] of messages.entries()) {
+    if (!isObject(message)) return refused(`messages.${n}: Input should be an object`);
+    const { role, content } = message;
+    if (role !== "user" && role !== "assistant")
+      return refused(`messages.${n}.role: Input should be 'user' or 'assistant'`);
+    const blocks = blocksIn(content);
+    if (blocks === undefined) return refused(`messages.${n}.content: Input should be a valid list`);
+    const wrong = blocks.findIndex((block) => !isBlock(block, role));
+    if (wrong >= 0) return refused(`messages.${n}.content.${wrong}: ${wrongWith(blocks[wrong])}`);
+
+    const answered = idsOf(blocks, "tool_result", "tool_use_id");
+    const stray = answered.find((id) => !called.includes(id));
+    if (stray !== undefined)
+      return refused(
+        `messages.${n}.content: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${stray}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
+      );
+    const open = called.find((id) => !answered.includes(id));
+    if (open !== undefined)
+      return refused(
+        `messages.${n}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open}.`,
+      );
+    called = idsOf(blocks, "tool_use", "id");
+    turns.push(...turnsOf(role, blocks));
+  }
+  return turns;
+};
+
+/** Undefined when it is neither a text nor a list of blocks. */
+export const blocksIn = (content: unknown): readonly JsonObject[] | undefined => {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return isListOf(content, isObject) ? objectsIn(content) : undefined;
+};
+
+/** Every block that may carry a text or an image. */
+export const readBlock = (block: JsonObject): Block => {
+  const image = block["type"] === "image" ? { image: JSON.stringify(block["source"]) } : {};
+  const given = block["type"] === "document" ? objectOr(block["source"])["data"] : block["text"];
+  return { text: typeof given === "string" ? given : "", ...image, ...cacheOf(block) };
+};
+
+export const cacheOf = ({ cache_control: control }: JsonObject): { cacheFor?: CacheTime } => {
+  if (!isObject(control)) return {};
+  return { cacheFor: control["ttl"] === "1h" ? "1h" : "5m" };
+};
+
+const turnsOf = (role: "user" | "assistant", blocks: readonly JsonObject[]): Turn[] => {
+  const results = blocks.filter(({ type }) => type === "tool_result").map(resultTurn);
+  const calls = blocks.filter(({ type }) => type === "tool_use");
+  const read = blocks.filter(({ type }) => type === "text" || type === "image" || type === "document");
+  if (read.length === 0 && calls.length === 0 && results.length > 0) return results;
+
+  const marked = calls.map(cacheOf).findLast(({ cacheFor }) => cacheFor !== undefined) ?? {};
+  const turn: Turn = {
+    role,
+    blocks: read.map(readBlock),
+    calls: calls.map(({ name, input }) => ({ name: String(name), input })),
+    ...marked,
+  };
+  return [...results, turn];
+};
+
+const resultTurn = (result: JsonObject): Turn => ({
+  role: "tool",
+  blocks: (blocksIn(result["content"]) ?? []).map(readBlock),
+  calls: [],
+  ...cacheOf(result),
+});
+
+const idsOf = (blocks: readonly JsonObject[], type: string, member: string): string[] =>
+  blocks.filter((block) => block["type"] === type).map((block) => String(block[member]));
+
+const isBlock = (block: JsonObject, role: string): boolean => {
+  switch (block["type"]) {
+    case "text":
+      return typeof block["text"] === "string";
+    case "image":
+    case "document":
+      return isSource(objectOr(block["source"]));
+    case "tool_use":
+      return role === "assistant" && isText(block["id"]) && isText(block["name"]) && isObject(block["input"]);
+    case "tool_result":
+      return role === "user" && isText(block["tool_use_id"]) && isResult(block["content"]);
+    case "thinking":
+      return role === "assistant" && block["signature"] === signatureOf(String(block["thinking"]));
+    default:
+      return role === "assistant" && block["type"] === "redacted_thinking";
+  }
+};
+
+const isResult = (content: unknown): boolean => isNothing(content) || blocksIn(content) !== undefined;
+
+const isSource = ({ type, media_type: mediaType, data, url }: JsonObject): boolean => {
+  if (type === "url") return isText(url);
+  return (type === "base64" || type === "text") && isText(mediaType) && isText(data);
+};
+
+const wrongWith = (block: JsonObject | undefined): string =>
+  block?.["type"] === "thinking"
+    ? "Invalid `signature` in `thinking` block"
+    : `Input tag '${String(block?.["type"])}' does not match any of the expected tags here, or misses a member`;

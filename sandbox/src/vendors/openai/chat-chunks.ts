@@ -1,0 +1,56 @@
+// A chat completion in chunks: the role, then words or tool calls, then the reason to finish.
+import { fragmentsOf } from "../../model/fragments.ts";
+import { nothingYet } from "./meter.ts";
+import type { Reply } from "../../model/reply.ts";
+import type { JsonObject, StreamEvent } from "../../vendor.ts";
+import type { Generated, Meter } from "./meter.ts";
+
+interface ChunkedChat {
+  readonly head: JsonObject;
+  readonly replies: readonly Reply[];
+  readonly meter: Meter;
+  readonly includeUsage: boolean;
+}
+
+export function* chunksOf({ head, replies, meter, includeUsage }: ChunkedChat): Generator<StreamEvent> {
+  let generated: Generated = nothingYet;
+  const usage = includeUsage ? { usage: null } : {};
+  const chunk = (choices: readonly JsonObject[], more: JsonObject = usage): StreamEvent => ({
+    data: { ...head, object: "chat.completion.chunk", choices, ...more },
+    billed: meter.billed(generated),
+  });
+
+  for (const [index, reply] of replies.entries()) {
+    const { output, reasoning } = generated;
+    generated = { output: output + reply.thoughtTokens, reasoning: reasoning + reply.thoughtTokens };
+    for (const { delta, tokens = 0 } of deltasOf(reply)) {
+      generated = { ...generated, output: generated.output + tokens };
+      yield chunk([{ index, delta, logprobs: null, finish_reason: null }]);
+    }
+    yield chunk([{ index, delta: {}, logprobs: null, finish_reason: reply.finish }]);
+  }
+
+  if (includeUsage) yield { ...chunk([], { usage: meter.usage(generated) }), usageOnly: true };
+  yield { data: "[DONE]", billed: meter.billed(generated) };
+}
+
+interface Delta {
+  readonly delta: JsonObject;
+  readonly tokens?: number;
+}
+
+function* deltasOf({ text, calls }: Reply): Generator<Delta> {
+  yield { delta: { role: "assistant", content: calls.length === 0 ? "" : null, refusal: null } };
+  for (const fragment of fragmentsOf(text))
+    yield { delta: { content: fragment.text }, tokens: fragment.tokens };
+
+  for (const [index, { id, name, argumentsText }] of calls.entries()) {
+    const begun = { index, id: `call_${id}`, type: "function", function: { name, arguments: "" } };
+    yield { delta: { tool_calls: [begun] } };
+    for (const fragment of fragmentsOf(argumentsText))
+      yield {
+        delta: { tool_calls: [{ index, function: { arguments: fragment.text } }] },
+        tokens: fragment.tokens,
+      };
+  }
+}

@@ -1,0 +1,153 @@
+// A chat request, checked as the vendor checks it.
+import { inputOf } from "../../model/conversation.ts";
+import { isNothing, isObject, parseObject } from "../../vendor.ts";
+import {
+  isInteger,
+  isListOf,
+  isNumber,
+  isOptional,
+  isText,
+  limitOf,
+  objectOr,
+  objectsIn,
+} from "../checks.ts";
+import { refused } from "./errors.ts";
+import { thinkingTokensOf } from "./thinking.ts";
+import type { Block, Conversation, Tool, Turn } from "../../model/conversation.ts";
+import type { JsonObject } from "../../vendor.ts";
+import type { Refused } from "./errors.ts";
+
+export interface ChatRequest {
+  readonly conversation: Conversation;
+  readonly n: number;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+}
+
+export const readChatRequest = (body: string): ChatRequest | Refused => {
+  const request = parseObject(body);
+  if (request === undefined) return refused("We could not parse the JSON body of your request.", null);
+  const { model, messages, tools, stop, stream, n = 1, temperature } = request;
+
+  if (!isText(model)) return refused("you must provide a model parameter", "model");
+  if (!Array.isArray(messages) || messages.length === 0)
+    return refused("'messages' must be a list with at least one message.", "messages");
+  if (!isOptional(stream, (value) => typeof value === "boolean"))
+    return refused("'stream' must be true or false.", "stream", "invalid_type");
+  if (!isNothing(request["stream_options"]) && stream !== true)
+    return refused(
+      "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+      "stream_options",
+    );
+  if (!isInteger(n, 1, 128)) return refused("'n' must be an integer from 1 to 128.", "n");
+  if (!isOptional(temperature, (value) => isNumber(value, 0, 2)))
+    return refused("'temperature' must be from 0 to 2.", "temperature");
+
+  const limitName = isNothing(request["max_completion_tokens"]) ? "max_tokens" : "max_completion_tokens";
+  const limit = request[limitName];
+  if (!isOptional(limit, (tokens) => isInteger(tokens, 1, 1_000_000_000)))
+    return refused(`'${limitName}' must be at least 1.`, limitName);
+
+  const stops = typeof stop === "string" ? [stop] : (stop ?? []);
+  if (!isListOf(stops, isText) || stops.length > 4) return refused("'stop' must be up to 4 strings.", "stop");
+
+  const thinkingTokensMax = thinkingTokensOf(request["reasoning_effort"]);
+  if (thinkingTokensMax === undefined)
+    return refused("'reasoning_effort' must be a known effort.", "reasoning_effort", "invalid_value");
+
+  const wrongMessage = messages.findIndex((message: unknown) => !isMessage(message));
+  if (wrongMessage >= 0)
+    return refused(`Invalid message at 'messages[${wrongMessage}]'.`, `messages[${wrongMessage}]`);
+  if (!isOptional(tools, (list) => isListOf(list, isTool)))
+    return refused("'tools' must be a list of functions with a name.", "tools");
+
+  const readTools = objectsIn(tools).map((tool) => readTool(objectOr(tool["function"])));
+  const toolChoice = readToolChoice(request["tool_choice"], readTools);
+  if (toolChoice === undefined)
+    return refused("'tool_choice' must be none, auto, required or one of 'tools'.", "tool_choice");
+
+  return {
+    conversation: {
+      model,
+      turns: objectsIn(messages).map(readMessage),
+      tools: readTools,
+      toolChoice,
+      parallelCalls: request["parallel_tool_calls"] !== false,
+      tokensMax: limitOf(limit),
+      stop: stops.map(String),
+      answerSchema: readAnswerSchema(request["response_format"]),
+      thinkingTokensMax,
+    },
+    n,
+    stream: stream === true,
+    includeUsage: objectOr(request["stream_options"])["include_usage"] === true,
+  };
+};
+
+const roles: Readonly<Record<string, Turn["role"]>> = {
+  system: "system",
+  developer: "system",
+  user: "user",
+  assistant: "assistant",
+  tool: "tool",
+  function: "tool",
+};
+
+const isMessage = (message: unknown): boolean => {
+  if (!isObject(message) || roles[String(message["role"])] === undefined) return false;
+  const { content } = message;
+  if (isNothing(content)) return message["role"] === "assistant";
+  return typeof content === "string" || isListOf(content, isPart);
+};
+
+const isPart = (part: unknown): boolean => {
+  if (!isObject(part) || typeof part["type"] !== "string") return false;
+  return part["type"] !== "image_url" || isText(objectOr(part["image_url"])["url"]);
+};
+
+const readMessage = ({ role, content, tool_calls: calls }: JsonObject): Turn => ({
+  role: roles[String(role)] ?? "user",
+  blocks: typeof content === "string" ? [{ text: content }] : objectsIn(content).map(readPart),
+  calls: objectsIn(calls).map((call) => {
+    const { name, arguments: given } = objectOr(call["function"]);
+    return { name: String(name), input: inputOf(given) };
+  }),
+});
+
+const readPart = (part: JsonObject): Block => {
+  const text = typeof part["text"] === "string" ? part["text"] : "";
+  if (part["type"] !== "image_url") return { text };
+  return { text, image: String(objectOr(part["image_url"])["url"]) };
+};
+
+const isTool = (tool: unknown): boolean =>
+  isObject(tool) && isObject(tool["function"]) && typeof tool["function"]["name"] === "string";
+
+export const readTool = ({ name, description, parameters }: JsonObject): Tool => ({
+  name: String(name),
+  ...(typeof description === "string" ? { description } : {}),
+  parameters: objectOr(parameters),
+});
+
+const readToolChoice = (choice: unknown, tools: readonly Tool[]): Conversation["toolChoice"] | undefined => {
+  const named = isObject(choice) ? objectOr(choice["function"])["name"] : undefined;
+  return toolChoiceOf(isObject(choice) ? { name: named } : choice, tools);
+};
+
+/** `{name}` for one tool; undefined when the choice cannot be followed. */
+export const toolChoiceOf = (
+  choice: unknown,
+  tools: readonly Tool[],
+): Conversation["toolChoice"] | undefined => {
+  if (isNothing(choice) || choice === "auto") return "auto";
+  if (choice === "none") return "none";
+  if (choice === "required") return tools.length > 0 ? "required" : undefined;
+  const { name } = objectOr(choice);
+  return tools.some((tool) => tool.name === name) ? [String(name)] : undefined;
+};
+
+const readAnswerSchema = (format: unknown): JsonObject | undefined => {
+  if (!isObject(format)) return undefined;
+  if (format["type"] === "json_object") return {};
+  return format["type"] === "json_schema" ? objectOr(objectOr(format["json_schema"])["schema"]) : undefined;
+};

@@ -1,0 +1,69 @@
+// Chat completions: any model name is served, in one piece or in chunks, with true usage figures.
+import { promptOf } from "../../model/prompt.ts";
+import { replyTo } from "../../model/reply.ts";
+import { fingerprint } from "../../seeded.ts";
+import { chunksOf } from "./chat-chunks.ts";
+import { readChatRequest } from "./chat-request.ts";
+import { checkModel, error, failure } from "./errors.ts";
+import { createMeter, nothingYet } from "./meter.ts";
+import type { PromptCache } from "../../model/prompt-cache.ts";
+import type { Reply } from "../../model/reply.ts";
+import type { JsonObject, VendorAnswer, VendorCall, VendorStream } from "../../vendor.ts";
+
+export const completeChat = (call: VendorCall, promptCache: PromptCache): VendorAnswer | VendorStream => {
+  const request = readChatRequest(call.body);
+  if ("refused" in request) return error(400, request.refused);
+  const { conversation, n, stream, includeUsage } = request;
+  const { model } = conversation;
+  const missing = checkModel(model);
+  if (missing !== undefined) return missing;
+
+  const prompt = promptOf(conversation);
+  const cachedTokens = promptCache.recall({ model, text: prompt.text });
+  const replies = Array.from({ length: n }, (_, index) => replyTo(conversation, index));
+  const meter = createMeter(prompt.tokens, cachedTokens);
+  const head = {
+    id: `chatcmpl-${fingerprint(`${call.nowMs} ${call.body}`)}`,
+    created: Math.floor(call.nowMs / 1000),
+    model,
+    service_tier: "default",
+    system_fingerprint: "fp_sandbox",
+  };
+  if (stream) {
+    return {
+      status: 200,
+      framing: "sse",
+      billed: meter.billed(nothingYet),
+      events: chunksOf({ head, replies, meter, includeUsage }),
+      fail: failure,
+    };
+  }
+
+  const generated = {
+    output: replies.reduce((sum, { tokens }) => sum + tokens, 0),
+    reasoning: replies.reduce((sum, { thoughtTokens }) => sum + thoughtTokens, 0),
+  };
+  const body = {
+    ...head,
+    object: "chat.completion",
+    choices: replies.map((reply, index) => ({
+      index,
+      message: messageOf(reply),
+      logprobs: null,
+      finish_reason: reply.finish,
+    })),
+    usage: meter.usage(generated),
+  };
+  return { status: 200, body, billed: meter.billed(generated) };
+};
+
+const messageOf = ({ text, calls }: Reply): JsonObject => {
+  const message = { role: "assistant", refusal: null, annotations: [] };
+  if (calls.length === 0) return { ...message, content: text };
+  const sent = calls.map(({ id, name, argumentsText }) => ({
+    id: `call_${id}`,
+    type: "function",
+    function: { name, arguments: argumentsText },
+  }));
+  return { ...message, content: null, tool_calls: sent };
+};

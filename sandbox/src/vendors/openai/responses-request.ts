@@ -1,0 +1,120 @@
+// A request to the responses API, checked as the vendor checks it.
+import { inputOf, textTurn } from "../../model/conversation.ts";
+import { isNothing, isObject, parseObject } from "../../vendor.ts";
+import { isInteger, isListOf, isOptional, isText, limitOf, objectOr, objectsIn } from "../checks.ts";
+import { readTool, toolChoiceOf } from "./chat-request.ts";
+import { refused } from "./errors.ts";
+import { thinkingTokensOf } from "./thinking.ts";
+import type { Block, Conversation, Turn } from "../../model/conversation.ts";
+import type { JsonObject } from "../../vendor.ts";
+import type { Refused } from "./errors.ts";
+
+export interface ResponsesRequest {
+  readonly conversation: Conversation;
+  readonly stream: boolean;
+  /** As sent: the answer repeats much of it. */
+  readonly sent: JsonObject;
+}
+
+export const readResponsesRequest = (body: string): ResponsesRequest | Refused => {
+  const sent = parseObject(body);
+  if (sent === undefined) return refused("We could not parse the JSON body of your request.", null);
+  const { model, input, instructions, tools, stream, max_output_tokens: limit } = sent;
+
+  if (!isText(model)) return refused("Missing required parameter: 'model'.", "model");
+  if (!isText(input) && !(isListOf(input, isObject) && input.length > 0))
+    return refused("'input' must be a text or a list of items.", "input");
+  const wrongItem = objectsIn(input).findIndex((item) => !isItem(item));
+  if (wrongItem >= 0) return refused(`Invalid item at 'input[${wrongItem}]'.`, `input[${wrongItem}]`);
+  if (!isOptional(instructions, (text) => typeof text === "string"))
+    return refused("'instructions' must be a text.", "instructions");
+  if (!isOptional(stream, (value) => typeof value === "boolean"))
+    return refused("'stream' must be true or false.", "stream");
+  if (!isOptional(limit, (tokens) => isInteger(tokens, 1, 1_000_000_000)))
+    return refused("'max_output_tokens' must be at least 1.", "max_output_tokens");
+  if (!isNothing(sent["previous_response_id"]))
+    return refused("Previous response not found.", "previous_response_id", "previous_response_not_found");
+  if (!isOptional(tools, (list) => isListOf(list, isTool)))
+    return refused("'tools' must be a list of functions with a name.", "tools");
+
+  const readTools = objectsIn(tools).map(readTool);
+  const toolChoice = toolChoiceOf(sent["tool_choice"], readTools);
+  if (toolChoice === undefined)
+    return refused("'tool_choice' must be none, auto, required or one of 'tools'.", "tool_choice");
+  const thinkingTokensMax = thinkingTokensOf(objectOr(sent["reasoning"])["effort"]);
+  if (thinkingTokensMax === undefined)
+    return refused("'reasoning.effort' must be a known effort.", "reasoning.effort", "invalid_value");
+
+  const system = isText(instructions) ? [textTurn("system", instructions)] : [];
+  const turns = isText(input) ? [textTurn("user", input)] : objectsIn(input).reduce(addItem, []);
+  return {
+    conversation: {
+      model,
+      turns: [...system, ...turns],
+      tools: readTools,
+      toolChoice,
+      parallelCalls: sent["parallel_tool_calls"] !== false,
+      tokensMax: limitOf(limit),
+      stop: [],
+      answerSchema: readAnswerSchema(objectOr(sent["text"])["format"]),
+      thinkingTokensMax,
+    },
+    stream: stream === true,
+    sent,
+  };
+};
+
+const roles: Readonly<Record<string, Turn["role"]>> = {
+  system: "system",
+  developer: "system",
+  user: "user",
+  assistant: "assistant",
+};
+
+const isItem = ({ type = "message", role, content, name, output }: JsonObject): boolean => {
+  switch (type) {
+    case "message":
+      return roles[String(role)] !== undefined && (typeof content === "string" || isListOf(content, isPart));
+    case "function_call":
+      return isText(name);
+    case "function_call_output":
+      return typeof output === "string" || isListOf(output, isPart);
+    default:
+      return type === "reasoning";
+  }
+};
+
+const isPart = (part: unknown): boolean => isObject(part) && typeof part["type"] === "string";
+
+/** Calls stand beside the assistant's message here; to the model they are part of it. */
+const addItem = (turns: Turn[], item: JsonObject): Turn[] => {
+  const { type = "message", role, content, name, arguments: given, output } = item;
+  if (type === "reasoning") return turns;
+  if (type === "function_call_output")
+    return [...turns, { role: "tool", blocks: blocksOf(output), calls: [] }];
+  if (type !== "function_call")
+    return [...turns, { role: roles[String(role)] ?? "user", blocks: blocksOf(content), calls: [] }];
+
+  const call = { name: String(name), input: inputOf(given) };
+  const last = turns.at(-1);
+  return last?.role === "assistant"
+    ? [...turns.slice(0, -1), { ...last, calls: [...last.calls, call] }]
+    : [...turns, { role: "assistant", blocks: [], calls: [call] }];
+};
+
+const blocksOf = (content: unknown): Block[] =>
+  typeof content === "string" ? [{ text: content }] : objectsIn(content).map(readPart);
+
+const readPart = ({ type, text, image_url: url, file_id: file }: JsonObject): Block => {
+  if (type === "input_image") return { text: "", image: String(url ?? file) };
+  return { text: typeof text === "string" ? text : "" };
+};
+
+const isTool = (tool: unknown): boolean =>
+  isObject(tool) && tool["type"] === "function" && isText(tool["name"]);
+
+const readAnswerSchema = (format: unknown): JsonObject | undefined => {
+  const { type, schema } = objectOr(format);
+  if (type === "json_object") return {};
+  return type === "json_schema" ? objectOr(schema) : undefined;
+};

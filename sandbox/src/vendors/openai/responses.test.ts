@@ -1,0 +1,110 @@
+import { describe, expect, test } from "bun:test";
+import { anyNumber, anyString, at, createTestSandbox, eventsIn, matching } from "../../test-sandbox.ts";
+
+const path = "/openai/responses";
+const tools = ["get_weather", "get_time"].map((name) => ({
+  type: "function",
+  name,
+  parameters: { type: "object", properties: { city: { type: "string" } } },
+}));
+
+const stream = async (body: object) => {
+  const { text } = await createTestSandbox().ask("POST", path, {
+    body: { model: "any", stream: true, ...body },
+  });
+  return eventsIn(text);
+};
+
+describe("openai responses", () => {
+  test("answers with a message and usage", async () => {
+    const { ask, book } = createTestSandbox();
+    const { status, json } = await ask("POST", path, { body: { model: "any", input: "Hello there" } });
+    expect(status).toBe(200);
+    const { input_tokens, output_tokens } = Object(at(json, "usage")) as Record<string, number>;
+    expect(json).toMatchObject({
+      id: matching(/^resp_/),
+      object: "response",
+      status: "completed",
+      output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: anyString }] }],
+      usage: {
+        input_tokens: anyNumber,
+        input_tokens_details: { cached_tokens: 0 },
+        output_tokens: anyNumber,
+        output_tokens_details: { reasoning_tokens: 0 },
+      },
+    });
+    expect(book.read().entries[0]?.billed).toEqual({
+      input_tokens: Number(input_tokens),
+      cached_tokens: 0,
+      output_tokens: Number(output_tokens),
+    });
+  });
+
+  test("a limit leaves it incomplete, an effort adds reasoning", async () => {
+    const { ask } = createTestSandbox();
+    const body = { model: "any", input: "Hello there", max_output_tokens: 40, reasoning: { effort: "high" } };
+    const { json } = await ask("POST", path, { body });
+    expect(json).toMatchObject({
+      status: "incomplete",
+      incomplete_details: { reason: "max_output_tokens" },
+      output: [{ type: "reasoning" }, { type: "message", status: "incomplete" }],
+      usage: { output_tokens: 40 },
+    });
+  });
+
+  test("streams numbered events from created to completed, usage in the last", async () => {
+    const events = await stream({ input: "Hello there" });
+    const types = events.map(({ event }) => event);
+    expect([...new Set(types)]).toEqual([
+      "response.created",
+      "response.in_progress",
+      "response.output_item.added",
+      "response.content_part.added",
+      "response.output_text.delta",
+      "response.output_text.done",
+      "response.content_part.done",
+      "response.output_item.done",
+      "response.completed",
+    ]);
+    expect(events.map(({ data }) => at(data, "sequence_number"))).toEqual(events.map((_, n) => n));
+    expect(events.every(({ event, data }) => at(data, "type") === event)).toBe(true);
+
+    const { json } = await createTestSandbox().ask("POST", path, {
+      body: { model: "any", input: "Hello there" },
+    });
+    expect(at(events.at(-1)?.data, "response", "usage")).toEqual(at(json, "usage"));
+    expect(at(events.at(-1)?.data, "response", "output", 0, "content")).toEqual(
+      at(json, "output", 0, "content"),
+    );
+  });
+
+  test("streams parallel function calls", async () => {
+    const events = await stream({ input: "get_weather and get_time", tools });
+    const done = events.filter(({ event }) => event === "response.function_call_arguments.done");
+    expect(done.map(({ data }) => [at(data, "output_index"), at(data, "name")])).toEqual([
+      [0, "get_weather"],
+      [1, "get_time"],
+    ]);
+    const pieces = events.filter(
+      ({ event, data }) =>
+        event === "response.function_call_arguments.delta" && at(data, "output_index") === 1,
+    );
+    expect(pieces.map(({ data }) => at(data, "delta")).join("")).toBe(String(at(done[1]?.data, "arguments")));
+  });
+
+  test.each([
+    [{ input: "a" }, "model"],
+    [{ model: "a" }, "input"],
+    [{ model: "a", input: [{ role: "nobody", content: "" }] }, "input[0]"],
+    [{ model: "a", input: "a", max_output_tokens: 0 }, "max_output_tokens"],
+    [{ model: "a", input: "a", tools: [{}] }, "tools"],
+    [{ model: "a", input: "a", tool_choice: "required" }, "tool_choice"],
+    [{ model: "a", input: "a", previous_response_id: "resp_1" }, "previous_response_id"],
+    [{ model: "a", input: "a", reasoning: { effort: "much" } }, "reasoning.effort"],
+  ])("refuses %j naming %p", async (body, param) => {
+    expect(await createTestSandbox().ask("POST", path, { body })).toMatchObject({
+      status: 400,
+      json: { error: { param } },
+    });
+  });
+});
