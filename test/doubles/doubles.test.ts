@@ -1,31 +1,21 @@
 // The doubles are the measure the gateway is held to, so they are measured first.
 
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 
 import { openCohereDouble } from "./cohere.ts";
+import { createKeeper, get, post } from "./exchange.ts";
 import { openFinancialDatasetsDouble } from "./financialdatasets.ts";
 import { gzipZeros } from "./gzip-bomb.ts";
 import { openJinaDouble } from "./jina.ts";
-import { openOpenAiDouble } from "./openai.ts";
 import { sendRaw } from "./raw-http.ts";
 import { oddHeaderLines } from "./scripted-answer.ts";
 import { openTikHubDouble } from "./tikhub.ts";
 import { openAttackerListener, openVendorDouble } from "./vendor-double.ts";
 import type { VendorDouble } from "./vendor-double.ts";
-import { omitted } from "./vendor-checks.ts";
 import { openVoyageDouble } from "./voyage.ts";
 
-const opened: { readonly close: () => Promise<void> }[] = [];
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((part) => part.close()));
-});
-
-const keep = async <T extends { readonly close: () => Promise<void> }>(part: Promise<T>): Promise<T> => {
-  const open = await part;
-  opened.push(open);
-  return open;
-};
+const keep = createKeeper();
 
 const outcomeOf = (attempt: Promise<unknown>): Promise<"done" | "failed"> =>
   attempt.then(
@@ -387,127 +377,6 @@ describe("sendRaw", () => {
 
   test("a string that is not latin1 is refused rather than mangled", () => {
     expect(() => sendRaw(1, "GET /\u20ac")).toThrow("latin1");
-  });
-});
-
-const post = (
-  url: string,
-  body: unknown,
-  headers: Record<string, string> = { Authorization: "Bearer k-1" },
-): Promise<Response> =>
-  fetch(url, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
-
-const get = (
-  url: string,
-  headers: Record<string, string> = { Authorization: "Bearer k-1" },
-): Promise<Response> => fetch(url, { headers, redirect: "manual" });
-
-describe("openai", () => {
-  const chat = { model: "gpt-x", messages: [{ role: "user", content: "hi" }] };
-
-  test("answers a completion with usage, and books what it stated", async () => {
-    const usage = {
-      prompt_tokens: 100,
-      completion_tokens: 7,
-      total_tokens: 107,
-      prompt_tokens_details: { cached_tokens: 60 },
-    };
-    const vendor = await keep(openOpenAiDouble({ key: "k-1", usage, reply: "one two three" }));
-    const answer = await post(`${vendor.url}/chat/completions`, { ...chat, max_tokens: 2 });
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toMatchObject({
-      object: "chat.completion",
-      model: "gpt-x",
-      choices: [{ index: 0, message: { role: "assistant", content: "one two" }, finish_reason: "length" }],
-      usage,
-    });
-    expect(vendor.book).toHaveLength(1);
-    expect(vendor.book[0]).toMatchObject({
-      requestId: answer.headers.get("x-request-id"),
-      billed: { model: "gpt-x", usage },
-    });
-  });
-
-  test("usage can be a function, a lie, or left out", async () => {
-    const lies = [-1, "12", 1e30, null];
-    const vendor = await keep(
-      openOpenAiDouble({
-        key: "k-1",
-        usage: ({ seed }) => (seed === 9 ? omitted : { total_tokens: lies[Number(seed)] ?? null }),
-      }),
-    );
-    for (const [seed, lie] of lies.entries()) {
-      const answer = await post(`${vendor.url}/chat/completions`, { ...chat, seed });
-      expect(await answer.json()).toHaveProperty("usage", { total_tokens: lie });
-    }
-    const answer = await post(`${vendor.url}/chat/completions`, { ...chat, seed: 9 });
-    expect(await answer.json()).not.toHaveProperty("usage");
-    expect(vendor.book.at(-1)?.billed.usage).toHaveProperty("prompt_tokens_details.cached_tokens", 0);
-  });
-
-  test("streams, with the extra usage chunk only when asked", async () => {
-    const vendor = await keep(openOpenAiDouble({ key: "k-1", reply: "one two" }));
-    const plain = await post(`${vendor.url}/chat/completions`, { ...chat, stream: true });
-    expect(plain.headers.get("content-type")).toBe("text/event-stream");
-    const plainText = await plain.text();
-    expect(plainText).not.toContain("usage");
-    expect(plainText).toEndWith("data: [DONE]\n\n");
-
-    const asked = await post(`${vendor.url}/chat/completions`, {
-      ...chat,
-      stream: true,
-      stream_options: { include_usage: true },
-    });
-    const events = (await asked.text()).split("\n\n").filter((event) => event !== "");
-    expect(events.at(-1)).toBe("data: [DONE]");
-    const last: unknown = JSON.parse(events.at(-2)?.slice("data: ".length) ?? "");
-    expect(last).toMatchObject({
-      object: "chat.completion.chunk",
-      choices: [],
-      usage: { completion_tokens: 2 },
-    });
-    expect(events.slice(0, -2).every((event) => event.includes('"usage":null'))).toBe(true);
-  });
-
-  test("refuses as OpenAI does, and bills nothing", async () => {
-    const vendor = await keep(openOpenAiDouble({ key: "k-1" }));
-    const url = `${vendor.url}/chat/completions`;
-    const refused = async (answer: Promise<Response>, status: number, error: object): Promise<void> => {
-      const { status: actual, ...rest } = await answer.then(async (got) => ({
-        status: got.status,
-        body: (await got.json()) as unknown,
-      }));
-      expect(actual).toBe(status);
-      expect(rest.body).toMatchObject({ error: { type: "invalid_request_error", ...error } });
-    };
-    await refused(post(url, chat, { Authorization: "Bearer other" }), 401, { code: "invalid_api_key" });
-    await refused(post(url, chat, { "x-api-key": "k-1" }), 401, { code: null });
-    await refused(post(url, { ...chat, api_base: "http://evil" }), 400, {
-      code: "unknown_parameter",
-      param: "api_base",
-    });
-    await refused(post(url, { ...chat, max_tokens: "5" }), 400, { param: "max_tokens" });
-    await refused(post(url, { ...chat, stream_options: {} }), 400, { param: "stream_options" });
-    await refused(post(url, { ...chat, messages: [] }), 400, { param: "messages" });
-    await refused(post(url, { ...chat, model: "gpt-y" }), 404, { code: "model_not_found" });
-    await refused(post(url, chat, { Authorization: "Bearer k-1", "Content-Type": "text/plain" }), 400, {});
-    await refused(post(`${vendor.url}/v1/chat/completions`, chat), 404, { code: "unknown_url" });
-    expect(vendor.book).toEqual([]);
-
-    const twice = `POST /v1/chat/completions HTTP/1.1\r\nHost: v\r\nAuthorization: Bearer k-1\r\nAuthorization: Bearer k-1\r\nContent-Length: 2\r\n\r\n{}`;
-    expect((await sendRaw(vendor.port, twice, { expectResponses: 1 })).responses[0]?.status).toBe(401);
-  });
-
-  test("lists its models, free", async () => {
-    const vendor = await keep(openOpenAiDouble({ key: "k-1", models: ["a", "b"] }));
-    const list: unknown = await (await get(`${vendor.url}/models`)).json();
-    expect(list).toMatchObject({ object: "list", data: [{ id: "a", object: "model" }, { id: "b" }] });
-    expect((await get(`${vendor.url}/models`, {})).status).toBe(401);
-    expect(vendor.book).toEqual([]);
   });
 });
 

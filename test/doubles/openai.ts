@@ -1,85 +1,135 @@
-// OpenAI: chat completions, plain and streamed, and the model list (vendors.md §9).
+// OpenAI (vendors.md §9): chat completions and responses, plain and streamed; embeddings, images, the model list.
 
+import type { Asked } from "./asked.ts";
+import { createModelBook } from "./model-book.ts";
+import type { ModelBilled, ModelDouble } from "./model-book.ts";
+import { DEFAULT_REPLY, planReply } from "./model-reply.ts";
+import type { ScriptedReply } from "./model-reply.ts";
+import { choiceCount, streamedChat, wholeChat } from "./openai-chat.ts";
+import { checkChat, readChat } from "./openai-chat-request.ts";
+import { checkEmbeddings, embeddingsOf, embeddingTokens } from "./openai-embeddings.ts";
+import { checkImages, IMAGE_TOKENS, imagesOf } from "./openai-images.ts";
+import { refuse } from "./openai-refusal.ts";
+import type { Problem } from "./openai-refusal.ts";
+import { checkResponses, readResponses } from "./openai-responses-request.ts";
+import { streamedResponse, wholeResponse } from "./openai-responses.ts";
+import { chatUsage, embeddingsUsage, imagesUsage, responsesUsage } from "./openai-usage.ts";
 import { countTokens } from "./ranking.ts";
 import type { Answer } from "./scripted-answer.ts";
+import { countedOf, planUsage } from "./token-usage.ts";
+import type { UsageOption } from "./token-usage.ts";
 import { openVendorDouble } from "./vendor-double.ts";
-import type { Handler } from "./vendor-double.ts";
-import {
-  createIds,
-  hasBearer,
-  isObject,
-  isPositiveInteger,
-  jsonAnswer,
-  readJsonObject,
-  resolveOverride,
-  unknownField,
-} from "./vendor-checks.ts";
-import type { BookEntry, BookkeepingDouble, JsonObject, JsonValue, Override } from "./vendor-checks.ts";
+import type { Handler, RecordedRequest } from "./vendor-double.ts";
+import { createIds, hasBearer, jsonAnswer, readJsonObject, withHeader } from "./vendor-checks.ts";
+import type { JsonObject } from "./vendor-checks.ts";
 
-export interface OpenAiBilled {
-  readonly model: string;
-  /** The usage as the answer states it, lies included; the honest figures where it states none. */
-  readonly usage: JsonValue;
-}
+export type OpenAiBilled = ModelBilled;
 
 export interface OpenAiOptions {
   readonly key: string;
   readonly models?: readonly string[];
-  /** Replaces `usage`; `omitted` leaves it out, and in a stream leaves out its extra chunk. */
-  readonly usage?: Override<JsonObject>;
-  /** The assistant's text. */
-  readonly reply?: string | ((body: JsonObject) => string);
+  /** What an answer says; a string is its text. */
+  readonly reply?: string | ScriptedReply | ((body: JsonObject) => string | ScriptedReply);
+  /** What it costs; `omitted` leaves it out, and in a stream leaves out its extra chunk. */
+  readonly usage?: UsageOption;
 }
 
 export const openOpenAiDouble = async ({
   key,
   models = ["gpt-x"],
-  usage,
-  reply = "The quick brown fox jumps over the lazy dog.",
-}: OpenAiOptions): Promise<BookkeepingDouble<OpenAiBilled>> => {
-  const book: BookEntry<OpenAiBilled>[] = [];
+  reply = DEFAULT_REPLY,
+  usage: option,
+}: OpenAiOptions): Promise<ModelDouble> => {
+  const book = createModelBook();
+  const asked: Asked[] = [];
   const nextRequestId = createIds("req_");
   const nextCompletionId = createIds("chatcmpl-");
+  const nextResponseId = createIds("resp_");
 
   const identified =
-    (handler: (...args: [...Parameters<Handler>, string]) => Answer): Handler =>
+    (handler: (request: RecordedRequest, requestId: string) => Answer): Handler =>
     (request) => {
       const requestId = nextRequestId();
       const answer = hasBearer(request, key)
         ? handler(request, requestId)
         : refuse(401, keyRefusal(request.headers.map(([name]) => name)));
-      return { ...answer, headers: { ...headersOf(answer), "x-request-id": requestId } };
+      return withHeader(answer, ["x-request-id", requestId]);
     };
 
-  const completions = identified((request, requestId) => {
-    const body = readJsonObject(request);
-    if (typeof body === "string") {
-      return refuse(400, {
-        message: `We could not parse the JSON body of your request. (${body})`,
-      });
-    }
-    const problem = checkBody(body);
-    if (problem) return refuse(400, problem);
-    const model = String(body["model"]);
-    if (!models.includes(model)) {
-      const message = `The model \`${model}\` does not exist or you do not have access to it.`;
-      return refuse(404, { message, code: "model_not_found" });
-    }
+  const accepted = (
+    check: (body: JsonObject) => Problem | undefined,
+    work: (work: { readonly body: JsonObject; readonly model: string } & Identified) => Answer,
+  ): Handler =>
+    identified((request, requestId) => {
+      const body = readJsonObject(request);
+      if (typeof body === "string") {
+        return refuse(400, { message: `We could not parse the JSON body of your request. (${body})` });
+      }
+      const problem = check(body);
+      if (problem) return refuse(400, problem);
+      const model = String(body["model"]);
+      if (!models.includes(model)) {
+        const message = `The model \`${model}\` does not exist or you do not have access to it.`;
+        return refuse(404, { message, code: "model_not_found" });
+      }
+      return work({ body, model, request, requestId });
+    });
 
-    const text = cutToLimit(typeof reply === "function" ? reply(body) : reply, body);
-    const honest = honestUsage(body, text.words);
-    const stated = resolveOverride({ override: usage, input: body, honest });
-    book.push({ requestId, billed: { model, usage: stated ?? honest }, request });
+  const completions = accepted(checkChat, ({ body, model, request, requestId }) => {
+    const wanted = readChat(body);
+    asked.push(wanted);
+    const said = planReply(typeof reply === "function" ? reply(body) : reply, wanted);
+    const one = countedOf(countTokens(JSON.stringify(body["messages"])), said);
+    const counted = { ...one, output: said.outputTokens * choiceCount(body) };
+    const usage = planUsage({ option, body, counted, dialect: chatUsage });
+    const report = book.charge({ request, requestId, model, usage, say: chatUsage.say });
     const completion = { id: nextCompletionId(), created: CREATED, model };
-    return body["stream"] === true
-      ? streamed({ completion, text, usage: stated, body })
-      : whole({ completion, text, usage: stated, body });
+    const parts = { completion, reply: said, usage: usage.stated(usage.tokens), body };
+    return wanted.stream ? streamedChat({ ...parts, report }) : wholeChat(parts);
+  });
+
+  const responses = accepted(checkResponses, ({ body, model, request, requestId }) => {
+    const wanted = readResponses(body);
+    asked.push(wanted);
+    const said = planReply(typeof reply === "function" ? reply(body) : reply, wanted);
+    const counted = countedOf(countTokens(JSON.stringify([body["instructions"], body["input"]])), said);
+    const usage = planUsage({ option, body, counted, dialect: responsesUsage });
+    const report = book.charge({ request, requestId, model, usage, say: responsesUsage.say });
+    const parts = {
+      response: { id: nextResponseId(), created_at: CREATED, model },
+      reply: said,
+      usage: usage.stated(usage.tokens),
+      body,
+    };
+    return wanted.stream ? streamedResponse({ ...parts, report }) : wholeResponse(parts);
+  });
+
+  const embeddings = accepted(checkEmbeddings, ({ body, model, request, requestId }) => {
+    const counted = { input: embeddingTokens(body) };
+    const usage = planUsage({ option, body, counted, dialect: embeddingsUsage });
+    book.charge({ request, requestId, model, usage, say: embeddingsUsage.say });
+    return jsonAnswer(200, {
+      object: "list",
+      data: embeddingsOf(body),
+      model,
+      usage: usage.stated(usage.tokens),
+    });
+  });
+
+  const images = accepted(checkImages, ({ body, model, request, requestId }) => {
+    const counted = { input: countTokens(String(body["prompt"])), output: IMAGE_TOKENS * choiceCount(body) };
+    const usage = planUsage({ option, body, counted, dialect: imagesUsage });
+    book.charge({ request, requestId, model, usage, say: imagesUsage.say });
+    return jsonAnswer(200, { created: CREATED, data: imagesOf(body), usage: usage.stated(usage.tokens) });
   });
 
   const double = await openVendorDouble({
     basePath: "/v1",
     handlers: {
       "POST /v1/chat/completions": completions,
+      "POST /v1/responses": responses,
+      "POST /v1/embeddings": embeddings,
+      "POST /v1/images/generations": images,
       "GET /v1/models": identified(() => jsonAnswer(200, modelList(models))),
       "*": ({ method, target }) =>
         refuse(404, {
@@ -88,61 +138,15 @@ export const openOpenAiDouble = async ({
         }),
     },
   });
-  return { ...double, book };
+  return { ...double, book: book.entries, asked };
 };
 
-const CREATED = 1_755_734_400;
-
-const FIELDS = [
-  "audio",
-  "frequency_penalty",
-  "function_call",
-  "functions",
-  "logit_bias",
-  "logprobs",
-  "max_completion_tokens",
-  "max_tokens",
-  "messages",
-  "metadata",
-  "modalities",
-  "model",
-  "n",
-  "parallel_tool_calls",
-  "prediction",
-  "presence_penalty",
-  "prompt_cache_key",
-  "prompt_cache_retention",
-  "reasoning_effort",
-  "response_format",
-  "safety_identifier",
-  "seed",
-  "service_tier",
-  "stop",
-  "store",
-  "stream",
-  "stream_options",
-  "temperature",
-  "tool_choice",
-  "tools",
-  "top_logprobs",
-  "top_p",
-  "user",
-  "verbosity",
-  "web_search_options",
-];
-
-const ROLES = ["developer", "system", "user", "assistant", "tool", "function"];
-
-interface Problem {
-  readonly message: string;
-  readonly param?: string;
-  readonly code?: string;
+interface Identified {
+  readonly request: RecordedRequest;
+  readonly requestId: string;
 }
 
-const refuse = (status: number, { message, param, code }: Problem): Answer =>
-  jsonAnswer(status, {
-    error: { message, type: "invalid_request_error", param: param ?? null, code: code ?? null },
-  });
+const CREATED = 1_755_734_400;
 
 const keyRefusal = (headerNames: readonly string[]): Problem =>
   headerNames.some((name) => name.toLowerCase() === "authorization")
@@ -152,138 +156,6 @@ const keyRefusal = (headerNames: readonly string[]): Problem =>
         code: "invalid_api_key",
       }
     : { message: "You didn't provide an API key." };
-
-const headersOf = ({ headers }: Answer): Record<string, string> =>
-  Object.fromEntries(Array.isArray(headers) ? headers : Object.entries(headers ?? {}));
-
-const checkBody = (body: JsonObject): Problem | undefined => {
-  const stranger = unknownField(body, FIELDS);
-  if (stranger !== undefined) {
-    return {
-      message: `Unknown parameter: '${stranger}'.`,
-      param: stranger,
-      code: "unknown_parameter",
-    };
-  }
-  if (typeof body["model"] !== "string" || body["model"] === "") {
-    return { message: "you must provide a model parameter" };
-  }
-  const { messages } = body;
-  if (!Array.isArray(messages)) {
-    return {
-      message: "Missing required parameter: 'messages'.",
-      param: "messages",
-      code: "missing_required_parameter",
-    };
-  }
-  if (messages.length === 0) {
-    return {
-      message: "Invalid 'messages': empty array. Expected an array with minimum length 1.",
-      param: "messages",
-      code: "empty_array",
-    };
-  }
-  const strange = messages.findIndex(
-    (message: unknown) => !isObject(message) || !ROLES.includes(String(message["role"])),
-  );
-  if (strange >= 0) return invalid(`messages[${strange}]`, "a message with a known role");
-
-  for (const name of ["max_tokens", "max_completion_tokens", "n"]) {
-    const value = body[name] ?? 1;
-    if (!isPositiveInteger(value)) return invalid(name, "an integer of at least 1");
-  }
-  const stream = body["stream"] ?? false;
-  if (typeof stream !== "boolean") return invalid("stream", "a boolean");
-  if ((body["stream_options"] ?? null) !== null && !stream) {
-    return {
-      message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-      param: "stream_options",
-    };
-  }
-  return undefined;
-};
-
-const invalid = (param: string, expected: string): Problem => ({
-  message: `Invalid value for '${param}': expected ${expected}.`,
-  param,
-  code: "invalid_value",
-});
-
-interface Reply {
-  readonly words: readonly string[];
-  readonly finishReason: "stop" | "length";
-}
-
-/** One word is one token here, so that a limit cuts where a reader expects it. */
-const cutToLimit = (reply: string, body: JsonObject): Reply => {
-  const words = reply.match(/\s*\S+/g) ?? [];
-  const limit = Number(body["max_completion_tokens"] ?? body["max_tokens"] ?? words.length);
-  return { words: words.slice(0, limit), finishReason: limit < words.length ? "length" : "stop" };
-};
-
-const choiceCount = (body: JsonObject): number => Number(body["n"] ?? 1);
-
-const honestUsage = (body: JsonObject, words: readonly string[]): JsonValue => {
-  const prompt = countTokens(JSON.stringify(body["messages"]));
-  const completion = words.length * choiceCount(body);
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
-    completion_tokens_details: {
-      reasoning_tokens: 0,
-      audio_tokens: 0,
-      accepted_prediction_tokens: 0,
-      rejected_prediction_tokens: 0,
-    },
-  };
-};
-
-interface Completion {
-  readonly completion: { readonly id: string; readonly created: number; readonly model: string };
-  readonly text: Reply;
-  readonly usage: JsonValue | undefined;
-  readonly body: JsonObject;
-}
-
-const whole = ({ completion, text, usage, body }: Completion): Answer =>
-  jsonAnswer(200, {
-    ...completion,
-    object: "chat.completion",
-    choices: Array.from({ length: choiceCount(body) }, (_, index) => ({
-      index,
-      message: { role: "assistant", content: text.words.join(""), refusal: null },
-      logprobs: null,
-      finish_reason: text.finishReason,
-    })),
-    usage,
-    service_tier: "default",
-  });
-
-const streamed = ({ completion, text, usage, body }: Completion): Answer => {
-  const options = body["stream_options"];
-  const includeUsage = isObject(options) && options["include_usage"] === true;
-  const base = { ...completion, object: "chat.completion.chunk", service_tier: "default" };
-  // `usage: undefined` is dropped by JSON: only callers who asked see `usage: null`.
-  const quiet = includeUsage ? null : undefined;
-  const event = (data: JsonObject): string => `data: ${JSON.stringify(data)}\n\n`;
-  const delta = (index: number, change: JsonObject, finishReason: string | null): string =>
-    event({
-      ...base,
-      choices: [{ index, delta: change, logprobs: null, finish_reason: finishReason }],
-      usage: quiet,
-    });
-
-  const events = Array.from({ length: choiceCount(body) }, (_, index) => [
-    delta(index, { role: "assistant", content: "" }, null),
-    ...text.words.map((content) => delta(index, { content }, null)),
-    delta(index, {}, text.finishReason),
-  ]).flat();
-  if (includeUsage && usage !== undefined) events.push(event({ ...base, choices: [], usage }));
-  events.push("data: [DONE]\n\n");
-  return { status: 200, headers: { "Content-Type": "text/event-stream" }, chunks: events };
-};
 
 const modelList = (models: readonly string[]): JsonObject => ({
   object: "list",

@@ -1,12 +1,13 @@
 // Plays a scripted answer onto a raw socket.
 
-import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 
 import { gzipLayers, gzipZeros } from "./gzip-bomb.ts";
 import { encodeChunk, LAST_CHUNK, toBytes } from "./http-wire.ts";
 import type { HeaderPair } from "./http-wire.ts";
-import type { Answer, Ending, ScriptedAnswer } from "./scripted-answer.ts";
+import { playStream } from "./play-stream.ts";
+import type { Answer, ScriptedAnswer, StreamScript } from "./scripted-answer.ts";
+import { finish, head, sleep, write } from "./socket-writes.ts";
 
 /** Plays one answer; true when the connection may carry another request. */
 export const playAnswer = async ({
@@ -21,7 +22,9 @@ export const playAnswer = async ({
   if (scripted.kind === undefined) return sendPieces(socket, pieces(scripted));
   switch (scripted.kind) {
     case "handler":
-      return sendPieces(socket, pieces(await handle()));
+      return send(socket, await handle());
+    case "stream":
+      return send(socket, await handle(), scripted);
     case "close":
     case "reset":
     case "hang": {
@@ -100,65 +103,15 @@ export const playAnswer = async ({
   }
 };
 
-/** Writes and waits for the kernel to take it; false when the peer is gone. */
-export const write = async (socket: Socket, bytes: Uint8Array): Promise<boolean> => {
-  if (isGone(socket)) return false;
-  if (!socket.write(bytes)) {
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        socket.off("drain", done).off("close", done);
-        resolve();
-      };
-      socket.on("drain", done).on("close", done);
-    });
-  }
-  // A writer that never meets back pressure must not starve the reader in the same process.
-  await new Promise((resolve) => setImmediate(resolve));
-  return !isGone(socket);
-};
-
-// Long enough for the peer to read what was sent: an RST discards what is still in its buffer.
-const READ_BEFORE_RESET_MS = 30;
 const FLOOD_CHUNK = "a".repeat(64 * 1024);
 
-const isGone = (socket: Socket): boolean => socket.destroyed || !socket.writable;
-
-const finish = async (socket: Socket, how: Ending): Promise<boolean> => {
-  if (how === "keep") return true;
-  if (how === "close") socket.end();
-  if (how === "reset") {
-    await sleep(socket, READ_BEFORE_RESET_MS);
-    socket.resetAndDestroy();
-  }
-  if (how === "hang") await sleep(socket, Infinity);
-  return false;
-};
-
-/** Sleeps, but not longer than the connection lives. */
-const sleep = (socket: Socket, ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    if (socket.destroyed) {
-      resolve();
-      return;
-    }
-    const done = (): void => {
-      clearTimeout(timer);
-      socket.off("close", done);
-      resolve();
-    };
-    const timer = ms === Infinity ? undefined : setTimeout(done, ms);
-    socket.on("close", done);
-  });
-
-const head = ({
-  status,
-  lines,
-}: {
-  readonly status: number;
-  readonly lines: readonly string[];
-}): Uint8Array => {
-  const statusLine = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Unknown"}`;
-  return Buffer.from(`${[statusLine, ...lines].join("\r\n")}\r\n\r\n`, "latin1");
+/** An answer as it is, or, where it streams, as the script tells it. */
+const send = (socket: Socket, answer: Answer, script: StreamScript = {}): Promise<boolean> => {
+  const { stream } = answer;
+  if (!stream) return sendPieces(socket, pieces(answer));
+  const lines = pairsOf(answer.headers).map(([name, value]) => `${name}: ${value}`);
+  lines.push("Transfer-Encoding: chunked");
+  return playStream({ socket, head: head({ status: answer.status, lines }), stream, script });
 };
 
 const pairsOf = (headers: Answer["headers"] = []): readonly HeaderPair[] =>
@@ -173,8 +126,10 @@ const withHeaders = (answer: Answer, extra: readonly HeaderPair[]): Answer => ({
 });
 
 /** A chunked answer as one body, for the misbehaviours that frame it themselves. */
-const flat = ({ chunks, ...answer }: Answer): Answer =>
-  chunks ? { ...answer, body: chunks.join("") } : answer;
+const flat = ({ chunks, stream, ...answer }: Answer): Answer => {
+  const parts = stream?.events.map(({ wire }) => wire) ?? chunks;
+  return parts ? { ...answer, body: parts.join("") } : answer;
+};
 
 const bodyOf = (answer: Answer): Uint8Array => toBytes(answer.body ?? "");
 
@@ -182,10 +137,11 @@ const pieces = (answer: Answer, oddLines: readonly string[] = []): readonly Uint
   const pairs = pairsOf(answer.headers);
   const lines = [...pairs.map(([name, value]) => `${name}: ${value}`), ...oddLines];
   const { status } = answer;
-  if (answer.chunks) {
+  const chunks = answer.stream?.events.map(({ wire }) => wire) ?? answer.chunks;
+  if (chunks) {
     return [
       head({ status, lines: [...lines, "Transfer-Encoding: chunked"] }),
-      ...answer.chunks.map(encodeChunk),
+      ...chunks.map(encodeChunk),
       LAST_CHUNK,
     ];
   }

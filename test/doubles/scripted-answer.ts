@@ -10,6 +10,65 @@ export interface Answer {
   readonly body?: string | Uint8Array;
   /** Sent chunk by chunk with chunked framing, instead of `body`. */
   readonly chunks?: readonly string[];
+  /** Events of a generated answer, instead of `body`: the vendor is told how far they got. */
+  readonly stream?: EventStream;
+}
+
+export interface StreamEvent {
+  /** The event as it goes on the wire, with LF and its blank line. */
+  readonly wire: string;
+  /** How much of the output has been generated once this is sent, from 0 to 1. */
+  readonly share: number;
+  /** The event of a vendor that tells no usage; null when it then sends none. Default: the same. */
+  readonly unmetered?: string | null;
+}
+
+export interface EventStream {
+  readonly events: readonly StreamEvent[];
+  /** How this vendor says in the middle of an answer that it gave up. */
+  readonly error: string;
+  /** One more event with some of the answer's text. */
+  readonly say: (text: string) => string;
+  /** What keeps a connection alive and says nothing. */
+  readonly heartbeat: string;
+  readonly report: (progress: StreamProgress) => void;
+}
+
+export interface StreamProgress {
+  /** Events sent, those beyond the answer (`endless`) included. */
+  readonly events: number;
+  readonly share: number;
+  /** Of the events, how many were text beyond the answer. */
+  readonly extra: number;
+  /** The caller went away before the last event was sent. */
+  readonly left: boolean;
+  /** All events of the answer were sent. */
+  readonly whole: boolean;
+}
+
+/** A stream told badly. Without a `fault` it is whole, only shaped or slow. */
+export interface StreamScript {
+  /** Events that go out before the fault; default 0. */
+  readonly afterEvents?: number;
+  /**
+   * `reset`: RST. `close`: FIN in the middle of the body. `end`: the body ends in good order, too early.
+   * `stall`: silence for `stallMs` (default for ever), then the rest. `error`: the vendor's own mid-stream error,
+   * then the end. `long-line`: an event whose line has `lineBytes` (default 2 MiB; Infinity never ends), then the
+   * rest. `endless`: text for ever. `heartbeats`: comments for ever.
+   */
+  readonly fault?: "reset" | "close" | "end" | "stall" | "error" | "long-line" | "endless" | "heartbeats";
+  readonly stallMs?: number;
+  readonly lineBytes?: number;
+  /** A pause before each event but the first; between heartbeats 10 ms unless told. */
+  readonly everyMs?: number;
+  /** The vendor never says what it bills. */
+  readonly withoutUsage?: boolean;
+  readonly lineEnd?: "\n" | "\r\n" | "\r";
+  /**
+   * How events fall into writes (and chunks): one each; `odd`, cut inside characters, line ends and lines, so that a
+   * write may hold the end of one event and the start of the next; or `together`, all at once.
+   */
+  readonly segments?: "each" | "odd" | "together";
 }
 
 /** What becomes of the connection: it serves on, or it ends by FIN, by RST, or never. */
@@ -28,6 +87,8 @@ interface Progress {
 
 type Misbehaviour =
   | { readonly kind: "handler" }
+  /** The handler's stream, told as the script says; an answer that does not stream is sent as it is. */
+  | ({ readonly kind: "stream" } & StreamScript)
   /** Ended by FIN, by RST, or never. */
   | ({ readonly kind: "close" | "reset" | "hang" } & Progress)
   | { readonly kind: "redirect"; readonly status: 301 | 302 | 307 | 308; readonly location: string }

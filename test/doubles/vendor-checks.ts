@@ -100,6 +100,14 @@ export const jsonAnswer = (
   body: JSON.stringify(body),
 });
 
+export const withHeader = (answer: Answer, header: HeaderPair): Answer => {
+  const { headers = [] } = answer;
+  return { ...answer, headers: [...(isPairs(headers) ? headers : Object.entries(headers)), header] };
+};
+
+const isPairs = (headers: NonNullable<Answer["headers"]>): headers is readonly HeaderPair[] =>
+  Array.isArray(headers);
+
 /** Ids that count up: the same test sees the same ids. */
 export const createIds = (prefix: string): (() => string) => {
   let last = 0;

@@ -5,8 +5,9 @@ import type { Server, Socket } from "node:net";
 
 import { headerValues, takeRequest } from "./http-wire.ts";
 import type { WireRequest } from "./http-wire.ts";
-import { playAnswer, write } from "./play-answer.ts";
+import { playAnswer } from "./play-answer.ts";
 import type { Answer, ScriptedAnswer } from "./scripted-answer.ts";
+import { write } from "./socket-writes.ts";
 
 export interface RecordedRequest extends WireRequest {
   /** Which connection carried it, counted from 0: equal numbers prove reuse. */

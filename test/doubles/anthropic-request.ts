@@ -1,0 +1,284 @@
+// What Anthropic checks of a message, and what it asks for.
+
+import { toolMismatch, turnsOf } from "./asked.ts";
+import type { Asked, AskedReasoning, Draft } from "./asked.ts";
+import { listOf, numberOrNull, objectOf, objectsOf, stringOf, stringOrNull } from "./json-read.ts";
+import { fields, strangePath } from "./known-fields.ts";
+import type { Shape } from "./known-fields.ts";
+import { isObject } from "./vendor-checks.ts";
+import type { JsonObject } from "./vendor-checks.ts";
+
+/** Why the request is refused, in Anthropic's words: the path, then what is wrong there. */
+export const checkMessages = (
+  body: JsonObject,
+  { counting }: { readonly counting: boolean },
+): string | undefined => {
+  const path = strangePath(body, counting ? COUNT_SHAPE : SHAPE);
+  if (path) return `${path.join(".")}: Extra inputs are not permitted`;
+  if (typeof body["model"] !== "string") return "model: Field required";
+  const problem = (counting ? undefined : checkNumbers(body)) ?? checkTurns(body["messages"]);
+  return problem ?? checkThinking(body) ?? checkTools(body) ?? checkSystem(body["system"]);
+};
+
+export const readMessages = (body: JsonObject): Asked => {
+  const { effort, format } = objectOf(body["output_config"]);
+  return {
+    model: stringOf(body["model"]),
+    system: textsOf(body["system"]).join("\n"),
+    turns: turnsOf(objectsOf(body["messages"]).map(draftOf)),
+    tools: objectsOf(body["tools"]).map(({ name }) => stringOf(name)),
+    toolChoice: toolChoiceOf(objectOf(body["tool_choice"])),
+    maxOutputTokens: numberOrNull(body["max_tokens"]),
+    temperature: numberOrNull(body["temperature"]),
+    stop: listOf(body["stop_sequences"]).map(String),
+    stream: body["stream"] === true,
+    outputSchema: objectOf(format)["schema"] ?? null,
+    reasoning: reasoningOf(objectOf(body["thinking"]), effort),
+  };
+};
+
+export const showsThinking = (body: JsonObject): boolean =>
+  ["enabled", "adaptive"].includes(stringOf(objectOf(body["thinking"])["type"]));
+
+const CACHED = { cache_control: fields("type", "ttl") };
+
+const BLOCKS: Readonly<Record<string, Shape>> = {
+  text: { ...fields("type", "text", "citations"), ...CACHED },
+  image: { type: "any", source: fields("type", "media_type", "data", "url", "file_id"), ...CACHED },
+  document: { ...fields("type", "source", "citations", "context", "title"), ...CACHED },
+  search_result: { ...fields("type", "content", "source", "title", "citations"), ...CACHED },
+  thinking: fields("type", "thinking", "signature"),
+  redacted_thinking: fields("type", "data"),
+  tool_use: { ...fields("type", "id", "name", "input", "caller"), ...CACHED },
+  tool_result: {
+    ...fields("type", "tool_use_id", "is_error"),
+    content: (block) => BLOCKS[stringOf(block["type"])] ?? "any",
+    ...CACHED,
+  },
+};
+
+const COUNTED = {
+  ...fields("model", "thinking"),
+  ...CACHED,
+  messages: { role: "any", content: (block) => BLOCKS[stringOf(block["type"])] ?? "any" },
+  output_config: { effort: "any", format: fields("type", "schema"), task_budget: "any" },
+  system: { ...fields("type", "text", "citations"), ...CACHED },
+  tool_choice: fields("type", "name", "disable_parallel_tool_use"),
+  tools: ({ type = "custom" }) =>
+    type === "custom"
+      ? {
+          ...fields(
+            "type",
+            "name",
+            "description",
+            "input_schema",
+            "strict",
+            "defer_loading",
+            "allowed_callers",
+          ),
+          ...fields("eager_input_streaming", "input_examples"),
+          ...CACHED,
+        }
+      : "any",
+} satisfies Shape;
+
+const COUNT_SHAPE: Shape = { ...COUNTED, thinking: fields("type", "budget_tokens", "display") };
+
+const SHAPE: Shape = {
+  ...COUNT_SHAPE,
+  ...fields("container", "inference_geo", "max_tokens", "service_tier", "stop_sequences", "stream"),
+  ...fields("temperature", "top_k", "top_p"),
+  metadata: fields("user_id"),
+};
+
+const BUDGET_MIN = 1024;
+
+const checkNumbers = (body: JsonObject): string | undefined => {
+  const { max_tokens: most, temperature = 1, stream = false, stop_sequences: stops = [] } = body;
+  if (most === undefined) return "max_tokens: Field required";
+  if (!Number.isSafeInteger(most)) return "max_tokens: Input should be a valid integer";
+  if (Number(most) < 0) return "max_tokens: Input should be greater than or equal to 0";
+  if (typeof temperature !== "number") return "temperature: Input should be a valid number";
+  if (temperature < 0 || temperature > 1) return "temperature: range: 0..1";
+  if (typeof stream !== "boolean") return "stream: Input should be a valid boolean";
+  const areStops = Array.isArray(stops) && stops.every((stop) => typeof stop === "string");
+  if (!areStops) return "stop_sequences: Input should be a valid list";
+  return stops.some((stop) => stop.trim() === "")
+    ? "stop_sequences: each stop sequence must contain non-whitespace"
+    : undefined;
+};
+
+const checkSystem = (system: unknown = ""): string | undefined => {
+  if (typeof system === "string") return undefined;
+  const areTexts =
+    Array.isArray(system) && system.every((block) => isObject(block) && block["type"] === "text");
+  if (!areTexts) return "system: Input should be a valid string or a list of text blocks";
+  const empty = objectsOf(system).findIndex(({ text }) => stringOf(text) === "");
+  return empty < 0 ? undefined : `system.${empty}: text content blocks must be non-empty`;
+};
+
+const checkTurns = (messages: unknown): string | undefined => {
+  if (messages === undefined) return "messages: Field required";
+  if (!Array.isArray(messages)) return "messages: Input should be a valid list";
+  if (messages.length === 0) return "messages: at least one message is required";
+  for (const [index, message] of messages.entries()) {
+    const { role, content } = objectOf(message);
+    if (role === "system") {
+      return `messages: Unexpected role "system". The Messages API accepts a top-level \`system\` parameter, not "system" as an input message role.`;
+    }
+    if (role !== "user" && role !== "assistant")
+      return `messages.${index}.role: Input should be 'user' or 'assistant'`;
+    if (typeof content === "string" && content !== "") continue;
+    const isLast = index === messages.length - 1;
+    const isEmpty = content === "" || (Array.isArray(content) && content.length === 0);
+    if (isEmpty && !(isLast && role === "assistant")) {
+      return `messages.${index}: all messages must have non-empty content except for the optional final assistant message`;
+    }
+    if (!isEmpty && !Array.isArray(content)) return `messages.${index}.content: Input should be a valid list`;
+    for (const [at, block] of listOf(content).entries()) {
+      const problem = checkBlock(objectOf(block), role);
+      if (problem) return `messages.${index}.content.${at}${problem}`;
+    }
+  }
+  const mismatch = toolMismatch(turnsOf(objectsOf(messages).map(draftOf)));
+  if (!mismatch) return undefined;
+  return mismatch.kind === "unanswered"
+    ? `messages: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${mismatch.id}.`
+    : `messages: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${mismatch.id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
+};
+
+const checkBlock = (block: JsonObject, role: string): string | undefined => {
+  const type = stringOf(block["type"]);
+  const { source, input, id, name, tool_use_id: answers } = block;
+  if (!Object.hasOwn(BLOCKS, type)) {
+    return `: Input tag '${type}' found using 'type' does not match any of the expected tags`;
+  }
+  if (type === "text" && stringOf(block["text"]) === "") return ": text content blocks must be non-empty";
+  if (type === "image") return checkImage(objectOf(source));
+  if (type === "tool_use") {
+    if (role !== "assistant") return ": `tool_use` blocks can only be in `assistant` messages";
+    if (!isObject(input)) return ".tool_use.input: Input should be a valid dictionary";
+    if (!/^[a-zA-Z0-9_-]+$/.test(stringOf(id)))
+      return ".tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'";
+    return stringOf(name) === "" ? ".tool_use.name: Field required" : undefined;
+  }
+  if (type === "tool_result") {
+    if (role !== "user") return ": `tool_result` blocks can only be in `user` messages";
+    return typeof answers === "string" ? undefined : ".tool_result.tool_use_id: Field required";
+  }
+  if (type === "thinking") {
+    // A thought that is not the model's own word for word is refused, and its signature is how it knows.
+    return stringOf(block["signature"]) === "" ? ".thinking.signature: Field required" : undefined;
+  }
+  return undefined;
+};
+
+const MEDIA = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+const checkImage = ({ type, media_type: media, data, url }: JsonObject): string | undefined => {
+  if (type === "url")
+    return stringOf(url).startsWith("https://")
+      ? undefined
+      : ".image.source.url: Only HTTPS URLs are supported.";
+  if (type === "file") return undefined;
+  if (type !== "base64")
+    return ".image.source: Input tag does not match any of the expected tags: 'base64', 'url', 'file'";
+  if (!MEDIA.includes(stringOf(media)))
+    return `.image.source.base64.media_type: Input should be ${MEDIA.join(", ")}`;
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(stringOf(data))
+    ? undefined
+    : ".image.source.base64.data: invalid base64 data";
+};
+
+const checkThinking = (body: JsonObject): string | undefined => {
+  const { thinking, max_tokens: most, temperature = 1, tool_choice: choice } = body;
+  if (thinking === undefined) return undefined;
+  const { type, budget_tokens: budget } = objectOf(thinking);
+  if (type !== "enabled" && type !== "disabled" && type !== "adaptive") {
+    return "thinking: Input tag does not match any of the expected tags: 'enabled', 'disabled', 'adaptive'";
+  }
+  if (type === "disabled") return undefined;
+  if (type === "enabled") {
+    if (!Number.isSafeInteger(budget)) return "thinking.enabled.budget_tokens: Field required";
+    if (Number(budget) < BUDGET_MIN) {
+      return `thinking.enabled.budget_tokens: Input should be greater than or equal to ${BUDGET_MIN}`;
+    }
+    if (Number(budget) >= Number(most)) return "`max_tokens` must be greater than `thinking.budget_tokens`.";
+  }
+  if (temperature !== 1) return "`temperature` may only be set to 1 when thinking is enabled.";
+  return ["any", "tool"].includes(stringOf(objectOf(choice)["type"]))
+    ? "Thinking may not be enabled when tool_choice forces tool use."
+    : undefined;
+};
+
+const checkTools = ({ tools = [], tool_choice: choice }: JsonObject): string | undefined => {
+  if (!Array.isArray(tools)) return "tools: Input should be a valid list";
+  for (const [index, tool] of tools.entries()) {
+    const { name, type = "custom", input_schema: schema } = objectOf(tool);
+    if (!/^[a-zA-Z0-9_-]{1,128}$/.test(stringOf(name))) {
+      return `tools.${index}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`;
+    }
+    if (type !== "custom") continue;
+    if (!isObject(schema)) return `tools.${index}.custom.input_schema: Field required`;
+    if (schema["type"] !== "object")
+      return `tools.${index}.custom.input_schema.type: Input should be 'object'`;
+  }
+  const names = objectsOf(tools).map(({ name }) => name);
+  if (new Set(names).size < names.length) return "tools: Tool names must be unique.";
+  if (choice === undefined) return undefined;
+  const { type, name } = objectOf(choice);
+  if (!["auto", "any", "tool", "none"].includes(stringOf(type))) {
+    return "tool_choice: Input tag does not match any of the expected tags: 'auto', 'any', 'tool', 'none'";
+  }
+  if (names.length === 0) return "tool_choice may only be specified while providing tools";
+  return type === "tool" && !names.includes(name)
+    ? `Tool '${String(name)}' not found in provided tools`
+    : undefined;
+};
+
+const draftOf = ({ role, content }: JsonObject): Draft => {
+  const blocks = objectsOf(content);
+  const ofType = (type: string): readonly JsonObject[] => blocks.filter((block) => block["type"] === type);
+  return {
+    role: role === "assistant" ? "assistant" : "user",
+    texts: textsOf(content),
+    images: ofType("image").map(({ source }) => imageOf(objectOf(source))),
+    toolCalls: ofType("tool_use").map(({ id, name, input }) => ({
+      id: stringOrNull(id),
+      name: stringOf(name),
+      arguments: input,
+    })),
+    toolResults: ofType("tool_result").map((block) => ({
+      id: stringOrNull(block["tool_use_id"]),
+      name: null,
+      text: textsOf(block["content"]).join("\n"),
+      isError: block["is_error"] === true,
+    })),
+  };
+};
+
+const imageOf = ({ type, url, media_type: media, data, file_id: file }: JsonObject): string => {
+  if (type === "base64") return `data:${stringOf(media)};base64,${stringOf(data)}`;
+  return stringOf(url ?? file);
+};
+
+const textsOf = (content: unknown): readonly string[] => {
+  if (typeof content === "string") return content === "" ? [] : [content];
+  return objectsOf(content)
+    .filter(({ type }) => type === "text")
+    .map(({ text }) => stringOf(text));
+};
+
+const toolChoiceOf = ({ type, name }: JsonObject): Asked["toolChoice"] => {
+  if (type === "tool") return { name: stringOf(name) };
+  if (type === "any") return "required";
+  return type === "auto" || type === "none" ? type : null;
+};
+
+const reasoningOf = ({ type, budget_tokens: budget }: JsonObject, effort: unknown): AskedReasoning | null => {
+  if (type === "disabled") return "off";
+  if (type === "enabled") return { budgetTokens: Number(budget) };
+  if (typeof effort === "string") return { effort };
+  // Adaptive without an effort is as much as the model likes, which is high unless told.
+  return type === "adaptive" ? { effort: "high" } : null;
+};

@@ -1,0 +1,118 @@
+// Anthropic (vendors.md §10): messages, plain and streamed, and the count of their tokens.
+
+import { messagesUsage, streamedMessage, wholeMessage } from "./anthropic-message.ts";
+import { checkMessages, readMessages, showsThinking } from "./anthropic-request.ts";
+import type { Asked } from "./asked.ts";
+import { headerValues } from "./http-wire.ts";
+import { createModelBook } from "./model-book.ts";
+import type { ModelDouble } from "./model-book.ts";
+import { DEFAULT_REPLY, planReply } from "./model-reply.ts";
+import type { ScriptedReply } from "./model-reply.ts";
+import { countTokens } from "./ranking.ts";
+import type { Answer } from "./scripted-answer.ts";
+import { countedOf, planUsage, promptOf } from "./token-usage.ts";
+import type { UsageOption } from "./token-usage.ts";
+import { openVendorDouble } from "./vendor-double.ts";
+import type { Handler, RecordedRequest } from "./vendor-double.ts";
+import { createIds, hasHeader, jsonAnswer, readJsonObject, withHeader } from "./vendor-checks.ts";
+import type { JsonObject } from "./vendor-checks.ts";
+
+export interface AnthropicOptions {
+  readonly key: string;
+  readonly models?: readonly string[];
+  /** What an answer says; a string is its text. */
+  readonly reply?: string | ScriptedReply | ((body: JsonObject) => string | ScriptedReply);
+  /** What it costs; `omitted` leaves it out wherever it would stand. */
+  readonly usage?: UsageOption;
+}
+
+export const openAnthropicDouble = async ({
+  key,
+  models = ["claude-x"],
+  reply = DEFAULT_REPLY,
+  usage: option,
+}: AnthropicOptions): Promise<ModelDouble> => {
+  const book = createModelBook();
+  const asked: Asked[] = [];
+  const nextRequestId = createIds("req_");
+  const nextMessageId = createIds("msg_");
+
+  const accepted =
+    (
+      { counting }: { readonly counting: boolean },
+      work: (body: JsonObject, request: RecordedRequest, requestId: string) => Answer,
+    ): Handler =>
+    (request) => {
+      const requestId = nextRequestId();
+      const refused = (status: number, message: string): Answer => refuse(status, { message, requestId });
+      if (!hasHeader(request, { name: "x-api-key", value: key })) {
+        const given = headerValues(request.headers, "x-api-key").length;
+        return refused(401, given === 0 ? "x-api-key header is required" : "invalid x-api-key");
+      }
+      const versions = headerValues(request.headers, "anthropic-version");
+      if (versions.length === 0) return refused(400, "anthropic-version: header is required");
+      if (versions.length > 1 || versions[0] !== VERSION) {
+        return refused(400, `anthropic-version: "${versions.join(", ")}" is not a valid version`);
+      }
+      const body = readJsonObject(request);
+      if (typeof body === "string") return refused(400, `The request body is not valid JSON: ${body}`);
+      const problem = checkMessages(body, { counting });
+      if (problem !== undefined) return refused(400, problem);
+      const model = String(body["model"]);
+      if (!models.includes(model)) return refused(404, `model: ${model}`);
+      return withHeader(work(body, request, requestId), ["request-id", requestId]);
+    };
+
+  const planned = (body: JsonObject) => {
+    const said = planReply(typeof reply === "function" ? reply(body) : reply, readMessages(body));
+    const prompt = JSON.stringify([body["system"], body["messages"], body["tools"]]);
+    const counted = countedOf(countTokens(prompt), said);
+    return { said, usage: planUsage({ option, body, counted, dialect: messagesUsage }) };
+  };
+
+  const messages = accepted({ counting: false }, (body, request, requestId) => {
+    const wanted = readMessages(body);
+    asked.push(wanted);
+    const { said, usage } = planned(body);
+    const { model } = wanted;
+    const report = book.charge({ request, requestId, model, usage, say: messagesUsage.say });
+    const parts = {
+      id: nextMessageId(),
+      model,
+      reply: said,
+      showsThinking: showsThinking(body),
+      usage: usage.stated(usage.tokens),
+    };
+    return wanted.stream ? streamedMessage({ ...parts, report }) : wholeMessage(parts);
+  });
+
+  const double = await openVendorDouble({
+    basePath: "/v1",
+    handlers: {
+      "POST /v1/messages": messages,
+      "POST /v1/messages/count_tokens": accepted({ counting: true }, (body) =>
+        jsonAnswer(200, { input_tokens: promptOf(planned(body).usage.tokens) }),
+      ),
+      "*": () => refuse(404, { message: "Not found", requestId: nextRequestId() }),
+    },
+  });
+  return { ...double, book: book.entries, asked };
+};
+
+const VERSION = "2023-06-01";
+
+const ERROR_TYPES: Readonly<Record<number, string>> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  404: "not_found_error",
+};
+
+const refuse = (
+  status: number,
+  { message, requestId }: { readonly message: string; readonly requestId: string },
+): Answer =>
+  jsonAnswer(
+    status,
+    { type: "error", error: { type: ERROR_TYPES[status], message }, request_id: requestId },
+    [["request-id", requestId]],
+  );

@@ -1,0 +1,250 @@
+// What OpenAI checks of a chat completion, and what it asks for.
+
+import { toolMismatch, turnsOf } from "./asked.ts";
+import type { Asked, Draft, Turn } from "./asked.ts";
+import { listOf, numberOrNull, objectOf, objectsOf, parsedOr, stringOf, stringOrNull } from "./json-read.ts";
+import { fields } from "./known-fields.ts";
+import type { Shape } from "./known-fields.ts";
+import { invalid, missing, unknownParameter } from "./openai-refusal.ts";
+import type { Problem } from "./openai-refusal.ts";
+import { isObject, isPositiveInteger } from "./vendor-checks.ts";
+import type { JsonObject } from "./vendor-checks.ts";
+
+export const checkChat = (body: JsonObject): Problem | undefined => {
+  const stranger = unknownParameter(body, SHAPE);
+  if (stranger) return stranger;
+  if (typeof body["model"] !== "string" || body["model"] === "") {
+    return { message: "you must provide a model parameter" };
+  }
+  return checkMessages(body["messages"]) ?? checkNumbers(body) ?? checkStream(body) ?? checkTools(body);
+};
+
+export const readChat = (body: JsonObject): Asked => {
+  const messages = objectsOf(body["messages"]);
+  return {
+    model: stringOf(body["model"]),
+    system: messages
+      .filter(isSystem)
+      .flatMap(({ content }) => textsOf(content))
+      .join("\n"),
+    turns: conversationOf(messages),
+    tools: objectsOf(body["tools"]).map((tool) =>
+      stringOf(objectOf(tool["function"] ?? tool["custom"])["name"]),
+    ),
+    toolChoice: toolChoiceOf(body["tool_choice"]),
+    maxOutputTokens: numberOrNull(body["max_completion_tokens"] ?? body["max_tokens"]),
+    temperature: numberOrNull(body["temperature"]),
+    stop: typeof body["stop"] === "string" ? [body["stop"]] : listOf(body["stop"]).map(String),
+    stream: body["stream"] === true,
+    outputSchema: schemaOf(objectOf(body["response_format"])),
+    reasoning: effortOf(body["reasoning_effort"]),
+  };
+};
+
+export const effortOf = (effort: unknown): Asked["reasoning"] => {
+  if (typeof effort !== "string") return null;
+  return effort === "none" ? "off" : { effort };
+};
+
+const SHAPE: Shape = {
+  ...fields(
+    "audio",
+    "frequency_penalty",
+    "function_call",
+    "functions",
+    "logit_bias",
+    "logprobs",
+    "max_completion_tokens",
+    "max_tokens",
+    "metadata",
+    "modalities",
+    "model",
+    "n",
+    "parallel_tool_calls",
+    "prediction",
+    "presence_penalty",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "reasoning_effort",
+    "safety_identifier",
+    "seed",
+    "service_tier",
+    "stop",
+    "store",
+    "stream",
+    "temperature",
+    "tool_choice",
+    "top_logprobs",
+    "top_p",
+    "user",
+    "verbosity",
+    "web_search_options",
+  ),
+  messages: {
+    ...fields("audio", "content", "function_call", "name", "refusal", "role", "tool_call_id"),
+    tool_calls: { ...fields("custom", "id", "type"), function: fields("arguments", "name") },
+  },
+  response_format: { type: "any", json_schema: fields("description", "name", "schema", "strict") },
+  stream_options: fields("include_obfuscation", "include_usage"),
+  tools: {
+    ...fields("custom", "type"),
+    function: fields("description", "name", "parameters", "strict"),
+  },
+};
+
+const ROLES = ["developer", "system", "user", "assistant", "tool", "function"];
+const PARTS = ["text", "image_url", "input_audio", "file", "refusal"];
+const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"];
+const STOPS_MAX = 4;
+
+const checkMessages = (messages: unknown): Problem | undefined => {
+  if (!Array.isArray(messages)) return missing("messages");
+  if (messages.length === 0) {
+    return {
+      message: "Invalid 'messages': empty array. Expected an array with minimum length 1.",
+      param: "messages",
+      code: "empty_array",
+    };
+  }
+  for (const [index, message] of messages.entries()) {
+    const param = `messages[${index}]`;
+    if (!isObject(message) || !ROLES.includes(stringOf(message["role"]))) {
+      return invalid(param, "a message with a known role");
+    }
+    const problem = checkMessage(message, param);
+    if (problem) return problem;
+  }
+  const mismatch = toolMismatch(conversationOf(objectsOf(messages)));
+  if (!mismatch) return undefined;
+  const message =
+    mismatch.kind === "unanswered"
+      ? "An assistant message with 'tool_calls' must be followed by tool messages responding to each " +
+        `'tool_call_id'. The following tool_call_ids did not have response messages: ${mismatch.id}`
+      : "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.";
+  return { message, param: "messages" };
+};
+
+const checkMessage = (message: JsonObject, param: string): Problem | undefined => {
+  const { role, content, tool_calls: calls, tool_call_id: answers } = message;
+  if (role === "tool" && typeof answers !== "string") return missing(`${param}.tool_call_id`);
+  if (calls !== undefined && (role !== "assistant" || !Array.isArray(calls) || calls.length === 0)) {
+    return invalid(`${param}.tool_calls`, "a non-empty array of an assistant's calls");
+  }
+  for (const [at, call] of objectsOf(calls).entries()) {
+    const { name, arguments: text } = objectOf(call["function"]);
+    const isCall = typeof call["id"] === "string" && typeof name === "string" && typeof text === "string";
+    if (!isCall && call["type"] !== "custom") return invalid(`${param}.tool_calls[${at}]`, "a function call");
+  }
+  if (typeof content === "string") return undefined;
+  if (Array.isArray(content)) {
+    const strange = content.findIndex((part: unknown) => !PARTS.includes(stringOf(objectOf(part)["type"])));
+    return strange < 0
+      ? undefined
+      : invalid(`${param}.content[${strange}].type`, `one of ${PARTS.join(", ")}`);
+  }
+  // Only an assistant may have said nothing, and then because it called.
+  const silent = role === "assistant" && (calls !== undefined || isObject(message["function_call"]));
+  return silent || typeof message["refusal"] === "string"
+    ? undefined
+    : invalid(`${param}.content`, "a string or an array of parts");
+};
+
+const checkNumbers = (body: JsonObject): Problem | undefined => {
+  for (const name of ["max_tokens", "max_completion_tokens", "n"]) {
+    const value = body[name] ?? 1;
+    if (!isPositiveInteger(value)) return invalid(name, "an integer of at least 1");
+  }
+  const temperature = body["temperature"] ?? 1;
+  if (typeof temperature !== "number" || temperature < 0 || temperature > 2) {
+    return invalid("temperature", "a number from 0 to 2");
+  }
+  const stop = body["stop"] ?? "";
+  const stops = typeof stop === "string" ? [] : listOf(stop);
+  if ((typeof stop !== "string" && !Array.isArray(stop)) || stops.length > STOPS_MAX) {
+    return invalid("stop", `a string or an array of at most ${STOPS_MAX}`);
+  }
+  if (!EFFORTS.includes(stringOf(body["reasoning_effort"] ?? "none"))) {
+    return invalid("reasoning_effort", `one of ${EFFORTS.join(", ")}`);
+  }
+  return undefined;
+};
+
+const checkStream = (body: JsonObject): Problem | undefined => {
+  const stream = body["stream"] ?? false;
+  if (typeof stream !== "boolean") return invalid("stream", "a boolean");
+  if ((body["stream_options"] ?? null) === null || stream) return undefined;
+  return {
+    message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+    param: "stream_options",
+  };
+};
+
+const checkTools = (body: JsonObject): Problem | undefined => {
+  const { tools = null } = body;
+  if (tools === null) {
+    const stray = ["tool_choice", "parallel_tool_calls"].find((name) => (body[name] ?? null) !== null);
+    if (stray === undefined || body["functions"] !== undefined) return undefined;
+    return {
+      message: `Invalid value for '${stray}': '${stray}' is only allowed when 'tools' are specified.`,
+      param: stray,
+    };
+  }
+  if (!Array.isArray(tools) || tools.length === 0) return invalid("tools", "a non-empty array");
+  const nameless = tools.findIndex(
+    (tool: unknown) =>
+      objectOf(tool)["type"] !== "custom" &&
+      !/^[a-zA-Z0-9_-]{1,64}$/.test(stringOf(objectOf(objectOf(tool)["function"])["name"])),
+  );
+  if (nameless >= 0) return invalid(`tools[${nameless}].function.name`, "a name of ^[a-zA-Z0-9_-]{1,64}$");
+  const choice = toolChoiceOf(body["tool_choice"]);
+  if (typeof choice !== "object" || choice === null) return undefined;
+  const isKnown = objectsOf(tools).some((tool) => objectOf(tool["function"])["name"] === choice.name);
+  return isKnown ? undefined : invalid("tool_choice", "the name of a tool");
+};
+
+const isSystem = ({ role }: JsonObject): boolean => role === "system" || role === "developer";
+
+const conversationOf = (messages: readonly JsonObject[]): readonly Turn[] =>
+  turnsOf(messages.filter((message) => !isSystem(message)).map(draftOf));
+
+const draftOf = (message: JsonObject): Draft => {
+  const { role, content } = message;
+  if (role === "tool") {
+    const result = {
+      id: stringOrNull(message["tool_call_id"]),
+      name: null,
+      text: textsOf(content).join("\n"),
+      isError: false,
+    };
+    return { role: "user", toolResults: [result] };
+  }
+  return {
+    role: role === "assistant" ? "assistant" : "user",
+    texts: textsOf(content),
+    images: objectsOf(content)
+      .filter(({ type }) => type === "image_url")
+      .map((part) => stringOf(objectOf(part["image_url"])["url"])),
+    toolCalls: objectsOf(message["tool_calls"]).map((call) => {
+      const { name, arguments: text } = objectOf(call["function"]);
+      return { id: stringOrNull(call["id"]), name: stringOf(name), arguments: parsedOr(stringOf(text)) };
+    }),
+  };
+};
+
+const textsOf = (content: unknown): readonly string[] => {
+  if (typeof content === "string") return content === "" ? [] : [content];
+  return objectsOf(content)
+    .filter(({ type }) => type === "text")
+    .map(({ text }) => stringOf(text));
+};
+
+const toolChoiceOf = (choice: unknown): Asked["toolChoice"] => {
+  if (choice === "auto" || choice === "none" || choice === "required") return choice;
+  const { name } = objectOf(objectOf(choice)["function"]);
+  return typeof name === "string" ? { name } : null;
+};
+
+const schemaOf = (format: JsonObject): unknown => {
+  if (format["type"] === "json_object") return "json";
+  return objectOf(format["json_schema"])["schema"] ?? null;
+};
