@@ -1,10 +1,8 @@
-import { defineModel } from "../gateway/src/operation/define-model.ts";
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { conversationEstimate, conversations } from "./conversations.ts";
 
 const choicesMax = 128;
 const tokensMax = 10_000_000;
-/** Counted against tokens per minute for a caller that sets no limit of its own. */
-const tokensAssumed = 1_024;
 
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const chatBody = z.looseObject({
@@ -13,7 +11,8 @@ const chatBody = z.looseObject({
   max_tokens: z.int().min(1).max(tokensMax).nullish(),
   max_completion_tokens: z.int().min(1).max(tokensMax).nullish(),
   n: z.int().min(1).max(choicesMax).nullish(),
-  stream: z.literal(false, "streaming is not served yet; send stream: false").nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
 });
 
 export const chatCompletionsCreate = defineOperation({
@@ -24,60 +23,16 @@ export const chatCompletionsCreate = defineOperation({
   method: "POST",
   path: "/v1/chat/completions",
   body: chatBody,
-  bodyBytesMax: 32 * 1024 * 1024,
-  firstByteTimeoutMs: 120_000,
+  ...conversations("openai"),
+  streams: ({ body }) => body.stream === true,
   price: {
     kind: "per_token",
     modelKind: "chat",
-    estimate: ({ body, rawBody }, model) => {
-      const choices = body.n ?? 1;
-      // An upstream may honour either limit, so of two the larger is held.
-      const given = Math.max(body.max_completion_tokens ?? 0, body.max_tokens ?? 0);
-      const limit = given > 0 ? given : model.maxOutputTokens;
-      const inputTokens = Math.ceil(rawBody.byteLength / 4);
-      return {
-        expected: {
-          input_tokens: inputTokens,
-          output_tokens: Math.min(limit, 512) * choices,
-        },
-        tokens: inputTokens + (given > 0 ? given : tokensAssumed) * choices,
-        atMost: { [model.dearestInputUnit]: rawBody.byteLength, output_tokens: limit * choices },
-      };
-    },
+    estimate: ({ body, rawBody }, model) =>
+      conversationEstimate(rawBody, model, {
+        // An upstream may honour either limit, so of two the larger is held.
+        outputTokens: Math.max(body.max_completion_tokens ?? 0, body.max_tokens ?? 0),
+        choices: body.n ?? 1,
+      }),
   },
-  servedBy: { openai: { exchange: "chat", path: "/chat/completions" } },
-});
-
-// A handful of well-known models with their list prices, so that a fresh clone has something to call.
-
-export const gpt4o = defineModel({
-  id: "gpt-4o",
-  kind: "chat",
-  protocols: ["openai"],
-  price: { input: "2.5", cache_read: "1.25", output: "10" },
-  maxOutputTokens: 16_384,
-});
-
-export const gpt4oMini = defineModel({
-  id: "gpt-4o-mini",
-  kind: "chat",
-  protocols: ["openai"],
-  price: { input: "0.15", cache_read: "0.075", output: "0.6" },
-  maxOutputTokens: 16_384,
-});
-
-export const gpt41 = defineModel({
-  id: "gpt-4.1",
-  kind: "chat",
-  protocols: ["openai"],
-  price: { input: "2", cache_read: "0.5", output: "8" },
-  maxOutputTokens: 32_768,
-});
-
-export const gpt41Mini = defineModel({
-  id: "gpt-4.1-mini",
-  kind: "chat",
-  protocols: ["openai"],
-  price: { input: "0.4", cache_read: "0.1", output: "1.6" },
-  maxOutputTokens: 32_768,
 });

@@ -1,4 +1,4 @@
-import { defineOperation, free } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, free, refuse } from "../gateway/src/operation/define-operation.ts";
 
 export const modelsList = defineOperation({
   id: "models.list",
@@ -11,5 +11,48 @@ export const modelsList = defineOperation({
   answer: async (_input, _asker, books) => ({
     object: "list",
     data: books.models().map((model) => ({ object: "model", created: 0, ...model })),
+  }),
+});
+
+export const modelsGet = defineOperation({
+  id: "models.get",
+  title: "Get a model",
+  summary: "One model that can be called, with its price per 1,000,000 tokens.",
+  category: "models",
+  method: "GET",
+  path: "/v1/models/{id}",
+  price: free,
+  answer: async ({ params }, _asker, books) => {
+    const wanted = params["id"] ?? "";
+    // A name with a slash in it arrives escaped.
+    const model = books.models().find(({ id }) => id === wanted || encodeURIComponent(id) === wanted);
+    if (!model) {
+      return refuse("model_not_found", "There is no such model here; GET /v1/models lists those there are.", {
+        field: "model",
+      });
+    }
+    return { object: "model", created: 0, ...model };
+  },
+});
+
+export const modelsListGemini = defineOperation({
+  id: "models.list_gemini",
+  title: "List models (Gemini)",
+  summary: "Every model that can be called in the Gemini dialect, in its shape.",
+  category: "models",
+  method: "GET",
+  path: "/v1beta/models",
+  price: free,
+  answer: async (_input, _asker, books) => ({
+    models: books
+      .models()
+      .filter(({ kind }) => kind === "chat")
+      .map((model) => ({
+        name: `models/${model.id}`,
+        displayName: model.id,
+        ...(model.context_tokens === null ? {} : { inputTokenLimit: model.context_tokens }),
+        outputTokenLimit: model.max_output_tokens,
+        supportedGenerationMethods: ["generateContent", "countTokens"],
+      })),
   }),
 });

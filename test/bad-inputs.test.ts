@@ -568,10 +568,11 @@ describe("what parameters can say", () => {
   });
 
   test("row 24: odd model paths of the Gemini dialect lead nowhere", async () => {
-    const missing = gemini(404, "unknown_endpoint", { status: "NOT_FOUND" });
+    const missing = gemini(404, "model_not_found", { status: "NOT_FOUND" });
+    const asked = { contents: [{ parts: [{ text: "hello" }] }] };
     await expectEach(
       ["x%2F..%2Fy:generateContent", "x:generateContent:streamGenerateContent", "%00:generateContent"].map(
-        (model) => [() => post(`/v1beta/models/${model}`, {}), missing],
+        (model) => [() => post(`/v1beta/models/${model}`, asked), missing],
       ),
     );
   });

@@ -32,6 +32,7 @@ export function withFailpoint(parts: GatewayParts, at: Failpoint, act: () => voi
   const { ledger, keys } = parts.store;
 
   const http: HttpClient = {
+    open: httpClient.open,
     send: async (request) => {
       pass("dispatch.before");
       const answering = httpClient.send(request);

@@ -48,7 +48,9 @@ beforeAll(async () => {
     (protocol) =>
       `  ${protocol}: { protocol: ${protocol}, url: "${doubles.get(protocol)?.url}", key: ${vendorKey(protocol)} }`,
   );
-  gateway = await openTestGateway({ config: `upstreams:\n${upstreams.join("\n")}\n` });
+  gateway = await openTestGateway({
+    config: `upstreams:\n${upstreams.join("\n")}\n`,
+  });
   account = await gateway.openAccount({ creditUsd: "100" });
 });
 

@@ -11,14 +11,16 @@ import type { Limiter } from "./limits/limiter.ts";
 import { createOffer } from "./offer/create-offer.ts";
 import { listLimits } from "./offer/list-limits.ts";
 import { listModels } from "./offer/list-models.ts";
-import type { Offer } from "./offer/offer.ts";
+import { listUpstreams, type Offer } from "./offer/offer.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
 import { createBooks } from "./operation/create-books.ts";
 import type { Forwarder } from "./operation/upstream.ts";
+import { systemChance } from "./platform/chance.ts";
 import type { Clock } from "./platform/clock.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
 import { CallRefused } from "./platform/refusals.ts";
+import { createUpstreamHealth, type UpstreamHealth } from "./routing/upstream-health.ts";
 
 export interface GatewayParts {
   readonly catalogue: Catalogue;
@@ -28,6 +30,9 @@ export interface GatewayParts {
   readonly secrets: Secrets;
   readonly limiter: Limiter;
   readonly forwarder: Forwarder;
+  /** Which upstreams are paused after failures; with the usual rules when not given. */
+  readonly health?: UpstreamHealth;
+  readonly random?: () => number;
   readonly clock: Clock;
   readonly newId: () => string;
   readonly log: Log;
@@ -52,9 +57,10 @@ const bodyTimeoutUsualMs = 60_000;
 export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const { store, clock, log, metrics } = parts;
   const recovery = await store.ledger.beginRun(clock.wallMs());
-  if (recovery.releasedCalls > 0) {
-    log.warn("calls of a process that died were released", {
-      calls: recovery.releasedCalls,
+  if (recovery.releasedCalls + recovery.settledCalls > 0) {
+    log.warn("calls of a process that died were ended", {
+      released_calls: recovery.releasedCalls,
+      settled_streams: recovery.settledCalls,
       micros_usd: recovery.releasedMicros,
     });
   }
@@ -71,12 +77,22 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   };
   let offer = await prepare(parts.catalogue, parts.config, parts.sandboxUrl);
   let inFlight = 0;
+  const begin = (): (() => void) => {
+    let running = true;
+    inFlight++;
+    return () => {
+      if (running) inFlight--;
+      running = false;
+    };
+  };
 
   const gate: Gate = {
     credentials: createCredentials({ keys: store.keys, secrets: parts.secrets, clock }),
     limiter: parts.limiter,
     ledger: store.ledger,
     forwarder: parts.forwarder,
+    health: parts.health ?? createUpstreamHealth(clock.monotonicMs),
+    random: parts.random ?? systemChance,
     books: createBooks({
       store,
       limiter: parts.limiter,
@@ -86,6 +102,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     clock,
     log,
     metrics,
+    begin,
   };
   const door = createHttpDoor({
     gate,
@@ -107,6 +124,9 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     },
   });
   metrics.gauge("tollgate_calls_in_flight", () => inFlight);
+  metrics.gauge("tollgate_upstream_paused", () =>
+    listUpstreams(offer).map((upstream) => [{ upstream }, gate.health.isResting(upstream) ? 1 : 0]),
+  );
 
   const serve = async (request: Request, address: () => string | undefined): Promise<Response> => {
     const { path, rawQuery } = splitTarget(request.url);
@@ -121,11 +141,11 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
 
   return {
     fetch: async (request, address = () => undefined) => {
-      inFlight++;
+      const end = begin();
       try {
         return await serve(request, address);
       } finally {
-        inFlight--;
+        end();
       }
     },
     offer: () => offer,

@@ -1,22 +1,25 @@
 import type { Credential } from "../keys/keys.ts";
 import type { HoldResult } from "../ledger/ledger.ts";
-import { keySlot, keyTokens, slotsName, tokensName, upstreamRequests } from "../limits/call-limits.ts";
+import { keySlot, keyTokens, slotsName, tokensName } from "../limits/call-limits.ts";
 import type { Want } from "../limits/limiter.ts";
 import { limitsOf } from "../limits/tiers.ts";
 import type { SoldOperation } from "../operation/operation.ts";
 import type { Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
-import type { Call } from "./call.ts";
 import { endLater } from "./end-later.ts";
 import type { Gate } from "./gate.ts";
+import type { PaidCall } from "./paid-call.ts";
+import type { Route } from "./prepare.ts";
 import type { PricedCall } from "./price-call.ts";
 import { refuseByLimit } from "./refuse-by-limit.ts";
+import { refuseShut } from "./refuse-shut.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
 import { refuseEarlier } from "../ledger/refuse-earlier.ts";
-import type { Wishes } from "./wishes.ts";
+import { giveTurnBack, takeTurn, type Turn } from "./take-turn.ts";
 
-/** What a call took of the limits that come back when it ends. */
+/** What a call took: its turn at an upstream, and of the limits what comes back when it ends. */
 export interface Admission {
+  readonly turn: Turn;
   /** Returns the slot, and replaces the estimated tokens by the real ones. */
   readonly end: (tokensUsed: number) => Promise<void>;
 }
@@ -25,57 +28,56 @@ export interface Admission {
  * Takes everything the call needs, all or nothing: its idempotency key, its share of the limits, and a durable
  * hold on the most it can cost. A hold that does not fit is never shrunk.
  */
-export async function admit(
-  call: Call,
-  operation: SoldOperation,
-  priced: PricedCall,
-  caller: Credential,
-  wishes: Wishes,
-  gate: Gate,
-): Promise<Admission> {
-  const wants = wantsOf(call, operation, priced, caller);
-  const take = await gate.limiter.take(wants);
-  if (take.kind === "refused") {
-    await checkEarlier(call, caller, wishes, gate);
-    return refuseByLimit(call, take, gate);
+export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<Admission> {
+  const { call, operation, priced, caller, wishes } = paid;
+  const wants = wantsOf(paid);
+  const taken = await takeTurn(route, wants, gate);
+  if (taken.kind !== "taken") {
+    await checkEarlier(paid, gate);
+    if (taken.kind === "limited") return refuseByLimit(call, taken.by, gate);
+    return refuseShut(call, taken.upstream, gate);
   }
+  const { turn, standings } = taken;
   const tokensAt = wants.findIndex(({ name }) => name === tokensName(caller.keyId));
-  const tokens = take.standings[tokensAt];
+  const tokens = standings[tokensAt];
   if (tokens) call.known.tokens = tokens;
 
   try {
     if (wishes.capMicros !== undefined && priced.atMostMicros > wishes.capMicros) {
-      await checkEarlier(call, caller, wishes, gate);
+      await checkEarlier(paid, gate);
       refuseByCap(priced.atMostMicros, wishes.capMicros);
     }
-    checkHeld(await hold(call, operation, priced, caller, wishes, gate), priced, caller);
+    checkHeld(await hold(paid, gate), priced, caller);
   } catch (error) {
-    await gate.limiter.giveBack(wants, take.takenAtMs);
+    await gate.limiter.giveBack(wants, turn.takenAtMs);
+    await giveTurnBack(turn, gate);
     throw error;
   }
   return {
+    turn,
     end: async (tokensUsed) => {
-      if (operation.limits?.slot) await gate.limiter.freeSlot(slotsName(caller.keyId), call.id);
+      if (takesSlot(operation, priced)) await gate.limiter.freeSlot(slotsName(caller.keyId), call.id);
       const estimated = wants[tokensAt];
       if (estimated?.kind !== "rate") return;
-      await gate.limiter.correct(estimated.name, tokensUsed - estimated.amount, take.takenAtMs);
+      await gate.limiter.correct(estimated.name, tokensUsed - estimated.amount, turn.takenAtMs);
     },
   };
 }
 
-function wantsOf(call: Call, operation: SoldOperation, priced: PricedCall, caller: Credential): Want[] {
+const takesSlot = ({ limits }: SoldOperation, { streaming }: PricedCall): boolean =>
+  limits?.slot === "always" || (limits?.slot === "streaming" && streaming);
+
+function wantsOf({ call, operation, priced, caller }: PaidCall): Want[] {
   const limits = limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
-  const upstream = priced.upstreams[0];
   const wants: Want[] = [];
-  if (upstream?.quotaRpm !== undefined) wants.push(upstreamRequests(upstream.name, upstream.quotaRpm));
   if (priced.estimate.tokens !== undefined)
     wants.push(keyTokens(caller.keyId, priced.estimate.tokens, limits.tpm));
-  if (operation.limits?.slot) wants.push(keySlot(caller.keyId, call.id, limits.concurrency));
+  if (takesSlot(operation, priced)) wants.push(keySlot(caller.keyId, call.id, limits.concurrency));
   return wants;
 }
 
 /** A repeated request is told so, even when it would be refused for another reason too. */
-async function checkEarlier(call: Call, caller: Credential, { claim }: Wishes, gate: Gate): Promise<void> {
+async function checkEarlier({ call, caller, wishes: { claim } }: PaidCall, gate: Gate): Promise<void> {
   const earlier = claim && (await gate.ledger.findEarlier(caller.accountId, claim, call.receivedAtMs));
   if (earlier) refuseEarlier(earlier);
 }
@@ -129,14 +131,7 @@ const amounts = (estimatedMicros: Micros, limitMicros: Micros) => ({
   limit_micros_usd: Number(limitMicros),
 });
 
-async function hold(
-  call: Call,
-  operation: SoldOperation,
-  priced: PricedCall,
-  caller: Credential,
-  wishes: Wishes,
-  gate: Gate,
-): Promise<HoldResult> {
+async function hold({ call, operation, priced, caller, wishes }: PaidCall, gate: Gate): Promise<HoldResult> {
   try {
     return await gate.ledger.hold({
       callId: call.id,

@@ -40,7 +40,9 @@ export interface Known {
 export interface Answer {
   readonly status: number;
   readonly contentType: string | undefined;
-  readonly body: Uint8Array | string;
+  readonly body: Uint8Array | string | ReadableStream<Uint8Array>;
+  /** Resolves when a streamed body has ended and is booked. */
+  readonly ended?: Promise<void>;
 }
 
 export const jsonAnswer = (status: number, value: unknown): Answer => ({

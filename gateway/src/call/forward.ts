@@ -1,9 +1,11 @@
 import type { Attempt } from "../ledger/call-record.ts";
-import type { CallInput, SoldOperation } from "../operation/operation.ts";
+import type { SoldOperation } from "../operation/operation.ts";
 import type { Exchanged, Upstream } from "../operation/upstream.ts";
-import type { Call } from "./call.ts";
+import { unused, verdictOf } from "../routing/upstream-health.ts";
 import type { Gate } from "./gate.ts";
-import type { PricedCall } from "./price-call.ts";
+import type { PaidCall } from "./paid-call.ts";
+import type { Route } from "./prepare.ts";
+import { takeTurn, type Turn } from "./take-turn.ts";
 
 export interface Attempted {
   readonly upstream: Upstream;
@@ -11,43 +13,99 @@ export interface Attempted {
   readonly attempts: readonly Attempt[];
 }
 
-/** Sends the call to its upstream, once. */
+/** Where two upstreams fail at once a third rarely helps, and the caller has waited for both. */
+const attemptsMax = 2;
+
+/**
+ * Sends the call to its upstream, and to the next one of its route only when the first certainly did nothing, or
+ * answered with an error of its own before any output. Whatever the attempts, there is one outcome and one charge.
+ */
 export async function forward(
-  call: Call,
-  operation: SoldOperation,
-  priced: PricedCall,
-  input: CallInput,
+  { call, operation }: PaidCall,
+  firstTurn: Turn,
+  route: Route,
   gate: Gate,
 ): Promise<Attempted> {
-  const upstream = priced.upstreams[0];
-  const service = upstream && operation.servedBy[upstream.protocol];
-  if (!upstream || !service) throw new Error(`${operation.id} was offered without an upstream.`);
+  call.known.servedBySandbox = firstTurn.prepared.upstream.sandbox;
+  gate.ledger.markDispatched(call.id, gate.clock.wallMs());
+  const attempts: Attempt[] = [];
+  let told: Told | undefined;
+  let turn: Turn | undefined = firstTurn;
+  while (turn) {
+    const { upstream } = turn.prepared;
+    const startedAtMs = gate.clock.wallMs();
+    const exchanged = await exchange(turn, gate);
+    attempts.push(attemptOf(upstream, exchanged, startedAtMs, gate));
+    told = moreTelling(told, { upstream, exchanged });
+    if (attempts.length === attemptsMax || !mayRepeat(exchanged, upstream, operation)) break;
+    turn = await nextTurn(route, gate);
+  }
+  if (!told) throw new Error("A call was forwarded to nobody.");
+  return { ...told, attempts };
+}
 
-  call.known.servedBySandbox = upstream.sandbox;
-  const startedAtMs = gate.clock.wallMs();
-  gate.ledger.markDispatched(call.id, startedAtMs);
-  const exchanged = await gate.forwarder.dispatch({
-    callId: call.id,
-    upstream,
-    service,
-    input,
-    model: priced.model?.id,
-    maxOutputTokens: priced.model?.facts.maxOutputTokens,
-    firstByteTimeoutMs: operation.firstByteTimeoutMs,
-  });
-  const attempt: Attempt = {
+type Told = Pick<Attempted, "upstream" | "exchanged">;
+
+async function exchange(turn: Turn, gate: Gate): Promise<Exchanged> {
+  const { prepared, entry, quota, takenAtMs } = turn;
+  const { upstream, send } = prepared;
+  let verdict = unused;
+  try {
+    const exchanged = await send();
+    verdict = verdictOf(exchanged);
+    if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
+    return exchanged;
+  } finally {
+    gate.health.leave(upstream, entry, verdict);
+  }
+}
+
+const neverSent = (exchanged: Exchanged): boolean => exchanged.kind === "no_answer" && !exchanged.sent;
+
+function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number, gate: Gate): Attempt {
+  const outcome = exchanged.kind === "no_answer" ? exchanged.reason : exchanged.kind;
+  const status = "status" in exchanged ? exchanged.status : null;
+  gate.metrics.count("tollgate_upstream_attempts_total", { upstream: upstream.name, outcome });
+  if (exchanged.kind === "key_rejected") {
+    gate.log.error("an upstream refused the operator's key", { upstream: upstream.name, status });
+  }
+  return {
     upstream: upstream.name,
-    outcome: outcomeOf(exchanged),
-    status: "status" in exchanged ? exchanged.status : null,
+    outcome,
+    status,
     started_at_ms: startedAtMs,
     ended_at_ms: gate.clock.wallMs(),
   };
-  gate.metrics.count("tollgate_upstream_attempts_total", {
-    upstream: upstream.name,
-    outcome: attempt.outcome,
-  });
-  return { upstream, exchanged, attempts: [attempt] };
 }
 
-const outcomeOf = (exchanged: Exchanged): string =>
-  exchanged.kind === "no_answer" ? exchanged.reason : exchanged.kind;
+/** Errors of the vendor's own, told instead of any output. A 504 is not among them: the work may still go on. */
+const failedInside: ReadonlySet<number> = new Set([500, 502, 503, 529]);
+
+/**
+ * Whether another upstream may be asked. Never after a timeout, a cut connection or an answer nobody could read,
+ * because the work may be done and billed; never once a stream has begun. The sandbox's faults are meant to be seen.
+ */
+function mayRepeat(exchanged: Exchanged, upstream: Upstream, { repeatable }: SoldOperation): boolean {
+  if (upstream.sandbox) return false;
+  if (neverSent(exchanged)) return true;
+  if (repeatable === false) return false;
+  if (exchanged.kind === "answered") return failedInside.has(exchanged.status);
+  return exchanged.kind === "rate_limited" || exchanged.kind === "key_rejected";
+}
+
+async function nextTurn(route: Route, gate: Gate): Promise<Turn | undefined> {
+  const taken = await takeTurn(route, [], gate);
+  return taken.kind === "taken" ? taken.turn : undefined;
+}
+
+/**
+ * Of two attempts the caller is told of the one that may have done something, so that its idempotency key is kept
+ * for it; then of the one that says when to come back; then of the later one.
+ */
+const moreTelling = (earlier: Told | undefined, later: Told): Told =>
+  earlier && weight(earlier.exchanged) > weight(later.exchanged) ? earlier : later;
+
+function weight(exchanged: Exchanged): number {
+  if (exchanged.kind === "rate_limited") return 1;
+  return exchanged.kind === "key_rejected" || neverSent(exchanged) ? 0 : 2;
+}

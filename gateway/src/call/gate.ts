@@ -6,6 +6,7 @@ import type { Forwarder } from "../operation/upstream.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import type { UpstreamHealth } from "../routing/upstream-health.ts";
 
 /** The parts the life of a call is made of. */
 export interface Gate {
@@ -13,8 +14,13 @@ export interface Gate {
   readonly limiter: Limiter;
   readonly ledger: Ledger;
   readonly forwarder: Forwarder;
+  readonly health: UpstreamHealth;
+  /** From 0 to 1, 1 excluded: draws among upstreams by weight. */
+  readonly random: () => number;
   readonly books: Books;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Notes that a call is running; returns how to say that it is not any more. A stop waits for all of them. */
+  readonly begin: () => () => void;
 }

@@ -1,8 +1,10 @@
 import type { UsageSource } from "../ledger/call-record.ts";
-import type { CallInput, SoldOperation } from "../operation/operation.ts";
+import type { SoldOperation } from "../operation/operation.ts";
 import type { Quantities } from "../operation/quantities.ts";
+import type { TokenReading, Upstream } from "../operation/upstream.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
+import type { PaidCall } from "./paid-call.ts";
 import type { PricedCall } from "./price-call.ts";
 
 /** What the evidence says was delivered. */
@@ -17,9 +19,7 @@ const nothing = { used: {}, source: "none" } as const;
 
 /** Reads the answer for what must be paid. No evidence, no charge. */
 export function meter(
-  operation: SoldOperation,
-  priced: PricedCall,
-  input: CallInput,
+  { operation, priced, input }: PaidCall,
   { exchanged, upstream }: Attempted,
   gate: Gate,
 ): Metered {
@@ -27,6 +27,8 @@ export function meter(
     const inDoubt = exchanged.sent && (exchanged.reason === "timeout" || exchanged.reason === "cut_off");
     return { ...nothing, succeeded: inDoubt ? undefined : false };
   }
+  if (exchanged.kind === "streaming")
+    return meterTokens(operation, priced, exchanged.relay.read().tokens, upstream, gate);
   if (exchanged.kind !== "answered" || exchanged.status < 200 || exchanged.status > 299) {
     return { ...nothing, succeeded: false };
   }
@@ -36,14 +38,23 @@ export function meter(
     return { succeeded: true, used: { [operation.price.unit]: delivered }, source: "provider" };
   }
 
-  const { tokens } = exchanged;
+  return meterTokens(operation, priced, exchanged.tokens, upstream, gate);
+}
+
+function meterTokens(
+  operation: SoldOperation,
+  priced: PricedCall,
+  tokens: TokenReading | undefined,
+  upstream: Upstream,
+  gate: Gate,
+): Metered {
   for (const anomaly of tokens?.anomalies ?? []) {
     gate.metrics.count("tollgate_usage_anomalies_total", { upstream: upstream.name });
     gate.log.warn("odd usage reported", { upstream: upstream.name, operation_id: operation.id, anomaly });
   }
   if (tokens?.used) return { succeeded: true, used: tokens.used, source: "provider" };
-  // Without a report, only delivered output is worth money; its input is what we expected to send.
+  // Without a report, only delivered output is worth money; what it does not show is what we expected.
   if (!tokens?.estimate) return { ...nothing, succeeded: false };
-  const used = { input_tokens: priced.estimate.expected["input_tokens"] ?? 0, ...tokens.estimate };
+  const used = { ...priced.estimate.expected, ...tokens.estimate };
   return { succeeded: true, used, source: "estimated" };
 }

@@ -1,10 +1,11 @@
 import type { Credential } from "../keys/keys.ts";
 import type { OfferedModel, OfferedOperation } from "../offer/offer.ts";
-import type { CallInput, Estimate } from "../operation/operation.ts";
+import type { CallInput, Estimate, PriceContract, SoldOperation } from "../operation/operation.ts";
+import { costUnit } from "../operation/price.ts";
 import { valuePico, type Terms } from "../operation/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import { isJsonObject } from "../platform/json.ts";
-import { microsRoundedUp, type Micros } from "../platform/money.ts";
+import { microsFromUsd, microsRoundedUp, type Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Gate } from "./gate.ts";
 
@@ -13,6 +14,10 @@ export interface PricedCall {
   readonly terms: Terms;
   readonly model: OfferedModel | undefined;
   readonly upstreams: readonly Upstream[];
+  /** They stand in the order in which the operator wants them asked; otherwise their weights choose. */
+  readonly ordered: boolean;
+  /** The answer comes piece by piece. */
+  readonly streaming: boolean;
   readonly estimate: Estimate;
   readonly exact: boolean;
   readonly multiplierPpm: bigint;
@@ -21,41 +26,63 @@ export interface PricedCall {
 }
 
 export function priceCall(
+  operation: SoldOperation,
   offered: OfferedOperation,
   input: CallInput,
   caller: Credential,
   gate: Gate,
 ): PricedCall {
-  const { price } = offered.operation;
+  const { price } = operation;
+  const streaming = operation.streams?.(input) ?? false;
   if (price.kind === "per_token") {
-    const model = chooseModel(offered, input, gate);
+    const model = chooseModel(offered, price, input, gate);
     const estimate = price.estimate(input, model.facts);
-    return priced(model.terms, model, model.upstreams, estimate, false, caller);
+    const { terms, upstreams, ordered } = model;
+    return priced({ terms, model, upstreams, ordered, streaming, estimate, exact: false }, caller);
   }
-  if (price.kind !== "per_unit" || !offered.terms) return unpriced(offered.operation.id, gate);
+  const { terms, upstreams, ordered } = offered;
+  if (price.kind === "free" || !terms) return unpriced(offered.operation.id, gate);
+  const estimate = price.kind === "by_cost" ? costEstimate(price, offered) : unitEstimate(price, input);
+  const exact = price.kind === "per_unit";
+  return priced({ terms, model: undefined, upstreams, ordered, streaming, estimate, exact }, caller);
+}
+
+function unitEstimate(price: Extract<PriceContract, { kind: "per_unit" }>, input: CallInput): Estimate {
   const quantities = { [price.unit]: price.requested(input) };
-  const estimate = { expected: quantities, atMost: quantities };
-  return priced(offered.terms, undefined, offered.upstreams, estimate, true, caller);
+  return { expected: quantities, atMost: quantities };
+}
+
+function costEstimate(
+  price: Extract<PriceContract, { kind: "by_cost" }>,
+  { mostCostMicros = 0n }: OfferedOperation,
+): Estimate {
+  const atMost = Number(mostCostMicros);
+  const expected = Math.min(Number(microsFromUsd(price.usualUsd) ?? 0n), atMost);
+  return { expected: { [costUnit]: expected }, atMost: { [costUnit]: atMost } };
 }
 
 function priced(
-  terms: Terms,
-  model: OfferedModel | undefined,
-  upstreams: readonly Upstream[],
-  estimate: Estimate,
-  exact: boolean,
-  caller: Credential,
+  call: Omit<PricedCall, "multiplierPpm" | "expectedMicros" | "atMostMicros">,
+  { planMultiplierPpm: multiplierPpm }: Credential,
 ): PricedCall {
-  const multiplierPpm = caller.planMultiplierPpm;
+  const { terms, estimate, exact } = call;
   const atMostMicros = microsRoundedUp(valuePico(estimate.atMost, terms) * multiplierPpm);
   const expectedMicros = exact
     ? atMostMicros
     : microsRoundedUp(valuePico(estimate.expected, terms) * multiplierPpm);
-  return { terms, model, upstreams, estimate, exact, multiplierPpm, expectedMicros, atMostMicros };
+  return { ...call, multiplierPpm, expectedMicros, atMostMicros };
 }
 
-function chooseModel(offered: OfferedOperation, input: CallInput, gate: Gate): OfferedModel {
-  const wanted = isJsonObject(input.body) ? input.body["model"] : undefined;
+const bodyModel = (input: CallInput): unknown => (isJsonObject(input.body) ? input.body["model"] : undefined);
+
+/** The model that the input names, or the one that serves when it names none. */
+export function chooseModel(
+  offered: OfferedOperation,
+  { modelOf = bodyModel }: { readonly modelOf?: (input: CallInput) => unknown },
+  input: CallInput,
+  gate: Gate,
+): OfferedModel {
+  const wanted = modelOf(input);
   if (wanted === undefined) return offered.defaultModel ?? unpriced(offered.operation.id, gate);
   const model = typeof wanted === "string" ? offered.models.get(wanted) : undefined;
   if (model) return model;

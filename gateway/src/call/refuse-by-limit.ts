@@ -7,8 +7,7 @@ type Refused = Extract<Take, { kind: "refused" }>;
 
 /** Says which limit was hit and when to come back. A call refused by a limit consumes nothing of any limit. */
 export async function refuseByLimit(call: Call, refused: Refused, gate: Gate): Promise<never> {
-  for (const { wants, takenAtMs } of call.known.counted) await gate.limiter.giveBack(wants, takenAtMs);
-  call.known.counted = [];
+  await returnCounted(call, gate);
   const { want, standing } = refused;
   const { name, code, what } = describe(want);
   if (name === "tokens_per_minute") call.known.tokens = standing;
@@ -24,6 +23,12 @@ export async function refuseByLimit(call: Call, refused: Refused, gate: Gate): P
       },
     },
   });
+}
+
+/** Returns what the call counted against limits so far. */
+export async function returnCounted(call: Call, gate: Gate): Promise<void> {
+  for (const { wants, takenAtMs } of call.known.counted) await gate.limiter.giveBack(wants, takenAtMs);
+  call.known.counted = [];
 }
 
 /** When a limit eases, as a Unix timestamp; never in the past. */

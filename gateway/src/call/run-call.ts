@@ -1,10 +1,11 @@
 // The life of a call, in one straight line. Start reading here. Every door walks it, and each step either
 // hands on what the next one needs or refuses; there is no way around a step.
 
-import { tokenTotals } from "../operation/quantities.ts";
+import { tokenTotals, type Quantities } from "../operation/quantities.ts";
 import { isSold } from "../operation/operation.ts";
 import { CallRefused } from "../platform/refusals.ts";
 import { admit, type Admission } from "./admit.ts";
+import { answerFree } from "./answer-free.ts";
 import { answerFromBooks } from "./answer-from-books.ts";
 import { authenticate } from "./authenticate.ts";
 import type { Answer, Call } from "./call.ts";
@@ -14,9 +15,11 @@ import { findOperation } from "./find-operation.ts";
 import { forward } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import { meter } from "./meter.ts";
+import { prepare } from "./prepare.ts";
 import { priceCall } from "./price-call.ts";
 import { quote } from "./quote.ts";
 import { settle } from "./settle.ts";
+import { streamAnswer } from "./stream-answer.ts";
 import { validate } from "./validate.ts";
 import { readWishes } from "./wishes.ts";
 
@@ -29,16 +32,20 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const input = await validate(call, operation, params); //                      400
   const wishes = readWishes(call, operation, input); //                          400
   if (!isSold(operation)) return answerFromBooks(call, operation, input, caller, wishes, gate);
+  if (operation.price.kind === "free") return answerFree(call, operation, offered, input, gate);
 
-  const priced = priceCall(offered, input, caller, gate); //                     404 · 503
+  const priced = priceCall(operation, offered, input, caller, gate); //          404 · 503
+  const paid = { call, operation, input, caller, wishes, priced };
+  const route = prepare(paid, gate); //                                          400
   if (wishes.quote) return quote(operation, priced, gate);
 
-  const admission = await admit(call, operation, priced, caller, wishes, gate); // 409 · 429 · 402 · 403
+  const admission = await admit(paid, route, gate); //                           409 · 429 · 503 · 402 · 403
   return endingWell(call, admission, gate, async (used) => {
-    const attempted = await forward(call, operation, priced, input, gate);
-    const metered = meter(operation, priced, input, attempted, gate);
-    used(tokenTotals(metered.used));
-    return settle(call, operation, priced, attempted, metered, { caller, wishes }, gate); // 429 · 502 · 503
+    const attempted = await forward(paid, admission.turn, route, gate);
+    if (attempted.exchanged.kind === "streaming") return streamAnswer(paid, attempted, used, gate);
+    const metered = meter(paid, attempted, gate);
+    used(metered.used);
+    return settle(paid, attempted, metered, gate); //                            429 · 502 · 503
   });
 }
 
@@ -47,17 +54,22 @@ async function endingWell(
   call: Call,
   admission: Admission,
   gate: Gate,
-  steps: (used: (tokens: ReturnType<typeof tokenTotals>) => void) => Promise<Answer>,
+  steps: (used: (quantities: Quantities) => void) => Promise<Answer>,
 ): Promise<Answer> {
   let tokensUsed = 0;
+  const end = (): Promise<void> => admission.end(tokensUsed);
   try {
-    return await steps(({ input, output, cacheRead, cacheWrite }) => {
+    const answer = await steps((quantities) => {
+      const { input, output, cacheRead, cacheWrite } = tokenTotals(quantities);
       tokensUsed = input + output + cacheRead + cacheWrite;
     });
+    // A stream goes on after this; it gives back what it took when it has ended.
+    if (answer.ended) answer.ended.then(end, end).catch(() => {});
+    else await end();
+    return answer;
   } catch (error) {
+    await end();
     if (!(error instanceof CallRefused)) endLater(call.id, gate);
     throw error;
-  } finally {
-    await admission.end(tokensUsed);
   }
 }

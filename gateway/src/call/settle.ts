@@ -1,54 +1,58 @@
-import type { Credential } from "../keys/keys.ts";
 import type { Release, Resolved } from "../ledger/ledger.ts";
-import type { SoldOperation } from "../operation/operation.ts";
 import { valuePico } from "../operation/terms.ts";
 import type { Exchanged, Upstream } from "../operation/upstream.ts";
 import { refuse } from "../platform/refusals.ts";
-import type { Answer, Call } from "./call.ts";
+import type { Answer } from "./call.ts";
 import { endLater } from "./end-later.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import type { Metered } from "./meter.ts";
-import type { PricedCall } from "./price-call.ts";
+import type { PaidCall } from "./paid-call.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
-import type { Wishes } from "./wishes.ts";
 
 /**
  * Books the end of the call, then answers. In this order: if the process dies between the two, the caller
  * never saw an answer that is not in the books.
  */
 export async function settle(
-  call: Call,
-  operation: SoldOperation,
-  priced: PricedCall,
+  paid: PaidCall,
   attempted: Attempted,
   metered: Metered,
-  by: { readonly caller: Credential; readonly wishes: Wishes },
   gate: Gate,
 ): Promise<Answer> {
   const { exchanged, upstream } = attempted;
-  const { claim } = by.wishes;
-  const freed =
-    claim && didNothing(exchanged) ? { accountId: by.caller.accountId, keyHash: claim.keyHash } : undefined;
-  const resolved = await resolve(call, priced, attempted, metered, freed, gate);
-  call.known.costMicros = resolved.chargedMicros;
-  gate.metrics.count(
-    "tollgate_charged_micros_usd_total",
-    { operation: operation.id },
-    Number(resolved.chargedMicros),
-  );
+  const resolved = await bookEnd(paid, attempted, metered, gate);
+  paid.call.known.costMicros = resolved.chargedMicros;
+  if (exchanged.kind === "answered") {
+    return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
+  }
+  if (exchanged.kind === "streaming") throw new Error("A stream is settled when it ends.");
+  return refuseFor(exchanged, upstream);
+}
+
+/** Charges what was metered, or releases the hold. Refuses when the books cannot be written. */
+export async function bookEnd(
+  paid: PaidCall,
+  attempted: Attempted,
+  metered: Metered,
+  gate: Gate,
+): Promise<Resolved> {
+  const { call, operation, caller, wishes } = paid;
+  const { claim } = wishes;
+  const frees = claim !== undefined && didNothing(attempted.exchanged);
+  const freed = frees ? { accountId: caller.accountId, keyHash: claim.keyHash } : undefined;
+  const resolved = await resolve(paid, attempted, metered, freed, gate);
+  const labels = { operation: operation.id };
+  gate.metrics.count("tollgate_charged_micros_usd_total", labels, Number(resolved.chargedMicros));
   if (resolved.writtenOffMicros > 0n) {
     gate.metrics.count("tollgate_written_off_micros_usd_total", undefined, Number(resolved.writtenOffMicros));
     gate.log.warn("usage above the hold was written off", {
       request_id: call.id,
-      upstream: upstream.name,
+      upstream: attempted.upstream.name,
       written_off_micros_usd: resolved.writtenOffMicros,
     });
   }
-  if (exchanged.kind === "answered") {
-    return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
-  }
-  return refuseFor(exchanged, upstream);
+  return resolved;
 }
 
 /** True when the upstream certainly did no work, so that a retry under the same idempotency key is safe. */
@@ -58,8 +62,7 @@ const didNothing = (exchanged: Exchanged): boolean =>
   (exchanged.kind === "no_answer" && !exchanged.sent);
 
 async function resolve(
-  call: Call,
-  priced: PricedCall,
+  { call, priced }: PaidCall,
   { exchanged, attempts }: Attempted,
   metered: Metered,
   freed: Release["freed"],
@@ -99,7 +102,10 @@ async function resolve(
 }
 
 /** What a caller is told when there is no answer of the upstream's to pass on. */
-function refuseFor(exchanged: Exclude<Exchanged, { kind: "answered" }>, upstream: Upstream): never {
+export function refuseFor(
+  exchanged: Exclude<Exchanged, { kind: "answered" | "streaming" }>,
+  upstream: Upstream,
+): never {
   if (exchanged.kind === "rate_limited") {
     const retryAfterSeconds = exchanged.retryAfterSeconds ?? 1;
     refuse("upstream_rate_limit", "The upstream is busy; nothing was charged.", {

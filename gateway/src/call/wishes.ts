@@ -1,5 +1,5 @@
 import type { IdempotencyClaim } from "../ledger/ledger.ts";
-import { isSold, type CallInput, type Operation } from "../operation/operation.ts";
+import type { CallInput, Operation } from "../operation/operation.ts";
 import { capMicrosFromUsd, type Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
@@ -25,7 +25,8 @@ function wantsQuote(call: Call, operation: Operation): boolean {
   if (call.costMode !== "quote") {
     refuse("invalid_parameters", `${call.offer.headers.costMode}: expected "quote" or no such header`);
   }
-  if (!isSold(operation)) refuse("cost_quote_unsupported", "This operation is free; it has no quote.");
+  if (operation.price.kind === "free")
+    refuse("cost_quote_unsupported", "This operation is free; it has no quote.");
   return true;
 }
 

@@ -4,6 +4,7 @@ import {
   microsFromUsd,
   picoFromUsd,
   picoFromUsdPerMillion,
+  ppmFromMultiplier,
   type Micros,
   type Pico,
 } from "../platform/money.ts";
@@ -30,16 +31,21 @@ export interface UpstreamConfig {
   readonly timeoutMs: number | undefined;
   readonly transport: "native" | "managed";
   readonly weight: number;
+  readonly onCallerLeft: "drain" | "abort";
 }
 
 export interface ModelConfig {
   readonly via: readonly string[] | undefined;
   readonly price: Readonly<Record<string, Pico>> | undefined;
   readonly maxOutputTokens: number | undefined;
+  readonly contextTokens: number | undefined;
 }
 
 export interface OperationConfig {
   readonly priceUsdPico: Pico | undefined;
+  /** Of an operation that passes on what its vendor charges: times what, in parts per million, and the most held. */
+  readonly costFactorPpm: bigint | undefined;
+  readonly maxCostMicros: Micros | undefined;
   readonly via: readonly string[] | undefined;
   readonly defaultModel: string | undefined;
 }
@@ -104,6 +110,7 @@ const upstream = z
     timeout_ms: count.optional(),
     transport: z.enum(["native", "managed"]).optional(),
     weight: z.number().positive().optional(),
+    on_caller_left: z.enum(["drain", "abort"]).optional(),
     authorize_url: z.url().optional(),
     token_url: z.url().optional(),
     client_id: z.string().optional(),
@@ -117,6 +124,7 @@ const upstream = z
     timeoutMs: written.timeout_ms,
     transport: written.transport ?? (managedByDefault.has(written.protocol) ? "managed" : "native"),
     weight: written.weight ?? 1,
+    onCallerLeft: written.on_caller_left ?? "drain",
   }));
 
 const model = z
@@ -132,21 +140,27 @@ const model = z
       })
       .optional(),
     max_output_tokens: count.optional(),
+    context_tokens: count.optional(),
   })
   .transform((written): ModelConfig => ({
     via: written.via,
     price: written.price && tokenPrices(written.price),
     maxOutputTokens: written.max_output_tokens,
+    contextTokens: written.context_tokens,
   }));
 
 const operation = z
   .strictObject({
     price_usd: amount(picoFromUsd, "USD, at most 12 decimals").optional(),
+    cost_factor: amount(ppmFromMultiplier, "a factor, at most 6 decimals").optional(),
+    max_cost_usd: amount(microsFromUsd, "USD, at most 6 decimals").optional(),
     via: z.array(z.string()).min(1).optional(),
     default_model: z.string().optional(),
   })
   .transform((written): OperationConfig => ({
     priceUsdPico: written.price_usd,
+    costFactorPpm: written.cost_factor,
+    maxCostMicros: written.max_cost_usd,
     via: written.via,
     defaultModel: written.default_model,
   }));

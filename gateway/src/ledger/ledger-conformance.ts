@@ -597,7 +597,7 @@ function runs(openStore: OpenStore): void {
     const entries = await books.entries();
 
     const recovery = await books.restart(middayMs + 60_000);
-    expect(recovery).toEqual({ releasedCalls: 2, releasedMicros: 350n });
+    expect(recovery).toEqual({ releasedCalls: 2, releasedMicros: 350n, settledCalls: 0 });
     expect(await books.balance(caller)).toEqual({ posted: 999_960n, held: 0n });
     expect(await useOf(books, caller, "month", middayMs)).toEqual({ spentMicros: 40n, heldMicros: 0n });
     expect(await books.entries()).toBe(entries);
@@ -612,6 +612,31 @@ function runs(openStore: OpenStore): void {
     expect(await books.receipt(caller, ended)).toMatchObject({ state: "settled", chargedMicros: 40n });
   });
 
+  runTest(
+    "a stream cut by a crash is charged for what it had delivered, and no more than was held",
+    async (books) => {
+      const caller = await books.openCaller({ creditMicros: 10_000n });
+      const [short, long] = [
+        await books.held(caller, { amountMicros: 100n }),
+        await books.held(caller, { amountMicros: 100n }),
+      ];
+      books.store().ledger.noteProgress(short, { units: 10 });
+      books.store().ledger.noteProgress(short, { units: 40 });
+      books.store().ledger.noteProgress(long, { units: 400 });
+      await books.held(caller);
+      const recovery = await books.restart();
+      expect(recovery).toMatchObject({ releasedCalls: 1, settledCalls: 2 });
+      const settled = { state: "settled", outcome: "unknown", usageSource: "estimated" } as const;
+      expect(await books.receipt(caller, short)).toMatchObject({ ...settled, chargedMicros: 40n });
+      expect(await books.receipt(caller, long)).toMatchObject({
+        ...settled,
+        chargedMicros: 100n,
+        writtenOffMicros: 300n,
+      });
+      expect(await books.balance(caller)).toEqual({ posted: 9_860n, held: 0n });
+    },
+  );
+
   runTest("a call released by the next run stays released, however late its end comes", async (books) => {
     const caller = await books.openCaller({ creditMicros: 1_000n });
     const callId = await books.held(caller);
@@ -623,10 +648,10 @@ function runs(openStore: OpenStore): void {
 
   runTest("a run that finds nothing open releases nothing, and runs may follow each other", async (books) => {
     const caller = await books.openCaller();
-    expect(await books.restart()).toEqual({ releasedCalls: 0, releasedMicros: 0n });
+    expect(await books.restart()).toEqual({ releasedCalls: 0, releasedMicros: 0n, settledCalls: 0 });
     await books.held(caller);
-    expect(await books.restart()).toEqual({ releasedCalls: 1, releasedMicros: 100n });
-    expect(await books.restart()).toEqual({ releasedCalls: 0, releasedMicros: 0n });
+    expect(await books.restart()).toEqual({ releasedCalls: 1, releasedMicros: 100n, settledCalls: 0 });
+    expect(await books.restart()).toEqual({ releasedCalls: 0, releasedMicros: 0n, settledCalls: 0 });
   });
 
   runTest("a program beside the server, which begins no run, leaves its calls alone", async (books) => {

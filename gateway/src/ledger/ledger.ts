@@ -84,6 +84,8 @@ export interface RecordedPrice {
 export interface Recovery {
   readonly releasedCalls: number;
   readonly releasedMicros: Micros;
+  /** Streams that were cut by the crash, charged for what they had delivered. */
+  readonly settledCalls: number;
 }
 
 /**
@@ -106,6 +108,8 @@ export interface Ledger {
   ) => Promise<EarlierCall | undefined>;
   /** Notes that bytes may have left. Rides along with the next commit; nobody waits for it. */
   readonly markDispatched: (callId: string, atMs: number) => void;
+  /** What a stream has delivered so far, for the case that nobody lives to see its end. Rides along. */
+  readonly noteProgress: (callId: string, used: Quantities) => void;
   readonly settle: (settlement: Settlement) => Promise<Resolved>;
   /** Also for a call that was never held, which changes nothing. */
   readonly release: (release: Release) => Promise<Resolved>;

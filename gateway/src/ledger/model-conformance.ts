@@ -156,7 +156,11 @@ const restart = (): Command =>
     const open = openCalls(model);
     const releasedMicros = heldIn(model);
     for (const call of open) call.ended = { state: "released", charged: 0n };
-    expect(await books.restart(model.nowMs)).toEqual({ releasedCalls: open.length, releasedMicros });
+    expect(await books.restart(model.nowMs)).toEqual({
+      releasedCalls: open.length,
+      releasedMicros,
+      settledCalls: 0,
+    });
   });
 
 const commands = [

@@ -99,6 +99,9 @@ function explain(call: CallRecord): string {
   if (call.state === "unknown") {
     return `It is not known how the call ended; ${call.heldMicros} micro-USD stay held until that is resolved.`;
   }
+  if (call.outcome === "unknown" && call.state === "settled") {
+    return `The gateway stopped while this call was streaming; what it had delivered by then was charged: ${call.chargedMicros} micro-USD.`;
+  }
   if (call.outcome === "unknown") {
     return "No answer came back, so it is not known whether the upstream did the work. Nothing was charged and the hold was released.";
   }

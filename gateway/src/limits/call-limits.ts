@@ -4,8 +4,8 @@ import type { Want } from "./limiter.ts";
 export interface OperationLimits {
   /** Requests per minute and key, counted for this group of operations alone. */
   readonly rpm?: { readonly group: string; readonly limit: number };
-  /** Occupies one of the key's places for as long as it runs. */
-  readonly slot?: true;
+  /** Occupies one of the key's places for as long as it runs, always or only while it streams. */
+  readonly slot?: "always" | "streaming";
 }
 
 /** The longest a call can run; a slot whose holder vanished comes back after it. */

@@ -1,4 +1,4 @@
-import type { Config, ModelConfig } from "../config/config.ts";
+import type { Config, ModelConfig, OperationConfig } from "../config/config.ts";
 import { tokenPrices } from "../config/config.ts";
 import { bindNames } from "../config/names.ts";
 import type { RecordedPrice } from "../ledger/ledger.ts";
@@ -7,7 +7,15 @@ import type { CatalogueModel } from "../operation/define-model.ts";
 import { isSold, type ModelKind, type Operation, type SoldOperation } from "../operation/operation.ts";
 import { createTerms, type Terms } from "../operation/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
-import { picoFromUsd, picoFromUsdPerMillion, type Pico } from "../platform/money.ts";
+import { costUnit } from "../operation/price.ts";
+import {
+  microsFromUsd,
+  multiplierOne,
+  picoFromUsd,
+  picoFromUsdPerMillion,
+  type Micros,
+  type Pico,
+} from "../platform/money.ts";
 import type { OfferedModel, OfferedOperation, Offer } from "./offer.ts";
 import { createRoutes } from "./routes.ts";
 
@@ -58,22 +66,24 @@ interface Model {
   readonly via: readonly string[] | undefined;
   readonly price: Readonly<Record<string, Pico>>;
   readonly maxOutputTokens: number;
+  readonly contextTokens: number | undefined;
 }
 
 function offerOperation(operation: Operation, context: Context): OfferedOperation {
   const path = bindNames(operation.path, context.config.names);
   const upstreams = isSold(operation) ? upstreamsOf(operation, context) : [];
+  const written = context.config.operations.get(operation.id);
+  // The sandbox serves one call like the next, so it never draws among its protocols.
+  const ordered = written?.via !== undefined || upstreams.some(({ sandbox }) => sandbox);
   const models = new Map<string, OfferedModel>();
-  if (isSold(operation) && operation.price.kind === "per_token") {
+  const modelKind = "modelKind" in operation.price ? operation.price.modelKind : undefined;
+  if (isSold(operation) && modelKind !== undefined) {
     for (const model of context.models) {
-      const offeredModel = offerModel(operation, operation.price.modelKind, model, upstreams, context.gaps);
+      const offeredModel = offerModel(operation, modelKind, model, { upstreams, ordered }, context.gaps);
       if (offeredModel) models.set(model.id, offeredModel);
     }
   }
-  const written = context.config.operations.get(operation.id);
-  if (written?.priceUsdPico !== undefined && operation.price.kind !== "per_unit") {
-    context.gaps.push(`operations.${operation.id}.price_usd: this operation is priced by its models`);
-  }
+  checkPriceWords(operation, written, context.gaps);
   const wanted = written?.defaultModel;
   const usual = operation.price.kind === "per_token" ? (operation.price.defaultModels ?? []) : [];
   if (wanted !== undefined && !models.has(wanted)) {
@@ -82,8 +92,10 @@ function offerOperation(operation: Operation, context: Context): OfferedOperatio
   return {
     operation,
     path,
-    terms: termsOf(operation, context.config),
+    terms: termsOf(operation, written),
+    mostCostMicros: mostCostOf(operation, written),
     upstreams,
+    ordered,
     models,
     defaultModel: firstOffered(models, wanted === undefined ? [...usual, ...models.keys()] : [wanted]),
   };
@@ -120,6 +132,7 @@ const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream => ({
   timeoutMs: undefined,
   quotaRpm: undefined,
   weight: 1,
+  onCallerLeft: "drain",
   sandbox: true,
 });
 
@@ -128,11 +141,12 @@ function offerModel(
   operation: SoldOperation,
   kind: ModelKind,
   model: Model,
-  upstreams: readonly Upstream[],
+  { upstreams, ordered }: Pick<OfferedOperation, "upstreams" | "ordered">,
   gaps: string[],
 ): OfferedModel | undefined {
   if (model.kind !== undefined && model.kind !== kind) return undefined;
-  if (kind === "chat" && model.price["output_tokens"] === undefined) {
+  const free = operation.price.kind === "free";
+  if (!free && paysForOutput.has(kind) && model.price["output_tokens"] === undefined) {
     gaps.push(`models.${model.id}: no price for output, so it is not offered for ${operation.id}`);
     return undefined;
   }
@@ -146,16 +160,23 @@ function offerModel(
   const { via } = model;
   if (via !== undefined) fitting.sort((a, b) => via.indexOf(a.name) - via.indexOf(b.name));
   if (fitting.length === 0) return undefined;
-  const price = kind === "chat" ? completePrice(model.price) : model.price;
+  const price = free ? {} : kind === "chat" ? completePrice(model.price) : model.price;
   const inputUnits = Object.keys(price).filter((unit) => unit !== "output_tokens");
   const dearest = inputUnits.toSorted((a, b) => Number((price[b] ?? 0n) - (price[a] ?? 0n)))[0];
   return {
     id: model.id,
     terms: createTerms(operation.id, model.id, price),
-    facts: { maxOutputTokens: model.maxOutputTokens, dearestInputUnit: dearest ?? "input_tokens" },
+    facts: {
+      maxOutputTokens: model.maxOutputTokens,
+      contextTokens: model.contextTokens,
+      dearestInputUnit: dearest ?? "input_tokens",
+    },
     upstreams: fitting,
+    ordered: ordered || via !== undefined,
   };
 }
+
+const paysForOutput: ReadonlySet<ModelKind> = new Set(["chat", "image"]);
 
 /** Cached tokens are input tokens: where nobody set a price of their own for them, they cost the same. */
 const completePrice = (price: Readonly<Record<string, Pico>>): Record<string, Pico> => {
@@ -169,11 +190,35 @@ const completePrice = (price: Readonly<Record<string, Pico>>): Record<string, Pi
   };
 };
 
-function termsOf(operation: Operation, config: Config): Terms | undefined {
-  if (operation.price.kind !== "per_unit") return undefined;
-  const { unit, usd } = operation.price;
-  const pico = config.operations.get(operation.id)?.priceUsdPico ?? picoFromUsd(usd);
-  return pico === undefined ? undefined : createTerms(operation.id, undefined, { [unit]: pico });
+function termsOf({ id, price }: Operation, written: OperationConfig | undefined): Terms | undefined {
+  if (price.kind === "by_cost") {
+    // A micro-USD is a million pico-USD, so a factor in parts per million is the price of one of them.
+    return createTerms(id, undefined, { [costUnit]: written?.costFactorPpm ?? multiplierOne });
+  }
+  if (price.kind !== "per_unit") return undefined;
+  const pico = written?.priceUsdPico ?? picoFromUsd(price.usd);
+  return pico === undefined ? undefined : createTerms(id, undefined, { [price.unit]: pico });
+}
+
+const mostCostOf = ({ price }: Operation, written: OperationConfig | undefined): Micros | undefined =>
+  price.kind === "by_cost" ? (written?.maxCostMicros ?? microsFromUsd(price.atMostUsd)) : undefined;
+
+/** A price in words that do not fit the operation would be ignored; the operator must hear of it. */
+function checkPriceWords(
+  { id, price }: Operation,
+  written: OperationConfig | undefined,
+  gaps: string[],
+): void {
+  const byWhat = price.kind === "by_cost" ? "what its vendor reports" : "its models";
+  if (written?.priceUsdPico !== undefined && price.kind !== "per_unit") {
+    gaps.push(`operations.${id}.price_usd: this operation is priced by ${byWhat}`);
+  }
+  if (price.kind === "by_cost") return;
+  if (written?.costFactorPpm !== undefined || written?.maxCostMicros !== undefined) {
+    gaps.push(
+      `operations.${id}: cost_factor and max_cost_usd are for operations priced by what their vendor reports`,
+    );
+  }
 }
 
 /** An operation nobody serves is not a route; one without a price stays a route that says so. */
@@ -190,7 +235,7 @@ function servable({ operation, upstreams, terms, models }: OfferedOperation, gap
 
 const pricesOf = ({ operation, terms, models }: OfferedOperation): RecordedPrice[] => [
   ...(terms ? [{ operationId: operation.id, model: undefined, terms }] : []),
-  ...[...models.values()].map((model) => ({
+  ...(operation.price.kind === "free" ? [] : [...models.values()]).map((model) => ({
     operationId: operation.id,
     model: model.id,
     terms: model.terms,
@@ -215,6 +260,7 @@ function mergeModels(catalogue: Catalogue, config: Config, gaps: string[]): Mode
       via: undefined,
       price: shippedPrice(shipped),
       maxOutputTokens: shipped.maxOutputTokens ?? maxOutputTokensUsual,
+      contextTokens: shipped.contextTokens,
     });
   }
   return merged;
@@ -230,14 +276,22 @@ function configuredModel(
   const protocols = written.via?.map((name) => config.upstreams.get(name)?.protocol ?? "");
   return {
     id,
-    kind:
-      shipped?.kind ??
-      (protocols?.every((protocol) => rerankProtocols.has(protocol)) === true ? "rerank" : undefined),
+    kind: shipped?.kind ?? kindBy(protocols ?? [], price),
     protocols: shipped?.protocols,
     via: written.via,
     price,
     maxOutputTokens: written.maxOutputTokens ?? shipped?.maxOutputTokens ?? maxOutputTokensUsual,
+    contextTokens: written.contextTokens ?? shipped?.contextTokens,
   };
+}
+
+/** What a model of the operator's own is for, where it shows; undefined lets it serve whatever its upstream does. */
+function kindBy(protocols: readonly string[], price: Readonly<Record<string, Pico>>): ModelKind | undefined {
+  if (protocols.length === 0) return undefined;
+  if (protocols.every((protocol) => rerankProtocols.has(protocol))) return "rerank";
+  // Only an embedding has no output to pay for.
+  const onlyInput = price["output_tokens"] === undefined;
+  return onlyInput && protocols.every((protocol) => protocol === "openai") ? "embedding" : undefined;
 }
 
 const rerankProtocols: ReadonlySet<string> = new Set(["jina", "cohere", "voyage"]);

@@ -9,7 +9,7 @@ export function listLimits(offer: Offer): SharedLimit[] {
 
   const limits: SharedLimit[] = [
     { kind: "tokens", operations: idsWhere(({ operation }) => operation.price.kind === "per_token") },
-    { kind: "slot", operations: idsWhere(({ operation }) => operation.limits?.slot === true) },
+    { kind: "slot", operations: idsWhere(({ operation }) => operation.limits?.slot !== undefined) },
   ];
   const groups = new Map(
     offered.flatMap(({ operation }) =>

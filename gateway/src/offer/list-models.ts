@@ -9,11 +9,14 @@ export function listModels(offer: Offer): ModelListing[] {
   for (const { operation, models } of offer.operations.values()) {
     if (operation.price.kind !== "per_token") continue;
     for (const model of models.values()) {
+      // A model that several operations offer is listed as what it is offered for first: conversations.
+      if (listed.has(model.id)) continue;
       listed.set(model.id, {
         id: model.id,
         kind: operation.price.modelKind,
         owned_by: model.upstreams[0]?.name ?? "unknown",
         max_output_tokens: operation.price.modelKind === "chat" ? model.facts.maxOutputTokens : null,
+        context_tokens: model.facts.contextTokens ?? null,
         price_usd_per_million_tokens: pricesPerMillion(model.terms.unitPricesPico),
         price_version: model.terms.version,
       });

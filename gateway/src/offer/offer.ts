@@ -4,6 +4,7 @@ import type { RecordedPrice } from "../ledger/ledger.ts";
 import type { ModelFacts, Operation } from "../operation/operation.ts";
 import type { Terms } from "../operation/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
+import type { Micros } from "../platform/money.ts";
 import type { Routes } from "./routes.ts";
 
 /**
@@ -30,7 +31,11 @@ export interface OfferedOperation {
   readonly path: string;
   /** The price of an operation that has one price; undefined when nobody set one, or when models have it. */
   readonly terms: Terms | undefined;
+  /** What is held for an operation whose vendor says afterwards what it cost. */
+  readonly mostCostMicros: Micros | undefined;
   readonly upstreams: readonly Upstream[];
+  /** The upstreams stand in the order of `via`; otherwise their weights choose. */
+  readonly ordered: boolean;
   readonly models: ReadonlyMap<string, OfferedModel>;
   readonly defaultModel: OfferedModel | undefined;
 }
@@ -40,6 +45,7 @@ export interface OfferedModel {
   readonly terms: Terms;
   readonly facts: ModelFacts;
   readonly upstreams: readonly Upstream[];
+  readonly ordered: boolean;
 }
 
 /** Header names with the configured provider word in them, lower case as they are looked up. */
@@ -49,3 +55,8 @@ interface HeaderNames {
   readonly costMicrosUsd: string;
   readonly upstream: string;
 }
+
+/** The names of all upstreams that serve something. */
+export const listUpstreams = ({ operations }: Offer): string[] => [
+  ...new Set([...operations.values()].flatMap(({ upstreams }) => upstreams.map(({ name }) => name))),
+];

@@ -63,6 +63,7 @@ export interface ModelListing {
   readonly kind: string;
   readonly owned_by: string;
   readonly max_output_tokens: number | null;
+  readonly context_tokens: number | null;
   /** USD per 1,000,000 tokens, as decimal strings, by price word. */
   readonly price_usd_per_million_tokens: Readonly<Record<string, string>>;
   readonly price_version: string;

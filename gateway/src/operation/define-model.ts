@@ -8,6 +8,8 @@ export interface CatalogueModel {
   readonly protocols: readonly string[];
   readonly price: ModelPrice;
   readonly maxOutputTokens?: number;
+  /** The most a conversation can hold, input and output together. */
+  readonly contextTokens?: number;
 }
 
 interface ModelPrice {

@@ -34,12 +34,18 @@ export interface Estimate {
 /** What a price by token depends on besides the input. */
 export interface ModelFacts {
   readonly maxOutputTokens: number;
+  /** The most a conversation can hold; undefined when nobody wrote it down. */
+  readonly contextTokens: number | undefined;
   /** The dearest way an input token can be billed: a cache write costs more than a plain read. */
   readonly dearestInputUnit: string;
 }
 
-interface Free {
+interface Free<Input> {
   readonly kind: "free";
+  /** The models of an operation that is about one, though nothing is paid for it. */
+  readonly modelKind?: ModelKind;
+  /** Where the input names its model; the body's `model` when absent. */
+  readonly modelOf?: (input: Input) => string | undefined;
 }
 
 /** A price for each unit delivered. */
@@ -57,23 +63,47 @@ interface PerUnit<Input> {
 interface PerToken<Input> {
   readonly kind: "per_token";
   readonly modelKind: ModelKind;
+  /** Where the input names its model; the body's `model` when absent. */
+  readonly modelOf?: (input: Input) => string | undefined;
   /** Which model serves a call that names none: the first of these that is on offer. */
   readonly defaultModels?: readonly string[];
   readonly estimate: (input: Input, model: ModelFacts) => Estimate;
 }
 
-/** How an operation is paid. Free is written down; there is no operation without a price. */
-export type PriceContract<Input = CallInput> = Free | PerUnit<Input> | PerToken<Input>;
+/**
+ * The upstream says in its answer what the call cost it, and that is passed on: metered in micro-USD, at one
+ * micro-USD each unless the operator's `cost_factor` says otherwise.
+ */
+interface ByCost {
+  readonly kind: "by_cost";
+  /** What a call usually costs, for a quote. */
+  readonly usualUsd: string;
+  /** What is held for a call. The operator may set another in the configuration (`max_cost_usd`). */
+  readonly atMostUsd: string;
+}
 
-export type ModelKind = "chat" | "rerank";
+/** How an operation is paid. Free is written down; there is no operation without a price. */
+export type PriceContract<Input = CallInput> = Free<Input> | PerUnit<Input> | PerToken<Input> | ByCost;
+
+export type ModelKind = "chat" | "rerank" | "embedding" | "image";
 
 /** How one vendor protocol serves an operation: the exchange its adapter must know, and the vendor's path. */
 export interface Service {
   readonly exchange: ExchangeName;
   readonly path: string;
+  /** The dialect in which the caller speaks, for exchanges that know several. */
+  readonly dialect?: "openai" | "anthropic" | "gemini";
 }
 
-export type ExchangeName = "forward_query" | "rerank" | "chat";
+export type ExchangeName =
+  | "forward_query"
+  | "rerank"
+  | "chat"
+  | "responses"
+  | "embeddings"
+  | "images"
+  | "count_tokens"
+  | "research";
 
 /** Who is asking, as an operation answered by the gateway itself sees it. */
 export interface Asker {
@@ -110,8 +140,12 @@ interface Declared<Input> {
 /** An operation that an upstream serves. */
 export interface SoldOperation<Input = CallInput> extends Declared<Input> {
   readonly servedBy: Readonly<Record<string, Service>>;
+  /** Whether this call's answer comes piece by piece. */
+  readonly streams?: (input: Input) => boolean;
   /** How long the upstream may take to begin its answer. */
   readonly firstByteTimeoutMs: number;
+  /** False for what must not happen twice, such as a write: it goes to another upstream only if it never left. */
+  readonly repeatable?: false;
 }
 
 /** An operation that the gateway answers from its own books. */

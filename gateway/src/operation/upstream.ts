@@ -12,6 +12,8 @@ export interface Upstream {
   readonly timeoutMs: number | undefined;
   readonly quotaRpm: number | undefined;
   readonly weight: number;
+  /** When the caller of a stream leaves: read on to the end and bill what was used, or break off and bill what passed. */
+  readonly onCallerLeft: "drain" | "abort";
   readonly sandbox: boolean;
 }
 
@@ -23,6 +25,9 @@ export interface Dispatch {
   readonly input: CallInput;
   readonly model: string | undefined;
   readonly maxOutputTokens: number | undefined;
+  /** The caller wants the answer piece by piece. */
+  readonly streaming: boolean;
+  readonly createdSeconds: number;
   readonly firstByteTimeoutMs: number;
 }
 
@@ -35,12 +40,36 @@ export type Exchanged =
       readonly body: Uint8Array;
       readonly answer: UpstreamAnswer;
       readonly tokens: TokenReading | undefined;
+      /** How long the vendor asks to be left alone. */
+      readonly retryAfterSeconds: number | undefined;
+    }
+  | {
+      readonly kind: "streaming";
+      readonly status: number;
+      readonly contentType: string;
+      readonly relay: StreamRelay;
     }
   | { readonly kind: "rate_limited"; readonly status: 429; readonly retryAfterSeconds: number | undefined }
   | { readonly kind: "key_rejected"; readonly status: number }
   | { readonly kind: "no_answer"; readonly reason: NoAnswerReason; readonly sent: boolean };
 
 export type NoAnswerReason = "unreachable" | "timeout" | "cut_off" | "redirect" | "too_large" | "malformed";
+
+/** A streamed answer on its way from the upstream to the caller, in the caller's dialect. */
+export interface StreamRelay {
+  /** The next bytes for the caller; undefined when there are no more. Never throws. */
+  readonly next: () => Promise<Uint8Array | undefined>;
+  /** What passed so far; final once `next` gave undefined. */
+  readonly read: () => StreamReading;
+  /** Ends the connection to the upstream; `next` then soon gives undefined. */
+  readonly leave: () => void;
+}
+
+export interface StreamReading {
+  readonly tokens: TokenReading;
+  /** Whether the stream ended as its protocol says it should. */
+  readonly complete: boolean;
+}
 
 /** What the adapter read about tokens in a 2xx answer. */
 export interface TokenReading {
@@ -52,7 +81,12 @@ export interface TokenReading {
   readonly anomalies: readonly string[];
 }
 
-/** Sends a call to an upstream. Never throws for what an upstream does; a throw is a bug of ours. */
+/** A request that is ready to leave, or the member of it that this upstream cannot be told. */
+export type Prepared =
+  | { readonly kind: "ready"; readonly send: () => Promise<Exchanged> }
+  | { readonly kind: "inexpressible"; readonly field: string; readonly message: string };
+
+/** Speaks to upstreams. Never throws for what an upstream does; a throw is a bug of ours. */
 export interface Forwarder {
-  readonly dispatch: (dispatch: Dispatch) => Promise<Exchanged>;
+  readonly prepare: (dispatch: Dispatch) => Prepared;
 }

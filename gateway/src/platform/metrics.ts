@@ -3,11 +3,12 @@
 
 export interface Metrics {
   readonly count: (name: MetricName, labels?: Labels, by?: number) => void;
-  readonly gauge: (name: MetricName, read: () => number) => void;
+  readonly gauge: (name: MetricName, read: () => number | readonly Labelled[]) => void;
   readonly render: () => string;
 }
 
 type Labels = Readonly<Record<string, string>>;
+type Labelled = readonly [labels: Labels, value: number];
 
 const metrics = {
   tollgate_calls_total: "Calls answered, by operation and status.",
@@ -16,6 +17,7 @@ const metrics = {
   tollgate_written_off_micros_usd_total: "Micro-USD metered above the hold and not charged.",
   tollgate_usage_anomalies_total: "Usage figures from upstreams that were negative, fractional or absurd.",
   tollgate_upstream_attempts_total: "Attempts at upstreams, by upstream and outcome.",
+  tollgate_upstream_paused: "1 while other upstreams are asked before this one, or none is, by upstream.",
   tollgate_ledger_commits_total: "Transactions committed by the ledger.",
   tollgate_ledger_writes_total: "Ledger operations inside those transactions.",
   tollgate_calls_in_flight: "Calls being served now.",
@@ -24,33 +26,46 @@ const metrics = {
 
 type MetricName = keyof typeof metrics;
 
+/** One line of a counter. Its labels are rendered when somebody reads them, not when something is counted. */
+interface Series {
+  readonly labels: Labels | undefined;
+  value: number;
+}
+
 export function createMetrics(): Metrics {
-  const counters = new Map<MetricName, Map<string, number>>();
-  const gauges = new Map<MetricName, () => number>();
+  const counters = new Map<MetricName, Map<string, Series>>();
+  const gauges = new Map<MetricName, () => number | readonly Labelled[]>();
 
   return {
     count: (name, labels, by = 1) => {
-      const series = counters.get(name) ?? new Map<string, number>();
-      counters.set(name, series);
-      const label = labels === undefined ? "" : renderLabels(labels);
-      series.set(label, (series.get(label) ?? 0) + by);
+      let all = counters.get(name);
+      if (!all) counters.set(name, (all = new Map<string, Series>()));
+      let key = "";
+      for (const label in labels) key += `${labels[label]}\n`;
+      const series = all.get(key);
+      if (series) series.value += by;
+      else all.set(key, { labels, value: by });
     },
     gauge: (name, read) => void gauges.set(name, read),
     render: () => {
       const lines: string[] = [];
-      for (const [name, series] of counters) {
+      for (const [name, all] of counters) {
         lines.push(`# HELP ${name} ${metrics[name]}`, `# TYPE ${name} counter`);
-        for (const [label, value] of series) lines.push(`${name}${label} ${value}`);
+        for (const { labels, value } of all.values()) lines.push(`${name}${renderLabels(labels)} ${value}`);
       }
       for (const [name, read] of gauges) {
-        lines.push(`# HELP ${name} ${metrics[name]}`, `# TYPE ${name} gauge`, `${name} ${read()}`);
+        lines.push(`# HELP ${name} ${metrics[name]}`, `# TYPE ${name} gauge`);
+        const values = read();
+        if (typeof values === "number") lines.push(`${name} ${values}`);
+        else for (const [labels, value] of values) lines.push(`${name}${renderLabels(labels)} ${value}`);
       }
       return `${lines.join("\n")}\n`;
     },
   };
 }
 
-function renderLabels(labels: Labels): string {
+function renderLabels(labels: Labels | undefined): string {
+  if (!labels) return "";
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value.replace(/["\\\n]/g, "_")}"`);
   return `{${pairs.join(",")}}`;
 }

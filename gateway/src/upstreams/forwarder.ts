@@ -1,36 +1,64 @@
 import type { Dispatch, Exchanged, Forwarder } from "../operation/upstream.ts";
 import type { HttpClient, HttpOutcome } from "./http-client.ts";
-import type { Exchange, Protocol } from "./protocol.ts";
+import { Inexpressible } from "./dialects/dialect.ts";
+import type { Exchange, OwnAnswer, Protocol, VendorRequest } from "./protocol.ts";
 import { readRetryAfterSeconds } from "./retry-after.ts";
+import { createStreamRelay } from "./stream-relay.ts";
 
 /** Speaks to upstreams in their own protocols. Only what is listed here leaves; no header of the caller's does. */
 export function createForwarder(http: HttpClient, protocols: Readonly<Record<string, Protocol>>): Forwarder {
   return {
-    dispatch: async (dispatch) => {
-      const { upstream, service } = dispatch;
-      const protocol = protocols[upstream.protocol];
-      const exchange = protocol?.exchanges[service.exchange];
+    prepare: (dispatch) => {
+      const protocol = protocols[dispatch.upstream.protocol];
+      const exchange = protocol?.exchanges[dispatch.service.exchange];
       if (!protocol || !exchange) {
-        throw new Error(`The protocol ${upstream.protocol} has no exchange "${service.exchange}".`);
+        throw new Error(`${dispatch.upstream.protocol} has no exchange "${dispatch.service.exchange}".`);
       }
-      const request = exchange.request(dispatch);
-      const outcome = await http.send({
-        url: upstream.url + request.path,
-        method: request.method,
-        headers: {
-          accept: "application/json",
-          "accept-encoding": "identity",
-          "user-agent": "tollgate",
-          "x-request-id": dispatch.callId,
-          ...(request.body === undefined ? {} : { "content-type": "application/json" }),
-          ...keyHeader(protocol, upstream.key),
-        },
-        body: request.body,
-        firstByteTimeoutMs: upstream.timeoutMs ?? dispatch.firstByteTimeoutMs,
-      });
-      return exchangedOf(outcome, exchange, dispatch);
+      try {
+        const request = exchange.request(dispatch);
+        if ("answer" in request) return { kind: "ready", send: async () => answeredHere(request) };
+        return { kind: "ready", send: () => send(request, { http, protocol, exchange, dispatch }) };
+      } catch (error) {
+        if (!(error instanceof Inexpressible)) throw error;
+        return { kind: "inexpressible", field: error.field, message: error.message };
+      }
     },
   };
+}
+
+interface Sending {
+  readonly http: HttpClient;
+  readonly protocol: Protocol;
+  readonly exchange: Exchange;
+  readonly dispatch: Dispatch;
+}
+
+async function send(
+  request: VendorRequest,
+  { http, protocol, exchange, dispatch }: Sending,
+): Promise<Exchanged> {
+  const { upstream } = dispatch;
+  const streaming = dispatch.streaming && exchange.stream !== undefined;
+  const outcome = await (streaming ? http.open : http.send)({
+    url: upstream.url + request.path,
+    method: request.method,
+    headers: {
+      accept: streaming ? "text/event-stream" : "application/json",
+      "accept-encoding": "identity",
+      "user-agent": "tollgate",
+      "x-request-id": dispatch.callId,
+      ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+      ...request.headers,
+      ...keyHeader(protocol, upstream.key),
+    },
+    body: request.body,
+    firstByteTimeoutMs: upstream.timeoutMs ?? dispatch.firstByteTimeoutMs,
+  });
+  if (outcome.kind !== "streaming") return exchangedOf(outcome, exchange, dispatch);
+  const rules = exchange.stream?.(dispatch);
+  if (!rules) throw new Error("A stream came for an exchange that has none.");
+  const { contentType } = rules;
+  return { kind: "streaming", status: outcome.status, contentType, relay: createStreamRelay(outcome, rules) };
 }
 
 /** An upstream without a key, such as a model on this machine, gets no empty one. */
@@ -43,27 +71,51 @@ const aboutOurKey: ReadonlySet<number> = new Set([401, 402, 403]);
 function exchangedOf(outcome: HttpOutcome, exchange: Exchange, dispatch: Dispatch): Exchanged {
   if (outcome.kind === "no_answer") return outcome;
   const { status, contentType, body } = outcome;
-  if (status === 429) {
-    const { retryAfter, date } = outcome;
-    return { kind: "rate_limited", status: 429, retryAfterSeconds: readRetryAfterSeconds(retryAfter, date) };
-  }
+  const retryAfterSeconds = readRetryAfterSeconds(outcome.retryAfter, outcome.date);
+  if (status === 429) return { kind: "rate_limited", status: 429, retryAfterSeconds };
   if (aboutOurKey.has(status)) return { kind: "key_rejected", status };
   // An upstream that repeats our key back to us must not pass it on to the caller.
   if (repeats(dispatch.upstream.key, body, contentType)) return { kind: "key_rejected", status };
 
   const json = parse(body);
   const answer = { status, json };
-  const asItCame = { kind: "answered", status, contentType, body, answer, tokens: undefined } as const;
-  if (status < 200 || status > 299 || json === undefined) return asItCame;
+  const asItCame: Answered = {
+    kind: "answered",
+    status,
+    contentType,
+    body,
+    answer,
+    tokens: undefined,
+    retryAfterSeconds,
+  };
+  if (json === undefined) return asItCame;
+  if (status < 200 || status > 299) {
+    const error = exchange.readError?.(status, json, dispatch);
+    return error === undefined ? asItCame : rewritten(asItCame, error);
+  }
   const reading = exchange.read(json, dispatch);
   if (reading.json === undefined) return { ...asItCame, tokens: reading.tokens };
-  return {
-    ...asItCame,
-    contentType: "application/json",
-    body: Buffer.from(JSON.stringify(reading.json)),
-    tokens: reading.tokens,
-  };
+  return { ...rewritten(asItCame, reading.json), tokens: reading.tokens };
 }
+
+/** Nothing leaves for it. */
+const answeredHere = ({ answer: json }: OwnAnswer): Answered => ({
+  kind: "answered",
+  status: 200,
+  contentType: "application/json",
+  body: Buffer.from(JSON.stringify(json)),
+  answer: { status: 200, json },
+  tokens: undefined,
+  retryAfterSeconds: undefined,
+});
+
+type Answered = Extract<Exchanged, { kind: "answered" }>;
+
+const rewritten = (answered: Answered, json: unknown): Answered => ({
+  ...answered,
+  contentType: "application/json",
+  body: Buffer.from(JSON.stringify(json)),
+});
 
 /** Shorter keys occur in ordinary text; no vendor issues them. */
 const keyLengthMin = 8;

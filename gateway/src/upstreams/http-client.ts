@@ -5,6 +5,18 @@ import type { NoAnswerReason } from "../operation/upstream.ts";
 /** Sends one request and reads one answer, whatever the other side does. */
 export interface HttpClient {
   readonly send: (request: HttpRequest) => Promise<HttpOutcome>;
+  /** As `send`, but a 2xx answer of server-sent events is handed over as it comes. */
+  readonly open: (request: HttpRequest) => Promise<HttpOutcome | HttpStream>;
+}
+
+/** An answer that is still coming. It is asked for piece by piece, so a slow reader slows the upstream down. */
+export interface HttpStream {
+  readonly kind: "streaming";
+  readonly status: number;
+  /** The next piece; undefined at its proper end. Throws when the upstream falls silent, breaks off or was left. */
+  readonly next: () => Promise<Uint8Array | undefined>;
+  /** Ends the connection. */
+  readonly leave: () => void;
 }
 
 interface HttpRequest {
@@ -32,17 +44,34 @@ interface Limits {
   readonly answerBytesMax: number;
   /** Once an answer has begun it must end within this time. */
   readonly bodyTimeoutMs: number;
+  /** How long a stream may be silent, and how long it may last in all. */
+  readonly silenceTimeoutMs: number;
+  readonly streamTimeoutMs: number;
 }
 
-const usualLimits: Limits = { answerBytesMax: 64 * 1024 * 1024, bodyTimeoutMs: 60_000 };
+const usualLimits: Limits = {
+  answerBytesMax: 64 * 1024 * 1024,
+  bodyTimeoutMs: 60_000,
+  silenceTimeoutMs: 60_000,
+  streamTimeoutMs: 15 * 60_000,
+};
 
 export const createHttpClient = (limits: Partial<Limits> = {}): HttpClient => ({
-  send: (request) => send(request, { ...usualLimits, ...limits }),
+  send: async (request) => {
+    const outcome = await exchange(request, { ...usualLimits, ...limits }, false);
+    if (outcome.kind === "streaming") throw new Error("A stream was opened though none was asked for.");
+    return outcome;
+  },
+  open: (request) => exchange(request, { ...usualLimits, ...limits }, true),
 });
 
 export const httpClient: HttpClient = createHttpClient();
 
-async function send(request: HttpRequest, limits: Limits): Promise<HttpOutcome> {
+async function exchange(
+  request: HttpRequest,
+  limits: Limits,
+  mayStream: boolean,
+): Promise<HttpOutcome | HttpStream> {
   const abort = new AbortController();
   let timedOut = false;
   const giveUp = (): void => {
@@ -63,6 +92,7 @@ async function send(request: HttpRequest, limits: Limits): Promise<HttpOutcome> 
       signal: abort.signal,
     });
     clearTimeout(timer);
+    if (mayStream && isEventStream(response)) return streamOf(response, abort, limits);
     timer = setTimeout(giveUp, limits.bodyTimeoutMs);
     const outcome = await read(response, limits.answerBytesMax);
     // Whatever is still to come is not wanted; the connection goes with it.
@@ -73,6 +103,41 @@ async function send(request: HttpRequest, limits: Limits): Promise<HttpOutcome> 
   } finally {
     clearTimeout(timer);
   }
+}
+
+const isEventStream = ({ status, headers }: Response): boolean =>
+  status >= 200 &&
+  status < 300 &&
+  !headers.has("content-encoding") &&
+  headers.get("content-type")?.startsWith("text/event-stream") === true;
+
+function streamOf(response: Response, abort: AbortController, limits: Limits): HttpStream {
+  const stream: ReadableStream<Uint8Array> | null = response.body;
+  const reader = stream?.getReader();
+  const whole = setTimeout(() => abort.abort(), limits.streamTimeoutMs);
+  whole.unref();
+  return {
+    kind: "streaming",
+    status: response.status,
+    next: async () => {
+      const silence = setTimeout(() => abort.abort(), limits.silenceTimeoutMs);
+      try {
+        const piece = await reader?.read();
+        if (piece !== undefined && !piece.done) return piece.value;
+        clearTimeout(whole);
+        return undefined;
+      } catch (error) {
+        clearTimeout(whole);
+        throw error;
+      } finally {
+        clearTimeout(silence);
+      }
+    },
+    leave: () => {
+      clearTimeout(whole);
+      abort.abort();
+    },
+  };
 }
 
 const noAnswer = (reason: NoAnswerReason): HttpOutcome => ({

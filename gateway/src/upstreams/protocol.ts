@@ -1,5 +1,7 @@
 import type { ExchangeName } from "../operation/operation.ts";
 import type { Dispatch, TokenReading } from "../operation/upstream.ts";
+import type { JsonObject } from "../platform/json.ts";
+import type { StreamRules } from "./stream-relay.ts";
 
 /** How one vendor is spoken to: where its key goes, and what it can exchange. */
 export interface Protocol {
@@ -10,15 +12,25 @@ export interface Protocol {
 
 /** Request out, answer in. Both are pure: values in, values out. */
 export interface Exchange {
-  readonly request: (dispatch: Dispatch) => VendorRequest;
+  readonly request: (dispatch: Dispatch) => VendorRequest | OwnAnswer;
   /** Reads a 2xx JSON answer. What it leaves undefined passes through as it came. */
   readonly read: (json: unknown, dispatch: Dispatch) => Reading;
+  /** An error of the vendor's in the caller's words, where they differ; undefined passes it on as it came. */
+  readonly readError?: (status: number, json: unknown, dispatch: Dispatch) => unknown;
+  /** How a streamed answer is passed on. */
+  readonly stream?: (dispatch: Dispatch) => StreamRules;
 }
 
-interface VendorRequest {
+export interface VendorRequest {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly body?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What the gateway answers itself, because this vendor has no such service. */
+export interface OwnAnswer {
+  readonly answer: JsonObject;
 }
 
 interface Reading {

@@ -1,14 +1,24 @@
 import type { Protocol } from "./protocol.ts";
 import { financialdatasets, tikhub } from "./protocols/data-vendors.ts";
+import { anthropic } from "./protocols/anthropic.ts";
+import { gemini } from "./protocols/gemini.ts";
+import { exa } from "./protocols/exa.ts";
 import { openai } from "./protocols/openai.ts";
+import { perplexity } from "./protocols/perplexity.ts";
 import { cohere, jina, voyage } from "./protocols/rerank.ts";
+import { tavily } from "./protocols/tavily.ts";
 
 /** The vendors the gateway can speak to, by the word that selects them in the configuration. */
 export const protocols: Readonly<Record<string, Protocol>> = {
   openai,
+  anthropic,
+  gemini,
   jina,
   cohere,
   voyage,
   tikhub,
   financialdatasets,
+  perplexity,
+  tavily,
+  exa,
 };

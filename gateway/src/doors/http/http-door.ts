@@ -104,6 +104,10 @@ function headersOf(
 ): Record<string, string> {
   const headers: Record<string, string> = { "x-request-id": call.id, ...extra };
   if (contentType !== undefined) headers["content-type"] = contentType;
+  if (contentType?.startsWith("text/event-stream") === true) {
+    headers["cache-control"] = "no-cache";
+    headers["x-accel-buffering"] = "no";
+  }
   addLimits(headers, call.known, call.receivedAtMs);
   if (call.known.costMicros !== undefined)
     headers[call.offer.headers.costMicrosUsd] = String(call.known.costMicros);

@@ -1,3 +1,4 @@
+import { anthropicErrorType, geminiErrorStatus, openaiErrorType } from "../../platform/dialect-words.ts";
 import { refusals, type CallRefused } from "../../platform/refusals.ts";
 import type { Dialect } from "./dialect.ts";
 
@@ -47,50 +48,21 @@ const further = ({ details }: CallRefused): object => ({ ...details.inError, ...
 
 const openaiError = (refusal: CallRefused) => ({
   message: refusal.message,
-  type: openaiTypes[refusal.status] ?? (refusal.status >= 500 ? "server_error" : "invalid_request_error"),
+  type: openaiErrorType(refusal.status),
   param: refusal.details.field ?? null,
   code: refusal.code,
 });
 
-const openaiTypes: Readonly<Record<number, string>> = {
-  401: "authentication_error",
-  402: "insufficient_quota",
-  403: "permission_error",
-  404: "not_found_error",
-  429: "rate_limit_error",
-};
-
 const anthropicError = (refusal: CallRefused) => ({
-  type: anthropicTypes[refusal.status] ?? (refusal.status >= 500 ? "api_error" : "invalid_request_error"),
+  type: anthropicErrorType(refusal.status),
   message: refusal.message,
   code: refusal.code,
 });
 
-const anthropicTypes: Readonly<Record<number, string>> = {
-  401: "authentication_error",
-  402: "billing_error",
-  403: "permission_error",
-  404: "not_found_error",
-  413: "request_too_large",
-  429: "rate_limit_error",
-  503: "overloaded_error",
-};
-
 const geminiError = (refusal: CallRefused) => ({
   code: refusal.status,
   message: refusal.message,
-  status: geminiStatuses[refusal.status] ?? (refusal.status >= 500 ? "INTERNAL" : "INVALID_ARGUMENT"),
+  status: geminiErrorStatus(refusal.status),
   ...(refusal.status === 429 ? { type: "rate_limit_error" } : {}),
   reason: refusal.code,
 });
-
-const geminiStatuses: Readonly<Record<number, string>> = {
-  401: "UNAUTHENTICATED",
-  402: "FAILED_PRECONDITION",
-  403: "PERMISSION_DENIED",
-  404: "NOT_FOUND",
-  409: "ABORTED",
-  429: "RESOURCE_EXHAUSTED",
-  502: "UNAVAILABLE",
-  503: "UNAVAILABLE",
-};

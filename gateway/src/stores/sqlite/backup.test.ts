@@ -211,7 +211,11 @@ describe("restore", () => {
     await store.close();
     restore(backup, path);
     const again = openSqliteStore({ path });
-    expect(await again.ledger.beginRun(nowMs)).toEqual({ releasedCalls: 0, releasedMicros: 0n });
+    expect(await again.ledger.beginRun(nowMs)).toEqual({
+      releasedCalls: 0,
+      releasedMicros: 0n,
+      settledCalls: 0,
+    });
     await pay(again, "pay_1");
     expect((await again.accounts.find("acc_1"))?.postedMicros).toBe(5_001_000n);
     await again.close();

@@ -142,6 +142,8 @@ const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX idempotency_by_age ON idempotency (created_at_ms);
 
+  ALTER TABLE call ADD COLUMN progress TEXT;
+
   ALTER TABLE account ADD COLUMN rpm INTEGER CHECK (rpm > 0);
   ALTER TABLE account ADD COLUMN tpm INTEGER CHECK (tpm > 0);
   ALTER TABLE account ADD COLUMN concurrency INTEGER CHECK (concurrency > 0);

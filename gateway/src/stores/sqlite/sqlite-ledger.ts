@@ -15,10 +15,11 @@ import type {
 } from "../../ledger/ledger.ts";
 import { StoreFull } from "../../ledger/store-errors.ts";
 import { tokenTotals, type Quantities } from "../../operation/quantities.ts";
-import type { Terms } from "../../operation/terms.ts";
+import { valuePico, type Terms } from "../../operation/terms.ts";
 import type { Micros, Pico } from "../../platform/money.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { unexplainedHolds } from "./sqlite-audit.ts";
+import { unitPricesOf } from "./sqlite-calls.ts";
 import type { UsageBuckets } from "./usage-buckets.ts";
 
 interface Parts {
@@ -40,6 +41,8 @@ interface OpenCall {
   written_off_micros: bigint;
   multiplier_ppm: bigint;
   budget_window_start_ms: bigint | null;
+  charge_carry_atto: bigint;
+  value_carry_pico: bigint;
 }
 
 interface End {
@@ -172,16 +175,13 @@ export function createSqliteLedger(parts: Parts): Ledger {
     return { first: true, state: ending.state, ...charge };
   };
 
-  const chargeOf = (call: OpenCall, ending: End): Charge => {
-    const carry = sql.carry.get(call.account_id);
-    if (!carry) throw new Error(`The account of call ${ending.callId} is gone.`);
-    return chargeFor({
+  const chargeOf = (call: OpenCall, ending: End): Charge =>
+    chargeFor({
       valuePico: ending.valuePico,
       multiplierPpm: call.multiplier_ppm,
       heldMicros: call.held_micros,
-      carry: { chargeAtto: carry.charge_carry_atto, valuePico: carry.value_carry_pico },
+      carry: { chargeAtto: call.charge_carry_atto, valuePico: call.value_carry_pico },
     });
-  };
 
   const bookEntries = (ending: End, accountId: string, charge: Charge): void => {
     const book = (kind: string, from: string, amountMicros: Micros): void => {
@@ -216,20 +216,30 @@ export function createSqliteLedger(parts: Parts): Ledger {
     const nextRunId = sql.insertRun.get(nowMs)?.id;
     if (nextRunId === undefined) throw new Error("The store did not number this run.");
     let releasedMicros = 0n;
+    let settledCalls = 0;
     const orphans = sql.orphans.all(nextRunId);
     for (const orphan of orphans) {
-      // Such a call may have been sent, whatever its row says. Its caller never got an answer, and without
-      // an answer there is no evidence to charge by: the hold goes back and the operator bears the doubt.
       const ending = { callId: orphan.id, outcome: "unknown", httpStatus: undefined, attempts: [] } as const;
-      end({ ...nothingUsed, ...ending, settledAtMs: nowMs });
-      releasedMicros += orphan.held_micros;
+      if (orphan.progress === null) {
+        // Such a call may have been sent, whatever its row says. Its caller never got an answer, and without
+        // an answer there is no evidence to charge by: the hold goes back and the operator bears the doubt.
+        end({ ...nothingUsed, ...ending, settledAtMs: nowMs });
+        releasedMicros += orphan.held_micros;
+        continue;
+      }
+      // A stream had delivered this much when the process died: that is what it costs.
+      const used = JSON.parse(orphan.progress) as Quantities;
+      const terms = { version: "", unitPricesPico: unitPricesOf(orphan.unit_prices) };
+      const value = { used, usageSource: "estimated", valuePico: valuePico(used, terms) } as const;
+      end({ ...ending, ...value, state: "settled", settledAtMs: nowMs });
+      settledCalls++;
     }
     sql.forgetKeys.run(nowMs - idempotencyKeptMs, -1);
     const broken = sql.unexplainedHolds.get();
     if (broken)
       throw new Error(`Account ${broken.subject}: ${broken.detail}. Run "tollgate audit" before serving.`);
     runId = nextRunId;
-    return { releasedCalls: orphans.length, releasedMicros };
+    return { releasedCalls: orphans.length - settledCalls, releasedMicros, settledCalls };
   };
 
   /** Repeatable: when the transaction is rolled back for somebody else's fault, the same marks ride again. */
@@ -252,6 +262,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
       if (marks.size === 0) commits.ride(() => markDispatchedRows(marks));
       marks.set(callId, atMs);
     },
+    noteProgress: (callId, used) => commits.ride(() => sql.noteProgress.run(JSON.stringify(used), callId)),
     settle: (settlement: Settlement) =>
       commits.run(() => end({ ...settlement, state: "settled" }), endingPatienceMs),
     release: (release: Release) =>
@@ -361,11 +372,9 @@ function prepare(db: Database) {
       "UPDATE call SET state = 'dispatched', dispatched_at_ms = ?1 WHERE id = ?2 AND state = 'held'",
     ),
     openCall: db.query<OpenCall, [string]>(
-      `SELECT account_id, key_id, state, outcome, held_micros, value_micros, charged_micros, written_off_micros,
-              multiplier_ppm, budget_window_start_ms FROM call WHERE id = ?1`,
-    ),
-    carry: db.query<{ charge_carry_atto: bigint; value_carry_pico: bigint }, [string]>(
-      "SELECT charge_carry_atto, value_carry_pico FROM account WHERE id = ?1",
+      `SELECT call.account_id, key_id, state, outcome, call.held_micros, value_micros, charged_micros,
+              written_off_micros, multiplier_ppm, budget_window_start_ms, charge_carry_atto, value_carry_pico
+       FROM call JOIN account ON account.id = call.account_id WHERE call.id = ?1`,
     ),
     endCall: db.query<
       never,
@@ -402,8 +411,15 @@ function prepare(db: Database) {
     ),
     insertRun: db.query<{ id: bigint }, [number]>("INSERT INTO run (started_at_ms) VALUES (?1) RETURNING id"),
     unexplainedHolds: db.query<{ subject: string; detail: string }, []>(unexplainedHolds),
-    orphans: db.query<{ id: string; held_micros: bigint }, [bigint]>(
-      "SELECT id, held_micros FROM call WHERE settled_at_ms IS NULL AND run_id < ?1",
+    noteProgress: db.query<never, [string, string]>(
+      "UPDATE call SET progress = ?1 WHERE id = ?2 AND settled_at_ms IS NULL",
+    ),
+    orphans: db.query<
+      { id: string; held_micros: bigint; progress: string | null; unit_prices: string },
+      [bigint]
+    >(
+      `SELECT id, held_micros, progress, unit_prices FROM call JOIN price ON price.version = price_version
+       WHERE settled_at_ms IS NULL AND run_id < ?1`,
     ),
   };
 }

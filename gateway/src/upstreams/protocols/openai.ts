@@ -1,95 +1,63 @@
-import type { Quantities } from "../../operation/quantities.ts";
-import type { TokenReading } from "../../operation/upstream.ts";
+import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import type { Exchange, Protocol } from "../protocol.ts";
-import { membersAsWritten } from "./json-members.ts";
-import { readCount } from "./read-count.ts";
+import { asksForUsage, chatExchange, type NativeChat } from "../chat-exchange.ts";
+import { openaiDialect } from "../dialects/openai/openai-dialect.ts";
+import { dialects } from "../dialects/dialects.ts";
+import type { Protocol } from "../protocol.ts";
+import type { SseFrame } from "../sse.ts";
+import { estimateTokens } from "./count-tokens.ts";
+import { nativeBody } from "./native-body.ts";
+import { openaiEmbeddings } from "./openai-embeddings.ts";
+import { openaiImages } from "./openai-images.ts";
+import { openaiResponses } from "./openai-responses.ts";
 
-const chat: Exchange = {
-  request: ({ service, input, maxOutputTokens }) => ({
-    method: "POST",
-    path: service.path,
-    body: chatBody(input.rawBody, input.body, maxOutputTokens),
-  }),
-  read: (json) => ({ tokens: readChatTokens(json) }),
+const native: NativeChat = {
+  dialect: openaiDialect,
+  path: () => "/chat/completions",
+  nativeBody: (dispatch) => {
+    const { rawBody, body } = dispatch.input;
+    return nativeBody(rawBody, body, additions(isJsonObject(body) ? body : {}, dispatch));
+  },
+  completeBody: (body, dispatch) => ({ ...body, ...(dispatch.streaming ? usageAsked({}) : {}) }),
+  showFrame: (frame, dispatch) => (asksForUsage(dispatch.input.body) ? undefined : withoutUsage(frame)),
+  usageOf: (json) => json["usage"],
 };
 
 export const openai: Protocol = {
   keyHeader: (key) => ["authorization", `Bearer ${key}`],
-  exchanges: { chat },
+  exchanges: {
+    chat: chatExchange(native, dialects),
+    responses: openaiResponses,
+    embeddings: openaiEmbeddings,
+    images: openaiImages,
+    count_tokens: estimateTokens,
+  },
 };
 
-/** Members by which a caller could send the operator's key elsewhere; they never leave this process. */
-const notForUpstreams: ReadonlySet<string> = new Set([
-  "api_base",
-  "api_key",
-  "base_url",
-  "endpoint",
-  "proxy",
-  "extra_headers",
-  "extra_body",
-  "user_api_key",
-]);
-
-/**
- * The body as it came, byte for byte, unless something must change: a limit is added when the caller gave none
- * (it is what the hold was computed from), and members that are not for upstreams are dropped. What stays is
- * never written anew.
- */
-export function chatBody(
-  raw: Uint8Array,
-  parsed: unknown,
-  maxOutputTokens: number | undefined,
-): string | Uint8Array {
-  const body = isJsonObject(parsed) ? parsed : {};
-  const added = hasLimit(body) ? undefined : maxOutputTokens;
-  const clean = !Object.keys(body).some((name) => notForUpstreams.has(name));
-  if (clean && added === undefined) return raw;
-  const members = membersAsWritten(decoder.decode(raw));
-  for (const name of notForUpstreams) members.delete(name);
-  if (added !== undefined) members.set("max_completion_tokens", `"max_completion_tokens":${added}`);
-  return `{${[...members.values()].join(",")}}`;
+/** A limit when the caller gave none, for it is what the hold was computed from; and usage at a stream's end. */
+function additions(body: JsonObject, { maxOutputTokens, streaming }: Dispatch): Record<string, unknown> {
+  const limited = typeof body["max_completion_tokens"] === "number" || typeof body["max_tokens"] === "number";
+  return {
+    ...(limited || maxOutputTokens === undefined ? {} : { max_completion_tokens: maxOutputTokens }),
+    ...(streaming && !asksForUsage(body) ? usageAsked(body["stream_options"]) : {}),
+  };
 }
 
-const decoder = new TextDecoder();
+const usageAsked = (options: unknown): Record<string, unknown> => ({
+  stream_options: { ...(isJsonObject(options) ? options : {}), include_usage: true },
+});
 
-const hasLimit = (body: JsonObject): boolean =>
-  typeof body["max_completion_tokens"] === "number" || typeof body["max_tokens"] === "number";
-
-/** `prompt_tokens` includes the cached ones; ours are disjoint. */
-function readChatTokens(json: unknown): TokenReading {
-  const anomalies: string[] = [];
-  const usage = isJsonObject(json) && isJsonObject(json["usage"]) ? json["usage"] : {};
-  const details = isJsonObject(usage["prompt_tokens_details"]) ? usage["prompt_tokens_details"] : {};
-  const prompt = readCount(usage["prompt_tokens"], "prompt_tokens", anomalies);
-  const completion = readCount(usage["completion_tokens"], "completion_tokens", anomalies);
-  const cached = readCount(details["cached_tokens"], "cached_tokens", anomalies) ?? 0;
-  if (prompt !== undefined && cached > prompt) anomalies.push("cached_tokens exceed prompt_tokens");
-
-  const cacheRead = Math.min(cached, prompt ?? 0);
-  const used: Quantities | undefined =
-    prompt === undefined || completion === undefined
-      ? undefined
-      : { input_tokens: prompt - cacheRead, output_tokens: completion, cache_read_tokens: cacheRead };
-  return { used, estimate: used === undefined ? estimateFromText(json) : undefined, anomalies };
-}
-
-/** Where a message can hold output; which of them a vendor fills depends on the model. */
-const outputMembers = ["content", "reasoning_content", "refusal", "tool_calls", "function_call"] as const;
-
-/** Four bytes a token is the usual rule of thumb; input is estimated by the price contract. */
-function estimateFromText(json: unknown): Quantities | undefined {
-  const choices = isJsonObject(json) && Array.isArray(json["choices"]) ? json["choices"] : [];
-  let bytes = 0;
-  for (const choice of choices) {
-    const message: unknown = isJsonObject(choice) ? choice["message"] : undefined;
-    if (isJsonObject(message)) for (const name of outputMembers) bytes += bytesOf(message[name]);
+/** Hides what the vendor sends only because we asked for usage: a chunk of its own, and a null in every other. */
+function withoutUsage({ text, event }: SseFrame): string | undefined {
+  if (event === undefined || !event.data.includes('"usage"')) return undefined;
+  try {
+    const chunk: unknown = JSON.parse(event.data);
+    if (!isJsonObject(chunk)) return undefined;
+    if (Array.isArray(chunk["choices"]) && chunk["choices"].length === 0 && isJsonObject(chunk["usage"]))
+      return "";
+    // Inside a JSON string the quotes would be escaped, so this can only be the member itself.
+    return chunk["usage"] === null ? text.replace(/,\s*"usage"\s*:\s*null/, "") : undefined;
+  } catch {
+    return undefined;
   }
-  return bytes === 0 ? undefined : { output_tokens: Math.ceil(bytes / 4) };
-}
-
-function bytesOf(output: unknown): number {
-  if (output === undefined || output === null) return 0;
-  if (Array.isArray(output) && output.length === 0) return 0;
-  return Buffer.byteLength(typeof output === "string" ? output : JSON.stringify(output));
 }

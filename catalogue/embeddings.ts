@@ -1,0 +1,57 @@
+import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+
+const inputsMax = 2_048;
+const dimensionsMax = 100_000;
+
+const text = z.string().min(1, "must not be empty");
+const tokens = z.array(z.int().min(0)).min(1, "must not be empty");
+
+/** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
+const embeddingsBody = z.looseObject({
+  model: z.string().min(1).max(200),
+  input: z
+    .union([
+      text,
+      z.array(text).min(1, "must not be empty").max(inputsMax, `at most ${inputsMax} inputs`),
+      tokens,
+      z.array(tokens).min(1, "must not be empty").max(inputsMax, `at most ${inputsMax} inputs`),
+    ])
+    .describe("A text, a list of texts, or the same in tokens."),
+  dimensions: z.int().min(1).max(dimensionsMax).nullish(),
+  encoding_format: z.enum(["float", "base64"]).nullish(),
+});
+
+type Input = z.infer<typeof embeddingsBody>["input"];
+
+export const embeddingsCreate = defineOperation({
+  id: "embeddings.create",
+  title: "Embeddings",
+  summary: "Turns texts into vectors that are near each other when they mean alike.",
+  category: "models",
+  method: "POST",
+  path: "/v1/embeddings",
+  body: embeddingsBody,
+  bodyBytesMax: 10 * 1024 * 1024,
+  price: {
+    kind: "per_token",
+    modelKind: "embedding",
+    estimate: ({ body, rawBody }) => {
+      const expected = tokensExpected(body.input);
+      return {
+        expected: { input_tokens: expected },
+        tokens: expected,
+        // A token is at least one byte of a text, and written out as a number at least one digit.
+        atMost: { input_tokens: rawBody.byteLength },
+      };
+    },
+  },
+  servedBy: { openai: { exchange: "embeddings", path: "/embeddings" } },
+});
+
+/** Tokens are counted; of a text, four bytes a token is the usual rule of thumb. */
+function tokensExpected(input: Input): number {
+  if (typeof input === "string") return Math.ceil(Buffer.byteLength(input) / 4);
+  let counted = 0;
+  for (const one of input) counted += typeof one === "number" ? 1 : tokensExpected(one);
+  return counted;
+}

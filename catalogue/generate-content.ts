@@ -1,0 +1,67 @@
+import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import type { ModelFacts } from "../gateway/src/operation/operation.ts";
+import { conversationEstimate, conversations } from "./conversations.ts";
+
+const tokensMax = 10_000_000;
+const choicesMax = 8;
+const requestsPerMinute = 30;
+
+// Official clients write camelCase, the documentation snake_case; both are understood.
+const generationConfig = z
+  .looseObject({
+    maxOutputTokens: z.int().min(1).max(tokensMax).nullish(),
+    max_output_tokens: z.int().min(1).max(tokensMax).nullish(),
+    candidateCount: z.int().min(1).max(choicesMax).nullish(),
+    candidate_count: z.int().min(1).max(choicesMax).nullish(),
+  })
+  .nullish();
+
+const generateBody = z.looseObject({
+  contents: z.union([
+    z.array(z.unknown()).min(1, "must hold at least one content"),
+    z.looseObject({}),
+    z.string(),
+  ]),
+  generationConfig,
+  generation_config: generationConfig,
+});
+
+const common = {
+  category: "models",
+  method: "POST",
+  body: generateBody,
+  ...conversations("gemini"),
+  limits: { slot: "streaming", rpm: { group: "generateContent", limit: requestsPerMinute } },
+  price: {
+    kind: "per_token",
+    modelKind: "chat",
+    modelOf: ({ params }: { readonly params: Readonly<Record<string, string>> }) => params["model"],
+    estimate: (
+      { body, rawBody }: { readonly body: z.infer<typeof generateBody>; readonly rawBody: Uint8Array },
+      model: ModelFacts,
+    ) => {
+      const config = body.generationConfig ?? body.generation_config;
+      return conversationEstimate(rawBody, model, {
+        outputTokens: config?.maxOutputTokens ?? config?.max_output_tokens ?? 0,
+        choices: config?.candidateCount ?? config?.candidate_count ?? 1,
+      });
+    },
+  },
+} as const;
+
+export const generateContent = defineOperation({
+  ...common,
+  id: "models.generate_content",
+  title: "Generate content",
+  summary: "Answers a conversation with a model, in the Gemini dialect.",
+  path: "/v1beta/models/{model}:generateContent",
+});
+
+export const streamGenerateContent = defineOperation({
+  ...common,
+  id: "models.stream_generate_content",
+  title: "Stream generated content",
+  summary: "Answers a conversation with a model piece by piece, in the Gemini dialect.",
+  path: "/v1beta/models/{model}:streamGenerateContent",
+  streams: () => true,
+});

@@ -1,0 +1,76 @@
+import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+
+const promptCharactersMax = 32_000;
+const imagesMax = 10;
+const requestsPerMinute = 30;
+
+/** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
+const imagesBody = z.looseObject({
+  model: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe("Image model; the configured default serves when absent."),
+  prompt: z
+    .string()
+    .min(1, "must not be empty")
+    .max(promptCharactersMax, `at most ${promptCharactersMax} characters`),
+  n: z.int().min(1).max(imagesMax, `at most ${imagesMax} images`).nullish(),
+  size: z.string().max(40).nullish().describe('"auto" or WIDTHxHEIGHT in pixels.'),
+  quality: z.string().max(40).nullish(),
+  stream: z.literal(false, "images are answered whole here, not streamed").nullish(),
+});
+
+export const imagesGenerate = defineOperation({
+  id: "images.generate",
+  title: "Generate images",
+  summary: "Draws images from a description.",
+  category: "models",
+  method: "POST",
+  path: "/v1/images/generations",
+  body: imagesBody,
+  firstByteTimeoutMs: 180_000,
+  limits: { slot: "always", rpm: { group: "images", limit: requestsPerMinute } },
+  price: {
+    kind: "per_token",
+    modelKind: "image",
+    defaultModels: ["gpt-image-1"],
+    estimate: ({ body, rawBody }) => {
+      const images = body.n ?? 1;
+      const inputTokens = Math.ceil(Buffer.byteLength(body.prompt) / 4);
+      const usual = images * tokensOf(body.size, qualityOf(body.quality, "medium"));
+      const most = images * tokensOf(body.size, qualityOf(body.quality, "high"));
+      return {
+        expected: { input_tokens: inputTokens, output_tokens: usual },
+        tokens: inputTokens + most,
+        atMost: { input_tokens: rawBody.byteLength, output_tokens: most },
+      };
+    },
+  },
+  servedBy: { openai: { exchange: "images", path: "/images/generations" } },
+});
+
+/**
+ * Pixels a token, by quality. The vendor's table (1024x1024, 1024x1536, 1536x1024) is 272, 408, 400 tokens in low,
+ * 1056, 1584, 1568 in medium and 4160, 6240, 6208 in high quality: with these divisors no figure of it is exceeded.
+ * Vendors that bill by area alone take a token for 256 pixels, which the highest quality covers.
+ */
+const pixelsPerToken = { low: 3_855, medium: 992, high: 252 } as const;
+type Quality = keyof typeof pixelsPerToken;
+
+/** The largest image a vendor chooses by itself, and the largest one that has a name instead of a size ("4K"). */
+const pixelsAuto = 1_024 * 1_536;
+const pixelsNamed = 4_096 * 4_096;
+
+const qualityOf = (asked: string | null | undefined, otherwise: Quality): Quality =>
+  asked === "low" || asked === "medium" || asked === "high" ? asked : otherwise;
+
+const tokensOf = (size: string | null | undefined, quality: Quality): number =>
+  Math.ceil(pixelsOf(size ?? "auto") / pixelsPerToken[quality]);
+
+function pixelsOf(size: string): number {
+  if (size === "auto") return pixelsAuto;
+  const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(size) ?? [];
+  return width === undefined || height === undefined ? pixelsNamed : Number(width) * Number(height);
+}

@@ -1,0 +1,39 @@
+import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+
+const queryCharactersMax = 8_000;
+const resultsMax = 20;
+const requestsPerMinute = 5;
+
+const researchBody = z.strictObject({
+  query: z
+    .string()
+    .min(1, "must not be empty")
+    .max(queryCharactersMax, `at most ${queryCharactersMax} characters`)
+    .describe("What to find out."),
+  instructions: z
+    .string()
+    .min(1, "must not be empty")
+    .max(queryCharactersMax, `at most ${queryCharactersMax} characters`)
+    .optional()
+    .describe("How to go about it, for vendors that take instructions."),
+  max_results: z.int().min(1).max(resultsMax).optional().describe("The most citations in the answer."),
+});
+
+export const deepSearch = defineOperation({
+  id: "research.deep_search",
+  title: "Deep research",
+  summary: "Searches the web, reads what it finds, and answers with citations.",
+  category: "data",
+  method: "POST",
+  path: "/apis/v1/research/deep-search",
+  body: researchBody,
+  firstByteTimeoutMs: 300_000,
+  limits: { slot: "always", rpm: { group: "deep_research", limit: requestsPerMinute } },
+  // Vendors charge by what they read and searched. What a call may cost at most is the operator's to set.
+  price: { kind: "by_cost", usualUsd: "0.05", atMostUsd: "0.5" },
+  servedBy: {
+    perplexity: { exchange: "research", path: "/v1/agent" },
+    tavily: { exchange: "research", path: "/search" },
+    exa: { exchange: "research", path: "/search" },
+  },
+});

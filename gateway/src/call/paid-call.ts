@@ -1,0 +1,15 @@
+import type { Credential } from "../keys/keys.ts";
+import type { CallInput, SoldOperation } from "../operation/operation.ts";
+import type { Call } from "./call.ts";
+import type { PricedCall } from "./price-call.ts";
+import type { Wishes } from "./wishes.ts";
+
+/** A call of a sold operation with everything that is known about it once it is priced. */
+export interface PaidCall {
+  readonly call: Call;
+  readonly operation: SoldOperation;
+  readonly input: CallInput;
+  readonly caller: Credential;
+  readonly wishes: Wishes;
+  readonly priced: PricedCall;
+}

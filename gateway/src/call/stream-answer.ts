@@ -1,0 +1,138 @@
+import type { Quantities } from "../operation/quantities.ts";
+import type { StreamRelay } from "../operation/upstream.ts";
+import { describeError } from "../platform/log.ts";
+import type { Answer } from "./call.ts";
+import type { Attempted } from "./forward.ts";
+import type { Gate } from "./gate.ts";
+import { meter } from "./meter.ts";
+import type { PaidCall } from "./paid-call.ts";
+import { bookEnd } from "./settle.ts";
+
+/** Proxies and clients give up on silence; a ping says that somebody is still there. */
+const pingAfterMs = 10_000;
+/** Should the process die in the middle, the stream costs what it had delivered by then, give or take this time. */
+const progressEveryMs = 2_000;
+/** A caller who left is still owed an exact bill, but not for ever, and not any number of them at once. */
+const drainMsMax = 120_000;
+const drainsMax = 256;
+let drains = 0;
+
+/**
+ * Passes a stream on as the caller reads it, settles when it has ended, and closes only then. A caller who
+ * leaves changes nothing about what was used: the upstream's policy decides whether it is read to its end.
+ */
+export function streamAnswer(
+  paid: PaidCall,
+  attempted: Attempted,
+  used: (quantities: Quantities) => void,
+  gate: Gate,
+): Answer {
+  const { exchanged, upstream } = attempted;
+  if (exchanged.kind !== "streaming") throw new Error("There is no stream to answer with.");
+  const { relay, status, contentType } = exchanged;
+  const { dialect = "openai" } = paid.operation.servedBy[upstream.protocol] ?? {};
+  const encoder = new TextEncoder();
+  const running = gate.begin();
+  let hasEnded: (() => void) | undefined;
+  const ended = new Promise<void>((resolve) => (hasEnded = resolve));
+  let ending: Promise<string> | undefined;
+
+  /** Books the end, once, and says what it cost in the words of the stream. */
+  const end = (): Promise<string> => (ending ??= book());
+  const book = async (): Promise<string> => {
+    try {
+      const metered = meter(paid, attempted, gate);
+      used(metered.used);
+      const { chargedMicros } = await bookEnd(paid, attempted, metered, gate);
+      return closingComment(paid.call.id, chargedMicros);
+    } catch (error) {
+      // The books have already arranged for the hold to end; the caller's stream just lacks its last comment.
+      gate.log.error("a stream could not be settled", { request_id: paid.call.id, ...describeError(error) });
+      return "";
+    } finally {
+      running();
+      hasEnded?.();
+    }
+  };
+
+  let notedAtMs = gate.clock.monotonicMs();
+  const noteProgress = (): void => {
+    if (gate.clock.monotonicMs() - notedAtMs < progressEveryMs) return;
+    notedAtMs = gate.clock.monotonicMs();
+    const { used: known, estimate } = relay.read().tokens;
+    const expected = paid.priced.estimate.expected["input_tokens"] ?? 0;
+    gate.ledger.noteProgress(paid.call.id, known ?? { input_tokens: expected, ...estimate });
+  };
+
+  let pending: Promise<Uint8Array | undefined> | undefined;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        pending ??= relay.next();
+        const ping = pings[dialect];
+        // A pull that brings nothing is never asked again, so without a ping there is no waking up.
+        const next = await (ping === "" ? pending : nextOrSilence(pending));
+        if (next === "silence") return controller.enqueue(encoder.encode(ping));
+        pending = undefined;
+        if (next !== undefined) {
+          controller.enqueue(next);
+          return noteProgress();
+        }
+        const comment = await end();
+        if (comment !== "" && commentsWelcome[dialect]) controller.enqueue(encoder.encode(comment));
+        controller.close();
+      },
+      cancel: () => {
+        finishWithoutCaller(relay, pending, upstream.onCallerLeft)
+          .then(end)
+          .catch(() => {});
+      },
+    },
+    // Nothing is read ahead: the upstream goes no faster than the caller reads.
+    { highWaterMark: 0 },
+  );
+  return { status, contentType, body, ended };
+}
+
+async function nextOrSilence(
+  next: Promise<Uint8Array | undefined>,
+): Promise<Uint8Array | undefined | "silence"> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<"silence">((resolve) => {
+    timer = setTimeout(() => resolve("silence"), pingAfterMs);
+  });
+  try {
+    return await Promise.race([next, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function finishWithoutCaller(
+  relay: StreamRelay,
+  pending: Promise<unknown> | undefined,
+  policy: "drain" | "abort",
+): Promise<void> {
+  if (policy === "abort" || drains >= drainsMax) relay.leave();
+  const patience = setTimeout(relay.leave, drainMsMax);
+  drains++;
+  try {
+    await pending;
+    while ((await relay.next()) !== undefined);
+  } finally {
+    drains--;
+    clearTimeout(patience);
+  }
+}
+
+const pings = {
+  openai: ": ping\n\n",
+  anthropic: 'event: ping\ndata: {"type": "ping"}\n\n',
+  // Google's client takes every line for data, so silence is left silent.
+  gemini: "",
+} as const;
+
+const commentsWelcome = { openai: true, anthropic: true, gemini: false } as const;
+
+const closingComment = (callId: string, chargedMicros: bigint): string =>
+  `: tollgate {"request_id":"${callId}","cost_micros_usd":${chargedMicros}}\n\n`;

@@ -1,0 +1,61 @@
+import { upstreamRequests } from "../limits/call-limits.ts";
+import type { Standing, Take, Want } from "../limits/limiter.ts";
+import type { Upstream } from "../operation/upstream.ts";
+import { unused, type Entry } from "../routing/upstream-health.ts";
+import type { Gate } from "./gate.ts";
+import type { PreparedCall, Route } from "./prepare.ts";
+
+/** The right to ask one upstream once. */
+export interface Turn {
+  readonly prepared: PreparedCall;
+  readonly entry: Entry;
+  /** What was taken of the upstream's own quota. */
+  readonly quota: Want | undefined;
+  readonly takenAtMs: number;
+}
+
+type Refused = Extract<Take, { kind: "refused" }>;
+
+type TakenTurn =
+  | { readonly kind: "taken"; readonly turn: Turn; readonly standings: readonly Standing[] }
+  | { readonly kind: "limited"; readonly by: Refused }
+  | { readonly kind: "shut"; readonly upstream: Upstream | undefined };
+
+/**
+ * Takes a turn at the next upstream of the route that is open and has quota left, together with whatever else
+ * the call wants, all or none. Refused, nothing is taken, and it says which wait is the shortest.
+ */
+export async function takeTurn(route: Route, others: readonly Want[], gate: Gate): Promise<TakenTurn> {
+  const { limiter, health } = gate;
+  let limited: Refused | undefined;
+  let shut: Upstream | undefined;
+  for (let prepared = route.next(); prepared; prepared = route.next()) {
+    const { upstream } = prepared;
+    // Refusing on behalf of the only upstream would help nobody: its own answer is worth more than our guess.
+    const entry = route.alone ? "free" : health.enter(upstream.name);
+    if (entry === "shut") {
+      shut = sooner(shut, upstream, gate);
+      continue;
+    }
+    const quota =
+      upstream.quotaRpm === undefined ? undefined : upstreamRequests(upstream.name, upstream.quotaRpm);
+    const take = await limiter.take(quota ? [...others, quota] : others);
+    if (take.kind === "taken") {
+      const { takenAtMs, standings } = take;
+      return { kind: "taken", turn: { prepared, entry, quota, takenAtMs }, standings };
+    }
+    health.leave(upstream, entry, unused);
+    if (take.want.name !== quota?.name) return { kind: "limited", by: take };
+    if (!limited || take.retryInMs < limited.retryInMs) limited = take;
+  }
+  return limited ? { kind: "limited", by: limited } : { kind: "shut", upstream: shut };
+}
+
+const sooner = (one: Upstream | undefined, other: Upstream, { health }: Gate): Upstream =>
+  one && health.waitFor(one.name).retryInMs <= health.waitFor(other.name).retryInMs ? one : other;
+
+/** Returns a turn that was not used: the upstream never heard of the call. */
+export async function giveTurnBack({ prepared, entry, quota, takenAtMs }: Turn, gate: Gate): Promise<void> {
+  gate.health.leave(prepared.upstream, entry, unused);
+  if (quota) await gate.limiter.giveBack([quota], takenAtMs);
+}

@@ -1,0 +1,167 @@
+import type { Exchanged, Upstream } from "../operation/upstream.ts";
+
+/** How a call is let through: like any other, as the one trial of an upstream that was paused, or not at all. */
+export type Entry = "free" | "trial" | "shut";
+
+/** What an attempt says about its upstream; `unused` when the attempt never took place. */
+export type Verdict =
+  | { readonly kind: "works" | "fails" | "busy" | "unused" }
+  | { readonly kind: "asks_to_wait"; readonly waitMs: number; readonly why: ShutReason };
+
+type ShutReason = "failing" | "rate_limited";
+
+/**
+ * A circuit breaker for each upstream, by name. Invariants: every `enter` that is not "shut" is followed by one
+ * `leave`; while an upstream is paused nobody enters; after the pause one trial at a time does, until one works.
+ */
+export interface UpstreamHealth {
+  /** Whether others should be asked first at this moment: it is shut, or was busy just now. */
+  readonly isResting: (name: string) => boolean;
+  readonly enter: (name: string) => Entry;
+  readonly leave: (upstream: Upstream, entry: Entry, verdict: Verdict) => void;
+  /** When to come back to an upstream that is shut, and why it is. */
+  readonly waitFor: (name: string) => { readonly retryInMs: number; readonly why: ShutReason };
+}
+
+interface HealthRules {
+  /** One failure is an accident; so many in a row, without a single answer between them, are not. */
+  readonly failuresToShut: number;
+  /** The pause after failures. Each trial that fails doubles it. */
+  readonly firstPauseMs: number;
+  /** Nobody is left alone longer, whatever Retry-After says: a trial costs one call, a dead upstream costs them all. */
+  readonly pauseMsMax: number;
+  /** A trial that takes longer keeps nobody from trying: answers of models may take minutes. */
+  readonly trialMsMax: number;
+}
+
+const usualRules: HealthRules = {
+  failuresToShut: 5,
+  firstPauseMs: 5_000,
+  pauseMsMax: 60_000,
+  trialMsMax: 10_000,
+};
+
+/** A busy upstream that does not say for how long rests this long while there are others; alone it is asked on. */
+const busyRestMs = 1_000;
+
+/** Only upstreams that failed once have one, so there are no more than the configuration names. */
+interface Circuit {
+  failures: number;
+  /** Undefined while calls go through. */
+  pausedUntilMs: number | undefined;
+  pauseMs: number;
+  why: ShutReason;
+  trialUntilMs: number;
+  restsUntilMs: number;
+}
+
+export function createUpstreamHealth(
+  monotonicMs: () => number,
+  changes: Partial<HealthRules> = {},
+): UpstreamHealth {
+  const rules = { ...usualRules, ...changes };
+  const circuits = new Map<string, Circuit>();
+
+  const addCircuit = (name: string): Circuit => {
+    const circuit: Circuit = {
+      failures: 0,
+      pausedUntilMs: undefined,
+      pauseMs: 0,
+      why: "failing",
+      trialUntilMs: 0,
+      restsUntilMs: 0,
+    };
+    circuits.set(name, circuit);
+    return circuit;
+  };
+
+  /** Until when nobody may enter: the end of the pause, or of the trial that follows it. */
+  const shutUntilMs = ({ pausedUntilMs, trialUntilMs }: Circuit): number =>
+    pausedUntilMs === undefined ? 0 : Math.max(pausedUntilMs, trialUntilMs);
+
+  const pause = (circuit: Circuit, pauseMs: number, why: ShutReason): void => {
+    const untilMs = monotonicMs() + Math.min(pauseMs, rules.pauseMsMax);
+    if (untilMs >= (circuit.pausedUntilMs ?? 0)) circuit.why = why;
+    circuit.pausedUntilMs = Math.max(untilMs, circuit.pausedUntilMs ?? 0);
+  };
+
+  const trust = (circuit: Circuit, entry: Entry): void => {
+    // An answer to a call from before the pause does not end it.
+    if (circuit.pausedUntilMs !== undefined && entry !== "trial") return;
+    circuit.failures = 0;
+    circuit.pausedUntilMs = undefined;
+    circuit.pauseMs = 0;
+  };
+
+  const fail = (circuit: Circuit, entry: Entry): void => {
+    circuit.failures++;
+    // Calls that were under way when the pause began say nothing new.
+    if (circuit.pausedUntilMs !== undefined && entry !== "trial") return;
+    if (entry !== "trial" && circuit.failures < rules.failuresToShut) return;
+    circuit.pauseMs =
+      circuit.pauseMs === 0 ? rules.firstPauseMs : Math.min(circuit.pauseMs * 2, rules.pauseMsMax);
+    pause(circuit, circuit.pauseMs, "failing");
+  };
+
+  return {
+    isResting: (name) => {
+      const circuit = circuits.get(name);
+      return circuit !== undefined && Math.max(shutUntilMs(circuit), circuit.restsUntilMs) > monotonicMs();
+    },
+    enter: (name) => {
+      const circuit = circuits.get(name);
+      if (circuit?.pausedUntilMs === undefined) return "free";
+      const nowMs = monotonicMs();
+      if (shutUntilMs(circuit) > nowMs) return "shut";
+      // A busy upstream works, its next answer may just take long; only of a failing one is it the question.
+      circuit.trialUntilMs = nowMs + (circuit.why === "rate_limited" ? busyRestMs : rules.trialMsMax);
+      return "trial";
+    },
+    leave: ({ name, sandbox }, entry, verdict) => {
+      // The sandbox is part of this installation and its faults are ordered: there is nobody to spare.
+      if (sandbox) return;
+      const { kind } = verdict;
+      const known = circuits.get(name);
+      if (!known && (kind === "works" || kind === "unused")) return;
+      const circuit = known ?? addCircuit(name);
+      if (entry === "trial") circuit.trialUntilMs = 0;
+      if (kind === "works" || kind === "busy") trust(circuit, entry);
+      if (kind === "busy") circuit.restsUntilMs = monotonicMs() + busyRestMs;
+      if (kind === "fails") fail(circuit, entry);
+      if (kind === "asks_to_wait") pause(circuit, verdict.waitMs, verdict.why);
+    },
+    waitFor: (name) => {
+      const circuit = circuits.get(name);
+      // Nobody knows when a trial ends, so only the pause counts.
+      const retryInMs = Math.max(0, (circuit?.pausedUntilMs ?? 0) - monotonicMs());
+      return { retryInMs, why: circuit?.why ?? "failing" };
+    },
+  };
+}
+
+const works: Verdict = { kind: "works" };
+const fails: Verdict = { kind: "fails" };
+const busy: Verdict = { kind: "busy" };
+export const unused: Verdict = { kind: "unused" };
+
+/** Whoever answers works, also when it refuses the call or our key: neither gets better by waiting. */
+export function verdictOf(exchanged: Exchanged): Verdict {
+  switch (exchanged.kind) {
+    case "no_answer":
+      return fails;
+    case "rate_limited": {
+      const { retryAfterSeconds } = exchanged;
+      if (retryAfterSeconds === undefined) return busy;
+      return { kind: "asks_to_wait", waitMs: retryAfterSeconds * 1000, why: "rate_limited" };
+    }
+    case "answered": {
+      const { status, retryAfterSeconds } = exchanged;
+      if (status < 500) return works;
+      if (retryAfterSeconds === undefined) return fails;
+      return { kind: "asks_to_wait", waitMs: retryAfterSeconds * 1000, why: "failing" };
+    }
+    case "streaming":
+    case "key_rejected":
+      return works;
+  }
+}

@@ -1,0 +1,200 @@
+import type { Dispatch, TokenReading } from "../operation/upstream.ts";
+import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import type { ChatAnswer } from "./dialects/chat.ts";
+import type { Dialect, SseEvent, WriteContext } from "./dialects/dialect.ts";
+import { writeDialectError, readErrorMessage } from "./dialects/dialect-errors.ts";
+import type { Exchange, VendorRequest } from "./protocol.ts";
+import { readCount } from "./protocols/read-count.ts";
+import { sseText, type SseFrame } from "./sse.ts";
+import { quantitiesOf, type StreamRules } from "./stream-relay.ts";
+
+/** What is particular about speaking to one vendor in its own dialect. */
+export interface NativeChat {
+  readonly dialect: Dialect;
+  /** The vendor's address for this call. */
+  readonly path: (dispatch: Dispatch) => string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The caller's own body, changed as little as possible; for callers that speak this dialect. */
+  readonly nativeBody: (dispatch: Dispatch) => string | Uint8Array;
+  /** A body we wrote, completed with what belongs to the request and not to the conversation. */
+  readonly completeBody: (body: JsonObject, dispatch: Dispatch) => JsonObject;
+  /** What the caller sees of a frame of its own dialect; undefined passes it as it came. */
+  readonly showFrame?: (frame: SseFrame, dispatch: Dispatch) => string | undefined;
+  /** Where this dialect reports usage. */
+  readonly usageOf: (json: JsonObject) => unknown;
+}
+
+/** A conversation with this vendor, for callers of any dialect: passed through where both speak the same, translated elsewhere. */
+export function chatExchange(native: NativeChat, dialects: Readonly<Record<string, Dialect>>): Exchange {
+  const own = native.dialect;
+  const callersOf = (dispatch: Dispatch): Dialect => dialects[dispatch.service.dialect ?? own.name] ?? own;
+
+  const request = (dispatch: Dispatch): VendorRequest => {
+    const callers = callersOf(dispatch);
+    const body =
+      callers === own
+        ? native.nativeBody(dispatch)
+        : JSON.stringify(translate(callers, own, native, dispatch));
+    return {
+      method: "POST",
+      path: native.path(dispatch),
+      body,
+      ...(native.headers ? { headers: native.headers } : {}),
+    };
+  };
+
+  return {
+    request,
+    read: (json, dispatch) => {
+      const callers = callersOf(dispatch);
+      const answer = own.readAnswer(json);
+      const tokens = readTokens(answer, json, native);
+      return callers === own
+        ? { tokens }
+        : { tokens, json: callers.writeAnswer(answer, contextOf(dispatch)) };
+    },
+    readError: (status, json, dispatch) => {
+      const callers = callersOf(dispatch);
+      return callers === own ? undefined : writeDialectError(callers.name, status, readErrorMessage(json));
+    },
+    stream: (dispatch) => streamRules(callersOf(dispatch), native, dispatch),
+  };
+}
+
+function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dispatch): JsonObject {
+  const asked = { model: dispatch.model ?? "", stream: dispatch.streaming };
+  const body = isJsonObject(dispatch.input.body) ? dispatch.input.body : {};
+  const read = from.readRequest(body, asked);
+  const maxOutputTokens = read.maxOutputTokens ?? dispatch.maxOutputTokens;
+  return native.completeBody(to.writeRequest({ ...read, maxOutputTokens }), dispatch);
+}
+
+function streamRules(callers: Dialect, native: NativeChat, dispatch: Dispatch): StreamRules {
+  const read = native.dialect.createEventReader();
+  const oddFigures = (frame: SseFrame): readonly string[] => {
+    if (frame.event === undefined || !frame.event.data.includes("sage")) return [];
+    const json = parse(frame.event.data);
+    return json === undefined ? [] : oddUsage(native.usageOf(json));
+  };
+  const form = streamForm(callers, dispatch);
+  const common = {
+    oddFigures,
+    contentType: form.contentType,
+    read: ({ event }: SseFrame) => (event ? read(event) : []),
+  };
+  const writer = callers.createEventWriter(contextOf(dispatch));
+  const brokeOff = (): string => writer.write(brokenOff).map(form.say).join("");
+  if (callers === native.dialect) {
+    return {
+      ...common,
+      write: (frame) => native.showFrame?.(frame, dispatch) ?? form.sayFrame(frame),
+      // What the vendor ended in good order passes as the vendor ended it.
+      end: (ending) => (ending === "cut" ? brokeOff() : "") + form.end(),
+    };
+  }
+  return {
+    ...common,
+    write: (_frame, events) =>
+      events
+        .flatMap((event) => writer.write(event))
+        .map(form.say)
+        .join(""),
+    end: (ending) => (ending === "whole" ? writer.end().map(form.say).join("") : brokeOff()) + form.end(),
+  };
+}
+
+/** Half an answer must not look like a whole one. */
+const brokenOff = {
+  kind: "error",
+  type: "server_error",
+  message: "The provider's answer broke off.",
+} as const;
+
+/** How events are put on the wire: as server-sent events, or as the JSON array that Gemini's callers get without alt=sse. */
+interface StreamForm {
+  readonly contentType: string;
+  readonly say: (event: SseEvent) => string;
+  readonly sayFrame: (frame: SseFrame) => string;
+  readonly end: () => string;
+}
+
+const serverSent: StreamForm = {
+  contentType: "text/event-stream; charset=utf-8",
+  say: sseText,
+  sayFrame: ({ text }) => text,
+  end: () => "",
+};
+
+function streamForm(callers: Dialect, { input }: Dispatch): StreamForm {
+  const wantsArray = callers.name === "gemini" && !/(^|&)alt=sse(&|$)/.test(input.rawQuery);
+  if (!wantsArray) return serverSent;
+  let begun = false;
+  const say = ({ data }: SseEvent): string => {
+    const before = begun ? ",\r\n" : "[";
+    begun = true;
+    return before + data;
+  };
+  return {
+    contentType: "application/json; charset=utf-8",
+    say,
+    sayFrame: ({ event }) => (event ? say(event) : ""),
+    end: () => (begun ? "]" : "[]"),
+  };
+}
+
+const contextOf = (dispatch: Dispatch): WriteContext => ({
+  id: dispatch.callId.replaceAll("-", ""),
+  model: dispatch.model ?? "",
+  createdSeconds: dispatch.createdSeconds,
+  includeUsage: asksForUsage(dispatch.input.body),
+});
+
+/** Only the OpenAI dialect lets a caller ask for usage at the end of a stream. */
+export const asksForUsage = (body: unknown): boolean => {
+  const options = isJsonObject(body) ? body["stream_options"] : undefined;
+  return isJsonObject(options) && options["include_usage"] === true;
+};
+
+function readTokens(answer: ChatAnswer, json: unknown, native: NativeChat): TokenReading {
+  const bytes = answer.parts.reduce((sum, part) => sum + Buffer.byteLength(textOf(part)), 0);
+  const used = answer.usage && quantitiesOf(answer.usage);
+  return {
+    used,
+    estimate: used === undefined && bytes > 0 ? { output_tokens: Math.ceil(bytes / 4) } : undefined,
+    anomalies: isJsonObject(json) ? oddUsage(native.usageOf(json)) : [],
+  };
+}
+
+function textOf(part: ChatAnswer["parts"][number]): string {
+  if (part.kind === "text" || part.kind === "reasoning") return part.text;
+  return part.kind === "tool_call" ? part.name + part.arguments : "";
+}
+
+/** Names every figure of a usage report, nested ones too, that cannot be meant. */
+function oddUsage(usage: unknown): string[] {
+  const anomalies: string[] = [];
+  if (!isJsonObject(usage)) return anomalies;
+  for (const [name, value] of Object.entries(usage)) {
+    if (isJsonObject(value)) anomalies.push(...oddUsage(value));
+    else if (/tokens?(_?count)?$/i.test(name)) readCount(value, name, anomalies);
+  }
+  if (cachedBeyondInput(usage)) anomalies.push("more tokens are cached than were sent");
+  return anomalies;
+}
+
+/** OpenAI and Gemini count cached tokens among the prompt's; Anthropic counts them apart. */
+function cachedBeyondInput(usage: JsonObject): boolean {
+  const details = usage["prompt_tokens_details"];
+  const cached = isJsonObject(details) ? details["cached_tokens"] : usage["cachedContentTokenCount"];
+  const prompt = usage["prompt_tokens"] ?? usage["promptTokenCount"];
+  return typeof cached === "number" && typeof prompt === "number" && cached > prompt;
+}
+
+function parse(text: string): JsonObject | undefined {
+  try {
+    const json: unknown = JSON.parse(text);
+    return isJsonObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,19 @@
+// Anthropic's Messages API, as of its TypeScript SDK 1.8.
+
+import type { Dialect } from "../dialect.ts";
+import { readAnswer } from "./read-answer.ts";
+import { createEventReader } from "./read-events.ts";
+import { readRequest } from "./read-request.ts";
+import { writeAnswer } from "./write-answer.ts";
+import { createEventWriter } from "./write-events.ts";
+import { writeRequest } from "./write-request.ts";
+
+export const anthropicDialect: Dialect = {
+  name: "anthropic",
+  readRequest,
+  writeRequest,
+  readAnswer,
+  writeAnswer,
+  createEventReader,
+  createEventWriter,
+};

@@ -1,0 +1,54 @@
+// The blocks that stand in messages, in tool results and (text only) in the system prompt.
+
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import type { ImagePart, TextPart } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import { isSilent, requiredObject, requiredString } from "./members.ts";
+
+export function readTextBlock(block: JsonObject, field: string): TextPart {
+  if (!isSilent(block["citations"])) {
+    throw new Inexpressible(`${field}.citations`, "citations exist in the Anthropic dialect only");
+  }
+  const text = requiredString(block["text"], `${field}.text`);
+  const control = block["cache_control"];
+  if (!isJsonObject(control)) return { kind: "text", text };
+  return { kind: "text", text, cache: control["ttl"] === "1h" ? "1h" : "5m" };
+}
+
+export const writeTextBlock = ({ text, cache }: TextPart): JsonObject => ({
+  type: "text",
+  text,
+  ...(cache === undefined
+    ? {}
+    : { cache_control: cache === "1h" ? { type: "ephemeral", ttl: "1h" } : { type: "ephemeral" } }),
+});
+
+/** Anthropic refuses blocks without a visible character, which other vendors write freely. */
+export const isBlank = (part: TextPart): boolean => part.text.trim() === "";
+
+export function readImageBlock(block: JsonObject, field: string): ImagePart {
+  const source = requiredObject(block["source"], `${field}.source`);
+  switch (source["type"]) {
+    case "base64": {
+      const mimeType = requiredString(source["media_type"], `${field}.source.media_type`);
+      return {
+        kind: "image",
+        source: { mimeType, base64: requiredString(source["data"], `${field}.source.data`) },
+      };
+    }
+    case "url":
+      return { kind: "image", source: { url: requiredString(source["url"], `${field}.source.url`) } };
+    default:
+      throw new Inexpressible(`${field}.source`, "only base64 and url images can be translated");
+  }
+}
+
+const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
+
+export function writeImageBlock({ source }: ImagePart): JsonObject {
+  if ("url" in source) return { type: "image", source: { type: "url", url: source.url } };
+  if (!imageTypes.has(source.mimeType)) {
+    throw new Inexpressible("messages", `this model takes no images of type ${source.mimeType}`);
+  }
+  return { type: "image", source: { type: "base64", media_type: source.mimeType, data: source.base64 } };
+}

@@ -1,0 +1,192 @@
+import { expect, test } from "bun:test";
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatMessage, ChatPart } from "../chat.ts";
+import { anthropicDialect } from "./anthropic-dialect.ts";
+import { asked, plainRequest, refusedField } from "./chat-samples.ts";
+
+const readAll = (messages: unknown): readonly ChatMessage[] =>
+  anthropicDialect.readRequest({ messages }, asked).messages;
+const readUser = (...content: JsonObject[]): readonly ChatPart[] =>
+  readAll([{ role: "user", content }]).flatMap(({ parts }) => parts);
+const writeAll = (...messages: ChatMessage[]): unknown =>
+  anthropicDialect.writeRequest({ ...plainRequest, messages })["messages"];
+
+const user = (...parts: ChatPart[]): ChatMessage => ({ role: "user", parts });
+const assistant = (...parts: ChatPart[]): ChatMessage => ({ role: "assistant", parts });
+const text = (said: string): ChatPart => ({ kind: "text", text: said });
+const call = (id: string, args = "{}"): ChatPart => ({ kind: "tool_call", id, name: "f", arguments: args });
+const result = (callId: string, said: string): ChatPart => ({
+  kind: "tool_result",
+  callId,
+  name: undefined,
+  content: [{ kind: "text", text: said }],
+  isError: false,
+});
+
+test("images are read and written by their bytes and by their address", () => {
+  const blocks = [
+    { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } },
+    { type: "image", source: { type: "url", url: "https://example.com/a.png" } },
+  ];
+  const parts = [
+    { kind: "image", source: { mimeType: "image/png", base64: "AAAA" } },
+    { kind: "image", source: { url: "https://example.com/a.png" } },
+  ] as const;
+  expect(readUser(...blocks)).toEqual([...parts]);
+  expect(writeAll(user(...parts))).toEqual([{ role: "user", content: blocks }]);
+});
+
+test("thinking goes both ways with its signature, redacted thinking with its data", () => {
+  const content = [
+    { type: "thinking", thinking: "Hm", signature: "sig" },
+    { type: "redacted_thinking", data: "opaque" },
+  ];
+  const parts = [
+    { kind: "reasoning", text: "Hm", signature: "sig" },
+    { kind: "reasoning", text: "", redacted: "opaque" },
+  ] as const;
+  expect(readAll([{ role: "assistant", content }])).toEqual([assistant(...parts)]);
+  expect(writeAll(user(text("a")), assistant(...parts))).toMatchObject([{}, { role: "assistant", content }]);
+});
+
+test("thinking that Anthropic did not sign is not sent to it", () => {
+  expect(readUser({ type: "thinking", thinking: "Hm", signature: "" })).toEqual([
+    { kind: "reasoning", text: "Hm" },
+  ]);
+  expect(writeAll(user(text("a")), assistant({ kind: "reasoning", text: "Hm" }), user(text("b")))).toEqual([
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "a" },
+        { type: "text", text: "b" },
+      ],
+    },
+  ]);
+});
+
+test("a tool's result is read from text, from blocks with images, and from nothing", () => {
+  const read = (content: unknown): ChatPart | undefined =>
+    readUser({ type: "tool_result", tool_use_id: "t", content, is_error: true })[0];
+  const made = { kind: "tool_result", callId: "t", name: undefined, isError: true } as const;
+  const image = { type: "image", source: { type: "url", url: "https://example.com/a.png" } };
+  expect(read("ok")).toEqual({ ...made, content: [{ kind: "text", text: "ok" }] });
+  expect(read(undefined)).toEqual({ ...made, content: [] });
+  expect(read([{ type: "text", text: "ok" }, image])).toEqual({
+    ...made,
+    content: [
+      { kind: "text", text: "ok" },
+      { kind: "image", source: { url: "https://example.com/a.png" } },
+    ],
+  });
+});
+
+test("a tool's failure is written as one", () => {
+  const failed = { kind: "tool_result", callId: "t", name: "f", content: [], isError: true } as const;
+  expect(writeAll(user(failed))).toEqual([
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "t", is_error: true }] },
+  ]);
+});
+
+test("neighbours of one role become one message, and the tools' results come first in it", () => {
+  expect(
+    writeAll(
+      user(text("a")),
+      assistant(call("1")),
+      assistant(call("2")),
+      user(text("next")),
+      user(result("1", "one")),
+      user(result("2", "two")),
+    ),
+  ).toEqual([
+    { role: "user", content: [{ type: "text", text: "a" }] },
+    {
+      role: "assistant",
+      content: [
+        { type: "tool_use", id: "1", name: "f", input: {} },
+        { type: "tool_use", id: "2", name: "f", input: {} },
+      ],
+    },
+    {
+      role: "user",
+      content: [
+        { type: "tool_result", tool_use_id: "1", content: "one" },
+        { type: "tool_result", tool_use_id: "2", content: "two" },
+        { type: "text", text: "next" },
+      ],
+    },
+  ]);
+});
+
+test("text without a visible character is left out", () => {
+  expect(writeAll(user(text("a"), text("")), assistant(text("\n")), user(text("b")))).toEqual([
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "a" },
+        { type: "text", text: "b" },
+      ],
+    },
+  ]);
+});
+
+test("a conversation that the user does not begin is refused", () => {
+  expect(refusedField(() => writeAll(assistant(text("Hi")), user(text("a"))))).toBe("messages");
+  expect(refusedField(() => writeAll())).toBe("messages");
+  expect(refusedField(() => writeAll(user(text(" "))))).toBe("messages");
+});
+
+test("arguments that are no JSON object are not lost", () => {
+  const inputOf = (args: string): unknown => writeAll(user(text("a")), assistant(call("1", args)));
+  for (const args of ['{"a":', "[1]", "null", "text"]) {
+    expect(inputOf(args)).toMatchObject([{}, { content: [{ input: { _raw: args } }] }]);
+  }
+  expect(inputOf('{"a":1}')).toMatchObject([{}, { content: [{ input: { a: 1 } }] }]);
+  expect(inputOf(" ")).toMatchObject([{}, { content: [{ input: {} }] }]);
+});
+
+test("a call and its result keep one id, in letters that Anthropic takes", () => {
+  expect(
+    writeAll(user(text("a")), assistant(call("functions.f:0")), user(result("functions.f:0", "ok"))),
+  ).toMatchObject([
+    {},
+    { content: [{ id: "functions-2ef-3a0" }] },
+    { content: [{ tool_use_id: "functions-2ef-3a0" }] },
+  ]);
+});
+
+test("the signature that another vendor put on a call is read, and not sent to Anthropic", () => {
+  const signed = { type: "tool_use", id: "1", name: "f", input: {}, signature: "sig" };
+  const parts = readAll([{ role: "assistant", content: [signed] }]).flatMap((message) => message.parts);
+  expect(parts).toEqual([{ kind: "tool_call", id: "1", name: "f", arguments: "{}", signature: "sig" }]);
+  expect(JSON.stringify(writeAll(user(text("a")), assistant(...parts)))).not.toContain("sig");
+});
+
+test("blocks that only Anthropic knows are refused by their place", () => {
+  const place = "messages.0.content.0";
+  for (const type of [
+    "document",
+    "search_result",
+    "server_tool_use",
+    "container_upload",
+    "mid_conv_system",
+  ]) {
+    expect(refusedField(() => readUser({ type }))).toBe(place);
+  }
+  expect(refusedField(() => readUser({ type: "image", source: { type: "file" } }))).toBe(`${place}.source`);
+  expect(refusedField(() => readUser({ type: "text", text: "a", citations: [{}] }))).toBe(
+    `${place}.citations`,
+  );
+  expect(
+    refusedField(() => readUser({ type: "tool_result", tool_use_id: "t", content: [{ type: "document" }] })),
+  ).toBe(`${place}.content.0`);
+  expect(refusedField(() => readAll([{ role: "system", content: "x" }]))).toBe("messages.0.role");
+});
+
+test("what Anthropic takes from one side only is refused from the other", () => {
+  const image = { kind: "image", source: { url: "https://example.com/a.png" } } as const;
+  expect(refusedField(() => writeAll(user(call("1"))))).toBe("messages");
+  expect(refusedField(() => writeAll(user(text("a")), assistant(image)))).toBe("messages");
+  expect(
+    refusedField(() => writeAll(user({ kind: "image", source: { mimeType: "image/tiff", base64: "" } }))),
+  ).toBe("messages");
+});

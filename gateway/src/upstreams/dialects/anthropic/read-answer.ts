@@ -1,0 +1,53 @@
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import type { ChatAnswer, ChatPart } from "../chat.ts";
+import { readStopReason } from "./stop-reasons.ts";
+import { readToolInput } from "./tool-input.ts";
+import { readUsage } from "./usage.ts";
+
+export function readAnswer(json: unknown): ChatAnswer {
+  const message = isJsonObject(json) ? json : {};
+  const content: readonly unknown[] = Array.isArray(message["content"]) ? message["content"] : [];
+  return {
+    id: stringOr(message["id"], undefined),
+    model: stringOr(message["model"], undefined),
+    parts: content.filter(isJsonObject).flatMap(readBlock),
+    stop: readStopReason(message["stop_reason"]),
+    stopSequence: stringOr(message["stop_sequence"], undefined),
+    usage: readUsage(message["usage"]),
+  };
+}
+
+/** What says nothing is left out, and so are blocks of Anthropic's own tools, for which nobody asked. */
+function readBlock(block: JsonObject): ChatPart[] {
+  switch (block["type"]) {
+    case "text": {
+      const text = stringOr(block["text"], "");
+      return text === "" ? [] : [{ kind: "text", text }];
+    }
+    case "thinking": {
+      const text = stringOr(block["thinking"], "");
+      const signature = stringOr(block["signature"], "");
+      if (signature !== "") return [{ kind: "reasoning", text, signature }];
+      return text === "" ? [] : [{ kind: "reasoning", text }];
+    }
+    case "redacted_thinking":
+      return [{ kind: "reasoning", text: "", redacted: stringOr(block["data"], "") }];
+    case "tool_use": {
+      const signature = stringOr(block["signature"], undefined);
+      return [
+        {
+          kind: "tool_call",
+          id: stringOr(block["id"], ""),
+          name: stringOr(block["name"], ""),
+          arguments: readToolInput(block["input"]),
+          ...(signature === undefined ? {} : { signature }),
+        },
+      ];
+    }
+    default:
+      return [];
+  }
+}
+
+export const stringOr = <T>(value: unknown, otherwise: T): string | T =>
+  typeof value === "string" ? value : otherwise;

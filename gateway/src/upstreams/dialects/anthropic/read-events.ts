@@ -1,0 +1,78 @@
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import type { ChatEvent } from "../chat.ts";
+import type { SseEvent } from "../dialect.ts";
+import { createBlockReader } from "./read-blocks.ts";
+import { stringOr } from "./read-answer.ts";
+import { readStopReason } from "./stop-reasons.ts";
+import { readUsage, supersede } from "./usage.ts";
+
+export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
+  const blocks = createBlockReader();
+  let counted: JsonObject = {};
+
+  function readCounted(usage: unknown): ChatEvent[] {
+    if (!isJsonObject(usage)) return [];
+    counted = supersede(counted, usage);
+    const read = readUsage(counted);
+    return read === undefined ? [] : [{ kind: "usage", usage: read }];
+  }
+
+  return (event) => {
+    const data = parse(event.data);
+    switch (data["type"] ?? event.event) {
+      case "message_start": {
+        const message = isJsonObject(data["message"]) ? data["message"] : {};
+        return [
+          {
+            kind: "start",
+            id: stringOr(message["id"], undefined),
+            model: stringOr(message["model"], undefined),
+          },
+          ...readCounted(message["usage"]),
+        ];
+      }
+      case "content_block_start":
+        return blocks.start(data);
+      case "content_block_delta":
+        return blocks.delta(data);
+      case "content_block_stop":
+        return blocks.stop(data);
+      case "message_delta":
+        return [...readCounted(data["usage"]), ...readStop(data["delta"])];
+      case "error":
+        return [readError(data["error"])];
+      default:
+        // ping, message_stop, and what is yet to come
+        return [];
+    }
+  };
+}
+
+function parse(data: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function readStop(delta: unknown): ChatEvent[] {
+  if (!isJsonObject(delta) || typeof delta["stop_reason"] !== "string") return [];
+  return [
+    {
+      kind: "stop",
+      reason: readStopReason(delta["stop_reason"]),
+      stopSequence: stringOr(delta["stop_sequence"], undefined),
+    },
+  ];
+}
+
+function readError(value: unknown): ChatEvent {
+  const error = isJsonObject(value) ? value : {};
+  return {
+    kind: "error",
+    type: stringOr(error["type"], "api_error"),
+    message: stringOr(error["message"], "The vendor gave no reason."),
+  };
+}

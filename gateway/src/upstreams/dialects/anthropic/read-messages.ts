@@ -1,0 +1,94 @@
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatMessage, ChatPart, ImagePart, ReasoningPart, TextPart } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import { readImageBlock, readTextBlock } from "./content-blocks.ts";
+import { optionalList, optionalString, requiredObject, requiredString } from "./members.ts";
+import { readToolInput } from "./tool-input.ts";
+
+export function readSystem(system: unknown): TextPart[] {
+  if (typeof system === "string") return system === "" ? [] : [{ kind: "text", text: system }];
+  return optionalList(system, "system").map((item, at) => {
+    const field = `system.${at}`;
+    const block = requiredObject(item, field);
+    if (block["type"] !== "text") throw new Inexpressible(field, "must be a text block");
+    return readTextBlock(block, field);
+  });
+}
+
+export const readMessages = (messages: unknown): ChatMessage[] =>
+  optionalList(messages, "messages").map((item, at) => {
+    const field = `messages.${at}`;
+    const message = requiredObject(item, field);
+    const role = message["role"];
+    if (role !== "user" && role !== "assistant") {
+      throw new Inexpressible(`${field}.role`, 'must be "user" or "assistant"');
+    }
+    return { role, parts: readContent(message["content"], `${field}.content`) };
+  });
+
+function readContent(content: unknown, field: string): ChatPart[] {
+  if (typeof content === "string") return [{ kind: "text", text: content }];
+  return optionalList(content, field).map((item, at) =>
+    readBlock(requiredObject(item, `${field}.${at}`), `${field}.${at}`),
+  );
+}
+
+function readBlock(block: JsonObject, field: string): ChatPart {
+  switch (block["type"]) {
+    case "text":
+      return readTextBlock(block, field);
+    case "image":
+      return readImageBlock(block, field);
+    case "thinking":
+      return readThinking(block, field);
+    case "redacted_thinking":
+      return { kind: "reasoning", text: "", redacted: requiredString(block["data"], `${field}.data`) };
+    case "tool_use":
+      return readToolUse(block, field);
+    case "tool_result":
+      return {
+        kind: "tool_result",
+        callId: requiredString(block["tool_use_id"], `${field}.tool_use_id`),
+        name: undefined,
+        content: readToolResult(block["content"], `${field}.content`),
+        isError: block["is_error"] === true,
+      };
+    default:
+      throw untranslatable(block, field);
+  }
+}
+
+function readThinking(block: JsonObject, field: string): ReasoningPart {
+  const text = requiredString(block["thinking"], `${field}.thinking`);
+  const signature = optionalString(block["signature"], `${field}.signature`) ?? "";
+  return signature === "" ? { kind: "reasoning", text } : { kind: "reasoning", text, signature };
+}
+
+/** A `signature` is ours: an answer of another vendor carried it (see write-answer.ts). */
+function readToolUse(block: JsonObject, field: string): ChatPart {
+  const signature = optionalString(block["signature"], `${field}.signature`);
+  return {
+    kind: "tool_call",
+    id: requiredString(block["id"], `${field}.id`),
+    name: requiredString(block["name"], `${field}.name`),
+    arguments: readToolInput(block["input"]),
+    ...(signature === undefined ? {} : { signature }),
+  };
+}
+
+function readToolResult(content: unknown, field: string): (TextPart | ImagePart)[] {
+  if (typeof content === "string") return [{ kind: "text", text: content }];
+  return optionalList(content, field).map((item, at) => {
+    const place = `${field}.${at}`;
+    const block = requiredObject(item, place);
+    if (block["type"] === "text") return readTextBlock(block, place);
+    if (block["type"] === "image") return readImageBlock(block, place);
+    throw untranslatable(block, place);
+  });
+}
+
+const untranslatable = (block: JsonObject, field: string): Inexpressible =>
+  new Inexpressible(
+    field,
+    `blocks of type ${JSON.stringify(block["type"])} exist in the Anthropic dialect only`,
+  );

@@ -1,0 +1,84 @@
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatRequest } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import {
+  isSilent,
+  optionalList,
+  optionalNumber,
+  optionalObject,
+  optionalString,
+  requiredString,
+} from "./members.ts";
+import { readOutputFormat } from "./output-format.ts";
+import { readMessages, readSystem } from "./read-messages.ts";
+import { readReasoning } from "./thinking.ts";
+import { readToolChoice, readTools } from "./tools.ts";
+
+export function readRequest(
+  body: JsonObject,
+  asked: { readonly model: string; readonly stream: boolean },
+): ChatRequest {
+  checkMembers(body, requestMembers, "");
+  const outputConfig = optionalObject(body["output_config"], "output_config") ?? {};
+  checkMembers(outputConfig, outputMembers, "output_config.");
+  const metadata = optionalObject(body["metadata"], "metadata");
+
+  return {
+    model: asked.model,
+    stream: asked.stream,
+    system: readSystem(body["system"]),
+    messages: readMessages(body["messages"]),
+    tools: readTools(body["tools"]),
+    ...readToolChoice(body["tool_choice"]),
+    maxOutputTokens: optionalNumber(body["max_tokens"], "max_tokens"),
+    temperature: optionalNumber(body["temperature"], "temperature"),
+    topP: optionalNumber(body["top_p"], "top_p"),
+    topK: optionalNumber(body["top_k"], "top_k"),
+    stop: optionalList(body["stop_sequences"], "stop_sequences").map((stop) =>
+      requiredString(stop, "stop_sequences"),
+    ),
+    seed: undefined,
+    frequencyPenalty: undefined,
+    presencePenalty: undefined,
+    output:
+      readOutputFormat(outputConfig["format"], "output_config.format") ??
+      readOutputFormat(body["output_format"], "output_format"),
+    reasoning: readReasoning(body["thinking"], outputConfig["effort"]),
+    endUser: optionalString(metadata?.["user_id"], "metadata.user_id"),
+  };
+}
+
+/**
+ * What is read, or may be dropped: prompt cache, service tier and diagnostics are Anthropic's own affairs. Anything
+ * else (documents' containers, MCP servers, context management, and what is yet to come) is refused by name,
+ * as Anthropic itself refuses members it does not know.
+ */
+const requestMembers: ReadonlySet<string> = new Set([
+  "model",
+  "stream",
+  "system",
+  "messages",
+  "tools",
+  "tool_choice",
+  "max_tokens",
+  "temperature",
+  "top_p",
+  "top_k",
+  "stop_sequences",
+  "output_config",
+  "output_format",
+  "thinking",
+  "metadata",
+  "cache_control",
+  "service_tier",
+  "diagnostics",
+]);
+
+const outputMembers: ReadonlySet<string> = new Set(["effort", "format"]);
+
+function checkMembers(object: JsonObject, known: ReadonlySet<string>, path: string): void {
+  const foreign = Object.keys(object).find((name) => !known.has(name) && !isSilent(object[name]));
+  if (foreign !== undefined) {
+    throw new Inexpressible(`${path}${foreign}`, "exists in the Anthropic dialect only, if at all");
+  }
+}

@@ -1,0 +1,83 @@
+// How much the model may think. Models up to Claude 4.6 are given a budget of tokens; later ones refuse a
+// budget with a 400 and take an effort, beside which they decide for themselves.
+
+import type { JsonObject } from "../../../platform/json.ts";
+import type { Reasoning } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import { optionalNumber, optionalObject } from "./members.ts";
+
+type Effort = Extract<Reasoning, { effort: unknown }>["effort"];
+
+/** What an effort is worth in tokens, for models that are given a budget. */
+const budgets: Readonly<Record<Effort, number>> = { minimal: 1024, low: 2048, medium: 8192, high: 16_384 };
+
+/** Anthropic refuses less, and refuses a budget that is not below max_tokens. */
+const budgetMin = 1024;
+
+export function readReasoning(thinking: unknown, effort: unknown): Reasoning | undefined {
+  const object = optionalObject(thinking, "thinking");
+  const said = readEffort(effort);
+  switch (object?.["type"]) {
+    case "disabled":
+      return "off";
+    case "enabled": {
+      const budgetTokens = optionalNumber(object?.["budget_tokens"], "thinking.budget_tokens");
+      if (budgetTokens === undefined) throw new Inexpressible("thinking.budget_tokens", "must be a number");
+      return { budgetTokens };
+    }
+    // Adaptive without an effort leaves it to the model, and so does saying nothing.
+    case "adaptive":
+    case undefined:
+      return said === undefined ? undefined : { effort: said };
+    default:
+      throw new Inexpressible("thinking.type", "must be enabled, disabled or adaptive");
+  }
+}
+
+function readEffort(effort: unknown): Effort | undefined {
+  if (effort === undefined || effort === null) return undefined;
+  if (effort === "low" || effort === "medium" || effort === "high") return effort;
+  throw new Inexpressible(
+    "output_config.effort",
+    `${JSON.stringify(effort)} exists in the Anthropic dialect only`,
+  );
+}
+
+interface WrittenReasoning {
+  readonly thinking?: JsonObject;
+  /** Stands in `output_config`. */
+  readonly effort?: string;
+}
+
+export function writeReasoning(
+  reasoning: Reasoning | undefined,
+  { model, maxTokens }: { readonly model: string; readonly maxTokens: number },
+): WrittenReasoning {
+  if (reasoning === undefined) return {};
+  if (reasoning === "off") return { thinking: { type: "disabled" } };
+  if (thinksByEffort(model)) return { thinking: { type: "adaptive" }, effort: writeEffort(reasoning) };
+
+  const wanted = "effort" in reasoning ? budgets[reasoning.effort] : reasoning.budgetTokens;
+  const budget = Math.min(wanted, maxTokens - 1);
+  if (budget < budgetMin) {
+    throw new Inexpressible(
+      "effort" in reasoning ? "reasoning_effort" : "thinking_budget",
+      `this model thinks in ${budgetMin} tokens or more, below the limit of its output (${maxTokens})`,
+    );
+  }
+  return { thinking: { type: "enabled", budget_tokens: budget } };
+}
+
+/** `claude-opus-4-7`, `claude-sonnet-5`; not `claude-3-7-sonnet-20250219`, `claude-opus-4-20250514`. */
+function thinksByEffort(model: string): boolean {
+  const version = /claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2}))?(?!\d)/.exec(model);
+  const major = Number(version?.[1] ?? 0);
+  return major > 4 || (major === 4 && Number(version?.[2] ?? 0) > 6);
+}
+
+/** There is no effort below low. A budget becomes the least effort that is worth as much. */
+function writeEffort(reasoning: Exclude<Reasoning, "off">): string {
+  if ("effort" in reasoning) return reasoning.effort === "minimal" ? "low" : reasoning.effort;
+  if (reasoning.budgetTokens <= budgets.low) return "low";
+  return reasoning.budgetTokens <= budgets.medium ? "medium" : "high";
+}

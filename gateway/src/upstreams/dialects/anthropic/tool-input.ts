@@ -1,0 +1,18 @@
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+
+/**
+ * A call's arguments as the object Anthropic wants. A model may write text that is no JSON object; an empty
+ * object would hide that from whoever runs the tool, so the text stands, whole, in the member `_raw`.
+ */
+export function writeToolInput(text: string): JsonObject {
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : { _raw: text };
+  } catch {
+    return { _raw: text };
+  }
+}
+
+// `_raw` is not unwrapped: a tool may have a member of that name.
+export const readToolInput = (input: unknown): string => JSON.stringify(input ?? {});

@@ -1,0 +1,111 @@
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatRequest, ToolChoice, ToolDefinition } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import {
+  defined,
+  optionalList,
+  optionalObject,
+  optionalString,
+  requiredObject,
+  requiredString,
+} from "./members.ts";
+
+export const readTools = (tools: unknown): ToolDefinition[] =>
+  optionalList(tools, "tools").map((item) => readTool(requiredObject(item, "tools")));
+
+function readTool(tool: JsonObject): ToolDefinition {
+  const type = tool["type"] ?? "custom";
+  if (type !== "custom") {
+    throw new Inexpressible("tools", `${JSON.stringify(type)} exists in the Anthropic dialect only`);
+  }
+  const name = requiredString(tool["name"], "tools");
+  const foreign = Object.keys(tool).find((member) => !translates(member, tool[member]));
+  if (foreign !== undefined) {
+    throw new Inexpressible(
+      "tools",
+      `${foreign} of ${JSON.stringify(name)} exists in the Anthropic dialect only`,
+    );
+  }
+  return {
+    name,
+    description: optionalString(tool["description"], "tools"),
+    parameters: requiredObject(tool["input_schema"], "tools"),
+    strict: typeof tool["strict"] === "boolean" ? tool["strict"] : undefined,
+  };
+}
+
+const toolMembers: ReadonlySet<string> = new Set([
+  "type",
+  "name",
+  "description",
+  "input_schema",
+  "strict",
+  // These change how the answer travels and what it may cost at Anthropic, not what it says.
+  "cache_control",
+  "eager_input_streaming",
+]);
+
+function translates(member: string, value: unknown): boolean {
+  if (toolMembers.has(member) || value === null || value === false) return true;
+  return member === "allowed_callers" && Array.isArray(value) && value.every((caller) => caller === "direct");
+}
+
+export const writeTools = (tools: readonly ToolDefinition[]): JsonObject[] | undefined =>
+  tools.length === 0
+    ? undefined
+    : tools.map(({ name, description, parameters, strict }) =>
+        defined({
+          name,
+          description,
+          // Anthropic insists on the type, which a tool without parameters often lacks elsewhere.
+          input_schema: { type: "object", ...parameters },
+          strict: strict === true ? true : undefined,
+        }),
+      );
+
+export function readToolChoice(choice: unknown): Pick<ChatRequest, "toolChoice" | "parallelToolCalls"> {
+  const object = optionalObject(choice, "tool_choice");
+  if (object === undefined) return { toolChoice: undefined, parallelToolCalls: undefined };
+  const disabled = object["disable_parallel_tool_use"];
+  return {
+    toolChoice: readChoice(object),
+    parallelToolCalls: typeof disabled === "boolean" ? !disabled : undefined,
+  };
+}
+
+function readChoice(choice: JsonObject): ToolChoice {
+  switch (choice["type"]) {
+    case "auto":
+      return "auto";
+    case "any":
+      return "required";
+    case "none":
+      return "none";
+    case "tool":
+      return { name: requiredString(choice["name"], "tool_choice.name") };
+    default:
+      throw new Inexpressible("tool_choice.type", "must be auto, any, tool or none");
+  }
+}
+
+/** Anthropic takes a choice only beside tools; without any, there is nothing to choose or to forbid. */
+export function writeToolChoice(
+  request: Pick<ChatRequest, "tools" | "toolChoice" | "parallelToolCalls">,
+): JsonObject | undefined {
+  const { tools, toolChoice, parallelToolCalls } = request;
+  if (tools.length === 0) {
+    if (toolChoice === undefined || toolChoice === "auto" || toolChoice === "none") return undefined;
+    throw new Inexpressible("tool_choice", "a call is required, but there are no tools");
+  }
+  if (toolChoice === "none") return { type: "none" };
+  if (toolChoice === undefined && parallelToolCalls !== false) return undefined;
+  return {
+    ...writeChoice(toolChoice ?? "auto"),
+    ...(parallelToolCalls === false ? { disable_parallel_tool_use: true } : {}),
+  };
+}
+
+function writeChoice(choice: Exclude<ToolChoice, "none">): JsonObject {
+  if (choice === "auto") return { type: "auto" };
+  return choice === "required" ? { type: "any" } : { type: "tool", name: choice.name };
+}

@@ -1,0 +1,60 @@
+// Anthropic's counts are disjoint, as ours are: input is without the cache, output includes the thinking.
+
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { readCount } from "../../protocols/read-count.ts";
+import type { ChatUsage } from "../chat.ts";
+
+export function readUsage(value: unknown): ChatUsage | undefined {
+  const usage = objectOrEmpty(value);
+  const input = count(usage["input_tokens"]);
+  const output = count(usage["output_tokens"]);
+  if (input === undefined && output === undefined) return undefined;
+
+  const split = objectOrEmpty(usage["cache_creation"]);
+  const hour = count(split["ephemeral_1h_input_tokens"]) ?? 0;
+  // The total is what is charged; the split only says how much of it lives for an hour.
+  const written =
+    count(usage["cache_creation_input_tokens"]) ?? hour + (count(split["ephemeral_5m_input_tokens"]) ?? 0);
+  const cacheWrite1h = Math.min(hour, written);
+  return {
+    input: input ?? 0,
+    output: output ?? 0,
+    cacheRead: count(usage["cache_read_input_tokens"]) ?? 0,
+    cacheWrite: written - cacheWrite1h,
+    cacheWrite1h,
+    reasoning: count(objectOrEmpty(usage["output_tokens_details"])["thinking_tokens"]),
+  };
+}
+
+/** In a stream, a later figure replaces the earlier one, member by member; null says nothing. */
+export const supersede = (earlier: JsonObject, later: JsonObject): JsonObject => ({
+  ...earlier,
+  ...Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null)),
+});
+
+/** As it stands in a message: nothing counted is zeros, since the member is not optional. */
+export const writeUsage = (usage: ChatUsage | undefined): JsonObject => ({
+  ...writeDeltaUsage(usage),
+  cache_creation: {
+    ephemeral_5m_input_tokens: usage?.cacheWrite ?? 0,
+    ephemeral_1h_input_tokens: usage?.cacheWrite1h ?? 0,
+  },
+  service_tier: null,
+  inference_geo: null,
+  speed: null,
+});
+
+/** As it stands in the `message_delta` of a stream. */
+export const writeDeltaUsage = (usage: ChatUsage | undefined): JsonObject => ({
+  input_tokens: usage?.input ?? 0,
+  cache_creation_input_tokens: usage === undefined ? 0 : usage.cacheWrite + usage.cacheWrite1h,
+  cache_read_input_tokens: usage?.cacheRead ?? 0,
+  output_tokens: usage?.output ?? 0,
+  output_tokens_details: usage?.reasoning === undefined ? null : { thinking_tokens: usage.reasoning },
+  server_tool_use: null,
+});
+
+// What is odd in the figures is noted where they are charged.
+const count = (value: unknown): number | undefined => readCount(value, "", []);
+
+const objectOrEmpty = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});

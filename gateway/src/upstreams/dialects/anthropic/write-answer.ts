@@ -1,0 +1,80 @@
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatAnswer, ChatPart, ImagePart, StopReason } from "../chat.ts";
+import type { WriteContext } from "../dialect.ts";
+import { writeStopReason } from "./stop-reasons.ts";
+import { writeToolInput } from "./tool-input.ts";
+import { writeUsage } from "./usage.ts";
+
+export const writeAnswer = (answer: ChatAnswer, context: WriteContext): JsonObject => ({
+  ...writeHead(answer.id, context),
+  content: answer.parts.flatMap(writeBlock),
+  ...writeStop(answer),
+  usage: writeUsage(answer.usage),
+});
+
+export const writeHead = (id: string | undefined, context: WriteContext): JsonObject => ({
+  id: [id, context.id].find((given) => given?.startsWith("msg_")) ?? `msg_${context.id}`,
+  type: "message",
+  role: "assistant",
+  model: context.model,
+  diagnostics: null,
+});
+
+interface Stop {
+  readonly stop: StopReason;
+  readonly stopSequence: string | undefined;
+}
+
+export const writeStop = (stopped: Stop | undefined): JsonObject => ({
+  stop_reason: stopped === undefined ? null : writeStopReason(stopped.stop),
+  stop_sequence: stopped?.stopSequence ?? null,
+  stop_details: null,
+  container: null,
+});
+
+function writeBlock(part: ChatPart): JsonObject[] {
+  switch (part.kind) {
+    case "text":
+      // A client sends the answer back with its next question, and Anthropic refuses empty text there.
+      return part.text === "" ? [] : [{ ...emptyText, text: part.text }];
+    case "reasoning": {
+      if (part.redacted !== undefined) return [redactedThinking(part.redacted)];
+      const signature = part.signature ?? "";
+      return part.text === "" && signature === ""
+        ? []
+        : [{ ...emptyThinking, thinking: part.text, signature }];
+    }
+    case "tool_call":
+      return [{ ...emptyToolUse(part), input: writeToolInput(part.arguments) }];
+    case "image":
+      return [{ ...emptyText, text: markdownImage(part) }];
+    case "tool_result":
+      // No model answers with one.
+      return [];
+  }
+}
+
+export const emptyText: JsonObject = { type: "text", text: "" };
+export const emptyThinking: JsonObject = { type: "thinking", thinking: "", signature: "" };
+export const redactedThinking = (data: string): JsonObject => ({ type: "redacted_thinking", data });
+
+/**
+ * `signature` is not Anthropic's. A vendor that signs its calls wants the signature back with the next turn,
+ * and the client, which sends blocks back as they came, is the only one to keep it.
+ */
+export const emptyToolUse = (call: {
+  readonly id: string;
+  readonly name: string;
+  readonly signature?: string;
+}): JsonObject => ({
+  type: "tool_use",
+  id: call.id,
+  name: call.name,
+  input: {},
+  caller: { type: "direct" },
+  ...(call.signature === undefined ? {} : { signature: call.signature }),
+});
+
+/** The dialect has no place for a drawn image but its text. */
+const markdownImage = ({ source }: ImagePart): string =>
+  `![image](${"url" in source ? source.url : `data:${source.mimeType};base64,${source.base64}`})`;

@@ -1,0 +1,87 @@
+// Anthropic sends one content block after the other, and its client takes the last to be the one that grows.
+// Other vendors mix the pieces of parallel tool calls: those of a later part wait until the earlier call is whole.
+
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatEvent } from "../chat.ts";
+import type { SseEvent } from "../dialect.ts";
+import { sse } from "./sse.ts";
+import { emptyText, emptyThinking, emptyToolUse, redactedThinking } from "./write-answer.ts";
+
+type PartEvent = Extract<ChatEvent, { readonly index: number }>;
+
+interface BlockWriter {
+  readonly write: (event: PartEvent) => SseEvent[];
+  /** Closes what is open and sends what waits. */
+  readonly finish: () => SseEvent[];
+}
+
+export function createBlockWriter(): BlockWriter {
+  let open: { readonly part: number; readonly type: unknown } | undefined;
+  let blocks = 0;
+  let waiting: PartEvent[] = [];
+
+  const isOpen = (event: PartEvent, type: string): boolean =>
+    open?.part === event.index && open.type === type;
+
+  /** Begins the block unless it is the open one. */
+  function begin(event: PartEvent, block: JsonObject): SseEvent[] {
+    if (open?.part === event.index && open.type === block["type"]) return [];
+    const closed = close();
+    open = { part: event.index, type: block["type"] };
+    return [...closed, sse("content_block_start", { index: blocks, content_block: block })];
+  }
+
+  const grow = (delta: JsonObject): SseEvent => sse("content_block_delta", { index: blocks, delta });
+
+  function close(): SseEvent[] {
+    if (open === undefined) return [];
+    open = undefined;
+    return [sse("content_block_stop", { index: blocks++ })];
+  }
+
+  function write(event: PartEvent): SseEvent[] {
+    if (open?.type === "tool_use" && event.index !== open.part) {
+      waiting.push(event);
+      return [];
+    }
+    switch (event.kind) {
+      case "text":
+        if (event.text === "") return [];
+        return [...begin(event, emptyText), grow({ type: "text_delta", text: event.text })];
+      case "reasoning":
+        return writeReasoning(event);
+      case "tool_call":
+        return begin(event, emptyToolUse(event));
+      case "tool_arguments":
+        if (event.text === "" || !isOpen(event, "tool_use")) return [];
+        return [grow({ type: "input_json_delta", partial_json: event.text })];
+      case "part_end":
+        return open?.part === event.index ? [...close(), ...sendWaiting()] : [];
+    }
+  }
+
+  function writeReasoning(event: Extract<PartEvent, { readonly kind: "reasoning" }>): SseEvent[] {
+    const { text, signature = "", redacted } = event;
+    if (redacted !== undefined) return begin(event, redactedThinking(redacted));
+    if (text === "" && signature === "") return [];
+    const started = begin(event, emptyThinking);
+    if (text !== "") started.push(grow({ type: "thinking_delta", thinking: text }));
+    if (signature !== "") started.push(grow({ type: "signature_delta", signature }));
+    return started;
+  }
+
+  /** In their order; some of them may have to wait again. */
+  function sendWaiting(): SseEvent[] {
+    const events = waiting;
+    waiting = [];
+    return events.flatMap(write);
+  }
+
+  function finish(): SseEvent[] {
+    const sent = close();
+    while (waiting.length > 0) sent.push(...sendWaiting(), ...close());
+    return sent;
+  }
+
+  return { write, finish };
+}

@@ -1,0 +1,48 @@
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatRequest } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import { defined } from "./members.ts";
+import { writeOutputFormat } from "./output-format.ts";
+import { writeReasoning } from "./thinking.ts";
+import { writeToolChoice, writeTools } from "./tools.ts";
+import { writeMessages, writeSystem } from "./write-messages.ts";
+
+/** Anthropic demands a limit. The gateway has set one before; this is for callers that have not. */
+const maxTokensDefault = 4096;
+
+export function writeRequest(request: ChatRequest): JsonObject {
+  checkSampling(request);
+  const maxTokens = request.maxOutputTokens ?? maxTokensDefault;
+  const { thinking, effort } = writeReasoning(request.reasoning, { model: request.model, maxTokens });
+  const outputConfig = defined({ effort, format: writeOutputFormat(request.output) });
+
+  return defined({
+    model: request.model,
+    max_tokens: maxTokens,
+    system: writeSystem(request.system),
+    messages: writeMessages(request.messages),
+    tools: writeTools(request.tools),
+    tool_choice: writeToolChoice(request),
+    temperature: request.temperature,
+    top_p: request.topP,
+    top_k: request.topK,
+    stop_sequences: request.stop.length === 0 ? undefined : request.stop,
+    thinking,
+    output_config: Object.keys(outputConfig).length === 0 ? undefined : outputConfig,
+    metadata: request.endUser === undefined ? undefined : { user_id: request.endUser },
+    stream: request.stream ? true : undefined,
+  });
+}
+
+function checkSampling(request: ChatRequest): void {
+  if (request.seed !== undefined) throw new Inexpressible("seed", "this model takes no seed");
+  // A penalty of 0 is none, and some clients always send it.
+  if ((request.frequencyPenalty ?? 0) !== 0) throw noPenalty("frequency_penalty");
+  if ((request.presencePenalty ?? 0) !== 0) throw noPenalty("presence_penalty");
+  if ((request.temperature ?? 0) > 1) throw new Inexpressible("temperature", "with this model, at most 1");
+  if (request.stop.some((sequence) => sequence.trim() === "")) {
+    throw new Inexpressible("stop", "with this model, a stop sequence must have a visible character");
+  }
+}
+
+const noPenalty = (field: string): Inexpressible => new Inexpressible(field, "this model takes no penalties");

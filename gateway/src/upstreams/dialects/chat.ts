@@ -1,0 +1,149 @@
+// A conversation with a model, in words of ours. Three vendors speak three dialects; each is read into this
+// and written from it, so any dialect can be served by any vendor without nine translations.
+
+import type { JsonObject } from "../../platform/json.ts";
+
+export interface ChatRequest {
+  readonly model: string;
+  /** Instructions that stand before the conversation. */
+  readonly system: readonly TextPart[];
+  readonly messages: readonly ChatMessage[];
+  readonly tools: readonly ToolDefinition[];
+  readonly toolChoice: ToolChoice | undefined;
+  /** False when the model may call one tool at a time only. */
+  readonly parallelToolCalls: boolean | undefined;
+  readonly maxOutputTokens: number | undefined;
+  readonly temperature: number | undefined;
+  readonly topP: number | undefined;
+  readonly topK: number | undefined;
+  readonly stop: readonly string[];
+  readonly seed: number | undefined;
+  readonly frequencyPenalty: number | undefined;
+  readonly presencePenalty: number | undefined;
+  readonly output: OutputFormat | undefined;
+  readonly reasoning: Reasoning | undefined;
+  readonly endUser: string | undefined;
+  readonly stream: boolean;
+}
+
+/** Two neighbours may share a role; a dialect that forbids it merges them when it writes. */
+export interface ChatMessage {
+  readonly role: "user" | "assistant";
+  readonly parts: readonly ChatPart[];
+}
+
+export type ChatPart = TextPart | ImagePart | ToolCallPart | ToolResultPart | ReasoningPart;
+
+export interface TextPart {
+  readonly kind: "text";
+  readonly text: string;
+  /** The caller asked the vendor to cache the prompt up to here, for five minutes or an hour. */
+  readonly cache?: "5m" | "1h";
+}
+
+export interface ImagePart {
+  readonly kind: "image";
+  /** Either the bytes, in base64 with their type, or an address that the vendor fetches. */
+  readonly source: { readonly mimeType: string; readonly base64: string } | { readonly url: string };
+}
+
+export interface ToolCallPart {
+  readonly kind: "tool_call";
+  readonly id: string;
+  readonly name: string;
+  /** JSON text, as a model writes it; it need not be valid. */
+  readonly arguments: string;
+  /** An opaque token some vendors want back with the call in the next turn. */
+  readonly signature?: string;
+}
+
+export interface ToolResultPart {
+  readonly kind: "tool_result";
+  readonly callId: string;
+  /** The tool's name, where the dialect says it; otherwise found by the call's id. */
+  readonly name: string | undefined;
+  readonly content: readonly (TextPart | ImagePart)[];
+  readonly isError: boolean;
+}
+
+/** The model's thinking. A redacted one has no text, only the vendor's opaque data. */
+export interface ReasoningPart {
+  readonly kind: "reasoning";
+  readonly text: string;
+  readonly signature?: string;
+  readonly redacted?: string;
+}
+
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string | undefined;
+  /** A JSON schema of the arguments. */
+  readonly parameters: JsonObject;
+  readonly strict: boolean | undefined;
+}
+
+export type ToolChoice = "auto" | "none" | "required" | { readonly name: string };
+
+export type OutputFormat =
+  | { readonly kind: "text" }
+  | { readonly kind: "json" }
+  | {
+      readonly kind: "json_schema";
+      readonly name: string;
+      readonly schema: JsonObject;
+      readonly strict: boolean | undefined;
+    };
+
+/** How much the model may think: an effort, a budget of tokens, or not at all. */
+export type Reasoning =
+  | { readonly effort: "minimal" | "low" | "medium" | "high" }
+  | { readonly budgetTokens: number }
+  | "off";
+
+export interface ChatAnswer {
+  readonly id: string | undefined;
+  readonly model: string | undefined;
+  readonly parts: readonly ChatPart[];
+  readonly stop: StopReason;
+  readonly stopSequence: string | undefined;
+  readonly usage: ChatUsage | undefined;
+}
+
+export type StopReason = "end" | "length" | "tool_calls" | "stop_sequence" | "filtered" | "refusal";
+
+/** Disjoint: a cached token is not an input token. Reasoning is inside output. */
+export interface ChatUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly cacheWrite1h: number;
+  readonly reasoning: number | undefined;
+}
+
+/** A streamed answer, piece by piece. `index` numbers the parts of the answer in the order they begin. */
+export type ChatEvent =
+  | { readonly kind: "start"; readonly id: string | undefined; readonly model: string | undefined }
+  | { readonly kind: "text"; readonly index: number; readonly text: string }
+  | {
+      readonly kind: "reasoning";
+      readonly index: number;
+      readonly text: string;
+      readonly signature?: string;
+      readonly redacted?: string;
+    }
+  | {
+      readonly kind: "tool_call";
+      readonly index: number;
+      readonly id: string;
+      readonly name: string;
+      readonly signature?: string;
+    }
+  | { readonly kind: "tool_arguments"; readonly index: number; readonly text: string }
+  /** No more of this part will come. */
+  | { readonly kind: "part_end"; readonly index: number }
+  /** What is known of usage so far; a later one replaces it. */
+  | { readonly kind: "usage"; readonly usage: ChatUsage }
+  | { readonly kind: "stop"; readonly reason: StopReason; readonly stopSequence: string | undefined }
+  /** The vendor gave up in the middle of its answer. */
+  | { readonly kind: "error"; readonly type: string; readonly message: string };

@@ -1,0 +1,54 @@
+import type { JsonObject } from "../../platform/json.ts";
+import type { ChatAnswer, ChatEvent, ChatRequest } from "./chat.ts";
+
+/** One event of a server-sent stream. `event` is undefined where the dialect does not name its events. */
+export interface SseEvent {
+  readonly event: string | undefined;
+  readonly data: string;
+}
+
+/** What a writer needs to know that is not in the conversation. */
+export interface WriteContext {
+  /** An id for the answer, where the vendor gave none that fits the dialect. */
+  readonly id: string;
+  readonly model: string;
+  readonly createdSeconds: number;
+  /** True when the caller asked to see usage in the stream (only the OpenAI dialect asks). */
+  readonly includeUsage: boolean;
+}
+
+/**
+ * How one dialect is read and written. Everything is pure; nothing here speaks to anybody.
+ *
+ * Reading a request throws Inexpressible for a member that has no place in ours and would change the answer's
+ * meaning or cost if dropped; what is harmless (labels, metadata) is dropped. Writing throws it for what this
+ * dialect cannot say. Reading an answer or an event never throws: vendors are taken as they come.
+ */
+export interface Dialect {
+  readonly name: "openai" | "anthropic" | "gemini";
+  readonly readRequest: (
+    body: JsonObject,
+    asked: { readonly model: string; readonly stream: boolean },
+  ) => ChatRequest;
+  readonly writeRequest: (request: ChatRequest) => JsonObject;
+  readonly readAnswer: (json: unknown) => ChatAnswer;
+  readonly writeAnswer: (answer: ChatAnswer, context: WriteContext) => JsonObject;
+  /** A fresh reader for one stream: hand it each event, collect what it means. */
+  readonly createEventReader: () => (event: SseEvent) => readonly ChatEvent[];
+  /** A fresh writer for one stream: hand it each event, send what it says. `end` is called once, last. */
+  readonly createEventWriter: (context: WriteContext) => {
+    readonly write: (event: ChatEvent) => readonly SseEvent[];
+    readonly end: () => readonly SseEvent[];
+  };
+}
+
+/** Something the other side cannot be told. `field` names it as the caller wrote it. */
+export class Inexpressible extends Error {
+  readonly field: string;
+
+  constructor(field: string, why: string) {
+    super(`${field}: ${why}`);
+    this.name = "Inexpressible";
+    this.field = field;
+  }
+}

@@ -1,0 +1,69 @@
+import { isJsonObject } from "../../../platform/json.ts";
+import type { ChatEvent } from "../chat.ts";
+import type { SseEvent } from "../dialect.ts";
+import { readFinishReason } from "./finish-reason.ts";
+import { joined } from "./join-parts.ts";
+import { madeUpCallId, readAnswerPart } from "./read-answer-part.ts";
+import type { AnswerPart } from "./read-answer-part.ts";
+import { readStreamError } from "./stream-error.ts";
+import { readResponse } from "./response.ts";
+
+/** Every chunk is a whole response whose parts are what is new; usage repeats and grows. */
+export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
+  let id: string | undefined;
+  let started = false;
+  let stopped = false;
+  let last: AnswerPart | undefined;
+  let index = -1;
+  let calls = 0;
+
+  const endPart = (): ChatEvent[] => {
+    if (last === undefined) return [];
+    last = undefined;
+    return [{ kind: "part_end", index }];
+  };
+
+  const readPart = (raw: unknown): ChatEvent[] => {
+    const part = readAnswerPart(raw, madeUpCallId(id, calls));
+    // A stream has no event for images; see ChatEvent.
+    if (part === undefined || part.kind === "image") return [];
+    const ended = joined(last, part) === undefined ? endPart() : [];
+    if (last === undefined) index++;
+    last = part;
+    if (part.kind !== "tool_call") return [...ended, { ...part, index }];
+    calls++;
+    const { arguments: text, ...call } = part;
+    return [...ended, { ...call, index }, { kind: "tool_arguments", index, text }, ...endPart()];
+  };
+
+  return ({ data }) => {
+    const json = parse(data);
+    if (!isJsonObject(json)) return [];
+    if (json["error"] !== undefined && json["error"] !== null)
+      return [...endPart(), readStreamError(json["error"])];
+
+    const response = readResponse(json);
+    const events: ChatEvent[] = [];
+    if (!started) {
+      id = response.id;
+      events.push({ kind: "start", id, model: response.model });
+      started = true;
+    }
+    events.push(...response.parts.flatMap(readPart));
+    if (response.usage !== undefined) events.push({ kind: "usage", usage: response.usage });
+    if ((response.finishReason !== undefined || response.promptBlocked) && !stopped) {
+      const reason = response.promptBlocked ? "filtered" : readFinishReason(response.finishReason, calls > 0);
+      events.push(...endPart(), { kind: "stop", reason, stopSequence: undefined });
+      stopped = true;
+    }
+    return events;
+  };
+}
+
+function parse(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,89 @@
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatEvent, ChatUsage, ToolCallPart } from "../chat.ts";
+import type { SseEvent, WriteContext } from "../dialect.ts";
+import { writeFinishReason } from "./finish-reason.ts";
+import { given } from "./given.ts";
+import { writeStreamError } from "./stream-error.ts";
+import { writeUsage } from "./usage.ts";
+import { writeCall, writeReasoning } from "./write-parts.ts";
+
+/**
+ * Why it stopped and what it used are told in the last chunk, together. Vendors tell the two in either order
+ * and some after the stop, so that chunk waits for the end.
+ */
+export function createEventWriter(context: WriteContext): {
+  readonly write: (event: ChatEvent) => readonly SseEvent[];
+  readonly end: () => readonly SseEvent[];
+} {
+  let { id, model } = context;
+  let usage: ChatUsage | undefined;
+  let stop: Extract<ChatEvent, { kind: "stop" }> | undefined;
+  let failed = false;
+  let malformed = false;
+  /** A call is told whole; until its arguments are complete it waits here. */
+  const calls = new Map<number, Omit<ToolCallPart, "kind">>();
+
+  const chunk = (members: JsonObject): SseEvent => sse({ ...members, modelVersion: model, responseId: id });
+
+  const say = (...parts: readonly JsonObject[]): readonly SseEvent[] =>
+    parts.length === 0 ? [] : [chunk({ candidates: [{ content: { role: "model", parts }, index: 0 }] })];
+
+  const takeCall = (index: number): readonly JsonObject[] => {
+    const call = calls.get(index);
+    if (call === undefined) return [];
+    calls.delete(index);
+    const written = writeCall(call);
+    malformed ||= written === undefined;
+    return written === undefined ? [] : [written];
+  };
+
+  return {
+    write: (event) => {
+      switch (event.kind) {
+        case "start":
+          id = event.id ?? id;
+          model = event.model ?? model;
+          return [];
+        case "text":
+          return event.text === "" ? [] : say({ text: event.text });
+        case "reasoning":
+          return event.text === "" && event.signature === undefined ? [] : say(writeReasoning(event));
+        case "tool_call": {
+          const { kind: _kind, index, ...call } = event;
+          calls.set(index, { ...call, arguments: "" });
+          return [];
+        }
+        case "tool_arguments": {
+          const call = calls.get(event.index);
+          if (call !== undefined) {
+            calls.set(event.index, { ...call, arguments: call.arguments + event.text });
+          }
+          return [];
+        }
+        case "part_end":
+          return say(...takeCall(event.index));
+        case "usage":
+          usage = event.usage;
+          return [];
+        case "stop":
+          stop = event;
+          return [];
+        case "error":
+          failed = true;
+          return [sse(writeStreamError(event))];
+      }
+    },
+    end: () => {
+      if (failed) return [];
+      // Without a stop the answer was cut off: a call that was never finished is not passed off as one.
+      const parts = stop === undefined ? [] : [...calls.keys()].flatMap(takeCall);
+      if (stop === undefined && usage === undefined) return [];
+      const finishReason = stop === undefined ? undefined : writeFinishReason(stop.reason, malformed);
+      const candidate = given({ content: { role: "model", parts }, finishReason, index: 0 });
+      const usageMetadata = usage === undefined ? undefined : writeUsage(usage);
+      return [chunk(given({ candidates: [candidate], usageMetadata }))];
+    },
+  };
+}
+
+const sse = (body: JsonObject): SseEvent => ({ event: undefined, data: JSON.stringify(body) });

@@ -1,0 +1,59 @@
+// What a tool answered. Google wants an object, where `output` holds what came out and `error` what went wrong.
+
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ImagePart, ToolResultPart } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import type { CallBook } from "./call-book.ts";
+import { given } from "./given.ts";
+import { readFileData, readInlineData, writeImage } from "./images.ts";
+import { elementsOf, membersOf, objectOf, textOf } from "./members.ts";
+import type { Member } from "./members.ts";
+
+export function readFunctionResponse(response: Member, calls: CallBook): ToolResultPart {
+  const members = membersOf(response);
+  const id = textOf(members.take("id"));
+  const name = textOf(members.take("name"));
+  const { text, isError } = readOutcome(objectOf(members.take("response")) ?? {});
+  const images = elementsOf(members.take("parts")).map(readResultImage);
+  members.take("scheduling");
+  members.refuseRest();
+
+  const callId = calls.answered({ id, name });
+  if (callId === undefined) throw new Inexpressible(response.path, "answers no earlier functionCall");
+  const content = text === "" ? images : [{ kind: "text" as const, text }, ...images];
+  return { kind: "tool_result", callId, name, content, isError };
+}
+
+/** `result` is not Google's word, but its examples use it as often as `output`. */
+function readOutcome(response: JsonObject): { readonly text: string; readonly isError: boolean } {
+  const [first, second] = Object.entries(response);
+  const wrapped = first !== undefined && second === undefined && /^(output|result|error)$/.test(first[0]);
+  const value = wrapped ? first[1] : response;
+  return {
+    text: typeof value === "string" ? value : JSON.stringify(value),
+    isError: wrapped && first[0] === "error",
+  };
+}
+
+function readResultImage(part: Member): ImagePart {
+  const members = membersOf(part);
+  const inlineData = members.take("inlineData");
+  const fileData = members.take("fileData");
+  members.refuseRest();
+  if (inlineData !== undefined) return readInlineData(inlineData);
+  if (fileData !== undefined) return readFileData(fileData);
+  throw new Inexpressible(part.path, "has neither inlineData nor fileData");
+}
+
+export function writeFunctionResponse(result: ToolResultPart, name: string): JsonObject {
+  const texts = result.content.filter((part) => part.kind === "text").map((part) => part.text);
+  const images = result.content.filter((part) => part.kind === "image").map(writeImage);
+  return {
+    functionResponse: given({
+      id: result.callId,
+      name,
+      response: { [result.isError ? "error" : "output"]: texts.join("\n") },
+      parts: images.length === 0 ? undefined : images,
+    }),
+  };
+}

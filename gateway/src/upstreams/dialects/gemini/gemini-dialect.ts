@@ -1,0 +1,18 @@
+import type { Dialect } from "../dialect.ts";
+import { createEventReader } from "./event-reader.ts";
+import { createEventWriter } from "./event-writer.ts";
+import { readAnswer } from "./read-answer.ts";
+import { readRequest } from "./read-request.ts";
+import { writeAnswer } from "./write-answer.ts";
+import { writeRequest } from "./write-request.ts";
+
+/** Gemini's generateContent. The model and whether it streams stand in the path, not in the body. */
+export const geminiDialect: Dialect = {
+  name: "gemini",
+  readRequest,
+  writeRequest,
+  readAnswer,
+  writeAnswer,
+  createEventReader,
+  createEventWriter,
+};

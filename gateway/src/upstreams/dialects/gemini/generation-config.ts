@@ -1,0 +1,100 @@
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatRequest, OutputFormat } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import { givenOrNone } from "./given.ts";
+import { integerOf, membersOf, numberOf, objectOf, textOf, textsOf } from "./members.ts";
+import type { Member, Members } from "./members.ts";
+import { readThinking, writeThinking } from "./reasoning.ts";
+import { toJsonSchema } from "./schema.ts";
+
+type Generation = Pick<
+  ChatRequest,
+  | "maxOutputTokens"
+  | "temperature"
+  | "topP"
+  | "topK"
+  | "stop"
+  | "seed"
+  | "frequencyPenalty"
+  | "presencePenalty"
+  | "output"
+  | "reasoning"
+>;
+
+export function readGeneration(config: Member | undefined): Generation {
+  const members = membersOf(config ?? { value: {}, path: "generationConfig" });
+  refuseManyCandidates(members.take("candidateCount"));
+  refuseOtherModalities(members.take("responseModalities"));
+  const generation = {
+    maxOutputTokens: integerOf(members.take("maxOutputTokens")),
+    temperature: numberOf(members.take("temperature")),
+    topP: numberOf(members.take("topP")),
+    topK: numberOf(members.take("topK")),
+    stop: textsOf(members.take("stopSequences")),
+    seed: integerOf(members.take("seed")),
+    frequencyPenalty: numberOf(members.take("frequencyPenalty")),
+    presencePenalty: numberOf(members.take("presencePenalty")),
+    output: readOutput(members),
+    reasoning: readThinking(members.take("thinkingConfig")),
+  };
+  members.refuseRest();
+  return generation;
+}
+
+function refuseManyCandidates(count: Member | undefined): void {
+  if (count !== undefined && (integerOf(count) ?? 1) > 1) {
+    throw new Inexpressible(count.path, "only one candidate can be translated");
+  }
+}
+
+function refuseOtherModalities(modalities: Member | undefined): void {
+  const other = textsOf(modalities).find((modality) => modality.toUpperCase() !== "TEXT");
+  if (modalities !== undefined && other !== undefined) {
+    throw new Inexpressible(modalities.path, `only TEXT can be translated, not ${other}`);
+  }
+}
+
+/** The other dialects name their schemas; this one does not. */
+const schemaName = "response";
+
+function readOutput(members: Members): OutputFormat | undefined {
+  const mimeType = members.take("responseMimeType");
+  const openApi = objectOf(members.take("responseSchema"));
+  const jsonSchema = objectOf(members.take("responseJsonSchema"));
+  const schema = jsonSchema ?? (openApi === undefined ? undefined : toJsonSchema(openApi));
+  const type = textOf(mimeType);
+  if (mimeType !== undefined && type !== "application/json" && (type !== "text/plain" || schema)) {
+    throw new Inexpressible(mimeType.path, "only application/json, or text/plain without a schema");
+  }
+  if (schema !== undefined) return { kind: "json_schema", name: schemaName, schema, strict: undefined };
+  if (type === undefined) return undefined;
+  return type === "text/plain" ? { kind: "text" } : { kind: "json" };
+}
+
+export function writeGeneration(request: Generation): JsonObject | undefined {
+  return givenOrNone({
+    maxOutputTokens: request.maxOutputTokens,
+    temperature: request.temperature,
+    topP: request.topP,
+    topK: request.topK,
+    stopSequences: request.stop.length === 0 ? undefined : request.stop,
+    seed: request.seed,
+    frequencyPenalty: request.frequencyPenalty,
+    presencePenalty: request.presencePenalty,
+    ...writeOutput(request.output),
+    thinkingConfig: writeThinking(request.reasoning),
+  });
+}
+
+function writeOutput(output: OutputFormat | undefined): JsonObject {
+  switch (output?.kind) {
+    case undefined:
+      return {};
+    case "text":
+      return { responseMimeType: "text/plain" };
+    case "json":
+      return { responseMimeType: "application/json" };
+    case "json_schema":
+      return { responseMimeType: "application/json", responseJsonSchema: output.schema };
+  }
+}

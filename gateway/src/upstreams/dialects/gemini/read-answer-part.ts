@@ -1,0 +1,45 @@
+// Parts of an answer are taken as they come: what cannot be understood is passed over.
+
+import { isJsonObject } from "../../../platform/json.ts";
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ImagePart, ReasoningPart, TextPart, ToolCallPart } from "../chat.ts";
+import { plainBase64 } from "./images.ts";
+import { readSignature } from "./signatures.ts";
+
+export type AnswerPart = TextPart | ImagePart | ReasoningPart | ToolCallPart;
+
+export function readAnswerPart(part: unknown, idIfNone: string): AnswerPart | undefined {
+  if (!isJsonObject(part)) return undefined;
+  const { text, thought, thoughtSignature, inlineData, functionCall } = part;
+  const signed = readSignature(typeof thoughtSignature === "string" ? thoughtSignature : undefined);
+  if (isJsonObject(functionCall)) return { ...readCall(functionCall, idIfNone), ...signed };
+  if (isJsonObject(inlineData)) return thought === true ? undefined : readImage(inlineData);
+  if (typeof text !== "string") return undefined;
+  if (thought === true) {
+    return text === "" && signed.signature === undefined ? undefined : { kind: "reasoning", text, ...signed };
+  }
+  // Signatures of text are advice that Google can do without, and no other dialect has a place for them.
+  return text === "" ? undefined : { kind: "text", text };
+}
+
+function readCall({ id, name, args }: JsonObject, idIfNone: string): ToolCallPart {
+  return {
+    kind: "tool_call",
+    id: typeof id === "string" && id !== "" ? id : idIfNone,
+    name: typeof name === "string" ? name : "",
+    arguments: JSON.stringify(isJsonObject(args) ? args : {}),
+  };
+}
+
+function readImage({ mimeType, data }: JsonObject): ImagePart | undefined {
+  if (typeof mimeType !== "string" || !mimeType.startsWith("image/") || typeof data !== "string") {
+    return undefined;
+  }
+  return { kind: "image", source: { mimeType, base64: plainBase64(data) } };
+}
+
+/** Calls without an id get one that no other answer will have, for a caller keeps calls of many answers. */
+export const madeUpCallId = (responseId: string | undefined, call: number): string =>
+  responseId === undefined
+    ? `call_${call}`
+    : `call_${responseId.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 40)}_${call}`;

@@ -1,0 +1,28 @@
+import type { ChatAnswer, ChatPart } from "../chat.ts";
+import { readFinishReason } from "./finish-reason.ts";
+import { joinParts } from "./join-parts.ts";
+import { madeUpCallId, readAnswerPart } from "./read-answer-part.ts";
+import { readResponse } from "./response.ts";
+
+export function readAnswer(json: unknown): ChatAnswer {
+  const response = readResponse(json);
+  const parts = joinParts(readParts(response.parts, response.id));
+  const hasCalls = parts.some((part) => part.kind === "tool_call");
+  return {
+    id: response.id,
+    model: response.model,
+    parts,
+    stop: response.promptBlocked ? "filtered" : readFinishReason(response.finishReason, hasCalls),
+    stopSequence: undefined,
+    usage: response.usage,
+  };
+}
+
+function readParts(parts: readonly unknown[], responseId: string | undefined): ChatPart[] {
+  let calls = 0;
+  return parts.flatMap((each) => {
+    const part = readAnswerPart(each, madeUpCallId(responseId, calls));
+    if (part?.kind === "tool_call") calls++;
+    return part ?? [];
+  });
+}

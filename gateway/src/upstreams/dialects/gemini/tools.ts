@@ -1,0 +1,119 @@
+// The functions a model may call and how free it is to call them, both ways.
+
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatRequest, ToolChoice, ToolDefinition } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import { given } from "./given.ts";
+import { elementsOf, membersOf, objectOf, textOf, textsOf } from "./members.ts";
+import type { Member } from "./members.ts";
+import { toJsonSchema } from "./schema.ts";
+
+type Tools = Pick<ChatRequest, "tools" | "toolChoice">;
+
+export function readTools(tools: Member | undefined, config: Member | undefined): Tools {
+  const { toolChoice, strict } = readChoice(config);
+  const declared = elementsOf(tools).flatMap((tool) => {
+    const members = membersOf(tool);
+    const declarations = elementsOf(members.take("functionDeclarations"));
+    // What is left are tools of Google's own: its search, its code runner, its browser.
+    members.refuseRest();
+    return declarations.map((declaration) => readDeclaration(declaration, strict));
+  });
+  return { tools: declared, toolChoice };
+}
+
+function readDeclaration(declaration: Member, strict: boolean | undefined): ToolDefinition {
+  const members = membersOf(declaration);
+  const name = textOf(members.take("name"));
+  if (name === undefined) throw new Inexpressible(`${declaration.path}.name`, "is required");
+  const description = textOf(members.take("description"));
+  const openApi = objectOf(members.take("parameters"));
+  const jsonSchema = objectOf(members.take("parametersJsonSchema"));
+  // The schema of the result is a hint to the model; no other dialect has a place for it.
+  members.take("response");
+  members.take("responseJsonSchema");
+  const behavior = members.take("behavior");
+  if (behavior !== undefined && behavior.value !== "BLOCKING" && behavior.value !== "UNSPECIFIED") {
+    throw new Inexpressible(behavior.path, "only BLOCKING can be translated");
+  }
+  members.refuseRest();
+  const parameters = jsonSchema ?? (openApi === undefined ? noParameters : toJsonSchema(openApi));
+  return { name, description, parameters, strict };
+}
+
+const noParameters: JsonObject = { type: "object", properties: {} };
+
+function readChoice(config: Member | undefined): {
+  readonly toolChoice: ToolChoice | undefined;
+  readonly strict: boolean | undefined;
+} {
+  if (config === undefined) return { toolChoice: undefined, strict: undefined };
+  const members = membersOf(config);
+  const calling = members.take("functionCallingConfig");
+  members.refuseRest();
+  if (calling === undefined) return { toolChoice: undefined, strict: undefined };
+
+  const inner = membersOf(calling);
+  const mode = inner.take("mode");
+  const wanted = textOf(mode)?.toUpperCase();
+  const allowed = inner.take("allowedFunctionNames");
+  const names = textsOf(allowed);
+  inner.refuseRest();
+  const [only] = names;
+  if (allowed !== undefined && only !== undefined && (names.length > 1 || wanted !== "ANY")) {
+    throw new Inexpressible(allowed.path, "only one name, in mode ANY, can be translated");
+  }
+  switch (wanted) {
+    case undefined:
+    case "MODE_UNSPECIFIED":
+      return { toolChoice: undefined, strict: undefined };
+    case "AUTO":
+      return { toolChoice: "auto", strict: undefined };
+    case "VALIDATED":
+      return { toolChoice: "auto", strict: true };
+    case "NONE":
+      return { toolChoice: "none", strict: undefined };
+    case "ANY":
+      return { toolChoice: only === undefined ? "required" : { name: only }, strict: undefined };
+    default:
+      throw new Inexpressible(mode?.path ?? calling.path, "is not a mode of function calling");
+  }
+}
+
+export function writeTools({ tools, toolChoice }: Tools): JsonObject {
+  if (tools.length === 0) {
+    if (typeof toolChoice !== "object" && toolChoice !== "required") return {};
+    throw new Inexpressible("tool_choice", "asks for a tool, and there are none");
+  }
+  const strict = tools.some((tool) => tool.strict === true);
+  return given({
+    tools: [{ functionDeclarations: tools.map(writeDeclaration) }],
+    toolConfig: writeChoice(toolChoice, strict),
+  });
+}
+
+function writeDeclaration({ name, description, parameters }: ToolDefinition): JsonObject {
+  // Google refuses an object without properties in some versions; a function without parameters says nothing.
+  const { type, properties, ...rest } = parameters;
+  const empty =
+    (type === undefined || type === "object") &&
+    Object.keys(properties ?? {}).length === 0 &&
+    Object.keys(rest).every((member) => member === "additionalProperties" || member === "$schema");
+  return given({ name, description, parametersJsonSchema: empty ? undefined : parameters });
+}
+
+function writeChoice(choice: ToolChoice | undefined, strict: boolean): JsonObject | undefined {
+  const config = (functionCallingConfig: JsonObject): JsonObject => ({ functionCallingConfig });
+  if (typeof choice === "object") return config({ mode: "ANY", allowedFunctionNames: [choice.name] });
+  switch (choice) {
+    // Arguments that keep to the schema are a mode here; ANY keeps to it by itself.
+    case undefined:
+      return strict ? config({ mode: "VALIDATED" }) : undefined;
+    case "auto":
+      return config({ mode: strict ? "VALIDATED" : "AUTO" });
+    case "none":
+      return config({ mode: "NONE" });
+    case "required":
+      return config({ mode: "ANY" });
+  }
+}

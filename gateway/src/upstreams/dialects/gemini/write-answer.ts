@@ -1,0 +1,40 @@
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatAnswer, ChatPart } from "../chat.ts";
+import type { WriteContext } from "../dialect.ts";
+import { writeFinishReason } from "./finish-reason.ts";
+import { given } from "./given.ts";
+import { writeImage } from "./images.ts";
+import { writeUsage } from "./usage.ts";
+import { writeCall, writeReasoning } from "./write-parts.ts";
+
+export function writeAnswer(answer: ChatAnswer, context: WriteContext): JsonObject {
+  const malformed = answer.parts.some((part) => part.kind === "tool_call" && writeCall(part) === undefined);
+  const candidate = {
+    content: { role: "model", parts: answer.parts.flatMap(writePart) },
+    finishReason: writeFinishReason(answer.stop, malformed),
+    index: 0,
+  };
+  return given({
+    candidates: [candidate],
+    usageMetadata: answer.usage === undefined ? undefined : writeUsage(answer.usage),
+    modelVersion: answer.model ?? context.model,
+    responseId: answer.id ?? context.id,
+  });
+}
+
+function writePart(part: ChatPart): readonly JsonObject[] {
+  switch (part.kind) {
+    case "text":
+      return part.text === "" ? [] : [{ text: part.text }];
+    case "image":
+      return [writeImage(part)];
+    case "reasoning":
+      return part.text === "" && part.signature === undefined ? [] : [writeReasoning(part)];
+    case "tool_call": {
+      const call = writeCall(part);
+      return call === undefined ? [] : [call];
+    }
+    case "tool_result": // a model does not answer its own calls
+      return [];
+  }
+}

@@ -1,0 +1,57 @@
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatMessage, ChatPart } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import { writeFunctionResponse } from "./function-results.ts";
+import { writeImage } from "./images.ts";
+import { signFirstCall } from "./signatures.ts";
+import { writeCall, writeReasoning } from "./write-parts.ts";
+
+interface Content {
+  readonly role: "user" | "model";
+  readonly parts: readonly JsonObject[];
+}
+
+export function writeContents(messages: readonly ChatMessage[], model: string): readonly Content[] {
+  const names = new Map<string, string>();
+  const contents: Content[] = [];
+  for (const message of messages) {
+    const role = message.role === "user" ? "user" : "model";
+    const parts = message.parts.flatMap((part) => writePart(part, names));
+    if (parts.length === 0) continue;
+    // Google counts the results of one turn against its calls, so neighbours of one role are one content.
+    const last = contents.at(-1);
+    if (last?.role === role) contents.pop();
+    contents.push({ role, parts: last?.role === role ? [...last.parts, ...parts] : parts });
+  }
+  return contents.map((content) =>
+    content.role === "model" ? { ...content, parts: signFirstCall(content.parts, model) } : content,
+  );
+}
+
+/** `names` collects the calls seen so far: a result must say the name of the tool it comes from. */
+function writePart(part: ChatPart, names: Map<string, string>): readonly JsonObject[] {
+  switch (part.kind) {
+    case "text":
+      return part.text === "" ? [] : [{ text: part.text }];
+    case "image":
+      return [writeImage(part)];
+    case "reasoning":
+      // Reasoning that a vendor sealed means nothing to another.
+      return part.text === "" && part.signature === undefined ? [] : [writeReasoning(part)];
+    case "tool_call": {
+      names.set(part.id, part.name);
+      const call = writeCall(part);
+      if (call === undefined) {
+        throw new Inexpressible("messages", `the arguments of tool call ${part.id} are not a JSON object`);
+      }
+      return [call];
+    }
+    case "tool_result": {
+      const name = part.name ?? names.get(part.callId);
+      if (name === undefined) {
+        throw new Inexpressible("messages", `a tool result answers ${part.callId}, which no tool call has`);
+      }
+      return [writeFunctionResponse(part, name)];
+    }
+  }
+}

@@ -1,0 +1,29 @@
+// The parts that a model says, as both requests and answers hold them.
+
+import { isJsonObject } from "../../../platform/json.ts";
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ReasoningPart, ToolCallPart } from "../chat.ts";
+import { given } from "./given.ts";
+
+export const writeReasoning = (part: Pick<ReasoningPart, "text" | "signature">): JsonObject =>
+  given({ text: part.text, thought: true, thoughtSignature: part.signature });
+
+/** Undefined when the arguments are not the JSON object that Google's format demands. */
+export function writeCall(call: Omit<ToolCallPart, "kind">): JsonObject | undefined {
+  const args = parseArguments(call.arguments);
+  if (args === undefined) return undefined;
+  return given({
+    functionCall: { id: call.id, name: call.name, args },
+    thoughtSignature: call.signature,
+  });
+}
+
+function parseArguments(text: string): JsonObject | undefined {
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,206 @@
+import { expect, test } from "bun:test";
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatMessage, ChatPart, ChatRequest } from "../chat.ts";
+import { geminiDialect } from "./gemini-dialect.ts";
+
+const plain: ChatRequest = {
+  model: "gemini-2.5-flash",
+  system: [],
+  messages: [{ role: "user", parts: [{ kind: "text", text: "hello" }] }],
+  tools: [],
+  toolChoice: undefined,
+  parallelToolCalls: undefined,
+  maxOutputTokens: undefined,
+  temperature: undefined,
+  topP: undefined,
+  topK: undefined,
+  stop: [],
+  seed: undefined,
+  frequencyPenalty: undefined,
+  presencePenalty: undefined,
+  output: undefined,
+  reasoning: undefined,
+  endUser: undefined,
+  stream: false,
+};
+const write = (changes: Partial<ChatRequest>): JsonObject =>
+  geminiDialect.writeRequest({ ...plain, ...changes });
+const user = (...parts: readonly ChatPart[]): ChatMessage => ({ role: "user", parts });
+const assistant = (...parts: readonly ChatPart[]): ChatMessage => ({ role: "assistant", parts });
+const call: ChatPart = { kind: "tool_call", id: "1", name: "f", arguments: '{"a":1}' };
+const result: ChatPart = {
+  kind: "tool_result",
+  callId: "1",
+  name: undefined,
+  content: [{ kind: "text", text: "done" }],
+  isError: false,
+};
+
+test("a plain question is its contents and nothing else", () => {
+  expect(write({ endUser: "u", parallelToolCalls: false })).toEqual({
+    contents: [{ role: "user", parts: [{ text: "hello" }] }],
+  });
+});
+
+test("settings, format and thinking stand in generationConfig", () => {
+  const written = write({
+    system: [{ kind: "text", text: "be brief", cache: "5m" }],
+    maxOutputTokens: 1,
+    temperature: 0,
+    topP: 0.2,
+    topK: 3,
+    stop: ["x"],
+    seed: 4,
+    frequencyPenalty: 0.5,
+    presencePenalty: 0.6,
+    output: { kind: "json_schema", name: "n", schema: { type: "object" }, strict: true },
+    reasoning: { effort: "low" },
+  });
+  expect(written).toMatchObject({
+    systemInstruction: { parts: [{ text: "be brief" }] },
+    generationConfig: {
+      maxOutputTokens: 1,
+      temperature: 0,
+      topP: 0.2,
+      topK: 3,
+      stopSequences: ["x"],
+      seed: 4,
+      frequencyPenalty: 0.5,
+      presencePenalty: 0.6,
+      responseMimeType: "application/json",
+      responseJsonSchema: { type: "object" },
+      thinkingConfig: { thinkingBudget: 2048, includeThoughts: true },
+    },
+  });
+});
+
+test("each effort is written as its budget of tokens, and off as none", () => {
+  const budget = (reasoning: ChatRequest["reasoning"]): unknown => write({ reasoning })["generationConfig"];
+  const thinking = (thinkingBudget: number): object => ({
+    thinkingConfig: { thinkingBudget, includeThoughts: true },
+  });
+  expect(budget({ effort: "minimal" })).toEqual(thinking(512));
+  expect(budget({ effort: "medium" })).toEqual(thinking(8192));
+  expect(budget({ effort: "high" })).toEqual(thinking(24_576));
+  expect(budget({ budgetTokens: 1000 })).toEqual(thinking(1000));
+  expect(budget("off")).toEqual({ thinkingConfig: { thinkingBudget: 0 } });
+});
+
+test("tools are written with JSON schemas, and choices as modes", () => {
+  const parameters = { type: "object", properties: { a: { type: "string" } } };
+  const tools = [{ name: "f", description: "d", parameters, strict: undefined }];
+  const mode = (toolChoice: ChatRequest["toolChoice"]): unknown => write({ tools, toolChoice })["toolConfig"];
+  expect(write({ tools })).toMatchObject({
+    tools: [{ functionDeclarations: [{ name: "f", description: "d", parametersJsonSchema: parameters }] }],
+  });
+  expect(mode(undefined)).toBeUndefined();
+  expect(mode("auto")).toEqual({ functionCallingConfig: { mode: "AUTO" } });
+  expect(mode("none")).toEqual({ functionCallingConfig: { mode: "NONE" } });
+  expect(mode("required")).toEqual({ functionCallingConfig: { mode: "ANY" } });
+  expect(mode({ name: "f" })).toEqual({
+    functionCallingConfig: { mode: "ANY", allowedFunctionNames: ["f"] },
+  });
+});
+
+test("strict tools ask for validated calls, and a tool without parameters has no schema", () => {
+  const tools = [{ name: "f", description: undefined, parameters: { type: "object" }, strict: true }];
+  expect(write({ tools })).toMatchObject({
+    tools: [{ functionDeclarations: [{ name: "f" }] }],
+    toolConfig: { functionCallingConfig: { mode: "VALIDATED" } },
+  });
+  expect(JSON.stringify(write({ tools }))).not.toContain("parametersJsonSchema");
+});
+
+test("a result is named after the call it answers, and neighbours of one role are one content", () => {
+  expect(
+    write({ messages: [user(), assistant(call), user(result), user({ kind: "text", text: "go" })] }),
+  ).toEqual({
+    contents: [
+      { role: "model", parts: [{ functionCall: { id: "1", name: "f", args: { a: 1 } } }] },
+      {
+        role: "user",
+        parts: [{ functionResponse: { id: "1", name: "f", response: { output: "done" } } }, { text: "go" }],
+      },
+    ],
+  });
+});
+
+test("where an id is used again, a result is named after the latest call before it", () => {
+  const again: ChatPart = { ...call, name: "g" };
+  const { contents } = write({ messages: [assistant(call), user(result), assistant(again), user(result)] });
+  expect(contents).toMatchObject([
+    {},
+    { parts: [{ functionResponse: { name: "f" } }] },
+    {},
+    { parts: [{ functionResponse: { name: "g" } }] },
+  ]);
+});
+
+test("a failure is an error, and images go with the result", () => {
+  const image: ChatPart = { kind: "image", source: { mimeType: "image/png", base64: "AA==" } };
+  const failed: ChatPart = { ...result, isError: true, content: [...result.content, image] };
+  expect(write({ messages: [assistant(call), user(failed)] })).toMatchObject({
+    contents: [
+      {},
+      {
+        parts: [
+          {
+            functionResponse: {
+              response: { error: "done" },
+              parts: [{ inlineData: { mimeType: "image/png", data: "AA==" } }],
+            },
+          },
+        ],
+      },
+    ],
+  });
+});
+
+test("images by address are files, typed where their name tells", () => {
+  const by = (url: string): unknown =>
+    write({ messages: [user({ kind: "image", source: { url } })] })["contents"];
+  expect(by("https://x/a.JPG?b=c")).toEqual([
+    { role: "user", parts: [{ fileData: { fileUri: "https://x/a.JPG?b=c", mimeType: "image/jpeg" } }] },
+  ]);
+  expect(by("https://x/a")).toEqual([{ role: "user", parts: [{ fileData: { fileUri: "https://x/a" } }] }]);
+});
+
+test("from Gemini 3 on, the first unsigned call of a turn says that it was not signed", () => {
+  const written = (model: string): unknown =>
+    write({ model, messages: [assistant(call, { ...call, id: "2" }), user(result)] })["contents"];
+  const word = "skip_thought_signature_validator";
+  expect(written("gemini-3-pro-preview")).toMatchObject([{ parts: [{ thoughtSignature: word }, {}] }, {}]);
+  expect(JSON.stringify(written("gemini-3-pro-preview")).split(word)).toHaveLength(2);
+  expect(JSON.stringify(written("gemini-2.5-pro"))).not.toContain(word);
+});
+
+test("a signed call keeps its signature, and thoughts theirs; what another vendor sealed is left out", () => {
+  const messages = [
+    assistant(
+      { kind: "reasoning", text: "", redacted: "sealed" },
+      { kind: "reasoning", text: "hm", signature: "s1" },
+      { ...call, signature: "s2" },
+    ),
+  ];
+  expect(write({ model: "gemini-3-flash", messages })["contents"]).toEqual([
+    {
+      role: "model",
+      parts: [
+        { text: "hm", thought: true, thoughtSignature: "s1" },
+        { functionCall: { id: "1", name: "f", args: { a: 1 } }, thoughtSignature: "s2" },
+      ],
+    },
+  ]);
+});
+
+test("what Gemini cannot be told is refused", () => {
+  const tools = [{ name: "f", description: undefined, parameters: {}, strict: undefined }];
+  expect(() => write({ tools, parallelToolCalls: false })).toThrow("parallel_tool_calls");
+  expect(() => write({ toolChoice: "required" })).toThrow("tool_choice");
+  expect(() => write({ messages: [user(result)] })).toThrow("which no tool call has");
+  for (const written of ["{", "[1]", "null"]) {
+    expect(() => write({ messages: [assistant({ ...call, arguments: written })] })).toThrow(
+      "not a JSON object",
+    );
+  }
+});

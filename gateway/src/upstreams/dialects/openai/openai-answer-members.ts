@@ -1,0 +1,42 @@
+// What an answer's message or a stream's delta may hold, read leniently: vendors are taken as they come.
+
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import type { ImagePart } from "../chat.ts";
+import { readContent } from "./openai-content.ts";
+
+/** A text, or the texts of a list of parts, which some vendors answer with. */
+export function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value)) return "";
+  const parts: readonly unknown[] = value;
+  return parts
+    .map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : ""))
+    .join("");
+}
+
+/** Thinking has no place in OpenAI's own answers; compatible vendors use either name. */
+export const thinkingOf = (message: JsonObject): string =>
+  textOf(message["reasoning_content"]) || textOf(message["reasoning"]);
+
+/** Images in an answer are not OpenAI's either; routers of other vendors' models send them like this. */
+export function readImages(value: unknown): readonly ImagePart[] {
+  try {
+    return readContent(value, "images").filter((part) => part.kind === "image");
+  } catch {
+    return [];
+  }
+}
+
+/** The calls of a message or a delta; the old single `function_call` is one without id. */
+export function callsIn(message: JsonObject): readonly JsonObject[] {
+  const calls: readonly unknown[] = Array.isArray(message["tool_calls"]) ? message["tool_calls"] : [];
+  const old = message["function_call"];
+  return [...calls, ...(isJsonObject(old) ? [{ function: old }] : [])].filter(isJsonObject);
+}
+
+/** What is called and with what; a custom tool takes free text. */
+export function readCalled(call: JsonObject): { readonly name: string; readonly text: string } {
+  const called = [call["function"], call["custom"]].find(isJsonObject) ?? {};
+  const given = called["arguments"] ?? called["input"];
+  return { name: textOf(called["name"]), text: isJsonObject(given) ? JSON.stringify(given) : textOf(given) };
+}

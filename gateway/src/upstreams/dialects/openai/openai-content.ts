@@ -1,0 +1,78 @@
+// The content of a message: a text, or a list of texts and images.
+
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import type { ImagePart, TextPart } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import { readText, requireObject, requireText } from "./openai-members.ts";
+
+/** Empty texts say nothing and some vendors refuse them, so they are left out. */
+export function readContent(content: unknown, field: string): readonly (TextPart | ImagePart)[] {
+  if (content === undefined || content === null) return [];
+  if (typeof content === "string") return content === "" ? [] : [{ kind: "text", text: content }];
+  if (!Array.isArray(content)) throw new Inexpressible(field, "must be a text or a list of parts");
+  return content
+    .map((part: unknown, at) => readPart(part, `${field}[${at}]`))
+    .filter((part) => part.kind !== "text" || part.text !== "");
+}
+
+export function readTextContent(content: unknown, field: string): readonly TextPart[] {
+  return readContent(content, field).map((part) => {
+    if (part.kind === "text") return part;
+    throw new Inexpressible(field, "may hold text only, not images");
+  });
+}
+
+export function writeContent(parts: readonly (TextPart | ImagePart)[]): string | readonly JsonObject[] {
+  const [first, ...others] = parts;
+  if (first === undefined) return "";
+  if (first.kind === "text" && others.length === 0) return first.text;
+  return parts.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : writeImage(part)));
+}
+
+export const writeImage = ({ source }: ImagePart): JsonObject => ({
+  type: "image_url",
+  image_url: { url: "url" in source ? source.url : `data:${source.mimeType};base64,${source.base64}` },
+});
+
+function readPart(value: unknown, field: string): TextPart | ImagePart {
+  const part = requireObject(value, field);
+  switch (part["type"]) {
+    case "text":
+      return readTextPart(part, field);
+    case "refusal":
+      return { kind: "text", text: requireText(part["refusal"], `${field}.refusal`) };
+    case "image_url":
+      return readImage(part["image_url"], `${field}.image_url`);
+    default:
+      throw new Inexpressible(`${field}.type`, `${JSON.stringify(part["type"])} cannot be translated`);
+  }
+}
+
+/** OpenAI caches by itself; callers of other vendors' models mark by convention how far to cache. */
+function readTextPart(part: JsonObject, field: string): TextPart {
+  const text = requireText(part["text"], `${field}.text`);
+  const mark = part["cache_control"];
+  if (!isJsonObject(mark) || mark["type"] !== "ephemeral") return { kind: "text", text };
+  return { kind: "text", text, cache: mark["ttl"] === "1h" ? "1h" : "5m" };
+}
+
+function readImage(value: unknown, field: string): ImagePart {
+  const image = requireObject(value, field);
+  // Other vendors look at images in full, so "auto" and "high" are what they do and only "low" would be ignored.
+  if (readText(image["detail"], `${field}.detail`) === "low") {
+    throw new Inexpressible(`${field}.detail`, '"low" cannot be translated');
+  }
+  return { kind: "image", source: readImageUrl(requireText(image["url"], `${field}.url`), `${field}.url`) };
+}
+
+function readImageUrl(url: string, field: string): ImagePart["source"] {
+  if (/^https?:/i.test(url)) return { url };
+  // Only the head is matched: the data may be megabytes.
+  const comma = url.indexOf(",");
+  const head = /^data:([^;,]+)(?:;[^,]*)?;base64$/i.exec(url.slice(0, Math.max(comma, 0)));
+  const mimeType = head?.[1];
+  if (mimeType === undefined) {
+    throw new Inexpressible(field, "must be an http(s) address or data:<type>;base64,<data>");
+  }
+  return { mimeType, base64: url.slice(comma + 1) };
+}

@@ -1,0 +1,277 @@
+// What holds for every conversation: nothing is lost on the way out and back.
+
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatAnswer, ChatEvent, ChatMessage, ChatPart, ChatRequest } from "../chat.ts";
+import type { WriteContext } from "../dialect.ts";
+import { openaiDialect } from "./openai-dialect.ts";
+
+const { readRequest, writeRequest, readAnswer, writeAnswer } = openaiDialect;
+const context: WriteContext = { id: "chatcmpl-1", model: "m", createdSeconds: 1, includeUsage: true };
+
+const words = fc.string({ minLength: 1, unit: "binary" });
+const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(value, { nil: undefined });
+const text = fc.record({ kind: fc.constant("text" as const), text: words });
+const image = fc.record({
+  kind: fc.constant("image" as const),
+  source: fc.oneof(
+    fc.record({ mimeType: fc.constantFrom("image/png", "image/webp"), base64: fc.base64String() }),
+    fc.record({ url: fc.webUrl() }),
+  ),
+});
+const call = fc.record({
+  kind: fc.constant("tool_call" as const),
+  id: words,
+  name: words,
+  arguments: fc.oneof(words, fc.constant("")),
+});
+const result = fc.record({
+  kind: fc.constant("tool_result" as const),
+  callId: words,
+  name: fc.constant(undefined),
+  content: fc.array(text, { maxLength: 3 }),
+  isError: fc.constant(false),
+});
+const listOf = <T>(item: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(item, { maxLength: 3 });
+const flat = (lists: fc.Arbitrary<ChatPart[]>[]): fc.Arbitrary<ChatPart[]> =>
+  fc.tuple(...lists).map((all) => all.flat());
+const message: fc.Arbitrary<ChatMessage> = fc.oneof(
+  fc.record({
+    role: fc.constant("user" as const),
+    parts: flat([listOf(result), listOf(fc.oneof(text, image))]),
+  }),
+  fc.record({ role: fc.constant("assistant" as const), parts: flat([listOf(text), listOf(call)]) }),
+);
+const schema: fc.Arbitrary<JsonObject> = fc.dictionary(
+  words.filter((name) => name !== "__proto__"),
+  // A negative zero does not survive JSON itself.
+  fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown),
+);
+const tool = fc.record({
+  name: words,
+  description: maybe(words),
+  parameters: schema,
+  strict: maybe(fc.boolean()),
+});
+const withTools = fc.record({
+  tools: fc.array(tool, { minLength: 1, maxLength: 3 }),
+  toolChoice: maybe(
+    fc.oneof(
+      fc.constantFrom("auto" as const, "none" as const, "required" as const),
+      fc.record({ name: words }),
+    ),
+  ),
+  parallelToolCalls: maybe(fc.boolean()),
+});
+const withoutTools = fc.constant({ tools: [], toolChoice: undefined, parallelToolCalls: undefined });
+const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
+const settings = fc.record({
+  model: words,
+  system: listOf(text),
+  messages: fc.array(message, { maxLength: 5 }),
+  maxOutputTokens: maybe(fc.nat()),
+  temperature: maybe(number),
+  topP: maybe(number),
+  topK: fc.constant(undefined),
+  stop: listOf(words),
+  seed: maybe(fc.integer()),
+  frequencyPenalty: maybe(number),
+  presencePenalty: maybe(number),
+  output: maybe(
+    fc.oneof(
+      fc.constantFrom({ kind: "text" } as const, { kind: "json" } as const),
+      fc.record({
+        kind: fc.constant("json_schema" as const),
+        name: words,
+        schema,
+        strict: maybe(fc.boolean()),
+      }),
+    ),
+  ),
+  reasoning: maybe(
+    fc.oneof(
+      fc.constant("off" as const),
+      fc.record({ effort: fc.constantFrom("minimal" as const, "low" as const, "high" as const) }),
+    ),
+  ),
+  endUser: maybe(words),
+  stream: fc.boolean(),
+});
+const request: fc.Arbitrary<ChatRequest> = fc
+  .tuple(settings, fc.oneof(withTools, withoutTools))
+  .map(([set, tools]) => ({ ...set, ...tools }));
+
+test("a request that can be said in this dialect is read back as it was", () => {
+  fc.assert(
+    fc.property(request, (asked) => {
+      const sent = JSON.parse(JSON.stringify(writeRequest(asked))) as JsonObject;
+      const back = readRequest(sent, asked);
+      expect({ ...back, messages: merged(back.messages) }).toEqual({
+        ...asked,
+        messages: merged(asked.messages),
+      });
+    }),
+  );
+});
+
+const count = fc.nat(1_000_000);
+const usage = fc
+  .record({ input: count, output: count, cacheRead: count, cacheWrite: count, reasoning: maybe(count) })
+  .map((used) => ({
+    ...used,
+    cacheWrite1h: 0,
+    reasoning: used.reasoning === undefined ? undefined : Math.min(used.reasoning, used.output),
+  }));
+const thinking = fc.record({ kind: fc.constant("reasoning" as const), text: words });
+const signedCall = fc
+  .tuple(call, maybe(words))
+  .map(([made, signature]) => (signature === undefined ? made : { ...made, signature }));
+const answer: fc.Arbitrary<ChatAnswer> = fc
+  .record({
+    id: fc.constantFrom("chatcmpl-a", "chatcmpl-1"),
+    model: fc.constant("m"),
+    parts: flat([listOf(thinking), listOf(text), listOf(signedCall)]),
+    stop: fc.constantFrom("end" as const, "length" as const, "filtered" as const),
+    stopSequence: fc.constant(undefined),
+    usage: maybe(usage),
+  })
+  .map((made) => ({ ...made, stop: called(made.parts) && made.stop === "end" ? "tool_calls" : made.stop }));
+
+test("an answer is read back as it was, and so is the same answer streamed in whatever pieces", () => {
+  fc.assert(
+    fc.property(answer, fc.integer({ min: 1, max: 5 }), (given, size) => {
+      const wanted = { ...given, parts: joined(given.parts) };
+      expect(readAnswer(JSON.parse(JSON.stringify(writeAnswer(given, context))))).toEqual(wanted);
+
+      const writer = openaiDialect.createEventWriter(context);
+      const sent = [...eventsOf(given, size).flatMap(writer.write), ...writer.end()];
+      expect(accumulated(sent.flatMap(openaiDialect.createEventReader()))).toEqual(wanted);
+    }),
+  );
+});
+
+test("whatever a vendor sends, reading neither throws nor counts below nothing", () => {
+  const odd = fc.oneof(fc.jsonValue(), fc.double(), fc.integer());
+  const names = ["error", "choices", "usage", "id"];
+  const sent = fc.oneof(
+    odd,
+    fc.record(Object.fromEntries(names.map((name) => [name, odd]))),
+    fc.record({
+      choices: listOf(
+        fc.record({
+          delta: fc.record({ content: odd, tool_calls: listOf(odd), refusal: odd }),
+          message: fc.record({ content: odd, tool_calls: listOf(odd), images: odd }),
+          finish_reason: odd,
+        }),
+      ),
+      usage: fc.record({
+        prompt_tokens: odd,
+        completion_tokens: odd,
+        prompt_tokens_details: fc.record({ cached_tokens: odd, cache_write_tokens: odd }),
+        completion_tokens_details: fc.record({ reasoning_tokens: odd }),
+      }),
+    }),
+  );
+  fc.assert(
+    fc.property(listOf(sent), (chunks) => {
+      const read = openaiDialect.createEventReader();
+      for (const chunk of chunks) {
+        const events = read({ event: undefined, data: JSON.stringify(chunk) ?? "" });
+        const figures = [readAnswer(chunk).usage, ...events.map((event) => "usage" in event && event.usage)];
+        for (const used of figures) {
+          for (const figure of Object.values(used || {})) expect(figure ?? 0).toBeGreaterThanOrEqual(0);
+        }
+      }
+      read({ event: undefined, data: "[DONE]" });
+    }),
+  );
+});
+
+test("the buckets of usage sum to what the vendor reported", () => {
+  fc.assert(
+    fc.property(count, count, count, count, (prompt, output, cached, written) => {
+      const details = { cached_tokens: cached, cache_write_tokens: written };
+      const { usage: used } = readAnswer({
+        usage: { prompt_tokens: prompt, completion_tokens: output, prompt_tokens_details: details },
+      });
+      expect((used?.input ?? 0) + (used?.cacheRead ?? 0) + (used?.cacheWrite ?? 0)).toBe(prompt);
+      expect(used?.output).toBe(output);
+    }),
+  );
+});
+
+const called = (parts: readonly ChatPart[]): boolean => parts.some(({ kind }) => kind === "tool_call");
+
+/** Neighbours of one role say the same apart and together. */
+function merged(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const result: ChatMessage[] = [];
+  for (const { role, parts } of messages) {
+    const last = result.at(-1);
+    if (last?.role === role) result.splice(-1, 1, { role, parts: [...last.parts, ...parts] });
+    else result.push({ role, parts });
+  }
+  return result;
+}
+
+/** So do neighbouring texts, and neighbouring thoughts. */
+function joined(parts: readonly ChatPart[]): readonly ChatPart[] {
+  const result: ChatPart[] = [];
+  for (const part of parts) {
+    const last = result.at(-1);
+    const speaks = part.kind === "text" || part.kind === "reasoning";
+    if (speaks && last?.kind === part.kind) result.splice(-1, 1, { ...part, text: last.text + part.text });
+    else result.push(part);
+  }
+  return result;
+}
+
+function eventsOf({ id, model, parts, stop, usage: used }: ChatAnswer, size: number): readonly ChatEvent[] {
+  const pieces = (whole: string): readonly string[] =>
+    Array.from({ length: Math.ceil(whole.length / size) }, (_, at) =>
+      whole.slice(at * size, (at + 1) * size),
+    );
+  const events = parts.flatMap((part, index): readonly ChatEvent[] => {
+    if (part.kind === "text" || part.kind === "reasoning") {
+      return pieces(part.text).map((piece) => ({ kind: part.kind, index, text: piece }));
+    }
+    if (part.kind !== "tool_call") return [];
+    const { arguments: whole, kind, ...begun } = part;
+    const given = pieces(whole).map((piece) => ({ kind: "tool_arguments", index, text: piece }) as const);
+    return [{ kind, index, ...begun }, ...given];
+  });
+  return [
+    { kind: "start", id, model },
+    ...events,
+    ...(used === undefined ? [] : [{ kind: "usage", usage: used } as const]),
+    { kind: "stop", reason: stop, stopSequence: undefined },
+  ];
+}
+
+function accumulated(events: readonly ChatEvent[]): ChatAnswer {
+  const parts: ChatPart[] = [];
+  let answered: ChatAnswer = readAnswer({});
+  for (const event of events) {
+    if (event.kind === "start") answered = { ...answered, id: event.id, model: event.model };
+    if (event.kind === "usage") answered = { ...answered, usage: event.usage };
+    if (event.kind === "stop") answered = { ...answered, stop: event.reason };
+    if (event.kind === "tool_call") {
+      const { index, ...begun } = event;
+      parts[index] = { ...begun, arguments: "" };
+    }
+    if (event.kind === "text" || event.kind === "reasoning") {
+      const known = parts[event.index];
+      parts[event.index] = {
+        kind: event.kind,
+        text: (known?.kind === event.kind ? known.text : "") + event.text,
+      };
+    }
+    if (event.kind === "tool_arguments") {
+      const known = parts[event.index];
+      if (known?.kind === "tool_call")
+        parts[event.index] = { ...known, arguments: known.arguments + event.text };
+    }
+  }
+  return { ...answered, parts };
+}

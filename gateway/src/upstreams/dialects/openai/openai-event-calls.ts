@@ -1,0 +1,75 @@
+// Calls of tools inside a stream: the first piece of each brings id and name, later ones its arguments.
+
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatEvent } from "../chat.ts";
+import { callsIn, readCalled, textOf } from "./openai-answer-members.ts";
+import { madeCallId, readSignature } from "./openai-tool-calls.ts";
+
+interface Call {
+  readonly key: unknown;
+  id: string;
+  name: string;
+  signature: { readonly signature?: string };
+  /** Undefined until the name is known; arguments that come earlier wait. */
+  index: number | undefined;
+  waiting: string;
+}
+
+export interface CallsReader {
+  readonly read: (delta: JsonObject) => Generator<ChatEvent>;
+  readonly end: () => Generator<ChatEvent>;
+  readonly any: () => boolean;
+}
+
+export function createCallsReader(parts: {
+  readonly answerId: string;
+  /** Begins a part of the answer and gives its number. */
+  readonly begin: () => Generator<ChatEvent, number>;
+}): CallsReader {
+  const calls: Call[] = [];
+
+  return {
+    any: () => calls.length > 0,
+
+    *read(delta) {
+      for (const piece of callsIn(delta)) {
+        const { name, text } = readCalled(piece);
+        const call = callOf(piece, name);
+        if (call.id === "") call.id = textOf(piece["id"]);
+        if (call.name === "") call.name = name;
+        call.signature = { ...call.signature, ...readSignature(piece) };
+        call.waiting += text;
+        if (call.name !== "") yield* tell(call);
+      }
+    },
+
+    *end() {
+      for (const call of calls) yield* tell(call);
+      for (const { index } of calls) if (index !== undefined) yield { kind: "part_end", index };
+    },
+  };
+
+  /** Some vendors number every call 0, or none; a new id with a name is a new call all the same. */
+  function callOf(piece: JsonObject, name: string): Call {
+    const key = piece["index"];
+    const id = textOf(piece["id"]);
+    const known = key === undefined ? calls.at(-1) : calls.findLast((call) => call.key === key);
+    const another = known !== undefined && name !== "" && known.id !== "" && id !== "" && id !== known.id;
+    if (known !== undefined && !another) return known;
+    const call: Call = { key, id: "", name: "", signature: {}, index: undefined, waiting: "" };
+    calls.push(call);
+    return call;
+  }
+
+  function* tell(call: Call): Generator<ChatEvent> {
+    if (call.index === undefined) {
+      const index = yield* parts.begin();
+      if (call.id === "") call.id = madeCallId(parts.answerId, calls.indexOf(call));
+      call.index = index;
+      yield { kind: "tool_call", index, id: call.id, name: call.name, ...call.signature };
+    }
+    if (call.waiting === "") return;
+    yield { kind: "tool_arguments", index: call.index, text: call.waiting };
+    call.waiting = "";
+  }
+}

@@ -1,0 +1,85 @@
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import type { ChatEvent } from "../chat.ts";
+import type { SseEvent } from "../dialect.ts";
+import { textOf } from "./openai-answer-members.ts";
+import { createChoiceReader, type ChoiceReader } from "./openai-event-choice.ts";
+import { readUsage } from "./openai-usage.ts";
+
+/**
+ * A translated request asks for one choice. A caller of OpenAI itself may ask for more: they are told one beside
+ * the other, so that what passes can be counted, and the answer stops with the last of them.
+ */
+export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
+  const choices = new Map<unknown, ChoiceReader>();
+  let started = false;
+  let stopped = false;
+  let answerId = "";
+  let partsBegun = 0;
+
+  return ({ data }) => [...(data.trim() === "[DONE]" ? readDone() : readChunk(parsed(data)))];
+
+  function* readChunk(chunk: JsonObject): Generator<ChatEvent> {
+    if (isError(chunk["error"])) {
+      yield readError(chunk["error"]);
+      return;
+    }
+    const told = choicesOf(chunk["choices"]);
+    const usage = readUsage(chunk["usage"]);
+    if (!started && (told.length > 0 || usage !== undefined)) {
+      started = true;
+      answerId = textOf(chunk["id"]);
+      yield { kind: "start", id: answerId || undefined, model: textOf(chunk["model"]) || undefined };
+    }
+    for (const choice of told) yield* readerOf(choice["index"] ?? 0).read(choice);
+    if (told.length > 0) yield* stopWhenAllHave();
+    if (usage !== undefined) yield { kind: "usage", usage };
+  }
+
+  /** A vendor that says it is done has finished, even if it did not say how. */
+  function* readDone(): Generator<ChatEvent> {
+    if (!started || stopped) return;
+    const readers = choices.size === 0 ? [readerOf(0)] : [...choices.values()];
+    for (const reader of readers) yield* reader.end(undefined);
+    yield* stopWhenAllHave();
+  }
+
+  function readerOf(choice: unknown): ChoiceReader {
+    const known = choices.get(choice);
+    if (known !== undefined) return known;
+    const reader = createChoiceReader({ answerId, nextIndex: () => partsBegun++ });
+    choices.set(choice, reader);
+    return reader;
+  }
+
+  function* stopWhenAllHave(): Generator<ChatEvent> {
+    const [reason, ...others] = [...choices.values()].map((reader) => reader.stopped());
+    if (stopped || reason === undefined || others.includes(undefined)) return;
+    stopped = true;
+    yield { kind: "stop", reason, stopSequence: undefined };
+  }
+}
+
+/** What is not a chunk says nothing. */
+function parsed(data: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const choicesOf = (value: unknown): readonly JsonObject[] =>
+  Array.isArray(value) ? value.filter(isJsonObject) : [];
+
+const isError = (value: unknown): boolean =>
+  isJsonObject(value) || (typeof value === "string" && value !== "");
+
+function readError(value: unknown): ChatEvent {
+  const error = isJsonObject(value) ? value : { message: value };
+  return {
+    kind: "error",
+    type: textOf(error["type"]) || textOf(error["code"]) || "server_error",
+    message: textOf(error["message"]) || "the upstream ended its answer with an error",
+  };
+}

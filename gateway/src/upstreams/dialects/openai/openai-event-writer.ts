@@ -1,0 +1,99 @@
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatEvent, ChatUsage } from "../chat.ts";
+import type { SseEvent, WriteContext } from "../dialect.ts";
+import { writeId } from "./openai-answer.ts";
+import { writeFinish } from "./openai-finish.ts";
+import { writeSignature } from "./openai-tool-calls.ts";
+import { writeUsage } from "./openai-usage.ts";
+
+export function createEventWriter(context: WriteContext): {
+  readonly write: (event: ChatEvent) => readonly SseEvent[];
+  readonly end: () => readonly SseEvent[];
+} {
+  let id = writeId(undefined, context);
+  let begun = false;
+  let failed = false;
+  let usage: ChatUsage | undefined;
+  /** By the number of the part; this dialect numbers calls among themselves. */
+  const calls = new Map<number, number>();
+
+  return {
+    write(event) {
+      switch (event.kind) {
+        case "start":
+          id = writeId(event.id, context);
+          return [];
+        case "text":
+          return event.text === "" ? [] : [...begin(""), delta({ content: event.text })];
+        case "reasoning":
+          return event.text === "" ? [] : [...begin(null), delta({ reasoning_content: event.text })];
+        case "tool_call":
+          return [...begin(null), delta({ tool_calls: [writeCall(event)] })];
+        case "tool_arguments":
+          return writeArguments(event.index, event.text);
+        case "part_end":
+          return [];
+        case "usage":
+          usage = event.usage;
+          return [];
+        case "stop":
+          return [...begin(""), delta({}, writeFinish(event.reason))];
+        case "error":
+          failed = true;
+          return [said({ error: { message: event.message, type: event.type, param: null, code: null } })];
+      }
+    },
+
+    // After an error nothing follows: [DONE] would say that the answer is complete.
+    end() {
+      if (failed) return [];
+      const last: SseEvent = { event: undefined, data: "[DONE]" };
+      if (!context.includeUsage || usage === undefined) return [last];
+      return [chunk({ choices: [], usage: writeUsage(usage) }), last];
+    },
+  };
+
+  /** The first chunk says who speaks; its content is empty where text follows, and null where none may. */
+  function begin(content: "" | null): readonly SseEvent[] {
+    if (begun) return [];
+    begun = true;
+    return [delta({ role: "assistant", content, refusal: null })];
+  }
+
+  function writeCall(event: Extract<ChatEvent, { kind: "tool_call" }>): JsonObject {
+    const at = calls.size;
+    calls.set(event.index, at);
+    return {
+      index: at,
+      id: event.id,
+      type: "function",
+      function: { name: event.name, arguments: "" },
+      ...writeSignature(event.signature),
+    };
+  }
+
+  function writeArguments(part: number, text: string): readonly SseEvent[] {
+    const index = calls.get(part);
+    if (index === undefined || text === "") return [];
+    return [delta({ tool_calls: [{ index, function: { arguments: text } }] })];
+  }
+
+  function delta(members: JsonObject, finish: string | null = null): SseEvent {
+    return chunk({
+      choices: [{ index: 0, delta: members, logprobs: null, finish_reason: finish }],
+      ...(context.includeUsage ? { usage: null } : {}),
+    });
+  }
+
+  function chunk(members: JsonObject): SseEvent {
+    return said({
+      id,
+      object: "chat.completion.chunk",
+      created: context.createdSeconds,
+      model: context.model,
+      ...members,
+    });
+  }
+}
+
+const said = (value: JsonObject): SseEvent => ({ event: undefined, data: JSON.stringify(value) });

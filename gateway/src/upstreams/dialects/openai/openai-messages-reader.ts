@@ -1,0 +1,60 @@
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatMessage, ChatPart, TextPart } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import { readContent, readTextContent } from "./openai-content.ts";
+import { readList, readText, requireObject, requireText } from "./openai-members.ts";
+import { readToolCalls } from "./openai-tool-calls.ts";
+
+/** Instructions from the middle of the conversation move to its beginning, the only place others have for them. */
+export function readMessages(value: unknown): {
+  readonly system: readonly TextPart[];
+  readonly messages: readonly ChatMessage[];
+} {
+  const system: TextPart[] = [];
+  const messages: ChatMessage[] = [];
+  for (const [at, item] of (readList(value, "messages") ?? []).entries()) {
+    const field = `messages[${at}]`;
+    const message = requireObject(item, field);
+    switch (message["role"]) {
+      case "system":
+      case "developer":
+        system.push(...readTextContent(message["content"], `${field}.content`));
+        break;
+      case "user":
+        messages.push({ role: "user", parts: readContent(message["content"], `${field}.content`) });
+        break;
+      case "assistant":
+        messages.push({ role: "assistant", parts: readAssistant(message, field) });
+        break;
+      case "tool":
+        messages.push({ role: "user", parts: [readToolResult(message, field)] });
+        break;
+      default:
+        throw new Inexpressible(`${field}.role`, `${JSON.stringify(message["role"])} cannot be translated`);
+    }
+  }
+  return { system, messages };
+}
+
+function readAssistant(message: JsonObject, field: string): readonly ChatPart[] {
+  for (const name of ["function_call", "audio"]) {
+    if (message[name] === undefined || message[name] === null) continue;
+    throw new Inexpressible(`${field}.${name}`, "cannot be translated");
+  }
+  const thinking = readText(message["reasoning_content"], `${field}.reasoning_content`) ?? "";
+  const refusal = readText(message["refusal"], `${field}.refusal`) ?? "";
+  return [
+    ...(thinking === "" ? [] : [{ kind: "reasoning", text: thinking } as const]),
+    ...readTextContent(message["content"], `${field}.content`),
+    ...(refusal === "" ? [] : [{ kind: "text", text: refusal } as const]),
+    ...readToolCalls(message["tool_calls"], `${field}.tool_calls`),
+  ];
+}
+
+const readToolResult = (message: JsonObject, field: string): ChatPart => ({
+  kind: "tool_result",
+  callId: requireText(message["tool_call_id"], `${field}.tool_call_id`),
+  name: readText(message["name"], `${field}.name`),
+  content: readContent(message["content"], `${field}.content`),
+  isError: false,
+});

@@ -1,0 +1,227 @@
+import { expect, test } from "bun:test";
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatRequest } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import { openaiDialect } from "./openai-dialect.ts";
+
+const read = (body: JsonObject): ChatRequest =>
+  openaiDialect.readRequest({ messages: [], ...body }, { model: "m", stream: false });
+const readMessages = (...messages: readonly JsonObject[]): ChatRequest => read({ messages });
+
+const refused = (body: JsonObject): string | undefined => {
+  try {
+    read(body);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Inexpressible) return error.field;
+    throw error;
+  }
+};
+const refusedPart = (part: JsonObject): string | undefined =>
+  refused({ messages: [{ role: "user", content: [part] }] });
+
+test("model and stream are what was asked at the door, whatever the body says", () => {
+  const asked = { model: "routed", stream: true };
+  const request = openaiDialect.readRequest({ model: "x", stream: false, messages: [] }, asked);
+  expect(request).toMatchObject(asked);
+});
+
+test("system and developer messages become the instructions, in their order, wherever they stand", () => {
+  const request = readMessages(
+    { role: "system", content: "a" },
+    { role: "user", content: "hi", name: "Ann" },
+    { role: "developer", content: [{ type: "text", text: "b" }] },
+  );
+  expect(request.system).toEqual([
+    { kind: "text", text: "a" },
+    { kind: "text", text: "b" },
+  ]);
+  expect(request.messages).toEqual([{ role: "user", parts: [{ kind: "text", text: "hi" }] }]);
+});
+
+test("a mark to cache is read where a caller sets one", () => {
+  const marked = (ttl?: string): JsonObject => ({
+    type: "text",
+    text: "t",
+    cache_control: { type: "ephemeral", ...(ttl === undefined ? {} : { ttl }) },
+  });
+  const { system } = readMessages({ role: "system", content: [marked(), marked("1h")] });
+  expect(system.map(({ cache }) => cache)).toEqual(["5m", "1h"]);
+});
+
+test("images are read from data and from addresses, and empty texts left out", () => {
+  const { messages } = readMessages({
+    role: "user",
+    content: [
+      { type: "text", text: "" },
+      { type: "image_url", image_url: { url: "data:image/png;base64,QUI=" } },
+      { type: "image_url", image_url: { url: "DATA:image/jpeg;charset=utf-8;BASE64,QQ==", detail: "auto" } },
+      { type: "image_url", image_url: { url: "https://a.example/x,y;base64.png", detail: "high" } },
+    ],
+  });
+  expect(messages[0]?.parts).toEqual([
+    { kind: "image", source: { mimeType: "image/png", base64: "QUI=" } },
+    { kind: "image", source: { mimeType: "image/jpeg", base64: "QQ==" } },
+    { kind: "image", source: { url: "https://a.example/x,y;base64.png" } },
+  ]);
+});
+
+test("a turn with tools is read: thinking, text, calls, and results of either form", () => {
+  const call = (id: string): JsonObject => ({
+    id,
+    type: "function",
+    function: { name: "f", arguments: "{" },
+  });
+  const signed = { ...call("2"), extra_content: { google: { thought_signature: "sig" } } };
+  const { messages } = readMessages(
+    {
+      role: "assistant",
+      content: "so",
+      reasoning_content: "hm",
+      tool_calls: [call("1"), signed],
+      refusal: null,
+    },
+    { role: "tool", tool_call_id: "1", content: "one" },
+    { role: "tool", tool_call_id: "2", name: "f", content: [{ type: "text", text: "two" }] },
+    { role: "assistant", content: null, refusal: "no" },
+    { role: "assistant", content: [{ type: "refusal", refusal: "never" }] },
+  );
+  const result = { kind: "tool_result", isError: false };
+  expect(messages).toEqual([
+    {
+      role: "assistant",
+      parts: [
+        { kind: "reasoning", text: "hm" },
+        { kind: "text", text: "so" },
+        { kind: "tool_call", id: "1", name: "f", arguments: "{" },
+        { kind: "tool_call", id: "2", name: "f", arguments: "{", signature: "sig" },
+      ],
+    },
+    {
+      role: "user",
+      parts: [{ ...result, callId: "1", name: undefined, content: [{ kind: "text", text: "one" }] }],
+    },
+    {
+      role: "user",
+      parts: [{ ...result, callId: "2", name: "f", content: [{ kind: "text", text: "two" }] }],
+    },
+    { role: "assistant", parts: [{ kind: "text", text: "no" }] },
+    { role: "assistant", parts: [{ kind: "text", text: "never" }] },
+  ] as unknown as typeof messages);
+});
+
+test("a tool without parameters takes an empty object", () => {
+  const { tools } = read({ tools: [{ type: "function", function: { name: "f" } }] });
+  expect(tools).toEqual([
+    { name: "f", description: undefined, parameters: { type: "object", properties: {} }, strict: undefined },
+  ]);
+});
+
+test("the newer limit on output wins over the older one, and null is no limit", () => {
+  expect(read({ max_tokens: 5 }).maxOutputTokens).toBe(5);
+  expect(read({ max_tokens: 5, max_completion_tokens: 7 }).maxOutputTokens).toBe(7);
+  expect(read({ max_tokens: 5, max_completion_tokens: null }).maxOutputTokens).toBe(5);
+  expect(read({ max_tokens: null }).maxOutputTokens).toBeUndefined();
+});
+
+test("one stop text is a list of one", () => {
+  expect(read({ stop: "END" }).stop).toEqual(["END"]);
+  expect(read({ stop: ["a", "b"] }).stop).toEqual(["a", "b"]);
+  expect(read({ stop: null }).stop).toEqual([]);
+});
+
+test("the description of a schema is kept inside it", () => {
+  const json_schema = { name: "n", description: "d", schema: { type: "object" } };
+  expect(read({ response_format: { type: "json_schema", json_schema } }).output).toEqual({
+    kind: "json_schema",
+    name: "n",
+    schema: { description: "d", type: "object" },
+    strict: undefined,
+  });
+});
+
+test("the end user is told by either name", () => {
+  expect(read({ user: "u", safety_identifier: "s" }).endUser).toBe("u");
+  expect(read({ safety_identifier: "s" }).endUser).toBe("s");
+});
+
+const asksNothing: readonly JsonObject[] = [
+  { n: 1 },
+  { n: null, logprobs: false, top_logprobs: 0, logit_bias: {}, audio: null, prediction: null },
+  { modalities: ["text"], verbosity: "medium", functions: [], function_call: "auto" },
+  { stream_options: { include_usage: true }, metadata: { a: "b" }, store: true, service_tier: "flex" },
+  { prompt_cache_key: "k", prompt_cache_retention: "24h", api_key: "x", api_base: "http://elsewhere" },
+  { temperature: null, tools: null, tool_choice: null, response_format: null, reasoning_effort: null },
+];
+
+test.each(asksNothing)("%j says nothing that must be translated", (body) => {
+  expect(read(body)).toEqual(read({}));
+});
+
+const cannotBeTranslated: readonly (readonly [field: string, value: unknown])[] = [
+  ["n", 2],
+  ["logprobs", true],
+  ["top_logprobs", 3],
+  ["logit_bias", { "50256": -100 }],
+  ["audio", { voice: "alloy", format: "mp3" }],
+  ["modalities", ["text", "audio"]],
+  ["prediction", { type: "content", content: "x" }],
+  ["functions", [{ name: "f" }]],
+  ["function_call", { name: "f" }],
+  ["verbosity", "low"],
+  ["web_search_options", {}],
+  ["a_member_of_tomorrow", 1],
+  ["constructor", 1],
+  ["reasoning_effort", "xhigh"],
+  ["tool_choice", "any"],
+  ["temperature", "hot"],
+  ["seed", Infinity],
+  ["stop", [1]],
+  ["messages", "hi"],
+];
+
+test.each(cannotBeTranslated)("%s is refused by its name when it is %j", (field, value) => {
+  expect(refused({ [field]: value })).toBe(field);
+});
+
+const allowed = { type: "allowed_tools", allowed_tools: { mode: "auto", tools: [] } };
+const insideCannot: readonly (readonly [field: string, body: JsonObject])[] = [
+  ["tools[0].type", { tools: [{ type: "custom", custom: { name: "c" } }] }],
+  ["tools[0].function.name", { tools: [{ type: "function", function: {} }] }],
+  ["tool_choice.type", { tool_choice: allowed }],
+  ["response_format.type", { response_format: { type: "grammar", grammar: "g" } }],
+  ["response_format.json_schema.name", { response_format: { type: "json_schema", json_schema: {} } }],
+  ["messages[0].role", { messages: [{ role: "function", name: "f", content: "x" }] }],
+  ["messages[0]", { messages: ["hi"] }],
+  ["messages[0].content", { messages: [{ role: "user", content: 5 }] }],
+  ["messages[0].tool_call_id", { messages: [{ role: "tool", content: "x" }] }],
+  ["messages[0].function_call", { messages: [{ role: "assistant", function_call: { name: "f" } }] }],
+  ["messages[0].audio", { messages: [{ role: "assistant", audio: { id: "a" } }] }],
+  [
+    "messages[0].tool_calls[0].type",
+    { messages: [{ role: "assistant", tool_calls: [{ id: "1", type: "custom" }] }] },
+  ],
+];
+
+test.each(insideCannot)("%s is refused by its path in %j", (field, body) => {
+  expect(refused(body)).toBe(field);
+});
+
+test("a part that is neither text nor a full image is refused by its path", () => {
+  const at = "messages[0].content[0]";
+  expect(refusedPart({ type: "input_audio", input_audio: { data: "", format: "wav" } })).toBe(`${at}.type`);
+  expect(refusedPart({ type: "file", file: { file_id: "f" } })).toBe(`${at}.type`);
+  expect(refusedPart({ type: "image_url", image_url: { url: "http://a/b", detail: "low" } })).toBe(
+    `${at}.image_url.detail`,
+  );
+  for (const url of ["data:image/png,raw", "data:;base64,QQ==", "data:", "file:///etc/passwd", "QUJD"]) {
+    expect(refusedPart({ type: "image_url", image_url: { url } })).toBe(`${at}.image_url.url`);
+  }
+});
+
+test("instructions and earlier answers hold no images", () => {
+  const content = [{ type: "image_url", image_url: { url: "https://a/b" } }];
+  for (const role of ["system", "assistant"]) {
+    expect(refused({ messages: [{ role, content }] })).toBe("messages[0].content");
+  }
+});

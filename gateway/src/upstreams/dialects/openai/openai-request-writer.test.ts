@@ -1,0 +1,149 @@
+import { expect, test } from "bun:test";
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatMessage, ChatRequest, ToolDefinition, ToolResultPart } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import { openaiDialect } from "./openai-dialect.ts";
+
+const empty: ChatRequest = {
+  ...openaiDialect.readRequest({ messages: [] }, { model: "m", stream: false }),
+};
+const write = (request: Partial<ChatRequest>): JsonObject =>
+  openaiDialect.writeRequest({ ...empty, ...request });
+const written = (...messages: readonly ChatMessage[]): unknown => write({ messages })["messages"];
+
+const tool: ToolDefinition = { name: "f", description: "d", parameters: { type: "object" }, strict: true };
+const text = (said: string) => ({ kind: "text", text: said }) as const;
+const call = { kind: "tool_call", id: "1", name: "f", arguments: "{}" } as const;
+const result = (given: Partial<ToolResultPart>): ToolResultPart => ({
+  kind: "tool_result",
+  callId: "1",
+  name: undefined,
+  content: [],
+  isError: false,
+  ...given,
+});
+
+test("what is not set is not written", () => {
+  expect(write({})).toEqual({ model: "m", messages: [] });
+});
+
+test("every setting is written under OpenAI's name for it", () => {
+  const settings: Partial<ChatRequest> = {
+    system: [text("s")],
+    tools: [tool],
+    toolChoice: { name: "f" },
+    parallelToolCalls: false,
+    maxOutputTokens: 9,
+    temperature: 0,
+    topP: 0.5,
+    stop: ["a"],
+    seed: 3,
+    frequencyPenalty: 0.1,
+    presencePenalty: -0.1,
+    output: { kind: "json_schema", name: "n", schema: {}, strict: undefined },
+    reasoning: { effort: "low" },
+    endUser: "u",
+    stream: true,
+  };
+  expect(write(settings)).toEqual({
+    model: "m",
+    messages: [{ role: "system", content: "s" }],
+    tools: [{ type: "function", function: { ...tool } }],
+    tool_choice: { type: "function", function: { name: "f" } },
+    parallel_tool_calls: false,
+    max_completion_tokens: 9,
+    temperature: 0,
+    top_p: 0.5,
+    stop: ["a"],
+    seed: 3,
+    frequency_penalty: 0.1,
+    presence_penalty: -0.1,
+    response_format: { type: "json_schema", json_schema: { name: "n", schema: {} } },
+    reasoning_effort: "low",
+    user: "u",
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+});
+
+test("several instructions are one system message, without their marks to cache", () => {
+  const system = [{ ...text("a"), cache: "1h" } as const, text("b")];
+  expect(write({ system })["messages"]).toEqual([
+    {
+      role: "system",
+      content: [
+        { type: "text", text: "a" },
+        { type: "text", text: "b" },
+      ],
+    },
+  ]);
+});
+
+test("images are written as data or as their address", () => {
+  const parts = [
+    { kind: "image", source: { mimeType: "image/png", base64: "QQ==" } },
+    { kind: "image", source: { url: "https://a/b" } },
+  ] as const;
+  expect(written({ role: "user", parts })).toEqual([
+    {
+      role: "user",
+      content: [
+        { type: "image_url", image_url: { url: "data:image/png;base64,QQ==" } },
+        { type: "image_url", image_url: { url: "https://a/b" } },
+      ],
+    },
+  ]);
+});
+
+test("results of tools come before what the user says in the same message", () => {
+  const parts = [text("go on"), result({ content: [text("one")] }), result({ callId: "2" })];
+  expect(written({ role: "user", parts })).toEqual([
+    { role: "tool", tool_call_id: "1", content: "one" },
+    { role: "tool", tool_call_id: "2", content: "" },
+    { role: "user", content: "go on" },
+  ]);
+});
+
+test("that a tool failed is said in words", () => {
+  expect(written({ role: "user", parts: [result({ isError: true })] })).toEqual([
+    { role: "tool", tool_call_id: "1", content: "The tool failed." },
+  ]);
+});
+
+test("an earlier answer is written without its thinking and without other vendors' tokens", () => {
+  const thought = { kind: "reasoning", text: "hm", signature: "s" } as const;
+  const parts = [thought, { ...call, signature: "s" }];
+  expect(written({ role: "assistant", parts }, { role: "assistant", parts: [thought, text("a")] })).toEqual([
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }],
+    },
+    { role: "assistant", content: "a" },
+  ]);
+});
+
+test("without tools, a choice of none and a leave to call several are not written", () => {
+  expect(write({ toolChoice: "auto", parallelToolCalls: true })).toEqual(write({}));
+  expect(() => write({ toolChoice: "required" })).toThrow(Inexpressible);
+});
+
+const budgets = [
+  [0, "none"],
+  [1_024, "low"],
+  [8_192, "medium"],
+  [24_576, "high"],
+  [100_000, "high"],
+] as const;
+
+test.each(budgets)("a budget of %d thinking tokens is the effort %s", (budgetTokens, effort) => {
+  expect(write({ reasoning: { budgetTokens } })["reasoning_effort"]).toBe(effort);
+});
+
+test("what this dialect cannot say is refused", () => {
+  const image = { kind: "image", source: { url: "https://a/b" } } as const;
+  expect(() => write({ topK: 5 })).toThrow("top_k");
+  expect(() => written({ role: "user", parts: [result({ content: [image] })] })).toThrow("messages[0]");
+  expect(() => written({ role: "assistant", parts: [image] })).toThrow(Inexpressible);
+  expect(() => written({ role: "user", parts: [call] })).toThrow(Inexpressible);
+});

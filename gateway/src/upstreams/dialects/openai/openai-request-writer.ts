@@ -1,0 +1,90 @@
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatMessage, ChatPart, ChatRequest, ImagePart, TextPart, ToolResultPart } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import { writeContent } from "./openai-content.ts";
+import { withoutUndefined } from "./openai-members.ts";
+import { writeOutput, writeReasoning } from "./openai-settings.ts";
+import { writeToolCall } from "./openai-tool-calls.ts";
+import { writeToolChoice, writeTools } from "./openai-tools.ts";
+
+export function writeRequest(request: ChatRequest): JsonObject {
+  if (request.topK !== undefined)
+    throw new Inexpressible("top_k", "has no counterpart in the OpenAI dialect");
+  return withoutUndefined({
+    model: request.model,
+    messages: [...writeSystem(request.system), ...request.messages.flatMap(writeMessage)],
+    ...writeToolMembers(request),
+    max_completion_tokens: request.maxOutputTokens,
+    temperature: request.temperature,
+    top_p: request.topP,
+    stop: request.stop.length === 0 ? undefined : request.stop,
+    seed: request.seed,
+    frequency_penalty: request.frequencyPenalty,
+    presence_penalty: request.presencePenalty,
+    response_format: request.output === undefined ? undefined : writeOutput(request.output),
+    reasoning_effort: request.reasoning === undefined ? undefined : writeReasoning(request.reasoning),
+    user: request.endUser,
+    // Without being asked, OpenAI does not say what a stream used.
+    ...(request.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+  });
+}
+
+/** OpenAI refuses these two without tools, where "auto" and "none" say nothing anyway. */
+function writeToolMembers({ tools, toolChoice, parallelToolCalls }: ChatRequest): JsonObject {
+  if (tools.length === 0) {
+    const mustCall = toolChoice === "required" || typeof toolChoice === "object";
+    if (mustCall) throw new Inexpressible("tool_choice", "asks for a tool, but there are no tools");
+    return {};
+  }
+  return {
+    tools: writeTools(tools),
+    tool_choice: toolChoice === undefined ? undefined : writeToolChoice(toolChoice),
+    parallel_tool_calls: parallelToolCalls,
+  };
+}
+
+/** "system" and not "developer": OpenAI takes both for the same, and compatible servers know only this one. */
+const writeSystem = (system: readonly TextPart[]): readonly JsonObject[] =>
+  system.length === 0 ? [] : [{ role: "system", content: writeContent(system) }];
+
+const writeMessage = (message: ChatMessage, at: number): readonly JsonObject[] =>
+  message.role === "user"
+    ? writeUser(message.parts, `messages[${at}]`)
+    : [writeAssistant(message.parts, `messages[${at}]`)];
+
+/** Results of tools are messages of their own and must follow the calls directly, so they come first. */
+function writeUser(parts: readonly ChatPart[], field: string): readonly JsonObject[] {
+  const results: JsonObject[] = [];
+  const said: (TextPart | ImagePart)[] = [];
+  for (const part of parts) {
+    if (part.kind === "tool_result") results.push(writeToolResult(part, field));
+    else if (part.kind === "text" || part.kind === "image") said.push(part);
+    else throw new Inexpressible(field, `a message of the user cannot hold a ${part.kind}`);
+  }
+  if (said.length === 0 && results.length > 0) return results;
+  return [...results, { role: "user", content: writeContent(said) }];
+}
+
+/** That a tool failed can be said in words only. */
+function writeToolResult({ callId, content, isError }: ToolResultPart, field: string): JsonObject {
+  if (content.some((part) => part.kind === "image")) {
+    throw new Inexpressible(field, "an image in the result of a tool has no place in the OpenAI dialect");
+  }
+  const failure: readonly TextPart[] = isError ? [{ kind: "text", text: "The tool failed." }] : [];
+  return { role: "tool", tool_call_id: callId, content: writeContent([...failure, ...content]) };
+}
+
+/** Thinking is not sent back: OpenAI takes none, and cannot check another vendor's. */
+function writeAssistant(parts: readonly ChatPart[], field: string): JsonObject {
+  const texts: TextPart[] = [];
+  const calls: JsonObject[] = [];
+  for (const part of parts) {
+    if (part.kind === "text") texts.push(part);
+    else if (part.kind === "tool_call") calls.push(writeToolCall(part));
+    else if (part.kind !== "reasoning") {
+      throw new Inexpressible(field, `a message of the assistant cannot hold a ${part.kind}`);
+    }
+  }
+  if (calls.length === 0) return { role: "assistant", content: writeContent(texts) };
+  return { role: "assistant", content: texts.length === 0 ? null : writeContent(texts), tool_calls: calls };
+}

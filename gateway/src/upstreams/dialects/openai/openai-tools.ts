@@ -1,0 +1,59 @@
+// Tools, and which of them the model may or must call.
+
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ToolChoice, ToolDefinition } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import {
+  readFlag,
+  readList,
+  readObject,
+  readText,
+  requireObject,
+  requireText,
+  withoutUndefined,
+} from "./openai-members.ts";
+
+export function readTools(value: unknown): readonly ToolDefinition[] {
+  return (readList(value, "tools") ?? []).map((item, at) => {
+    const field = `tools[${at}]`;
+    const tool = requireObject(item, field);
+    requireFunction(tool["type"], `${field}.type`);
+    const definition = requireObject(tool["function"], `${field}.function`);
+    return {
+      name: requireText(definition["name"], `${field}.function.name`),
+      description: readText(definition["description"], `${field}.function.description`),
+      // Without parameters a function takes none; other vendors want that said.
+      parameters: readObject(definition["parameters"], `${field}.function.parameters`) ?? {
+        type: "object",
+        properties: {},
+      },
+      strict: readFlag(definition["strict"], `${field}.function.strict`),
+    };
+  });
+}
+
+export const writeTools = (tools: readonly ToolDefinition[]): readonly JsonObject[] =>
+  tools.map(({ name, description, parameters, strict }) => ({
+    type: "function",
+    function: withoutUndefined({ name, description, parameters, strict }),
+  }));
+
+export function readToolChoice(value: unknown): ToolChoice | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (value === "auto" || value === "none" || value === "required") return value;
+  if (typeof value === "string") {
+    throw new Inexpressible("tool_choice", `${JSON.stringify(value)} is not auto, none or required`);
+  }
+  const choice = requireObject(value, "tool_choice");
+  requireFunction(choice["type"], "tool_choice.type");
+  const named = requireObject(choice["function"], "tool_choice.function");
+  return { name: requireText(named["name"], "tool_choice.function.name") };
+}
+
+export const writeToolChoice = (choice: ToolChoice): unknown =>
+  typeof choice === "string" ? choice : { type: "function", function: { name: choice.name } };
+
+export function requireFunction(type: unknown, field: string): void {
+  if (type === "function") return;
+  throw new Inexpressible(field, `${JSON.stringify(type)} cannot be translated; only "function" can`);
+}

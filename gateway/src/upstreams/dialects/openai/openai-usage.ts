@@ -1,0 +1,47 @@
+// OpenAI counts cached tokens inside the prompt; ours are disjoint.
+
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { readCount } from "../../protocols/read-count.ts";
+import type { ChatUsage } from "../chat.ts";
+import { withoutUndefined } from "./openai-members.ts";
+
+/** Odd figures are bent into range, and parts never exceed their whole: no bucket is negative. */
+export function readUsage(value: unknown): ChatUsage | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const prompt = count(value, "prompt_tokens");
+  const output = count(value, "completion_tokens");
+  if (prompt === undefined || output === undefined) return undefined;
+
+  const promptDetails = objectOf(value["prompt_tokens_details"]);
+  const cacheRead = Math.min(count(promptDetails, "cached_tokens") ?? 0, prompt);
+  const cacheWrite = Math.min(count(promptDetails, "cache_write_tokens") ?? 0, prompt - cacheRead);
+  const reasoning = count(objectOf(value["completion_tokens_details"]), "reasoning_tokens");
+  return {
+    input: prompt - cacheRead - cacheWrite,
+    output,
+    cacheRead,
+    cacheWrite,
+    cacheWrite1h: 0,
+    reasoning: reasoning === undefined ? undefined : Math.min(reasoning, output),
+  };
+}
+
+export function writeUsage(usage: ChatUsage): JsonObject {
+  const cacheWrites = usage.cacheWrite + usage.cacheWrite1h;
+  const prompt = usage.input + usage.cacheRead + cacheWrites;
+  return withoutUndefined({
+    prompt_tokens: prompt,
+    completion_tokens: usage.output,
+    total_tokens: prompt + usage.output,
+    prompt_tokens_details: withoutUndefined({
+      cached_tokens: usage.cacheRead,
+      cache_write_tokens: cacheWrites === 0 ? undefined : cacheWrites,
+    }),
+    completion_tokens_details:
+      usage.reasoning === undefined ? undefined : { reasoning_tokens: usage.reasoning },
+  });
+}
+
+const count = (from: JsonObject, name: string): number | undefined => readCount(from[name], name, []);
+
+const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});

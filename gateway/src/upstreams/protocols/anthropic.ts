@@ -1,0 +1,36 @@
+import { chatExchange, type NativeChat } from "../chat-exchange.ts";
+import { anthropicDialect } from "../dialects/anthropic/anthropic-dialect.ts";
+import { dialects } from "../dialects/dialects.ts";
+import type { Protocol } from "../protocol.ts";
+import { isJsonObject } from "../../platform/json.ts";
+import { countTokens } from "./count-tokens.ts";
+import { nativeBody } from "./native-body.ts";
+
+const native: NativeChat = {
+  dialect: anthropicDialect,
+  path: () => "/messages",
+  headers: { "anthropic-version": "2023-06-01" },
+  nativeBody: ({ input }) => nativeBody(input.rawBody, input.body, {}),
+  completeBody: (body, { streaming }) => ({ ...body, stream: streaming }),
+  // In a stream the first figures come inside the message that it begins with.
+  usageOf: (json) => (isJsonObject(json["message"]) ? json["message"]["usage"] : json["usage"]),
+};
+
+export const anthropic: Protocol = {
+  keyHeader: (key) => ["x-api-key", key],
+  exchanges: {
+    chat: chatExchange(native, dialects),
+    count_tokens: countTokens({
+      dialect: anthropicDialect,
+      path: () => "/messages/count_tokens",
+      ...(native.headers ? { headers: native.headers } : {}),
+      // Only what makes the prompt is wanted; a limit or a temperature would be refused.
+      write: (request) => {
+        const { model, system, messages, tools, tool_choice, thinking } =
+          anthropicDialect.writeRequest(request);
+        return { model, system, messages, tools, tool_choice, thinking };
+      },
+      countIn: (json) => json["input_tokens"],
+    }),
+  },
+};

@@ -1,0 +1,98 @@
+// How many tokens a conversation would be, free of charge: the vendor of the model says it where it can, in whichever
+// dialect it is asked; a vendor that has no such service is estimated for.
+
+import type { Dispatch } from "../../operation/upstream.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import type { ChatPart, ChatRequest } from "../dialects/chat.ts";
+import { readErrorMessage, writeDialectError } from "../dialects/dialect-errors.ts";
+import type { Dialect } from "../dialects/dialect.ts";
+import { dialects } from "../dialects/dialects.ts";
+import type { Exchange } from "../protocol.ts";
+import { nativeBody } from "./native-body.ts";
+import { readCount } from "./read-count.ts";
+
+/** What is particular about a vendor that counts. */
+interface Counter {
+  readonly dialect: Dialect;
+  readonly path: (dispatch: Dispatch) => string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A conversation in this vendor's words, as its count wants it. */
+  readonly write: (request: ChatRequest) => JsonObject;
+  /** Where the answer says it. */
+  readonly countIn: (json: JsonObject) => unknown;
+}
+
+export function countTokens({ dialect, path, headers, write, countIn }: Counter): Exchange {
+  return {
+    request: (dispatch) => {
+      const { rawBody, body } = dispatch.input;
+      return {
+        method: "POST",
+        path: path(dispatch),
+        body:
+          callersOf(dispatch) === dialect
+            ? nativeBody(rawBody, body, {})
+            : JSON.stringify(write(readRequest(dispatch))),
+        ...(headers ? { headers } : {}),
+      };
+    },
+    read: (json, dispatch) => {
+      const tokens = isJsonObject(json) ? readCount(countIn(json), "tokens", []) : undefined;
+      const same = callersOf(dispatch) === dialect;
+      return same || tokens === undefined ? {} : { json: sayCount(callersOf(dispatch), tokens) };
+    },
+    readError: (status, json, dispatch) => {
+      const callers = callersOf(dispatch);
+      return callers === dialect
+        ? undefined
+        : writeDialectError(callers.name, status, readErrorMessage(json));
+    },
+  };
+}
+
+/** For vendors that do not count. */
+export const estimateTokens: Exchange = {
+  request: (dispatch) => ({ answer: sayCount(callersOf(dispatch), estimate(readRequest(dispatch))) }),
+  read: () => ({}),
+};
+
+function callersOf({ service }: Dispatch): Dialect {
+  const dialect = dialects[service.dialect ?? ""];
+  if (!dialect) throw new Error("A count of tokens is asked for in no dialect.");
+  return dialect;
+}
+
+function readRequest(dispatch: Dispatch): ChatRequest {
+  const body = isJsonObject(dispatch.input.body) ? dispatch.input.body : {};
+  // Gemini's callers may wrap the whole request they mean to send.
+  const wrapped = body["generateContentRequest"] ?? body["generate_content_request"];
+  const asked = { model: dispatch.model ?? "", stream: false };
+  return callersOf(dispatch).readRequest(isJsonObject(wrapped) ? wrapped : body, asked);
+}
+
+const sayCount = ({ name }: Dialect, tokens: number): JsonObject =>
+  name === "gemini" ? { totalTokens: tokens } : { input_tokens: tokens };
+
+/** What vendors add around a message, and about what an image comes to, in tokens. */
+const tokensPerMessage = 4;
+const tokensPerImage = 1_000;
+
+/** Four bytes a token is the usual rule of thumb. */
+function estimate({ system, messages, tools }: ChatRequest): number {
+  const parts = [...system, ...messages.flatMap((message) => message.parts)].flatMap(withResults);
+  const images = parts.filter(({ kind }) => kind === "image").length;
+  const texts = [
+    ...parts.map(textOf),
+    ...tools.map(({ name, description = "", parameters }) => name + description + JSON.stringify(parameters)),
+  ];
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  return Math.ceil(bytes / 4) + messages.length * tokensPerMessage + images * tokensPerImage;
+}
+
+const withResults = (part: ChatPart): readonly ChatPart[] =>
+  part.kind === "tool_result" ? part.content : [part];
+
+function textOf(part: ChatPart): string {
+  if (part.kind === "text" || part.kind === "reasoning") return part.text;
+  return part.kind === "tool_call" ? part.name + part.arguments : "";
+}

@@ -1,0 +1,43 @@
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import type { Protocol } from "../protocol.ts";
+import { microsPerUsd } from "./read-cost.ts";
+import { objectsIn, researchExchange, textOrNull } from "./research.ts";
+
+/** Exa's deepest search. Every answer says in USD what it cost. */
+export const exa: Protocol = {
+  keyHeader: (key) => ["x-api-key", key],
+  exchanges: {
+    research: researchExchange({
+      write: ({ query, instructions, max_results }) => ({
+        query,
+        type: "deep-reasoning",
+        contents: { highlights: true },
+        ...(instructions === undefined ? {} : { systemPrompt: instructions }),
+        ...(max_results === undefined ? {} : { numResults: max_results }),
+      }),
+      read: (json) => {
+        const answer = isJsonObject(json["output"]) ? textOrNull(json["output"], "content") : null;
+        if (answer === null) return undefined;
+        return {
+          answer,
+          citations: objectsIn(json["results"]).map((result) => ({
+            url: textOrNull(result, "url") ?? "",
+            title: textOrNull(result, "title"),
+            snippet: snippetOf(result),
+            date: textOrNull(result, "publishedDate"),
+          })),
+          cost: {
+            amount: isJsonObject(json["costDollars"]) ? json["costDollars"]["total"] : undefined,
+            microsEach: microsPerUsd,
+          },
+        };
+      },
+    }),
+  },
+};
+
+function snippetOf(result: JsonObject): string | null {
+  const highlights: readonly unknown[] = Array.isArray(result["highlights"]) ? result["highlights"] : [];
+  const [first] = highlights;
+  return typeof first === "string" ? first : textOrNull(result, "text");
+}

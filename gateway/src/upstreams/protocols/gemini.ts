@@ -1,0 +1,46 @@
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { chatExchange, type NativeChat } from "../chat-exchange.ts";
+import { dialects } from "../dialects/dialects.ts";
+import { geminiDialect } from "../dialects/gemini/gemini-dialect.ts";
+import type { Protocol } from "../protocol.ts";
+import { countTokens } from "./count-tokens.ts";
+import { nativeBody } from "./native-body.ts";
+
+const native: NativeChat = {
+  dialect: geminiDialect,
+  path: ({ model = "", streaming }) =>
+    `/models/${encodeURIComponent(model)}:${streaming ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+  nativeBody: ({ input, maxOutputTokens }) => {
+    const body = isJsonObject(input.body) ? input.body : {};
+    return nativeBody(input.rawBody, body, limitAdded(body, maxOutputTokens));
+  },
+  completeBody: (body) => body,
+  usageOf: (json) => json["usageMetadata"],
+};
+
+export const gemini: Protocol = {
+  keyHeader: (key) => ["x-goog-api-key", key],
+  exchanges: {
+    chat: chatExchange(native, dialects),
+    count_tokens: countTokens({
+      dialect: geminiDialect,
+      path: ({ model = "" }) => `/models/${encodeURIComponent(model)}:countTokens`,
+      write: (request) => ({
+        generateContentRequest: {
+          model: `models/${request.model}`,
+          ...geminiDialect.writeRequest(request),
+        },
+      }),
+      countIn: (json) => json["totalTokens"],
+    }),
+  },
+};
+
+/** The limit the hold was computed from, where the caller set none. Both spellings of the member are in use. */
+function limitAdded(body: JsonObject, maxOutputTokens: number | undefined): Record<string, unknown> {
+  const name = "generation_config" in body ? "generation_config" : "generationConfig";
+  const config = isJsonObject(body[name]) ? body[name] : {};
+  if (maxOutputTokens === undefined) return {};
+  if (typeof (config["maxOutputTokens"] ?? config["max_output_tokens"]) === "number") return {};
+  return { [name]: { ...config, maxOutputTokens } };
+}

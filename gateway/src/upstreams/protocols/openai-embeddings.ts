@@ -1,0 +1,32 @@
+import type { TokenReading } from "../../operation/upstream.ts";
+import { isJsonObject } from "../../platform/json.ts";
+import type { Exchange } from "../protocol.ts";
+import { nativeBody } from "./native-body.ts";
+import { readCount } from "./read-count.ts";
+
+/** Embeddings in OpenAI's own words, which compatible vendors speak too; everything passes as it comes. */
+export const openaiEmbeddings: Exchange = {
+  request: ({ service, input }) => ({
+    method: "POST",
+    path: service.path,
+    body: nativeBody(input.rawBody, input.body, {}),
+  }),
+  read: (json) => ({ tokens: readTokens(json) }),
+};
+
+function readTokens(json: unknown): TokenReading {
+  const anomalies: string[] = [];
+  const answer = isJsonObject(json) ? json : {};
+  const usage = isJsonObject(answer["usage"]) ? answer["usage"] : {};
+  // Some compatible vendors report a total alone; of embeddings it is the input.
+  const counted =
+    readCount(usage["prompt_tokens"], "prompt_tokens", anomalies) ??
+    readCount(usage["total_tokens"], "total_tokens", anomalies);
+  const delivered = Array.isArray(answer["data"]) && answer["data"].length > 0;
+  return {
+    used: counted === undefined ? undefined : { input_tokens: counted },
+    // What was sent is all there is to pay for, and it is expected already.
+    estimate: delivered ? {} : undefined,
+    anomalies,
+  };
+}

@@ -1,0 +1,40 @@
+import type { Quantities } from "../../operation/quantities.ts";
+import type { TokenReading } from "../../operation/upstream.ts";
+import { isJsonObject } from "../../platform/json.ts";
+import type { Exchange } from "../protocol.ts";
+import { nativeBody } from "./native-body.ts";
+import { readCount } from "./read-count.ts";
+
+/** Images in OpenAI's own words; only a model that the caller left to us is written into the request. */
+export const openaiImages: Exchange = {
+  request: ({ service, input, model }) => {
+    const named = isJsonObject(input.body) && typeof input.body["model"] === "string";
+    return {
+      method: "POST",
+      path: service.path,
+      body: nativeBody(input.rawBody, input.body, named ? {} : { model }),
+    };
+  },
+  read: (json) => ({ tokens: readTokens(json) }),
+};
+
+function readTokens(json: unknown): TokenReading {
+  const anomalies: string[] = [];
+  const answer = isJsonObject(json) ? json : {};
+  const delivered = Array.isArray(answer["data"]) && answer["data"].length > 0;
+  return {
+    used: readUsage(answer["usage"], anomalies),
+    // Without a report, the images that came are those that were expected.
+    estimate: delivered ? {} : undefined,
+    anomalies,
+  };
+}
+
+/** Some compatible vendors count what they drew and not what they read. */
+function readUsage(usage: unknown, anomalies: string[]): Quantities | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const output = readCount(usage["output_tokens"], "output_tokens", anomalies);
+  if (output === undefined) return undefined;
+  const input = readCount(usage["input_tokens"], "input_tokens", anomalies) ?? 0;
+  return { input_tokens: input, output_tokens: output };
+}

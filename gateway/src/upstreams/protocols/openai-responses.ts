@@ -1,0 +1,123 @@
+// OpenAI's Responses: its own callers speak it, so requests, answers and events pass as they come; only the limit
+// that the hold was computed from is added, and usage is read on the way.
+
+import type { TokenReading } from "../../operation/upstream.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
+import type { Exchange } from "../protocol.ts";
+import { sseText, type SseFrame } from "../sse.ts";
+import { quantitiesOf, type StreamRules } from "../stream-relay.ts";
+import { nativeBody } from "./native-body.ts";
+import { readCount } from "./read-count.ts";
+
+export const openaiResponses: Exchange = {
+  request: ({ service, input, maxOutputTokens }) => {
+    const body = isJsonObject(input.body) ? input.body : {};
+    const limited = typeof body["max_output_tokens"] === "number" || maxOutputTokens === undefined;
+    const added = limited ? {} : { max_output_tokens: maxOutputTokens };
+    return { method: "POST", path: service.path, body: nativeBody(input.rawBody, body, added) };
+  },
+  read: (json) => ({ tokens: readTokens(json) }),
+  stream: streamRules,
+};
+
+function readTokens(json: unknown): TokenReading {
+  const anomalies: string[] = [];
+  const response = isJsonObject(json) ? json : {};
+  const usage = readUsage(response["usage"], anomalies);
+  const bytes = textBytes(response["output"]);
+  return {
+    used: usage && quantitiesOf(usage),
+    estimate: usage === undefined && bytes > 0 ? { output_tokens: Math.ceil(bytes / 4) } : undefined,
+    anomalies,
+  };
+}
+
+/** Cached tokens are inside the input here; ours are disjoint, and no bucket is negative. */
+function readUsage(usage: unknown, anomalies: string[]): ChatUsage | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const count = (from: JsonObject, name: string): number | undefined =>
+    readCount(from[name], name, anomalies);
+  const whole = count(usage, "input_tokens");
+  const output = count(usage, "output_tokens");
+  if (whole === undefined || output === undefined) return undefined;
+  const details = isJsonObject(usage["input_tokens_details"]) ? usage["input_tokens_details"] : {};
+  const cacheRead = Math.min(count(details, "cached_tokens") ?? 0, whole);
+  const cacheWrite = Math.min(count(details, "cache_write_tokens") ?? 0, whole - cacheRead);
+  const input = whole - cacheRead - cacheWrite;
+  return { input, output, cacheRead, cacheWrite, cacheWrite1h: 0, reasoning: undefined };
+}
+
+/** The bytes that the model wrote: whatever is called text, arguments or input inside the items of its answer. */
+function textBytes(value: unknown): number {
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + textBytes(item), 0);
+  if (!isJsonObject(value)) return 0;
+  let bytes = 0;
+  for (const [name, inner] of Object.entries(value)) {
+    if (typeof inner !== "string") bytes += textBytes(inner);
+    else if (written.has(name)) bytes += Buffer.byteLength(inner);
+  }
+  return bytes;
+}
+
+const written: ReadonlySet<string> = new Set(["text", "refusal", "arguments", "input", "code"]);
+
+function streamRules(): StreamRules {
+  return {
+    contentType: "text/event-stream; charset=utf-8",
+    read: (frame) => readEvents(eventOf(frame)),
+    write: ({ text }) => text,
+    end: (ending) => (ending === "whole" ? "" : sseText({ event: "error", data: brokenOff })),
+    oddFigures: (frame) => {
+      const anomalies: string[] = [];
+      readUsage(endOf(eventOf(frame))?.["usage"], anomalies);
+      return anomalies;
+    },
+  };
+}
+
+const brokenOff = JSON.stringify({
+  type: "error",
+  code: "provider_request_failed",
+  message: "The provider's answer broke off before its end.",
+  param: null,
+});
+
+/** Only what the meter needs: pieces of output, the end with its figures, and an error in between. */
+function readEvents(event: JsonObject | undefined): readonly ChatEvent[] {
+  if (event === undefined) return [];
+  const { type, delta } = event;
+  if (type === "error") return [{ kind: "error", type, message: "the provider gave up" }];
+  const end = endOf(event);
+  if (end !== undefined) {
+    const usage = readUsage(end["usage"], []);
+    return [
+      ...(usage ? [{ kind: "usage", usage } as const] : []),
+      { kind: "stop", reason: "end", stopSequence: undefined },
+    ];
+  }
+  const isPiece = typeof type === "string" && type.endsWith(".delta") && typeof delta === "string";
+  return isPiece ? [{ kind: "text", index: 0, text: delta }] : [];
+}
+
+const endings: ReadonlySet<unknown> = new Set([
+  "response.completed",
+  "response.incomplete",
+  "response.failed",
+]);
+
+/** The response as it stands at the end; undefined for an event that is not the last. */
+function endOf(event: JsonObject | undefined): JsonObject | undefined {
+  if (event === undefined || !endings.has(event["type"])) return undefined;
+  return isJsonObject(event["response"]) ? event["response"] : {};
+}
+
+function eventOf({ event }: SseFrame): JsonObject | undefined {
+  if (event === undefined) return undefined;
+  try {
+    const json: unknown = JSON.parse(event.data);
+    return isJsonObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}

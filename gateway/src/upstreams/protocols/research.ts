@@ -1,0 +1,68 @@
+// Deep research, whoever does it: the same question in, the same answer out.
+
+import { costUnit } from "../../operation/price.ts";
+import type { Dispatch } from "../../operation/upstream.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import type { Exchange } from "../protocol.ts";
+import { costReading, readCostMicros, type Cost } from "./read-cost.ts";
+
+/** The catalogue's schema for research.deep_search has exactly these members. */
+interface ResearchBody {
+  readonly query: string;
+  readonly instructions?: string | undefined;
+  readonly max_results?: number | undefined;
+}
+
+export interface Citation {
+  readonly url: string;
+  readonly title: string | null;
+  readonly snippet: string | null;
+  readonly date: string | null;
+}
+
+/** What is particular about one vendor. */
+interface Researcher {
+  /** The question in this vendor's words. Throws Inexpressible for what it cannot be told. */
+  readonly write: (body: ResearchBody) => JsonObject;
+  /** Undefined when the vendor's answer is none: it failed, or says nothing. */
+  readonly read: (json: JsonObject) => Found | undefined;
+}
+
+interface Found {
+  readonly answer: string;
+  readonly citations: readonly Citation[];
+  readonly cost: Cost;
+  /** Further figures of the vendor's, for the caller to see. */
+  readonly figures?: JsonObject;
+}
+
+export function researchExchange(vendor: Researcher): Exchange {
+  const bodyOf = (dispatch: Dispatch): ResearchBody => dispatch.input.body as ResearchBody;
+  return {
+    request: (dispatch) => ({
+      method: "POST",
+      path: dispatch.service.path,
+      body: JSON.stringify(vendor.write(bodyOf(dispatch))),
+    }),
+    read: (json, dispatch) => {
+      const found = isJsonObject(json) ? vendor.read(json) : undefined;
+      // No answer is passed on as the vendor gave it, and not charged.
+      if (found === undefined) return {};
+      const anomalies: string[] = [];
+      const micros = readCostMicros(found.cost, anomalies);
+      const { answer, figures } = found;
+      const citations = found.citations.slice(0, bodyOf(dispatch).max_results);
+      const usage = { ...(micros === undefined ? {} : { [costUnit]: micros }), ...figures };
+      return { tokens: costReading(micros, anomalies), json: { answer, citations, usage } };
+    },
+  };
+}
+
+/** A member that is a text, or null. */
+export const textOrNull = (from: JsonObject, name: string): string | null => {
+  const value = from[name];
+  return typeof value === "string" && value !== "" ? value : null;
+};
+
+export const objectsIn = (value: unknown): readonly JsonObject[] =>
+  Array.isArray(value) ? value.filter(isJsonObject) : [];

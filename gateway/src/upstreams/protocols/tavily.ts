@@ -1,0 +1,42 @@
+import { isJsonObject } from "../../platform/json.ts";
+import { Inexpressible } from "../dialects/dialect.ts";
+import type { Protocol } from "../protocol.ts";
+import { objectsIn, researchExchange, textOrNull } from "./research.ts";
+
+/** Pay-as-you-go: 0.008 USD. An operator on another plan corrects it by `cost_factor`. */
+const microsPerCredit = 8_000n;
+
+/** Tavily's search, in depth and with an answer. It bills in credits and tells them only to those who ask. */
+export const tavily: Protocol = {
+  keyHeader: (key) => ["authorization", `Bearer ${key}`],
+  exchanges: {
+    research: researchExchange({
+      write: ({ query, instructions, max_results }) => {
+        if (instructions !== undefined) throw new Inexpressible("instructions", "Tavily takes none");
+        return {
+          query,
+          search_depth: "advanced",
+          include_answer: "advanced",
+          include_usage: true,
+          ...(max_results === undefined ? {} : { max_results }),
+        };
+      },
+      read: (json) => {
+        const answer = textOrNull(json, "answer");
+        if (answer === null) return undefined;
+        const credits = isJsonObject(json["usage"]) ? json["usage"]["credits"] : undefined;
+        return {
+          answer,
+          citations: objectsIn(json["results"]).map((result) => ({
+            url: textOrNull(result, "url") ?? "",
+            title: textOrNull(result, "title"),
+            snippet: textOrNull(result, "content"),
+            date: textOrNull(result, "published_date"),
+          })),
+          cost: { amount: credits, microsEach: microsPerCredit },
+          figures: { credits },
+        };
+      },
+    }),
+  },
+};
