@@ -65,7 +65,7 @@ export interface StreamRelay {
   readonly leave: () => void;
 }
 
-export interface StreamReading {
+interface StreamReading {
   readonly tokens: TokenReading;
   /** Whether the stream ended as its protocol says it should. */
   readonly complete: boolean;
@@ -82,7 +82,7 @@ export interface TokenReading {
 }
 
 /** A request that is ready to leave, or the member of it that this upstream cannot be told. */
-export type Prepared =
+type Prepared =
   | { readonly kind: "ready"; readonly send: () => Promise<Exchanged> }
   | { readonly kind: "inexpressible"; readonly field: string; readonly message: string };
 
