@@ -106,7 +106,7 @@ export interface Ledger {
     claim: IdempotencyClaim,
     nowMs: number,
   ) => Promise<EarlierCall | undefined>;
-  /** Notes that bytes may have left. Rides along with the next commit; nobody waits for it. */
+  /** Notes that bytes may have left. Written along with some later commit; nobody waits for it. */
   readonly markDispatched: (callId: string, atMs: number) => void;
   /** What a stream has delivered so far, for the case that nobody lives to see its end. Rides along. */
   readonly noteProgress: (callId: string, used: Quantities) => void;

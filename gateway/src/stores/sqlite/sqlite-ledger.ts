@@ -242,6 +242,13 @@ export function createSqliteLedger(parts: Parts): Ledger {
     return { releasedCalls: orphans.length - settledCalls, releasedMicros, settledCalls };
   };
 
+  let markingSoon = false;
+  const markSoon = (): void => {
+    markingSoon = false;
+    const marks = dispatched;
+    if (marks.size > 0) commits.ride(() => markDispatchedRows(marks));
+  };
+
   /** Repeatable: when the transaction is rolled back for somebody else's fault, the same marks ride again. */
   const markDispatchedRows = (marks: ReadonlyMap<string, number>): void => {
     for (const [callId, atMs] of marks) sql.markDispatched.run(atMs, callId);
@@ -258,9 +265,10 @@ export function createSqliteLedger(parts: Parts): Ledger {
     hold: (request) => (hasRoom() ? commits.run(() => hold(request)) : Promise.reject(new StoreFull())),
     findEarlier: async (accountId, claim, nowMs) => findEarlier(accountId, claim, nowMs),
     markDispatched: (callId, atMs) => {
-      const marks = dispatched;
-      if (marks.size === 0) commits.ride(() => markDispatchedRows(marks));
-      marks.set(callId, atMs);
+      dispatched.set(callId, atMs);
+      if (markingSoon) return;
+      markingSoon = true;
+      setTimeout(markSoon, markAfterMs).unref();
     },
     noteProgress: (callId, used) => commits.ride(() => sql.noteProgress.run(JSON.stringify(used), callId)),
     settle: (settlement: Settlement) =>
@@ -278,6 +286,9 @@ export function createSqliteLedger(parts: Parts): Ledger {
     beginRun: (nowMs) => commits.run(() => beginRun(nowMs)),
   };
 }
+
+/** Most calls end sooner; their row then says when they were sent without a write of its own for that. */
+const markAfterMs = 100;
 
 /** The work is done and paid for upstream; booking its end is worth a longer wait than beginning it. */
 const endingPatienceMs = 20_000;
