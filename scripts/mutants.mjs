@@ -99,9 +99,9 @@ const mutants = [
   {
     name: "a call is settled after it was answered",
     file: "gateway/src/call/settle.ts",
-    find: "const resolved = await resolve(call, priced, attempted, metered, freed, gate);",
+    find: "const resolved = await bookEnd(paid, attempted, metered, gate);\n  paid.call",
     replace:
-      'resolve(call, priced, attempted, metered, freed, gate).catch(() => {});\n  const resolved = { chargedMicros: 0n, writtenOffMicros: 0n, valueMicros: 0n, state: "settled", first: true } as const;',
+      'bookEnd(paid, attempted, metered, gate).catch(() => {});\n  const resolved = { chargedMicros: 0n, writtenOffMicros: 0n, valueMicros: 0n, state: "settled", first: true } as const;\n  paid.call',
     tests: ["test/spending.test.ts"],
   },
   {
@@ -115,7 +115,7 @@ const mutants = [
   {
     name: "a slot is not returned when its call ends",
     file: "gateway/src/call/admit.ts",
-    find: "if (operation.limits?.slot) await gate.limiter.freeSlot(slotsName(caller.keyId), call.id);",
+    find: "if (takesSlot(operation, priced)) await gate.limiter.freeSlot(slotsName(caller.keyId), call.id);",
     replace: "",
     tests: ["test/limits.test.ts"],
   },
@@ -132,6 +132,34 @@ const mutants = [
     find: "const secondsKept = 61;",
     replace: "const secondsKept = 60;",
     tests: ["gateway/src/limits/sliding-minute.test.ts"],
+  },
+  {
+    name: "another upstream is asked although the first may have done the work",
+    file: "gateway/src/call/forward.ts",
+    find: "  if (neverSent(exchanged)) return true;",
+    replace: '  if (exchanged.kind === "no_answer") return true;',
+    tests: ["test/routing.test.ts"],
+  },
+  {
+    name: "a stream whose caller left is never settled",
+    file: "gateway/src/call/stream-answer.ts",
+    find: "          .then(end)\n",
+    replace: "",
+    tests: ["test/streams.test.ts"],
+  },
+  {
+    name: "callers see the usage that only the gateway asked for",
+    file: "gateway/src/upstreams/protocols/openai.ts",
+    find: "(asksForUsage(dispatch.input.body) ? undefined : withoutUsage(frame))",
+    replace: "(asksForUsage(dispatch.input.body) ? undefined : frame.text)",
+    tests: ["test/streams.test.ts"],
+  },
+  {
+    name: "cached tokens are counted as input too",
+    file: "gateway/src/upstreams/stream-relay.ts",
+    find: "  input_tokens: usage.input,\n",
+    replace: "  input_tokens: usage.input + usage.cacheRead,\n",
+    tests: ["test/dialect-matrix.test.ts"],
   },
   {
     name: "redirects are followed with the vendor's key",

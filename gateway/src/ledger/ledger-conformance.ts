@@ -596,6 +596,7 @@ function runs(openStore: OpenStore): void {
       await books.held(caller, { amountMicros: 400n }),
     ];
     books.store().ledger.markDispatched(sent, middayMs);
+    await becomes(async () => (await books.receipt(caller, sent)).state, "dispatched");
     await books.settle(ended, { units: 40 });
     const entries = await books.entries();
 
