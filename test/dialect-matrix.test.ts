@@ -1,0 +1,426 @@
+// Every dialect a caller may speak, in front of every vendor: the same conversation means the same to the vendor,
+// the same answer reaches the caller, and the same money moves.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Asked } from "./doubles/asked.ts";
+import type { ScriptedReply } from "./doubles/model-reply.ts";
+import type { ScriptedUsage } from "./doubles/token-usage.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import {
+  budgetTokens,
+  dialectNames,
+  dialects,
+  type DialectName,
+  type Heard,
+  type Talk,
+} from "./streams/dialects.ts";
+import {
+  expectChargeOf,
+  lastInBook,
+  lastReceipt,
+  models,
+  openModelVendors,
+  usageInBook,
+  type ModelVendors,
+} from "./streams/model-vendors.ts";
+
+let vendors: ModelVendors;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  vendors = await openModelVendors();
+  gateway = await openTestGateway({ config: vendors.config({ more: "sandbox: off" }) });
+});
+
+afterAll(async () => {
+  expect(await gateway.audit()).toEqual([]);
+  for (const double of Object.values(vendors.doubles)) expect(double.violations).toEqual([]);
+  await gateway.close();
+  await vendors.close();
+});
+
+interface Way {
+  readonly spoken: DialectName;
+  readonly vendor: DialectName;
+  readonly stream: boolean;
+}
+
+const ways: readonly Way[] = dialectNames.flatMap((spoken) =>
+  dialectNames.flatMap((vendor) => [false, true].map((stream) => ({ spoken, vendor, stream }))),
+);
+
+const nameOf = ({ spoken, vendor, stream }: Way): string =>
+  `${spoken} callers of ${vendor}, ${stream ? "streamed" : "whole"}`;
+
+const png = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==";
+const schema = {
+  type: "object",
+  properties: { answer: { type: "string" } },
+  required: ["answer"],
+  additionalProperties: false,
+};
+const lookUp = (id: string, city: string) => ({ id, name: "look_up", arguments: { city } });
+
+interface Case {
+  readonly talk: Talk;
+  readonly reply: ScriptedReply;
+  readonly usage?: ScriptedUsage;
+  readonly heard: Partial<Heard>;
+  readonly asked: Partial<Asked>;
+}
+
+const userTurn = (text: string, rest: Partial<Asked["turns"][number]> = {}): Asked["turns"][number] => ({
+  role: "user",
+  text,
+  images: [],
+  toolCalls: [],
+  toolResults: [],
+  ...rest,
+});
+
+const cases: Readonly<Record<string, Case>> = {
+  "text comes through, and what it cost": {
+    talk: { turns: [{ user: "Say it — naïvely 🦊." }], temperature: 0.5 },
+    reply: { text: "The quick brown fox — naïve 🦊 — jumps." },
+    usage: { input: 40, cacheRead: 7, output: 12 },
+    heard: { text: "The quick brown fox — naïve 🦊 — jumps.", calls: [], stop: "end" },
+    asked: { turns: [userTurn("Say it — naïvely 🦊.")], temperature: 0.5, tools: [], outputSchema: null },
+  },
+  "a system prompt stays one": {
+    talk: { system: "Be brief.", turns: [{ user: "Hello." }] },
+    reply: { text: "Hi." },
+    heard: { text: "Hi.", stop: "end" },
+    asked: { system: "Be brief.", turns: [userTurn("Hello.")] },
+  },
+  "a tool is offered and called": {
+    talk: { turns: [{ user: "Look up Rome." }], tools: ["look_up", "give_up"], toolChoice: "auto" },
+    reply: {
+      toolCalls: [{ id: "call_1", name: "look_up", arguments: '{"city":"Rome","deep":[1,{"a":"é"}]}' }],
+    },
+    heard: {
+      text: "",
+      calls: [{ name: "look_up", arguments: { city: "Rome", deep: [1, { a: "é" }] } }],
+      stop: "tool_calls",
+    },
+    asked: { tools: ["look_up", "give_up"], toolChoice: "auto" },
+  },
+  "parallel calls arrive apart, after the text before them": {
+    talk: { turns: [{ user: "Look up both." }], tools: ["look_up"], toolChoice: "required" },
+    reply: {
+      text: "Looking.",
+      toolCalls: [
+        { id: "call_1", name: "look_up", arguments: '{"city":"Rome"}' },
+        { id: "call_2", name: "look_up", arguments: '{"city":"Oslo"}' },
+      ],
+    },
+    heard: {
+      text: "Looking.",
+      calls: [
+        { name: "look_up", arguments: { city: "Rome" } },
+        { name: "look_up", arguments: { city: "Oslo" } },
+      ],
+      stop: "tool_calls",
+    },
+    asked: { toolChoice: "required" },
+  },
+  "one tool can be asked for by name": {
+    talk: { turns: [{ user: "Go." }], tools: ["look_up", "give_up"], toolChoice: { name: "give_up" } },
+    reply: { toolCalls: [{ id: "call_9", name: "give_up", arguments: '{"city":""}' }] },
+    heard: { calls: [{ name: "give_up", arguments: { city: "" } }], stop: "tool_calls" },
+    asked: { toolChoice: { name: "give_up" } },
+  },
+  "what tools answered earlier is in the history, each beside its call": {
+    talk: {
+      turns: [
+        { user: "Look up both." },
+        { calls: [lookUp("call_1", "Rome"), lookUp("call_2", "Oslo")] },
+        {
+          results: [
+            { ...lookUp("call_1", "Rome"), result: "sunny" },
+            { ...lookUp("call_2", "Oslo"), result: "snow" },
+          ],
+        },
+      ],
+      tools: ["look_up"],
+    },
+    reply: { text: "Sunny and snow." },
+    heard: { text: "Sunny and snow.", stop: "end" },
+    asked: {
+      turns: [
+        userTurn("Look up both."),
+        userTurn("", {
+          role: "assistant",
+          toolCalls: [
+            { id: null, name: "look_up", arguments: { city: "Rome" } },
+            { id: null, name: "look_up", arguments: { city: "Oslo" } },
+          ],
+        }),
+        userTurn("", {
+          toolResults: [
+            { id: null, name: "look_up", text: "sunny", isError: false },
+            { id: null, name: "look_up", text: "snow", isError: false },
+          ],
+        }),
+      ],
+    },
+  },
+  "an image is seen": {
+    talk: { turns: [{ user: "What is it?", image: png }] },
+    reply: { text: "A fox." },
+    heard: { text: "A fox." },
+    asked: { turns: [userTurn("What is it?", { images: [png] })] },
+  },
+  "an answer is held to a JSON schema": {
+    talk: { turns: [{ user: "Answer." }], schema },
+    reply: { text: '{"answer":"yes"}' },
+    heard: { text: '{"answer":"yes"}', stop: "end" },
+    asked: { outputSchema: schema },
+  },
+  "a limit of the output is told, and that it was reached": {
+    talk: { turns: [{ user: "Count." }], maxTokens: 3 },
+    reply: { text: "one two three four five" },
+    heard: { text: "one two three", stop: "length" },
+    asked: { maxOutputTokens: 3 },
+  },
+  "a stop sequence is told, and ends the answer": {
+    talk: { turns: [{ user: "Count." }], stop: ["four"] },
+    reply: { text: "one two three four five" },
+    heard: { text: "one two three ", stop: "end" },
+    asked: { stop: ["four"] },
+  },
+  "a filtered answer says that it was filtered": {
+    talk: { turns: [{ user: "Say something bad." }] },
+    reply: { text: "I will", stop: "filtered" },
+    heard: { text: "I will", stop: "filtered" },
+    asked: {},
+  },
+};
+
+/** Ids are the dialect's own affair as long as each answer finds its call; that is checked by the vendor. */
+const withoutIds = (asked: Asked): Asked => ({
+  ...asked,
+  turns: asked.turns.map((turn) => ({
+    ...turn,
+    toolCalls: turn.toolCalls.map((call) => ({ ...call, id: null })),
+    toolResults: turn.toolResults.map((result) => ({ ...result, id: null })),
+  })),
+});
+
+async function ask(account: TestAccount, { spoken, vendor, stream }: Way, talk: Talk): Promise<Response> {
+  const dialect = dialects[spoken];
+  const model = models[vendor];
+  return gateway.post(account, dialect.path(model, stream), dialect.body(talk, model, stream));
+}
+
+async function hear(response: Response, { spoken, stream }: Way): Promise<Heard> {
+  if (!stream) return dialects[spoken].hear((await response.json()) as Record<string, unknown>);
+  const frames = (await response.text()).split("\n\n").filter((frame) => frame !== "");
+  return dialects[spoken].hearStream(frames);
+}
+
+interface Told {
+  readonly heard: Heard;
+  readonly asked: Asked;
+}
+
+/** One conversation from end to end, with all three books compared. */
+async function converse(
+  way: Way,
+  { talk, reply, usage }: Pick<Case, "talk" | "reply" | "usage">,
+): Promise<Told> {
+  vendors.script.reply = reply;
+  vendors.script.usage = usage;
+  const account = await gateway.openAccount();
+  const response = await ask(account, way, talk);
+  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
+  const heard = await hear(response, way);
+  const double = vendors.doubles[way.vendor];
+  const asked = double.asked.at(-1);
+  if (!asked) throw new Error("The vendor was asked nothing.");
+
+  const book = usageInBook(lastInBook(double));
+  expect(heard.usage).toEqual({
+    input: Number(book["input_tokens"]),
+    output: Number(book["output_tokens"]),
+    cacheRead: Number(book["cache_read_tokens"] ?? 0),
+  });
+  const receipt = await lastReceipt(gateway, account);
+  expect(receipt).toMatchObject({ status: "settled", outcome: "succeeded", usage_source: "provider" });
+  expectChargeOf(receipt, book);
+  expect((await gateway.balance(account)).held).toBe(0);
+  return { heard, asked };
+}
+
+for (const [promise, { heard: wanted, asked: meant, ...conversation }] of Object.entries(cases)) {
+  describe(promise, () => {
+    test.each(ways.map((way) => [nameOf(way), way] as const))("%s", async (_, way) => {
+      const { heard, asked } = await converse(way, conversation);
+      expect(heard).toMatchObject({ ...wanted, error: undefined });
+      expect(withoutIds(asked)).toMatchObject({ model: models[way.vendor], stream: way.stream, ...meant });
+    });
+  });
+}
+
+describe("thinking is asked for in the vendor's measure, paid for, and shown where the vendor shows it", () => {
+  test.each(ways.map((way) => [nameOf(way), way] as const))("%s", async (_, way) => {
+    const { heard, asked } = await converse(way, {
+      talk: { turns: [{ user: "Think." }], thinks: true, maxTokens: 4000 },
+      reply: { text: "Done.", reasoning: "First I count." },
+    });
+    expect(heard).toMatchObject({ text: "Done.", stop: "end" });
+    expect(heard.reasoning).toBe(way.vendor === "openai" ? "" : "First I count.");
+    expect(asked.reasoning).toEqual(way.vendor === "openai" ? { effort: "low" } : { budgetTokens });
+  });
+});
+
+const errorBodies: Readonly<Record<DialectName, (message: string) => object>> = {
+  openai: (message) => ({ error: { message, type: "invalid_request_error", param: null, code: null } }),
+  anthropic: (message) => ({
+    type: "error",
+    error: { type: "invalid_request_error", message },
+    request_id: "r",
+  }),
+  gemini: (message) => ({ error: { code: 400, message, status: "INVALID_ARGUMENT" } }),
+};
+
+describe("a vendor's refusal is told in the caller's dialect with its status, and costs nothing", () => {
+  test.each(ways.map((way) => [nameOf(way), way] as const))("%s", async (_, way) => {
+    const account = await gateway.openAccount();
+    const { spoken, vendor } = way;
+    for (const status of [400, 500, 503]) {
+      vendors.doubles[vendor].answerNext({
+        status,
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(errorBodies[vendor]("that prompt is odd")),
+      });
+      const response = await ask(account, way, { turns: [{ user: "Hello." }] });
+      expect(response.status).toBe(status);
+      const body = (await response.json()) as { error: Record<string, unknown> };
+      expect(body).toMatchObject(spoken === "anthropic" ? { type: "error" } : {});
+      expect(body.error[spoken === "gemini" ? "status" : "type"]).toBeString();
+      expect(body.error["message"]).toBe("that prompt is odd");
+      expect(await lastReceipt(gateway, account)).toMatchObject({ outcome: "failed", charged_micros_usd: 0 });
+    }
+    expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
+  });
+});
+
+describe("a stream the vendor cuts is told as broken off, and costs what passed of it", () => {
+  test.each(ways.filter(({ stream }) => stream).map((way) => [nameOf(way), way] as const))(
+    "%s",
+    async (_, way) => {
+      const double = vendors.doubles[way.vendor];
+      // Words of four bytes, which is what a token is taken for: so an estimate is exact.
+      const text = ["word", ...Array.from({ length: 19 }, () => " one")].join("");
+      vendors.script.reply = { text };
+      vendors.script.usage = undefined;
+      const account = await gateway.openAccount();
+      double.answerNext({ kind: "stream", afterEvents: 12, fault: "reset" });
+      const heard = await hear(await ask(account, way, { turns: [{ user: "Go on." }] }), way);
+      expect(heard.text).not.toBe("");
+      expect(text.startsWith(heard.text)).toBe(true);
+      expect(heard.text.length).toBeLessThan(text.length);
+      expect(heard.stop).toBeNull();
+      expect(heard.error).toContain("broke off");
+
+      const receipt = await lastReceipt(gateway, account);
+      expect(receipt).toMatchObject({ status: "settled", usage_source: "estimated" });
+      expect(receipt.usage["output_tokens"]).toBe(usageInBook(lastInBook(double))["output_tokens"]);
+      expectChargeOf(receipt, receipt.usage);
+      expect((await gateway.balance(account)).held).toBe(0);
+    },
+  );
+});
+
+interface Unsayable {
+  readonly spoken: DialectName;
+  readonly vendor: DialectName;
+  /** As the refusal names it. */
+  readonly field: string;
+  readonly members: object;
+}
+
+const tool = { type: "function", function: { name: "look_up", parameters: { type: "object" } } };
+const claudeTool = { name: "look_up", input_schema: { type: "object" } };
+const document = { type: "document", source: { type: "text", media_type: "text/plain", data: "Once." } };
+const unsayable: readonly Unsayable[] = [
+  { spoken: "openai", vendor: "anthropic", field: "seed", members: { seed: 7 } },
+  { spoken: "openai", vendor: "anthropic", field: "frequency_penalty", members: { frequency_penalty: 1 } },
+  { spoken: "openai", vendor: "anthropic", field: "presence_penalty", members: { presence_penalty: 1 } },
+  { spoken: "openai", vendor: "anthropic", field: "temperature", members: { temperature: 1.5 } },
+  {
+    spoken: "openai",
+    vendor: "anthropic",
+    field: "response_format",
+    members: { response_format: { type: "json_object" } },
+  },
+  ...(["anthropic", "gemini"] as const).flatMap((vendor): readonly Unsayable[] => [
+    { spoken: "openai", vendor, field: "n", members: { n: 2 } },
+    { spoken: "openai", vendor, field: "logit_bias", members: { logit_bias: { "50256": -100 } } },
+    { spoken: "openai", vendor, field: "logprobs", members: { logprobs: true } },
+    { spoken: "openai", vendor, field: "web_search_options", members: { web_search_options: {} } },
+  ]),
+  {
+    spoken: "openai",
+    vendor: "gemini",
+    field: "parallel_tool_calls",
+    members: { tools: [tool], parallel_tool_calls: false },
+  },
+  { spoken: "anthropic", vendor: "openai", field: "top_k", members: { top_k: 5 } },
+  {
+    spoken: "anthropic",
+    vendor: "gemini",
+    field: "parallel_tool_calls",
+    members: { tools: [claudeTool], tool_choice: { type: "auto", disable_parallel_tool_use: true } },
+  },
+  ...(["openai", "gemini"] as const).flatMap((vendor): readonly Unsayable[] => [
+    {
+      spoken: "anthropic",
+      vendor,
+      field: "messages.0.content.0",
+      members: { messages: [{ role: "user", content: [document] }] },
+    },
+    {
+      spoken: "anthropic",
+      vendor,
+      field: "tools",
+      members: { tools: [{ type: "web_search_20250305", name: "web_search" }] },
+    },
+  ]),
+  { spoken: "gemini", vendor: "openai", field: "top_k", members: { generationConfig: { topK: 5 } } },
+  { spoken: "gemini", vendor: "anthropic", field: "seed", members: { generationConfig: { seed: 7 } } },
+  ...(["openai", "anthropic"] as const).flatMap((vendor): readonly Unsayable[] => [
+    {
+      spoken: "gemini",
+      vendor,
+      field: "generationConfig.candidateCount",
+      members: { generationConfig: { candidateCount: 2 } },
+    },
+    { spoken: "gemini", vendor, field: "tools[0].googleSearch", members: { tools: [{ googleSearch: {} }] } },
+    { spoken: "gemini", vendor, field: "cachedContent", members: { cachedContent: "cachedContents/1" } },
+  ]),
+];
+
+describe("what the vendor cannot be told is a 400 that names it, before anything is held or sent", () => {
+  test.each(unsayable.map((row) => [`${row.field} of ${row.spoken} to ${row.vendor}`, row] as const))(
+    "%s",
+    async (_, { spoken, vendor, field, members }) => {
+      const account = await gateway.openAccount();
+      const sent = vendors.doubles[vendor].requests.length;
+      for (const stream of [false, true]) {
+        const dialect = dialects[spoken];
+        const body = { ...dialect.body({ turns: [{ user: "Hello." }] }, models[vendor], stream), ...members };
+        const response = await gateway.post(account, dialect.path(models[vendor], stream), body);
+        expect(response.status).toBe(400);
+        const { error } = (await response.json()) as { error: Record<string, unknown> };
+        expect(String(error["message"])).toContain(field);
+        expect(error["code"] === 400 ? error["reason"] : error["code"]).toBe("invalid_parameters");
+      }
+      expect(vendors.doubles[vendor].requests).toHaveLength(sent);
+      const calls = (await (await gateway.call(account, "/v1/requests")).json()) as {
+        data: readonly unknown[];
+      };
+      expect(calls.data).toEqual([]);
+    },
+  );
+});
