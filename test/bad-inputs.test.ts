@@ -927,7 +927,7 @@ upstreams:
     expect(await vendors.audit()).toEqual([]);
   });
 
-  test.todo("row 39: SSE without final usage, or cut at its last event", () => {});
+  // Row 39 on streams: streams.test.ts.
 });
 
 describe("what callers can do while they wait", () => {
@@ -984,7 +984,7 @@ describe("what callers can do while they wait", () => {
     expect(await gateway.audit()).toEqual([]);
   });
 
-  test.todo("row 40: streams: abort after the first byte, at the last byte, 1 B/s readers", () => {});
+  // Row 40 on streams: streams.test.ts; under SIGKILL: kills.test.ts and failpoints.test.ts.
 });
 
 describe("paths", () => {

@@ -137,7 +137,9 @@ const send = (url: string, account: TestAccount, key = "once"): Promise<Response
 
 async function receiptsOf(url: string, account: TestAccount) {
   const response = await fetch(`${url}/v1/requests`, { headers: { authorization: `Bearer ${account.key}` } });
-  const { data } = (await response.json()) as { data: { status: string; charged_micros_usd: number }[] };
+  const { data } = (await response.json()) as {
+    data: { status: string; charged_micros_usd: number; held_micros_usd: number }[];
+  };
   return data;
 }
 
@@ -157,7 +159,11 @@ async function openProgram(home: TestGateway, failpoint: Failpoint | undefined) 
     port += new TextDecoder().decode(chunk);
     if (port.includes("\n")) break;
   }
-  return { url: `http://127.0.0.1:${port.trim()}`, exited: child.exited, kill: () => child.kill() };
+  return {
+    url: `http://127.0.0.1:${port.trim()}`,
+    exited: child.exited,
+    kill: (signal?: NodeJS.Signals) => child.kill(signal),
+  };
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
@@ -167,3 +173,51 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   }
   throw new Error("It did not come true within 5 s.");
 }
+
+describe("a process killed in the middle of a stream", () => {
+  const stream = { ...body, stream: true, max_tokens: 4_000 };
+  /** Reads for a while, kills the process, and looks at the books after the next start. */
+  const killAfter = async (readMs: number) => {
+    const home = await openTestGateway();
+    try {
+      const account = await home.openAccount();
+      await home.sandbox.fault({ vendor: "openai", chunk_delay_ms: 150 });
+      const doomed = await openProgram(home, undefined);
+      const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+      const long = { ...stream, messages: [{ role: "user", content: "a long story ".repeat(60) }] };
+      const response = await fetch(doomed.url + path, {
+        method: "POST",
+        headers,
+        body: JSON.stringify(long),
+      });
+      const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader();
+      const startedMs = performance.now();
+      while (performance.now() - startedMs < readMs) await reader?.read();
+      doomed.kill("SIGKILL");
+      await doomed.exited;
+      const next = await openProgram(home, undefined);
+      const [receipt] = await receiptsOf(next.url, account);
+      const findings = await home.audit();
+      const { held } = await home.balance(account);
+      next.kill();
+      await next.exited;
+      return { receipt, findings, held };
+    } finally {
+      await home.close();
+    }
+  };
+
+  test("is charged for what it had delivered, give or take two seconds, and not for its hold", async () => {
+    const { receipt, findings, held } = await killAfter(4_500);
+    expect(receipt?.status).toBe("settled");
+    expect(receipt?.charged_micros_usd).toBeGreaterThan(0);
+    expect(receipt?.charged_micros_usd).toBeLessThan((receipt?.held_micros_usd ?? 0) / 10);
+    expect({ findings, held }).toEqual({ findings: [], held: 0 });
+  });
+
+  test("before anything was noted is released", async () => {
+    const { receipt, findings, held } = await killAfter(500);
+    expect(receipt).toMatchObject({ status: "released", charged_micros_usd: 0 });
+    expect({ findings, held }).toEqual({ findings: [], held: 0 });
+  });
+});

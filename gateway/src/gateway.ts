@@ -50,6 +50,9 @@ export interface Gateway {
   readonly callsInFlight: () => number;
 }
 
+/** Streams that are read on for an exact bill after their callers left; beyond these, what passed is the bill. */
+const drainsMax = 256;
+
 /** Nobody needs longer to send a body; a trickle only keeps a connection. */
 const bodyTimeoutUsualMs = 60_000;
 
@@ -77,6 +80,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   };
   let offer = await prepare(parts.catalogue, parts.config, parts.sandboxUrl);
   let inFlight = 0;
+  let drains = 0;
   const begin = (): (() => void) => {
     let running = true;
     inFlight++;
@@ -103,6 +107,11 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     log,
     metrics,
     begin,
+    beginDrain: () => {
+      if (drains >= drainsMax) return undefined;
+      drains++;
+      return () => void drains--;
+    },
   };
   const door = createHttpDoor({
     gate,

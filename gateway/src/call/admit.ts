@@ -20,6 +20,8 @@ import { giveTurnBack, takeTurn, type Turn } from "./take-turn.ts";
 /** What a call took: its turn at an upstream, and of the limits what comes back when it ends. */
 export interface Admission {
   readonly turn: Turn;
+  /** Returns the slot. May be repeated: a caller who leaves a stream returns it before the stream has ended. */
+  readonly freeSlot: () => Promise<void>;
   /** Returns the slot, and replaces the estimated tokens by the real ones. */
   readonly end: (tokensUsed: number) => Promise<void>;
 }
@@ -53,10 +55,14 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
     await giveTurnBack(turn, gate);
     throw error;
   }
+  const freeSlot = async (): Promise<void> => {
+    if (takesSlot(operation, priced)) await gate.limiter.freeSlot(slotsName(caller.keyId), call.id);
+  };
   return {
     turn,
+    freeSlot,
     end: async (tokensUsed) => {
-      if (takesSlot(operation, priced)) await gate.limiter.freeSlot(slotsName(caller.keyId), call.id);
+      await freeSlot();
       const estimated = wants[tokensAt];
       if (estimated?.kind !== "rate") return;
       await gate.limiter.correct(estimated.name, tokensUsed - estimated.amount, turn.takenAtMs);

@@ -23,4 +23,6 @@ export interface Gate {
   readonly metrics: Metrics;
   /** Notes that a call is running; returns how to say that it is not any more. A stop waits for all of them. */
   readonly begin: () => () => void;
+  /** Leave to read a stream on although its caller has left; undefined when too many are read on already. */
+  readonly beginDrain: () => (() => void) | undefined;
 }

@@ -42,7 +42,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const admission = await admit(paid, route, gate); //                           409 · 429 · 503 · 402 · 403
   return endingWell(call, admission, gate, async (used) => {
     const attempted = await forward(paid, admission.turn, route, gate);
-    if (attempted.exchanged.kind === "streaming") return streamAnswer(paid, attempted, used, gate);
+    if (attempted.exchanged.kind === "streaming") return streamAnswer(paid, attempted, admission, used, gate);
     const metered = meter(paid, attempted, gate);
     used(metered.used);
     return settle(paid, attempted, metered, gate); //                            429 · 502 · 503

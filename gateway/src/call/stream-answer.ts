@@ -1,6 +1,7 @@
 import type { Quantities } from "../operation/quantities.ts";
 import type { StreamRelay } from "../operation/upstream.ts";
 import { describeError } from "../platform/log.ts";
+import type { Admission } from "./admit.ts";
 import type { Answer } from "./call.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
@@ -14,8 +15,6 @@ const pingAfterMs = 10_000;
 const progressEveryMs = 2_000;
 /** A caller who left is still owed an exact bill, but not for ever, and not any number of them at once. */
 const drainMsMax = 120_000;
-const drainsMax = 256;
-let drains = 0;
 
 /**
  * Passes a stream on as the caller reads it, settles when it has ended, and closes only then. A caller who
@@ -24,6 +23,7 @@ let drains = 0;
 export function streamAnswer(
   paid: PaidCall,
   attempted: Attempted,
+  admission: Admission,
   used: (quantities: Quantities) => void,
   gate: Gate,
 ): Answer {
@@ -83,7 +83,10 @@ export function streamAnswer(
         controller.close();
       },
       cancel: () => {
-        finishWithoutCaller(relay, pending, upstream.onCallerLeft)
+        // The place is the caller's, and the caller has left it; reading on is our own affair.
+        admission
+          .freeSlot()
+          .then(() => finishWithoutCaller(relay, pending, upstream.onCallerLeft, gate))
           .then(end)
           .catch(() => {});
       },
@@ -112,23 +115,24 @@ async function finishWithoutCaller(
   relay: StreamRelay,
   pending: Promise<unknown> | undefined,
   policy: "drain" | "abort",
+  gate: Gate,
 ): Promise<void> {
-  if (policy === "abort" || drains >= drainsMax) relay.leave();
+  const endDrain = policy === "drain" ? gate.beginDrain() : undefined;
+  if (!endDrain) relay.leave();
   const patience = setTimeout(relay.leave, drainMsMax);
-  drains++;
   try {
     await pending;
     while ((await relay.next()) !== undefined);
   } finally {
-    drains--;
     clearTimeout(patience);
+    endDrain?.();
   }
 }
 
 const pings = {
   openai: ": ping\n\n",
   anthropic: 'event: ping\ndata: {"type": "ping"}\n\n',
-  // Google's client takes every line for data, so silence is left silent.
+  // Not every client of Google's skips comments: some take each line for data. Silence is left silent.
   gemini: "",
 } as const;
 
