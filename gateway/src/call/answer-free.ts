@@ -25,6 +25,7 @@ export async function answerFree(
     upstream,
     service,
     input,
+    forwarded: call.forwarded,
     model: model?.id,
     maxOutputTokens: model?.facts.maxOutputTokens,
     streaming: false,

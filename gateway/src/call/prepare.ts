@@ -57,6 +57,7 @@ function say({ call, operation, priced, input }: PaidCall, upstream: Upstream, g
     upstream,
     service,
     input,
+    forwarded: call.forwarded,
     model: priced.model?.id,
     maxOutputTokens: priced.model?.facts.maxOutputTokens,
     streaming: priced.streaming,

@@ -23,6 +23,8 @@ export interface Dispatch {
   readonly upstream: Upstream;
   readonly service: Service;
   readonly input: CallInput;
+  /** Headers of the caller's that belong to its dialect. */
+  readonly forwarded: Readonly<Record<string, string>>;
   readonly model: string | undefined;
   readonly maxOutputTokens: number | undefined;
   /** The caller wants the answer piece by piece. */

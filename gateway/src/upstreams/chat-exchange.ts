@@ -39,7 +39,7 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
       method: "POST",
       path: native.path(dispatch),
       body,
-      ...(native.headers ? { headers: native.headers } : {}),
+      headers: { ...native.headers, ...(callers === own ? dispatch.forwarded : {}) },
     };
   };
 

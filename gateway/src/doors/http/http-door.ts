@@ -6,6 +6,7 @@ import type { Offer } from "../../offer/offer.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused, type RefusalCode } from "../../platform/refusals.ts";
 import { dialectOf } from "./dialect.ts";
+import { forwardedHeaders } from "./forwarded-headers.ts";
 import { presentedKey } from "./presented-key.ts";
 import type { BodyReader } from "./read-body.ts";
 import { refusalBody } from "./refusal-body.ts";
@@ -66,6 +67,7 @@ export function createHttpDoor({ gate, offer, bodies, newId }: Parts): HttpDoor 
       costMode: header(current.headers.costMode),
       maxPriceUsd: header(current.headers.maxPriceUsd),
       idempotencyKey: header("idempotency-key"),
+      forwarded: request ? forwardedHeaders(request.headers, path) : {},
       offer: current,
       receivedAtMs: gate.clock.wallMs(),
       readBody: (bytesMax) => (request ? bodies.read(request, bytesMax) : Promise.resolve(new Uint8Array())),
