@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { failpoints, withFailpoint, type Failpoint } from "./failpoints.ts";
-import { openTestGateway, projectFolder, type TestAccount, type TestGateway } from "./harness.ts";
+import { openTestGateway, projectFolder, type TestAccount, type TestGateway, until } from "./harness.ts";
 
 const path = "/v1/chat/completions";
 const body = { model: "gpt-4o", messages: [{ role: "user", content: "hello" }], max_tokens: 50 };
@@ -164,14 +164,6 @@ async function openProgram(home: TestGateway, failpoint: Failpoint | undefined) 
     exited: child.exited,
     kill: (signal?: NodeJS.Signals) => child.kill(signal),
   };
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await holds()) return;
-    await Bun.sleep(25);
-  }
-  throw new Error("It did not come true within 5 s.");
 }
 
 describe("a process killed in the middle of a stream", () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ConfigError, parseConfig } from "../gateway/src/config/load-config.ts";
-import { openGatewayProcess, openTestGateway, projectFolder, type GatewayProcess } from "./harness.ts";
+import { openGatewayProcess, openTestGateway, projectFolder, type GatewayProcess, until } from "./harness.ts";
 
 let folder: string;
 let running: GatewayProcess[];
@@ -243,11 +243,3 @@ test("the reseller's cache_url is readable under our own address, free of charge
   expect((await fetch(`${gateway.url}/sandbox/_control/book`)).status).toBe(404);
   expect((await fetch(`${gateway.url}/sandbox/..%2f_control/book`)).status).toBe(404);
 });
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await holds()) return;
-    await Bun.sleep(25);
-  }
-  throw new Error("It did not come true within 5 s.");
-}

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openGatewayProcess, openTestGateway, type TestGateway } from "./harness.ts";
+import { openGatewayProcess, openTestGateway, type TestGateway, until } from "./harness.ts";
 
 const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
 
@@ -157,14 +157,6 @@ function fillDisk(folder: string): string {
   }
   closeSync(handle);
   return file;
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
-    if (await holds()) return;
-    await Bun.sleep(25);
-  }
-  throw new Error("It did not come true within 10 s.");
 }
 
 const compiler = Bun.which("cc") ?? Bun.which("gcc");

@@ -84,7 +84,8 @@ function isForbiddenMember(text: string, at: number): boolean {
   return forbiddenMember.test(text);
 }
 
-function endOfString(text: string, start: number): number {
+/** Where the string that begins at `start` ends; base64 images make strings long, so they are skipped natively. */
+export function endOfString(text: string, start: number): number {
   let end = start;
   for (;;) {
     end = text.indexOf('"', end + 1);

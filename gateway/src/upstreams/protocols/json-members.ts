@@ -1,3 +1,5 @@
+import { endOfString } from "../../platform/json.ts";
+
 /**
  * The members of a JSON object exactly as they are written, by their names. Lets one member go or come while
  * every other byte stays: numbers too large for a double and escaped characters survive. The text must have
@@ -35,14 +37,4 @@ export function membersAsWritten(text: string): Map<string, string> {
     }
   }
   return members;
-}
-
-/** Where the string that begins at `start` ends; base64 images make strings long, so they are skipped natively. */
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return end;
-  }
-  return text.length;
 }

@@ -1,17 +1,6 @@
 import { isJsonObject } from "../../platform/json.ts";
+import { notForUpstreams } from "../not-for-upstreams.ts";
 import { membersAsWritten } from "./json-members.ts";
-
-/** Members by which a caller could send the operator's key elsewhere; they never leave this process. */
-const notForUpstreams: ReadonlySet<string> = new Set([
-  "api_base",
-  "api_key",
-  "base_url",
-  "endpoint",
-  "proxy",
-  "extra_headers",
-  "extra_body",
-  "user_api_key",
-]);
 
 /**
  * The body as it came, byte for byte, unless something must change: `set` replaces or adds members, and those
@@ -23,7 +12,7 @@ export function nativeBody(
   set: Readonly<Record<string, unknown>>,
 ): string | Uint8Array {
   const body = isJsonObject(parsed) ? parsed : {};
-  const clean = !Object.keys(body).some((name) => notForUpstreams.has(name));
+  const clean = !notForUpstreams.some((name) => name in body);
   if (clean && Object.keys(set).length === 0) return raw;
   const members = membersAsWritten(decoder.decode(raw));
   for (const name of notForUpstreams) members.delete(name);

@@ -1,3 +1,4 @@
+import { notForUpstreams } from "../../not-for-upstreams.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
@@ -65,15 +66,8 @@ const harmless = [
   "service_tier",
   "prompt_cache_key",
   "prompt_cache_retention",
-  // These say where to send the call and with which key: never heeded, in any dialect.
-  "api_base",
-  "api_key",
-  "base_url",
-  "endpoint",
-  "proxy",
-  "extra_headers",
-  "extra_body",
-  "user_api_key",
+  // These say where to send the call and with which key: never heeded.
+  ...notForUpstreams,
 ];
 
 const dropped: ReadonlySet<string> = new Set([...understood, ...harmless]);
