@@ -12,6 +12,7 @@ import { bunEnv, openBun } from "./bun.mjs";
 import { root } from "./install.mjs";
 
 const ledger = "gateway/src/stores/sqlite/sqlite-ledger.ts";
+const statements = "gateway/src/stores/sqlite/ledger-statements.ts";
 const ledgerTests = ["gateway/src/stores/sqlite/sqlite-ledger.test.ts"];
 
 const mutants = [
@@ -32,14 +33,14 @@ const mutants = [
   },
   {
     name: "the balance is checked, then taken in another step",
-    file: ledger,
+    file: statements,
     find: "WHERE id = ?2 AND suspended = 0 AND posted_micros - held_micros >= ?1`",
     replace: "WHERE id = ?2 AND suspended = 0 AND ?1 >= 0`",
     tests: ["test/spending.test.ts"],
   },
   {
     name: "a budget is not guarded",
-    file: ledger,
+    file: statements,
     find: "AND spent_micros + held_micros + ?1 <= ?4`",
     replace: "AND ?4 >= 0`",
     tests: ledgerTests,
@@ -91,7 +92,7 @@ const mutants = [
   },
   {
     name: "recovery forgets calls that were dispatched",
-    file: ledger,
+    file: statements,
     find: "WHERE settled_at_ms IS NULL AND run_id < ?1",
     replace: "WHERE state = 'held' AND settled_at_ms IS NULL AND run_id < ?1",
     tests: ledgerTests,

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { budgetWindowStartMs } from "../../keys/budget-window.ts";
-import type { CallOutcome, CallState, UsageSource } from "../../ledger/call-record.ts";
+import type { CallOutcome, UsageSource } from "../../ledger/call-record.ts";
 import { chargeFor, type Charge } from "../../ledger/charge.ts";
 import type {
   EarlierCall,
@@ -18,7 +18,7 @@ import { tokenTotals, type Quantities } from "../../operation/quantities.ts";
 import { valuePico, type Terms } from "../../operation/terms.ts";
 import type { Micros, Pico } from "../../platform/money.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { unexplainedHolds } from "./sqlite-audit.ts";
+import { prepareLedger, type OpenCall } from "./ledger-statements.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
 import type { UsageBuckets } from "./usage-buckets.ts";
 
@@ -28,21 +28,6 @@ interface Parts {
   readonly buckets: UsageBuckets;
   /** False when what room there is must be kept for calls that already run. */
   readonly hasRoom: () => boolean;
-}
-
-interface OpenCall {
-  account_id: string;
-  key_id: string;
-  state: CallState;
-  outcome: CallOutcome | null;
-  held_micros: bigint;
-  value_micros: bigint;
-  charged_micros: bigint;
-  written_off_micros: bigint;
-  multiplier_ppm: bigint;
-  budget_window_start_ms: bigint | null;
-  charge_carry_atto: bigint;
-  value_carry_pico: bigint;
 }
 
 interface End {
@@ -62,7 +47,7 @@ const houseWriteOffs = "house:write_offs";
 
 export function createSqliteLedger(parts: Parts): Ledger {
   const { db, commits, buckets, hasRoom } = parts;
-  const sql = prepare(db);
+  const sql = prepareLedger(db);
   let dispatched = new Map<string, number>();
   /** The run that owns new calls; calls of earlier runs are nobody's. */
   let runId: bigint | undefined;
@@ -319,118 +304,3 @@ const pricesAsText = (terms: Terms): string =>
   JSON.stringify(
     Object.fromEntries(Object.entries(terms.unitPricesPico).map(([unit, pico]) => [unit, `${pico}`])),
   );
-
-function prepare(db: Database) {
-  return {
-    callState: db.query<{ state: CallState }, [string]>("SELECT state FROM call WHERE id = ?1"),
-    takeFromAccount: db.query<never, [bigint, string]>(
-      `UPDATE account SET held_micros = held_micros + ?1
-       WHERE id = ?2 AND suspended = 0 AND posted_micros - held_micros >= ?1`,
-    ),
-    giveBackToAccount: db.query<never, [bigint, string]>(
-      "UPDATE account SET held_micros = held_micros - ?1 WHERE id = ?2",
-    ),
-    availability: db.query<{ suspended: bigint; available_micros: bigint }, [string]>(
-      "SELECT suspended, posted_micros - held_micros AS available_micros FROM account WHERE id = ?1",
-    ),
-    openBudget: db.query<never, [string, number]>(
-      "INSERT INTO budget VALUES (?1, ?2, 0, 0) ON CONFLICT DO NOTHING",
-    ),
-    takeFromBudget: db.query<never, [bigint, string, number, bigint]>(
-      `UPDATE budget SET held_micros = held_micros + ?1
-       WHERE key_id = ?2 AND window_start_ms = ?3 AND spent_micros + held_micros + ?1 <= ?4`,
-    ),
-    budgetUse: db.query<{ spent_micros: bigint; held_micros: bigint }, [string, number]>(
-      "SELECT spent_micros, held_micros FROM budget WHERE key_id = ?1 AND window_start_ms = ?2",
-    ),
-    insertPrice: db.query<never, [string, string, string | null, string]>(
-      "INSERT INTO price VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-    ),
-    insertCall: db.query<
-      never,
-      [string, string, string, string, string | null, bigint, string, bigint, number | null, bigint, number]
-    >(
-      `INSERT INTO call (id, account_id, key_id, operation_id, model, state, held_micros, price_version,
-                         multiplier_ppm, budget_window_start_ms, run_id, created_at_ms)
-       VALUES (?1, ?2, ?3, ?4, ?5, 'held', ?6, ?7, ?8, ?9, ?10, ?11)`,
-    ),
-    earlier: db.query<
-      {
-        call_id: string;
-        fingerprint: Uint8Array;
-        state: CallState;
-        outcome: CallOutcome | null;
-        charged_micros: bigint;
-        settled_at_ms: bigint | null;
-      },
-      [string, Uint8Array]
-    >(
-      `SELECT call_id, fingerprint, state, outcome, charged_micros, settled_at_ms
-       FROM idempotency JOIN call ON call.id = call_id WHERE idempotency.account_id = ?1 AND key_hash = ?2`,
-    ),
-    claimKey: db.query<never, [string, Uint8Array, Uint8Array, string, number]>(
-      "INSERT OR REPLACE INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5)",
-    ),
-    freeKey: db.query<never, [string, Uint8Array, string]>(
-      "DELETE FROM idempotency WHERE account_id = ?1 AND key_hash = ?2 AND call_id = ?3",
-    ),
-    forgetKeys: db.query<never, [number, number]>(
-      `DELETE FROM idempotency WHERE (account_id, key_hash) IN (
-         SELECT idempotency.account_id, key_hash FROM idempotency JOIN call ON call.id = call_id
-         WHERE idempotency.created_at_ms < ?1 AND settled_at_ms < ?1 LIMIT ?2)`,
-    ),
-    markDispatched: db.query<never, [number, string]>(
-      "UPDATE call SET state = 'dispatched', dispatched_at_ms = ?1 WHERE id = ?2 AND state = 'held'",
-    ),
-    openCall: db.query<OpenCall, [string]>(
-      `SELECT call.account_id, key_id, state, outcome, call.held_micros, value_micros, charged_micros,
-              written_off_micros, multiplier_ppm, budget_window_start_ms, charge_carry_atto, value_carry_pico
-       FROM call JOIN account ON account.id = call.account_id WHERE call.id = ?1`,
-    ),
-    endCall: db.query<
-      never,
-      [
-        string,
-        string,
-        bigint,
-        bigint,
-        bigint,
-        string,
-        string,
-        number | null,
-        string,
-        number | null,
-        number,
-        string,
-      ]
-    >(
-      `UPDATE call SET state = ?1, outcome = ?2, value_micros = ?3, charged_micros = ?4, written_off_micros = ?5,
-                       used = ?6, usage_source = ?7, http_status = ?8, attempts = ?9,
-                       dispatched_at_ms = coalesce(dispatched_at_ms, ?10), settled_at_ms = ?11
-       WHERE id = ?12 AND settled_at_ms IS NULL`,
-    ),
-    chargeAccount: db.query<never, [bigint, bigint, bigint, bigint, string]>(
-      `UPDATE account SET posted_micros = posted_micros - ?1, held_micros = held_micros - ?2,
-                          charge_carry_atto = ?3, value_carry_pico = ?4 WHERE id = ?5`,
-    ),
-    chargeBudget: db.query<never, [bigint, bigint, string, bigint]>(
-      `UPDATE budget SET spent_micros = spent_micros + ?1, held_micros = held_micros - ?2
-       WHERE key_id = ?3 AND window_start_ms = ?4`,
-    ),
-    insertEntry: db.query<never, [string, string, string, bigint, number]>(
-      "INSERT INTO entry (transfer_id, kind, party, amount_micros, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
-    ),
-    insertRun: db.query<{ id: bigint }, [number]>("INSERT INTO run (started_at_ms) VALUES (?1) RETURNING id"),
-    unexplainedHolds: db.query<{ subject: string; detail: string }, []>(unexplainedHolds),
-    noteProgress: db.query<never, [string, string]>(
-      "UPDATE call SET progress = ?1 WHERE id = ?2 AND settled_at_ms IS NULL",
-    ),
-    orphans: db.query<
-      { id: string; held_micros: bigint; progress: string | null; unit_prices: string },
-      [bigint]
-    >(
-      `SELECT id, held_micros, progress, unit_prices FROM call JOIN price ON price.version = price_version
-       WHERE settled_at_ms IS NULL AND run_id < ?1`,
-    ),
-  };
-}
