@@ -147,7 +147,7 @@ describe("anthropic", () => {
     await refused(post(url, ask), 401, { type: "authentication_error" });
     await refused(post(url, ask, { "x-api-key": "k-1" }), 400, invalid("anthropic-version"));
     await refused(
-      post(url, ask, { ...auth, "anthropic-version": "2020-01-01" }),
+      post(url, ask, { ...auth, "anthropic-version": "latest" }),
       400,
       invalid("anthropic-version"),
     );
