@@ -320,7 +320,15 @@ describe("what a key can look like", () => {
     await expectEach(paths.map((path) => [() => fetch(gateway.url + path), flat(401, "missing_api_key")]));
   });
 
-  test.todo("row 15: the web-traffic route without a credential is 404", () => {});
+  test("row 15: the web-traffic route without a credential is 404", async () => {
+    const path = "/apis/v1/traffic_analytics/website/traffic-engagement";
+    const ask = (headers: Record<string, string>) => () => fetch(gateway.url + path, { headers });
+    await expectEach([
+      [ask({}), flat(404, "unknown_endpoint")],
+      [ask({ "X-Tollgate-Cost-Mode": "quote" }), flat(404, "unknown_endpoint")],
+      [ask({ authorization: "Bearer tgk_nobody" }), flat(401, "invalid_api_key")],
+    ]);
+  });
 });
 
 describe("what a body can be", () => {

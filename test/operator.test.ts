@@ -172,10 +172,14 @@ describe("the configuration", () => {
       .split("\n")
       .map((line) => (/^# ( |\w+:)/.test(line) ? line.slice(2) : line))
       .join("\n");
-    const vendors = ["OPENAI", "ANTHROPIC", "GEMINI", "JINA", "COHERE", "VOYAGE", "TIKHUB", "FINDATA"];
+    const vendors =
+      "OPENAI ANTHROPIC GEMINI JINA COHERE VOYAGE TIKHUB FINDATA SCRAPECREATORS TWITTERAPI SIMILARWEB".split(
+        " ",
+      );
     const environment = Object.fromEntries(vendors.map((vendor) => [`${vendor}_API_KEY`, "some-vendor-key"]));
     const config = parseConfig(uncommented, "tollgate.yaml", environment);
-    expect(config.upstreams.size).toBe(8);
+    expect(config.upstreams.size).toBe(vendors.length);
+    expect(config.upstreams.get("traffic")?.transport).toBe("managed");
     expect(config.models.get("gpt-x")?.price).toEqual({
       input_tokens: 2_500_000n,
       cache_read_tokens: 250_000n,

@@ -26,6 +26,11 @@ const leastRequests: Readonly<Record<string, Wish>> = {
   "reseller.social_c.search_word_suggestion": { query: "?search_word=tea" },
   "reseller.social_c.tag_detail": { query: "?tag_name=tea" },
   "reseller.social_b.user_stories": { query: "?username=someone" },
+  "social_b.post.comments": { query: "?url=https://www.instagram.com/p/abc/" },
+  "social_a.tweet.quotes": { query: "?tweetId=7" },
+  "traffic_analytics.website.traffic_engagement": {
+    query: "?domain=example.com&metrics=visits&start_date=2026-01&end_date=2026-01",
+  },
   "rerank.create": { body: { query: "tea", documents: ["green tea", "a car"] } },
   "chat.completions.create": {
     body: { model: "gpt-4o", messages: [{ role: "user", content: "Say hello." }], max_tokens: 200 },

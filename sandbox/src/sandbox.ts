@@ -16,7 +16,10 @@ import { createOpenAi } from "./vendors/openai/openai.ts";
 import { createExa } from "./vendors/research/exa.ts";
 import { createPerplexity } from "./vendors/research/perplexity.ts";
 import { createTavily } from "./vendors/research/tavily.ts";
+import { createScrapeCreators } from "./vendors/scrapecreators.ts";
+import { createSimilarweb } from "./vendors/similarweb.ts";
 import { createTikHub } from "./vendors/tikhub.ts";
+import { createTwitterApi } from "./vendors/twitterapi.ts";
 import { createVoyage } from "./vendors/voyage.ts";
 import type { Book } from "./book.ts";
 import type { Vendor } from "./vendor.ts";
@@ -60,6 +63,9 @@ export const createSandbox = ({
     ["cohere", createCohere({ key })],
     ["voyage", createVoyage({ key })],
     ["tikhub", tikhub],
+    ["scrapecreators", createScrapeCreators({ key })],
+    ["twitterapi", createTwitterApi({ key })],
+    ["similarweb", createSimilarweb({ key })],
     ["financialdatasets", createFinancialDatasets({ key })],
   ]);
 

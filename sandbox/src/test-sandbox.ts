@@ -70,7 +70,10 @@ export const containing = (text: string): unknown => expect.stringContaining(tex
 
 const keyFor = (path: string): Record<string, string> => {
   const vendor = path.split("/")[1] ?? "";
-  if (vendor === "financialdatasets" || vendor === "exa") return { "x-api-key": "sandbox" };
+  if (["financialdatasets", "exa", "scrapecreators", "twitterapi"].includes(vendor)) {
+    return { "x-api-key": "sandbox" };
+  }
+  if (vendor === "similarweb") return { "api-key": "sandbox" };
   if (vendor === "anthropic") return { "x-api-key": "sandbox", "anthropic-version": "2023-06-01" };
   if (vendor === "gemini") return { "x-goog-api-key": "sandbox" };
   return { authorization: "Bearer sandbox" };

@@ -1,4 +1,3 @@
-import type { Credential } from "../keys/keys.ts";
 import type { HoldResult } from "../ledger/ledger.ts";
 import { keySlot, keyTokens, slotsName, tokensName } from "../limits/call-limits.ts";
 import type { Want } from "../limits/limiter.ts";
@@ -49,7 +48,7 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
       await checkEarlier(paid, gate);
       refuseByCap(priced.atMostMicros, wishes.capMicros);
     }
-    checkHeld(await hold(paid, gate), priced, caller);
+    checkHeld(await hold(paid, gate), paid);
   } catch (error) {
     await gate.limiter.giveBack(wants, turn.takenAtMs);
     await giveTurnBack(turn, gate);
@@ -83,9 +82,12 @@ function wantsOf({ call, operation, priced, caller }: PaidCall): Want[] {
 }
 
 /** A repeated request is told so, even when it would be refused for another reason too. */
-async function checkEarlier({ call, caller, wishes: { claim } }: PaidCall, gate: Gate): Promise<void> {
+async function checkEarlier(
+  { call, operation, caller, wishes: { claim } }: PaidCall,
+  gate: Gate,
+): Promise<void> {
   const earlier = claim && (await gate.ledger.findEarlier(caller.accountId, claim, call.receivedAtMs));
-  if (earlier) refuseEarlier(earlier);
+  if (earlier) refuseEarlier(earlier, operation.idempotency?.codePrefix);
 }
 
 function refuseByCap(atMostMicros: Micros, capMicros: Micros): never {
@@ -98,12 +100,14 @@ function refuseByCap(atMostMicros: Micros, capMicros: Micros): never {
   );
 }
 
-function checkHeld(result: HoldResult, { atMostMicros }: PricedCall, { budget }: Credential): void {
+function checkHeld(result: HoldResult, { operation, priced, caller }: PaidCall): void {
+  const { atMostMicros } = priced;
+  const { budget } = caller;
   switch (result.kind) {
     case "held":
       return;
     case "idempotency_conflict":
-      return refuseEarlier(result.earlier);
+      return refuseEarlier(result.earlier, operation.idempotency?.codePrefix);
     case "account_suspended":
       return refuse("account_suspended", "This account is suspended; ask the operator.");
     case "budget_exceeded": {

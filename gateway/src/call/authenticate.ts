@@ -8,6 +8,7 @@ import type { Gate } from "./gate.ts";
 export async function authenticate(call: Call, gate: Gate): Promise<Credential> {
   const { presented } = call;
   if (presented.kind === "none") {
+    if (isHidden(call)) refuse("unknown_endpoint", "api endpoint not found");
     refuse("missing_api_key", "No API key was sent. Send it as: Authorization: Bearer <key>");
   }
   if (presented.kind === "malformed") refuse("invalid_api_key", presented.why);
@@ -19,6 +20,9 @@ export async function authenticate(call: Call, gate: Gate): Promise<Credential> 
   }
   return credential;
 }
+
+const isHidden = ({ offer, method, path }: Call): boolean =>
+  offer.routes.find(method, path)?.offered.operation.hidden === true;
 
 async function find(presented: string, gate: Gate): Promise<Credential | undefined> {
   try {

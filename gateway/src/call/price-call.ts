@@ -43,13 +43,14 @@ export function priceCall(
   const { terms, upstreams, ordered } = offered;
   if (price.kind === "free" || !terms) return unpriced(offered.operation.id, gate);
   const estimate = price.kind === "by_cost" ? costEstimate(price, offered) : unitEstimate(price, input);
-  const exact = price.kind === "per_unit";
+  const exact = price.kind === "per_unit" && estimate.atMost[price.unit] === estimate.expected[price.unit];
   return priced({ terms, model: undefined, upstreams, ordered, streaming, estimate, exact }, caller);
 }
 
 function unitEstimate(price: Extract<PriceContract, { kind: "per_unit" }>, input: CallInput): Estimate {
-  const quantities = { [price.unit]: price.requested(input) };
-  return { expected: quantities, atMost: quantities };
+  const requested = price.requested(input);
+  const most = price.atMost?.(input) ?? requested;
+  return { expected: { [price.unit]: requested }, atMost: { [price.unit]: most } };
 }
 
 function costEstimate(

@@ -16,7 +16,7 @@ export function readWishes(call: Call, operation: Operation, input: CallInput): 
   return {
     quote: wantsQuote(call, operation),
     capMicros: readCap(call),
-    claim: operation.method === "POST" ? readClaim(call, input) : undefined,
+    claim: operation.method === "POST" || operation.idempotency ? readClaim(call, input) : undefined,
   };
 }
 

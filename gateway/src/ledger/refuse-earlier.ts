@@ -1,9 +1,19 @@
 import type { EarlierCall } from "./ledger.ts";
 import { refuse, type RefusalCode } from "../platform/refusals.ts";
 
+type Conflict =
+  | "request_already_completed"
+  | "request_in_progress"
+  | "idempotency_key_reused"
+  | "outcome_unknown";
+
+/** What stands before the codes of an operation whose conflicts have codes of their own, whatever it is called. */
+export type ConflictPrefix = "traffic_analytics_";
+
 /** The key is taken. Says by which call, how it stands and what it cost, so that nobody has to pay to find out. */
-export function refuseEarlier(earlier: EarlierCall): never {
-  const { code, message, retryable } = verdict(earlier);
+export function refuseEarlier(earlier: EarlierCall, prefix: ConflictPrefix | "" = ""): never {
+  const { conflict, message, retryable } = verdict(earlier);
+  const code: RefusalCode = `${prefix}${conflict}`;
   refuse(code, message, {
     inError: { retryable },
     beside: {
@@ -17,24 +27,24 @@ export function refuseEarlier(earlier: EarlierCall): never {
   });
 }
 
-function verdict(earlier: EarlierCall): { code: RefusalCode; message: string; retryable: boolean } {
+function verdict(earlier: EarlierCall): { conflict: Conflict; message: string; retryable: boolean } {
   if (!earlier.sameRequest) {
     const message = "This Idempotency-Key was used for another request; use a new key for a new request.";
-    return { code: "idempotency_key_reused", message, retryable: false };
+    return { conflict: "idempotency_key_reused", message, retryable: false };
   }
   if (inDoubt(earlier)) {
     const message = "It is not known how the request with this Idempotency-Key ended; it is not repeated.";
-    return { code: "outcome_unknown", message, retryable: false };
+    return { conflict: "outcome_unknown", message, retryable: false };
   }
   if (earlier.state === "held" || earlier.state === "dispatched") {
     return {
-      code: "request_in_progress",
+      conflict: "request_in_progress",
       message: "The request with this Idempotency-Key is still running.",
       retryable: true,
     };
   }
   const message = "The request with this Idempotency-Key has ended; it is not repeated or charged again.";
-  return { code: "request_already_completed", message, retryable: false };
+  return { conflict: "request_already_completed", message, retryable: false };
 }
 
 const inDoubt = (earlier: EarlierCall): boolean =>

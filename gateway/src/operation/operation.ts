@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Budget } from "../keys/keys.ts";
 import type { IdempotencyClaim } from "../ledger/ledger.ts";
+import type { ConflictPrefix } from "../ledger/refuse-earlier.ts";
 import type { OperationLimits } from "../limits/call-limits.ts";
 import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { Books } from "./books.ts";
@@ -54,7 +55,10 @@ interface PerUnit<Input> {
   readonly unit: string;
   /** USD per unit as written; the operator may set another in the configuration. */
   readonly usd: string;
+  /** What a call usually takes; also the most, unless `atMost` says more. */
   readonly requested: (input: Input) => number;
+  /** What is held, where the request does not show exactly what it will take. */
+  readonly atMost?: (input: Input) => number;
   /** The units a 2xx answer proves; undefined when it proves that the call did not succeed. */
   readonly delivered: (answer: UpstreamAnswer, input: Input) => number | undefined;
 }
@@ -135,6 +139,10 @@ interface Declared<Input> {
   readonly limits?: OperationLimits;
   /** `pending` marks what the specification leaves open: its parameters are forwarded, never invented. */
   readonly definition?: "pending";
+  /** Whoever shows no credential at all is told that there is no such endpoint. */
+  readonly hidden?: true;
+  /** Every POST honours an `Idempotency-Key`; with this a GET does too, and its conflicts have codes of their own. */
+  readonly idempotency?: { readonly codePrefix: ConflictPrefix };
 }
 
 /** An operation that an upstream serves. */

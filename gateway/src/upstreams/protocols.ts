@@ -1,5 +1,11 @@
 import type { Protocol } from "./protocol.ts";
-import { financialdatasets, tikhub } from "./protocols/data-vendors.ts";
+import {
+  financialdatasets,
+  scrapecreators,
+  similarweb,
+  tikhub,
+  twitterapi,
+} from "./protocols/data-vendors.ts";
 import { anthropic } from "./protocols/anthropic.ts";
 import { gemini } from "./protocols/gemini.ts";
 import { exa } from "./protocols/exa.ts";
@@ -17,7 +23,10 @@ export const protocols: Readonly<Record<string, Protocol>> = {
   cohere,
   voyage,
   tikhub,
+  scrapecreators,
+  twitterapi,
   financialdatasets,
+  similarweb,
   perplexity,
   tavily,
   exa,

@@ -12,3 +12,18 @@ export const financialdatasets: Protocol = {
   keyHeader: (key) => ["x-api-key", key],
   exchanges: { forward_query: forwardQuery },
 };
+
+export const scrapecreators: Protocol = {
+  keyHeader: (key) => ["x-api-key", key],
+  exchanges: { forward_query: forwardQuery },
+};
+
+export const twitterapi: Protocol = {
+  keyHeader: (key) => ["x-api-key", key],
+  exchanges: { forward_query: forwardQuery },
+};
+
+export const similarweb: Protocol = {
+  keyHeader: (key) => ["api-key", key],
+  exchanges: { forward_query: forwardQuery },
+};

@@ -1,0 +1,44 @@
+import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+
+// The vendor counts in credits and may say in its answer how many it took; a response costs one unless it does.
+
+/** What a response with replies costs. Which parameter asks for them is not written down, so any other one may. */
+const creditsMax = 15;
+/** A larger figure than this is no price but a mistake, and is not believed. */
+const creditsBelievedMax = 1_000_000;
+
+const commentsQuery = z.looseObject({
+  url: z.string().min(1, "must not be empty").describe("Address of the post or reel."),
+  cursor: z.string().optional().describe("Where to go on: the `cursor` of the page before."),
+});
+
+const onlyPages = (query: object): boolean =>
+  Object.keys(query).every((name) => name === "url" || name === "cursor");
+
+/** `success: true` in the body is the proof; what is not a whole number of credits counts as no word about them. */
+function creditsTaken(json: unknown): number | undefined {
+  if (typeof json !== "object" || json === null) return undefined;
+  if (!("success" in json) || json.success !== true) return undefined;
+  const said = "credits_charged" in json ? json.credits_charged : undefined;
+  const believed = Number.isInteger(said) && Number(said) >= 0 && Number(said) <= creditsBelievedMax;
+  return believed ? Number(said) : 1;
+}
+
+export const postComments = defineOperation({
+  id: "social_b.post.comments",
+  title: "Comments of a post",
+  summary: "Top-level comments of a post or reel of the photo-sharing platform, page by page.",
+  category: "data",
+  method: "GET",
+  path: "/apis/v1/{social_b}/post/comments",
+  query: commentsQuery,
+  price: {
+    kind: "per_unit",
+    unit: "credit",
+    usd: "0.00188",
+    requested: () => 1,
+    atMost: ({ query }) => (onlyPages(query) ? 1 : creditsMax),
+    delivered: ({ json }) => creditsTaken(json),
+  },
+  servedBy: { scrapecreators: { exchange: "forward_query", path: "/instagram/post/comments" } },
+});

@@ -1,0 +1,27 @@
+import { defineOperation, fixed, z } from "../gateway/src/operation/define-operation.ts";
+
+/** The operator's to set (`operations.social_a.tweet.quotes.price_usd`): the specification names no price. */
+const priceUsd = "0.003";
+
+/** This vendor's failures may come with a 200; a list of tweets that is not called an error is what is paid for. */
+const holdsTweets = ({ json }: { readonly json: unknown }): boolean =>
+  typeof json === "object" &&
+  json !== null &&
+  "tweets" in json &&
+  Array.isArray(json.tweets) &&
+  !("status" in json && json.status === "error");
+
+export const tweetQuotes = defineOperation({
+  id: "social_a.tweet.quotes",
+  title: "Quotes of a tweet",
+  summary: "Posts that quote a tweet, newest first, page by page.",
+  category: "data",
+  method: "GET",
+  path: "/apis/v1/{social_a}/tweet/quotes",
+  query: z.looseObject({
+    tweetId: z.string().min(1, "must not be empty").describe("Id of the quoted tweet."),
+    cursor: z.string().optional().describe("Where to go on: the `next_cursor` of the page before."),
+  }),
+  price: fixed(priceUsd, holdsTweets),
+  servedBy: { twitterapi: { exchange: "forward_query", path: "/tweet/quotes" } },
+});
