@@ -13,11 +13,11 @@ import { openSqliteStore } from "../gateway/src/stores/sqlite/sqlite-store.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { httpClient } from "../gateway/src/upstreams/http-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
-import { failpoints, withFailpoint } from "./failpoints.ts";
+import { failpoints, streamFailpoints, withFailpoint } from "./failpoints.ts";
 import { catalogueFolder, testSecret } from "./harness.ts";
 
 const { FAILPOINT: wanted = "", DATABASE: path = "", SANDBOX: sandboxUrl = "" } = process.env;
-const failpoint = failpoints.find((name) => name === wanted);
+const failpoint = [...failpoints, ...streamFailpoints].find((name) => name === wanted);
 const die = (): void => void process.kill(process.pid, "SIGKILL");
 
 const parts = {

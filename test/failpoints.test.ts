@@ -1,6 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { failpoints, withFailpoint, type Failpoint } from "./failpoints.ts";
+import {
+  failpoints,
+  streamFailpoints,
+  withFailpoint,
+  type Failpoint,
+  type StreamFailpoint,
+} from "./failpoints.ts";
 import { openTestGateway, projectFolder, type TestAccount, type TestGateway, until } from "./harness.ts";
 
 const path = "/v1/chat/completions";
@@ -143,7 +149,7 @@ async function receiptsOf(url: string, account: TestAccount) {
   return data;
 }
 
-async function openProgram(home: TestGateway, failpoint: Failpoint | undefined) {
+async function openProgram(home: TestGateway, failpoint: Failpoint | StreamFailpoint | undefined) {
   const child = Bun.spawn([process.execPath, join(projectFolder, "test/failpoint-gateway.ts")], {
     env: {
       PATH: process.env["PATH"],
@@ -165,6 +171,93 @@ async function openProgram(home: TestGateway, failpoint: Failpoint | undefined) 
     kill: (signal?: NodeJS.Signals) => child.kill(signal),
   };
 }
+
+describe("a stream", () => {
+  const streamed = { ...body, stream: true };
+  const slowly = { vendor: "openai", chunk_delay_ms: 20 };
+  const begin = (url: string, account: TestAccount): Promise<Response> =>
+    fetch(url + path, {
+      method: "POST",
+      headers: { authorization: `Bearer ${account.key}`, "idempotency-key": "stream" },
+      body: JSON.stringify(streamed),
+    });
+
+  for (const failpoint of streamFailpoints) {
+    test(`whose process is killed at ${failpoint} is neither lost nor doubled`, async () => {
+      const home = await openTestGateway();
+      try {
+        const account = await home.openAccount();
+        await home.sandbox.fault(slowly);
+        const doomed = await openProgram(home, failpoint);
+        await begin(doomed.url, account)
+          .then((response) => response.text())
+          .catch(() => {});
+        expect(await doomed.exited).toBe(137);
+        const next = await openProgram(home, undefined);
+        const receipts = await receiptsOf(next.url, account);
+        // Nothing was noted yet, so nothing can be shown to have been delivered.
+        expect(receipts).toMatchObject([{ status: "released", charged_micros_usd: 0 }]);
+        expect((await begin(next.url, account)).status).toBe(409);
+        expect(await home.sandbox.book()).toHaveLength(1);
+        expect({ held: (await home.balance(account)).held, findings: await home.audit() }).toEqual({
+          held: 0,
+          findings: [],
+        });
+        next.kill();
+        await next.exited;
+      } finally {
+        await home.close();
+      }
+    });
+
+    test(`through a part that throws at ${failpoint} ends, and so does its hold`, async () => {
+      const tollgate = await openTestGateway({
+        wrap: (parts) =>
+          withFailpoint(parts, failpoint, () => {
+            throw new Error("a part failed");
+          }),
+      });
+      try {
+        const account = await tollgate.openAccount();
+        await tollgate.sandbox.fault(slowly);
+        const response = await begin(tollgate.url, account);
+        const text = await response.text();
+        expect(response.status).toBe(failpoint === "upstream.headers" ? 500 : 200);
+        expect(text).not.toContain("a part failed");
+        await until(async () => (await tollgate.balance(account)).held === 0);
+        const charged = 2_000_000 - (await tollgate.balance(account)).balance;
+        // What had passed is paid for; before the first byte nothing had.
+        expect(charged > 0).toBe(failpoint === "upstream.mid");
+        expect(await tollgate.audit()).toEqual([]);
+      } finally {
+        await tollgate.close();
+      }
+    });
+
+    test(`that stalls for a minute at ${failpoint} is charged once, as its vendor's book says`, async () => {
+      const at = { wallMs: Date.parse("2026-05-31T23:59:30Z"), monotonicMs: 1_000_000 };
+      const tollgate = await openTestGateway({
+        clock: { wallMs: () => at.wallMs, monotonicMs: () => at.monotonicMs },
+        wrap: (parts) =>
+          withFailpoint(parts, failpoint, () => {
+            at.wallMs += 60_000;
+            at.monotonicMs += 60_000;
+          }),
+      });
+      try {
+        const account = await tollgate.openAccount({ budget: { limitMicros: 1_000_000n, window: "day" } });
+        const response = await begin(tollgate.url, account);
+        const cost = Number(/"cost_micros_usd":(\d+)/.exec(await response.text())?.[1]);
+        expect(cost).toBeGreaterThan(0);
+        expect(await tollgate.balance(account)).toEqual({ balance: 2_000_000 - cost, held: 0 });
+        expect(await tollgate.sandbox.book()).toHaveLength(1);
+        expect(await tollgate.audit()).toEqual([]);
+      } finally {
+        await tollgate.close();
+      }
+    });
+  }
+});
 
 describe("a process killed in the middle of a stream", () => {
   const stream = { ...body, stream: true, max_tokens: 4_000 };

@@ -19,20 +19,41 @@ export const failpoints = [
   "respond.before_end",
 ] as const;
 
+/** Moments that only a streamed answer has. */
+export const streamFailpoints = ["upstream.headers", "upstream.first_byte", "upstream.mid"] as const;
+
 export type Failpoint = (typeof failpoints)[number];
+export type StreamFailpoint = (typeof streamFailpoints)[number];
 
 /** Time for a request to reach the upstream, which is made slow to answer. */
 const untilSentMs = 60;
 
 /** Parts in which `act` runs whenever a call passes the failpoint. */
-export function withFailpoint(parts: GatewayParts, at: Failpoint, act: () => void): GatewayParts {
-  const pass = (here: Failpoint): void => {
+export function withFailpoint(
+  parts: GatewayParts,
+  at: Failpoint | StreamFailpoint,
+  act: () => void,
+): GatewayParts {
+  const pass = (here: Failpoint | StreamFailpoint): void => {
     if (here === at) act();
   };
   const { ledger, keys } = parts.store;
 
   const http: HttpClient = {
-    open: httpClient.open,
+    open: async (request) => {
+      const outcome = await httpClient.open(request);
+      if (outcome.kind !== "streaming") return outcome;
+      pass("upstream.headers");
+      let pieces = 0;
+      const next = async (): Promise<Uint8Array | undefined> => {
+        const piece = await outcome.next();
+        pieces++;
+        if (pieces === 1) pass("upstream.first_byte");
+        if (pieces === 3) pass("upstream.mid");
+        return piece;
+      };
+      return { ...outcome, next };
+    },
     send: async (request) => {
       pass("dispatch.before");
       const answering = httpClient.send(request);
