@@ -77,7 +77,7 @@ describe("doctor", () => {
     const shown = await terminal.run("doctor");
     expect(shown).toMatchObject({ exitCode: 0, errors: [] });
     expect(shown.out[0]).toBe("The configuration is valid; 2 operations are served.");
-    expect(shown.out.join("\n")).toMatch(/sandbox +all +http:\/\/127\.0\.0\.1:9999 +2 +sandbox/);
+    expect(shown.out.join("\n")).toMatch(/sandbox +all +built in +2 +sandbox/);
     expect(shown.out.at(-1)).toBe("Everything configured can be used.");
     expect(terminal.probed).toEqual([]);
   });

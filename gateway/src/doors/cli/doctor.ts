@@ -53,7 +53,7 @@ async function examine(config: Config, offer: Offer, parts: CliParts): Promise<D
     operationsServed: offered.length,
     operationsWithoutPrice: offered.filter(hasNoPrice).map(({ operation }) => operation.id),
     modelsWithoutPrice: modelsWithoutPrice(config, offer),
-    upstreams: [...reached, ...sandboxOf(offered)],
+    upstreams: [...reached, ...sandboxOf(offered, config)],
   };
 }
 
@@ -77,11 +77,10 @@ const modelsWithoutPrice = (config: Config, offer: Offer): string[] =>
     .map(([id]) => id);
 
 /** The stand-ins share one program, so they are one line; it starts with the server and is not asked. */
-function sandboxOf(offered: readonly OfferedOperation[]): UpstreamHealth[] {
+function sandboxOf(offered: readonly OfferedOperation[], { sandbox: written }: Config): UpstreamHealth[] {
   const served = offered.filter((one) => one.upstreams.some(({ sandbox }) => sandbox));
-  const url = served[0]?.upstreams.find(({ sandbox }) => sandbox)?.url;
-  if (url === undefined) return [];
-  const { origin } = new URL(url);
+  if (served.length === 0) return [];
+  const origin = typeof written === "object" ? new URL(written.url).origin : "built in";
   return [{ name: "sandbox", protocol: "all", origin, operations: served.length, health: "sandbox" }];
 }
 
