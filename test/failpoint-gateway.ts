@@ -1,6 +1,7 @@
 // A gateway that kills itself with SIGKILL the first time a call passes a failpoint. Run as a program of its
 // own: FAILPOINT, DATABASE and SANDBOX come from the environment; the port is printed on stdout.
 
+import { completeAddresses } from "../gateway/src/config/addresses.ts";
 import { parseConfig } from "../gateway/src/config/load-config.ts";
 import { createGateway } from "../gateway/src/gateway.ts";
 import { createSecrets } from "../gateway/src/keys/secrets.ts";
@@ -20,9 +21,16 @@ const { FAILPOINT: wanted = "", DATABASE: path = "", SANDBOX: sandboxUrl = "" } 
 const failpoint = [...failpoints, ...streamFailpoints].find((name) => name === wanted);
 const die = (): void => void process.kill(process.pid, "SIGKILL");
 
+const open: { answer?: (request: Request) => Promise<Response> } = {};
+const server = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: async (request) => open.answer?.(request) ?? new Response("not ready", { status: 503 }),
+});
 const parts = {
   catalogue: await loadCatalogue([catalogueFolder]),
   config: parseConfig("", "defaults", {}),
+  addresses: completeAddresses(`http://127.0.0.1:${server.port}`),
   sandboxUrl,
   store: openSqliteStore({ path }),
   secrets: createSecrets(testSecret),
@@ -34,13 +42,9 @@ const parts = {
   metrics: createMetrics(),
 };
 const gateway = await createGateway(failpoint ? withFailpoint(parts, failpoint, die) : parts);
-const server = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  fetch: async (request) => {
-    const response = await gateway.fetch(request);
-    if (failpoint === "respond.before_end") die();
-    return response;
-  },
-});
+open.answer = async (request) => {
+  const response = await gateway.fetch(request);
+  if (failpoint === "respond.before_end") die();
+  return response;
+};
 process.stdout.write(`${server.port}\n`);

@@ -4,6 +4,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { completeAddresses } from "../gateway/src/config/addresses.ts";
 import { parseConfig } from "../gateway/src/config/load-config.ts";
 import { createGateway, type Gateway, type GatewayParts } from "../gateway/src/gateway.ts";
 import { createKeySecret } from "../gateway/src/keys/key-format.ts";
@@ -86,9 +87,21 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
   const store = openSqliteStore({ path: databasePath, ...options.store });
   const secrets = createSecrets(testSecret);
   const logged: string[] = [];
+  const open: { gateway?: Gateway } = {};
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: 60,
+    maxRequestBodySize: 33 * 1024 * 1024,
+    fetch: async (request, bun) =>
+      open.gateway?.fetch(request, () => bun.requestIP(request)?.address) ??
+      new Response("not ready", { status: 503 }),
+  });
+  const url = `http://127.0.0.1:${server.port}`;
   const parts: GatewayParts = {
     catalogue: await loadCatalogue([catalogueFolder, ...(options.catalogueFolders ?? [])]),
     config,
+    addresses: completeAddresses(url),
     sandboxUrl: config.sandbox === "off" ? undefined : sandbox.url,
     store,
     secrets,
@@ -101,14 +114,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     ...options.parts,
   };
   const gateway = await createGateway(options.wrap?.(parts) ?? parts);
-  const server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    idleTimeout: 60,
-    maxRequestBodySize: 33 * 1024 * 1024,
-    fetch: (request, bun) => gateway.fetch(request, () => bun.requestIP(request)?.address),
-  });
-  const url = `http://127.0.0.1:${server.port}`;
+  open.gateway = gateway;
 
   const call = (account: TestAccount, path: string, init: RequestInit = {}): Promise<Response> => {
     const headers = new Headers(init.headers);

@@ -1,4 +1,5 @@
 import type { Gate } from "./call/gate.ts";
+import type { Addresses } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import { createBodyReader } from "./doors/http/read-body.ts";
 import { createHttpDoor } from "./doors/http/http-door.ts";
@@ -25,6 +26,7 @@ import { createUpstreamHealth, type UpstreamHealth } from "./routing/upstream-he
 export interface GatewayParts {
   readonly catalogue: Catalogue;
   readonly config: Config;
+  readonly addresses: Addresses;
   readonly sandboxUrl: string | undefined;
   readonly store: Store;
   readonly secrets: Secrets;

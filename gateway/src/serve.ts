@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { completeAddresses } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import type { Settings } from "./config/environment.ts";
 import { loadConfig, type Environment } from "./config/load-config.ts";
@@ -62,6 +63,7 @@ export async function serve(parts: ServeParts): Promise<number> {
   const gateway = await createGateway({
     ...parts,
     config,
+    addresses: completeAddresses(baseUrl, settings),
     catalogue: await loadCatalogue(catalogueFolders(parts, config)),
     sandboxUrl: await sandboxes.urlFor(config),
     operatorToken: settings.operatorToken,

@@ -8,6 +8,8 @@ export interface Settings {
   readonly host: string;
   readonly port: number;
   readonly baseUrl: string | undefined;
+  readonly siteUrl: string | undefined;
+  readonly mcpUrl: string | undefined;
   readonly dataFolder: string;
   readonly configFile: string | undefined;
   readonly databasePath: string;
@@ -27,7 +29,9 @@ export function readSettings(environment: Environment, folder: string): Settings
   return {
     host: environment["HOST"] ?? "127.0.0.1",
     port: readPort(environment["PORT"]),
-    baseUrl: environment["TOLLGATE_BASE_URL"]?.replace(/\/+$/, ""),
+    baseUrl: readAddress(environment, "TOLLGATE_BASE_URL"),
+    siteUrl: readAddress(environment, "TOLLGATE_SITE_URL"),
+    mcpUrl: readAddress(environment, "TOLLGATE_MCP_URL"),
     dataFolder,
     configFile: findConfig(environment["TOLLGATE_CONFIG"], folder),
     databasePath: readStore(environment["TOLLGATE_STORE"], dataFolder),
@@ -35,6 +39,16 @@ export function readSettings(environment: Environment, folder: string): Settings
     operatorToken: environment["TOLLGATE_OPERATOR_TOKEN"],
     logLevel,
   };
+}
+
+/** An address under which the world knows us; a slash at its end would double the one our paths begin with. */
+function readAddress(environment: Environment, name: string): string | undefined {
+  const written = environment[name];
+  if (written === undefined || written === "") return undefined;
+  if (!URL.canParse(written) || !/^https?:/.test(written)) {
+    throw new Error(`${name} must be an address that begins with http:// or https://.`);
+  }
+  return written.replace(/\/+$/, "");
 }
 
 function readPort(written: string | undefined): number {
