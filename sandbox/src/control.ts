@@ -1,9 +1,11 @@
-// The test's own door: read and clear the book, add, list and clear faults.
+// The test's own door: read and clear the book, add, list and clear faults, let the
+// platform's tokens run out, let it lie about who it is.
 import { encode, respond } from "./faulty-answer.ts";
 import { readFault } from "./faults.ts";
 import { parseObject } from "./vendor.ts";
 import type { Book } from "./book.ts";
 import type { Faults } from "./faults.ts";
+import type { X } from "./vendors/x/x.ts";
 
 interface ControlCall {
   readonly request: Request;
@@ -11,6 +13,7 @@ interface ControlCall {
   readonly query: URLSearchParams;
   readonly book: Book;
   readonly faults: Faults;
+  readonly x: Pick<X, "expire" | "claimIssuer">;
   readonly controlToken: string | undefined;
 }
 
@@ -20,6 +23,7 @@ export const answerControl = async ({
   query,
   book,
   faults,
+  x,
   controlToken,
 }: ControlCall): Promise<Response> => {
   if (controlToken !== undefined && request.headers.get("x-sandbox-control") !== controlToken) {
@@ -42,6 +46,18 @@ export const answerControl = async ({
       const fault = readFault(parseObject(await request.text()));
       if (typeof fault === "string") return json(400, { error: fault });
       faults.add(fault);
+      return done();
+    }
+    case "POST /x/expire": {
+      const tokens = parseObject(await request.text())?.["tokens"];
+      if (tokens !== "access" && tokens !== "all")
+        return json(400, { error: "tokens must be access or all" });
+      return json(200, { expired: x.expire(tokens) });
+    }
+    case "POST /x/issuer": {
+      const issuer = parseObject(await request.text())?.["iss"];
+      if (typeof issuer !== "string") return json(400, { error: "iss must be a string" });
+      x.claimIssuer(issuer);
       return done();
     }
     default:

@@ -9,9 +9,10 @@ import type { Outcome } from "./book.ts";
 
 interface FaultyCall {
   readonly fault: Fault | undefined;
-  readonly vendor: Vendor;
+  /** An error in the vendor's own shape. */
+  readonly refuse: (status: number, message: string) => VendorAnswer;
   /** Asks the vendor; not called when the fault keeps the call from it. */
-  readonly ask: () => VendorAnswer | VendorStream;
+  readonly ask: () => ReturnType<Vendor["answer"]>;
   readonly signal: AbortSignal;
   readonly answered: (outcome: Outcome) => void;
 }
@@ -21,9 +22,9 @@ interface FaultyCall {
  * that is not 2xx); otherwise what the true answer bills, whatever the bent one claims; of a stream what
  * was generated for the events that were sent.
  */
-export const answerWith = async ({ fault, vendor, ask, signal, answered }: FaultyCall): Promise<Response> => {
+export const answerWith = async ({ fault, refuse, ask, signal, answered }: FaultyCall): Promise<Response> => {
   if (fault === undefined) {
-    const answer = ask();
+    const answer = await ask();
     if ("events" in answer) return answerInEvents({ stream: answer, fault: { times: 1 }, answered });
     answered({ status: answer.status, billed: answer.billed });
     return respond(answer.status, encode(answer.body), answer.headers);
@@ -42,10 +43,10 @@ export const answerWith = async ({ fault, vendor, ask, signal, answered }: Fault
   }
 
   const failed = fault.status !== undefined && (fault.status < 200 || fault.status > 299);
-  const answer = failed ? vendor.refuse(fault.status, "Injected fault.") : ask();
+  const answer = failed ? refuse(fault.status, "Injected fault.") : await ask();
   return "events" in answer
     ? bendStream(answer, fault, answered)
-    : await bendAnswer(answer, { fault, vendor, answered });
+    : await bendAnswer(answer, { fault, refuse, answered });
 };
 
 /** In these modes the latency lies within the answer, not before it. */
@@ -64,10 +65,10 @@ const bendStream = (stream: VendorStream, fault: Fault, answered: FaultyCall["an
 
 const bendAnswer = async (
   given: VendorAnswer,
-  { fault, vendor, answered }: Pick<FaultyCall, "vendor" | "answered"> & { fault: Fault },
+  { fault, refuse, answered }: Pick<FaultyCall, "refuse" | "answered"> & { fault: Fault },
 ): Promise<Response> => {
   const sound = given.status <= 299;
-  const answer = sound && fault.mode === "error_event" ? vendor.refuse(500, "Injected fault.") : given;
+  const answer = sound && fault.mode === "error_event" ? refuse(500, "Injected fault.") : given;
   const status = fault.status ?? answer.status;
   answered({ status, billed: answer.billed });
 

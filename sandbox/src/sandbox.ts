@@ -1,8 +1,8 @@
 // The sandbox: every vendor behind one fetch function. Start reading here.
 //
 //   /<vendor>/…   the stand-ins, booked and faulted
-//   /public/…     what links in their answers point to; no key, not booked
-//   /_control/…   the test's own door: the book and the faults
+//   /public/…     what links in their answers point to, and the platform's pages; no key, not booked
+//   /_control/…   the test's own door: the book, the faults, the platform's tokens
 import { createBook } from "./book.ts";
 import { answerControl } from "./control.ts";
 import { answerWith, encode, respond } from "./faulty-answer.ts";
@@ -21,6 +21,7 @@ import { createSimilarweb } from "./vendors/similarweb.ts";
 import { createTikHub } from "./vendors/tikhub.ts";
 import { createTwitterApi } from "./vendors/twitterapi.ts";
 import { createVoyage } from "./vendors/voyage.ts";
+import { createX } from "./vendors/x/x.ts";
 import type { Book } from "./book.ts";
 import type { Vendor } from "./vendor.ts";
 
@@ -52,6 +53,7 @@ export const createSandbox = ({
   const book = createBook();
   const faults = createFaults();
   const tikhub = createTikHub({ key, publicUrl, secret });
+  const x = createX({ publicUrl });
   const vendors: ReadonlyMap<string, Vendor> = new Map([
     ["openai", createOpenAi({ key })],
     ["anthropic", createAnthropic({ key })],
@@ -67,6 +69,7 @@ export const createSandbox = ({
     ["twitterapi", createTwitterApi({ key })],
     ["similarweb", createSimilarweb({ key })],
     ["financialdatasets", createFinancialDatasets({ key })],
+    ["x", x],
   ]);
 
   const fetch = async (request: Request): Promise<Response> => {
@@ -74,8 +77,8 @@ export const createSandbox = ({
     const [, first = "", path = ""] = /^\/([^/]*)(.*)$/s.exec(url.pathname) ?? [];
 
     if (first === "_control")
-      return answerControl({ request, path, query: url.searchParams, book, faults, controlToken });
-    if (first === "public") return answerPublic(request.method, path);
+      return answerControl({ request, path, query: url.searchParams, book, faults, x, controlToken });
+    if (first === "public") return answerPublic(request, path);
 
     const vendor = vendors.get(first);
     if (vendor === undefined)
@@ -97,10 +100,13 @@ export const createSandbox = ({
 
     const body = await request.text();
     const ask = () => vendor.answer({ method, path, query: url.searchParams, headers, body, nowMs });
-    return answerWith({ fault, vendor, ask, signal, answered });
+    const refuse = (status: number, message: string) => vendor.refuse(status, message, path);
+    return answerWith({ fault, refuse, ask, signal, answered });
   };
 
-  const answerPublic = (method: string, path: string): Response => {
+  const answerPublic = async (request: Request, path: string): Promise<Response> => {
+    const { method } = request;
+    if (path.startsWith("/x/")) return x.visit(request, path.slice("/x".length));
     const id = /^\/reseller-cache\/([^/]+)$/.exec(path)?.[1];
     const cached = id === undefined || method !== "GET" ? undefined : tikhub.cached({ id, nowMs: now() });
     return cached === undefined ? notFound("nothing is kept under this link") : respond(200, encode(cached));

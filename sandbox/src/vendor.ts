@@ -44,11 +44,14 @@ export interface StreamEvent {
   readonly usageOnly?: true;
 }
 
-/** Invariant: the answer depends on the call and on earlier calls alone, never on a clock or on chance. */
+/**
+ * Invariant: the answer depends on the call and on earlier calls alone, never on a clock or on chance.
+ * The platform's tokens are the exception: nobody may guess them, and they run out.
+ */
 export interface Vendor {
-  answer(call: VendorCall): VendorAnswer | VendorStream;
-  /** An error in the vendor's own shape; injected faults speak through it too. */
-  refuse(status: number, message: string): VendorAnswer;
+  answer(call: VendorCall): VendorAnswer | VendorStream | Promise<VendorAnswer>;
+  /** An error in the vendor's own shape, which may depend on the path; injected faults speak through it too. */
+  refuse(status: number, message: string, path?: string): VendorAnswer;
 }
 
 export type JsonObject = Readonly<Record<string, unknown>>;

@@ -1,0 +1,26 @@
+// What an app may ask a member for, and how the consent page says it.
+
+export const scopeWords: Readonly<Record<string, string>> = {
+  "tweet.read": "See posts you can see, including those of protected accounts",
+  "tweet.write": "Post and repost for you",
+  "tweet.moderate.write": "Hide and unhide replies to your posts",
+  "users.email": "See your email address",
+  "users.read": "See your profile and the accounts you can see",
+  "follows.read": "See whom you follow and who follows you",
+  "follows.write": "Follow and unfollow accounts for you",
+  "offline.access": "Stay connected until you take this permission back",
+  "space.read": "See the Spaces you can see",
+  "mute.read": "See whom you muted",
+  "mute.write": "Mute and unmute accounts for you",
+  "like.read": "See the posts you liked",
+  "like.write": "Like and unlike posts for you",
+  "list.read": "See your lists",
+  "list.write": "Make and change lists for you",
+  "block.read": "See whom you blocked",
+  "block.write": "Block and unblock accounts for you",
+  "bookmark.read": "See your bookmarks",
+  "bookmark.write": "Add and remove bookmarks for you",
+  "dm.read": "Read your direct messages",
+  "dm.write": "Send direct messages for you",
+  "media.write": "Upload media for you",
+};
