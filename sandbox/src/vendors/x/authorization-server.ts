@@ -4,10 +4,9 @@ import { generateKeyPairSync } from "node:crypto";
 import { errorPage } from "./pages.ts";
 import { personById } from "./persons.ts";
 import { scopeWords } from "./scopes.ts";
+import type * as Library from "oidc-provider";
 import type { Configuration, Provider } from "oidc-provider";
 import type { TokenStore } from "./token-store.ts";
-
-type Library = typeof import("oidc-provider");
 
 /** The one app that is registered; it is us. */
 const client = { id: "tollgate-sandbox", secret: "tollgate-sandbox-secret", name: "Tollgate (sandbox)" };
@@ -43,7 +42,7 @@ export const createAuthorizationServer = async (issuer: string, store: TokenStor
   return server;
 };
 
-const flow = (issuer: string, library: Library): Configuration => ({
+const flow = (issuer: string, library: typeof Library): Configuration => ({
   scopes: Object.keys(scopeWords),
   responseTypes: ["code"],
   clientAuthMethods: ["client_secret_basic"],
@@ -124,12 +123,12 @@ const isCallback = (value: string): boolean => {
  * The library warns on Bun that it is made for Node. What differs, its guard of requests that it sends itself,
  * does not matter here: it sends none. Imported when first needed, because most runs of the sandbox do not.
  */
-const importQuietly = async (): Promise<Library> => {
-  const { warn } = globalThis.console;
+const importQuietly = async (): Promise<typeof Library> => {
+  const warn: unknown = Reflect.get(globalThis.console, "warn");
   globalThis.console.warn = () => undefined;
   try {
     return await import("oidc-provider");
   } finally {
-    globalThis.console.warn = warn;
+    Reflect.set(globalThis.console, "warn", warn);
   }
 };

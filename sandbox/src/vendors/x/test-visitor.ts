@@ -78,7 +78,7 @@ export const createRequest = (publicUrl: string, changed: Record<string, string 
     ...changed,
   };
   const said = Object.entries(params).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return { verifier, url: `${publicUrl}/x/oauth2/authorize?${new URLSearchParams(said)}` };
+  return { verifier, url: `${publicUrl}/x/oauth2/authorize?${new URLSearchParams(said).toString()}` };
 };
 
 const isBelow = (path: string, parent: string): boolean =>

@@ -46,7 +46,7 @@ const pageFor = async (
     person,
     scopes: scopesOf(params),
     returnHost: URL.parse(String(params["redirect_uri"]))?.host ?? "",
-    switchUrl: `${server.issuer}/oauth2/authorize?${again}`,
+    switchUrl: `${server.issuer}/oauth2/authorize?${again.toString()}`,
   });
 };
 

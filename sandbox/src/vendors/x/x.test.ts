@@ -142,10 +142,10 @@ describe("a person's way", () => {
   });
 
   test("stops at a choice that was not offered, and at a page of another browser", async () => {
-    const { visitor, fetch } = openPlatform();
+    const { visitor, ...sandbox } = openPlatform();
     const login = await visitor.open(createRequest(publicUrl).url);
     expect((await visitor.submit(login, { person: "nobody" })).status).toBe(400);
-    const stranger = createVisitor({ fetch, publicUrl });
+    const stranger = createVisitor({ fetch: (request) => sandbox.fetch(request), publicUrl });
     expect(await stranger.submit(login, { person: "ada" })).toMatchObject({
       status: 400,
       html: containing("belongs to another browser"),
@@ -155,9 +155,9 @@ describe("a person's way", () => {
   });
 
   test("lies below the address that the gateway names", async () => {
-    const { fetch } = createTestSandbox({ publicUrl });
+    const sandbox = createTestSandbox({ publicUrl });
     const base = "https://other.test/deep/sandbox";
-    const response = await fetch(
+    const response = await sandbox.fetch(
       new Request(createRequest("http://sandbox.test/public").url, { headers: { "x-public-base": base } }),
     );
     expect(response.status).toBe(303);
@@ -269,7 +269,7 @@ describe("tokens", () => {
     const { link, refresh } = openPlatform();
     const { refresh: token } = await link();
     const answers = await Promise.all(Array.from({ length: 5 }, () => refresh(token)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 400, 400, 400, 400]);
   });
 
   test("that were revoked work no more; revoking one link leaves the other", async () => {
