@@ -268,8 +268,8 @@ describe("tokens", () => {
   test("to refresh serve one of many who use them at the same time", async () => {
     const { link, refresh } = openPlatform();
     const { refresh: token } = await link();
-    const answers = await Promise.all(Array.from({ length: 5 }, () => refresh(token)));
-    expect(answers.map(({ status }) => status)).toEqual([200, 400, 400, 400, 400]);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(token)));
+    expect(answers.map(({ status }) => status)).toEqual([200, ...Array<number>(49).fill(400)]);
   });
 
   test("that were revoked work no more; revoking one link leaves the other", async () => {
@@ -316,7 +316,7 @@ describe("calls for a person", () => {
     const forbidden = { status: 403, json: { title: "Forbidden", type: "about:blank", status: 403 } };
     expect(await follow(poor.access)).toMatchObject(forbidden);
     expect(await call("GET", "/users/me", poor.access)).toMatchObject(forbidden);
-    expect(await follow(rich.access, ada, ben)).toMatchObject(forbidden);
+    expect(await follow(rich.access, cleo, ben)).toMatchObject(forbidden);
     expect(await follow(rich.access, ada)).toMatchObject(forbidden);
     expect((await call("GET", "/tweets", rich.access)).status).toBe(404);
     expect(billed().every((units) => units === null)).toBe(true);

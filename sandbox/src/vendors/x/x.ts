@@ -18,15 +18,13 @@ export interface X extends Vendor {
 export const createX = ({ publicUrl }: { publicUrl: string }): X => {
   const store = createTokenStore();
   const platform = createPlatform(publicUrl, store);
-  const inTurn = createTurns();
   let claimedIssuer: string | undefined;
 
   const answer = async (call: VendorCall): Promise<VendorAnswer> => {
     const { method, path } = call;
     if (isOAuth(path)) {
       if (method !== "POST") return refuse(405, "Method Not Allowed", path);
-      // One at a time: a refresh token used twice at once is used twice.
-      return inTurn(() => answerOAuth(call));
+      return answerOAuth(call);
     }
 
     const sourceId = /^\/2\/users\/([^/]+)\/following$/.exec(path)?.[1];
@@ -171,13 +169,4 @@ const problem = (status: number, detail: string): JsonObject => ({
 const baseOf = (text: string | null): string | undefined => {
   const url = text === null ? null : URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) ? url.href.replace(/\/+$/, "") : undefined;
-};
-
-const createTurns = (): (<T>(work: () => Promise<T>) => Promise<T>) => {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const turn = last.then(work);
-    last = turn.catch(() => undefined);
-    return turn;
-  };
 };
