@@ -13,6 +13,7 @@ import { createMemoryLimiter } from "../gateway/src/stores/memory-limiter.ts";
 import { openSqliteStore } from "../gateway/src/stores/sqlite/sqlite-store.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { httpClient } from "../gateway/src/upstreams/http-client.ts";
+import { createPlatformClient } from "../gateway/src/upstreams/platform-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
 import { failpoints, streamFailpoints, withFailpoint } from "./failpoints.ts";
 import { catalogueFolder, testSecret } from "./harness.ts";
@@ -36,6 +37,7 @@ const parts = {
   secrets: createSecrets(testSecret),
   limiter: createMemoryLimiter(systemClock.monotonicMs),
   forwarder: createForwarder(httpClient, protocols),
+  platformClient: createPlatformClient(httpClient),
   clock: systemClock,
   newId: () => Bun.randomUUIDv7(),
   log: createLog({ level: "silent", nowMs: systemClock.wallMs, write: () => {} }),

@@ -20,6 +20,7 @@ import { createMemoryLimiter } from "../gateway/src/stores/memory-limiter.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "../gateway/src/stores/sqlite/sqlite-store.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { httpClient } from "../gateway/src/upstreams/http-client.ts";
+import { createPlatformClient } from "../gateway/src/upstreams/platform-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
 
 export const projectFolder = join(import.meta.dir, "..");
@@ -107,6 +108,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     secrets,
     limiter: createMemoryLimiter(clock.monotonicMs),
     forwarder: createForwarder(httpClient, protocols),
+    platformClient: createPlatformClient(httpClient),
     clock,
     newId: () => Bun.randomUUIDv7(),
     log: createLog({ level: "debug", nowMs: clock.wallMs, write: (line) => void logged.push(line) }),

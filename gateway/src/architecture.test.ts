@@ -7,7 +7,7 @@ import { dirname, join, relative } from "node:path";
 const root = join(import.meta.dir, "../..");
 const engine = "gateway/src";
 
-const domain = ["operation", "offer", "ledger", "limits", "keys", "usage", "routing", "config"];
+const domain = ["operation", "offer", "ledger", "limits", "keys", "usage", "routing", "links", "config"];
 
 /** Each room and the rooms it may import from, besides itself. */
 const mayImport: Record<string, readonly string[]> = {
@@ -16,7 +16,7 @@ const mayImport: Record<string, readonly string[]> = {
   platform: [],
   ...Object.fromEntries(domain.map((room) => [room, [...domain, "platform"]])),
   call: [...domain, "platform"],
-  upstreams: ["operation", "platform"],
+  upstreams: ["operation", "links", "platform"],
   stores: [...domain, "platform"],
   host: [...domain, "platform"],
   "doors/http": ["call", ...domain, "platform"],

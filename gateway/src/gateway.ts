@@ -3,11 +3,15 @@ import type { Addresses } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import { createBodyReader } from "./doors/http/read-body.ts";
 import { createHttpDoor } from "./doors/http/http-door.ts";
+import { createLinkPages } from "./doors/http/link-pages.ts";
 import { createOperatorPages } from "./doors/http/operator-pages.ts";
 import { followSandboxLink } from "./doors/http/sandbox-links.ts";
 import { createCredentials } from "./keys/credentials.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./ledger/store.ts";
+import { createLinkDesk } from "./links/link-desk.ts";
+import type { PlatformClient } from "./links/platform-client.ts";
+import { createVault } from "./links/vault.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { createOffer } from "./offer/create-offer.ts";
 import { listLimits } from "./offer/list-limits.ts";
@@ -16,7 +20,7 @@ import { listUpstreams, type Offer } from "./offer/offer.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
 import { createBooks } from "./operation/create-books.ts";
 import type { Forwarder } from "./operation/upstream.ts";
-import { systemChance } from "./platform/chance.ts";
+import { systemBytes, systemChance } from "./platform/chance.ts";
 import type { Clock } from "./platform/clock.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
@@ -32,11 +36,15 @@ export interface GatewayParts {
   readonly secrets: Secrets;
   readonly limiter: Limiter;
   readonly forwarder: Forwarder;
+  /** Speaks to the platforms at which people link their accounts. */
+  readonly platformClient: PlatformClient;
   /** Which upstreams are paused after failures; with the usual rules when not given. */
   readonly health?: UpstreamHealth;
   readonly random?: () => number;
   readonly clock: Clock;
   readonly newId: () => string;
+  /** For what nobody may guess; the system's own when not given. */
+  readonly randomBytes?: (count: number) => Uint8Array;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly operatorToken?: string | undefined;
@@ -76,7 +84,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     sandboxUrl: string | undefined,
   ): Promise<Offer> => {
     const next = createOffer(catalogue, config, sandboxUrl);
-    log.hide([...config.upstreams.values()].map((upstream) => upstream.key));
+    log.hide([...config.upstreams.values()].flatMap(({ key, link }) => [key, link?.clientSecret ?? ""]));
     await store.ledger.recordPrices(next.prices);
     return next;
   };
@@ -92,6 +100,21 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     };
   };
 
+  const randomBytes = parts.randomBytes ?? systemBytes;
+  const links = createLinkDesk({
+    book: store.links,
+    keys: store.keys,
+    accounts: store.accounts,
+    vault: createVault({ rowKey: parts.secrets.rowKey, randomBytes }),
+    client: parts.platformClient,
+    offer: () => offer,
+    baseUrl: parts.addresses.baseUrl,
+    clock,
+    newId: parts.newId,
+    randomBytes,
+    log,
+  });
+
   const gate: Gate = {
     credentials: createCredentials({ keys: store.keys, secrets: parts.secrets, clock }),
     limiter: parts.limiter,
@@ -99,9 +122,11 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     forwarder: parts.forwarder,
     health: parts.health ?? createUpstreamHealth(clock.monotonicMs),
     random: parts.random ?? systemChance,
+    links,
     books: createBooks({
       store,
       limiter: parts.limiter,
+      links,
       models: () => listModels(offer),
       sharedLimits: () => listLimits(offer),
     }),
@@ -115,11 +140,15 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       return () => void drains--;
     },
   };
-  const door = createHttpDoor({
-    gate,
+  const bodies = createBodyReader(parts.bodyTimeoutMs ?? bodyTimeoutUsualMs, clock.monotonicMs);
+  const door = createHttpDoor({ gate, offer: () => offer, bodies, newId: parts.newId });
+  const linkPages = createLinkPages({
+    desk: links,
     offer: () => offer,
-    bodies: createBodyReader(parts.bodyTimeoutMs ?? bodyTimeoutUsualMs, clock.monotonicMs),
+    baseUrl: parts.addresses.baseUrl,
+    bodies,
     newId: parts.newId,
+    log,
   });
   const pages = createOperatorPages({
     metrics,
@@ -143,10 +172,16 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     const { path, rawQuery } = splitTarget(request.url);
     const broken = brokenRequest(request);
     if (broken) return closing(door.refuse(broken, path));
+    // People come to these from a platform, without a key, so they are found before a key is asked for.
+    const linkPage = linkPages.find(request.method, path);
+    if (linkPage) return linkPage(request, rawQuery);
     if (isApiPath(path)) return door.answer(request, path, rawQuery);
     const page = request.method === "GET" ? pages.find(path) : undefined;
     if (page) return page(request, address());
-    const linked = path.startsWith("/sandbox/") ? await followSandboxLink(request, path, offer) : undefined;
+    const { baseUrl } = parts.addresses;
+    const linked = path.startsWith("/sandbox/")
+      ? await followSandboxLink(request, path, rawQuery, { offer, baseUrl })
+      : undefined;
     return linked ?? door.refuse(new CallRefused("unknown_endpoint", "api endpoint not found"), path);
   };
 

@@ -20,6 +20,7 @@ import { takeServerLock, type ServerLock } from "./stores/sqlite/server-lock.ts"
 import { openSqliteStore, type SqliteStoreOptions } from "./stores/sqlite/sqlite-store.ts";
 import { createForwarder } from "./upstreams/forwarder.ts";
 import { httpClient } from "./upstreams/http-client.ts";
+import { createPlatformClient } from "./upstreams/platform-client.ts";
 import { protocols } from "./upstreams/protocols.ts";
 
 const projectFolder = join(import.meta.dir, "../..");
@@ -105,6 +106,7 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
       secrets,
       limiter: createMemoryLimiter(systemClock.monotonicMs),
       forwarder: createForwarder(httpClient, protocols),
+      platformClient: createPlatformClient(httpClient),
       clock: systemClock,
       newId,
       randomBytes,

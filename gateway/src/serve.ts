@@ -10,6 +10,7 @@ import { openSandboxProcess, type SandboxProcess } from "./host/sandbox-process.
 import { watchFile } from "./host/watch-file.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./ledger/store.ts";
+import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { loadCatalogue } from "./operation/catalogue.ts";
 import type { Forwarder } from "./operation/upstream.ts";
@@ -26,6 +27,7 @@ export interface ServeParts {
   readonly secrets: Secrets;
   readonly limiter: Limiter;
   readonly forwarder: Forwarder;
+  readonly platformClient: PlatformClient;
   readonly clock: Clock;
   readonly newId: () => string;
   readonly randomBytes: (count: number) => Uint8Array;

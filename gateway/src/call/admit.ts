@@ -1,4 +1,4 @@
-import type { HoldResult } from "../ledger/ledger.ts";
+import type { HoldRequest, HoldResult } from "../ledger/ledger.ts";
 import { keySlot, keyTokens, slotsName, tokensName } from "../limits/call-limits.ts";
 import type { Want } from "../limits/limiter.ts";
 import { limitsOf } from "../limits/tiers.ts";
@@ -47,6 +47,11 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
     if (wishes.capMicros !== undefined && priced.atMostMicros > wishes.capMicros) {
       await checkEarlier(paid, gate);
       refuseByCap(priced.atMostMicros, wishes.capMicros);
+    }
+    if (paid.acting?.kind === "refused") {
+      // Told last: who could not pay, or has asked before, hears that first. Nothing is held or written for it.
+      checkHeld(await gate.ledger.wouldHold(holdRequest(paid)), paid);
+      throw paid.acting.refusal;
     }
     checkHeld(await hold(paid, gate), paid);
   } catch (error) {
@@ -141,21 +146,24 @@ const amounts = (estimatedMicros: Micros, limitMicros: Micros) => ({
   limit_micros_usd: Number(limitMicros),
 });
 
-async function hold({ call, operation, priced, caller, wishes }: PaidCall, gate: Gate): Promise<HoldResult> {
+const holdRequest = ({ call, operation, priced, caller, wishes }: PaidCall): HoldRequest => ({
+  callId: call.id,
+  accountId: caller.accountId,
+  keyId: caller.keyId,
+  operationId: operation.id,
+  model: priced.model?.id,
+  amountMicros: priced.atMostMicros,
+  terms: priced.terms,
+  multiplierPpm: priced.multiplierPpm,
+  createdAtMs: call.receivedAtMs,
+  budget: caller.budget,
+  idempotency: wishes.claim,
+});
+
+async function hold(paid: PaidCall, gate: Gate): Promise<HoldResult> {
+  const { call } = paid;
   try {
-    return await gate.ledger.hold({
-      callId: call.id,
-      accountId: caller.accountId,
-      keyId: caller.keyId,
-      operationId: operation.id,
-      model: priced.model?.id,
-      amountMicros: priced.atMostMicros,
-      terms: priced.terms,
-      multiplierPpm: priced.multiplierPpm,
-      createdAtMs: call.receivedAtMs,
-      budget: caller.budget,
-      idempotency: wishes.claim,
-    });
+    return await gate.ledger.hold(holdRequest(paid));
   } catch (error) {
     // Should the hold be on disk all the same, it must not stay there.
     endLater(call.id, gate);

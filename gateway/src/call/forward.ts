@@ -1,6 +1,8 @@
 import type { Attempt } from "../ledger/call-record.ts";
+import type { Acting } from "../links/act-for.ts";
 import type { SoldOperation } from "../operation/operation.ts";
-import type { Exchanged, Upstream } from "../operation/upstream.ts";
+import type { ActingFor, Exchanged, Upstream } from "../operation/upstream.ts";
+import type { CallRefused } from "../platform/refusals.ts";
 import { unused, verdictOf } from "../routing/upstream-health.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
@@ -11,6 +13,8 @@ export interface Attempted {
   readonly upstream: Upstream;
   readonly exchanged: Exchanged;
   readonly attempts: readonly Attempt[];
+  /** Why the linked account cannot be used, where its platform said so only now. */
+  readonly linkRefusal?: CallRefused | undefined;
 }
 
 /** Where two upstreams fail at once a third rarely helps, and the caller has waited for both. */
@@ -21,7 +25,7 @@ const attemptsMax = 2;
  * answered with an error of its own before any output. Whatever the attempts, there is one outcome and one charge.
  */
 export async function forward(
-  { call, operation }: PaidCall,
+  { call, operation, acting: linked }: PaidCall,
   firstTurn: Turn,
   route: Route,
   gate: Gate,
@@ -31,27 +35,39 @@ export async function forward(
   const attempts: Attempt[] = [];
   let told: Told | undefined;
   let turn: Turn | undefined = firstTurn;
+  let acting = linked;
   while (turn) {
     const { upstream } = turn.prepared;
     const startedAtMs = gate.clock.wallMs();
-    const exchanged = await exchange(turn, gate);
+    const exchanged = await exchange(turn, actingForOf(acting), gate);
     attempts.push(attemptOf(upstream, exchanged, startedAtMs, gate));
     told = moreTelling(told, { upstream, exchanged });
-    if (attempts.length === attemptsMax || !mayRepeat(exchanged, upstream, operation)) break;
+    // Even when it is too late for this call, the next one is to know how the link stands.
+    if (exchanged.kind === "link_rejected") acting = await actAgain(acting, gate);
+    if (attempts.length === attemptsMax) break;
+    // A platform that did not accept the token did nothing, so even a write may be tried again with a new one.
+    if (exchanged.kind === "link_rejected" && acting?.kind === "ready") continue;
+    if (!mayRepeat(exchanged, upstream, operation)) break;
     turn = await nextTurn(route, gate);
   }
   if (!told) throw new Error("A call was forwarded to nobody.");
-  return { ...told, attempts };
+  return { ...told, attempts, linkRefusal: acting?.kind === "refused" ? acting.refusal : undefined };
 }
+
+const actingForOf = (acting: Acting | undefined): ActingFor | undefined =>
+  acting?.kind === "ready" ? acting.actingFor : undefined;
+
+const actAgain = async (acting: Acting | undefined, gate: Gate): Promise<Acting | undefined> =>
+  acting?.kind === "ready" ? gate.links.actAgain(acting) : acting;
 
 type Told = Pick<Attempted, "upstream" | "exchanged">;
 
-async function exchange(turn: Turn, gate: Gate): Promise<Exchanged> {
+async function exchange(turn: Turn, actingFor: ActingFor | undefined, gate: Gate): Promise<Exchanged> {
   const { prepared, entry, quota, takenAtMs } = turn;
   const { upstream, send } = prepared;
   let verdict = unused;
   try {
-    const exchanged = await send();
+    const exchanged = await send(actingFor);
     verdict = verdictOf(exchanged);
     if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
     return exchanged;
@@ -107,5 +123,6 @@ const moreTelling = (earlier: Told | undefined, later: Told): Told =>
 
 function weight(exchanged: Exchanged): number {
   if (exchanged.kind === "rate_limited") return 1;
-  return exchanged.kind === "key_rejected" || neverSent(exchanged) ? 0 : 2;
+  const refusedUs = exchanged.kind === "key_rejected" || exchanged.kind === "link_rejected";
+  return refusedUs || neverSent(exchanged) ? 0 : 2;
 }

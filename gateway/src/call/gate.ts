@@ -1,5 +1,6 @@
 import type { Credentials } from "../keys/credentials.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import type { LinkDesk } from "../links/link-desk.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { Books } from "../operation/books.ts";
 import type { Forwarder } from "../operation/upstream.ts";
@@ -15,6 +16,7 @@ export interface Gate {
   readonly ledger: Ledger;
   readonly forwarder: Forwarder;
   readonly health: UpstreamHealth;
+  readonly links: LinkDesk;
   /** From 0 to 1, 1 excluded: draws among upstreams by weight. */
   readonly random: () => number;
   readonly books: Books;

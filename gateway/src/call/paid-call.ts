@@ -1,4 +1,5 @@
 import type { Credential } from "../keys/keys.ts";
+import type { Acting } from "../links/act-for.ts";
 import type { CallInput, SoldOperation } from "../operation/operation.ts";
 import type { Call } from "./call.ts";
 import type { PricedCall } from "./price-call.ts";
@@ -12,4 +13,6 @@ export interface PaidCall {
   readonly caller: Credential;
   readonly wishes: Wishes;
   readonly priced: PricedCall;
+  /** In whose name, for an operation that acts for a linked account. */
+  readonly acting: Acting | undefined;
 }

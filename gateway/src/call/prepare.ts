@@ -1,4 +1,4 @@
-import type { Exchanged, Upstream } from "../operation/upstream.ts";
+import type { ActingFor, Exchanged, Upstream } from "../operation/upstream.ts";
 import { refuse } from "../platform/refusals.ts";
 import { chooseRoute } from "../routing/route.ts";
 import type { Gate } from "./gate.ts";
@@ -7,7 +7,7 @@ import type { PaidCall } from "./paid-call.ts";
 /** A call in the words of its upstream, ready to leave. */
 export interface PreparedCall {
   readonly upstream: Upstream;
-  readonly send: () => Promise<Exchanged>;
+  readonly send: (actingFor?: ActingFor) => Promise<Exchanged>;
 }
 
 /** The upstreams of one call, each asked for once, in the order in which they are to be tried. */
@@ -20,8 +20,10 @@ export interface Route {
 
 /** Says the call in its upstream's own protocol, before anything is held: what cannot be said is the caller's to change. */
 export function prepare(paid: PaidCall, gate: Gate): Route {
-  const { operation, priced } = paid;
-  const upstreams = chooseRoute(priced, gate.health.isResting, gate.random);
+  const { operation, priced, acting } = paid;
+  // A linked account is known at one platform only.
+  const upstreams =
+    acting?.kind === "ready" ? [acting.upstream] : chooseRoute(priced, gate.health.isResting, gate.random);
   let asked = 0;
   let unsayable: { readonly field: string; readonly message: string } | undefined;
 

@@ -4,6 +4,7 @@
 import { tokenTotals, type Quantities } from "../operation/quantities.ts";
 import { isSold } from "../operation/operation.ts";
 import { CallRefused } from "../platform/refusals.ts";
+import { actForLink } from "./act-for-link.ts";
 import { admit, type Admission } from "./admit.ts";
 import { answerFree } from "./answer-free.ts";
 import { answerFromBooks } from "./answer-from-books.ts";
@@ -35,7 +36,8 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   if (operation.price.kind === "free") return answerFree(call, operation, offered, input, gate);
 
   const priced = priceCall(operation, offered, input, caller, gate); //          404 · 503
-  const paid = { call, operation, input, caller, wishes, priced };
+  const acting = await actForLink(operation, priced, caller, wishes, gate);
+  const paid = { call, operation, input, caller, wishes, priced, acting };
   const route = prepare(paid, gate); //                                          400
   if (wishes.quote) return quote(operation, priced, gate);
 

@@ -27,6 +27,7 @@ export async function settle(
     return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
   }
   if (exchanged.kind === "streaming") throw new Error("A stream is settled when it ends.");
+  if (exchanged.kind === "link_rejected" && attempted.linkRefusal) throw attempted.linkRefusal;
   return refuseFor(exchanged, upstream);
 }
 
@@ -59,6 +60,7 @@ export async function bookEnd(
 const didNothing = (exchanged: Exchanged): boolean =>
   exchanged.kind === "rate_limited" ||
   exchanged.kind === "key_rejected" ||
+  exchanged.kind === "link_rejected" ||
   (exchanged.kind === "no_answer" && !exchanged.sent);
 
 async function resolve(
@@ -112,6 +114,9 @@ export function refuseFor(
       retryAfterSeconds,
       inError: { limit: { name: "upstream", limit: null, remaining: 0, reset: null } },
     });
+  }
+  if (exchanged.kind === "link_rejected") {
+    refuse("link_expired", "The platform does not accept the linked account's token; link it again.");
   }
   if (exchanged.kind === "key_rejected" || upstream.transport === "managed") {
     refuse("provider_unavailable", "The provider cannot serve this call now; nothing was charged.", {

@@ -16,6 +16,9 @@ export async function validate(
   if (!operation.body) return { query, body: undefined, params, rawQuery: call.rawQuery, rawBody: noBody };
 
   const rawBody = await call.readBody(operation.bodyBytesMax);
+  if (operation.bodyOptional && rawBody.byteLength === 0) {
+    return { query, body: check(operation.body, {}), params, rawQuery: call.rawQuery, rawBody };
+  }
   const parsed = parseJson(rawBody);
   if (!parsed.ok) refuse("invalid_parameters", parsed.why);
   if (!isJsonObject(parsed.value)) refuse("invalid_parameters", "the body must be a JSON object");

@@ -8,6 +8,7 @@ import {
   type Micros,
   type Pico,
 } from "../platform/money.ts";
+import type { LinkSettings } from "../operation/upstream.ts";
 import { defaultNames, placeholders, type Names } from "./names.ts";
 
 /** Everything an operator can set in tollgate.yaml, parsed. Defaults stand beside the field they belong to. */
@@ -19,6 +20,7 @@ export interface Config {
   readonly tiers: Readonly<Record<TierName, TierLimits>>;
   readonly signupCreditMicros: Micros;
   readonly sandbox: "on" | "off" | { readonly url: string };
+  readonly links: LinkConfig;
   /** Folders with operations of the operator's own, beside the catalogue that ships. */
   readonly catalogueFolders: readonly string[];
 }
@@ -32,6 +34,16 @@ export interface UpstreamConfig {
   readonly transport: "native" | "managed";
   readonly weight: number;
   readonly onCallerLeft: "drain" | "abort";
+  /** Undefined when the addresses or the client it takes are not all written. */
+  readonly link: LinkSettings | undefined;
+}
+
+/** How people link their platform accounts. */
+export interface LinkConfig {
+  /** Sends them by a page of ours first, which says who asks, and lets only the browser that saw it finish. */
+  readonly confirm: boolean;
+  /** Asks for `offline.access` beside what the caller wants, so that links outlive their first hours. */
+  readonly offlineAccess: boolean;
 }
 
 export interface ModelConfig {
@@ -101,20 +113,24 @@ function decimalText(written: string): string {
 
 const pricePerMillion = amount(picoFromUsdPerMillion, "USD per 1,000,000 tokens, at most 6 decimals");
 
+const httpUrl = z.url({ protocol: /^https?$/, error: "expected an http(s) address" });
+
 const upstream = z
   .strictObject({
     protocol: z.enum(protocolWords),
-    url: z.url({ protocol: /^https?$/, error: "expected an http(s) address" }),
+    url: httpUrl,
     key: z.string().min(1, "expected a key; is its environment variable set?").optional(),
     quota_rpm: count.optional(),
     timeout_ms: count.optional(),
     transport: z.enum(["native", "managed"]).optional(),
     weight: z.number().positive().optional(),
     on_caller_left: z.enum(["drain", "abort"]).optional(),
-    authorize_url: z.url().optional(),
-    token_url: z.url().optional(),
-    client_id: z.string().optional(),
-    client_secret: z.string().optional(),
+    authorize_url: httpUrl.optional(),
+    token_url: httpUrl.optional(),
+    revoke_url: httpUrl.optional(),
+    issuer: httpUrl.optional(),
+    client_id: z.string().min(1).optional(),
+    client_secret: z.string().min(1).optional(),
   })
   .transform((written): UpstreamConfig => ({
     protocol: written.protocol,
@@ -125,7 +141,30 @@ const upstream = z
     transport: written.transport ?? (managedByDefault.has(written.protocol) ? "managed" : "native"),
     weight: written.weight ?? 1,
     onCallerLeft: written.on_caller_left ?? "drain",
+    link: linkSettingsOf(written),
   }));
+
+function linkSettingsOf(written: {
+  readonly authorize_url?: string | undefined;
+  readonly token_url?: string | undefined;
+  readonly revoke_url?: string | undefined;
+  readonly issuer?: string | undefined;
+  readonly client_id?: string | undefined;
+  readonly client_secret?: string | undefined;
+}): LinkSettings | undefined {
+  const { authorize_url: authorizeUrl, token_url: tokenUrl, client_id: clientId } = written;
+  if (authorizeUrl === undefined || tokenUrl === undefined || clientId === undefined) return undefined;
+  return {
+    authorizeUrl,
+    tokenUrl,
+    clientId,
+    revokeUrl: written.revoke_url,
+    clientSecret: written.client_secret,
+    issuer: written.issuer ?? new URL(authorizeUrl).origin,
+    // Whoever knows the server's name well enough to write it down has seen that it tells it.
+    saysIssuer: written.issuer !== undefined,
+  };
+}
 
 const model = z
   .strictObject({
@@ -181,6 +220,9 @@ export const configSchema = z
         error: "expected on, off, or the address of a running sandbox",
       })
       .optional(),
+    links: z
+      .strictObject({ confirm: z.boolean().optional(), offline_access: z.boolean().optional() })
+      .optional(),
     catalogue_folders: z.array(z.string()).optional(),
   })
   .transform((written): Config => ({
@@ -191,6 +233,10 @@ export const configSchema = z
     tiers: { ...specifiedTiers, ...written.tiers },
     signupCreditMicros: written.signup_credit_usd ?? 2_000_000n,
     sandbox: sandboxOf(written.sandbox),
+    links: {
+      confirm: written.links?.confirm ?? false,
+      offlineAccess: written.links?.offline_access ?? false,
+    },
     catalogueFolders: written.catalogue_folders ?? [],
   }));
 

@@ -100,6 +100,8 @@ export interface Ledger {
   /** Terms are written down before anything is held under them, so every charge can be explained for ever. */
   readonly recordPrices: (prices: readonly RecordedPrice[]) => Promise<void>;
   readonly hold: (request: HoldRequest) => Promise<HoldResult>;
+  /** What `hold` would answer at this moment. Nothing is held, claimed or written. */
+  readonly wouldHold: (request: HoldRequest) => Promise<HoldResult>;
   /** Who has this idempotency key now; undefined when it is free. */
   readonly findEarlier: (
     accountId: string,

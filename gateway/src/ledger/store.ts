@@ -1,4 +1,5 @@
 import type { KeyBook } from "../keys/keys.ts";
+import type { LinkBook } from "../links/links.ts";
 import type { QuotaBook } from "../limits/quota-applications.ts";
 import type { UsageBook } from "../usage/usage-report.ts";
 import type { AccountBook } from "./accounts.ts";
@@ -14,6 +15,7 @@ export interface Store {
   readonly usage: UsageBook;
   readonly calls: CallBook;
   readonly quotas: QuotaBook;
+  readonly links: LinkBook;
   readonly auditor: Auditor;
   /** Ties the data to the installation's secret: false when it was written under another one. */
   readonly claimSecret: (fingerprint: string) => Promise<boolean>;

@@ -47,6 +47,7 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
     operations: new Map(served.map((one) => [one.operation.id, one])),
     tiers: config.tiers,
     sandboxUrl,
+    links: config.links,
     prices: served.flatMap(pricesOf),
     gaps,
   });
@@ -126,7 +127,7 @@ function upstreamsOf(operation: SoldOperation, { config, sandboxUrl }: Context):
 const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream => ({
   name: `sandbox-${protocol}`,
   protocol,
-  url: `${sandboxUrl}/${protocol}`,
+  ...(protocol === "x" ? sandboxPlatform(`${sandboxUrl}/x/2`) : { url: `${sandboxUrl}/${protocol}` }),
   key: "sandbox",
   transport: protocol === "tikhub" || protocol === "similarweb" ? "managed" : "native",
   timeoutMs: undefined,
@@ -134,6 +135,20 @@ const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream => ({
   weight: 1,
   onCallerLeft: "drain",
   sandbox: true,
+});
+
+/** The stand-in platform: people meet it under our own address, we ask it for tokens where it listens. */
+const sandboxPlatform = (url: string): Pick<Upstream, "url" | "link"> => ({
+  url,
+  link: {
+    authorizeUrl: "/sandbox/x/oauth2/authorize",
+    tokenUrl: `${url}/oauth2/token`,
+    revokeUrl: `${url}/oauth2/revoke`,
+    clientId: "tollgate-sandbox",
+    clientSecret: "tollgate-sandbox-secret",
+    issuer: "/sandbox/x",
+    saysIssuer: true,
+  },
 });
 
 /** Undefined when no upstream of the operation knows the model. */
@@ -223,6 +238,10 @@ function checkPriceWords(
 
 /** An operation nobody serves is not a route; one without a price stays a route that says so. */
 function servable({ operation, upstreams, terms, models }: OfferedOperation, gaps: string[]): boolean {
+  for (const { name, link } of upstreams) {
+    const gap = `upstreams.${name}: ${noLink}`;
+    if (isSold(operation) && operation.link && !link && !gaps.includes(gap)) gaps.push(gap);
+  }
   if (upstreams.length === 0) {
     gaps.push(`${operation.id}: no upstream serves it and the sandbox is off`);
     return false;
@@ -232,6 +251,8 @@ function servable({ operation, upstreams, terms, models }: OfferedOperation, gap
     gaps.push(`${operation.id}: no model with a price`);
   return true;
 }
+
+const noLink = "protocol x needs authorize_url, token_url and client_id, or nobody can link an account";
 
 const pricesOf = ({ operation, terms, models }: OfferedOperation): RecordedPrice[] => [
   ...(terms ? [{ operationId: operation.id, model: undefined, terms }] : []),

@@ -1,3 +1,4 @@
+import type { LinkConfig } from "../config/config.ts";
 import type { Names } from "../config/names.ts";
 import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { RecordedPrice } from "../ledger/ledger.ts";
@@ -19,6 +20,7 @@ export interface Offer {
   readonly tiers: Readonly<Record<TierName, TierLimits>>;
   /** Where the sandbox listens; undefined when it is off. */
   readonly sandboxUrl: string | undefined;
+  readonly links: LinkConfig;
   /** Every price a call can be held under. */
   readonly prices: readonly RecordedPrice[];
   /** What was left out and why, for `doctor`. */

@@ -1,4 +1,5 @@
 import type { Receipt, ReceiptFilter, ReceiptPage } from "../ledger/receipt.ts";
+import type { LinkBegun } from "../links/begin-link.ts";
 import type { Filed } from "../limits/quota-applications.ts";
 import type { UsageReport, UsageWindow } from "../usage/usage-report.ts";
 import type { Asker } from "./operation.ts";
@@ -11,7 +12,29 @@ export interface Books {
   readonly receipts: (asker: Asker, filter: ReceiptFilter) => Promise<ReceiptPage>;
   readonly models: () => readonly ModelListing[];
   readonly limits: (asker: Asker) => Promise<LimitsReport>;
+  /** Begins to link a platform account to the asker's key. */
+  readonly beginLink: (asker: Asker, scopes: readonly string[]) => Promise<LinkBegun>;
+  /** What is linked to the asker's key, or to any key of the account where the asker sees it all. */
+  readonly links: (asker: Asker) => Promise<readonly LinkReport[]>;
+  readonly revokeLink: (asker: Asker, linkId: string) => Promise<RevokedLinkReport | undefined>;
   readonly applyForQuota: (asker: Asker, application: QuotaWish) => Promise<Filed>;
+}
+
+/** A linked platform account, without any of its tokens. */
+export interface LinkReport {
+  readonly link_id: string;
+  readonly key_id: string;
+  readonly user: { readonly id: string; readonly username: string } | null;
+  readonly scopes: readonly string[];
+  /** `expired` must be linked again. */
+  readonly status: "active" | "expired" | "revoked";
+  readonly created_at: string;
+}
+
+interface RevokedLinkReport extends LinkReport {
+  readonly revoked_at: string;
+  /** Whether the platform ended it too: it may offer no way to say so, or not have confirmed it. */
+  readonly platform: "revoked" | "not_offered" | "not_reached";
 }
 
 /** Every limit of a credential, as it stands now. */

@@ -2,6 +2,8 @@ import { budgetWindowEndMs, budgetWindowStartMs } from "../keys/budget-window.ts
 import type { Store } from "../ledger/store.ts";
 import { receiptOf } from "../ledger/receipt.ts";
 import { groupRequests, keyRequests, keySlot, keyTokens, upstreamRequests } from "../limits/call-limits.ts";
+import type { LinkDesk } from "../links/link-desk.ts";
+import { linkReport } from "../links/link-report.ts";
 import type { Limiter, Want } from "../limits/limiter.ts";
 import { readUsage } from "../usage/usage-report.ts";
 import type { BalanceReport, Books, BudgetReport, LimitReport, ModelListing } from "./books.ts";
@@ -10,6 +12,7 @@ import type { Asker } from "./operation.ts";
 interface Parts {
   readonly store: Store;
   readonly limiter: Limiter;
+  readonly links: LinkDesk;
   readonly models: () => readonly ModelListing[];
   /** Limits that come with what is on offer now. */
   readonly sharedLimits: () => readonly SharedLimit[];
@@ -32,7 +35,7 @@ export type SharedLimit =
     };
 
 /** Answers callers from the store. Every question carries the asker's account, so nobody sees another's books. */
-export function createBooks({ store, limiter, models, sharedLimits }: Parts): Books {
+export function createBooks({ store, limiter, links, models, sharedLimits }: Parts): Books {
   return {
     usage: ({ accountId, keyId, scope }, window) =>
       readUsage(store.usage, { accountId, keyId: scope === "key" ? keyId : undefined }, window),
@@ -61,10 +64,37 @@ export function createBooks({ store, limiter, models, sharedLimits }: Parts): Bo
       limits: await readLimits(asker, limiter, sharedLimits()),
       budget: await readBudget(store, asker),
     }),
+    beginLink: ({ accountId, keyId, requestId, idempotency }, scopes) =>
+      links.begin({ accountId, keyId }, { scopes, requestId, idempotency }),
+    links: async (asker) => {
+      const all = await links.list(seenBy(asker));
+      return all
+        .filter(({ revokedAtMs }) => revokedAtMs === undefined)
+        .map((link) => linkReport(link, asker.nowMs));
+    },
+    revokeLink: async (asker, linkId) => {
+      const link = await links.find(linkId);
+      const { accountId, keyId } = seenBy(asker);
+      const seen = link?.accountId === accountId && (keyId === undefined || link.keyId === keyId);
+      const ended = seen ? await links.end(linkId) : undefined;
+      return (
+        ended && {
+          ...linkReport({ ...ended.link, revokedAtMs: ended.revokedAtMs }, asker.nowMs),
+          revoked_at: new Date(ended.revokedAtMs).toISOString(),
+          platform: ended.platform,
+        }
+      );
+    },
     applyForQuota: ({ requestId, accountId, keyId, idempotency, nowMs }, wish) =>
       store.quotas.file({ id: requestId, accountId, keyId, idempotency, createdAtMs: nowMs, ...wish }),
   };
 }
+
+/** A key sees what is its own; a credential of the account sees it all. */
+const seenBy = ({ accountId, keyId, scope }: Asker) => ({
+  accountId,
+  keyId: scope === "key" ? keyId : undefined,
+});
 
 async function readLimits(
   asker: Asker,

@@ -94,6 +94,7 @@ export type ModelKind = "chat" | "rerank" | "embedding" | "image";
 /** How one vendor protocol serves an operation: the exchange its adapter must know, and the vendor's path. */
 export interface Service {
   readonly exchange: ExchangeName;
+  /** `{user_id}` stands for the linked account, where the operation acts for one. */
   readonly path: string;
   /** The dialect in which the caller speaks, for exchanges that know several. */
   readonly dialect?: "openai" | "anthropic" | "gemini";
@@ -101,6 +102,7 @@ export interface Service {
 
 export type ExchangeName =
   | "forward_query"
+  | "forward_body"
   | "rerank"
   | "chat"
   | "responses"
@@ -134,6 +136,8 @@ interface Declared<Input> {
   readonly path: string;
   readonly query: z.ZodType;
   readonly body?: z.ZodType;
+  /** No body at all counts as an empty object. */
+  readonly bodyOptional?: true;
   readonly bodyBytesMax: number;
   readonly price: PriceContract<Input>;
   readonly limits?: OperationLimits;
@@ -154,6 +158,8 @@ export interface SoldOperation<Input = CallInput> extends Declared<Input> {
   readonly firstByteTimeoutMs: number;
   /** False for what must not happen twice, such as a write: it goes to another upstream only if it never left. */
   readonly repeatable?: false;
+  /** It acts for the platform account that is linked to the caller's key, and needs these scopes of the link. */
+  readonly link?: { readonly scopes: readonly string[] };
 }
 
 /** An operation that the gateway answers from its own books. */

@@ -14,7 +14,30 @@ export interface Upstream {
   readonly weight: number;
   /** When the caller of a stream leaves: read on to the end and bill what was used, or break off and bill what passed. */
   readonly onCallerLeft: "drain" | "abort";
+  /** For a platform whose people can link their accounts. */
+  readonly link?: LinkSettings | undefined;
   readonly sandbox: boolean;
+}
+
+/** A platform's authorization server, and who we are there. */
+export interface LinkSettings {
+  /** Where a person is sent. An address that begins with a slash lies under our own base address. */
+  readonly authorizeUrl: string;
+  readonly tokenUrl: string;
+  /** Undefined when the platform offers no revocation. */
+  readonly revokeUrl: string | undefined;
+  readonly clientId: string;
+  readonly clientSecret: string | undefined;
+  /** By what name the server calls itself when it sends a person back; with a slash first, as above. */
+  readonly issuer: string;
+  /** It always says its name, so that an answer without it is not its answer. */
+  readonly saysIssuer: boolean;
+}
+
+/** The linked account in whose name a request is made, with its own token; the operator's key stays here then. */
+export interface ActingFor {
+  readonly userId: string;
+  readonly accessToken: string;
 }
 
 /** One request to one upstream. */
@@ -53,6 +76,8 @@ export type Exchanged =
     }
   | { readonly kind: "rate_limited"; readonly status: 429; readonly retryAfterSeconds: number | undefined }
   | { readonly kind: "key_rejected"; readonly status: number }
+  /** The platform does not accept the linked account's token; it did nothing. */
+  | { readonly kind: "link_rejected"; readonly status: 401 }
   | { readonly kind: "no_answer"; readonly reason: NoAnswerReason; readonly sent: boolean };
 
 export type NoAnswerReason = "unreachable" | "timeout" | "cut_off" | "redirect" | "too_large" | "malformed";
@@ -85,7 +110,7 @@ export interface TokenReading {
 
 /** A request that is ready to leave, or the member of it that this upstream cannot be told. */
 type Prepared =
-  | { readonly kind: "ready"; readonly send: () => Promise<Exchanged> }
+  | { readonly kind: "ready"; readonly send: (actingFor?: ActingFor) => Promise<Exchanged> }
   | { readonly kind: "inexpressible"; readonly field: string; readonly message: string };
 
 /** Speaks to upstreams. Never throws for what an upstream does; a throw is a bug of ours. */

@@ -162,6 +162,7 @@ export function verdictOf(exchanged: Exchanged): Verdict {
     }
     case "streaming":
     case "key_rejected":
+    case "link_rejected":
       return works;
   }
 }

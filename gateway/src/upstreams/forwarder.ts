@@ -1,4 +1,4 @@
-import type { Dispatch, Exchanged, Forwarder } from "../operation/upstream.ts";
+import type { ActingFor, Dispatch, Exchanged, Forwarder } from "../operation/upstream.ts";
 import type { HttpClient, HttpOutcome } from "./http-client.ts";
 import { Inexpressible } from "./dialects/dialect.ts";
 import type { Exchange, OwnAnswer, Protocol, VendorRequest } from "./protocol.ts";
@@ -17,7 +17,8 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
       try {
         const request = exchange.request(dispatch);
         if ("answer" in request) return { kind: "ready", send: async () => answeredHere(request) };
-        return { kind: "ready", send: () => send(request, { http, protocol, exchange, dispatch }) };
+        const sending = { http, protocol, exchange, dispatch };
+        return { kind: "ready", send: (actingFor) => send(request, { ...sending, actingFor }) };
       } catch (error) {
         if (!(error instanceof Inexpressible)) throw error;
         return { kind: "inexpressible", field: error.field, message: error.message };
@@ -31,16 +32,15 @@ interface Sending {
   readonly protocol: Protocol;
   readonly exchange: Exchange;
   readonly dispatch: Dispatch;
+  readonly actingFor: ActingFor | undefined;
 }
 
-async function send(
-  request: VendorRequest,
-  { http, protocol, exchange, dispatch }: Sending,
-): Promise<Exchanged> {
+async function send(request: VendorRequest, sending: Sending): Promise<Exchanged> {
+  const { http, protocol, exchange, dispatch, actingFor } = sending;
   const { upstream } = dispatch;
   const streaming = dispatch.streaming && exchange.stream !== undefined;
   const outcome = await (streaming ? http.open : http.send)({
-    url: upstream.url + request.path,
+    url: upstream.url + pathFor(request.path, actingFor),
     method: request.method,
     headers: {
       accept: streaming ? "text/event-stream" : "application/json",
@@ -49,17 +49,22 @@ async function send(
       "x-request-id": dispatch.callId,
       ...(request.body === undefined ? {} : { "content-type": "application/json" }),
       ...request.headers,
-      ...keyHeader(protocol, upstream.key),
+      ...(actingFor
+        ? { authorization: `Bearer ${actingFor.accessToken}` }
+        : keyHeader(protocol, upstream.key)),
     },
     body: request.body,
     firstByteTimeoutMs: upstream.timeoutMs ?? dispatch.firstByteTimeoutMs,
   });
-  if (outcome.kind !== "streaming") return exchangedOf(outcome, exchange, dispatch);
+  if (outcome.kind !== "streaming") return exchangedOf(outcome, sending);
   const rules = exchange.stream?.(dispatch);
   if (!rules) throw new Error("A stream came for an exchange that has none.");
   const { contentType } = rules;
   return { kind: "streaming", status: outcome.status, contentType, relay: createStreamRelay(outcome, rules) };
 }
+
+const pathFor = (path: string, actingFor: ActingFor | undefined): string =>
+  actingFor ? path.replace("{user_id}", encodeURIComponent(actingFor.userId)) : path;
 
 /** An upstream without a key, such as a model on this machine, gets no empty one. */
 const keyHeader = (protocol: Protocol, key: string): Record<string, string> =>
@@ -68,16 +73,20 @@ const keyHeader = (protocol: Protocol, key: string): Record<string, string> =>
 /** Statuses that speak about the operator's key or plan, never about the caller. */
 const aboutOurKey: ReadonlySet<number> = new Set([401, 402, 403]);
 
-function exchangedOf(outcome: HttpOutcome, exchange: Exchange, dispatch: Dispatch): Exchanged {
+function exchangedOf(outcome: HttpOutcome, sending: Sending): Exchanged {
   if (outcome.kind === "no_answer") return outcome;
+  const { exchange, dispatch, protocol, actingFor } = sending;
   const { status, contentType, body } = outcome;
   const retryAfterSeconds = readRetryAfterSeconds(outcome.retryAfter, outcome.date);
   if (status === 429) return { kind: "rate_limited", status: 429, retryAfterSeconds };
-  if (aboutOurKey.has(status)) return { kind: "key_rejected", status };
-  // An upstream that repeats our key back to us must not pass it on to the caller.
-  if (repeats(dispatch.upstream.key, body, contentType)) return { kind: "key_rejected", status };
+  if (actingFor && status === 401) return { kind: "link_rejected", status };
+  if (!actingFor && aboutOurKey.has(status)) return { kind: "key_rejected", status };
+  // An upstream that repeats our key, or a linked account's, back to us must not pass it on to the caller.
+  const secret = actingFor?.accessToken ?? dispatch.upstream.key;
+  if (repeats(secret, body, contentType)) return { kind: "key_rejected", status };
 
   const json = parse(body);
+  if (actingFor && protocol.isAboutOperator?.(status, json) === true) return { kind: "key_rejected", status };
   const answer = { status, json };
   const asItCame: Answered = {
     kind: "answered",

@@ -13,6 +13,7 @@ import { openai } from "./protocols/openai.ts";
 import { perplexity } from "./protocols/perplexity.ts";
 import { cohere, jina, voyage } from "./protocols/rerank.ts";
 import { tavily } from "./protocols/tavily.ts";
+import { x } from "./protocols/x.ts";
 
 /** The vendors the gateway can speak to, by the word that selects them in the configuration. */
 export const protocols: Readonly<Record<string, Protocol>> = {
@@ -25,6 +26,7 @@ export const protocols: Readonly<Record<string, Protocol>> = {
   tikhub,
   scrapecreators,
   twitterapi,
+  x,
   financialdatasets,
   similarweb,
   perplexity,

@@ -1,15 +1,76 @@
 import type { Offer } from "../../offer/offer.ts";
 
+/** Forms of the stand-in platform are a name and a few ticks. */
+const formBytesMax = 64 * 1024;
+const timeoutMs = 10_000;
+
 /** Links the sandbox gives to people and clients are served under our own address, so that they work as pasted. */
 export async function followSandboxLink(
   request: Request,
   path: string,
-  offer: Offer,
+  rawQuery: string,
+  { offer, baseUrl }: { readonly offer: Offer; readonly baseUrl: string },
 ): Promise<Response | undefined> {
-  if (offer.sandboxUrl === undefined || request.method !== "GET") return undefined;
+  if (offer.sandboxUrl === undefined) return undefined;
   const link = path.slice("/sandbox/".length);
   if (!/^[\w-]+(\/[\w.-]+)*$/.test(link) || link.includes("..")) return undefined;
-  const response = await fetch(`${offer.sandboxUrl}/public/${link}`, { redirect: "manual" });
+  const address = `${offer.sandboxUrl}/public/${link}`;
+  const target = rawQuery === "" ? address : `${address}?${rawQuery}`;
+  if (link.startsWith("x/")) return visitPlatform(request, target, `${baseUrl}/sandbox`);
+  if (request.method !== "GET") return undefined;
+  const response = await fetch(address, { redirect: "manual" });
   const contentType = response.headers.get("content-type") ?? "application/octet-stream";
   return new Response(response.body, { status: response.status, headers: { "content-type": contentType } });
+}
+
+/** What a browser and the pages of the stand-in platform tell each other. A caller's key is not among it. */
+const toPlatform = ["cookie", "content-type", "accept", "accept-language"] as const;
+const fromPlatform = [
+  "content-type",
+  "location",
+  "cache-control",
+  "content-security-policy",
+  "referrer-policy",
+  "x-content-type-options",
+  "x-frame-options",
+] as const;
+
+async function visitPlatform(
+  request: Request,
+  target: string,
+  publicBase: string,
+): Promise<Response | undefined> {
+  if (request.method !== "GET" && request.method !== "POST") return undefined;
+  const body = request.method === "POST" ? await readForm(request) : undefined;
+  if (body === "too_large") return new Response(null, { status: 413 });
+  const response = await fetch(target, {
+    method: request.method,
+    headers: {
+      "accept-encoding": "identity",
+      // Where the browser believes to be, for the addresses on the page.
+      "x-public-base": publicBase,
+      ...picked(request.headers, toPlatform),
+    },
+    redirect: "manual",
+    signal: AbortSignal.timeout(timeoutMs),
+    ...(body === undefined ? {} : { body }),
+  });
+  const headers = new Headers(picked(response.headers, fromPlatform));
+  for (const cookie of response.headers.getSetCookie()) headers.append("set-cookie", cookie);
+  return new Response(response.body, { status: response.status, headers });
+}
+
+async function readForm(request: Request): Promise<Uint8Array | "too_large"> {
+  // A form says how long it is; what does not is not read.
+  const announced = Number(request.headers.get("content-length") ?? Number.NaN);
+  return announced <= formBytesMax ? request.bytes() : "too_large";
+}
+
+function picked(headers: Headers, names: readonly string[]): Record<string, string> {
+  const values: Record<string, string> = {};
+  for (const name of names) {
+    const value = headers.get(name);
+    if (value !== null) values[name] = value;
+  }
+  return values;
 }

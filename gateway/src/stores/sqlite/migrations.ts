@@ -166,6 +166,54 @@ const migrations: readonly string[] = [
   CREATE INDEX quota_application_of_account ON quota_application (account_id, state);
   CREATE UNIQUE INDEX quota_application_once ON quota_application (account_id, key_hash) WHERE key_hash IS NOT NULL;
   `,
+  `
+  CREATE TABLE link_attempt (
+    state_hash    BLOB PRIMARY KEY,
+    id            TEXT NOT NULL,
+    key_id        TEXT NOT NULL REFERENCES key (id),
+    account_id    TEXT NOT NULL REFERENCES account (id),
+    upstream      TEXT NOT NULL,
+    scopes        TEXT NOT NULL,
+    salt          BLOB NOT NULL,
+    verifier      BLOB NOT NULL,
+    confirm       INTEGER NOT NULL CHECK (confirm = 0 OR confirm = 1),
+    browser_hash  BLOB,
+    key_hash      BLOB,
+    fingerprint   BLOB,
+    created_at_ms INTEGER NOT NULL,
+    expires_at_ms INTEGER NOT NULL,
+    used_at_ms    INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX link_attempt_of_key ON link_attempt (key_id, created_at_ms);
+  CREATE INDEX link_attempt_by_end ON link_attempt (expires_at_ms);
+  CREATE UNIQUE INDEX link_attempt_once ON link_attempt (account_id, key_hash) WHERE key_hash IS NOT NULL;
+
+  CREATE TABLE link (
+    id                TEXT PRIMARY KEY,
+    key_id            TEXT NOT NULL REFERENCES key (id),
+    account_id        TEXT NOT NULL REFERENCES account (id),
+    upstream          TEXT NOT NULL,
+    user_id           TEXT,
+    username          TEXT,
+    scopes            TEXT NOT NULL,
+    version           INTEGER NOT NULL,
+    salt              BLOB NOT NULL,
+    access_token      BLOB NOT NULL,
+    refresh_token     BLOB,
+    expires_at_ms     INTEGER,
+    renewing_until_ms INTEGER,
+    undo_hash         BLOB,
+    undo_until_ms     INTEGER,
+    created_at_ms     INTEGER NOT NULL,
+    lapsed_at_ms      INTEGER,
+    revoked_at_ms     INTEGER,
+    CHECK ((user_id IS NULL) = (username IS NULL))
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX link_live ON link (key_id, upstream) WHERE revoked_at_ms IS NULL;
+  CREATE INDEX link_of_account ON link (account_id, created_at_ms);
+  CREATE INDEX link_of_key ON link (key_id, created_at_ms);
+  CREATE UNIQUE INDEX link_undo ON link (undo_hash) WHERE undo_hash IS NOT NULL;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

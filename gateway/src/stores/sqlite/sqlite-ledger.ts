@@ -117,6 +117,21 @@ export function createSqliteLedger(parts: Parts): Ledger {
     };
   };
 
+  const wouldHold = (request: HoldRequest): HoldResult => {
+    const earlier =
+      request.idempotency && findEarlier(request.accountId, request.idempotency, request.createdAtMs);
+    if (earlier) return { kind: "idempotency_conflict", earlier };
+    const notTaken = whyNotTaken(request.accountId);
+    const fits = notTaken.kind === "insufficient_balance" && notTaken.availableMicros >= request.amountMicros;
+    if (!fits) return notTaken;
+    if (!request.budget) return { kind: "held" };
+    const { window, limitMicros } = request.budget;
+    const use = sql.budgetUse.get(request.keyId, budgetWindowStartMs(window, request.createdAtMs));
+    const [spentMicros, heldMicros] = [use?.spent_micros ?? 0n, use?.held_micros ?? 0n];
+    if (spentMicros + heldMicros + request.amountMicros <= limitMicros) return { kind: "held" };
+    return { kind: "budget_exceeded", spentMicros, heldMicros };
+  };
+
   const whyNotTaken = (accountId: string): HoldResult => {
     const account = sql.availability.get(accountId);
     if (account?.suspended === 1n) return { kind: "account_suspended" };
@@ -248,6 +263,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
         }
       }),
     hold: (request) => (hasRoom() ? commits.run(() => hold(request)) : Promise.reject(new StoreFull())),
+    wouldHold: async (request) => wouldHold(request),
     findEarlier: async (accountId, claim, nowMs) => findEarlier(accountId, claim, nowMs),
     markDispatched: (callId, atMs) => {
       dispatched.set(callId, atMs);

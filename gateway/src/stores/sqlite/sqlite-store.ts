@@ -10,6 +10,7 @@ import { createSqliteAccounts } from "./sqlite-accounts.ts";
 import { createSqliteAuditor } from "./sqlite-audit.ts";
 import { createSqliteCalls } from "./sqlite-calls.ts";
 import { createSqliteKeys } from "./sqlite-keys.ts";
+import { createSqliteLinks } from "./sqlite-links.ts";
 import { createSqliteLedger } from "./sqlite-ledger.ts";
 import { createSqliteQuotas } from "./sqlite-quotas.ts";
 import { createSqliteUsage } from "./sqlite-usage.ts";
@@ -51,6 +52,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     usage: createSqliteUsage(db),
     calls: createSqliteCalls(db),
     quotas: createSqliteQuotas(db, commits),
+    links: createSqliteLinks(db, commits),
     auditor: createSqliteAuditor(db),
     claimSecret: (fingerprint) => commits.run(() => claimSecret(db, fingerprint)),
     ping: async () => {

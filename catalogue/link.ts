@@ -1,0 +1,122 @@
+import {
+  defineOperation,
+  fixed,
+  free,
+  refuse,
+  refuseEarlier,
+  z,
+} from "../gateway/src/operation/define-operation.ts";
+
+// A person's account at the microblogging platform, linked to a key once; later write calls act for it without any
+// token in their body. A further write call is one more declaration like `follow`: its path, and the scopes it needs.
+
+const defaultScopes = [
+  "follows.write",
+  "tweet.read",
+  "users.read",
+  "tweet.write",
+  "like.write",
+  "dm.read",
+  "dm.write",
+] as const;
+
+/** Everything the platform documents. `offline.access` lets a link outlive its first two hours. */
+const knownScopes = [
+  ...defaultScopes,
+  "offline.access",
+  "tweet.moderate.write",
+  "users.email",
+  "follows.read",
+  "like.read",
+  "list.read",
+  "list.write",
+  "block.read",
+  "block.write",
+  "mute.read",
+  "mute.write",
+  "bookmark.read",
+  "bookmark.write",
+  "media.write",
+  "space.read",
+] as const;
+
+export const linkStart = defineOperation({
+  id: "social_a.link.start",
+  title: "Link an account",
+  summary: "Begins to link a platform account to this key: the person opens `auth_url` and agrees there.",
+  category: "data",
+  method: "POST",
+  path: "/apis/v1/{social_a}/auth_{social_a}",
+  body: z.strictObject({
+    scopes: z
+      .array(z.enum(knownScopes, { error: "not a scope of this platform" }))
+      .min(1, "must not be empty")
+      .max(knownScopes.length, `at most ${knownScopes.length}`)
+      .refine((scopes) => new Set(scopes).size === scopes.length, { error: "a scope is given twice" })
+      .optional()
+      .describe("What the link may be used for; everything the write calls need when absent."),
+  }),
+  bodyOptional: true,
+  price: free,
+  answer: async ({ body }, asker, books) => {
+    const begun = await books.beginLink(asker, body.scopes ?? defaultScopes);
+    if (begun.kind === "idempotency_conflict") return refuseEarlier(begun.earlier);
+    return {
+      auth_url: begun.authUrl,
+      state: begun.state,
+      expires_at: new Date(begun.expiresAtMs).toISOString(),
+    };
+  },
+});
+
+export const linksList = defineOperation({
+  id: "social_a.links.list",
+  title: "Linked accounts",
+  summary:
+    "The platform accounts linked to this key, or to any key of the account for a credential that sees it.",
+  category: "data",
+  method: "GET",
+  path: "/apis/v1/{social_a}/links",
+  price: free,
+  answer: async (_input, asker, books) => ({ object: "list", data: await books.links(asker) }),
+});
+
+export const linksRevoke = defineOperation({
+  id: "social_a.links.revoke",
+  title: "Unlink an account",
+  summary: "Ends a link for ever, here and at the platform where it offers that.",
+  category: "data",
+  method: "POST",
+  path: "/apis/v1/{social_a}/links/{link_id}/revoke",
+  price: free,
+  answer: async ({ params }, asker, books) =>
+    (await books.revokeLink(asker, params["link_id"] ?? "")) ??
+    refuse("link_not_found", "there is no such link that this key could end"),
+});
+
+/** The operator's to set (`operations.social_a.follow.price_usd`): the specification names no price. */
+const followPriceUsd = "0.01";
+
+/** A protected account has to agree first; the platform then says that the wish is pending, and has done its part. */
+const followed = ({ json }: { readonly json: unknown }): boolean => {
+  const data = typeof json === "object" && json !== null && "data" in json ? json.data : undefined;
+  if (typeof data !== "object" || data === null) return false;
+  const following = "following" in data && data.following === true;
+  return following || ("pending_follow" in data && data.pending_follow === true);
+};
+
+export const follow = defineOperation({
+  id: "social_a.follow",
+  title: "Follow a user",
+  summary: "Lets the linked account follow another.",
+  category: "data",
+  method: "POST",
+  path: "/apis/v1/{social_a}/follow_{social_a}",
+  body: z.strictObject({
+    target_user_id: z.string().regex(/^\d{1,19}$/, "expected the digits of a user's id"),
+  }),
+  price: fixed(followPriceUsd, followed),
+  link: { scopes: ["tweet.read", "users.read", "follows.write"] },
+  repeatable: false,
+  servedBy: { x: { exchange: "forward_body", path: "/users/{user_id}/following" } },
+});

@@ -1,0 +1,141 @@
+import type { ActingFor, Upstream } from "../operation/upstream.ts";
+import { describeError } from "../platform/log.ts";
+import { CallRefused } from "../platform/refusals.ts";
+import type { LinkParts } from "./link-parts.ts";
+import type { Link, PlatformUser } from "./links.ts";
+import type { Renewed } from "./renew-link.ts";
+import { openTokens } from "./sealed-tokens.ts";
+
+/** In whose name a call is made, or why in nobody's. The refusal is not thrown: others come before it. */
+export type Acting =
+  | {
+      readonly kind: "ready";
+      readonly upstream: Upstream;
+      readonly link: Link;
+      readonly actingFor: ActingFor;
+    }
+  | { readonly kind: "refused"; readonly refusal: CallRefused };
+
+export interface ActingWish {
+  readonly keyId: string;
+  /** The platforms that serve the operation. */
+  readonly upstreams: readonly Upstream[];
+  readonly scopes: readonly string[];
+}
+
+type Renew = (seen: Link) => Promise<Renewed>;
+
+/** A token that ends while the call is under way is as good as ended. */
+const skewMs = 30_000;
+
+/** Finds the account that is linked to the key, with a token that still works. Nothing is asked of a platform but that. */
+export async function actFor(wish: ActingWish, renew: Renew, parts: LinkParts): Promise<Acting> {
+  const found = await findLink(wish, parts);
+  if (!found) return linkRequired();
+  const { link, upstream } = found;
+  if (link.lapsedAtMs !== undefined) return linkExpired();
+  const missing = wish.scopes.filter((scope) => !link.scopes.includes(scope));
+  if (missing.length > 0) return insufficientScope(missing);
+  if (!hasEnded(link, parts)) return ready(link, upstream, parts);
+  return actAgain({ link, upstream }, renew, parts);
+}
+
+/** As `actFor`, after the platform did not accept the link's token: with new tokens, or not at all. */
+export async function actAgain(
+  { link, upstream }: { readonly link: Link; readonly upstream: Upstream },
+  renew: Renew,
+  parts: LinkParts,
+): Promise<Acting> {
+  const renewed = await reading(link, parts, () => renew(link));
+  if (!renewed) return linkExpired();
+  switch (renewed.kind) {
+    case "renewed":
+      return ready(renewed.link, upstream, parts);
+    case "gone":
+      return linkRequired();
+    case "lapsed":
+      return linkExpired();
+    case "failed":
+      return platformAway();
+  }
+}
+
+async function findLink({ keyId, upstreams }: ActingWish, { book }: LinkParts) {
+  for (const upstream of upstreams) {
+    const link = await book.findLive(keyId, upstream.name);
+    if (link) return { link, upstream };
+  }
+  return undefined;
+}
+
+const hasEnded = ({ tokens: { expiresAtMs } }: Link, { clock }: LinkParts): boolean =>
+  expiresAtMs !== undefined && expiresAtMs - skewMs <= clock.wallMs();
+
+async function ready(link: Link, upstream: Upstream, parts: LinkParts): Promise<Acting> {
+  const tokens = await reading(link, parts, async () => openTokens(link, parts.vault));
+  if (!tokens) return linkExpired();
+  const user = link.user ?? (await learnUser(link, upstream, tokens.accessToken, parts));
+  if (!user) return platformAway();
+  return {
+    kind: "ready",
+    upstream,
+    link,
+    actingFor: { userId: user.id, accessToken: tokens.accessToken },
+  };
+}
+
+/** The platform could not say who it was when the account was linked; by now it may. */
+async function learnUser(
+  link: Link,
+  upstream: Upstream,
+  accessToken: string,
+  { client, book }: LinkParts,
+): Promise<PlatformUser | undefined> {
+  const user = await client.whoIs(upstream, { accessToken, scopes: link.scopes });
+  if (user) await book.setUser(link.id, user);
+  return user;
+}
+
+/** A row that was moved or changed cannot be opened; for the caller it is as if the link had ended. */
+async function reading<Result>(
+  link: Link,
+  { log }: LinkParts,
+  read: () => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    log.error("a link could not be used", { link_id: link.id, ...describeError(error) });
+    return undefined;
+  }
+}
+
+const refused = (...refusal: ConstructorParameters<typeof CallRefused>): Acting => ({
+  kind: "refused",
+  refusal: new CallRefused(...refusal),
+});
+
+const linkRequired = (): Acting =>
+  refused("link_required", "No platform account is linked to this key; start with the link operation.");
+
+const linkExpired = (): Acting =>
+  refused("link_expired", "The linked platform account has to be linked again.");
+
+const insufficientScope = (missing: readonly string[]): Acting =>
+  refused(
+    "insufficient_scope",
+    `The linked account did not allow ${missing.join(", ")}; link it again with it.`,
+    {
+      inError: { missing_scopes: missing },
+    },
+  );
+
+const platformAway = (): Acting =>
+  refused(
+    "provider_unavailable",
+    "The platform cannot be asked for the linked account now; nothing was charged.",
+    {
+      inError: { retryable: true },
+      retryAfterSeconds: 1,
+    },
+  );

@@ -1,0 +1,98 @@
+import type { EarlierCall, IdempotencyClaim } from "../ledger/ledger.ts";
+import { refuse } from "../platform/refusals.ts";
+import { absolute, digestOf, linkPaths, linkUpstreams, newToken } from "./link-parts.ts";
+import type { LinkParts, LinkUpstream } from "./link-parts.ts";
+import type { LinkAttempt, LinkOwner } from "./links.ts";
+import { saltBytes, type Row } from "./vault.ts";
+
+export interface LinkWish {
+  readonly scopes: readonly string[];
+  /** Sends the person by our own page first; as the configuration says when not given. */
+  readonly confirm?: boolean;
+  readonly requestId: string;
+  readonly idempotency: IdempotencyClaim | undefined;
+}
+
+export type LinkBegun =
+  | { readonly kind: "begun"; readonly authUrl: string; readonly state: string; readonly expiresAtMs: number }
+  | { readonly kind: "idempotency_conflict"; readonly earlier: EarlierCall };
+
+const lifetimeMs = 10 * 60_000;
+const offlineScope = "offline.access";
+
+/** Begins a link: remembers who asked for what, and says where the person goes to agree. */
+export async function beginLink(owner: LinkOwner, wish: LinkWish, parts: LinkParts): Promise<LinkBegun> {
+  const offer = parts.offer();
+  const [upstream] = linkUpstreams(offer);
+  if (!upstream) {
+    return refuse("provider_unavailable", "No platform is set up to link accounts at; ask the operator.", {
+      inError: { retryable: false },
+    });
+  }
+  const state = newToken(parts.randomBytes);
+  const verifier = newToken(parts.randomBytes);
+  const nowMs = parts.clock.wallMs();
+  const scopes =
+    offer.links.offlineAccess && !wish.scopes.includes(offlineScope)
+      ? [...wish.scopes, offlineScope]
+      : wish.scopes;
+  const attempt = {
+    ...owner,
+    id: wish.requestId,
+    stateHash: digestOf(state),
+    upstream: upstream.name,
+    scopes,
+    salt: parts.randomBytes(saltBytes),
+    confirm: wish.confirm ?? offer.links.confirm,
+    createdAtMs: nowMs,
+    expiresAtMs: nowMs + lifetimeMs,
+  };
+  const begun = await parts.book.begin({
+    ...attempt,
+    verifier: parts.vault(attemptRow(attempt)).seal("verifier", verifier),
+    idempotency: wish.idempotency,
+  });
+  if (begun.kind === "idempotency_conflict") return begun;
+  const authUrl = attempt.confirm
+    ? `${parts.baseUrl}${linkPaths(offer).confirm}?state=${state}`
+    : authorizeUrl(upstream, { state, verifier, scopes }, parts);
+  return { kind: "begun", authUrl, state, expiresAtMs: attempt.expiresAtMs };
+}
+
+/** The platform's page on which the person agrees. */
+export function authorizeUrl(
+  { link }: LinkUpstream,
+  asked: { readonly state: string; readonly verifier: string; readonly scopes: readonly string[] },
+  parts: LinkParts,
+): string {
+  const address = absolute(link.authorizeUrl, parts);
+  const query = new URLSearchParams({
+    response_type: "code",
+    client_id: link.clientId,
+    redirect_uri: redirectUri(parts),
+    scope: asked.scopes.join(" "),
+    state: asked.state,
+    code_challenge: Buffer.from(digestOf(asked.verifier)).toString("base64url"),
+    code_challenge_method: "S256",
+  });
+  // Not every platform reads a plus as a space; a plus of ours would be %2B by now.
+  return `${address}${address.includes("?") ? "&" : "?"}${query.toString().replaceAll("+", "%20")}`;
+}
+
+export const redirectUri = (parts: LinkParts): string =>
+  `${parts.baseUrl}${linkPaths(parts.offer()).callback}`;
+
+/** Where the secrets of an attempt belong. */
+export const attemptRow = ({
+  stateHash,
+  accountId,
+  keyId,
+  salt,
+}: Pick<LinkAttempt, "stateHash" | "accountId" | "keyId" | "salt">): Row => ({
+  table: "link_attempt",
+  id: Buffer.from(stateHash).toString("hex"),
+  accountId,
+  keyId,
+  version: 1,
+  salt,
+});

@@ -1,0 +1,104 @@
+import { timingSafeEqual } from "node:crypto";
+import { attemptRow, authorizeUrl } from "./begin-link.ts";
+import { digestOf, findLinkUpstream, newToken, type LinkParts } from "./link-parts.ts";
+import type { LinkAttempt, LinkOwner } from "./links.ts";
+
+/** Who asks for a link, in the words people gave to things. */
+export interface Requester {
+  readonly accountName: string;
+  readonly keyName: string;
+}
+
+export type Confirmable =
+  | {
+      readonly kind: "asking";
+      readonly requester: Requester;
+      readonly scopes: readonly string[];
+      /** For the browser to keep, and for the page to send back: neither is of use without the other. */
+      readonly browserToken: string;
+      readonly formToken: string;
+      readonly cookie: string;
+      readonly expiresAtMs: number;
+    }
+  | { readonly kind: "not_open" };
+
+/**
+ * Shows a person who asks to act for them, before the platform's own page asks whether that is allowed. The token
+ * in the browser's cookie proves afterwards that the person who comes back is the one who saw this.
+ */
+export async function showConfirmation(state: string, parts: LinkParts): Promise<Confirmable> {
+  const attempt = await openAttempt(state, parts);
+  const requester = attempt && (await requesterOf(attempt, parts));
+  if (!attempt || !requester) return { kind: "not_open" };
+  const browserToken = newToken(parts.randomBytes);
+  return {
+    kind: "asking",
+    requester,
+    scopes: attempt.scopes,
+    browserToken,
+    formToken: formTokenOf(state, browserToken),
+    cookie: cookieNameOf(state, parts),
+    expiresAtMs: attempt.expiresAtMs,
+  };
+}
+
+/** The person agreed on our page. Returns where to go on; undefined when this browser did not see the page. */
+export async function confirmLink(
+  given: {
+    readonly state: string;
+    readonly formToken: string;
+    readonly cookies: ReadonlyMap<string, string>;
+  },
+  parts: LinkParts,
+): Promise<string | undefined> {
+  const { state, formToken, cookies } = given;
+  const attempt = await openAttempt(state, parts);
+  const upstream = attempt && findLinkUpstream(parts.offer(), attempt.upstream);
+  const browserToken = cookies.get(cookieNameOf(state, parts));
+  if (!attempt || !upstream || browserToken === undefined) return undefined;
+  if (!isSame(digestOf(formToken), digestOf(formTokenOf(state, browserToken)))) return undefined;
+  await parts.book.bindBrowser(attempt.stateHash, digestOf(browserToken));
+  const verifier = parts.vault(attemptRow(attempt)).open("verifier", attempt.verifier);
+  return authorizeUrl(upstream, { state, verifier, scopes: attempt.scopes }, parts);
+}
+
+/** Whether this browser is the one in which the person confirmed. */
+export function isConfirmedIn(
+  attempt: LinkAttempt,
+  state: string,
+  cookies: ReadonlyMap<string, string>,
+  parts: LinkParts,
+): boolean {
+  const token = cookies.get(cookieNameOf(state, parts));
+  return (
+    token !== undefined && attempt.browserHash !== undefined && isSame(digestOf(token), attempt.browserHash)
+  );
+}
+
+/** Undefined unless both are there still: nobody links to a key that has ended. */
+export async function requesterOf(
+  { accountId, keyId }: LinkOwner,
+  parts: LinkParts,
+): Promise<Requester | undefined> {
+  const [account, key] = [await parts.accounts.find(accountId), await parts.keys.find(keyId)];
+  if (!account || account.suspended || !key || key.revokedAtMs !== undefined) return undefined;
+  if (key.expiresAtMs !== undefined && key.expiresAtMs <= parts.clock.wallMs()) return undefined;
+  return { accountName: account.name, keyName: key.name };
+}
+
+async function openAttempt(state: string, parts: LinkParts): Promise<LinkAttempt | undefined> {
+  const attempt = await parts.book.findAttempt(digestOf(state));
+  const open = attempt?.confirm === true && attempt.expiresAtMs > parts.clock.wallMs();
+  return open ? attempt : undefined;
+}
+
+/** Two links at once in one browser keep two cookies. `__Host-` ties one to this very host, where there is TLS. */
+const cookieNameOf = (state: string, { baseUrl }: LinkParts): string =>
+  `${baseUrl.startsWith("https:") ? "__Host-" : ""}tollgate-link-${Buffer.from(digestOf(state)).toString("hex").slice(0, 16)}`;
+
+/** Another site can send a browser to our page, but it cannot read what stands on it. */
+const formTokenOf = (state: string, browserToken: string): string =>
+  Buffer.from(digestOf(`confirm ${state} ${browserToken}`)).toString("base64url");
+
+const isSame = (one: Uint8Array, other: Uint8Array): boolean =>
+  one.byteLength === other.byteLength && timingSafeEqual(one, other);

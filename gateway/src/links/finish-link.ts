@@ -1,0 +1,100 @@
+import { attemptRow, redirectUri } from "./begin-link.ts";
+import { isConfirmedIn, requesterOf, type Requester } from "./confirm-link.ts";
+import { revokeAtPlatform } from "./end-link.ts";
+import { absolute, digestOf, findLinkUpstream, newToken } from "./link-parts.ts";
+import type { LinkParts, LinkUpstream } from "./link-parts.ts";
+import type { Link, LinkAttempt, PlatformUser } from "./links.ts";
+import type { Grant } from "./platform-client.ts";
+import { sealTokens } from "./sealed-tokens.ts";
+
+export type Finished =
+  | {
+      readonly kind: "linked";
+      readonly requester: Requester;
+      readonly user: PlatformUser | undefined;
+      readonly scopes: readonly string[];
+      readonly undoToken: string;
+    }
+  | { readonly kind: "not_linked"; readonly why: WhyNotLinked };
+
+export type WhyNotLinked =
+  | "no_state"
+  | "unknown"
+  | "used"
+  | "expired"
+  | "other_browser"
+  | "key_gone"
+  | "platform_gone"
+  | "denied"
+  | "suspicious"
+  | "refused"
+  | "failed";
+
+/** The person who just linked may take it back this long, without any key. */
+const undoMs = 60 * 60_000;
+
+/**
+ * The platform sent a person back. The state is used up first, whatever comes of it, so nothing that follows can be
+ * tried twice.
+ */
+export async function finishLink(
+  parameters: URLSearchParams,
+  cookies: ReadonlyMap<string, string>,
+  parts: LinkParts,
+): Promise<Finished> {
+  const [state, second] = parameters.getAll("state");
+  if (state === undefined || state === "" || second !== undefined) return notLinked("no_state");
+  const taken = await parts.book.takeAttempt(digestOf(state), parts.clock.wallMs());
+  if (taken.kind !== "taken") return notLinked(taken.kind);
+  const { attempt } = taken;
+  if (attempt.confirm && !isConfirmedIn(attempt, state, cookies, parts)) return notLinked("other_browser");
+  const requester = await requesterOf(attempt, parts);
+  if (!requester) return notLinked("key_gone");
+  const upstream = findLinkUpstream(parts.offer(), attempt.upstream);
+  if (!upstream) return notLinked("platform_gone");
+
+  const redeemed = await parts.client.redeem(upstream.link, {
+    parameters,
+    state,
+    issuer: absolute(upstream.link.issuer, parts),
+    redirectUri: redirectUri(parts),
+    verifier: parts.vault(attemptRow(attempt)).open("verifier", attempt.verifier),
+  });
+  if (redeemed.kind !== "granted") {
+    const why = "why" in redeemed ? redeemed.why : "error" in redeemed ? redeemed.error : "denied";
+    parts.log.info("an account was not linked", { key_id: attempt.keyId, outcome: redeemed.kind, why });
+    return notLinked(redeemed.kind);
+  }
+  const { link, undoToken } = await save(attempt, upstream, redeemed.grant, parts);
+  parts.log.info("an account was linked", { key_id: link.keyId, link_id: link.id });
+  return { kind: "linked", requester, user: link.user, scopes: link.scopes, undoToken };
+}
+
+const notLinked = (why: WhyNotLinked): Finished => ({ kind: "not_linked", why });
+
+async function save(attempt: LinkAttempt, upstream: LinkUpstream, grant: Grant, parts: LinkParts) {
+  const { accountId, keyId } = attempt;
+  const id = `lnk_${parts.newId().replaceAll("-", "")}`;
+  const undoToken = newToken(parts.randomBytes);
+  const nowMs = parts.clock.wallMs();
+  const scopes = grant.scopes ?? attempt.scopes;
+  const link: Omit<Link, "lapsedAtMs" | "revokedAtMs"> = {
+    id,
+    accountId,
+    keyId,
+    upstream: upstream.name,
+    user: await parts.client.whoIs(upstream, { accessToken: grant.accessToken, scopes }),
+    scopes,
+    tokens: sealTokens({ id, accountId, keyId, version: 1 }, grant, parts),
+    createdAtMs: nowMs,
+  };
+  const replaced = await parts.book.save({
+    ...link,
+    undoHash: digestOf(undoToken),
+    undoUntilMs: nowMs + undoMs,
+  });
+  // For the same person, ending the old grant might end the new one with it; for another it must end.
+  if (replaced?.user && link.user && replaced.user.id !== link.user.id)
+    await revokeAtPlatform(replaced, parts);
+  return { link, undoToken };
+}

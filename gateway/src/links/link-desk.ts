@@ -1,0 +1,45 @@
+import type { Upstream } from "../operation/upstream.ts";
+import { actAgain, actFor, type Acting, type ActingWish } from "./act-for.ts";
+import { beginLink, type LinkBegun, type LinkWish } from "./begin-link.ts";
+import { confirmLink, showConfirmation, type Confirmable } from "./confirm-link.ts";
+import { endLink, undoLink, type EndedLink } from "./end-link.ts";
+import { finishLink, type Finished } from "./finish-link.ts";
+import type { LinkParts } from "./link-parts.ts";
+import type { Link, LinkOwner } from "./links.ts";
+import { createRenewals } from "./renew-link.ts";
+
+/** Everything that can be done about linked accounts, for the doors and for the life of a call. */
+export interface LinkDesk {
+  readonly begin: (owner: LinkOwner, wish: LinkWish) => Promise<LinkBegun>;
+  readonly show: (state: string) => Promise<Confirmable>;
+  readonly confirm: (given: Parameters<typeof confirmLink>[0]) => Promise<string | undefined>;
+  readonly finish: (parameters: URLSearchParams, cookies: ReadonlyMap<string, string>) => Promise<Finished>;
+  readonly undo: (undoToken: string) => Promise<EndedLink | undefined>;
+
+  readonly list: (of: {
+    readonly accountId: string;
+    readonly keyId?: string | undefined;
+  }) => Promise<readonly Link[]>;
+  readonly find: (linkId: string) => Promise<Link | undefined>;
+  readonly end: (linkId: string) => Promise<EndedLink | undefined>;
+
+  readonly actFor: (wish: ActingWish) => Promise<Acting>;
+  readonly actAgain: (acted: { readonly link: Link; readonly upstream: Upstream }) => Promise<Acting>;
+}
+
+export function createLinkDesk(parts: LinkParts): LinkDesk {
+  const renew = createRenewals(parts);
+  return {
+    begin: (owner, wish) => beginLink(owner, wish, parts),
+    show: (state) => showConfirmation(state, parts),
+    confirm: (given) => confirmLink(given, parts),
+    finish: (parameters, cookies) => finishLink(parameters, cookies, parts),
+    undo: (undoToken) => undoLink(undoToken, parts),
+    list: ({ accountId, keyId }) =>
+      parts.book.list(keyId === undefined ? { accountId } : { accountId, keyId }),
+    find: parts.book.find,
+    end: (linkId) => endLink(linkId, parts),
+    actFor: (wish) => actFor(wish, renew, parts),
+    actAgain: (acted) => actAgain(acted, renew, parts),
+  };
+}

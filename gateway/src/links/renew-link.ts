@@ -1,0 +1,92 @@
+import { findLinkUpstream, type LinkParts } from "./link-parts.ts";
+import type { Link } from "./links.ts";
+import { openTokens, sealTokens } from "./sealed-tokens.ts";
+
+export type Renewed =
+  | { readonly kind: "renewed"; readonly link: Link }
+  /** The platform refuses it for good: only linking again helps. */
+  | { readonly kind: "lapsed" }
+  /** Revoked, or replaced by another. */
+  | { readonly kind: "gone" }
+  /** Nobody can tell; it may work again later. */
+  | { readonly kind: "failed" };
+
+/** Who renews has this long; a process that died over it keeps nobody from trying later. */
+const claimMs = 30_000;
+const lookEveryMs = 50;
+const patienceMs = 12_000;
+
+/**
+ * Gets new tokens for links whose old ones have ended. A refresh token works once, so there is one renewal of a link
+ * at a time: within this process everybody waits for the same one, and other processes see a claim in the store. New
+ * tokens are stored before anybody uses them.
+ */
+export function createRenewals(parts: LinkParts): (seen: Link) => Promise<Renewed> {
+  const running = new Map<string, Promise<Renewed>>();
+  return (seen) => {
+    const current = running.get(seen.id);
+    if (current) return current;
+    const renewal = renew(seen, parts).finally(() => running.delete(seen.id));
+    running.set(seen.id, renewal);
+    return renewal;
+  };
+}
+
+async function renew(seen: Link, parts: LinkParts): Promise<Renewed> {
+  const nowMs = parts.clock.wallMs();
+  const known = await lookAgain(seen, parts);
+  if (known) return known;
+  const { version } = seen.tokens;
+  const platform = findLinkUpstream(parts.offer(), seen.upstream)?.link;
+  if (!platform) return { kind: "failed" };
+  const { refreshToken } = openTokens(seen, parts.vault);
+  if (refreshToken === undefined) return lapse(seen, parts);
+  const claim = { linkId: seen.id, version, nowMs, untilMs: nowMs + claimMs };
+  if (!(await parts.book.claimRenewal(claim))) return waitForOther(seen, parts);
+
+  const outcome = await parts.client.refresh(platform, refreshToken);
+  if (outcome.kind === "refused") {
+    parts.log.info("a platform ended a link", { link_id: seen.id, why: outcome.error });
+    return lapse(seen, parts);
+  }
+  if (outcome.kind === "failed") {
+    parts.log.warn("a link could not be renewed", { link_id: seen.id, why: outcome.why });
+    await parts.book.endRenewal(seen.id, version);
+    return { kind: "failed" };
+  }
+  const { grant } = outcome;
+  // A platform that sends no new refresh token lets the old one live on.
+  const whole = { ...grant, refreshToken: grant.refreshToken ?? refreshToken };
+  const tokens = sealTokens({ ...seen, version: version + 1 }, whole, parts);
+  const scopes = grant.scopes ?? seen.scopes;
+  if (await parts.book.replaceTokens(seen.id, tokens, scopes)) {
+    return { kind: "renewed", link: { ...seen, tokens, scopes } };
+  }
+  // Somebody revoked the link meanwhile: what the platform just gave must not live on either.
+  await parts.client.revoke(platform, whole.refreshToken);
+  return { kind: "gone" };
+}
+
+/** What has become of the link since it was seen; undefined when nothing has. */
+async function lookAgain(seen: Link, { book }: LinkParts): Promise<Renewed | undefined> {
+  const link = await book.find(seen.id);
+  if (!link || link.revokedAtMs !== undefined) return { kind: "gone" };
+  if (link.tokens.version !== seen.tokens.version) return { kind: "renewed", link };
+  return link.lapsedAtMs === undefined ? undefined : { kind: "lapsed" };
+}
+
+async function lapse(seen: Link, { book, clock }: LinkParts): Promise<Renewed> {
+  await book.lapse(seen.id, seen.tokens.version, clock.wallMs());
+  return { kind: "lapsed" };
+}
+
+/** Another process is at it. */
+async function waitForOther(seen: Link, parts: LinkParts): Promise<Renewed> {
+  const deadlineMs = parts.clock.monotonicMs() + patienceMs;
+  while (parts.clock.monotonicMs() < deadlineMs) {
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    const known = await lookAgain(seen, parts);
+    if (known) return known;
+  }
+  return { kind: "failed" };
+}

@@ -1,0 +1,193 @@
+import type { Database } from "bun:sqlite";
+import type { Link, LinkAttempt } from "../../links/links.ts";
+
+interface AttemptRow {
+  state_hash: Uint8Array;
+  key_id: string;
+  account_id: string;
+  upstream: string;
+  scopes: string;
+  salt: Uint8Array;
+  verifier: Uint8Array;
+  confirm: bigint;
+  browser_hash: Uint8Array | null;
+  created_at_ms: bigint;
+  expires_at_ms: bigint;
+  used_at_ms: bigint | null;
+}
+
+interface LinkRow {
+  id: string;
+  key_id: string;
+  account_id: string;
+  upstream: string;
+  user_id: string | null;
+  username: string | null;
+  scopes: string;
+  version: bigint;
+  salt: Uint8Array;
+  access_token: Uint8Array;
+  refresh_token: Uint8Array | null;
+  expires_at_ms: bigint | null;
+  created_at_ms: bigint;
+  lapsed_at_ms: bigint | null;
+  revoked_at_ms: bigint | null;
+}
+
+export const attemptOf = (row: AttemptRow): LinkAttempt => ({
+  stateHash: row.state_hash,
+  keyId: row.key_id,
+  accountId: row.account_id,
+  upstream: row.upstream,
+  scopes: scopesOf(row.scopes),
+  salt: row.salt,
+  verifier: row.verifier,
+  confirm: row.confirm === 1n,
+  browserHash: row.browser_hash ?? undefined,
+  createdAtMs: Number(row.created_at_ms),
+  expiresAtMs: Number(row.expires_at_ms),
+});
+
+export const linkOf = (row: LinkRow): Link => ({
+  id: row.id,
+  keyId: row.key_id,
+  accountId: row.account_id,
+  upstream: row.upstream,
+  user:
+    row.user_id === null || row.username === null ? undefined : { id: row.user_id, username: row.username },
+  scopes: scopesOf(row.scopes),
+  tokens: {
+    version: Number(row.version),
+    salt: row.salt,
+    access: row.access_token,
+    refresh: row.refresh_token ?? undefined,
+    expiresAtMs: numberOf(row.expires_at_ms),
+  },
+  createdAtMs: Number(row.created_at_ms),
+  lapsedAtMs: numberOf(row.lapsed_at_ms),
+  revokedAtMs: numberOf(row.revoked_at_ms),
+});
+
+/** Written from a list of strings by this store, and by nobody else. */
+const scopesOf = (text: string): string[] => JSON.parse(text) as string[];
+
+const numberOf = (value: bigint | null): number | undefined => (value === null ? undefined : Number(value));
+
+/** The statements of the links, prepared once. What must happen once is guarded inside the updates. */
+export function prepareLinks(db: Database) {
+  const attempt = `state_hash, key_id, account_id, upstream, scopes, salt, verifier, confirm, browser_hash,
+                   created_at_ms, expires_at_ms, used_at_ms`;
+  const link = `id, key_id, account_id, upstream, user_id, username, scopes, version, salt, access_token,
+                refresh_token, expires_at_ms, created_at_ms, lapsed_at_ms, revoked_at_ms`;
+  return {
+    attempt: db.query<AttemptRow, [Uint8Array]>(`SELECT ${attempt} FROM link_attempt WHERE state_hash = ?1`),
+    earlier: db.query<{ id: string; fingerprint: Uint8Array }, [string, Uint8Array]>(
+      "SELECT id, fingerprint FROM link_attempt WHERE account_id = ?1 AND key_hash = ?2",
+    ),
+    insertAttempt: db.query<
+      never,
+      [
+        Uint8Array,
+        string,
+        string,
+        string,
+        string,
+        string,
+        Uint8Array,
+        Uint8Array,
+        number,
+        Uint8Array | null,
+        Uint8Array | null,
+        number,
+        number,
+      ]
+    >(
+      `INSERT INTO link_attempt (state_hash, id, key_id, account_id, upstream, scopes, salt, verifier, confirm,
+                                 key_hash, fingerprint, created_at_ms, expires_at_ms)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
+    ),
+    sweep: db.query<never, [number, number]>(
+      `DELETE FROM link_attempt WHERE state_hash IN (
+         SELECT state_hash FROM link_attempt WHERE expires_at_ms < ?1 LIMIT ?2)`,
+    ),
+    forgetAttempts: db.query<never, [string, number]>(
+      `DELETE FROM link_attempt WHERE state_hash IN (
+         SELECT state_hash FROM link_attempt WHERE key_id = ?1
+         ORDER BY created_at_ms DESC, id DESC LIMIT -1 OFFSET ?2)`,
+    ),
+    bindBrowser: db.query<never, [Uint8Array, Uint8Array]>(
+      "UPDATE link_attempt SET browser_hash = ?1 WHERE state_hash = ?2 AND used_at_ms IS NULL",
+    ),
+    useAttempt: db.query<never, [number, Uint8Array, Uint8Array]>(
+      "UPDATE link_attempt SET used_at_ms = ?1, verifier = ?2 WHERE state_hash = ?3 AND used_at_ms IS NULL",
+    ),
+
+    find: db.query<LinkRow, [string]>(`SELECT ${link} FROM link WHERE id = ?1`),
+    live: db.query<LinkRow, [string, string]>(
+      `SELECT ${link} FROM link WHERE key_id = ?1 AND upstream = ?2 AND revoked_at_ms IS NULL`,
+    ),
+    byUndo: db.query<LinkRow, [Uint8Array, number]>(
+      `SELECT ${link} FROM link WHERE undo_hash = ?1 AND undo_until_ms > ?2`,
+    ),
+    list: db.query<LinkRow, [string | null, string | null]>(
+      `SELECT ${link} FROM link WHERE (?1 IS NULL OR account_id = ?1) AND (?2 IS NULL OR key_id = ?2)
+       ORDER BY created_at_ms DESC, id DESC`,
+    ),
+    insert: db.query<
+      never,
+      [
+        string,
+        string,
+        string,
+        string,
+        string | null,
+        string | null,
+        string,
+        number,
+        Uint8Array,
+        Uint8Array,
+        Uint8Array | null,
+        number | null,
+        Uint8Array,
+        number,
+        number,
+      ]
+    >(
+      `INSERT INTO link (id, key_id, account_id, upstream, user_id, username, scopes, version, salt, access_token,
+                         refresh_token, expires_at_ms, undo_hash, undo_until_ms, created_at_ms)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
+    ),
+    forgetRevoked: db.query<never, [string, number]>(
+      `DELETE FROM link WHERE id IN (
+         SELECT id FROM link WHERE key_id = ?1 AND revoked_at_ms IS NOT NULL
+         ORDER BY revoked_at_ms DESC, id DESC LIMIT -1 OFFSET ?2)`,
+    ),
+    setUser: db.query<never, [string, string, string]>(
+      "UPDATE link SET user_id = ?1, username = ?2 WHERE id = ?3 AND revoked_at_ms IS NULL",
+    ),
+    claim: db.query<never, [number, string, number, number]>(
+      `UPDATE link SET renewing_until_ms = ?1
+       WHERE id = ?2 AND version = ?3 AND revoked_at_ms IS NULL AND coalesce(renewing_until_ms, 0) <= ?4`,
+    ),
+    endClaim: db.query<never, [string, number]>(
+      "UPDATE link SET renewing_until_ms = NULL WHERE id = ?1 AND version = ?2",
+    ),
+    replace: db.query<
+      never,
+      [number, Uint8Array, Uint8Array, Uint8Array | null, number | null, string, string]
+    >(
+      `UPDATE link SET version = ?1, salt = ?2, access_token = ?3, refresh_token = ?4, expires_at_ms = ?5,
+                       scopes = ?6, renewing_until_ms = NULL
+       WHERE id = ?7 AND version = ?1 - 1 AND revoked_at_ms IS NULL`,
+    ),
+    lapse: db.query<never, [number, string, number]>(
+      `UPDATE link SET lapsed_at_ms = ?1, renewing_until_ms = NULL
+       WHERE id = ?2 AND version = ?3 AND lapsed_at_ms IS NULL AND revoked_at_ms IS NULL`,
+    ),
+    revoke: db.query<never, [number, Uint8Array, string]>(
+      `UPDATE link SET revoked_at_ms = ?1, salt = ?2, access_token = ?2, refresh_token = NULL, undo_hash = NULL,
+                       undo_until_ms = NULL, renewing_until_ms = NULL
+       WHERE id = ?3 AND revoked_at_ms IS NULL`,
+    ),
+  };
+}

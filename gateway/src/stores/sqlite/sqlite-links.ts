@@ -1,0 +1,146 @@
+import type { Database } from "bun:sqlite";
+import {
+  attemptsPerKeyMax,
+  revokedPerKeyMax,
+  type Link,
+  type LinkBook,
+  type NewLink,
+  type NewLinkAttempt,
+  type TakenAttempt,
+} from "../../links/links.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import { attemptOf, linkOf, prepareLinks } from "./link-statements.ts";
+
+/** Attempts are kept this long after their end: a repeated Idempotency-Key is told so for a day. */
+const attemptsKeptMs = 24 * 60 * 60 * 1000;
+const sweptAtOnce = 20;
+/** A platform gives a rotated token once; storing it is worth a longer wait than anything else here. */
+const tokensPatienceMs = 20_000;
+
+const nothing = new Uint8Array();
+
+export function createSqliteLinks(db: Database, commits: GroupCommit): LinkBook {
+  const sql = prepareLinks(db);
+
+  const begin = (attempt: NewLinkAttempt): Awaited<ReturnType<LinkBook["begin"]>> => {
+    const { accountId, idempotency } = attempt;
+    // Old attempts are swept a few at a time by those who bring new ones, so the table stays bounded.
+    sql.sweep.run(attempt.createdAtMs - attemptsKeptMs, sweptAtOnce);
+    const earlier = idempotency && sql.earlier.get(accountId, idempotency.keyHash);
+    if (earlier) {
+      return {
+        kind: "idempotency_conflict",
+        earlier: {
+          callId: earlier.id,
+          sameRequest: Buffer.compare(earlier.fingerprint, idempotency.fingerprint) === 0,
+          state: "settled",
+          outcome: "succeeded",
+          chargedMicros: 0n,
+        },
+      };
+    }
+    sql.insertAttempt.run(
+      attempt.stateHash,
+      attempt.id,
+      attempt.keyId,
+      accountId,
+      attempt.upstream,
+      JSON.stringify(attempt.scopes),
+      attempt.salt,
+      attempt.verifier,
+      attempt.confirm ? 1 : 0,
+      idempotency?.keyHash ?? null,
+      idempotency?.fingerprint ?? null,
+      attempt.createdAtMs,
+      attempt.expiresAtMs,
+    );
+    sql.forgetAttempts.run(attempt.keyId, attemptsPerKeyMax);
+    return { kind: "begun" };
+  };
+
+  const takeAttempt = (stateHash: Uint8Array, nowMs: number): TakenAttempt => {
+    const row = sql.attempt.get(stateHash);
+    if (!row) return { kind: "unknown" };
+    if (row.used_at_ms !== null) return { kind: "used" };
+    sql.useAttempt.run(nowMs, nothing, stateHash);
+    if (Number(row.expires_at_ms) <= nowMs) return { kind: "expired" };
+    return { kind: "taken", attempt: attemptOf(row) };
+  };
+
+  const save = (link: NewLink): Link | undefined => {
+    const before = sql.live.get(link.keyId, link.upstream);
+    if (before) sql.revoke.run(link.createdAtMs, nothing, before.id);
+    sql.insert.run(
+      link.id,
+      link.keyId,
+      link.accountId,
+      link.upstream,
+      link.user?.id ?? null,
+      link.user?.username ?? null,
+      JSON.stringify(link.scopes),
+      link.tokens.version,
+      link.tokens.salt,
+      link.tokens.access,
+      link.tokens.refresh ?? null,
+      link.tokens.expiresAtMs ?? null,
+      link.undoHash,
+      link.undoUntilMs,
+      link.createdAtMs,
+    );
+    sql.forgetRevoked.run(link.keyId, revokedPerKeyMax);
+    return before ? linkOf(before) : undefined;
+  };
+
+  /** The row as it was is what the platform can be told with; the store keeps nothing of its tokens. */
+  const revoke = (row: ReturnType<typeof sql.find.get>, nowMs: number): Link | undefined => {
+    if (!row || row.revoked_at_ms !== null) return undefined;
+    sql.revoke.run(nowMs, nothing, row.id);
+    return linkOf(row);
+  };
+
+  return {
+    begin: (attempt) => commits.run(() => begin(attempt)),
+    findAttempt: async (stateHash) => {
+      const row = sql.attempt.get(stateHash);
+      return row && row.used_at_ms === null ? attemptOf(row) : undefined;
+    },
+    bindBrowser: (stateHash, browserHash) =>
+      commits.run(() => void sql.bindBrowser.run(browserHash, stateHash)),
+    takeAttempt: async (stateHash, nowMs) =>
+      // A guess costs a look, not a write.
+      sql.attempt.get(stateHash)
+        ? commits.run(() => takeAttempt(stateHash, nowMs))
+        : ({ kind: "unknown" } as const),
+    save: (link) => commits.run(() => save(link), tokensPatienceMs),
+    find: async (linkId) => {
+      const row = sql.find.get(linkId);
+      return row ? linkOf(row) : undefined;
+    },
+    findLive: async (keyId, upstream) => {
+      const row = sql.live.get(keyId, upstream);
+      return row ? linkOf(row) : undefined;
+    },
+    list: async ({ accountId, keyId }) => sql.list.all(accountId ?? null, keyId ?? null).map(linkOf),
+    setUser: (linkId, user) => commits.run(() => void sql.setUser.run(user.id, user.username, linkId)),
+    claimRenewal: ({ linkId, version, nowMs, untilMs }) =>
+      commits.run(() => sql.claim.run(untilMs, linkId, version, nowMs).changes === 1),
+    replaceTokens: (linkId, tokens, scopes) =>
+      commits.run(
+        () =>
+          sql.replace.run(
+            tokens.version,
+            tokens.salt,
+            tokens.access,
+            tokens.refresh ?? null,
+            tokens.expiresAtMs ?? null,
+            JSON.stringify(scopes),
+            linkId,
+          ).changes === 1,
+        tokensPatienceMs,
+      ),
+    endRenewal: (linkId, version) => commits.run(() => void sql.endClaim.run(linkId, version)),
+    lapse: (linkId, version, nowMs) => commits.run(() => void sql.lapse.run(nowMs, linkId, version)),
+    revoke: (linkId, nowMs) => commits.run(() => revoke(sql.find.get(linkId), nowMs)),
+    undo: (undoHash, nowMs) => commits.run(() => revoke(sql.byUndo.get(undoHash, nowMs), nowMs)),
+  };
+}

@@ -1,0 +1,15 @@
+import { isJsonObject } from "../../platform/json.ts";
+import type { Protocol } from "../protocol.ts";
+import { forwardBody } from "./forward-body.ts";
+
+/** The platform's API, version 2. Writes are made in the name of a linked account, with that account's token. */
+export const x: Protocol = {
+  keyHeader: (key) => ["authorization", `Bearer ${key}`],
+  // A 403 may speak of the person (blocked, suspended) or of our application and its plan; only the problem's type tells.
+  isAboutOperator: (status, json) => {
+    if (status === 402) return true;
+    const type = isJsonObject(json) ? json["type"] : undefined;
+    return status === 403 && typeof type === "string" && /\/(client-forbidden|usage-capped)$/.test(type);
+  },
+  exchanges: { forward_body: forwardBody },
+};
