@@ -45,6 +45,7 @@ function cliParts(settings: Settings): CliParts {
   return {
     openStore: () => openStore(settings, secrets()),
     secrets,
+    platformClient: createPlatformClient(httpClient),
     clock: systemClock,
     newId,
     randomBytes,

@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { budgetWindowStartMs } from "../keys/budget-window.ts";
 import { keysConformance } from "../keys/keys-conformance.ts";
+import { linksConformance } from "../links/links-conformance.ts";
 import type { Budget, BudgetWindow } from "../keys/keys.ts";
 import { createTerms, valuePico } from "../operation/terms.ts";
 import { attoPerMicro } from "../platform/money.ts";
@@ -35,6 +36,7 @@ export function ledgerConformance(name: string, openStore: OpenStore): void {
   describe(`${name}: a new run`, () => runs(openStore));
   describe(`${name}: accounts`, () => accountsConformance(openStore));
   describe(`${name}: keys`, () => keysConformance(openStore));
+  describe(`${name}: links`, () => linksConformance(openStore));
   describe(`${name}: receipts`, () => receiptsConformance(openStore));
   describe(`${name}: usage`, () => usageConformance(openStore));
   describe(`${name}: model`, () => modelConformance(openStore));
@@ -83,6 +85,32 @@ function holding(openStore: OpenStore): void {
     expect(await books.store().calls.find(caller.accountId, "call_x")).toBeUndefined();
     expect(await useOf(books, caller, "day", middayMs)).toEqual({ spentMicros: 0n, heldMicros: 0n });
   });
+
+  holdingTest(
+    "what would be held is told as a hold tells it, and nothing is held by asking",
+    async (books) => {
+      const budget: Budget = { limitMicros: 500n, window: "day" };
+      const caller = await books.openCaller({ creditMicros: 1_000n, budget });
+      await books.held(caller, { amountMicros: 450n, idempotency: claimOf("k") });
+      const before = await books.balance(caller);
+      for (const wanted of [
+        { amountMicros: 50n },
+        { amountMicros: 51n },
+        { amountMicros: 551n },
+        { amountMicros: 50n, idempotency: claimOf("k") },
+        { amountMicros: 551n, idempotency: claimOf("k", "another") },
+      ]) {
+        const told = await books.wouldHold(caller, { ...wanted, callId: "call_x" });
+        expect(await books.balance(caller)).toEqual(before);
+        expect(await useOf(books, caller, "day", middayMs)).toEqual({ spentMicros: 0n, heldMicros: 450n });
+        expect(await books.store().calls.find(caller.accountId, "call_x")).toBeUndefined();
+        expect(told).toEqual(await books.hold(caller, { ...wanted, callId: "call_y" }));
+        await books.release("call_y");
+      }
+      await books.store().accounts.update(caller.accountId, { suspended: true });
+      expect(await books.wouldHold(caller)).toEqual({ kind: "account_suspended" });
+    },
+  );
 
   holdingTest("a hold refused for want of money can be asked again under its id", async (books) => {
     const caller = await books.openCaller({ creditMicros: 99n });

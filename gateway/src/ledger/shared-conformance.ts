@@ -112,6 +112,7 @@ export interface Books {
   /** Another key of the same account. */
   readonly openKey: (of: Caller, options?: CallerOptions) => Promise<Caller>;
   readonly hold: (caller: Caller, wanted?: HoldOptions) => Promise<HoldResult>;
+  readonly wouldHold: (caller: Caller, wanted?: HoldOptions) => Promise<HoldResult>;
   /** A hold that must succeed; its call's id. */
   readonly held: (caller: Caller, wanted?: HoldOptions) => Promise<string>;
   readonly settle: (callId: string, used: Quantities, ended?: { atMs?: number }) => Promise<Resolved>;
@@ -181,6 +182,8 @@ function createBooks(store: () => Store, reopen: () => Promise<void>): Books {
     },
     openKey: (of, options = {}) => openKey(of.accountId, { multiplierPpm: of.multiplierPpm, ...options }),
     hold,
+    wouldHold: (caller, wanted = {}) =>
+      store().ledger.wouldHold(holdRequest(caller, wanted.callId ?? newId("call"), wanted)),
     held: async (caller, wanted = {}) => {
       const callId = wanted.callId ?? newId("call");
       expect(await hold(caller, { ...wanted, callId })).toEqual({ kind: "held" });

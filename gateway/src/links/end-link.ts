@@ -1,9 +1,12 @@
+import type { Offer } from "../offer/offer.ts";
 import { describeError } from "../platform/log.ts";
 import { digestOf, findLinkUpstream, type LinkParts } from "./link-parts.ts";
 import type { Link } from "./links.ts";
 import { openTokens } from "./sealed-tokens.ts";
 
-type Parts = Pick<LinkParts, "book" | "vault" | "client" | "offer" | "clock" | "log">;
+type Parts = Pick<LinkParts, "book" | "vault" | "client" | "clock" | "log"> & {
+  readonly offer: () => Pick<Offer, "operations">;
+};
 
 export interface EndedLink {
   readonly link: Link;

@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { Secrets } from "../../keys/secrets.ts";
+import type { PlatformClient } from "../../links/platform-client.ts";
 import type { Store } from "../../ledger/store.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -11,6 +12,7 @@ export interface CliParts {
   readonly clock: Clock;
   /** A UUIDv7. */
   readonly newId: () => string;
+  readonly platformClient: PlatformClient;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly print: (line: string) => void;
   readonly printError: (line: string) => void;

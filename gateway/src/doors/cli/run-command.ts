@@ -9,6 +9,7 @@ import { WrongUsage, type Answer, type Command } from "./command.ts";
 import { doctor } from "./doctor.ts";
 import { helpFor } from "./help.ts";
 import { keyIssue, keyList, keyRevoke, keyRotate, keyUpdate } from "./key.ts";
+import { linkList, linkRevoke } from "./link.ts";
 import { adjust, topUp } from "./money.ts";
 import { quotaApprove, quotaDeny, quotaList } from "./quota.ts";
 import { withoutKeys } from "./output.ts";
@@ -27,6 +28,8 @@ const commands: readonly Command[] = [
   keyUpdate,
   keyRotate,
   keyRevoke,
+  linkList,
+  linkRevoke,
   quotaList,
   quotaApprove,
   quotaDeny,

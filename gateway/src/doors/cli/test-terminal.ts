@@ -34,6 +34,7 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
     const exitCode = await runCommand(words, {
       secrets: () => testSecrets,
       clock: { wallMs: nowMs, monotonicMs: () => passedMs },
+      platformClient: { redeem: unexpected, refresh: unexpected, revoke: unexpected, whoIs: unexpected },
       newId: () => Bun.randomUUIDv7(),
       randomBytes,
       backUp: unexpected,

@@ -1,0 +1,243 @@
+import { expect, test } from "bun:test";
+import {
+  middayMs,
+  withBooks,
+  type Books,
+  type Caller,
+  type OpenStore,
+} from "../ledger/shared-conformance.ts";
+import { attemptsPerKeyMax, revokedPerKeyMax, type NewLink, type NewLinkAttempt } from "./links.ts";
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const tenMinutesMs = 600_000;
+
+/** What every book of links must do. */
+export function linksConformance(openStore: OpenStore): void {
+  const linkTest = (name: string, run: (books: Books) => Promise<void>): void =>
+    test(name, () => withBooks(openStore, run));
+  const book = (books: Books) => books.store().links;
+
+  const attemptOf = (
+    { accountId, keyId }: Caller,
+    state: string,
+    changed: Partial<NewLinkAttempt> = {},
+  ): NewLinkAttempt => ({
+    id: `attempt ${state}`,
+    stateHash: bytes(state),
+    accountId,
+    keyId,
+    upstream: "platform",
+    scopes: ["users.read"],
+    salt: bytes("salt"),
+    verifier: bytes("verifier"),
+    confirm: false,
+    createdAtMs: middayMs,
+    expiresAtMs: middayMs + tenMinutesMs,
+    idempotency: undefined,
+    ...changed,
+  });
+
+  const linkOf = ({ accountId, keyId }: Caller, id: string, changed: Partial<NewLink> = {}): NewLink => ({
+    id,
+    accountId,
+    keyId,
+    upstream: "platform",
+    user: { id: "1", username: "ada" },
+    scopes: ["users.read"],
+    tokens: {
+      version: 1,
+      salt: bytes("salt"),
+      access: bytes("access"),
+      refresh: bytes("refresh"),
+      expiresAtMs: middayMs + 7_200_000,
+    },
+    createdAtMs: middayMs,
+    undoHash: bytes(`undo ${id}`),
+    undoUntilMs: middayMs + 3_600_000,
+    ...changed,
+  });
+
+  linkTest("an attempt is taken once, by whoever of many comes first", async (books) => {
+    await book(books).begin(attemptOf(await books.openCaller(), "s"));
+    const taken = await Promise.all(
+      Array.from({ length: 20 }, () => book(books).takeAttempt(bytes("s"), middayMs)),
+    );
+    expect(taken.filter(({ kind }) => kind === "taken")).toHaveLength(1);
+    expect(taken.filter(({ kind }) => kind === "used")).toHaveLength(19);
+    expect(await book(books).findAttempt(bytes("s"))).toBeUndefined();
+  });
+
+  linkTest("an attempt has an end, and one nobody made is unknown", async (books) => {
+    const caller = await books.openCaller();
+    for (const state of ["at", "before"]) await book(books).begin(attemptOf(caller, state));
+    const endMs = middayMs + tenMinutesMs;
+    expect(await book(books).takeAttempt(bytes("at"), endMs)).toEqual({ kind: "expired" });
+    expect(await book(books).takeAttempt(bytes("before"), endMs - 1)).toMatchObject({ kind: "taken" });
+    expect(await book(books).takeAttempt(bytes("never"), middayMs)).toEqual({ kind: "unknown" });
+  });
+
+  linkTest("an attempt comes back as it was made, with the browser it was bound to", async (books) => {
+    const made = attemptOf(await books.openCaller(), "s", { confirm: true });
+    await book(books).begin(made);
+    await book(books).bindBrowser(bytes("s"), bytes("first"));
+    await book(books).bindBrowser(bytes("s"), bytes("browser"));
+    const { id: _id, idempotency: _claim, ...kept } = made;
+    const taken = await book(books).takeAttempt(bytes("s"), middayMs);
+    const attempt = taken.kind === "taken" ? taken.attempt : undefined;
+    expect(plain(attempt)).toEqual(plain({ ...kept, browserHash: bytes("browser") }));
+  });
+
+  linkTest("a key has a bounded number of attempts: the oldest go, nobody else's do", async (books) => {
+    const caller = await books.openCaller();
+    const other = await books.openKey(caller);
+    await book(books).begin(attemptOf(other, "other"));
+    for (let at = 0; at <= attemptsPerKeyMax; at++) {
+      await book(books).begin(attemptOf(caller, `s${at}`, { createdAtMs: middayMs + at }));
+    }
+    expect(await book(books).findAttempt(bytes("s0"))).toBeUndefined();
+    for (const state of ["s1", `s${attemptsPerKeyMax}`, "other"]) {
+      expect(await book(books).findAttempt(bytes(state))).toBeDefined();
+    }
+  });
+
+  linkTest("an idempotency key begins one attempt, and a later day is another", async (books) => {
+    const caller = await books.openCaller();
+    const claim = (request: string) => ({ keyHash: bytes("k"), fingerprint: bytes(request) });
+    const begin = (state: string, request: string, createdAtMs = middayMs) =>
+      book(books).begin(
+        attemptOf(caller, state, {
+          idempotency: claim(request),
+          createdAtMs,
+          expiresAtMs: createdAtMs + tenMinutesMs,
+        }),
+      );
+    expect(await begin("a", "r")).toEqual({ kind: "begun" });
+    expect(await begin("b", "r")).toMatchObject({
+      kind: "idempotency_conflict",
+      earlier: { callId: "attempt a", sameRequest: true },
+    });
+    expect(await begin("b", "another")).toMatchObject({ earlier: { sameRequest: false } });
+    expect(await begin("b", "r", middayMs + 2 * 86_400_000)).toEqual({ kind: "begun" });
+  });
+
+  linkTest("a key has one live link at an upstream: a new one takes the place of the old", async (books) => {
+    const caller = await books.openCaller();
+    expect(await book(books).save(linkOf(caller, "one"))).toBeUndefined();
+    await book(books).save(linkOf(caller, "elsewhere", { upstream: "another" }));
+    await book(books).save(linkOf(await books.openKey(caller), "theirs"));
+    const replaced = await book(books).save(linkOf(caller, "two"));
+    expect(replaced).toMatchObject({ id: "one", revokedAtMs: undefined });
+    expect(Buffer.from(replaced?.tokens.access ?? [])).toEqual(Buffer.from("access"));
+    expect(await book(books).findLive(caller.keyId, "platform")).toMatchObject({ id: "two" });
+    expect(await book(books).find("one")).toMatchObject({ revokedAtMs: middayMs });
+    expect((await book(books).list({ keyId: caller.keyId })).map(({ id }) => id)).toEqual([
+      "two",
+      "one",
+      "elsewhere",
+    ]);
+    expect(await book(books).list({ accountId: caller.accountId })).toHaveLength(4);
+    expect(await book(books).list({})).toHaveLength(4);
+  });
+
+  linkTest("a link comes back as it was saved, also after a restart", async (books) => {
+    const saved = linkOf(await books.openCaller(), "one", { user: undefined });
+    await book(books).save(saved);
+    await books.restart();
+    const { undoHash: _hash, undoUntilMs: _until, ...kept } = saved;
+    const found = await book(books).find("one");
+    expect(plain(found)).toEqual(plain({ ...kept, lapsedAtMs: undefined, revokedAtMs: undefined }));
+    await book(books).setUser("one", { id: "2", username: "ben" });
+    expect(await book(books).find("one")).toMatchObject({ user: { id: "2", username: "ben" } });
+  });
+
+  linkTest("tokens are replaced by whoever saw the version that is stored", async (books) => {
+    await book(books).save(linkOf(await books.openCaller(), "one"));
+    const next = (version: number, access: string) => ({
+      version,
+      salt: bytes("s"),
+      access: bytes(access),
+      refresh: undefined,
+      expiresAtMs: undefined,
+    });
+    const replaced = await Promise.all(
+      ["a", "b", "c"].map((access) => book(books).replaceTokens("one", next(2, access), ["x"])),
+    );
+    expect(replaced).toEqual([true, false, false]);
+    expect(await book(books).replaceTokens("one", next(4, "d"), ["x"])).toBe(false);
+    const link = await book(books).find("one");
+    expect([link?.tokens.version, Buffer.from(link?.tokens.access ?? []).toString(), link?.scopes]).toEqual([
+      2,
+      "a",
+      ["x"],
+    ]);
+  });
+
+  linkTest("one renewal at a time, until it ends, its time is over or the version changes", async (books) => {
+    await book(books).save(linkOf(await books.openCaller(), "one"));
+    const claim = (nowMs: number, version = 1) =>
+      book(books).claimRenewal({ linkId: "one", version, nowMs, untilMs: nowMs + 100 });
+    expect(await Promise.all([claim(1), claim(1), claim(2)])).toEqual([true, false, false]);
+    expect(await claim(100)).toBe(false);
+    expect(await claim(101)).toBe(true);
+    await book(books).endRenewal("one", 1);
+    expect(await claim(102)).toBe(true);
+    expect(await claim(300, 2)).toBe(false);
+  });
+
+  linkTest("a link lapses for the version that was refused, not for a newer one", async (books) => {
+    await book(books).save(linkOf(await books.openCaller(), "one"));
+    await book(books).lapse("one", 2, middayMs);
+    expect(await book(books).find("one")).toMatchObject({ lapsedAtMs: undefined });
+    await book(books).lapse("one", 1, middayMs + 1);
+    await book(books).lapse("one", 1, middayMs + 2);
+    expect(await book(books).find("one")).toMatchObject({ lapsedAtMs: middayMs + 1 });
+  });
+
+  linkTest("a link is revoked once, and nothing of its tokens stays", async (books) => {
+    await book(books).save(linkOf(await books.openCaller(), "one"));
+    const as = await book(books).revoke("one", middayMs + 1);
+    expect(Buffer.from(as?.tokens.refresh ?? [])).toEqual(Buffer.from("refresh"));
+    expect(await book(books).revoke("one", middayMs + 2)).toBeUndefined();
+    expect(await book(books).undo(bytes("undo one"), middayMs + 2)).toBeUndefined();
+    expect(await book(books).revoke("nobody's", middayMs)).toBeUndefined();
+    const left = await book(books).find("one");
+    expect(left).toMatchObject({ revokedAtMs: middayMs + 1 });
+    expect([left?.tokens.access.byteLength, left?.tokens.refresh]).toEqual([0, undefined]);
+    expect(await book(books).replaceTokens("one", { ...linkTokens, version: 2 }, [])).toBe(false);
+  });
+
+  linkTest("whoever linked can undo it, once and for a while", async (books) => {
+    const caller = await books.openCaller();
+    await book(books).save(linkOf(caller, "one"));
+    expect(await book(books).undo(bytes("undo another"), middayMs)).toBeUndefined();
+    expect(await book(books).undo(bytes("undo one"), middayMs + 3_600_000)).toBeUndefined();
+    expect(await book(books).undo(bytes("undo one"), middayMs + 3_599_999)).toMatchObject({ id: "one" });
+    expect(await book(books).undo(bytes("undo one"), middayMs)).toBeUndefined();
+    expect(await book(books).findLive(caller.keyId, "platform")).toBeUndefined();
+  });
+
+  linkTest("a key keeps a bounded number of links that ended", async (books) => {
+    const caller = await books.openCaller();
+    for (let at = 0; at < revokedPerKeyMax + 5; at++) {
+      await book(books).save(linkOf(caller, `l${at}`, { createdAtMs: middayMs + at }));
+    }
+    expect(await book(books).list({ keyId: caller.keyId })).toHaveLength(revokedPerKeyMax + 1);
+    expect(await book(books).find("l0")).toBeUndefined();
+  });
+}
+
+const linkTokens = {
+  version: 1,
+  salt: bytes("salt"),
+  access: bytes("access"),
+  refresh: undefined,
+  expiresAtMs: undefined,
+};
+
+/** Bytes as text, so that a store's own kind of byte list compares. */
+const plain = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value, (_name, member: unknown) =>
+      member instanceof Uint8Array ? Buffer.from(member).toString("hex") : member,
+    ),
+  );
