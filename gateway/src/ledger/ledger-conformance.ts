@@ -104,8 +104,9 @@ function holding(openStore: OpenStore): void {
         expect(await books.balance(caller)).toEqual(before);
         expect(await useOf(books, caller, "day", middayMs)).toEqual({ spentMicros: 0n, heldMicros: 450n });
         expect(await books.store().calls.find(caller.accountId, "call_x")).toBeUndefined();
-        expect(told).toEqual(await books.hold(caller, { ...wanted, callId: "call_y" }));
-        await books.release("call_y");
+        const callId = books.newId("call");
+        expect(told).toEqual(await books.hold(caller, { ...wanted, callId }));
+        await books.release(callId);
       }
       await books.store().accounts.update(caller.accountId, { suspended: true });
       expect(await books.wouldHold(caller)).toEqual({ kind: "account_suspended" });
