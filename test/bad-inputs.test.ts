@@ -1051,6 +1051,68 @@ describe("paths", () => {
   });
 });
 
+describe("links", () => {
+  const callback = "/apis/v1/social_a/oauth_callback";
+  const start = "/apis/v1/social_a/auth_social_a";
+  const begin = async () => (await (await gateway.post(account, start, {})).json()) as { state: string };
+  const links = () => readBooks(gateway.databasePath).rows["link"];
+
+  test("row 37: an OAuth callback that was not asked for stores no session", async () => {
+    const { state: used } = await begin();
+    await fetch(`${gateway.url}${callback}?error=access_denied&state=${used}`);
+    const queries: readonly string[] = [
+      "",
+      "code=a",
+      "state=a",
+      "code=a&state=",
+      `code=a&state=${used}`,
+      `code=a&state=${"A".repeat(43)}`,
+      `code=a&code=b&state=${(await begin()).state}`,
+      `code=a&state=${(await begin()).state}&iss=https%3A%2F%2Fattacker.test`,
+      `code=a&state=${(await begin()).state}`,
+      `error=access_denied&state=${(await begin()).state}`,
+      `code=${"a".repeat(4_000)}&state=${"a".repeat(4_000)}`,
+      "state=%00&code=%0d%0aSet-Cookie:%20a=b",
+    ];
+    const before = links();
+    for (const query of queries) {
+      const page = await fetch(`${gateway.url}${callback}?${query}`);
+      expect([query, page.status, page.headers.get("content-type")]).toEqual([
+        query,
+        400,
+        "text/html; charset=utf-8",
+      ]);
+      const again = await fetch(`${gateway.url}${callback}?${query}`);
+      expect(again.status).toBe(400);
+    }
+    expect(links()).toBe(before);
+  });
+
+  test("row 37: scopes that are unknown, doubled or too many are 400", async () => {
+    await expectNothingHappened(gateway, async () => {
+      for (const scopes of [
+        ["*"],
+        ["users.read", "users.read"],
+        Array(1_000).fill("users.read"),
+        [],
+        [1],
+        "a",
+      ]) {
+        invalid(await read(gateway.post(account, start, { scopes })));
+      }
+    });
+  });
+
+  test("row 37: a write without a link is 403, and nothing happened", async () => {
+    await expectNothingHappened(gateway, async () =>
+      nested(
+        403,
+        "link_required",
+      )(await read(gateway.post(account, "/apis/v1/social_a/follow_social_a", { target_user_id: "1" }))),
+    );
+  });
+});
+
 describe("rows of what is not built yet", () => {
   test.todo("row 26: a task polled by query string is 500 unsupported uri", () => {});
   test.todo("row 27: a foreign, random or hostile task id is UNKNOWN or 400, never more", () => {});
@@ -1059,6 +1121,5 @@ describe("rows of what is not built yet", () => {
   test.todo("row 30: polls beyond 2 per second are 429 and free; the upstream sees 1 per 3 s", () => {});
   test.todo("row 35: MCP use: a cap that is missing, absurd or too low is refused before any spend", () => {});
   test.todo("row 36: MCP: foreign sessions, origins, audiences and huge batches are refused", () => {});
-  test.todo("row 37: an OAuth callback that was not asked for stores no session", () => {});
   test.todo("extra: contract endpoint: a wrong hash is 409, a traversing operation id 404", () => {});
 });

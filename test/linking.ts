@@ -93,6 +93,19 @@ export function inDatabase<Result>({ databasePath }: TestGateway, act: (db: Data
   }
 }
 
+/** Another key of the same account. */
+export async function openSibling(
+  gateway: TestGateway,
+  of: TestAccount,
+  scope: "key" | "account" = "key",
+): Promise<TestAccount> {
+  const other = await gateway.openAccount({ scope });
+  inDatabase(gateway, (db) =>
+    db.run("UPDATE key SET account_id = ?1 WHERE id = ?2", [of.accountId, other.keyId]),
+  );
+  return { ...other, accountId: of.accountId };
+}
+
 export async function codeOf(response: Response): Promise<unknown> {
   const body = (await response.json()) as { error: { code: string } | string; code?: string };
   return typeof body.error === "string" ? body.code : body.error.code;

@@ -12,11 +12,11 @@ import {
   clientSecret,
   codeOf,
   did,
-  inDatabase,
   lastingScopes,
   linksPath,
   liveLinks,
   openLinking,
+  openSibling,
   storedBytes,
   writeScopes,
   type Linking,
@@ -355,8 +355,8 @@ describe("a link ends", () => {
     await linking.link(owner, lastingScopes);
     const live = await gateway.store.links.findLive(owner.keyId, "platform");
     const path = (id: string) => `${linksPath}/${id}/revoke`;
-    const sibling = await openSibling(owner, "key");
-    const wide = await openSibling(owner, "account");
+    const sibling = await openSibling(gateway, owner);
+    const wide = await openSibling(gateway, owner, "account");
     const stranger = await gateway.openAccount({ scope: "account" });
     for (const other of [sibling, stranger]) {
       flat(404, "link_not_found")(await read(gateway.post(other, path(live?.id ?? ""), {})));
@@ -380,14 +380,6 @@ describe("a link ends", () => {
     expect(await ended.json()).toMatchObject({ status: "revoked", platform: "not_reached" });
     expect(await gateway.store.links.findLive(owner.keyId, "platform")).toBeUndefined();
   });
-
-  const openSibling = async (of: TestAccount, scope: "key" | "account"): Promise<TestAccount> => {
-    const other = await linking.gateway.openAccount({ scope });
-    inDatabase(linking.gateway, (db) =>
-      db.run("UPDATE key SET account_id = ?1 WHERE id = ?2", [of.accountId, other.keyId]),
-    );
-    return { ...other, accountId: of.accountId };
-  };
 });
 
 test("a link outlives the process, under the same secret", async () => {

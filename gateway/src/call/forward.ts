@@ -42,11 +42,12 @@ export async function forward(
     const exchanged = await exchange(turn, actingForOf(acting), gate);
     attempts.push(attemptOf(upstream, exchanged, startedAtMs, gate));
     told = moreTelling(told, { upstream, exchanged });
-    // Even when it is too late for this call, the next one is to know how the link stands.
-    if (exchanged.kind === "link_rejected") acting = await actAgain(acting, gate);
     if (attempts.length === attemptsMax) break;
-    // A platform that did not accept the token did nothing, so even a write may be tried again with a new one.
-    if (exchanged.kind === "link_rejected" && acting?.kind === "ready") continue;
+    if (exchanged.kind === "link_rejected") {
+      // A platform that did not accept the token did nothing, so even a write may be tried again with a new one.
+      acting = await actAgain(acting, gate);
+      if (acting?.kind === "ready") continue;
+    }
     if (!mayRepeat(exchanged, upstream, operation)) break;
     turn = await nextTurn(route, gate);
   }
