@@ -274,6 +274,17 @@ describe("several reasons at once", () => {
   });
 });
 
+test("of forty follows at once on money for three, three are made and the others are 402", async () => {
+  const account = await linking.gateway.openAccount({ creditUsd: "0.039" });
+  await linking.link(account, lastingScopes);
+  const follows = did(linking.platform, "follow");
+  const responses = await Promise.all(Array.from({ length: 40 }, () => linking.follow(account)));
+  const made = responses.filter(({ status }) => status === 200);
+  expect([made.length, did(linking.platform, "follow") - follows]).toEqual([3, 3]);
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 402]));
+  expect(await linking.gateway.balance(account)).toEqual({ balance: 9_000, held: 0 });
+});
+
 describe("a token that ended is renewed", () => {
   test("once for fifty calls at once, and every one of them is made and charged", async () => {
     const account = await linked(lastingScopes);

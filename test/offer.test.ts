@@ -17,6 +17,7 @@ import {
   type TestAccount,
   type TestGateway,
 } from "./harness.ts";
+import { linkInSandbox } from "./visitor.ts";
 
 const folders: string[] = [];
 afterAll(() => {
@@ -384,6 +385,7 @@ const smallestRequests: Readonly<Record<string, SmallestRequest>> = {
   "reseller.social_b.user_stories": { query: "username=a" },
   "social_b.post.comments": { query: "url=a" },
   "social_a.tweet.quotes": { query: "tweetId=1" },
+  "social_a.follow": { body: { target_user_id: "1801000000000000102" } },
   "traffic_analytics.website.traffic_engagement": {
     query: "domain=a&metrics=visits&start_date=2026-01&end_date=2026-01",
   },
@@ -476,6 +478,8 @@ describe("no route exists", () => {
     expect(await gateway.sandbox.book()).toEqual([]);
 
     const rich = await gateway.openAccount();
+    await linkInSandbox(gateway, rich);
+    await gateway.sandbox.clear();
     for (const offered of sold) {
       const response = await send(gateway, rich, offered);
       const { id } = offered.operation;

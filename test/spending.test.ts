@@ -47,8 +47,12 @@ const leastRequests: Readonly<Record<string, Wish>> = {
   "images.generate": { body: { prompt: "A cup of tea.", quality: "medium", size: "1024x1024" } },
 };
 
-/** Streams have no header for their cost, and deep research no room for crowds: they have tests of their own. */
+/**
+ * Streams have no header for their cost, deep research no room for crowds, and a follow needs a linked account: they
+ * have tests of their own.
+ */
 const toldElsewhere: ReadonlySet<string> = new Set([
+  "social_a.follow",
   "models.stream_generate_content",
   "research.deep_search",
 ]);

@@ -180,3 +180,28 @@ describe("doctor", () => {
     expect(json).toMatchObject({ usable: false, config: { valid: false } });
   });
 });
+
+test("a platform at which nobody can link an account is a gap that says what is missing", async () => {
+  const follow = defineOperation({
+    id: "social_a.follow",
+    title: "Follow",
+    summary: "Follows.",
+    category: "data",
+    method: "POST",
+    path: "/apis/v1/social_a/follow",
+    price: fixed("0.01"),
+    link: { scopes: ["follows.write"] },
+    servedBy: { x: { exchange: "forward_body", path: "/users/{user_id}/following" } },
+  });
+  const catalogue = { operations: [follow], models: [] };
+  const bare = 'protocol: x, url: "https://api.x.test/2"';
+  const whole = `${bare}, authorize_url: "https://x.test/authorize", token_url: "https://api.x.test/token"`;
+  const lacking = doctorOn(`upstreams: { platform: { ${whole} } }`, { catalogue });
+  const shown = await lacking.run("doctor");
+  expect(shown.out.join("\n")).toContain(
+    "Gap: upstreams.platform: protocol x needs authorize_url, token_url and client_id",
+  );
+  expect(shown.exitCode).toBe(1);
+  const complete = doctorOn(`upstreams: { platform: { ${whole}, client_id: app } }`, { catalogue });
+  expect((await complete.run("doctor")).exitCode).toBe(0);
+});

@@ -31,6 +31,8 @@ h1 { font-size: 1.5rem; line-height: 1.25; }
 button { font: inherit; padding: 0.5rem 1rem; min-height: 2.75rem; cursor: pointer; }
 `;
 
+/** Made in one piece: a blank between tag and text would change what the digest is of. */
+const styleElement: Html = { markup: `<style>${style}</style>` };
 const styleDigest = new Bun.CryptoHasher("sha256").update(style).digest("base64");
 
 const headers = {
@@ -62,9 +64,7 @@ export function page(
         <meta name="robots" content="noindex" />
         <link rel="icon" href="data:," />
         <title>${title}</title>
-        <style>
-          ${{ markup: style }}
-        </style>
+        ${styleElement}
       </head>
       <body>
         <main>
