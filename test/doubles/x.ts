@@ -11,7 +11,7 @@ import { isObject, jsonAnswer, readJsonObject, withHeader } from "./vendor-check
 import type { BookEntry, BookkeepingDouble } from "./vendor-checks.ts";
 
 /** What the platform did: a code exchanged, a token refreshed or revoked, a member read, a follow made. */
-export interface XBilled {
+interface XBilled {
   readonly what: "authorization_code" | "refresh_token" | "revoke" | "users.me" | "follow";
 }
 

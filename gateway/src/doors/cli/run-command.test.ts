@@ -641,6 +641,8 @@ describe("help", () => {
       "tollgate key list [--account ID]",
       "tollgate key rotate KEY_ID [--grace 24h]",
       "tollgate key revoke KEY_ID",
+      "tollgate link list [--account ID] [--key KEY_ID]",
+      "tollgate link revoke LINK_ID",
       "tollgate audit",
       "tollgate doctor",
       "tollgate quota list [--state S]",
@@ -654,7 +656,7 @@ describe("help", () => {
     expect(text).not.toMatch(/contract/);
     expect((await terminal.run("--help")).out).toEqual([...out]);
     const { commands } = await terminal.json("help");
-    expect(commands).toHaveLength(19);
+    expect(commands).toHaveLength(21);
   });
 
   test("--help explains one command or one family, and runs nothing", async () => {
