@@ -85,7 +85,7 @@ export async function startLink(
 }
 
 /** Walks from the platform's first page to where it sends the person back, as one of the sandbox's people. */
-async function agree(
+export async function agree(
   visitor: Visitor,
   authUrl: string,
   { person = "ada", decision = "allow" }: { person?: string; decision?: "allow" | "deny" } = {},
