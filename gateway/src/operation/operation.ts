@@ -97,6 +97,11 @@ export interface Service {
   readonly path: string;
   /** The dialect in which the caller speaks, for exchanges that know several. */
   readonly dialect?: "openai" | "anthropic" | "gemini";
+  /**
+   * Where the vendor is asked about the tasks that this exchange creates. The exchanges `task_poll` and `task_cancel`
+   * get it as their path, and the vendor's own id of the task as the input's parameter `task_id`.
+   */
+  readonly tasksPath?: string;
 }
 
 export type ExchangeName =
@@ -107,7 +112,10 @@ export type ExchangeName =
   | "embeddings"
   | "images"
   | "count_tokens"
-  | "research";
+  | "research"
+  | "video_create"
+  | "task_poll"
+  | "task_cancel";
 
 /** Who is asking, as an operation answered by the gateway itself sees it. */
 export interface Asker {
