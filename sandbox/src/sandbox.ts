@@ -9,6 +9,7 @@ import { answerWith, encode, respond } from "./faulty-answer.ts";
 import { createFaults } from "./faults.ts";
 import { createAnthropic } from "./vendors/anthropic/anthropic.ts";
 import { createCohere } from "./vendors/cohere.ts";
+import { createDashScope } from "./vendors/dashscope/dashscope.ts";
 import { createFinancialDatasets } from "./vendors/financialdatasets.ts";
 import { createGemini } from "./vendors/gemini/gemini.ts";
 import { createJina } from "./vendors/jina.ts";
@@ -34,6 +35,8 @@ export interface SandboxOptions {
   readonly key?: string;
   /** When set, control paths need it in `x-sandbox-control`. */
   readonly controlToken?: string | undefined;
+  /** How many polls of video tasks a second are answered; the vendor's own figure when not said. */
+  readonly pollQps?: number | undefined;
 }
 
 export interface Sandbox {
@@ -48,10 +51,12 @@ export const createSandbox = ({
   secret,
   key = "sandbox",
   controlToken,
+  pollQps,
 }: SandboxOptions): Sandbox => {
   const book = createBook();
   const faults = createFaults();
   const tikhub = createTikHub({ key, publicUrl, secret });
+  const dashscope = createDashScope({ key, publicUrl, secret, pollQps });
   const vendors: ReadonlyMap<string, Vendor> = new Map([
     ["openai", createOpenAi({ key })],
     ["anthropic", createAnthropic({ key })],
@@ -62,6 +67,7 @@ export const createSandbox = ({
     ["jina", createJina({ key })],
     ["cohere", createCohere({ key })],
     ["voyage", createVoyage({ key })],
+    ["dashscope", dashscope],
     ["tikhub", tikhub],
     ["scrapecreators", createScrapeCreators({ key })],
     ["twitterapi", createTwitterApi({ key })],
@@ -75,7 +81,7 @@ export const createSandbox = ({
 
     if (first === "_control")
       return answerControl({ request, path, query: url.searchParams, book, faults, controlToken });
-    if (first === "public") return answerPublic(request.method, path);
+    if (first === "public") return answerPublic(request, path, url.searchParams);
 
     const vendor = vendors.get(first);
     if (vendor === undefined)
@@ -100,7 +106,11 @@ export const createSandbox = ({
     return answerWith({ fault, vendor, ask, signal, answered });
   };
 
-  const answerPublic = (method: string, path: string): Response => {
+  const answerPublic = ({ method, headers }: Request, path: string, query: URLSearchParams): Response => {
+    if (method === "GET" && path.startsWith("/video/")) {
+      const object = dashscope.links.follow({ path, query, range: headers.get("range"), nowMs: now() });
+      return respond(object.status, object.bytes, object.headers);
+    }
     const id = /^\/reseller-cache\/([^/]+)$/.exec(path)?.[1];
     const cached = id === undefined || method !== "GET" ? undefined : tikhub.cached({ id, nowMs: now() });
     return cached === undefined ? notFound("nothing is kept under this link") : respond(200, encode(cached));
