@@ -12,4 +12,6 @@ export interface PaidCall {
   readonly caller: Credential;
   readonly wishes: Wishes;
   readonly priced: PricedCall;
+  /** The task that the call begins, where its operation has tasks. */
+  readonly taskId: string | undefined;
 }

@@ -1,5 +1,6 @@
 import type { KeyBook } from "../keys/keys.ts";
 import type { QuotaBook } from "../limits/quota-applications.ts";
+import type { TaskBook } from "../tasks/task-book.ts";
 import type { UsageBook } from "../usage/usage-report.ts";
 import type { AccountBook } from "./accounts.ts";
 import type { Auditor } from "./audit.ts";
@@ -14,6 +15,7 @@ export interface Store {
   readonly usage: UsageBook;
   readonly calls: CallBook;
   readonly quotas: QuotaBook;
+  readonly tasks: TaskBook;
   readonly auditor: Auditor;
   /** Ties the data to the installation's secret: false when it was written under another one. */
   readonly claimSecret: (fingerprint: string) => Promise<boolean>;
