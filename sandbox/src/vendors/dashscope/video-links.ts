@@ -17,7 +17,7 @@ interface AskedLink {
   readonly nowMs: number;
 }
 
-export interface StoredObject {
+interface StoredObject {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Uint8Array<ArrayBuffer>;
