@@ -12,14 +12,7 @@ interface DashScopeBilled {
   readonly seconds: number;
 }
 
-type DashScopeStatus =
-  | "PENDING"
-  | "RUNNING"
-  | "SUSPENDED"
-  | "SUCCEEDED"
-  | "FAILED"
-  | "CANCELED"
-  | "UNKNOWN";
+type DashScopeStatus = "PENDING" | "RUNNING" | "SUSPENDED" | "SUCCEEDED" | "FAILED" | "CANCELED" | "UNKNOWN";
 
 interface DashScopeTask {
   readonly id: string;
