@@ -47,10 +47,11 @@ const leastRequests: Readonly<Record<string, Wish>> = {
   "images.generate": { body: { prompt: "A cup of tea.", quality: "medium", size: "1024x1024" } },
 };
 
-/** Streams have no header for their cost, and deep research no room for crowds: they have tests of their own. */
+/** Streams and tasks have no header for their cost, and deep research no room for crowds: they have tests of their own. */
 const toldElsewhere: ReadonlySet<string> = new Set([
   "models.stream_generate_content",
   "research.deep_search",
+  "video.synthesis.create",
 ]);
 
 interface Sold {

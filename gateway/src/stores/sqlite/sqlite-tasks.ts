@@ -93,7 +93,7 @@ interface TaskRow {
 
 function prepare(db: Database) {
   const tasks = (rest: string): string => `
-    SELECT task.id, call_id, task.account_id, task.key_id, operation_id, task.state, upstream, upstream_task_id,
+    SELECT task.id, call_id, task.account_id, task.key_id, call.operation_id, task.state, upstream, upstream_task_id,
            expected, price_version, unit_prices, task.attempts, report, task.created_at_ms, asked_at_ms,
            next_poll_at_ms, deadline_at_ms, fence, errors, missing, ended_at_ms, forget_at_ms
     FROM task JOIN call ON call.id = call_id JOIN price ON price.version = price_version ${rest}`;
