@@ -42,15 +42,16 @@ interface Parts {
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly leaseMs?: number;
 }
 
 /** A claim outlives the slowest answer we wait for; whoever dies with one delays its task by no more than this. */
-const leaseMs = 30_000;
+const leaseUsualMs = 30_000;
 const answerTimeoutMs = 10_000;
 const expiredAtOnce = 100;
 
 export function createTaskDesk(parts: Parts): TaskDesk {
-  const { tasks, ledger, clock, log, metrics } = parts;
+  const { tasks, ledger, clock, log, metrics, leaseMs = leaseUsualMs } = parts;
   const quotas = new Map<string, { readonly pollQps: number; readonly quota: PollQuota }>();
 
   const quotaOf = ({ name, pollQps }: Upstream): PollQuota => {
