@@ -1,9 +1,13 @@
 // Links that the sandbox hands out, followed under the gateway's own address.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { headerValues } from "./doubles/http-wire.ts";
 import { openVendorDouble } from "./doubles/vendor-double.ts";
-import { openTestGateway, type TestGateway } from "./harness.ts";
+import { openGatewayProcess, openTestGateway, type TestGateway } from "./harness.ts";
+import { asynchronous, createPath, quick, taskPath, video, type Resource } from "./tasks/task-caller.ts";
 
 let gateway: TestGateway;
 let link: URL;
@@ -87,3 +91,28 @@ test("of a caller's headers only the range travels", async () => {
   await other.close();
   await double.close();
 });
+
+test("the video of a task made by the shipped program is served under its own address, as pasted", async () => {
+  const dataFolder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const program = await openGatewayProcess({ dataFolder });
+  const authorization = `Bearer ${/tgk_\w{36}/.exec(program.greeting)?.[0]}`;
+  const made = await fetch(program.url + createPath, {
+    method: "POST",
+    headers: { authorization, ...asynchronous, "content-type": "application/json" },
+    body: JSON.stringify(video(quick)),
+  });
+  const { task_id: taskId } = ((await made.json()) as Resource).output;
+  let seen: Resource["output"] | undefined;
+  for (let tries = 0; tries < 20 && seen?.task_status !== "SUCCEEDED"; tries++) {
+    await Bun.sleep(600);
+    const asked = await fetch(program.url + taskPath(taskId), { headers: { authorization } });
+    seen = ((await asked.json()) as Resource).output;
+  }
+  expect(seen?.video_url).toStartWith(`${program.url}/sandbox/video/`);
+  const response = await fetch(seen?.video_url ?? "");
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "video/mp4"]);
+  expect((await response.bytes()).length).toBeGreaterThan(1_000);
+  program.signal("SIGTERM");
+  expect(await program.exited).toBe(0);
+  rmSync(dataFolder, { recursive: true, force: true });
+}, 30_000);

@@ -16,7 +16,7 @@ export async function followSandboxLink(
     // Nothing else of the caller's travels: not its key, not its cookies.
     headers: { "accept-encoding": "identity", ...(range === null ? {} : { range }) },
   });
-  // Read whole, because a stream would lose its length, which players go by; what lies there is small.
+  // Read whole: it is small, and a body that is still coming would be sent without the length that players go by.
   return new Response(await response.arrayBuffer(), {
     status: response.status,
     headers: Object.fromEntries(
