@@ -7,6 +7,8 @@ const secondsMax = 15;
 /** Nobody may ask for more: a larger figure is a typing error, and it would be held. */
 const secondsAskedMax = 600;
 const openTasksMax = 3;
+/** A first frame may travel inside the body. */
+const bodyBytesMax = 20 * 1024 * 1024;
 
 const parameters = z.looseObject({
   duration: z
@@ -39,6 +41,7 @@ export const videoSynthesisCreate = defineOperation({
   method: "POST",
   path: "/apis/v1/services/aigc/video-generation/video-synthesis",
   body: synthesisBody,
+  bodyBytesMax,
   price: {
     kind: "per_second",
     modelKind: "video",
