@@ -25,15 +25,7 @@ import { openTikHubDouble, type TikHubBilled } from "./doubles/tikhub.ts";
 import { omitted, type BookkeepingDouble, type JsonValue } from "./doubles/vendor-checks.ts";
 import { openAttackerListener, type AttackerListener, type VendorDouble } from "./doubles/vendor-double.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
-import {
-  asynchronous,
-  create,
-  createPath,
-  createTask,
-  stuck,
-  taskPath,
-  video,
-} from "./tasks/task-caller.ts";
+import { asynchronous, create, createPath, createTask, stuck, taskPath, video } from "./tasks/task-caller.ts";
 
 const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
 const tagPath = "/apis/v1/reseller/social_c/web/fetch_tag_detail?tag_name=cats";

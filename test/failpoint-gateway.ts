@@ -17,7 +17,12 @@ import { protocols } from "../gateway/src/upstreams/protocols.ts";
 import { failpoints, streamFailpoints, taskFailpoints, withFailpoint } from "./failpoints.ts";
 import { catalogueFolder, testSecret } from "./harness.ts";
 
-const { FAILPOINT: wanted = "", DATABASE: path = "", SANDBOX: sandboxUrl = "", AHEAD_MS: ahead = "0" } = process.env;
+const {
+  FAILPOINT: wanted = "",
+  DATABASE: path = "",
+  SANDBOX: sandboxUrl = "",
+  AHEAD_MS: ahead = "0",
+} = process.env;
 const failpoint = [...failpoints, ...streamFailpoints, ...taskFailpoints].find((name) => name === wanted);
 /** Some things come to pass only later; a clock that goes ahead brings them about at once. */
 const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + Number(ahead) };

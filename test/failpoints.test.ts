@@ -1,11 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import {
-  failpoints,
-  streamFailpoints,
-  withFailpoint,
-  type Failpoint,
-  type StreamFailpoint,
-} from "./failpoints.ts";
+import { failpoints, streamFailpoints, withFailpoint, type Failpoint } from "./failpoints.ts";
 import { openFailpointProgram as openProgram } from "./failpoint-program.ts";
 import { openTestGateway, type TestAccount, until } from "./harness.ts";
 

@@ -40,11 +40,7 @@ type AnyFailpoint = Failpoint | StreamFailpoint | TaskFailpoint;
 const untilSentMs = 60;
 
 /** Parts in which `act` runs whenever a call passes the failpoint. */
-export function withFailpoint(
-  parts: GatewayParts,
-  at: AnyFailpoint,
-  act: () => void,
-): GatewayParts {
+export function withFailpoint(parts: GatewayParts, at: AnyFailpoint, act: () => void): GatewayParts {
   const pass = (here: AnyFailpoint): void => {
     if (here === at) act();
   };

@@ -433,7 +433,10 @@ describe("no route exists", () => {
     const { gateway, routes } = await open();
     for (const { operation, terms, models } of routes) {
       const { kind } = operation.price;
-      const prices = kind === "per_token" || kind === "per_second" ? [...models.values()].map((model) => model.terms) : [terms];
+      const prices =
+        kind === "per_token" || kind === "per_second"
+          ? [...models.values()].map((model) => model.terms)
+          : [terms];
       if (!isSold(operation)) expect([operation.id, kind]).toEqual([operation.id, "free"]);
       // Free is written down as well; only a count of tokens is, of what upstreams serve.
       else if (kind === "free") expect(operation.id).toEndWith(".count_tokens");

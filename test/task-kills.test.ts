@@ -67,7 +67,9 @@ describe("a process killed while it creates a task", () => {
         await next.exited;
 
         // Later it is charged once if its vendor has it and we know, and else its hold goes back at the deadline.
-        const later = await openFailpointProgram(home, undefined, { aheadMs: fate.charged ? pollAheadMs : dayMs });
+        const later = await openFailpointProgram(home, undefined, {
+          aheadMs: fate.charged ? pollAheadMs : dayMs,
+        });
         await until(async () => (await home.balance(account)).held === 0);
         await expectOnce(home, account, fate.charged);
         later.kill("SIGKILL");
@@ -147,7 +149,12 @@ describe("a part that throws once", () => {
 });
 
 describe("a stall of a minute", () => {
-  for (const failpoint of ["task.created_upstream", "task.begun", "task.terminal_seen", "task.settled"] as const) {
+  for (const failpoint of [
+    "task.created_upstream",
+    "task.begun",
+    "task.terminal_seen",
+    "task.settled",
+  ] as const) {
     test(`at ${failpoint} changes nothing: one task, one charge`, async () => {
       const clock = shiftedClock();
       const tollgate = await openTestGateway({

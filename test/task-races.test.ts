@@ -52,7 +52,8 @@ tiers: { growth: { rpm: 1000000, tpm: 1000000, concurrency: 100 } }`,
           tasks: parts.store.tasks,
           ledger: parts.store.ledger,
           forwarder: parts.forwarder,
-          upstreamOf: (name) => taskUpstreams(tollgate.gateway.offer()).find((at) => at.upstream.name === name),
+          upstreamOf: (name) =>
+            taskUpstreams(tollgate.gateway.offer()).find((at) => at.upstream.name === name),
           clock,
           random: Math.random,
           log: parts.log,
@@ -61,7 +62,6 @@ tiers: { growth: { rpm: 1000000, tpm: 1000000, concurrency: 100 } }`,
         }),
         upstreams: () => taskUpstreams(tollgate.gateway.offer()),
         log: parts.log,
-        lookEveryMs: 1,
       }),
     );
     const seen = new Map<string, string>();
@@ -89,7 +89,8 @@ tiers: { growth: { rpm: 1000000, tpm: 1000000, concurrency: 100 } }`,
       expect(await tollgate.balance(account)).toEqual({ balance, held: 0 });
     }
     const db = new Database(tollgate.databasePath, { readonly: true });
-    const charges = "SELECT count(*) AS n, -sum(amount_micros) AS total FROM entry WHERE kind = 'charge' AND party LIKE 'acc%'";
+    const charges =
+      "SELECT count(*) AS n, -sum(amount_micros) AS total FROM entry WHERE kind = 'charge' AND party LIKE 'acc%'";
     expect(db.query(charges).get()).toEqual({ n: tasksInAll, total: tasksInAll * videoMicros });
     // The race did take place: tasks were claimed again while others were still asking about them.
     const claims = db.query<{ n: number }, []>("SELECT sum(fence) AS n FROM task").get();

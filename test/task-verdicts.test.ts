@@ -64,7 +64,7 @@ describe("what is no verdict", () => {
     "a script for a link": { json_patch: { output: { video_url: "javascript:alert(1)" } } },
     "a cut connection": { mode: "close" },
     "half an answer": { mode: "partial" },
-    "UNKNOWN": { json_patch: { output: { task_status: "UNKNOWN" } } },
+    UNKNOWN: { json_patch: { output: { task_status: "UNKNOWN" } } },
   };
   for (const [name, fault] of Object.entries(silences)) {
     test(`${name} keeps the hold, and the success that comes later is charged once`, async () => {
@@ -154,7 +154,7 @@ describe("usage that is not true", () => {
 describe("a creation in doubt", () => {
   const doubts: Readonly<Record<string, object>> = {
     "a cut connection": { mode: "close" },
-    "garbage": { status: 200, body: "ok" },
+    garbage: { status: 200, body: "ok" },
     "a 200 without an id": { status: 200, body: '{"output":{"task_status":"PENDING"}}' },
   };
   for (const [name, fault] of Object.entries(doubts)) {
@@ -172,7 +172,9 @@ describe("a creation in doubt", () => {
       });
       expect(again?.output.task_status).toBe("UNKNOWN");
       expect((await gateway.sandbox.book()).filter(({ path }) => path.includes("synthesis"))).toHaveLength(1);
-      expect(gateway.logged.some((line) => line.includes("nobody knows whether a task was created"))).toBe(true);
+      expect(gateway.logged.some((line) => line.includes("nobody knows whether a task was created"))).toBe(
+        true,
+      );
       const others = await Promise.all([1, 2, 3].map(() => create(gateway, account, video(stuck))));
       expect(others.map(({ status }) => status)).toEqual([200, 200, 200]);
       clock.forward(dayMs);

@@ -62,13 +62,13 @@ describe("a video task", () => {
     const account = await rich();
     const created = await createTask(gateway, account, video(quick));
     expect(created).toEqual({
-      output: { task_id: expect.stringMatching(/^[0-9a-f-]{36}$/), task_status: "PENDING" },
-      request_id: expect.any(String),
+      output: { task_id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string, task_status: "PENDING" },
+      request_id: expect.any(String) as string,
     });
     expect(await gateway.balance(account)).toEqual({ balance: 20_000_000, held: videoMicros });
     const { task_id: taskId } = created.output;
     const { output, usage, request_id: requestId } = await reaches(account, taskId, "SUCCEEDED");
-    const time = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/);
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/) as string;
     expect(output).toEqual({
       task_id: taskId,
       task_status: "SUCCEEDED",
@@ -76,10 +76,12 @@ describe("a video task", () => {
       scheduled_time: time,
       end_time: time,
       orig_prompt: quick,
-      video_url: expect.stringContaining("http"),
+      video_url: expect.stringContaining("http") as string,
     });
     // The vendor's clock hangs in China; ours is UTC.
-    expect(Math.abs(Date.parse(`${output.submit_time?.replace(" ", "T")}Z`) - Date.now())).toBeLessThan(60_000);
+    expect(Math.abs(Date.parse(`${output.submit_time?.replace(" ", "T")}Z`) - Date.now())).toBeLessThan(
+      60_000,
+    );
     expect(usage).toEqual({ output_video_duration: 5, video_count: 1, SR: 720 });
     expect(requestId).not.toBe(created.request_id);
     const played = await fetch(output.video_url ?? "");
@@ -99,7 +101,10 @@ describe("a video task", () => {
     const account = await rich();
     const { output } = await createTask(gateway, account, video(`${quick} [fails]`));
     const failed = await reaches(account, output.task_id, "FAILED");
-    expect(failed.output).toMatchObject({ code: expect.any(String), message: expect.any(String) });
+    expect(failed.output).toMatchObject({
+      code: expect.any(String) as string,
+      message: expect.any(String) as string,
+    });
     expect(failed).not.toHaveProperty("usage");
     expect(await gateway.balance(account)).toEqual({ balance: 20_000_000, held: 0 });
   });

@@ -32,7 +32,11 @@ export interface Resource {
     readonly code?: string;
     readonly message?: string;
   };
-  readonly usage?: { readonly output_video_duration: number; readonly video_count: number; readonly SR: number };
+  readonly usage?: {
+    readonly output_video_duration: number;
+    readonly video_count: number;
+    readonly SR: number;
+  };
   readonly request_id: string;
 }
 
@@ -49,7 +53,12 @@ interface At {
 export const create = (at: At, account: TestAccount, body: object, headers = {}): Promise<Response> =>
   at.post(account, createPath, body, { ...asynchronous, ...headers });
 
-export async function createTask(at: At, account: TestAccount, body: object, headers = {}): Promise<Resource> {
+export async function createTask(
+  at: At,
+  account: TestAccount,
+  body: object,
+  headers = {},
+): Promise<Resource> {
   const response = await create(at, account, body, headers);
   const text = await response.text();
   if (response.status !== 200) throw new Error(`The task was not created: ${response.status} ${text}`);

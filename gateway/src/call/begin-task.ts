@@ -65,7 +65,8 @@ async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<void
   } catch (error) {
     // The vendor has it. Its id is worth every try: without it the work is done and nobody is charged.
     writeLater("a new task's id", gate, () => gate.tasks.begin(begun));
-    const why = "The task was created but could not be written down yet; ask again with the same Idempotency-Key.";
+    const why =
+      "The task was created but could not be written down yet; ask again with the same Idempotency-Key.";
     refuseUnbooked(error, paid.call, gate, why, false);
   }
 }

@@ -652,10 +652,25 @@ function runs(openStore: OpenStore): void {
 
   runTest("a run that finds nothing open releases nothing, and runs may follow each other", async (books) => {
     const caller = await books.openCaller();
-    expect(await books.restart()).toEqual({ releasedCalls: 0, releasedMicros: 0n, settledCalls: 0, lostTasks: 0 });
+    expect(await books.restart()).toEqual({
+      releasedCalls: 0,
+      releasedMicros: 0n,
+      settledCalls: 0,
+      lostTasks: 0,
+    });
     await books.held(caller);
-    expect(await books.restart()).toEqual({ releasedCalls: 1, releasedMicros: 100n, settledCalls: 0, lostTasks: 0 });
-    expect(await books.restart()).toEqual({ releasedCalls: 0, releasedMicros: 0n, settledCalls: 0, lostTasks: 0 });
+    expect(await books.restart()).toEqual({
+      releasedCalls: 1,
+      releasedMicros: 100n,
+      settledCalls: 0,
+      lostTasks: 0,
+    });
+    expect(await books.restart()).toEqual({
+      releasedCalls: 0,
+      releasedMicros: 0n,
+      settledCalls: 0,
+      lostTasks: 0,
+    });
   });
 
   runTest("a program beside the server, which begins no run, leaves its calls alone", async (books) => {

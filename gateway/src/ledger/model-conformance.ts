@@ -159,7 +159,8 @@ const restart = (): Command =>
     expect(await books.restart(model.nowMs)).toEqual({
       releasedCalls: open.length,
       releasedMicros,
-      settledCalls: 0, lostTasks: 0,
+      settledCalls: 0,
+      lostTasks: 0,
     });
   });
 

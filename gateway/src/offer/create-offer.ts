@@ -242,8 +242,7 @@ function servable({ operation, upstreams, terms, models }: OfferedOperation, gap
     return false;
   }
   if (operation.price.kind === "per_unit" && !terms) gaps.push(`${operation.id}: no price`);
-  if (pricedByModel(operation) && models.size === 0)
-    gaps.push(`${operation.id}: no model with a price`);
+  if (pricedByModel(operation) && models.size === 0) gaps.push(`${operation.id}: no model with a price`);
   return true;
 }
 

@@ -5,19 +5,24 @@ export interface PollQuota {
   readonly take: () => boolean;
 }
 
-/** Remembers when the last questions were asked, as many as fit into the window. Less than one a second widens it. */
+/**
+ * Whoever comes late to a place may make up for so much: without it every late look would be lost, with more the
+ * vendor would be asked in bursts. The places lie a little wider apart in turn, so no second holds more than the quota.
+ */
+const latenessMs = 100;
+
+/** Evenly spaced places in time, handed out one by one. */
 export function createPollQuota(pollQps: number, monotonicMs: () => number): PollQuota {
-  const places = Math.max(1, Math.floor(pollQps));
-  const windowMs = (places / pollQps) * 1_000;
-  const askedAtMs = Array.from({ length: places }, () => Number.NEGATIVE_INFINITY);
-  let oldest = 0;
-  const isFree = (place: number): boolean => (askedAtMs[place] ?? 0) + windowMs <= monotonicMs();
+  const betweenMs = (1_000 + latenessMs) / pollQps;
+  let nextMs = Number.NEGATIVE_INFINITY;
+  const free = (nowMs: number): number =>
+    Math.max(0, Math.floor((nowMs + latenessMs - Math.max(nextMs, nowMs)) / betweenMs) + 1);
   return {
-    free: () => askedAtMs.reduce((count, _, place) => count + (isFree(place) ? 1 : 0), 0),
+    free: () => free(monotonicMs()),
     take: () => {
-      if (!isFree(oldest)) return false;
-      askedAtMs[oldest] = monotonicMs();
-      oldest = (oldest + 1) % places;
+      const nowMs = monotonicMs();
+      if (free(nowMs) === 0) return false;
+      nextMs = Math.max(nextMs, nowMs) + betweenMs;
       return true;
     },
   };

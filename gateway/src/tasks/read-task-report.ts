@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import { readTaskTime } from "./task-time.ts";
 
 /** The words of the specification for where a task is. */
-export const taskStatuses = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELED", "UNKNOWN"] as const;
+const taskStatuses = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELED", "UNKNOWN"] as const;
 export type TaskStatus = (typeof taskStatuses)[number];
 
 /** What a vendor says about a task. Only `state` is a word of the vendor's; everything else is silence. */

@@ -28,7 +28,7 @@ export interface TaskDesk {
   readonly expire: () => Promise<void>;
 }
 
-export type CancelResult =
+type CancelResult =
   | { readonly kind: "looked"; readonly task: Task | undefined }
   | { readonly kind: "refused"; readonly exchanged: Exchanged; readonly upstream: Upstream };
 

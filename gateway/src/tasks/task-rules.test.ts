@@ -71,7 +71,9 @@ describe("a vendor's answer", () => {
       kind: "end",
       used: { used: { second_1080p: 10 }, source: "provider" },
     });
-    expect(used({ output_video_duration: 5.04, SR: 720 })).toMatchObject({ used: { used: { second_720p: 5 } } });
+    expect(used({ output_video_duration: 5.04, SR: 720 })).toMatchObject({
+      used: { used: { second_720p: 5 } },
+    });
     expect(used({ output_video_duration: 4, SR: 540 })).toMatchObject({ used: { used: { second_720p: 4 } } });
     expect(used({ output_video_duration: 0, SR: 720 })).toMatchObject({ used: { used: { second_720p: 0 } } });
     for (const odd of [undefined, {}, { output_video_duration: -1 }, { output_video_duration: 1e30 }]) {
@@ -80,7 +82,9 @@ describe("a vendor's answer", () => {
   });
 
   test("about failure charges nothing, whatever else it reports", () => {
-    const failed = step(about({ task_status: "FAILED", code: "X", message: "y" }, { output_video_duration: 5 }));
+    const failed = step(
+      about({ task_status: "FAILED", code: "X", message: "y" }, { output_video_duration: 5 }),
+    );
     expect(failed).toMatchObject({ kind: "end", end: { state: "FAILED", fence: 4 }, used: undefined });
   });
 
@@ -100,7 +104,9 @@ describe("a vendor's answer", () => {
     expect(step({ kind: "no_verdict" }, true, twice)).toMatchObject({ note: { state: "UNKNOWN" } });
     const young = { ...twice, createdAtMs: nowMs - 59_000 };
     expect(step(unknown, false, young)).toMatchObject({ note: { state: "RUNNING" } });
-    expect(step({ kind: "no_verdict" }, false, twice)).toMatchObject({ note: { state: "RUNNING", missing: 0 } });
+    expect(step({ kind: "no_verdict" }, false, twice)).toMatchObject({
+      note: { state: "RUNNING", missing: 0 },
+    });
     const back = step(about({ task_status: "RUNNING" }), false, { ...twice, state: "UNKNOWN" });
     expect(back).toMatchObject({ note: { state: "RUNNING", missing: 0, errors: 0 } });
   });

@@ -12,7 +12,7 @@ export type Step =
   | { readonly kind: "wait"; readonly note: TaskNote };
 
 /** What a task is charged by; without it nothing is charged. */
-export interface Used {
+interface Used {
   readonly used: Quantities;
   readonly source: UsageSource;
 }

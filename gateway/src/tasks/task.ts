@@ -10,7 +10,7 @@ import type { TaskState, TaskStatus } from "./read-task-report.ts";
 export type OpenState = "CREATING" | "LOST" | "PENDING" | "RUNNING" | "UNKNOWN";
 
 /** How a task ended. `REFUSED` never became one; `EXPIRED` reached its deadline without a verdict. */
-export type FinalState = "SUCCEEDED" | "FAILED" | "CANCELED" | "EXPIRED" | "REFUSED";
+type FinalState = "SUCCEEDED" | "FAILED" | "CANCELED" | "EXPIRED" | "REFUSED";
 
 /** Work that goes on at a vendor after the call that began it, with that call's hold open beside it. */
 export interface Task {

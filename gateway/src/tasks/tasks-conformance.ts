@@ -147,7 +147,13 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
         const late = { ...settlementOf(callId, { units: 60 }), task: ended(zombie) };
         expect(await books.store().ledger.settle(late)).toMatchObject({ first: false, chargedMicros: 0n });
         expect((await books.balance(caller)).held).toBe(100n);
-        const noted = { state: "RUNNING", report: undefined, errors: 0, missing: 0, nextPollAtMs: 0 } as const;
+        const noted = {
+          state: "RUNNING",
+          report: undefined,
+          errors: 0,
+          missing: 0,
+          nextPollAtMs: 0,
+        } as const;
         expect(await books.store().tasks.note({ taskId, fence: zombie.fence, ...noted })).toBe(false);
         const release = { ...releaseOf(callId), task: ended(other, "FAILED") };
         expect((await books.store().ledger.release(release)).first).toBe(true);

@@ -39,15 +39,7 @@ export function createTaskRows(db: Database): TaskRows {
   return {
     countOpen: (keyId) => Number(sql.countOpen.get(keyId)?.n ?? 0n),
     insert: ({ id, expected, deadlineAtMs }, { callId, accountId, keyId, createdAtMs }) =>
-      void sql.insert.run(
-        callId,
-        id,
-        accountId,
-        keyId,
-        JSON.stringify(expected),
-        createdAtMs,
-        deadlineAtMs,
-      ),
+      void sql.insert.run(callId, id, accountId, keyId, JSON.stringify(expected), createdAtMs, deadlineAtMs),
     end: ({ state, report, forgetAtMs, taskId, fence }, endedAtMs) => {
       const written = report ? JSON.stringify(report) : null;
       return sql.end.run(state, written, endedAtMs, forgetAtMs, taskId, fence).changes === 1;
