@@ -2,6 +2,7 @@ import type { Credential } from "../keys/keys.ts";
 import type { CallInput, TaskOperation } from "../operation/operation.ts";
 import { refuse } from "../platform/refusals.ts";
 import { pollsPerSecond } from "../tasks/poll-floor.ts";
+import type { Task } from "../tasks/task.ts";
 import { taskResource } from "../tasks/task-resource.ts";
 import { jsonAnswer, type Answer, type Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
@@ -24,13 +25,16 @@ export async function answerAboutTask(
     refuse("invalid_parameters", "task_id: expected the id of a task", { field: "task_id" });
   }
   await checkPace(call, accountId, taskId, gate);
-  const resource = (task: Parameters<typeof taskResource>[0]): Answer =>
-    jsonAnswer(200, taskResource(task, { taskId, requestId: call.id, nowMs: gate.clock.wallMs() }));
+  const resource = (task: Task | undefined): Answer => {
+    call.known.servedBySandbox = task !== undefined && gate.desk.isServedBySandbox(task);
+    return jsonAnswer(200, taskResource(task, { taskId, requestId: call.id, nowMs: gate.clock.wallMs() }));
+  };
 
   if (operation.aboutTask === "state") return resource(await gate.desk.look(accountId, taskId));
   const result = await gate.desk.cancel(accountId, taskId);
   if (result.kind === "looked") return resource(result.task);
   const { exchanged, upstream } = result;
+  call.known.servedBySandbox = upstream.sandbox;
   if (exchanged.kind === "streaming") throw new Error("A stream came for a call that asked for none.");
   if (exchanged.kind !== "answered") return refuseFor(exchanged, upstream);
   return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };

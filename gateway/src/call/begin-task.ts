@@ -103,6 +103,7 @@ export async function findEarlierTask(paid: PaidCall, gate: Gate): Promise<Answe
   const task = await gate.tasks.findByCall(earlier.callId);
   // What is still being created, or was refused, is no task yet; admission says how it stands.
   if (!task || task.state === "CREATING" || task.state === "REFUSED") return undefined;
+  call.known.servedBySandbox = gate.desk.isServedBySandbox(task);
   return created(task.id, statusOf(task, gate.clock.wallMs()), task.callId);
 }
 

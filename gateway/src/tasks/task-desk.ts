@@ -24,6 +24,7 @@ export interface TaskDesk {
   readonly cancel: (accountId: string, taskId: string) => Promise<CancelResult>;
   /** Claims tasks that are due at an upstream, within its quota and `limit`, and begins to ask about them. */
   readonly askDue: (at: TaskUpstream, limit: number) => Promise<readonly Promise<void>[]>;
+  readonly isServedBySandbox: (task: Task) => boolean;
   /** Gives back the holds of tasks that reached their deadline without a verdict. */
   readonly expire: () => Promise<void>;
 }
@@ -133,6 +134,8 @@ export function createTaskDesk(parts: Parts): TaskDesk {
 
   return {
     look,
+    isServedBySandbox: ({ at }) =>
+      at !== undefined && parts.upstreamOf(at.upstream)?.upstream.sandbox === true,
     cancel: async (accountId, taskId) => {
       const task = await tasks.find(accountId, taskId);
       const at = task?.at && parts.upstreamOf(task.at.upstream);
