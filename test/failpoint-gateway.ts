@@ -1,12 +1,12 @@
 // A gateway that kills itself with SIGKILL the first time a call passes a failpoint. Run as a program of its
-// own: FAILPOINT, DATABASE and SANDBOX come from the environment; the port is printed on stdout.
+// own: FAILPOINT, DATABASE, SANDBOX and AHEAD_MS come from the environment; the port is printed on stdout.
 
 import { completeAddresses } from "../gateway/src/config/addresses.ts";
 import { parseConfig } from "../gateway/src/config/load-config.ts";
 import { createGateway } from "../gateway/src/gateway.ts";
 import { createSecrets } from "../gateway/src/keys/secrets.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
-import { systemClock } from "../gateway/src/platform/clock.ts";
+import { systemClock, type Clock } from "../gateway/src/platform/clock.ts";
 import { createLog } from "../gateway/src/platform/log.ts";
 import { createMetrics } from "../gateway/src/platform/metrics.ts";
 import { createMemoryLimiter } from "../gateway/src/stores/memory-limiter.ts";
@@ -15,11 +15,18 @@ import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { httpClient } from "../gateway/src/upstreams/http-client.ts";
 import { createPlatformClient } from "../gateway/src/upstreams/platform-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
-import { failpoints, streamFailpoints, withFailpoint } from "./failpoints.ts";
+import { failpoints, streamFailpoints, taskFailpoints, withFailpoint } from "./failpoints.ts";
 import { catalogueFolder, testSecret } from "./harness.ts";
 
-const { FAILPOINT: wanted = "", DATABASE: path = "", SANDBOX: sandboxUrl = "" } = process.env;
-const failpoint = [...failpoints, ...streamFailpoints].find((name) => name === wanted);
+const {
+  FAILPOINT: wanted = "",
+  DATABASE: path = "",
+  SANDBOX: sandboxUrl = "",
+  AHEAD_MS: ahead = "0",
+} = process.env;
+const failpoint = [...failpoints, ...streamFailpoints, ...taskFailpoints].find((name) => name === wanted);
+/** Some things come to pass only later; a clock that goes ahead brings them about at once. */
+const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + Number(ahead) };
 const die = (): void => void process.kill(process.pid, "SIGKILL");
 
 const open: { answer?: (request: Request) => Promise<Response> } = {};
@@ -38,7 +45,7 @@ const parts = {
   limiter: createMemoryLimiter(systemClock.monotonicMs),
   forwarder: createForwarder(httpClient, protocols),
   platformClient: createPlatformClient(httpClient),
-  clock: systemClock,
+  clock,
   newId: () => Bun.randomUUIDv7(),
   log: createLog({ level: "silent", nowMs: systemClock.wallMs, write: () => {} }),
   metrics: createMetrics(),

@@ -1,13 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { join } from "node:path";
-import {
-  failpoints,
-  streamFailpoints,
-  withFailpoint,
-  type Failpoint,
-  type StreamFailpoint,
-} from "./failpoints.ts";
-import { openTestGateway, projectFolder, type TestAccount, type TestGateway, until } from "./harness.ts";
+import { failpoints, streamFailpoints, withFailpoint, type Failpoint } from "./failpoints.ts";
+import { openFailpointProgram as openProgram } from "./failpoint-program.ts";
+import { openTestGateway, type TestAccount, until } from "./harness.ts";
 
 const path = "/v1/chat/completions";
 const body = { model: "gpt-4o", messages: [{ role: "user", content: "hello" }], max_tokens: 50 };
@@ -147,29 +141,6 @@ async function receiptsOf(url: string, account: TestAccount) {
     data: { status: string; charged_micros_usd: number; held_micros_usd: number }[];
   };
   return data;
-}
-
-async function openProgram(home: TestGateway, failpoint: Failpoint | StreamFailpoint | undefined) {
-  const child = Bun.spawn([process.execPath, join(projectFolder, "test/failpoint-gateway.ts")], {
-    env: {
-      PATH: process.env["PATH"],
-      DATABASE: home.databasePath,
-      SANDBOX: home.sandbox.url,
-      FAILPOINT: failpoint ?? "",
-    },
-    stdout: "pipe",
-    stderr: "inherit",
-  });
-  let port = "";
-  for await (const chunk of child.stdout) {
-    port += new TextDecoder().decode(chunk);
-    if (port.includes("\n")) break;
-  }
-  return {
-    url: `http://127.0.0.1:${port.trim()}`,
-    exited: child.exited,
-    kill: (signal?: NodeJS.Signals) => child.kill(signal),
-  };
 }
 
 describe("a stream", () => {

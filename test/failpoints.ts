@@ -2,6 +2,7 @@
 // gateway's own parts. The product has no switches for this; the wrappers live here.
 
 import type { GatewayParts } from "../gateway/src/gateway.ts";
+import type { TaskEnd } from "../gateway/src/tasks/task.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { httpClient, type HttpClient } from "../gateway/src/upstreams/http-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
@@ -22,22 +23,28 @@ export const failpoints = [
 /** Moments that only a streamed answer has. */
 export const streamFailpoints = ["upstream.headers", "upstream.first_byte", "upstream.mid"] as const;
 
+/** Moments that only a task has: the vendor took it, its id is written down, its end is seen, its end is booked. */
+export const taskFailpoints = [
+  "task.created_upstream",
+  "task.begun",
+  "task.terminal_seen",
+  "task.settled",
+] as const;
+
 export type Failpoint = (typeof failpoints)[number];
 export type StreamFailpoint = (typeof streamFailpoints)[number];
+export type TaskFailpoint = (typeof taskFailpoints)[number];
+type AnyFailpoint = Failpoint | StreamFailpoint | TaskFailpoint;
 
 /** Time for a request to reach the upstream, which is made slow to answer. */
 const untilSentMs = 60;
 
 /** Parts in which `act` runs whenever a call passes the failpoint. */
-export function withFailpoint(
-  parts: GatewayParts,
-  at: Failpoint | StreamFailpoint,
-  act: () => void,
-): GatewayParts {
-  const pass = (here: Failpoint | StreamFailpoint): void => {
+export function withFailpoint(parts: GatewayParts, at: AnyFailpoint, act: () => void): GatewayParts {
+  const pass = (here: AnyFailpoint): void => {
     if (here === at) act();
   };
-  const { ledger, keys } = parts.store;
+  const { ledger, keys, tasks } = parts.store;
 
   const http: HttpClient = {
     open: async (request) => {
@@ -65,8 +72,8 @@ export function withFailpoint(
     },
   };
   const around = async <Result>(
-    before: Failpoint,
-    after: Failpoint,
+    before: AnyFailpoint,
+    after: AnyFailpoint,
     step: () => Promise<Result>,
   ): Promise<Result> => {
     pass(before);
@@ -74,6 +81,12 @@ export function withFailpoint(
     pass(after);
     return result;
   };
+
+  /** The end of a task that its vendor had is a moment of its own. */
+  const ending = <Result>(task: TaskEnd | undefined, step: () => Promise<Result>): Promise<Result> =>
+    task && task.state !== "REFUSED"
+      ? around("task.terminal_seen", "task.settled", step)
+      : around("settle.before_commit", "settle.after_commit", step);
 
   return {
     ...parts,
@@ -99,8 +112,12 @@ export function withFailpoint(
       ledger: {
         ...ledger,
         hold: (request) => around("hold.before_commit", "hold.after_commit", () => ledger.hold(request)),
-        settle: (end) => around("settle.before_commit", "settle.after_commit", () => ledger.settle(end)),
-        release: (end) => around("settle.before_commit", "settle.after_commit", () => ledger.release(end)),
+        settle: (end) => ending(end.task, () => ledger.settle(end)),
+        release: (end) => ending(end.task, () => ledger.release(end)),
+      },
+      tasks: {
+        ...tasks,
+        begin: (begun) => around("task.created_upstream", "task.begun", () => tasks.begin(begun)),
       },
     },
   };

@@ -175,6 +175,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     audit: async () => (await store.auditor.audit()).findings,
     close: async () => {
       await server.stop(true);
+      await gateway.stop();
       await store.close();
       sandbox.stop();
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });

@@ -496,6 +496,7 @@ describe("who comes first", () => {
     transport: "native",
     timeoutMs: undefined,
     quotaRpm: undefined,
+    pollQps: 10,
     onCallerLeft: "drain",
     sandbox: false,
   });
@@ -798,6 +799,7 @@ describe("the breaker itself", () => {
     transport: "native",
     timeoutMs: undefined,
     quotaRpm: undefined,
+    pollQps: 10,
     onCallerLeft: "drain",
     sandbox: false,
   };

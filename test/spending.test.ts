@@ -48,13 +48,14 @@ const leastRequests: Readonly<Record<string, Wish>> = {
 };
 
 /**
- * Streams have no header for their cost, deep research no room for crowds, and a follow needs a linked account: they
- * have tests of their own.
+ * Streams and tasks have no header for their cost, deep research has no room for crowds, and a follow needs a linked
+ * account: they have tests of their own.
  */
 const toldElsewhere: ReadonlySet<string> = new Set([
   "social_a.follow",
   "models.stream_generate_content",
   "research.deep_search",
+  "video.synthesis.create",
 ]);
 
 interface Sold {

@@ -7,7 +7,18 @@ import { dirname, join, relative } from "node:path";
 const root = join(import.meta.dir, "../..");
 const engine = "gateway/src";
 
-const domain = ["operation", "offer", "ledger", "limits", "keys", "usage", "routing", "links", "config"];
+const domain = [
+  "operation",
+  "offer",
+  "ledger",
+  "limits",
+  "keys",
+  "usage",
+  "routing",
+  "links",
+  "tasks",
+  "config",
+];
 
 /** Each room and the rooms it may import from, besides itself. */
 const mayImport: Record<string, readonly string[]> = {
@@ -21,7 +32,8 @@ const mayImport: Record<string, readonly string[]> = {
   host: [...domain, "platform"],
   "doors/http": ["call", ...domain, "platform"],
   "doors/cli": [...domain, "platform"],
-  "gateway.ts": ["call", "doors/http", ...domain, "platform"],
+  "doors/worker": [...domain, "platform"],
+  "gateway.ts": ["call", "doors/http", "doors/worker", ...domain, "platform"],
   "serve.ts": ["gateway.ts", "host", ...domain, "platform"],
   "main.ts": ["serve.ts", "host", "doors/cli", "stores", "upstreams", ...domain, "platform"],
 };

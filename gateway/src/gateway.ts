@@ -1,6 +1,7 @@
 import type { Gate } from "./call/gate.ts";
 import type { Addresses } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
+import { startTaskWorker } from "./doors/worker/task-worker.ts";
 import { createBodyReader } from "./doors/http/read-body.ts";
 import { createHttpDoor } from "./doors/http/http-door.ts";
 import { createLinkPages } from "./doors/http/link-pages.ts";
@@ -17,6 +18,7 @@ import { createOffer } from "./offer/create-offer.ts";
 import { listLimits } from "./offer/list-limits.ts";
 import { listModels } from "./offer/list-models.ts";
 import { listUpstreams, type Offer } from "./offer/offer.ts";
+import { taskUpstreams } from "./offer/task-upstreams.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
 import { createBooks } from "./operation/create-books.ts";
 import type { Forwarder } from "./operation/upstream.ts";
@@ -25,6 +27,8 @@ import type { Clock } from "./platform/clock.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
 import { CallRefused } from "./platform/refusals.ts";
+import { createPollFloor } from "./tasks/poll-floor.ts";
+import { createTaskDesk } from "./tasks/task-desk.ts";
 import { createUpstreamHealth, type UpstreamHealth } from "./routing/upstream-health.ts";
 
 export interface GatewayParts {
@@ -58,6 +62,8 @@ export interface Gateway {
   /** Swaps what is on sale for calls that begin from now on. */
   readonly reload: (catalogue: Catalogue, config: Config, sandboxUrl: string | undefined) => Promise<Offer>;
   readonly callsInFlight: () => number;
+  /** Asks no upstream about tasks any more; resolves when nothing is under way. */
+  readonly stop: () => Promise<void>;
 }
 
 /** Streams that are read on for an exact bill after their callers left; beyond these, what passed is the bill. */
@@ -75,6 +81,12 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       released_calls: recovery.releasedCalls,
       settled_streams: recovery.settledCalls,
       micros_usd: recovery.releasedMicros,
+    });
+  }
+
+  if (recovery.lostTasks > 0) {
+    log.error("nobody knows whether tasks were created; their holds stay until the deadline", {
+      lost_tasks: recovery.lostTasks,
     });
   }
 
@@ -100,6 +112,17 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     };
   };
 
+  const random = parts.random ?? systemChance;
+  const desk = createTaskDesk({
+    tasks: store.tasks,
+    ledger: store.ledger,
+    forwarder: parts.forwarder,
+    upstreamOf: (name) => taskUpstreams(offer).find(({ upstream }) => upstream.name === name),
+    clock,
+    random,
+    log,
+    metrics,
+  });
   const randomBytes = parts.randomBytes ?? systemBytes;
   const links = createLinkDesk({
     book: store.links,
@@ -114,14 +137,17 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     randomBytes,
     log,
   });
-
   const gate: Gate = {
     credentials: createCredentials({ keys: store.keys, secrets: parts.secrets, clock }),
     limiter: parts.limiter,
     ledger: store.ledger,
+    tasks: store.tasks,
+    desk,
+    pollFloor: createPollFloor(clock.monotonicMs),
+    newTaskId: () => crypto.randomUUID(),
     forwarder: parts.forwarder,
     health: parts.health ?? createUpstreamHealth(clock.monotonicMs),
-    random: parts.random ?? systemChance,
+    random,
     links,
     books: createBooks({
       store,
@@ -178,12 +204,13 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     if (isApiPath(path)) return door.answer(request, path, rawQuery);
     const page = request.method === "GET" ? pages.find(path) : undefined;
     if (page) return page(request, address());
-    const { baseUrl } = parts.addresses;
     const linked = path.startsWith("/sandbox/")
-      ? await followSandboxLink(request, path, rawQuery, { offer, baseUrl })
+      ? await followSandboxLink(request, { path, rawQuery }, { offer, baseUrl: parts.addresses.baseUrl })
       : undefined;
     return linked ?? door.refuse(new CallRefused("unknown_endpoint", "api endpoint not found"), path);
   };
+
+  const worker = startTaskWorker({ desk, upstreams: () => taskUpstreams(offer), log });
 
   return {
     fetch: async (request, address = () => undefined) => {
@@ -197,6 +224,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     offer: () => offer,
     reload: async (catalogue, config, sandboxUrl) => (offer = await prepare(catalogue, config, sandboxUrl)),
     callsInFlight: () => inFlight,
+    stop: worker.stop,
   };
 }
 

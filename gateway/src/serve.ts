@@ -84,6 +84,7 @@ export async function serve(parts: ServeParts): Promise<number> {
   await stopSignal();
   log.info("stopping", { calls_in_flight: gateway.callsInFlight() });
   stopWatching();
+  await gateway.stop();
   await drain(gateway, listener.stop, parts.clock);
   await sandboxes.stop();
   log.info("stopped");

@@ -32,16 +32,20 @@ test("says where it listens in one line, serves links of its own, and ends well 
   expect(await program.exited).toBe(0);
 });
 
-test("takes its key, its public address and its control token from the environment", async () => {
+test("takes its key, its public address, its control token and its poll quota from the environment", async () => {
   const { program, url } = await start({
     SANDBOX_KEY: "k",
     SANDBOX_CONTROL_TOKEN: "t",
     SANDBOX_PUBLIC_URL: "https://gate.test/links/",
+    SANDBOX_POLL_QPS: "1",
   });
   const path = `${url}/tikhub/tiktok/web/fetch_tag_detail?tag_name=cats`;
   expect((await fetch(path, { headers: bearer })).status).toBe(401);
   const json: unknown = await (await fetch(path, { headers: { authorization: "Bearer k" } })).json();
   expect(at(json, "cache_url")).toStartWith("https://gate.test/links/reseller-cache/");
+
+  const poll = () => fetch(`${url}/dashscope/tasks/1`, { headers: { authorization: "Bearer k" } });
+  expect([(await poll()).status, (await poll()).status]).toEqual([200, 429]);
 
   expect((await fetch(`${url}/_control/book`)).status).toBe(403);
   expect((await fetch(`${url}/_control/book`, { headers: { "x-sandbox-control": "t" } })).status).toBe(200);

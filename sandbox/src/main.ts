@@ -2,16 +2,23 @@
 import { openListener } from "./listener.ts";
 import { createSandbox } from "./sandbox.ts";
 
-const { SANDBOX_PORT, SANDBOX_PUBLIC_URL, SANDBOX_KEY, SANDBOX_CONTROL_TOKEN, SANDBOX_EXIT_WITH_PARENT } =
-  process.env;
+const {
+  SANDBOX_PORT,
+  SANDBOX_PUBLIC_URL,
+  SANDBOX_KEY,
+  SANDBOX_CONTROL_TOKEN,
+  SANDBOX_EXIT_WITH_PARENT,
+  SANDBOX_POLL_QPS,
+} = process.env;
 
-const listener = await openListener({ port: portOf(SANDBOX_PORT || "0") });
+const listener = await openListener({ port: wholeNumber("SANDBOX_PORT", SANDBOX_PORT || "0", 65_535) });
 const sandbox = createSandbox({
   now: Date.now,
   publicUrl: (SANDBOX_PUBLIC_URL || `${listener.url}/public`).replace(/\/+$/, ""),
   secret: crypto.randomUUID(),
   key: SANDBOX_KEY || "sandbox",
   controlToken: SANDBOX_CONTROL_TOKEN || undefined,
+  pollQps: SANDBOX_POLL_QPS ? wholeNumber("SANDBOX_POLL_QPS", SANDBOX_POLL_QPS, 1_000_000) : undefined,
 });
 listener.serve((request) => sandbox.fetch(request));
 
@@ -23,9 +30,9 @@ if (SANDBOX_EXIT_WITH_PARENT === "1") process.stdin.on("end", () => process.exit
 
 console.log(JSON.stringify({ sandbox: listener.url }));
 
-function portOf(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  console.error(`SANDBOX_PORT must be a port number, not ${JSON.stringify(text)}`);
+function wholeNumber(name: string, text: string, most: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number <= most) return number;
+  console.error(`${name} must be a whole number up to ${most}, not ${JSON.stringify(text)}`);
   return process.exit(2);
 }

@@ -9,6 +9,7 @@ import { answerWith, encode, respond } from "./faulty-answer.ts";
 import { createFaults } from "./faults.ts";
 import { createAnthropic } from "./vendors/anthropic/anthropic.ts";
 import { createCohere } from "./vendors/cohere.ts";
+import { createDashScope } from "./vendors/dashscope/dashscope.ts";
 import { createFinancialDatasets } from "./vendors/financialdatasets.ts";
 import { createGemini } from "./vendors/gemini/gemini.ts";
 import { createJina } from "./vendors/jina.ts";
@@ -35,6 +36,8 @@ export interface SandboxOptions {
   readonly key?: string;
   /** When set, control paths need it in `x-sandbox-control`. */
   readonly controlToken?: string | undefined;
+  /** How many polls of video tasks a second are answered; the vendor's own figure when not said. */
+  readonly pollQps?: number | undefined;
 }
 
 export interface Sandbox {
@@ -49,11 +52,13 @@ export const createSandbox = ({
   secret,
   key = "sandbox",
   controlToken,
+  pollQps,
 }: SandboxOptions): Sandbox => {
   const book = createBook();
   const faults = createFaults();
   const tikhub = createTikHub({ key, publicUrl, secret });
   const x = createX({ publicUrl });
+  const dashscope = createDashScope({ key, publicUrl, secret, pollQps });
   const vendors: ReadonlyMap<string, Vendor> = new Map([
     ["openai", createOpenAi({ key })],
     ["anthropic", createAnthropic({ key })],
@@ -64,6 +69,7 @@ export const createSandbox = ({
     ["jina", createJina({ key })],
     ["cohere", createCohere({ key })],
     ["voyage", createVoyage({ key })],
+    ["dashscope", dashscope],
     ["tikhub", tikhub],
     ["scrapecreators", createScrapeCreators({ key })],
     ["twitterapi", createTwitterApi({ key })],
@@ -78,7 +84,7 @@ export const createSandbox = ({
 
     if (first === "_control")
       return answerControl({ request, path, query: url.searchParams, book, faults, x, controlToken });
-    if (first === "public") return answerPublic(request, path);
+    if (first === "public") return answerPublic(request, path, url.searchParams);
 
     const vendor = vendors.get(first);
     if (vendor === undefined)
@@ -104,9 +110,13 @@ export const createSandbox = ({
     return answerWith({ fault, refuse, ask, signal, answered });
   };
 
-  const answerPublic = async (request: Request, path: string): Promise<Response> => {
-    const { method } = request;
+  const answerPublic = async (request: Request, path: string, query: URLSearchParams): Promise<Response> => {
+    const { method, headers } = request;
     if (path.startsWith("/x/")) return x.visit(request, path.slice("/x".length));
+    if (method === "GET" && path.startsWith("/video/")) {
+      const object = dashscope.links.follow({ path, query, range: headers.get("range"), nowMs: now() });
+      return respond(object.status, object.bytes, object.headers);
+    }
     const id = /^\/reseller-cache\/([^/]+)$/.exec(path)?.[1];
     const cached = id === undefined || method !== "GET" ? undefined : tikhub.cached({ id, nowMs: now() });
     return cached === undefined ? notFound("nothing is kept under this link") : respond(200, encode(cached));

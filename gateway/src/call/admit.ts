@@ -5,12 +5,13 @@ import { limitsOf } from "../limits/tiers.ts";
 import type { SoldOperation } from "../operation/operation.ts";
 import type { Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
+import { taskLifeMs, type NewTask } from "../tasks/task.ts";
 import { endLater } from "./end-later.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
 import type { Route } from "./prepare.ts";
 import type { PricedCall } from "./price-call.ts";
-import { refuseByLimit } from "./refuse-by-limit.ts";
+import { refuseByLimit, resetSeconds, returnCounted } from "./refuse-by-limit.ts";
 import { refuseShut } from "./refuse-shut.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
 import { refuseEarlier } from "../ledger/refuse-earlier.ts";
@@ -46,6 +47,10 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
   try {
     if (wishes.capMicros !== undefined && priced.atMostMicros > wishes.capMicros) {
       await checkEarlier(paid, gate);
+      const open = operation.task && (await gate.tasks.countOpen(caller.keyId));
+      if (operation.task && open !== undefined && open >= operation.task.openMax) {
+        await refuseByTasks(paid, operation.task.openMax, gate);
+      }
       refuseByCap(priced.atMostMicros, wishes.capMicros);
     }
     if (paid.acting?.kind === "refused") {
@@ -53,7 +58,9 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
       checkHeld(await gate.ledger.wouldHold(holdRequest(paid)), paid);
       throw paid.acting.refusal;
     }
-    checkHeld(await hold(paid, gate), paid);
+    const held = await hold(paid, gate);
+    if (held.kind === "too_many_tasks") await refuseByTasks(paid, operation.task?.openMax ?? 0, gate);
+    checkHeld(held, paid);
   } catch (error) {
     await gate.limiter.giveBack(wants, turn.takenAtMs);
     await giveTurnBack(turn, gate);
@@ -95,6 +102,24 @@ async function checkEarlier(
   if (earlier) refuseEarlier(earlier, operation.idempotency?.codePrefix);
 }
 
+/** Nobody knows when a task ends; most take less than a minute and a half. */
+const taskRetrySeconds = 5;
+
+async function refuseByTasks({ call }: PaidCall, openMax: number, gate: Gate): Promise<never> {
+  await returnCounted(call, gate);
+  return refuse("quota_exceeded", `The number of tasks this key may have open at once is ${openMax}.`, {
+    retryAfterSeconds: taskRetrySeconds,
+    inError: {
+      limit: {
+        name: "concurrent_tasks",
+        limit: openMax,
+        remaining: 0,
+        reset: resetSeconds(taskRetrySeconds * 1000, call.receivedAtMs),
+      },
+    },
+  });
+}
+
 function refuseByCap(atMostMicros: Micros, capMicros: Micros): never {
   refuse(
     "estimated_price_exceeds_max_price",
@@ -110,6 +135,7 @@ function checkHeld(result: HoldResult, { operation, priced, caller }: PaidCall):
   const { budget } = caller;
   switch (result.kind) {
     case "held":
+    case "too_many_tasks":
       return;
     case "idempotency_conflict":
       return refuseEarlier(result.earlier, operation.idempotency?.codePrefix);
@@ -146,19 +172,31 @@ const amounts = (estimatedMicros: Micros, limitMicros: Micros) => ({
   limit_micros_usd: Number(limitMicros),
 });
 
-const holdRequest = ({ call, operation, priced, caller, wishes }: PaidCall): HoldRequest => ({
-  callId: call.id,
-  accountId: caller.accountId,
-  keyId: caller.keyId,
-  operationId: operation.id,
-  model: priced.model?.id,
-  amountMicros: priced.atMostMicros,
-  terms: priced.terms,
-  multiplierPpm: priced.multiplierPpm,
-  createdAtMs: call.receivedAtMs,
-  budget: caller.budget,
-  idempotency: wishes.claim,
-});
+/** What was asked for is also what is charged, should a success not say how long it is. */
+function newTaskOf({ call, operation, priced, taskId }: PaidCall): NewTask | undefined {
+  if (taskId === undefined || !operation.task) return undefined;
+  const { openMax } = operation.task;
+  const { expected } = priced.estimate;
+  return { id: taskId, expected, deadlineAtMs: call.receivedAtMs + taskLifeMs, openMax };
+}
+
+function holdRequest(paid: PaidCall): HoldRequest {
+  const { call, operation, priced, caller, wishes } = paid;
+  return {
+    callId: call.id,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    operationId: operation.id,
+    model: priced.model?.id,
+    amountMicros: priced.atMostMicros,
+    terms: priced.terms,
+    multiplierPpm: priced.multiplierPpm,
+    createdAtMs: call.receivedAtMs,
+    budget: caller.budget,
+    idempotency: wishes.claim,
+    task: newTaskOf(paid),
+  };
+}
 
 async function hold(paid: PaidCall, gate: Gate): Promise<HoldResult> {
   const { call } = paid;

@@ -18,6 +18,8 @@ export interface Call {
   readonly costMode: string | undefined;
   readonly maxPriceUsd: string | undefined;
   readonly idempotencyKey: string | undefined;
+  /** What the header about asynchronous calls says. */
+  readonly asyncMode: string | undefined;
   /** Headers that belong to the body's dialect and travel with it. */
   readonly forwarded: Readonly<Record<string, string>>;
   readonly offer: Offer;

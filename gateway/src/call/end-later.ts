@@ -10,7 +10,13 @@ const retryMsMax = 30_000;
  */
 export function endLater(callId: string, gate: Gate, retryMs = firstRetryMs): void {
   const timer = setTimeout(() => {
-    const release = { callId, outcome: "unknown", httpStatus: undefined, attempts: [] } as const;
+    const release = {
+      callId,
+      outcome: "unknown",
+      httpStatus: undefined,
+      attempts: [],
+      abandonsTask: true,
+    } as const;
     gate.ledger
       .release({ ...release, settledAtMs: gate.clock.wallMs() })
       .then((resolved) =>

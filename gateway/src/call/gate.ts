@@ -7,6 +7,9 @@ import type { Forwarder } from "../operation/upstream.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import type { PollFloor } from "../tasks/poll-floor.ts";
+import type { TaskBook } from "../tasks/task-book.ts";
+import type { TaskDesk } from "../tasks/task-desk.ts";
 import type { UpstreamHealth } from "../routing/upstream-health.ts";
 
 /** The parts the life of a call is made of. */
@@ -14,6 +17,11 @@ export interface Gate {
   readonly credentials: Credentials;
   readonly limiter: Limiter;
   readonly ledger: Ledger;
+  readonly tasks: TaskBook;
+  readonly desk: TaskDesk;
+  readonly pollFloor: PollFloor;
+  /** Ours, not the vendor's, and not to be guessed. */
+  readonly newTaskId: () => string;
   readonly forwarder: Forwarder;
   readonly health: UpstreamHealth;
   readonly links: LinkDesk;

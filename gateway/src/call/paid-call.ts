@@ -15,4 +15,6 @@ export interface PaidCall {
   readonly priced: PricedCall;
   /** In whose name, for an operation that acts for a linked account. */
   readonly acting: Acting | undefined;
+  /** The task that the call begins, where its operation has tasks. */
+  readonly taskId: string | undefined;
 }

@@ -4,6 +4,7 @@ import type { CallInput, Estimate, PriceContract, SoldOperation } from "../opera
 import { costUnit } from "../operation/price.ts";
 import { valuePico, type Terms } from "../operation/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
+import { estimateVideo } from "../operation/video-seconds.ts";
 import { isJsonObject } from "../platform/json.ts";
 import { microsFromUsd, microsRoundedUp, type Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
@@ -39,6 +40,14 @@ export function priceCall(
     const estimate = price.estimate(input, model.facts);
     const { terms, upstreams, ordered } = model;
     return priced({ terms, model, upstreams, ordered, streaming, estimate, exact: false }, caller);
+  }
+  if (price.kind === "per_second") {
+    const model = chooseModel(offered, {}, input, gate);
+    const { terms, upstreams, ordered, facts } = model;
+    const usual = { usual: facts.usualVideo, secondsMax: price.secondsMax, prices: terms.unitPricesPico };
+    const estimate = estimateVideo(price.requested(input), usual);
+    const exact = valuePico(estimate.expected, terms) === valuePico(estimate.atMost, terms);
+    return priced({ terms, model, upstreams, ordered, streaming, estimate, exact }, caller);
   }
   const { terms, upstreams, ordered } = offered;
   if (price.kind === "free" || !terms) return unpriced(offered.operation.id, gate);

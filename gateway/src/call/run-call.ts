@@ -2,13 +2,15 @@
 // hands on what the next one needs or refuses; there is no way around a step.
 
 import { tokenTotals, type Quantities } from "../operation/quantities.ts";
-import { isSold } from "../operation/operation.ts";
+import { isAboutTask, isSold } from "../operation/operation.ts";
 import { CallRefused } from "../platform/refusals.ts";
+import { answerAboutTask } from "./about-task.ts";
 import { actForLink } from "./act-for-link.ts";
 import { admit, type Admission } from "./admit.ts";
 import { answerFree } from "./answer-free.ts";
 import { answerFromBooks } from "./answer-from-books.ts";
 import { authenticate } from "./authenticate.ts";
+import { beginTask, findEarlierTask, loseLater } from "./begin-task.ts";
 import type { Answer, Call } from "./call.ts";
 import { endLater } from "./end-later.ts";
 import { countOperation, countRequest } from "./count-request.ts";
@@ -16,6 +18,7 @@ import { findOperation } from "./find-operation.ts";
 import { forward } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import { meter } from "./meter.ts";
+import type { PaidCall } from "./paid-call.ts";
 import { prepare } from "./prepare.ts";
 import { priceCall } from "./price-call.ts";
 import { quote } from "./quote.ts";
@@ -32,18 +35,24 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   await countOperation(call, operation, caller, gate); //                        429
   const input = await validate(call, operation, params); //                      400
   const wishes = readWishes(call, operation, input); //                          400
+  if (isAboutTask(operation)) return answerAboutTask(call, operation, input, caller, gate);
   if (!isSold(operation)) return answerFromBooks(call, operation, input, caller, wishes, gate);
   if (operation.price.kind === "free") return answerFree(call, operation, offered, input, gate);
 
   const priced = priceCall(operation, offered, input, caller, gate); //          404 · 503
   const acting = await actForLink(operation, priced, caller, wishes, gate);
-  const paid = { call, operation, input, caller, wishes, priced, acting };
+  const taskId = operation.task && gate.newTaskId();
+  const paid = { call, operation, input, caller, wishes, priced, acting, taskId };
   const route = prepare(paid, gate); //                                          400
   if (wishes.quote) return quote(operation, priced, gate);
 
+  const earlierTask = await findEarlierTask(paid, gate);
+  if (earlierTask) return earlierTask;
+
   const admission = await admit(paid, route, gate); //                           409 · 429 · 503 · 402 · 403
-  return endingWell(call, admission, gate, async (used) => {
+  return endingWell(paid, admission, gate, async (used) => {
     const attempted = await forward(paid, admission.turn, route, gate);
+    if (taskId !== undefined) return beginTask(paid, taskId, attempted, gate); // 429 · 502 · 503
     if (attempted.exchanged.kind === "streaming") return streamAnswer(paid, attempted, admission, used, gate);
     const metered = meter(paid, attempted, gate);
     used(metered.used);
@@ -51,9 +60,12 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   });
 }
 
-/** Whatever happens while money is held, the slot comes back, and a bug of ours ends the hold: nothing was delivered. */
+/**
+ * Whatever happens while money is held, the slot comes back, and a bug of ours ends the hold: nothing was delivered.
+ * Only a task may be made all the same, so its hold waits for the deadline.
+ */
 async function endingWell(
-  call: Call,
+  { call, taskId }: PaidCall,
   admission: Admission,
   gate: Gate,
   steps: (used: (quantities: Quantities) => void) => Promise<Answer>,
@@ -71,7 +83,9 @@ async function endingWell(
     return answer;
   } catch (error) {
     await end();
-    if (!(error instanceof CallRefused)) endLater(call.id, gate);
+    if (error instanceof CallRefused) throw error;
+    if (taskId === undefined) endLater(call.id, gate);
+    else loseLater(taskId, gate);
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import type { Release, Resolved } from "../ledger/ledger.ts";
 import { valuePico } from "../operation/terms.ts";
 import type { Exchanged, Upstream } from "../operation/upstream.ts";
 import { refuse } from "../platform/refusals.ts";
+import type { TaskEnd } from "../tasks/task.ts";
 import type { Answer } from "./call.ts";
 import { endLater } from "./end-later.ts";
 import type { Attempted } from "./forward.ts";
@@ -64,7 +65,7 @@ const didNothing = (exchanged: Exchanged): boolean =>
   (exchanged.kind === "no_answer" && !exchanged.sent);
 
 async function resolve(
-  { call, priced }: PaidCall,
+  { call, priced, taskId }: PaidCall,
   { exchanged, attempts }: Attempted,
   metered: Metered,
   freed: Release["freed"],
@@ -80,6 +81,7 @@ async function resolve(
     if (metered.succeeded !== true) {
       return await gate.ledger.release({
         ...ending,
+        task: taskId === undefined ? undefined : refusedTask(taskId, ending.settledAtMs),
         outcome: metered.succeeded === false ? "failed" : "unknown",
         freed,
       });
@@ -102,6 +104,15 @@ async function resolve(
     );
   }
 }
+
+/** A task that the vendor did not take: nobody ever saw its id. */
+const refusedTask = (taskId: string, nowMs: number): TaskEnd => ({
+  taskId,
+  fence: 0,
+  state: "REFUSED",
+  report: undefined,
+  forgetAtMs: nowMs,
+});
 
 /** What a caller is told when there is no answer of the upstream's to pass on. */
 export function refuseFor(

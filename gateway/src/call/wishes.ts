@@ -1,5 +1,5 @@
 import type { IdempotencyClaim } from "../ledger/ledger.ts";
-import type { CallInput, Operation } from "../operation/operation.ts";
+import { isSold, type CallInput, type Operation } from "../operation/operation.ts";
 import { capMicrosFromUsd, type Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
@@ -13,11 +13,20 @@ export interface Wishes {
 
 /** Reads the headers about paying. A word that is not understood is refused, never executed on a guess. */
 export function readWishes(call: Call, operation: Operation, input: CallInput): Wishes {
+  checkAsync(call, operation);
   return {
     quote: wantsQuote(call, operation),
     capMicros: readCap(call),
     claim: operation.method === "POST" || operation.idempotency ? readClaim(call, input) : undefined,
   };
+}
+
+/** Whoever begins a task must know that the answer is not its result. Sent twice, the header says neither. */
+function checkAsync(call: Call, operation: Operation): void {
+  if (!isSold(operation) || !operation.task || call.asyncMode === "enable") return;
+  refuse("invalid_parameters", "current user api does not support synchronous calls", {
+    field: call.offer.headers.asyncMode,
+  });
 }
 
 function wantsQuote(call: Call, operation: Operation): boolean {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { secondWords, type SecondWord } from "../operation/video-seconds.ts";
 import { specifiedTiers, tierNames, type TierLimits, type TierName } from "../limits/tiers.ts";
 import {
   microsFromUsd,
@@ -30,6 +31,7 @@ export interface UpstreamConfig {
   readonly url: string;
   readonly key: string;
   readonly quotaRpm: number | undefined;
+  readonly pollQps: number;
   readonly timeoutMs: number | undefined;
   readonly transport: "native" | "managed";
   readonly weight: number;
@@ -82,6 +84,9 @@ const protocolWords = [
   "exa",
 ] as const;
 
+/** Half of what the strictest vendor allows an account, which may have other programs that ask. */
+const pollQpsUsual = 10;
+
 const managedByDefault: ReadonlySet<string> = new Set(["tikhub", "similarweb"]);
 
 const priceWords = {
@@ -90,6 +95,7 @@ const priceWords = {
   cache_read: "cache_read_tokens",
   cache_write: "cache_write_tokens",
   cache_write_1h: "cache_write_1h_tokens",
+  ...Object.fromEntries(secondWords.map((word) => [word, word])),
 } as const;
 
 const pathWord = z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "expected letters, digits, _ or -");
@@ -115,12 +121,15 @@ const pricePerMillion = amount(picoFromUsdPerMillion, "USD per 1,000,000 tokens,
 
 const httpUrl = z.url({ protocol: /^https?$/, error: "expected an http(s) address" });
 
+const pricePerSecond = amount(picoFromUsd, "USD per second of video, at most 12 decimals");
+
 const upstream = z
   .strictObject({
     protocol: z.enum(protocolWords),
     url: httpUrl,
     key: z.string().min(1, "expected a key; is its environment variable set?").optional(),
     quota_rpm: count.optional(),
+    poll_qps: z.number().positive().max(10_000).optional(),
     timeout_ms: count.optional(),
     transport: z.enum(["native", "managed"]).optional(),
     weight: z.number().positive().optional(),
@@ -137,6 +146,7 @@ const upstream = z
     url: written.url.replace(/\/+$/, ""),
     key: written.key ?? "",
     quotaRpm: written.quota_rpm,
+    pollQps: written.poll_qps ?? pollQpsUsual,
     timeoutMs: written.timeout_ms,
     transport: written.transport ?? (managedByDefault.has(written.protocol) ? "managed" : "native"),
     weight: written.weight ?? 1,
@@ -166,16 +176,29 @@ function linkSettingsOf(written: {
   };
 }
 
+const secondPrices = {
+  second_480p: pricePerSecond.optional(),
+  second_540p: pricePerSecond.optional(),
+  second_720p: pricePerSecond.optional(),
+  second_1080p: pricePerSecond.optional(),
+  second_2160p: pricePerSecond.optional(),
+} satisfies Record<SecondWord, unknown>;
+
 const model = z
   .strictObject({
     via: z.array(z.string()).min(1).optional(),
     price: z
       .strictObject({
-        input: pricePerMillion,
+        ...secondPrices,
+        input: pricePerMillion.optional(),
         output: pricePerMillion.optional(),
         cache_read: pricePerMillion.optional(),
         cache_write: pricePerMillion.optional(),
         cache_write_1h: pricePerMillion.optional(),
+      })
+      .refine((price) => price.input !== undefined || secondWords.some((word) => price[word] !== undefined), {
+        path: ["input"],
+        error: "expected a price of input tokens, or of seconds of video (second_720p and the like)",
       })
       .optional(),
     max_output_tokens: count.optional(),

@@ -630,7 +630,7 @@ function runs(openStore: OpenStore): void {
     const entries = await books.entries();
 
     const recovery = await books.restart(middayMs + 60_000);
-    expect(recovery).toEqual({ releasedCalls: 2, releasedMicros: 350n, settledCalls: 0 });
+    expect(recovery).toEqual({ releasedCalls: 2, releasedMicros: 350n, settledCalls: 0, lostTasks: 0 });
     expect(await books.balance(caller)).toEqual({ posted: 999_960n, held: 0n });
     expect(await useOf(books, caller, "month", middayMs)).toEqual({ spentMicros: 40n, heldMicros: 0n });
     expect(await books.entries()).toBe(entries);
@@ -658,7 +658,7 @@ function runs(openStore: OpenStore): void {
       books.store().ledger.noteProgress(long, { units: 400 });
       await books.held(caller);
       const recovery = await books.restart();
-      expect(recovery).toMatchObject({ releasedCalls: 1, settledCalls: 2 });
+      expect(recovery).toMatchObject({ releasedCalls: 1, settledCalls: 2, lostTasks: 0 });
       const settled = { state: "settled", outcome: "unknown", usageSource: "estimated" } as const;
       expect(await books.receipt(caller, short)).toMatchObject({ ...settled, chargedMicros: 40n });
       expect(await books.receipt(caller, long)).toMatchObject({
@@ -681,10 +681,25 @@ function runs(openStore: OpenStore): void {
 
   runTest("a run that finds nothing open releases nothing, and runs may follow each other", async (books) => {
     const caller = await books.openCaller();
-    expect(await books.restart()).toEqual({ releasedCalls: 0, releasedMicros: 0n, settledCalls: 0 });
+    expect(await books.restart()).toEqual({
+      releasedCalls: 0,
+      releasedMicros: 0n,
+      settledCalls: 0,
+      lostTasks: 0,
+    });
     await books.held(caller);
-    expect(await books.restart()).toEqual({ releasedCalls: 1, releasedMicros: 100n, settledCalls: 0 });
-    expect(await books.restart()).toEqual({ releasedCalls: 0, releasedMicros: 0n, settledCalls: 0 });
+    expect(await books.restart()).toEqual({
+      releasedCalls: 1,
+      releasedMicros: 100n,
+      settledCalls: 0,
+      lostTasks: 0,
+    });
+    expect(await books.restart()).toEqual({
+      releasedCalls: 0,
+      releasedMicros: 0n,
+      settledCalls: 0,
+      lostTasks: 0,
+    });
   });
 
   runTest("a program beside the server, which begins no run, leaves its calls alone", async (books) => {

@@ -2,6 +2,7 @@ import type { Budget } from "../keys/keys.ts";
 import type { Quantities } from "../operation/quantities.ts";
 import type { Terms } from "../operation/terms.ts";
 import type { Micros, Pico } from "../platform/money.ts";
+import type { NewTask, TaskEnd } from "../tasks/task.ts";
 import type { Attempt, CallOutcome, CallState, UsageSource } from "./call-record.ts";
 
 /** Money asked for before an upstream is called. The id is made by the gateway first and names the call for ever. */
@@ -19,6 +20,8 @@ export interface HoldRequest {
   readonly budget: Budget | undefined;
   /** Claimed together with the hold: there is no moment at which one exists without the other. */
   readonly idempotency: IdempotencyClaim | undefined;
+  /** The task that the call begins. Opened together with the hold, within the key's limit of open tasks. */
+  readonly task?: NewTask | undefined;
 }
 
 /** The caller's Idempotency-Key as the books keep it, and the digest of the request it was sent with. */
@@ -41,7 +44,8 @@ export type HoldResult =
   | { readonly kind: "idempotency_conflict"; readonly earlier: EarlierCall }
   | { readonly kind: "insufficient_balance"; readonly availableMicros: Micros }
   | { readonly kind: "budget_exceeded"; readonly spentMicros: Micros; readonly heldMicros: Micros }
-  | { readonly kind: "account_suspended" };
+  | { readonly kind: "account_suspended" }
+  | { readonly kind: "too_many_tasks"; readonly open: number };
 
 /** How a call ended, with the evidence. The ledger turns value into a charge: nobody else rounds. */
 export interface Settlement {
@@ -53,6 +57,8 @@ export interface Settlement {
   readonly httpStatus: number | undefined;
   readonly attempts: readonly Attempt[];
   readonly settledAtMs: number;
+  /** The task that ends with the call. When its claim is lost, neither ends. */
+  readonly task?: TaskEnd | undefined;
 }
 
 /** A call that ends without a charge. */
@@ -64,6 +70,9 @@ export interface Release {
   readonly settledAtMs: number;
   /** Given when the upstream certainly did nothing: the key is free again, for a retry with the same one. */
   readonly freed?: { readonly accountId: string; readonly keyHash: Uint8Array } | undefined;
+  readonly task?: TaskEnd | undefined;
+  /** Also ends the task of the call, should it have one that never left. */
+  readonly abandonsTask?: true;
 }
 
 /** What became of a call. The first resolution stands; `first` is false for whoever comes later. */
@@ -86,6 +95,8 @@ export interface Recovery {
   readonly releasedMicros: Micros;
   /** Streams that were cut by the crash, charged for what they had delivered. */
   readonly settledCalls: number;
+  /** Tasks that were being created: nobody knows whether their vendors have them. Their holds stay. */
+  readonly lostTasks: number;
 }
 
 /**
@@ -116,8 +127,8 @@ export interface Ledger {
   /** Also for a call that was never held, which changes nothing. */
   readonly release: (release: Release) => Promise<Resolved>;
   /**
-   * Begins the run of a server: every call left open by a process that is gone is resolved, nothing is ever
-   * sent again, idempotency keys past their time are forgotten, and a store whose holds do not add up afterwards is refused. Nothing is held before this.
+   * Begins the run of a server: every call left open by a process that is gone is resolved, unless its task is
+   * still open; nothing is ever sent again, idempotency keys past their time are forgotten, and a store whose holds do not add up afterwards is refused. Nothing is held before this.
    */
   readonly beginRun: (nowMs: number) => Promise<Recovery>;
 }

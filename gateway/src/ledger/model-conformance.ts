@@ -160,6 +160,7 @@ const restart = (): Command =>
       releasedCalls: open.length,
       releasedMicros,
       settledCalls: 0,
+      lostTasks: 0,
     });
   });
 

@@ -105,6 +105,9 @@ function explain(call: CallRecord): string {
   if (call.outcome === "unknown") {
     return "No answer came back, so it is not known whether the upstream did the work. Nothing was charged and the hold was released.";
   }
+  if (call.outcome === "failed" && call.chargedMicros > 0n) {
+    return `The task was cancelled; what had been made of it by then was charged: ${call.chargedMicros} micro-USD.`;
+  }
   if (call.state === "released" || call.outcome === "failed") {
     return "The call did not succeed, so nothing was charged and the hold was released.";
   }

@@ -7,6 +7,7 @@ import type { TierName } from "../limits/tiers.ts";
 import type { Quantities } from "../operation/quantities.ts";
 import { createTerms, valuePico, type Terms } from "../operation/terms.ts";
 import { multiplierOne, type Micros } from "../platform/money.ts";
+import type { NewTask } from "../tasks/task.ts";
 import type { CallRecord } from "./call-record.ts";
 import type { HoldRequest, HoldResult, IdempotencyClaim, Release, Resolved, Settlement } from "./ledger.ts";
 import type { Store } from "./store.ts";
@@ -58,6 +59,7 @@ interface HoldOptions {
   readonly operationId?: string;
   readonly budget?: Budget;
   readonly idempotency?: IdempotencyClaim;
+  readonly task?: NewTask;
 }
 
 /** The one place that builds a hold: a new field of the request is one line here. */
@@ -73,6 +75,7 @@ const holdRequest = (caller: Caller, callId: string, wanted: HoldOptions): HoldR
   createdAtMs: wanted.atMs ?? middayMs,
   budget: wanted.budget ?? caller.budget,
   idempotency: wanted.idempotency,
+  task: wanted.task,
 });
 
 export const settlementOf = (

@@ -1,6 +1,7 @@
 import type { KeyBook } from "../keys/keys.ts";
 import type { LinkBook } from "../links/links.ts";
 import type { QuotaBook } from "../limits/quota-applications.ts";
+import type { TaskBook } from "../tasks/task-book.ts";
 import type { UsageBook } from "../usage/usage-report.ts";
 import type { AccountBook } from "./accounts.ts";
 import type { Auditor } from "./audit.ts";
@@ -16,6 +17,7 @@ export interface Store {
   readonly calls: CallBook;
   readonly quotas: QuotaBook;
   readonly links: LinkBook;
+  readonly tasks: TaskBook;
   readonly auditor: Auditor;
   /** Ties the data to the installation's secret: false when it was written under another one. */
   readonly claimSecret: (fingerprint: string) => Promise<boolean>;

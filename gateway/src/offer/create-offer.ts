@@ -17,6 +17,7 @@ import {
   type Pico,
 } from "../platform/money.ts";
 import type { OfferedModel, OfferedOperation, Offer } from "./offer.ts";
+import { secondWords, type VideoWish } from "../operation/video-seconds.ts";
 import { createRoutes } from "./routes.ts";
 
 /** A model that names no limit of its own may answer this much; it is also what is sent upstream. */
@@ -42,6 +43,7 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
       maxPriceUsd: `x-${word}-max-price-usd`,
       costMicrosUsd: `x-${word}-cost-micros-usd`,
       upstream: `x-${word}-upstream`,
+      asyncMode: `x-${word}-async`,
     },
     routes: createRoutes(served),
     operations: new Map(served.map((one) => [one.operation.id, one])),
@@ -68,6 +70,7 @@ interface Model {
   readonly price: Readonly<Record<string, Pico>>;
   readonly maxOutputTokens: number;
   readonly contextTokens: number | undefined;
+  readonly usualVideo: Partial<VideoWish>;
 }
 
 function offerOperation(operation: Operation, context: Context): OfferedOperation {
@@ -124,6 +127,9 @@ function upstreamsOf(operation: SoldOperation, { config, sandboxUrl }: Context):
   return Object.keys(operation.servedBy).map((protocol) => sandboxUpstream(protocol, sandboxUrl));
 }
 
+/** The sandbox is as strict as the vendor it stands for. */
+const sandboxPollQps = 20;
+
 const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream => ({
   name: `sandbox-${protocol}`,
   protocol,
@@ -132,6 +138,7 @@ const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream => ({
   transport: protocol === "tikhub" || protocol === "similarweb" ? "managed" : "native",
   timeoutMs: undefined,
   quotaRpm: undefined,
+  pollQps: sandboxPollQps,
   weight: 1,
   onCallerLeft: "drain",
   sandbox: true,
@@ -151,6 +158,10 @@ const sandboxPlatform = (url: string): Pick<Upstream, "url" | "link"> => ({
   },
 });
 
+/** Operations whose prices are those of their models. */
+export const pricedByModel = ({ price }: Operation): boolean =>
+  price.kind === "per_token" || price.kind === "per_second";
+
 /** Undefined when no upstream of the operation knows the model. */
 function offerModel(
   operation: SoldOperation,
@@ -160,6 +171,8 @@ function offerModel(
   gaps: string[],
 ): OfferedModel | undefined {
   if (model.kind !== undefined && model.kind !== kind) return undefined;
+  // Only a price by the second makes a model one for video; nothing else about it shows that.
+  if (kind === "video" && model.kind !== "video") return undefined;
   const free = operation.price.kind === "free";
   if (!free && paysForOutput.has(kind) && model.price["output_tokens"] === undefined) {
     gaps.push(`models.${model.id}: no price for output, so it is not offered for ${operation.id}`);
@@ -185,6 +198,7 @@ function offerModel(
       maxOutputTokens: model.maxOutputTokens,
       contextTokens: model.contextTokens,
       dearestInputUnit: dearest ?? "input_tokens",
+      usualVideo: model.usualVideo,
     },
     upstreams: fitting,
     ordered: ordered || via !== undefined,
@@ -247,8 +261,7 @@ function servable({ operation, upstreams, terms, models }: OfferedOperation, gap
     return false;
   }
   if (operation.price.kind === "per_unit" && !terms) gaps.push(`${operation.id}: no price`);
-  if (operation.price.kind === "per_token" && models.size === 0)
-    gaps.push(`${operation.id}: no model with a price`);
+  if (pricedByModel(operation) && models.size === 0) gaps.push(`${operation.id}: no model with a price`);
   return true;
 }
 
@@ -282,6 +295,7 @@ function mergeModels(catalogue: Catalogue, config: Config, gaps: string[]): Mode
       price: shippedPrice(shipped),
       maxOutputTokens: shipped.maxOutputTokens ?? maxOutputTokensUsual,
       contextTokens: shipped.contextTokens,
+      usualVideo: shipped.usualVideo ?? {},
     });
   }
   return merged;
@@ -303,11 +317,13 @@ function configuredModel(
     price,
     maxOutputTokens: written.maxOutputTokens ?? shipped?.maxOutputTokens ?? maxOutputTokensUsual,
     contextTokens: written.contextTokens ?? shipped?.contextTokens,
+    usualVideo: shipped?.usualVideo ?? {},
   };
 }
 
 /** What a model of the operator's own is for, where it shows; undefined lets it serve whatever its upstream does. */
 function kindBy(protocols: readonly string[], price: Readonly<Record<string, Pico>>): ModelKind | undefined {
+  if (secondWords.some((word) => price[word] !== undefined)) return "video";
   if (protocols.length === 0) return undefined;
   if (protocols.every((protocol) => rerankProtocols.has(protocol))) return "rerank";
   // Only an embedding has no output to pay for.
@@ -320,6 +336,8 @@ const rerankProtocols: ReadonlySet<string> = new Set(["jina", "cohere", "voyage"
 function shippedPrice(model: CatalogueModel): Record<string, Pico> {
   const pico: Record<string, Pico | undefined> = {};
   const written: readonly [string, string][] = Object.entries({ ...model.price });
-  for (const [word, usd] of written) pico[word] = picoFromUsdPerMillion(usd);
+  for (const [word, usd] of written) {
+    pico[word] = word.startsWith("second_") ? picoFromUsd(usd) : picoFromUsdPerMillion(usd);
+  }
   return tokenPrices(pico);
 }

@@ -1,5 +1,9 @@
 import type { SharedLimit } from "../operation/create-books.ts";
+import { isSold, type Operation } from "../operation/operation.ts";
 import type { Offer } from "./offer.ts";
+
+const openTasksOf = (operation: Operation): number =>
+  isSold(operation) ? (operation.task?.openMax ?? 0) : 0;
 
 /** The limits that come with what is on offer: which operations count tokens, take slots, or have a quota of their own. */
 export function listLimits(offer: Offer): SharedLimit[] {
@@ -19,6 +23,11 @@ export function listLimits(offer: Offer): SharedLimit[] {
   for (const [group, limit] of groups) {
     const operations = idsWhere(({ operation }) => operation.limits?.rpm?.group === group);
     limits.push({ kind: "group", group, limit, operations });
+  }
+  const taskMax = Math.max(...offered.map(({ operation }) => openTasksOf(operation)));
+  if (taskMax > 0) {
+    const operations = idsWhere(({ operation }) => openTasksOf(operation) > 0);
+    limits.push({ kind: "tasks", limit: taskMax, operations });
   }
   const quotas = new Map(
     offered.flatMap(({ upstreams }) => upstreams).map(({ name, quotaRpm }) => [name, quotaRpm]),

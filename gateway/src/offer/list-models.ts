@@ -7,23 +7,35 @@ import type { Offer } from "./offer.ts";
 export function listModels(offer: Offer): ModelListing[] {
   const listed = new Map<string, ModelListing>();
   for (const { operation, models } of offer.operations.values()) {
-    if (operation.price.kind !== "per_token") continue;
+    const { price } = operation;
+    if (price.kind !== "per_token" && price.kind !== "per_second") continue;
     for (const model of models.values()) {
       // A model that several operations offer is listed as what it is offered for first: conversations.
       if (listed.has(model.id)) continue;
       listed.set(model.id, {
         id: model.id,
-        kind: operation.price.modelKind,
+        kind: price.modelKind,
         owned_by: model.upstreams[0]?.name ?? "unknown",
-        max_output_tokens: operation.price.modelKind === "chat" ? model.facts.maxOutputTokens : null,
+        max_output_tokens: price.modelKind === "chat" ? model.facts.maxOutputTokens : null,
         context_tokens: model.facts.contextTokens ?? null,
-        price_usd_per_million_tokens: pricesPerMillion(model.terms.unitPricesPico),
+        ...listPrices(price.kind, model.terms.unitPricesPico),
         price_version: model.terms.version,
       });
     }
   }
   return [...listed.values()];
 }
+
+const listPrices = (kind: "per_token" | "per_second", unitPricesPico: Readonly<Record<string, Pico>>) =>
+  kind === "per_token"
+    ? { price_usd_per_million_tokens: pricesPerMillion(unitPricesPico) }
+    : { price_usd_per_million_tokens: {}, price_usd_per_second: pricesPerSecond(unitPricesPico) };
+
+/** By resolution, such as `720p`. */
+const pricesPerSecond = (unitPricesPico: Readonly<Record<string, Pico>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(unitPricesPico).map(([unit, pico]) => [unit.replace("second_", ""), usdFromPico(pico)]),
+  );
 
 const pricesPerMillion = (unitPricesPico: Readonly<Record<string, Pico>>): Record<string, string> =>
   Object.fromEntries(

@@ -56,6 +56,8 @@ interface HeaderNames {
   readonly maxPriceUsd: string;
   readonly costMicrosUsd: string;
   readonly upstream: string;
+  /** Must say `enable` where an operation answers with a task. */
+  readonly asyncMode: string;
 }
 
 /** The names of all upstreams that serve something. */

@@ -1,5 +1,6 @@
 import type { OfferedOperation } from "./offer.ts";
 
+/** An operation, and the parameters that stand in its path. */
 export interface Found {
   readonly offered: OfferedOperation;
   readonly params: Readonly<Record<string, string>>;
@@ -8,6 +9,8 @@ export interface Found {
 /** Finds the operation behind a method and path. Paths match to the letter: a variant is another path. */
 export interface Routes {
   readonly find: (method: string, path: string) => Found | undefined;
+  /** Whether the request looks for an operation in a place where other services have it. */
+  readonly isUnsupported: (method: string, path: string, rawQuery: string) => boolean;
   readonly all: readonly OfferedOperation[];
 }
 
@@ -25,8 +28,14 @@ export function createRoutes(all: readonly OfferedOperation[]): Routes {
     if (!offered.path.includes("{")) fixed.set(`${method} ${offered.path}`, { offered, params: noParams });
     else patterns.push({ method, pattern: patternOf(offered.path), offered });
   }
+  const unsupported = new Set(
+    all.flatMap(({ operation: { method, unsupportedPath } }) =>
+      unsupportedPath === undefined ? [] : [`${method} ${unsupportedPath}`],
+    ),
+  );
   return {
     all,
+    isUnsupported: (method, path, rawQuery) => rawQuery !== "" && unsupported.has(`${method} ${path}`),
     find: (method, path) => {
       const found = fixed.get(`${method} ${path}`);
       if (found) return found;

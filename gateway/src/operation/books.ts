@@ -89,5 +89,7 @@ export interface ModelListing {
   readonly context_tokens: number | null;
   /** USD per 1,000,000 tokens, as decimal strings, by price word. */
   readonly price_usd_per_million_tokens: Readonly<Record<string, string>>;
+  /** USD per second of video, as decimal strings, by resolution; of video models only. */
+  readonly price_usd_per_second?: Readonly<Record<string, string>>;
   readonly price_version: string;
 }

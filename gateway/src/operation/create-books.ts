@@ -27,6 +27,7 @@ export type SharedLimit =
       readonly limit: number;
       readonly operations: readonly string[];
     }
+  | { readonly kind: "tasks"; readonly limit: number; readonly operations: readonly string[] }
   | {
       readonly kind: "upstream";
       readonly upstream: string;
@@ -61,7 +62,10 @@ export function createBooks({ store, limiter, links, models, sharedLimits }: Par
       workspace_id: asker.accountId,
       key_id: asker.keyId,
       tier: asker.tier,
-      limits: await readLimits(asker, limiter, sharedLimits()),
+      limits: [
+        ...(await readLimits(asker, limiter, sharedLimits())),
+        ...(await readTaskLimits(asker, store, sharedLimits())),
+      ],
       budget: await readBudget(store, asker),
     }),
     beginLink: ({ accountId, keyId, requestId, idempotency }, scopes) =>
@@ -129,6 +133,23 @@ async function readLimits(
     }
   }
   return own;
+}
+
+/** Open tasks are counted in the books, not by the limiter: they outlive the process. */
+async function readTaskLimits(
+  { keyId, nowMs }: Asker,
+  { tasks }: Store,
+  shared: readonly SharedLimit[],
+): Promise<LimitReport[]> {
+  const reports: LimitReport[] = [];
+  for (const limit of shared) {
+    if (limit.kind !== "tasks") continue;
+    const remaining = Math.max(0, limit.limit - (await tasks.countOpen(keyId)));
+    const { operations, limit: most } = limit;
+    const reset = Math.ceil(nowMs / 1000);
+    reports.push({ name: "concurrent_tasks", applies_to: operations, limit: most, remaining, reset });
+  }
+  return reports;
 }
 
 const operationsWith = (shared: readonly SharedLimit[], kind: "tokens" | "slot"): readonly string[] =>

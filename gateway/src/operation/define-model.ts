@@ -1,6 +1,7 @@
 import type { ModelKind } from "./operation.ts";
+import type { SecondWord, VideoWish } from "./video-seconds.ts";
 
-/** A model the catalogue offers out of the box. Prices are USD per 1,000,000 tokens, as written. */
+/** A model the catalogue offers out of the box. Prices are USD as written: per 1,000,000 tokens, or per second of video. */
 export interface CatalogueModel {
   readonly id: string;
   readonly kind: ModelKind;
@@ -10,15 +11,21 @@ export interface CatalogueModel {
   readonly maxOutputTokens?: number;
   /** The most a conversation can hold, input and output together. */
   readonly contextTokens?: number;
+  /** The video it makes when the request leaves length or resolution open. */
+  readonly usualVideo?: Partial<VideoWish>;
 }
 
-interface ModelPrice {
+type ModelPrice = TokenPrice | SecondPrice;
+
+interface TokenPrice {
   readonly input: string;
   readonly output?: string;
   readonly cache_read?: string;
   readonly cache_write?: string;
   readonly cache_write_1h?: string;
 }
+
+type SecondPrice = Readonly<Partial<Record<SecondWord, string>>>;
 
 export function defineModel(model: CatalogueModel): CatalogueModel {
   defined.add(model);

@@ -2,7 +2,7 @@
 // its route, validation, price, quote and limits are derived from what stands here.
 
 import { z } from "zod";
-import type { CallInput, Operation, OwnOperation, SoldOperation } from "./operation.ts";
+import type { CallInput, Operation, OwnOperation, SoldOperation, TaskOperation } from "./operation.ts";
 
 export { fixed, free } from "./price.ts";
 export { refuseEarlier } from "../ledger/refuse-earlier.ts";
@@ -27,7 +27,8 @@ export function defineOperation<
 >(
   declaration:
     | Declaration<SoldOperation<Input<Query, Body>>, Query, Body>
-    | Declaration<OwnOperation<Input<Query, Body>>, Query, Body>,
+    | Declaration<OwnOperation<Input<Query, Body>>, Query, Body>
+    | Declaration<TaskOperation<Input<Query, Body>>, Query, Body>,
 ): Operation {
   const operation = {
     bodyBytesMax: bodyBytesMaxUsual,

@@ -6,6 +6,7 @@ import type { OperationLimits } from "../limits/call-limits.ts";
 import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { Books } from "./books.ts";
 import type { Quantities } from "./quantities.ts";
+import type { VideoWish } from "./video-seconds.ts";
 
 /** A validated request, as prices, adapters and answers see it. */
 export interface CallInput<Query = unknown, Body = unknown> {
@@ -39,6 +40,8 @@ export interface ModelFacts {
   readonly contextTokens: number | undefined;
   /** The dearest way an input token can be billed: a cache write costs more than a plain read. */
   readonly dearestInputUnit: string;
+  /** The video that a model makes when the request leaves it open. */
+  readonly usualVideo: Partial<VideoWish>;
 }
 
 interface Free<Input> {
@@ -74,6 +77,16 @@ interface PerToken<Input> {
   readonly estimate: (input: Input, model: ModelFacts) => Estimate;
 }
 
+/** A price for each second of video, by model and resolution; the vendor says afterwards what it made. */
+interface PerSecond<Input> {
+  readonly kind: "per_second";
+  readonly modelKind: "video";
+  /** What the request says about its video. */
+  readonly requested: (input: Input) => VideoWish;
+  /** The longest video any model makes: what is held where the length is the vendor's choice. */
+  readonly secondsMax: number;
+}
+
 /**
  * The upstream says in its answer what the call cost it, and that is passed on: metered in micro-USD, at one
  * micro-USD each unless the operator's `cost_factor` says otherwise.
@@ -87,9 +100,14 @@ interface ByCost {
 }
 
 /** How an operation is paid. Free is written down; there is no operation without a price. */
-export type PriceContract<Input = CallInput> = Free<Input> | PerUnit<Input> | PerToken<Input> | ByCost;
+export type PriceContract<Input = CallInput> =
+  | Free<Input>
+  | PerUnit<Input>
+  | PerToken<Input>
+  | PerSecond<Input>
+  | ByCost;
 
-export type ModelKind = "chat" | "rerank" | "embedding" | "image";
+export type ModelKind = "chat" | "rerank" | "embedding" | "image" | "video";
 
 /** How one vendor protocol serves an operation: the exchange its adapter must know, and the vendor's path. */
 export interface Service {
@@ -98,6 +116,11 @@ export interface Service {
   readonly path: string;
   /** The dialect in which the caller speaks, for exchanges that know several. */
   readonly dialect?: "openai" | "anthropic" | "gemini";
+  /**
+   * Where the vendor is asked about the tasks that this exchange creates. The exchanges `task_poll` and `task_cancel`
+   * get it as their path, and the vendor's own id of the task as the input's parameter `task_id`.
+   */
+  readonly tasksPath?: string;
 }
 
 export type ExchangeName =
@@ -109,7 +132,10 @@ export type ExchangeName =
   | "embeddings"
   | "images"
   | "count_tokens"
-  | "research";
+  | "research"
+  | "video_create"
+  | "task_poll"
+  | "task_cancel";
 
 /** Who is asking, as an operation answered by the gateway itself sees it. */
 export interface Asker {
@@ -143,6 +169,8 @@ interface Declared<Input> {
   readonly limits?: OperationLimits;
   /** `pending` marks what the specification leaves open: its parameters are forwarded, never invented. */
   readonly definition?: "pending";
+  /** Where callers of other services would look for this; whoever sends its parameter there as a query is told so. */
+  readonly unsupportedPath?: string;
   /** Whoever shows no credential at all is told that there is no such endpoint. */
   readonly hidden?: true;
   /** Every POST honours an `Idempotency-Key`; with this a GET does too, and its conflicts have codes of their own. */
@@ -160,6 +188,8 @@ export interface SoldOperation<Input = CallInput> extends Declared<Input> {
   readonly repeatable?: false;
   /** It acts for the platform account that is linked to the caller's key, and needs these scopes of the link. */
   readonly link?: { readonly scopes: readonly string[] };
+  /** It begins a task that goes on after the answer; a key may have so many of them open at once. */
+  readonly task?: { readonly openMax: number };
 }
 
 /** An operation that the gateway answers from its own books. */
@@ -167,6 +197,13 @@ export interface OwnOperation<Input = CallInput> extends Declared<Input> {
   readonly answer: (input: Input, asker: Asker, books: Books) => Promise<unknown>;
 }
 
-export type Operation = SoldOperation | OwnOperation;
+/** An operation about a task that an earlier call began. */
+export interface TaskOperation<Input = CallInput> extends Declared<Input> {
+  readonly aboutTask: "state" | "cancel";
+}
+
+export type Operation = SoldOperation | OwnOperation | TaskOperation;
 
 export const isSold = (operation: Operation): operation is SoldOperation => "servedBy" in operation;
+
+export const isAboutTask = (operation: Operation): operation is TaskOperation => "aboutTask" in operation;

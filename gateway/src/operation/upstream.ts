@@ -11,6 +11,8 @@ export interface Upstream {
   readonly transport: "native" | "managed";
   readonly timeoutMs: number | undefined;
   readonly quotaRpm: number | undefined;
+  /** How often in a second it may be asked about tasks, all of them together. */
+  readonly pollQps: number;
   readonly weight: number;
   /** When the caller of a stream leaves: read on to the end and bill what was used, or break off and bill what passed. */
   readonly onCallerLeft: "drain" | "abort";

@@ -18,6 +18,7 @@ const metrics = {
   tollgate_usage_anomalies_total: "Usage figures from upstreams that were negative, fractional or absurd.",
   tollgate_upstream_attempts_total: "Attempts at upstreams, by upstream and outcome.",
   tollgate_upstream_paused: "1 while other upstreams are asked before this one, or none is, by upstream.",
+  tollgate_task_polls_total: "Questions about tasks, by upstream and what it said.",
   tollgate_ledger_commits_total: "Transactions committed by the ledger.",
   tollgate_ledger_writes_total: "Ledger operations inside those transactions.",
   tollgate_calls_in_flight: "Calls being served now.",

@@ -2,8 +2,8 @@
 
 interface Refusal {
   readonly status: number;
-  /** `flat` is {"error":"…","code":"…"}; `nested` puts code and message inside `error`. */
-  readonly shape: "flat" | "nested";
+  /** `flat` is {"error":"…","code":"…"}; `nested` puts code and message inside `error`; `bare` has no `error`. */
+  readonly shape: "flat" | "nested" | "bare";
 }
 
 const flat = (status: number): Refusal => ({ status, shape: "flat" });
@@ -44,6 +44,7 @@ export const refusals = {
   upstream_rate_limit: nested(429),
   quota_exceeded: nested(429),
   internal: flat(500),
+  unsupported_uri: { status: 500, shape: "bare" },
   provider_request_failed: flat(502),
   provider_unavailable: nested(503),
   billing_dependency_timeout: nested(503),

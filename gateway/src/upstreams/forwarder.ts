@@ -124,6 +124,7 @@ const rewritten = (answered: Answered, json: unknown): Answered => ({
   ...answered,
   contentType: "application/json",
   body: Buffer.from(JSON.stringify(json)),
+  answer: { status: answered.status, json },
 });
 
 /** Shorter keys occur in ordinary text; no vendor issues them. */

@@ -7,6 +7,7 @@ import {
   twitterapi,
 } from "./protocols/data-vendors.ts";
 import { anthropic } from "./protocols/anthropic.ts";
+import { dashscope } from "./protocols/dashscope.ts";
 import { gemini } from "./protocols/gemini.ts";
 import { exa } from "./protocols/exa.ts";
 import { openai } from "./protocols/openai.ts";
@@ -23,6 +24,7 @@ export const protocols: Readonly<Record<string, Protocol>> = {
   jina,
   cohere,
   voyage,
+  dashscope,
   tikhub,
   scrapecreators,
   twitterapi,

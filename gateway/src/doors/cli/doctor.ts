@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../config/load-config.ts";
+import { pricedByModel } from "../../offer/create-offer.ts";
 import type { Offer, OfferedOperation } from "../../offer/offer.ts";
 import type { CliParts } from "./cli-parts.ts";
 import { defineCommand, type Answer } from "./command.ts";
@@ -67,7 +68,7 @@ async function healthOf(origin: string, parts: CliParts): Promise<string> {
 
 const hasNoPrice = ({ operation, terms, models }: OfferedOperation): boolean =>
   (operation.price.kind === "per_unit" && terms === undefined) ||
-  (operation.price.kind === "per_token" && models.size === 0);
+  (pricedByModel(operation) && models.size === 0);
 
 const modelsWithoutPrice = (config: Config, offer: Offer): string[] =>
   [...config.models]

@@ -67,6 +67,7 @@ export function createHttpDoor({ gate, offer, bodies, newId }: Parts): HttpDoor 
       costMode: header(current.headers.costMode),
       maxPriceUsd: header(current.headers.maxPriceUsd),
       idempotencyKey: header("idempotency-key"),
+      asyncMode: header(current.headers.asyncMode),
       forwarded: request ? forwardedHeaders(request.headers, path) : {},
       offer: current,
       receivedAtMs: gate.clock.wallMs(),

@@ -36,6 +36,7 @@ export function refusalBody(refusal: CallRefused, asked: Asked): unknown {
 function plainBody(refusal: CallRefused, { path, requestId }: Asked): unknown {
   if (path === "/v1/usage" && refusal.status === 400) return { error: refusal.message };
   const { code, message, details } = refusal;
+  if (refusals[code].shape === "bare") return { code, message, request_id: requestId };
   if (refusals[code].shape === "flat") return { error: message, code, request_id: requestId };
   const type = refusal.status === 429 ? { type: "rate_limit_error" } : {};
   const error = { ...type, code, message, ...details.inError };

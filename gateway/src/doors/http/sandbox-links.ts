@@ -7,20 +7,32 @@ const timeoutMs = 10_000;
 /** Links the sandbox gives to people and clients are served under our own address, so that they work as pasted. */
 export async function followSandboxLink(
   request: Request,
-  path: string,
-  rawQuery: string,
+  { path, rawQuery }: { readonly path: string; readonly rawQuery: string },
   { offer, baseUrl }: { readonly offer: Offer; readonly baseUrl: string },
 ): Promise<Response | undefined> {
   if (offer.sandboxUrl === undefined) return undefined;
   const link = path.slice("/sandbox/".length);
   if (!/^[\w-]+(\/[\w.-]+)*$/.test(link) || link.includes("..")) return undefined;
-  const address = `${offer.sandboxUrl}/public/${link}`;
-  const target = rawQuery === "" ? address : `${address}?${rawQuery}`;
+  const query = rawQuery === "" ? "" : `?${rawQuery}`;
+  const target = `${offer.sandboxUrl}/public/${link}${query}`;
   if (link.startsWith("x/")) return visitPlatform(request, target, `${baseUrl}/sandbox`);
-  if (request.method !== "GET") return undefined;
-  const response = await fetch(address, { redirect: "manual" });
-  const contentType = response.headers.get("content-type") ?? "application/octet-stream";
-  return new Response(response.body, { status: response.status, headers: { "content-type": contentType } });
+  return request.method === "GET" ? fetchFile(request, target) : undefined;
+}
+
+/** What a player or a program needs to know about a file. */
+const fromFile = ["content-type", "content-range", "accept-ranges"] as const;
+
+async function fetchFile(request: Request, target: string): Promise<Response> {
+  const response = await fetch(target, {
+    redirect: "manual",
+    // Nothing else of the caller's travels: not its key, not its cookies.
+    headers: { "accept-encoding": "identity", ...picked(request.headers, ["range"]) },
+  });
+  // Read whole: it is small, and a body that is still coming would be sent without the length that players go by.
+  return new Response(await response.arrayBuffer(), {
+    status: response.status,
+    headers: { "content-type": "application/octet-stream", ...picked(response.headers, fromFile) },
+  });
 }
 
 /** What a browser and the pages of the stand-in platform tell each other. A caller's key is not among it. */

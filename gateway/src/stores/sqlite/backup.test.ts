@@ -215,6 +215,7 @@ describe("restore", () => {
       releasedCalls: 0,
       releasedMicros: 0n,
       settledCalls: 0,
+      lostTasks: 0,
     });
     await pay(again, "pay_1");
     expect((await again.accounts.find("acc_1"))?.postedMicros).toBe(5_001_000n);

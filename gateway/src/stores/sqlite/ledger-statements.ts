@@ -129,7 +129,8 @@ export function prepareLedger(db: Database) {
       [bigint]
     >(
       `SELECT id, held_micros, progress, unit_prices FROM call JOIN price ON price.version = price_version
-       WHERE settled_at_ms IS NULL AND run_id < ?1`,
+       WHERE settled_at_ms IS NULL AND run_id < ?1
+         AND NOT EXISTS (SELECT 1 FROM task WHERE call_id = call.id AND ended_at_ms IS NULL)`,
     ),
   };
 }

@@ -251,6 +251,19 @@ interface Corruption {
 const entry = (transfer: string, kind: string, party: string, amount: number): string =>
   `INSERT INTO entry VALUES ('${transfer}', '${kind}', '${party}', ${amount}, NULL, ${startMs})`;
 
+function task(
+  callId: string,
+  wanted: { state: string; endedAtMs?: number; accountId?: string; keyId?: string; vendorId?: null },
+): string {
+  const { state, endedAtMs = "NULL", accountId = "acc_a", keyId = "key_a", vendorId = "v-1" } = wanted;
+  const vendor = vendorId === null ? "NULL, NULL" : `'vendor', '${vendorId}'`;
+  return `
+    INSERT INTO task (call_id, id, account_id, key_id, state, upstream, upstream_task_id, expected, created_at_ms,
+                      asked_at_ms, next_poll_at_ms, deadline_at_ms, ended_at_ms, forget_at_ms)
+    VALUES ('${callId}', 'task_${callId}', '${accountId}', '${keyId}', '${state}', ${vendor}, '{}', 0, 0, 0, 0,
+            ${endedAtMs}, ${endedAtMs})`;
+}
+
 const minuteOf = (ms: number): number => Math.floor(ms / minute) * 60;
 const dayOf = (ms: number): number => Math.floor(ms / day) * 86_400;
 
@@ -662,6 +675,41 @@ const corruptions: readonly Corruption[] = [
     name: "a call taken out of its budget",
     sql: ["UPDATE call SET budget_window_start_ms = NULL WHERE id = 'snap_2'"],
     subject: "key_day",
+  },
+  {
+    name: "a task left open though its call has ended",
+    sql: [task("snap_1", { state: "PENDING" })],
+    subject: "task_snap_1",
+  },
+  {
+    name: "a task ended though its call is open",
+    sql: [task("open", { state: "FAILED", endedAtMs: startMs })],
+    subject: "task_open",
+  },
+  {
+    name: "an end without an end's state",
+    sql: [task("snap_1", { state: "RUNNING", endedAtMs: startMs })],
+    subject: "task_snap_1",
+  },
+  {
+    name: "a task given to another account",
+    sql: [task("open", { state: "PENDING", accountId: "acc_b" })],
+    subject: "task_open",
+  },
+  {
+    name: "a charge for a task that failed",
+    sql: [task("snap_1", { state: "FAILED", endedAtMs: startMs })],
+    subject: "task_snap_1",
+  },
+  {
+    name: "a task without its vendor's id",
+    sql: [task("open", { state: "PENDING", vendorId: null })],
+    subject: "task_open",
+  },
+  {
+    name: "two tasks with one id of the vendor's",
+    sql: [task("open", { state: "PENDING" }), task("open_day", { state: "PENDING", keyId: "key_day" })],
+    subject: "vendor v-1",
   },
 ];
 

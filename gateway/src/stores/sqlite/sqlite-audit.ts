@@ -136,6 +136,38 @@ const rules: readonly { readonly name: string; readonly violations: string }[] =
                  WHEN json_type(used) <> 'object' THEN 1
                  ELSE EXISTS (SELECT 1 FROM json_each(used) WHERE type <> 'integer' OR atom < 0) END`,
   },
+  {
+    name: "a task is open exactly as long as its call",
+    violations: `
+      SELECT task.id AS subject, 'task ' || task.state || ', call ' || call.state AS detail
+      FROM task JOIN call ON call.id = call_id
+      WHERE (ended_at_ms IS NULL) <> (settled_at_ms IS NULL)
+         OR (ended_at_ms IS NULL) <> (task.state IN ('CREATING', 'LOST', 'PENDING', 'RUNNING', 'UNKNOWN'))`,
+  },
+  {
+    name: "a task belongs to the account and key of its call",
+    violations: `
+      SELECT task.id AS subject, 'task of ' || task.key_id || ', call of ' || call.key_id AS detail
+      FROM task JOIN call ON call.id = call_id
+      WHERE task.account_id <> call.account_id OR task.key_id <> call.key_id`,
+  },
+  {
+    name: "only a task that succeeded or was cancelled is charged, and one that succeeded is settled",
+    violations: `
+      SELECT task.id AS subject, 'task ' || task.state || ', call ' || call.state || ', charged ' || charged_micros AS detail
+      FROM task JOIN call ON call.id = call_id
+      WHERE (charged_micros > 0 AND task.state NOT IN ('SUCCEEDED', 'CANCELED'))
+         OR (task.state = 'SUCCEEDED' AND (call.state <> 'settled' OR outcome <> 'succeeded'))`,
+  },
+  {
+    name: "a task that its vendor has said something about has the vendor's id, and no two have the same",
+    violations: `
+      SELECT id AS subject, state || ' without an id of the vendor''s' AS detail FROM task
+      WHERE upstream_task_id IS NULL AND state NOT IN ('CREATING', 'LOST', 'REFUSED', 'EXPIRED')
+      UNION ALL
+      SELECT upstream || ' ' || upstream_task_id, count(*) || ' tasks with this id' FROM task
+      WHERE upstream_task_id IS NOT NULL GROUP BY upstream, upstream_task_id HAVING count(*) > 1`,
+  },
   ...[1, 60, 86_400].map((width) => ({
     name: `the usage buckets of ${width} s are the sum of their calls`,
     violations: usageDifference(width),

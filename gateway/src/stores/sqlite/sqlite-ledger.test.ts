@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ledgerConformance } from "../../ledger/ledger-conformance.ts";
 import { failureOf, withBooks, type OpenStore } from "../../ledger/shared-conformance.ts";
+import { tasksConformance } from "../../tasks/tasks-conformance.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 let newestPath = "";
@@ -28,6 +29,7 @@ const openStore: OpenStore = async () => {
 };
 
 ledgerConformance("SQLite", openStore);
+tasksConformance("SQLite", openStore);
 
 test("SQLite: a run on holds that do not add up is refused, and nothing is held in it", () =>
   withBooks(openStore, async (books) => {

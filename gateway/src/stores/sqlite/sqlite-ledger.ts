@@ -20,12 +20,15 @@ import type { Micros, Pico } from "../../platform/money.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { prepareLedger, type OpenCall } from "./ledger-statements.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
+import type { TaskEnd } from "../../tasks/task.ts";
+import type { TaskRows } from "./task-rows.ts";
 import type { UsageBuckets } from "./usage-buckets.ts";
 
 interface Parts {
   readonly db: Database;
   readonly commits: GroupCommit;
   readonly buckets: UsageBuckets;
+  readonly tasks: TaskRows;
   /** False when what room there is must be kept for calls that already run. */
   readonly hasRoom: () => boolean;
 }
@@ -40,13 +43,14 @@ interface End {
   readonly httpStatus: number | undefined;
   readonly attempts: readonly object[];
   readonly settledAtMs: number;
+  readonly task?: TaskEnd | undefined;
 }
 
 const houseRevenue = "house:revenue";
 const houseWriteOffs = "house:write_offs";
 
 export function createSqliteLedger(parts: Parts): Ledger {
-  const { db, commits, buckets, hasRoom } = parts;
+  const { db, commits, buckets, tasks, hasRoom } = parts;
   const sql = prepareLedger(db);
   let dispatched = new Map<string, number>();
   /** The run that owns new calls; calls of earlier runs are nobody's. */
@@ -59,6 +63,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
     const earlier =
       request.idempotency && findEarlier(request.accountId, request.idempotency, request.createdAtMs);
     if (earlier) return { kind: "idempotency_conflict", earlier };
+    const openTasks = request.task ? tasks.countOpen(request.keyId) : 0;
+    if (request.task && openTasks >= request.task.openMax) return { kind: "too_many_tasks", open: openTasks };
     const taken = sql.takeFromAccount.run(request.amountMicros, request.accountId);
     if (taken.changes === 0) return whyNotTaken(request.accountId);
 
@@ -90,6 +96,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
       runId,
       request.createdAtMs,
     );
+    if (request.task) tasks.insert(request.task, request);
     if (request.idempotency) {
       const { keyHash, fingerprint } = request.idempotency;
       sql.claimKey.run(request.accountId, keyHash, fingerprint, request.callId, request.createdAtMs);
@@ -142,6 +149,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
     const call = sql.openCall.get(ending.callId);
     if (!call) throw new Error(`There is no call ${ending.callId} to resolve.`);
     if (call.state === "settled" || call.state === "released") return earlier(call);
+    // Whoever lost the claim on the task saw something that may be old: another one ends it, or has.
+    if (ending.task && !tasks.end(ending.task, ending.settledAtMs)) return earlier(call);
 
     const charge = chargeOf(call, ending);
     const dispatchedAtMs = dispatched.get(ending.callId);
@@ -217,6 +226,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     if (nextRunId === undefined) throw new Error("The store did not number this run.");
     let releasedMicros = 0n;
     let settledCalls = 0;
+    const lostTasks = tasks.recover();
     const orphans = sql.orphans.all(nextRunId);
     for (const orphan of orphans) {
       const ending = { callId: orphan.id, outcome: "unknown", httpStatus: undefined, attempts: [] } as const;
@@ -239,7 +249,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     if (broken)
       throw new Error(`Account ${broken.subject}: ${broken.detail}. Run "tollgate audit" before serving.`);
     runId = nextRunId;
-    return { releasedCalls: orphans.length - settledCalls, releasedMicros, settledCalls };
+    return { releasedCalls: orphans.length - settledCalls, releasedMicros, settledCalls, lostTasks };
   };
 
   let markingSoon = false;
@@ -279,6 +289,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
         // A hold that never came about needs no release; whoever doubts it may ask.
         if (!sql.callState.get(release.callId)) return neverHeld;
         const resolved = end({ ...nothingUsed, ...release });
+        if (resolved.first && release.abandonsTask) tasks.abandon(release.callId, release.settledAtMs);
         if (resolved.first && release.freed) {
           sql.freeKey.run(release.freed.accountId, release.freed.keyHash, release.callId);
         }

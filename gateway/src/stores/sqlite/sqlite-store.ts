@@ -13,7 +13,9 @@ import { createSqliteKeys } from "./sqlite-keys.ts";
 import { createSqliteLinks } from "./sqlite-links.ts";
 import { createSqliteLedger } from "./sqlite-ledger.ts";
 import { createSqliteQuotas } from "./sqlite-quotas.ts";
+import { createSqliteTasks } from "./sqlite-tasks.ts";
 import { createSqliteUsage } from "./sqlite-usage.ts";
+import { createTaskRows } from "./task-rows.ts";
 import { createUsageBuckets } from "./usage-buckets.ts";
 
 export interface SqliteStoreOptions {
@@ -34,6 +36,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   } = options;
   const db = openDatabase(path);
   const buckets = createUsageBuckets(db);
+  const tasks = createTaskRows(db);
   const ballast =
     options.ballastPath === undefined ? undefined : createBallast(options.ballastPath, monotonicMs);
   const commits = createGroupCommit({
@@ -46,13 +49,14 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onBrokenDisk,
   });
   return {
-    ledger: createSqliteLedger({ db, commits, buckets, hasRoom: () => hasRoom(ballast) }),
+    ledger: createSqliteLedger({ db, commits, buckets, tasks, hasRoom: () => hasRoom(ballast) }),
     accounts: createSqliteAccounts(db, commits),
     keys: createSqliteKeys(db, commits),
     usage: createSqliteUsage(db),
     calls: createSqliteCalls(db),
     quotas: createSqliteQuotas(db, commits),
     links: createSqliteLinks(db, commits),
+    tasks: createSqliteTasks(db, commits, tasks),
     auditor: createSqliteAuditor(db),
     claimSecret: (fingerprint) => commits.run(() => claimSecret(db, fingerprint)),
     ping: async () => {

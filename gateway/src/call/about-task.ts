@@ -1,0 +1,52 @@
+import type { Credential } from "../keys/keys.ts";
+import type { CallInput, TaskOperation } from "../operation/operation.ts";
+import { refuse } from "../platform/refusals.ts";
+import { pollsPerSecond } from "../tasks/poll-floor.ts";
+import type { Task } from "../tasks/task.ts";
+import { taskResource } from "../tasks/task-resource.ts";
+import { jsonAnswer, type Answer, type Call } from "./call.ts";
+import type { Gate } from "./gate.ts";
+import { resetSeconds, returnCounted } from "./refuse-by-limit.ts";
+import { refuseFor } from "./settle.ts";
+
+/** Ours are UUIDs and vendors' are words like them; anything else was never the name of a task. */
+const taskName = /^[\w-]{1,128}$/;
+
+/** Answers about a task of the caller's own account, free of charge. Another's task looks like none at all. */
+export async function answerAboutTask(
+  call: Call,
+  operation: TaskOperation,
+  input: CallInput,
+  { accountId }: Credential,
+  gate: Gate,
+): Promise<Answer> {
+  const taskId = input.params["task_id"] ?? "";
+  if (!taskName.test(taskId)) {
+    refuse("invalid_parameters", "task_id: expected the id of a task", { field: "task_id" });
+  }
+  await checkPace(call, accountId, taskId, gate);
+  const resource = (task: Task | undefined): Answer => {
+    call.known.servedBySandbox = task !== undefined && gate.desk.isServedBySandbox(task);
+    return jsonAnswer(200, taskResource(task, { taskId, requestId: call.id, nowMs: gate.clock.wallMs() }));
+  };
+
+  if (operation.aboutTask === "state") return resource(await gate.desk.look(accountId, taskId));
+  const result = await gate.desk.cancel(accountId, taskId);
+  if (result.kind === "looked") return resource(result.task);
+  const { exchanged, upstream } = result;
+  call.known.servedBySandbox = upstream.sandbox;
+  if (exchanged.kind === "streaming") throw new Error("A stream came for a call that asked for none.");
+  if (exchanged.kind !== "answered") return refuseFor(exchanged, upstream);
+  return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
+}
+
+async function checkPace(call: Call, accountId: string, taskId: string, gate: Gate): Promise<void> {
+  const waitMs = gate.pollFloor.waitMs(accountId, taskId);
+  if (waitMs === undefined) return;
+  await returnCounted(call, gate);
+  const reset = resetSeconds(waitMs, call.receivedAtMs);
+  refuse("rate_limit_exceeded", `A task may be asked about ${pollsPerSecond} times a second.`, {
+    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+    inError: { limit: { name: "polls_per_second", limit: pollsPerSecond, remaining: 0, reset } },
+  });
+}

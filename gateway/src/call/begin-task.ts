@@ -1,0 +1,111 @@
+import { describeError } from "../platform/log.ts";
+import { readTaskReport } from "../tasks/read-task-report.ts";
+import type { BegunTask } from "../tasks/task-book.ts";
+import { pollAfterMs } from "../tasks/task-rules.ts";
+import { statusOf } from "../tasks/task.ts";
+import { jsonAnswer, type Answer } from "./call.ts";
+import type { Attempted } from "./forward.ts";
+import type { Gate } from "./gate.ts";
+import type { PaidCall } from "./paid-call.ts";
+import { refuseUnbooked } from "./refuse-unbooked.ts";
+import { refuseFor, settle } from "./settle.ts";
+
+/**
+ * Books what the vendor said about a new task, then answers. Its id is written down and the hold stays; a clear no
+ * gives the hold back. Where nobody knows whether the vendor has the task it is lost: never created a second time,
+ * and held until its deadline, because it may still be made and billed.
+ */
+export async function beginTask(
+  paid: PaidCall,
+  taskId: string,
+  attempted: Attempted,
+  gate: Gate,
+): Promise<Answer> {
+  const { call } = paid;
+  const { exchanged, upstream, attempts } = attempted;
+  const report = readTaskReport(exchanged.kind === "answered" ? exchanged.answer.json : undefined);
+  if (report.kind === "state") {
+    const nowMs = gate.clock.wallMs();
+    const state = report.status === "RUNNING" ? "RUNNING" : "PENDING";
+    await begin(paid, gate, {
+      taskId,
+      upstream: upstream.name,
+      upstreamTaskId: report.upstreamTaskId,
+      state,
+      attempts,
+      askedAtMs: nowMs,
+      nextPollAtMs: nowMs + pollAfterMs(0, gate.random()),
+    });
+    return created(taskId, state, call.id);
+  }
+  if (saysNo(exchanged)) {
+    return settle(paid, attempted, { succeeded: false, used: {}, source: "none" }, gate);
+  }
+  gate.log.error("nobody knows whether a task was created; its hold stays until the deadline", {
+    task_id: taskId,
+    request_id: call.id,
+    upstream: upstream.name,
+  });
+  loseLater(taskId, gate, attempts, 0);
+  if (exchanged.kind === "answered" || exchanged.kind === "streaming") {
+    return refuseFor({ kind: "no_answer", reason: "malformed", sent: true }, upstream);
+  }
+  return refuseFor(exchanged, upstream);
+}
+
+/** True when the vendor certainly has no such task: it refused, or never heard of it. */
+function saysNo(exchanged: Attempted["exchanged"]): boolean {
+  if (exchanged.kind === "no_answer") return !exchanged.sent || exchanged.reason === "redirect";
+  return exchanged.kind !== "answered" || exchanged.status < 200 || exchanged.status > 299;
+}
+
+async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<void> {
+  try {
+    await gate.tasks.begin(begun);
+  } catch (error) {
+    // The vendor has it. Its id is worth every try: without it the work is done and nobody is charged.
+    writeLater("a new task's id", gate, () => gate.tasks.begin(begun));
+    const why =
+      "The task was created but could not be written down yet; ask again with the same Idempotency-Key.";
+    refuseUnbooked(error, paid.call, gate, why, false);
+  }
+}
+
+/** Says that a task is lost, as soon as the store can be written. The next start says the same of what it finds. */
+export function loseLater(
+  taskId: string,
+  gate: Gate,
+  attempts: Attempted["attempts"] = [],
+  afterMs = firstRetryMs,
+): void {
+  writeLater("a lost task", gate, () => gate.tasks.lose(taskId, attempts), afterMs);
+}
+
+const firstRetryMs = 500;
+const retryMsMax = 30_000;
+
+function writeLater(what: string, gate: Gate, write: () => Promise<void>, afterMs = firstRetryMs): void {
+  const timer = setTimeout(() => {
+    write().catch((error: unknown) => {
+      gate.log.error(`${what} still cannot be written`, describeError(error));
+      writeLater(what, gate, write, Math.min(Math.max(firstRetryMs, afterMs * 2), retryMsMax));
+    });
+  }, afterMs);
+  timer.unref();
+}
+
+/** A creation that is repeated under its idempotency key is answered with the task that there is. */
+export async function findEarlierTask(paid: PaidCall, gate: Gate): Promise<Answer | undefined> {
+  const { call, caller, wishes, taskId } = paid;
+  if (taskId === undefined || !wishes.claim) return undefined;
+  const earlier = await gate.ledger.findEarlier(caller.accountId, wishes.claim, call.receivedAtMs);
+  if (!earlier?.sameRequest) return undefined;
+  const task = await gate.tasks.findByCall(earlier.callId);
+  // What is still being created, or was refused, is no task yet; admission says how it stands.
+  if (!task || task.state === "CREATING" || task.state === "REFUSED") return undefined;
+  call.known.servedBySandbox = gate.desk.isServedBySandbox(task);
+  return created(task.id, statusOf(task, gate.clock.wallMs()), task.callId);
+}
+
+const created = (taskId: string, status: string, requestId: string): Answer =>
+  jsonAnswer(200, { output: { task_id: taskId, task_status: status }, request_id: requestId });

@@ -1,0 +1,56 @@
+import type { Pico } from "../platform/money.ts";
+import type { Estimate } from "./operation.ts";
+
+// Video is sold by the second, at a price for each resolution: the units are `second_480p`, `second_720p` and so on.
+
+type Prices = Readonly<Record<string, Pico>>;
+
+/** The units a price can be written for. */
+export const secondWords = [
+  "second_480p",
+  "second_540p",
+  "second_720p",
+  "second_1080p",
+  "second_2160p",
+] as const;
+export type SecondWord = (typeof secondWords)[number];
+
+/** What a request says about its video; undefined where it leaves the choice to the vendor. */
+export interface VideoWish {
+  readonly seconds: number | undefined;
+  readonly resolution: number | undefined;
+}
+
+/**
+ * The unit for a resolution: its own, or that of the next higher one that has a price. Where nothing is known, or
+ * everything with a price is lower, it is the dearest.
+ */
+export function secondUnit(resolution: number | undefined, prices: Prices): string {
+  const priced = Object.keys(prices)
+    .map((unit) => ({ unit, figure: Number(/^second_(\d+)p$/.exec(unit)?.[1]) }))
+    .filter(({ figure }) => resolution !== undefined && figure >= resolution)
+    .toSorted((a, b) => a.figure - b.figure);
+  return priced[0]?.unit ?? dearestUnit(prices);
+}
+
+function dearestUnit(prices: Prices): string {
+  const [dearest] = Object.keys(prices).toSorted((a, b) => Number((prices[b] ?? 0n) - (prices[a] ?? 0n)));
+  if (dearest === undefined) throw new Error("A video model without a price was offered.");
+  return dearest;
+}
+
+/** By the request; what it leaves open is what the model does by itself, or the most where nobody wrote that down. */
+export function estimateVideo(
+  wish: VideoWish,
+  model: { readonly usual: Partial<VideoWish>; readonly secondsMax: number; readonly prices: Prices },
+): Estimate {
+  const known = wish.seconds ?? model.usual.seconds;
+  const unit = secondUnit(wish.resolution ?? model.usual.resolution, model.prices);
+  return {
+    expected: { [unit]: known ?? Math.min(secondsGuessed, model.secondsMax) },
+    atMost: { [unit]: known ?? model.secondsMax },
+  };
+}
+
+/** What most models make when nobody says how long. */
+const secondsGuessed = 5;

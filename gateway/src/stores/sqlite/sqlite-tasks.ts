@@ -1,0 +1,163 @@
+import type { Database, SQLQueryBindings } from "bun:sqlite";
+import type { Attempt } from "../../ledger/call-record.ts";
+import type { Quantities } from "../../operation/quantities.ts";
+import type { TaskState } from "../../tasks/read-task-report.ts";
+import type { TaskBook } from "../../tasks/task-book.ts";
+import type { Task } from "../../tasks/task.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import { unitPricesOf } from "./sqlite-calls.ts";
+import type { TaskRows } from "./task-rows.ts";
+
+export function createSqliteTasks(db: Database, commits: GroupCommit, rows: TaskRows): TaskBook {
+  const sql = prepare(db);
+  const taskOf = (row: TaskRow | null): Task | undefined => (row ? readTask(row) : undefined);
+
+  return {
+    find: async (accountId, taskId) => taskOf(sql.find.get(accountId, taskId)),
+    findByCall: async (callId) => taskOf(sql.findByCall.get(callId)),
+    countOpen: async (keyId) => rows.countOpen(keyId),
+    begin: (begun) =>
+      commits.run(() => {
+        sql.begin.run(
+          begun.state,
+          begun.upstream,
+          begun.upstreamTaskId,
+          JSON.stringify(begun.attempts),
+          begun.askedAtMs,
+          begun.nextPollAtMs,
+          begun.taskId,
+        );
+      }, beginPatienceMs),
+    lose: (taskId, attempts) =>
+      commits.run(() => void sql.lose.run(JSON.stringify(attempts), taskId), beginPatienceMs),
+    countDue: async ({ upstream, nowMs, limit }) => sql.due.all(upstream, nowMs, limit).length,
+    claimDue: ({ upstream, nowMs, leaseMs, limit }) =>
+      commits.run(() =>
+        sql.due
+          .all(upstream, nowMs, limit)
+          .flatMap(({ id }) => taskOf(claimed(sql, id, nowMs, leaseMs)) ?? []),
+      ),
+    claim: async ({ taskId, nowMs, leaseMs, notAskedSinceMs }) => {
+      if (!sql.mayClaim.get(taskId, nowMs, notAskedSinceMs)) return undefined;
+      return commits.run(() =>
+        // Looked at again: somebody may have come between.
+        sql.mayClaim.get(taskId, nowMs, notAskedSinceMs)
+          ? taskOf(claimed(sql, taskId, nowMs, leaseMs))
+          : undefined,
+      );
+    },
+    note: ({ taskId, fence, state, report, errors, missing, nextPollAtMs }) =>
+      commits.run(() => {
+        const written = report ? JSON.stringify(report) : null;
+        return sql.note.run(state, written, errors, missing, nextPollAtMs, taskId, fence).changes === 1;
+      }),
+    hurry: (taskId, nowMs) => commits.run(() => void sql.hurry.run(nowMs, taskId)),
+    listOverdue: async (nowMs, limit) => sql.overdue.all(nowMs, limit).map(readTask),
+  };
+}
+
+/** The vendor has taken the task; writing its id down is worth a long wait. */
+const beginPatienceMs = 20_000;
+
+type Statements = ReturnType<typeof prepare>;
+
+function claimed(sql: Statements, taskId: string, nowMs: number, leaseMs: number): TaskRow | null {
+  sql.claim.run(nowMs + leaseMs, nowMs, taskId);
+  return sql.findById.get(taskId);
+}
+
+interface TaskRow {
+  id: string;
+  call_id: string;
+  account_id: string;
+  key_id: string;
+  operation_id: string;
+  state: Task["state"];
+  upstream: string | null;
+  upstream_task_id: string | null;
+  expected: string;
+  price_version: string;
+  unit_prices: string;
+  attempts: string;
+  report: string | null;
+  created_at_ms: bigint;
+  asked_at_ms: bigint;
+  next_poll_at_ms: bigint;
+  deadline_at_ms: bigint;
+  fence: bigint;
+  errors: bigint;
+  missing: bigint;
+  ended_at_ms: bigint | null;
+  forget_at_ms: bigint | null;
+}
+
+function prepare(db: Database) {
+  const tasks = (rest: string): string => `
+    SELECT task.id, call_id, task.account_id, task.key_id, call.operation_id, task.state, upstream, upstream_task_id,
+           expected, price_version, unit_prices, task.attempts, report, task.created_at_ms, asked_at_ms,
+           next_poll_at_ms, deadline_at_ms, fence, errors, missing, ended_at_ms, forget_at_ms
+    FROM task JOIN call ON call.id = call_id JOIN price ON price.version = price_version ${rest}`;
+  const ask = <Given extends SQLQueryBindings[]>(rest: string) => db.query<TaskRow, Given>(tasks(rest));
+  // Leased tasks wait their turn even when due; those without a vendor's id have no upstream and are never due.
+  const due = "upstream = ?1 AND next_poll_at_ms <= ?2 AND lease_until_ms <= ?2 AND ended_at_ms IS NULL";
+  return {
+    find: ask<[string, string]>("WHERE task.account_id = ?1 AND task.id = ?2"),
+    findById: ask<[string]>("WHERE task.id = ?1"),
+    findByCall: ask<[string]>("WHERE call_id = ?1"),
+    begin: db.query<never, [string, string, string, string, number, number, string]>(
+      `UPDATE task SET state = ?1, upstream = ?2, upstream_task_id = ?3, attempts = ?4, asked_at_ms = ?5, next_poll_at_ms = ?6
+       WHERE id = ?7 AND upstream_task_id IS NULL AND ended_at_ms IS NULL`,
+    ),
+    lose: db.query<never, [string, string]>(
+      "UPDATE task SET state = 'LOST', attempts = ?1 WHERE id = ?2 AND state = 'CREATING'",
+    ),
+    due: db.query<{ id: string }, [string, number, number]>(
+      `SELECT id FROM task WHERE ${due} ORDER BY next_poll_at_ms LIMIT ?3`,
+    ),
+    mayClaim: db.query<{ one: bigint }, [string, number, number]>(
+      `SELECT 1 AS one FROM task WHERE id = ?1 AND ended_at_ms IS NULL AND upstream_task_id IS NOT NULL
+         AND lease_until_ms <= ?2 AND asked_at_ms <= ?3 AND (errors = 0 OR next_poll_at_ms <= ?2)`,
+    ),
+    claim: db.query<never, [number, number, string]>(
+      `UPDATE task SET lease_until_ms = ?1, fence = fence + 1, asked_at_ms = ?2
+       WHERE id = ?3 AND ended_at_ms IS NULL`,
+    ),
+    note: db.query<never, [string, string | null, number, number, number, string, number]>(
+      `UPDATE task SET state = ?1, report = ?2, errors = ?3, missing = ?4, next_poll_at_ms = ?5, lease_until_ms = 0
+       WHERE id = ?6 AND fence = ?7 AND ended_at_ms IS NULL`,
+    ),
+    hurry: db.query<never, [number, string]>(
+      "UPDATE task SET next_poll_at_ms = min(next_poll_at_ms, ?1) WHERE id = ?2 AND ended_at_ms IS NULL",
+    ),
+    overdue: ask<[number, number]>(
+      "WHERE deadline_at_ms <= ?1 AND ended_at_ms IS NULL ORDER BY deadline_at_ms LIMIT ?2",
+    ),
+  };
+}
+
+/** Our own programs wrote these rows; their JSON has the shapes named here. */
+const readTask = (row: TaskRow): Task => ({
+  id: row.id,
+  callId: row.call_id,
+  accountId: row.account_id,
+  keyId: row.key_id,
+  operationId: row.operation_id,
+  state: row.state,
+  at:
+    row.upstream === null || row.upstream_task_id === null
+      ? undefined
+      : { upstream: row.upstream, taskId: row.upstream_task_id },
+  expected: JSON.parse(row.expected) as Quantities,
+  terms: { version: row.price_version, unitPricesPico: unitPricesOf(row.unit_prices) },
+  attempts: JSON.parse(row.attempts) as Attempt[],
+  report: row.report === null ? undefined : (JSON.parse(row.report) as TaskState),
+  createdAtMs: Number(row.created_at_ms),
+  askedAtMs: Number(row.asked_at_ms),
+  nextPollAtMs: Number(row.next_poll_at_ms),
+  deadlineAtMs: Number(row.deadline_at_ms),
+  fence: Number(row.fence),
+  errors: Number(row.errors),
+  missing: Number(row.missing),
+  endedAtMs: row.ended_at_ms === null ? undefined : Number(row.ended_at_ms),
+  forgetAtMs: row.forget_at_ms === null ? undefined : Number(row.forget_at_ms),
+});

@@ -1,0 +1,67 @@
+import type { Attempt } from "../ledger/call-record.ts";
+import type { TaskState } from "./read-task-report.ts";
+import type { OpenState, Task } from "./task.ts";
+
+/** The vendor has the task, under this id. */
+export interface BegunTask {
+  readonly taskId: string;
+  readonly upstream: string;
+  readonly upstreamTaskId: string;
+  readonly state: "PENDING" | "RUNNING";
+  readonly attempts: readonly Attempt[];
+  readonly askedAtMs: number;
+  readonly nextPollAtMs: number;
+}
+
+/** What was learnt by asking, short of an end. */
+export interface TaskNote {
+  readonly taskId: string;
+  readonly fence: number;
+  readonly state: OpenState;
+  readonly report: TaskState | undefined;
+  readonly errors: number;
+  readonly missing: number;
+  readonly nextPollAtMs: number;
+}
+
+/**
+ * The tasks. Invariants: a task exists from the hold of its call on, and is open exactly as long as that call
+ * (`Ledger.hold`, `settle` and `release` open and end both in one transaction); the vendor's id is written once;
+ * a task has one claim at a time, and whoever lost it changes nothing. When a promise resolves, it is on disk.
+ */
+export interface TaskBook {
+  /** Of this account only: another's task does not exist. */
+  readonly find: (accountId: string, taskId: string) => Promise<Task | undefined>;
+  readonly findByCall: (callId: string) => Promise<Task | undefined>;
+  /** Open tasks that count against the key's limit; what is lost does not. */
+  readonly countOpen: (keyId: string) => Promise<number>;
+  readonly begin: (begun: BegunTask) => Promise<void>;
+  /** Nobody knows whether the vendor has it. Changes only a task that is being created. */
+  readonly lose: (taskId: string, attempts: readonly Attempt[]) => Promise<void>;
+  /** How many tasks of an upstream wait to be asked about, counted up to `limit`. */
+  readonly countDue: (wish: {
+    readonly upstream: string;
+    readonly nowMs: number;
+    readonly limit: number;
+  }) => Promise<number>;
+  /** Claims the tasks of an upstream that have waited longest, as many as can be asked about at once. */
+  readonly claimDue: (wish: {
+    readonly upstream: string;
+    readonly nowMs: number;
+    readonly leaseMs: number;
+    readonly limit: number;
+  }) => Promise<readonly Task[]>;
+  /** Claims one task, unless somebody has it or asked since `notAskedSinceMs`. */
+  readonly claim: (wish: {
+    readonly taskId: string;
+    readonly nowMs: number;
+    readonly leaseMs: number;
+    readonly notAskedSinceMs: number;
+  }) => Promise<Task | undefined>;
+  /** Ends the claim with what was learnt; false when it was lost before. */
+  readonly note: (note: TaskNote) => Promise<boolean>;
+  /** Lets the task be asked about as soon as the pace allows. */
+  readonly hurry: (taskId: string, nowMs: number) => Promise<void>;
+  /** Open tasks past their deadline, the oldest first. */
+  readonly listOverdue: (nowMs: number, limit: number) => Promise<readonly Task[]>;
+}

@@ -1,0 +1,220 @@
+import type { Ledger, Resolved } from "../ledger/ledger.ts";
+import { valuePico } from "../operation/terms.ts";
+import type { ExchangeName, Service } from "../operation/operation.ts";
+import type { Exchanged, Forwarder, Upstream } from "../operation/upstream.ts";
+import type { Clock } from "../platform/clock.ts";
+import { describeError, type Log } from "../platform/log.ts";
+import type { Metrics } from "../platform/metrics.ts";
+import { createPollQuota, type PollQuota } from "./poll-quota.ts";
+import { readTaskReport } from "./read-task-report.ts";
+import type { TaskBook } from "./task-book.ts";
+import { pollPauseMs, stepFor, type Step } from "./task-rules.ts";
+import type { Task } from "./task.ts";
+
+/** An upstream that has tasks, and where it is asked about them. */
+export interface TaskUpstream {
+  readonly upstream: Upstream;
+  readonly tasksPath: string;
+}
+
+/** Asks vendors about tasks and books what they say, for whoever wants to know: a caller, or time itself. */
+export interface TaskDesk {
+  /** The task as it is now; asks its vendor first when the pace allows. Undefined for whoever does not own it. */
+  readonly look: (accountId: string, taskId: string) => Promise<Task | undefined>;
+  readonly cancel: (accountId: string, taskId: string) => Promise<CancelResult>;
+  /** Claims tasks that are due at an upstream, within its quota and `limit`, and begins to ask about them. */
+  readonly askDue: (at: TaskUpstream, limit: number) => Promise<readonly Promise<void>[]>;
+  readonly isServedBySandbox: (task: Task) => boolean;
+  /** Gives back the holds of tasks that reached their deadline without a verdict. */
+  readonly expire: () => Promise<void>;
+}
+
+type CancelResult =
+  | { readonly kind: "looked"; readonly task: Task | undefined }
+  | { readonly kind: "refused"; readonly exchanged: Exchanged; readonly upstream: Upstream };
+
+interface Parts {
+  readonly tasks: TaskBook;
+  readonly ledger: Ledger;
+  readonly forwarder: Forwarder;
+  /** Where tasks of this upstream are asked about now; undefined when the configuration lost it. */
+  readonly upstreamOf: (name: string) => TaskUpstream | undefined;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly leaseMs?: number;
+}
+
+/** A claim outlives the slowest answer we wait for; whoever dies with one delays its task by no more than this. */
+const leaseUsualMs = 30_000;
+const answerTimeoutMs = 10_000;
+const expiredAtOnce = 100;
+
+export function createTaskDesk(parts: Parts): TaskDesk {
+  const { tasks, ledger, clock, log, metrics, leaseMs = leaseUsualMs } = parts;
+  const quotas = new Map<string, { readonly pollQps: number; readonly quota: PollQuota }>();
+
+  const quotaOf = ({ name, pollQps }: Upstream): PollQuota => {
+    const known = quotas.get(name);
+    if (known?.pollQps === pollQps) return known.quota;
+    const quota = createPollQuota(pollQps, clock.monotonicMs);
+    quotas.set(name, { pollQps, quota });
+    return quota;
+  };
+
+  /** Asks about a claimed task and writes down what is learnt. */
+  const ask = async (task: Task): Promise<void> => {
+    const { upstream: name = "", taskId: upstreamTaskId = "" } = task.at ?? {};
+    const at = parts.upstreamOf(name);
+    if (!at) log.warn("a task's upstream is not configured any more", { task_id: task.id, upstream: name });
+    const exchanged = at && (await send(task, at, "task_poll", parts));
+    const answered = exchanged?.kind === "answered" ? exchanged : undefined;
+    const report = readTaskReport(isSuccess(answered) ? answered?.answer.json : undefined, upstreamTaskId);
+    metrics.count("tollgate_task_polls_total", {
+      upstream: name,
+      outcome: report.kind === "state" ? report.status : "no_verdict",
+    });
+    const missing = answered?.status === 404;
+    const step = stepFor(task, report, { missing, nowMs: clock.wallMs(), random: parts.random });
+    if (step.kind === "wait") await tasks.note(step.note);
+    else await bookEnd(task, step);
+  };
+
+  /** The end of the task and of its call are one transaction; whoever comes second changes nothing. */
+  const bookEnd = async (task: Task, { end, used }: Extract<Step, { kind: "end" }>): Promise<void> => {
+    const { callId, attempts, terms } = task;
+    const ending = { callId, attempts, httpStatus: 200, settledAtMs: clock.wallMs(), task: end };
+    const resolved = used
+      ? await ledger.settle({
+          ...ending,
+          outcome: end.state === "SUCCEEDED" ? "succeeded" : "failed",
+          used: used.used,
+          usageSource: used.source,
+          valuePico: valuePico(used.used, terms),
+        })
+      : await ledger.release({ ...ending, outcome: "failed" });
+    if (resolved.first) report(task, resolved);
+  };
+
+  const report = ({ operationId, callId, at }: Task, resolved: Resolved): void => {
+    const { chargedMicros, writtenOffMicros } = resolved;
+    metrics.count("tollgate_charged_micros_usd_total", { operation: operationId }, Number(chargedMicros));
+    if (writtenOffMicros === 0n) return;
+    metrics.count("tollgate_written_off_micros_usd_total", undefined, Number(writtenOffMicros));
+    log.warn("usage above the hold was written off", {
+      request_id: callId,
+      upstream: at?.upstream,
+      written_off_micros_usd: writtenOffMicros,
+    });
+  };
+
+  /** What cannot be written now is asked again when the claim has run out. */
+  const askSafely = async (task: Task): Promise<void> => {
+    try {
+      await ask(task);
+    } catch (error) {
+      log.error("a task could not be followed", { task_id: task.id, ...describeError(error) });
+    }
+  };
+
+  const look = async (accountId: string, taskId: string): Promise<Task | undefined> => {
+    const task = await tasks.find(accountId, taskId);
+    const at = task?.at && parts.upstreamOf(task.at.upstream);
+    const nowMs = clock.wallMs();
+    const notAskedSinceMs = nowMs - pollPauseMs;
+    if (!task || task.endedAtMs !== undefined || !at || task.askedAtMs > notAskedSinceMs) return task;
+    if (task.errors > 0 && task.nextPollAtMs > nowMs) return task;
+    if (!quotaOf(at.upstream).take()) return task;
+    const claimed = await tasks.claim({ taskId, nowMs, leaseMs, notAskedSinceMs });
+    if (!claimed) return task;
+    await askSafely(claimed);
+    return tasks.find(accountId, taskId);
+  };
+
+  return {
+    look,
+    isServedBySandbox: ({ at }) =>
+      at !== undefined && parts.upstreamOf(at.upstream)?.upstream.sandbox === true,
+    cancel: async (accountId, taskId) => {
+      const task = await tasks.find(accountId, taskId);
+      const at = task?.at && parts.upstreamOf(task.at.upstream);
+      if (!task || task.endedAtMs !== undefined || !at) return { kind: "looked", task };
+      const exchanged = await send(task, at, "task_cancel", parts);
+      if (!isSuccess(exchanged)) return { kind: "refused", exchanged, upstream: at.upstream };
+      // The vendor agreed; whether and at what price it stopped, only its own word about the task tells.
+      await tasks.hurry(taskId, clock.wallMs());
+      return { kind: "looked", task: await look(accountId, taskId) };
+    },
+    askDue: async (at, limit) => {
+      const quota = quotaOf(at.upstream);
+      const nowMs = clock.wallMs();
+      const free = Math.min(limit, quota.free());
+      const due = free > 0 ? await tasks.countDue({ upstream: at.upstream.name, nowMs, limit: free }) : 0;
+      let taken = 0;
+      while (taken < due && quota.take()) taken++;
+      if (taken === 0) return [];
+      const claimed = await tasks.claimDue({ upstream: at.upstream.name, nowMs, leaseMs, limit: taken });
+      return claimed.map(askSafely);
+    },
+    expire: async () => {
+      const nowMs = clock.wallMs();
+      for (const task of await tasks.listOverdue(nowMs, expiredAtOnce)) {
+        log.warn("a task reached its deadline without a verdict; its hold goes back", {
+          task_id: task.id,
+          request_id: task.callId,
+          state: task.state,
+        });
+        await ledger.release({
+          callId: task.callId,
+          outcome: "unknown",
+          httpStatus: undefined,
+          attempts: task.attempts,
+          settledAtMs: nowMs,
+          task: {
+            taskId: task.id,
+            fence: task.fence,
+            state: "EXPIRED",
+            report: undefined,
+            forgetAtMs: nowMs,
+          },
+        });
+      }
+    },
+  };
+}
+
+const isSuccess = (exchanged: Exchanged | undefined): boolean =>
+  exchanged?.kind === "answered" && exchanged.status >= 200 && exchanged.status < 300;
+
+/** One question about one task. Its input is the vendor's id and nothing of the caller's. */
+async function send(
+  task: Task,
+  { upstream, tasksPath: path }: TaskUpstream,
+  exchange: Extract<ExchangeName, "task_poll" | "task_cancel">,
+  { forwarder, clock }: Parts,
+): Promise<Exchanged> {
+  const service: Service = { exchange, path };
+  const prepared = forwarder.prepare({
+    callId: task.callId,
+    upstream: { ...upstream, timeoutMs: Math.min(upstream.timeoutMs ?? answerTimeoutMs, answerTimeoutMs) },
+    service,
+    input: {
+      query: undefined,
+      body: undefined,
+      params: { task_id: task.at?.taskId ?? "" },
+      rawQuery: "",
+      rawBody: noBody,
+    },
+    forwarded: {},
+    model: undefined,
+    maxOutputTokens: undefined,
+    streaming: false,
+    createdSeconds: Math.floor(clock.wallMs() / 1000),
+    firstByteTimeoutMs: answerTimeoutMs,
+  });
+  if (prepared.kind === "inexpressible") throw new Error(`A task cannot be asked about: ${prepared.message}`);
+  return prepared.send();
+}
+
+const noBody = new Uint8Array();

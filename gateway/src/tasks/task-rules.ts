@@ -1,0 +1,125 @@
+import type { UsageSource } from "../ledger/call-record.ts";
+import type { Quantities } from "../operation/quantities.ts";
+import { secondUnit } from "../operation/video-seconds.ts";
+import type { TaskReport, TaskState } from "./read-task-report.ts";
+import { resultExpiresAtMs } from "./result-expiry.ts";
+import { taskLifeMs, type OpenState, type Task, type TaskEnd } from "./task.ts";
+import type { TaskNote } from "./task-book.ts";
+
+/** What to write down after a task was asked about. */
+export type Step =
+  | { readonly kind: "end"; readonly end: TaskEnd; readonly used: Used | undefined }
+  | { readonly kind: "wait"; readonly note: TaskNote };
+
+/** What a task is charged by; without it nothing is charged. */
+interface Used {
+  readonly used: Quantities;
+  readonly source: UsageSource;
+}
+
+interface Asked {
+  /** The vendor said that it has no such task. */
+  readonly missing: boolean;
+  readonly nowMs: number;
+  readonly random: () => number;
+}
+
+/**
+ * Decides what a vendor's answer means. Only its own clear word ends a task: silence, errors, nonsense and "no such
+ * task" are no verdicts, and the task is asked about again until its deadline.
+ */
+export function stepFor(task: Task, report: TaskReport, asked: Asked): Step {
+  if (report.kind === "no_verdict") return silence(task, asked);
+  switch (report.status) {
+    case "SUCCEEDED":
+      return end(task, report, asked, usedBySuccess(task, report));
+    case "FAILED":
+      return end(task, report, asked, undefined);
+    case "CANCELED":
+      return end(task, report, asked, usedByCanceled(task, report));
+    case "UNKNOWN":
+      return silence(task, { ...asked, missing: true });
+    case "PENDING":
+    case "RUNNING":
+      return wait(task, {
+        state: report.status,
+        report,
+        errors: 0,
+        missing: 0,
+        nextPollAtMs: asked.nowMs + pollAfterMs(asked.nowMs - task.createdAtMs, asked.random()),
+      });
+  }
+}
+
+function end(task: Task, report: TaskState, { nowMs }: Asked, used: Used | undefined): Step {
+  const { status: state, videoUrl } = report;
+  if (state !== "SUCCEEDED" && state !== "FAILED" && state !== "CANCELED") {
+    throw new Error(`${state} is no end.`);
+  }
+  const forgetAtMs = videoUrl === undefined ? nowMs + taskLifeMs : resultExpiresAtMs(videoUrl, nowMs);
+  return { kind: "end", end: { taskId: task.id, fence: task.fence, state, report, forgetAtMs }, used };
+}
+
+/** An answer that says nothing. "No such task" becomes UNKNOWN only when it was said often and not too soon. */
+function silence(task: Task, { missing, nowMs, random }: Asked): Step {
+  const errors = task.errors + 1;
+  const missed = missing ? task.missing + 1 : 0;
+  const unknown = missed >= missingMin && nowMs - task.createdAtMs > missingAfterMs;
+  return wait(task, {
+    state: unknown ? "UNKNOWN" : openStateOf(task),
+    report: task.report,
+    errors,
+    missing: missed,
+    nextPollAtMs: nowMs + errorWaitMs(errors, random()),
+  });
+}
+
+const missingMin = 3;
+const missingAfterMs = 60_000;
+
+const wait = (task: Task, learnt: Omit<TaskNote, "taskId" | "fence">): Step => ({
+  kind: "wait",
+  note: { taskId: task.id, fence: task.fence, ...learnt },
+});
+
+function openStateOf({ state }: Task): OpenState {
+  if (state === "PENDING" || state === "RUNNING" || state === "UNKNOWN") return state;
+  throw new Error(`A task that is ${state} is not asked about.`);
+}
+
+/** In full, by what is reported; where the report is silent, by what was asked for. */
+function usedBySuccess(task: Task, report: TaskState): Used {
+  const [expectedUnit = "", expectedSeconds = 0] = Object.entries(task.expected)[0] ?? [];
+  const unit =
+    report.resolution === undefined ? expectedUnit : secondUnit(report.resolution, task.terms.unitPricesPico);
+  const seconds = report.durationSeconds === undefined ? expectedSeconds : wholeSeconds(report);
+  return {
+    used: { [unit]: seconds },
+    source: report.durationSeconds === undefined ? "estimated" : "provider",
+  };
+}
+
+/** What the vendor reports of a cancelled task, and nothing where it reports nothing. */
+function usedByCanceled(task: Task, report: TaskState): Used | undefined {
+  return report.durationSeconds === undefined || wholeSeconds(report) === 0
+    ? undefined
+    : usedBySuccess(task, report);
+}
+
+/** Seconds are sold whole; a fraction goes to the nearest. */
+const wholeSeconds = ({ durationSeconds = 0 }: TaskState): number => Math.round(durationSeconds);
+
+/** Nobody asks more often than this about one task, however many are curious. */
+export const pollPauseMs = 3_000;
+const pollPauseMsMax = 10_000;
+
+/** Young tasks may end any moment; old ones can wait. Jitter keeps those created together from moving in step. */
+export const pollAfterMs = (ageMs: number, random: number): number =>
+  Math.round(Math.min(pollPauseMsMax, Math.max(pollPauseMs, ageMs / 10)) * (1 + random / 5));
+
+const firstErrorWaitMs = 5_000;
+const errorWaitMsMax = 15 * 60_000;
+
+/** One hiccup must not delay a video of half a minute by minutes; a vendor that stays down is left alone. */
+export const errorWaitMs = (errors: number, random: number): number =>
+  Math.round(Math.min(errorWaitMsMax, firstErrorWaitMs * 2 ** Math.min(errors - 1, 20)) * (1 + random / 5));

@@ -1,0 +1,75 @@
+import type { Attempt } from "../ledger/call-record.ts";
+import type { Quantities } from "../operation/quantities.ts";
+import type { Terms } from "../operation/terms.ts";
+import type { TaskState, TaskStatus } from "./read-task-report.ts";
+
+/**
+ * Where an open task is. `CREATING` until the vendor's id of it is written down; `LOST` when nobody knows whether the
+ * vendor has it: it is never created again, and its hold stays until the deadline. The others are the vendor's words.
+ */
+export type OpenState = "CREATING" | "LOST" | "PENDING" | "RUNNING" | "UNKNOWN";
+
+/** How a task ended. `REFUSED` never became one; `EXPIRED` reached its deadline without a verdict. */
+type FinalState = "SUCCEEDED" | "FAILED" | "CANCELED" | "EXPIRED" | "REFUSED";
+
+/** Work that goes on at a vendor after the call that began it, with that call's hold open beside it. */
+export interface Task {
+  readonly id: string;
+  /** The call that created it: its hold, its receipt and its idempotency key. */
+  readonly callId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly operationId: string;
+  readonly state: OpenState | FinalState;
+  /** Undefined until the vendor's id is written down. */
+  readonly at: { readonly upstream: string; readonly taskId: string } | undefined;
+  /** What it will use by the request: what is charged when a success says nothing about it. */
+  readonly expected: Quantities;
+  /** The prices it was held under. */
+  readonly terms: Terms;
+  readonly attempts: readonly Attempt[];
+  /** The vendor's last word. */
+  readonly report: TaskState | undefined;
+  readonly createdAtMs: number;
+  /** When the vendor was last asked about it. */
+  readonly askedAtMs: number;
+  readonly nextPollAtMs: number;
+  /** Without a verdict by then the hold goes back. */
+  readonly deadlineAtMs: number;
+  /** Grows with every claim. What was seen under an older one changes nothing any more. */
+  readonly fence: number;
+  /** Answers in a row that said nothing, and of these how many said that there is no such task. */
+  readonly errors: number;
+  readonly missing: number;
+  readonly endedAtMs: number | undefined;
+  /** From then on it is as if it had never been: its result cannot be fetched any more. */
+  readonly forgetAtMs: number | undefined;
+}
+
+/** A task as the hold creates it, in the same transaction. */
+export interface NewTask {
+  readonly id: string;
+  readonly expected: Quantities;
+  readonly deadlineAtMs: number;
+  /** How many open tasks the key may have, this one included. */
+  readonly openMax: number;
+}
+
+/** How a task ends, in the same transaction as its call. Ignored when the claim it was seen under is gone. */
+export interface TaskEnd {
+  readonly taskId: string;
+  readonly fence: number;
+  readonly state: FinalState;
+  readonly report: TaskState | undefined;
+  readonly forgetAtMs: number;
+}
+
+/** The hard limit of a task. Five minutes is a client's patience, not a verdict; after a day no vendor knows it. */
+export const taskLifeMs = 24 * 60 * 60 * 1000;
+
+/** What a caller is told about where a task is. */
+export function statusOf({ state, forgetAtMs }: Task, nowMs: number): TaskStatus {
+  if (forgetAtMs !== undefined && forgetAtMs <= nowMs) return "UNKNOWN";
+  if (state === "CREATING") return "PENDING";
+  return state === "LOST" || state === "EXPIRED" || state === "REFUSED" ? "UNKNOWN" : state;
+}

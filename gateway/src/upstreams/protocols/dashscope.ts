@@ -1,0 +1,91 @@
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import type { Dispatch } from "../../operation/upstream.ts";
+import type { Exchange, Protocol } from "../protocol.ts";
+import { nativeBody } from "./native-body.ts";
+
+/** Video tasks. The vendor's resource is nearly ours; only what differs is touched, and errors pass as they came. */
+const videoCreate: Exchange = {
+  request: ({ service, input }) => ({
+    method: "POST",
+    path: service.path,
+    // Without it the vendor refuses: there is no other way to make a video.
+    headers: { "x-dashscope-async": "enable" },
+    body: nativeBody(input.rawBody, input.body, {}),
+  }),
+  read: (json) => ({ json: inOurWords(json) }),
+};
+
+const taskPoll: Exchange = {
+  request: (dispatch) => ({ method: "GET", path: taskPathOf(dispatch) }),
+  read: (json) => ({ json: inOurWords(json) }),
+};
+
+const taskCancel: Exchange = {
+  request: (dispatch) => ({ method: "POST", path: `${taskPathOf(dispatch)}/cancel` }),
+  read: () => ({}),
+};
+
+export const dashscope: Protocol = {
+  keyHeader: (key) => ["authorization", `Bearer ${key}`],
+  exchanges: { video_create: videoCreate, task_poll: taskPoll, task_cancel: taskCancel },
+};
+
+/** The id came from the vendor and goes back to it as one segment of the path, whatever stands in it. */
+function taskPathOf({ service, input }: Dispatch): string {
+  const { task_id: id } = input.params;
+  if (id === undefined) throw new Error("A task is asked about by its id.");
+  // Dots alone would climb out of the path, in any spelling; no task is called that.
+  return `${service.path}/${/^\.{1,2}$/.test(id) ? "-" : encodeURIComponent(id)}`;
+}
+
+/** Undefined, so that it passes as it came, for what is no answer about a task. */
+function inOurWords(json: unknown): JsonObject | undefined {
+  if (!isJsonObject(json) || !isJsonObject(json["output"])) return undefined;
+  const { usage: inner, ...output } = json["output"];
+  // Some models of this vendor report their usage inside the output.
+  const usage = json["usage"] ?? inner;
+  return {
+    ...json,
+    output: { ...output, ...statusOf(output), ...timesOf(output) },
+    ...(isJsonObject(usage) ? { usage: usageOf(usage) } : {}),
+  };
+}
+
+/** A suspended task waits for its turn like any other. */
+const statusOf = (output: JsonObject): JsonObject =>
+  output["task_status"] === "SUSPENDED" ? { task_status: "PENDING" } : {};
+
+/** Models differ in what they call the seconds, and some write figures as texts. */
+function usageOf(usage: JsonObject): JsonObject {
+  const read: Record<string, unknown> = { ...usage };
+  for (const [name, ...others] of figures) {
+    const given = [name, ...others]
+      .map((word) => usage[word] ?? undefined)
+      .find((value) => value !== undefined);
+    if (given !== undefined) read[name] = figureOf(given);
+  }
+  return read;
+}
+
+const figures = [["output_video_duration", "duration"], ["video_count"], ["SR"]] as const;
+
+/** What is no figure stays as it is, for the reader of tasks to refuse. */
+const figureOf = (value: unknown): unknown =>
+  typeof value === "string" && /^\d{1,9}(\.\d{1,6})?$/.test(value) ? Number(value) : value;
+
+function timesOf(output: JsonObject): JsonObject {
+  const times = ["submit_time", "scheduled_time", "end_time"].flatMap((name) => {
+    const time = utcOf(output[name]);
+    return time === undefined ? [] : [[name, time] as const];
+  });
+  return Object.fromEntries(times);
+}
+
+/** The vendor's clock hangs in China, eight hours ahead all year; ours is UTC. */
+function utcOf(value: unknown): string | undefined {
+  const match = typeof value === "string" ? written.exec(value) : null;
+  const ms = match ? Date.parse(`${match[1]}T${match[2]}+08:00`) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString().replace("T", " ").slice(0, -1);
+}
+
+const written = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?)$/;

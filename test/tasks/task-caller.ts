@@ -1,0 +1,82 @@
+// A caller of video tasks, and a clock that can be put forward, so that nobody waits for pauses between polls.
+
+import { systemClock, type Clock } from "../../gateway/src/platform/clock.ts";
+import type { TestAccount } from "../harness.ts";
+
+export const createPath = "/apis/v1/services/aigc/video-generation/video-synthesis";
+export const taskPath = (taskId: string): string => `/apis/v1/services/aigc/tasks/${taskId}`;
+export const asynchronous = { "x-tollgate-async": "enable" };
+
+/** Ends as soon as it is asked about. */
+export const quick = "[queued 0] [running 0] a red fox";
+export const stuck = "[stuck] a red fox";
+
+export const video = (prompt: string, parameters: object = { duration: 5, size: "1280*720" }) => ({
+  model: "wan2.6-t2v",
+  input: { prompt },
+  parameters,
+});
+
+/** What five seconds in 720p cost. */
+export const videoMicros = 500_000;
+
+export interface Resource {
+  readonly output: {
+    readonly task_id: string;
+    readonly task_status: string;
+    readonly video_url?: string;
+    readonly orig_prompt?: string;
+    readonly submit_time?: string;
+    readonly scheduled_time?: string;
+    readonly end_time?: string;
+    readonly code?: string;
+    readonly message?: string;
+  };
+  readonly usage?: {
+    readonly output_video_duration: number;
+    readonly video_count: number;
+    readonly SR: number;
+  };
+  readonly request_id: string;
+}
+
+interface At {
+  readonly post: (
+    account: TestAccount,
+    path: string,
+    body: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<Response>;
+  readonly call: (account: TestAccount, path: string, init?: RequestInit) => Promise<Response>;
+}
+
+export const create = (at: At, account: TestAccount, body: object, headers = {}): Promise<Response> =>
+  at.post(account, createPath, body, { ...asynchronous, ...headers });
+
+export async function createTask(
+  at: At,
+  account: TestAccount,
+  body: object,
+  headers = {},
+): Promise<Resource> {
+  const response = await create(at, account, body, headers);
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`The task was not created: ${response.status} ${text}`);
+  return JSON.parse(text) as Resource;
+}
+
+export async function poll(at: At, account: TestAccount, taskId: string): Promise<Resource> {
+  const response = await at.call(account, taskPath(taskId));
+  if (response.status !== 200) throw new Error(`The poll was refused: ${response.status}`);
+  return (await response.json()) as Resource;
+}
+
+/** Real time, put forward at will. */
+export function shiftedClock(): Clock & { readonly forward: (ms: number) => void } {
+  let shiftMs = 0;
+  return {
+    wallMs: () => systemClock.wallMs() + shiftMs,
+    monotonicMs: () => systemClock.monotonicMs() + shiftMs,
+    forward: (ms) => void (shiftMs += ms),
+  };
+}
