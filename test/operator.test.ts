@@ -176,9 +176,15 @@ describe("the configuration", () => {
       "OPENAI ANTHROPIC GEMINI JINA COHERE VOYAGE TIKHUB FINDATA SCRAPECREATORS TWITTERAPI SIMILARWEB".split(
         " ",
       );
-    const environment = Object.fromEntries(vendors.map((vendor) => [`${vendor}_API_KEY`, "some-vendor-key"]));
+    const keys = Object.fromEntries(vendors.map((vendor) => [`${vendor}_API_KEY`, "some-vendor-key"]));
+    const environment = { ...keys, X_CLIENT_ID: "app", X_CLIENT_SECRET: "some-client-secret" };
     const config = parseConfig(uncommented, "tollgate.yaml", environment);
-    expect(config.upstreams.size).toBe(vendors.length);
+    expect(config.upstreams.size).toBe(vendors.length + 1);
+    expect(config.upstreams.get("platform")?.link).toMatchObject({
+      clientId: "app",
+      issuer: "https://x.com",
+      saysIssuer: false,
+    });
     expect(config.upstreams.get("traffic")?.transport).toBe("managed");
     expect(config.models.get("gpt-x")?.price).toEqual({
       input_tokens: 2_500_000n,
