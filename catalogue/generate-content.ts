@@ -1,5 +1,6 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import type { ModelFacts } from "../gateway/src/operation/operation.ts";
+import { generatedContent } from "./model-answers.ts";
 import { conversationEstimate, conversations } from "./conversations.ts";
 
 const tokensMax = 10_000_000;
@@ -30,6 +31,12 @@ const common = {
   category: "models",
   method: "POST",
   body: generateBody,
+  params: { model: "A model of `GET /v1/models`." },
+  response: generatedContent,
+  example: {
+    params: { model: "gemini-2.5-flash" },
+    body: { contents: [{ role: "user", parts: [{ text: "Say hello." }] }] },
+  },
   ...conversations("gemini"),
   limits: { slot: "streaming", rpm: { group: "generateContent", limit: requestsPerMinute } },
   price: {
