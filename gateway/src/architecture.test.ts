@@ -20,8 +20,9 @@ const mayImport: Record<string, readonly string[]> = {
   stores: [...domain, "platform"],
   host: [...domain, "platform"],
   "doors/http": ["call", ...domain, "platform"],
+  "doors/site": [...domain, "platform"],
   "doors/cli": [...domain, "platform"],
-  "gateway.ts": ["call", "doors/http", ...domain, "platform"],
+  "gateway.ts": ["call", "doors/http", "doors/site", ...domain, "platform"],
   "serve.ts": ["gateway.ts", "host", ...domain, "platform"],
   "main.ts": ["serve.ts", "host", "doors/cli", "stores", "upstreams", ...domain, "platform"],
 };

@@ -76,6 +76,7 @@ export async function serve(parts: ServeParts): Promise<number> {
     nowMs: parts.clock.wallMs(),
   });
   parts.print(greeting(baseUrl, newKey, config.sandbox !== "off"));
+  await gateway.publish();
   log.info("serving", { address: baseUrl, operations: gateway.offer().operations.size });
 
   const stopWatching = reloadOnChange(parts, gateway, sandboxes);
@@ -144,6 +145,7 @@ function reloadOnChange(
       const catalogue = await loadCatalogue(catalogueFolders(parts, config));
       const offer = await gateway.reload(catalogue, config, await sandboxes.urlFor(config));
       for (const gap of offer.gaps) parts.log.warn("not on offer", { gap });
+      await gateway.publish();
       parts.metrics.count("tollgate_config_reloads_total", { result: "ok" });
       parts.log.info("configuration reloaded", { operations: offer.operations.size });
     } catch (error) {

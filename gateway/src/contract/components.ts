@@ -26,7 +26,7 @@ export function createComponents(target: SchemaTarget): Components {
   return {
     schema: (schema) => {
       const { written, named } = convert(schema, target);
-      for (const [name, one] of Object.entries(named)) parts.schemas.set(name, one);
+      for (const [name, one] of Object.entries(named)) addOnce(parts.schemas, name, one);
       return written;
     },
     shared: (kind, name, make) => {
@@ -40,6 +40,15 @@ export function createComponents(target: SchemaTarget): Components {
           .map(([kind, part]) => [kind, sortedByName(part)]),
       ),
   };
+}
+
+/** A name that stood for two things would show callers the wrong one. */
+function addOnce(all: Map<string, JsonObject>, name: string, schema: JsonObject): void {
+  const earlier = all.get(name);
+  if (earlier && JSON.stringify(earlier) !== JSON.stringify(schema)) {
+    throw new Error(`Two different schemas are called "${name}".`);
+  }
+  all.set(name, schema);
 }
 
 interface Converted {

@@ -110,8 +110,7 @@ function byPathThenMethod(a: OfferedOperation, b: OfferedOperation): number {
 }
 
 /** Indented, so that people and version control can read it. */
-export const bytesOf = (document: JsonObject): Uint8Array =>
-  Buffer.from(`${JSON.stringify(document, null, 1)}\n`);
+const bytesOf = (document: JsonObject): Uint8Array => Buffer.from(`${JSON.stringify(document, null, 1)}\n`);
 
 /** Made from what was declared and configured and not from the document, so another form of it keeps the revision. */
 function docsRevision({ offer, addresses }: ContractInput): string {
@@ -127,7 +126,9 @@ function declarationOf(operation: Operation): JsonObject {
   const { id, title, summary, notes, category, method, path, params, headers, example } = operation;
   const { query, body, response, definition, limits } = operation;
   return {
-    ...{ id, title, summary, notes, category, method, path, params, headers, example, definition, limits },
+    declared: { id, title, summary, notes, category, method, path, params, headers, example },
+    definition,
+    limits,
     refusals: refusalsOf(operation),
     query: convert(query, "draft-2020-12"),
     body: body && convert(body, "draft-2020-12"),

@@ -19,7 +19,7 @@ export function describeAnswers(
   const byStatus = Object.groupBy(refusalsOf(operation), (code) => String(refusals[code].status));
   const refused = Object.entries(byStatus)
     .toSorted(([a], [b]) => Number(a) - Number(b))
-    .map(([status, codes = []]) => [
+    .map(([status, codes = []]): [string, JsonObject] => [
       status,
       describeRefusal({ operation, path, components, status: Number(status), codes }),
     ]);

@@ -1,3 +1,4 @@
+import type { PublicationBook } from "../contract/publications.ts";
 import type { KeyBook } from "../keys/keys.ts";
 import type { QuotaBook } from "../limits/quota-applications.ts";
 import type { UsageBook } from "../usage/usage-report.ts";
@@ -14,6 +15,7 @@ export interface Store {
   readonly usage: UsageBook;
   readonly calls: CallBook;
   readonly quotas: QuotaBook;
+  readonly publications: PublicationBook;
   readonly auditor: Auditor;
   /** Ties the data to the installation's secret: false when it was written under another one. */
   readonly claimSecret: (fingerprint: string) => Promise<boolean>;

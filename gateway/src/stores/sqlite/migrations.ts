@@ -166,6 +166,17 @@ const migrations: readonly string[] = [
   CREATE INDEX quota_application_of_account ON quota_application (account_id, state);
   CREATE UNIQUE INDEX quota_application_once ON quota_application (account_id, key_hash) WHERE key_hash IS NOT NULL;
   `,
+  `
+  CREATE TABLE publication (
+    kind            TEXT NOT NULL CHECK (kind = 'contract' OR kind = 'sales'),
+    content_hash    TEXT NOT NULL,
+    revision        TEXT NOT NULL,
+    published_at_ms INTEGER NOT NULL,
+    packed          BLOB NOT NULL,
+    PRIMARY KEY (kind, content_hash)
+  ) STRICT;
+  CREATE INDEX publication_by_age ON publication (kind, published_at_ms);
+  `,
 ];
 
 export const schemaVersion = migrations.length;

@@ -11,6 +11,7 @@ import { createSqliteAuditor } from "./sqlite-audit.ts";
 import { createSqliteCalls } from "./sqlite-calls.ts";
 import { createSqliteKeys } from "./sqlite-keys.ts";
 import { createSqliteLedger } from "./sqlite-ledger.ts";
+import { createSqlitePublications } from "./sqlite-publications.ts";
 import { createSqliteQuotas } from "./sqlite-quotas.ts";
 import { createSqliteUsage } from "./sqlite-usage.ts";
 import { createUsageBuckets } from "./usage-buckets.ts";
@@ -51,6 +52,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     usage: createSqliteUsage(db),
     calls: createSqliteCalls(db),
     quotas: createSqliteQuotas(db, commits),
+    publications: createSqlitePublications(db, commits),
     auditor: createSqliteAuditor(db),
     claimSecret: (fingerprint) => commits.run(() => claimSecret(db, fingerprint)),
     ping: async () => {
