@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { completeAddresses } from "./config/addresses.ts";
+import { addressOf, completeAddresses } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import type { Settings } from "./config/environment.ts";
 import { loadConfig, type Environment } from "./config/load-config.ts";
@@ -57,7 +57,7 @@ export async function serve(parts: ServeParts): Promise<number> {
     port: settings.port,
     fetch: async (request, address) => (open.gateway ? open.gateway.fetch(request, address) : notReady()),
   });
-  const baseUrl = settings.baseUrl ?? `http://${urlHost(settings.host)}:${listener.port}`;
+  const baseUrl = settings.baseUrl ?? addressOf(settings.host, listener.port);
   const sandboxes = createSandboxes(parts, `${baseUrl}/sandbox`);
 
   const gateway = await createGateway({
@@ -106,11 +106,6 @@ function checkPublic(config: Config, { settings, allowSandboxPublic }: ServePart
       "Set sandbox: off in tollgate.yaml, or start with --allow-sandbox-public.",
   );
 }
-
-const urlHost = (host: string): string => {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
-};
 
 const notReady = (): Response => Response.json({ status: "not ready", failing: "starting" }, { status: 503 });
 

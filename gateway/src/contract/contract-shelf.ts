@@ -17,7 +17,7 @@ interface Parts {
 }
 
 /** `unknown` is a hash nobody was ever told here; `unavailable` is one whose bytes cannot be vouched for now. */
-export type Loaded = Contract | "unknown" | "unavailable";
+type Loaded = Contract | "unknown" | "unavailable";
 
 /** The contracts that can be fetched: today's and, by their hashes, those of earlier days. Bytes that leave were compared with their hash. */
 export interface ContractShelf {

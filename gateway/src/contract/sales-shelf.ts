@@ -7,7 +7,7 @@ import type { PublicationBook } from "./publications.ts";
 import { salesItems } from "./sales-items.ts";
 
 /** Sales data and how far it can be trusted. */
-export interface SalesData {
+interface SalesData {
   readonly freshness: "fresh" | "stale";
   /** When its source was last seen to say this. */
   readonly observedAtMs: number;
@@ -16,7 +16,7 @@ export interface SalesData {
 }
 
 /** Where sales data comes from: the offer itself, or an address whose bytes must have a known hash. */
-export interface SalesSource {
+interface SalesSource {
   readonly offer: Pick<Offer, "operations">;
   readonly boundAtMs: number;
   readonly configured: SalesConfig | undefined;
