@@ -70,5 +70,13 @@ export const streamGenerateContent = defineOperation({
   title: "Stream generated content",
   summary: "Answers a conversation with a model piece by piece, in the Gemini dialect.",
   path: "/v1beta/models/{model}:streamGenerateContent",
+  query: z.looseObject({
+    alt: z
+      .string()
+      .optional()
+      .describe("`sse` for server-sent events; otherwise a JSON array grows piece by piece."),
+  }),
+  response: z.array(generatedContent),
+  example: { ...common.example, query: { alt: "sse" } },
   streams: () => true,
 });

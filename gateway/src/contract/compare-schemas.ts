@@ -14,31 +14,38 @@ export interface Sides {
   readonly before: JsonObject;
   readonly after: JsonObject;
   readonly direction: "request" | "response";
+  /** Named schemas that are being compared already: one that refers to itself is compared once. */
+  readonly inside?: ReadonlySet<string>;
 }
 
-/** Schemas refer to each other; none that we write is deeper than this. */
-const depthMax = 24;
-
 export function compareSchemas(
-  sides: Sides,
+  from: Sides,
   beforeWritten: unknown,
   afterWritten: unknown,
   at: string,
-  depth = 0,
 ): Change[] {
+  const sides = entering(from, beforeWritten, afterWritten);
+  if (!sides) return [];
   const before = resolve(sides.before, beforeWritten);
   const after = resolve(sides.after, afterWritten);
-  if (depth > depthMax) return [];
   return [
     ...compareTypes(sides, before, after, at),
     ...compareWords(sides, before, after, at),
     ...compareBounds(sides, before, after, at),
-    ...compareMembers(sides, before, after, at, depth),
-    ...compareAlternatives(sides, before, after, at, depth),
+    ...compareMembers(sides, before, after, at),
+    ...compareAlternatives(sides, before, after, at),
     ...("items" in before || "items" in after
-      ? compareSchemas(sides, before["items"], after["items"], `${at}[]`, depth + 1)
+      ? compareSchemas(sides, before["items"], after["items"], `${at}[]`)
       : []),
   ];
+}
+
+/** Undefined when these two names are being compared already. */
+function entering(sides: Sides, before: unknown, after: unknown): Sides | undefined {
+  if (!isReference(before) || !isReference(after)) return sides;
+  const names = JSON.stringify([before, after]);
+  if (sides.inside?.has(names) === true) return undefined;
+  return { ...sides, inside: new Set([...(sides.inside ?? []), names]) };
 }
 
 function compareTypes({ direction }: Sides, before: JsonObject, after: JsonObject, at: string): Change[] {
@@ -118,13 +125,7 @@ const numberIn = (schema: JsonObject, name: string): number | undefined => {
   return typeof value === "number" ? value : undefined;
 };
 
-function compareMembers(
-  sides: Sides,
-  before: JsonObject,
-  after: JsonObject,
-  at: string,
-  depth: number,
-): Change[] {
+function compareMembers(sides: Sides, before: JsonObject, after: JsonObject, at: string): Change[] {
   const request = sides.direction === "request";
   const was = objectIn(before, "properties");
   const is = objectIn(after, "properties");
@@ -145,7 +146,7 @@ function compareMembers(
       if (!needed && neededBefore.includes(name)) {
         changes.push(changed("became_optional", place, !request, "it need not be there any more"));
       }
-      changes.push(...compareSchemas(sides, was[name], is[name], place, depth + 1));
+      changes.push(...compareSchemas(sides, was[name], is[name], place));
     }
   }
   if (before["additionalProperties"] !== false && after["additionalProperties"] === false) {
@@ -155,13 +156,7 @@ function compareMembers(
 }
 
 /** Equal alternatives cancel out; as many left on both sides are taken to be the same ones, changed. */
-function compareAlternatives(
-  sides: Sides,
-  before: JsonObject,
-  after: JsonObject,
-  at: string,
-  depth: number,
-): Change[] {
+function compareAlternatives(sides: Sides, before: JsonObject, after: JsonObject, at: string): Change[] {
   const request = sides.direction === "request";
   const texts = (list: readonly unknown[]): string[] => list.map((one) => JSON.stringify(one));
   const was = listIn(before, "anyOf");
@@ -169,7 +164,7 @@ function compareAlternatives(
   const left = was.filter((one) => !texts(is).includes(JSON.stringify(one)) || isReference(one));
   const right = is.filter((one) => !texts(was).includes(JSON.stringify(one)) || isReference(one));
   if (left.length === right.length) {
-    return left.flatMap((one, index) => compareSchemas(sides, one, right[index], at, depth + 1));
+    return left.flatMap((one, index) => compareSchemas(sides, one, right[index], at));
   }
   return left.length > right.length
     ? [changed("alternative_removed", at, request, "one of several forms is gone")]

@@ -146,7 +146,7 @@ interface DescribedHeader {
   readonly values?: readonly string[];
 }
 
-export interface Example {
+interface Example {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;

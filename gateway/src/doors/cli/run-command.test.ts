@@ -653,7 +653,7 @@ describe("help", () => {
     }
     expect((await terminal.run("--help")).out).toEqual([...out]);
     const { commands } = await terminal.json("help");
-    expect(commands).toHaveLength(19);
+    expect(commands).toHaveLength(20);
   });
 
   test("--help explains one command or one family, and runs nothing", async () => {
