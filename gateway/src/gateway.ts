@@ -9,6 +9,7 @@ import { createOperatorPages } from "./doors/http/operator-pages.ts";
 import { followSandboxLink } from "./doors/http/sandbox-links.ts";
 import { download } from "./doors/site/download.ts";
 import { createSiteDoor } from "./doors/site/site-door.ts";
+import { createWebsite } from "./doors/site/website/website.ts";
 import { createCredentials } from "./keys/credentials.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./ledger/store.ts";
@@ -159,6 +160,13 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     newId: parts.newId,
     refuse: door.refuse,
   });
+  const website = createWebsite({
+    contracts,
+    addresses: parts.addresses,
+    offer: () => offer,
+    newId: parts.newId,
+    refuse: door.refuse,
+  });
   sales.refresh();
   setInterval(sales.refresh, parts.salesRefreshMs ?? salesRefreshUsualMs).unref();
   metrics.gauge("tollgate_calls_in_flight", () => inFlight);
@@ -173,10 +181,15 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     if (isApiPath(path)) return door.answer(request, path, rawQuery);
     const page = request.method === "GET" ? pages.find(path) : undefined;
     if (page) return page(request, address());
-    const read = request.method === "GET" || request.method === "HEAD" ? site.find(path) : undefined;
+    const read =
+      request.method === "GET" || request.method === "HEAD"
+        ? (site.find(path) ?? website.find(path))
+        : undefined;
     if (read) return read(request, rawQuery);
     const linked = path.startsWith("/sandbox/") ? await followSandboxLink(request, path, offer) : undefined;
-    return linked ?? door.refuse(new CallRefused("unknown_endpoint", "api endpoint not found"), path);
+    if (linked) return linked;
+    const refusal = new CallRefused("unknown_endpoint", "api endpoint not found");
+    return website.notFound(request, path) ?? door.refuse(refusal, path);
   };
 
   return {

@@ -15,6 +15,8 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
   /** Figures stand right, so that they can be compared; these columns hold them. */
   readonly figures?: readonly number[];
+  /** Columns that a narrow screen can do without. */
+  readonly aside?: readonly number[];
 }
 
 export const heading = (text: string, id?: string): Block =>

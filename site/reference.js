@@ -1,0 +1,39 @@
+// Starts Scalar over this gateway's own contract. Nothing is asked from anywhere else: no fonts, no proxy, no
+// telemetry, no assistant. The key a reader types stays in the page.
+
+const place = document.getElementById("reference");
+const order = ["models", "data", "account"];
+
+const response = await fetch(place.dataset.contract);
+if (!response.ok) throw new Error(`The contract cannot be had: ${response.status}.`);
+const contract = await response.json();
+
+// A quote is what a reader can ask for, not what a first try should be: the header is offered, and off.
+for (const [name, parameter] of Object.entries(contract.components.parameters ?? {})) {
+  if (name.endsWith("-Cost-Mode")) {
+    parameter.examples = { default: { value: "quote", "x-disabled": true } };
+  }
+}
+contract.info.description += `\n\n[The contract as OpenAPI 3.1](${place.dataset.contract})`;
+
+window.Scalar.createApiReference(place, {
+  content: contract,
+  // Whatever name this page was opened under, calls go back to where it came from.
+  servers: [{ url: location.origin }],
+  authentication: { preferredSecurityScheme: "bearer" },
+  persistAuth: false,
+  proxyUrl: "",
+  telemetry: false,
+  withDefaultFonts: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  showDeveloperTools: "never",
+  hideClientButton: true,
+  documentDownloadType: "none",
+  // Schemas stand with the operations that use them.
+  hideModels: true,
+  tagsSorter: (a, b) => order.indexOf(a.name) - order.indexOf(b.name),
+  theme: "none",
+  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+  operationTitleSource: "summary",
+});

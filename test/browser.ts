@@ -1,0 +1,63 @@
+// A real browser for what a person sees: the Chromium of this machine, driven by playwright-core.
+
+import { test } from "bun:test";
+import { chromium, type Page } from "playwright-core";
+
+export interface TestBrowser {
+  readonly page: Page;
+  /** What the pages complained about: errors on the console and exceptions nobody caught. */
+  readonly complaints: readonly string[];
+  /** Every address the browser asked for, in order; embedded `data:` is not asked for. */
+  readonly requested: readonly string[];
+  readonly close: () => Promise<void>;
+}
+
+interface BrowserOptions {
+  readonly width?: number;
+  readonly height?: number;
+  readonly dark?: boolean;
+}
+
+const program = [process.env["CHROMIUM"], "chromium", "chromium-browser", "google-chrome"]
+  .map((name) => (name === undefined || name === "" ? null : Bun.which(name)))
+  .find((path) => path !== null);
+
+/** A newcomer without a browser sees the test skipped by name; CI has one and fails without it. */
+export function testInBrowser(promise: string, run: () => Promise<void>): void {
+  if (program === undefined && process.env["CI"] === undefined) {
+    test.skip(`${promise} (needs Chromium: install it, or name it in CHROMIUM)`, run);
+    return;
+  }
+  test(promise, run);
+}
+
+export async function openBrowser(options: BrowserOptions = {}): Promise<TestBrowser> {
+  if (program === undefined) throw new Error("No Chromium is installed, and CHROMIUM names none.");
+  const { width = 1280, height = 800, dark = false } = options;
+  const browser = await chromium.launch({ executablePath: program, headless: true, args: [...quiet] });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: dark ? "dark" : "light",
+  });
+  const complaints: string[] = [];
+  const requested: string[] = [];
+  context.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  context.on("weberror", (error) => complaints.push(String(error.error())));
+  context.on("request", (request) => {
+    if (!request.url().startsWith("data:")) requested.push(request.url());
+  });
+  return { page: await context.newPage(), complaints, requested, close: () => browser.close() };
+}
+
+// It asks nobody but the pages under test; its own sandbox needs rights that containers lack.
+const quiet = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+] as const;
