@@ -76,11 +76,13 @@ export async function serve(parts: ServeParts): Promise<number> {
     nowMs: parts.clock.wallMs(),
   });
   parts.print(greeting(baseUrl, newKey, config.sandbox !== "off"));
-  await gateway.publish();
   log.info("serving", { address: baseUrl, operations: gateway.offer().operations.size });
 
   const stopWatching = reloadOnChange(parts, gateway, sandboxes);
-  await stopSignal();
+  const stopped = stopSignal();
+  // Last, because describing the whole offer takes a moment in which no signal or change of the file may be lost.
+  await gateway.publish();
+  await stopped;
   log.info("stopping", { calls_in_flight: gateway.callsInFlight() });
   stopWatching();
   await drain(gateway, listener.stop, parts.clock);
