@@ -2,6 +2,7 @@ import { describeError, type Log } from "../platform/log.ts";
 import {
   createAccountContract,
   createContract,
+  describeAhead,
   sha256,
   type Contract,
   type ContractInput,
@@ -54,6 +55,11 @@ export function createContractShelf({ input, book, wallMs, log }: Parts): Contra
   };
 
   const publish = async (of: ContractInput): Promise<Contract | undefined> => {
+    // One operation at a time, so that calls go on in between: all at once would hold them up noticeably.
+    for (const offered of of.offer.operations.values()) {
+      make(of, () => describeAhead(offered, of.offer.names));
+      await nextTurn();
+    }
     const contract = make(of, createContract);
     if (contract) await keep(contract);
     return contract;
@@ -94,6 +100,8 @@ export function createContractShelf({ input, book, wallMs, log }: Parts): Contra
     history: (limit) => book.list("contract", limit),
   };
 }
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 const verified = (contract: Contract | undefined): Contract | undefined =>
   contract && sha256(contract.bytes) === contract.contentHash ? contract : undefined;

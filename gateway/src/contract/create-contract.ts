@@ -46,6 +46,11 @@ export function createAccountContract(input: ContractInput): Contract {
   return { contentHash: sha256(bytes), docsRevision: docsRevision(input), bytes };
 }
 
+/** Does the slow part for one operation ahead: its schemas stay converted. */
+export function describeAhead(offered: OfferedOperation, names: Names): void {
+  describeOperation(offered, names, createComponents("draft-2020-12"));
+}
+
 export const sha256 = (bytes: Uint8Array | string): string =>
   new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 

@@ -11,7 +11,20 @@ export interface RefusedWith {
   readonly codes: readonly RefusalCode[];
 }
 
+/** The same refusal has the same schema, so that it is converted once for all contracts. */
 export function refusalSchema(refused: RefusedWith): z.ZodType {
+  const { dialect, path, status, codes } = refused;
+  const key = [dialect, path === usagePath ? path : "", status, ...codes].join(" ");
+  const schema = made.get(key) ?? createSchema(refused);
+  made.set(key, schema);
+  return schema;
+}
+
+const usagePath = "/v1/usage";
+/** Bounded by the table of refusals: what no operation can answer with is never asked for. */
+const made = new Map<string, z.ZodType>();
+
+function createSchema(refused: RefusedWith): z.ZodType {
   const { dialect, status } = refused;
   const shape = dialect === "plain" ? plainShape(refused) : shapes[dialect](refused);
   return status === 401 ? z.union([shape, quoteRefusal]) : shape;
@@ -27,7 +40,7 @@ const quoteRefusal = z
 
 function plainShape({ path, status, codes }: RefusedWith): z.ZodType {
   // Exactly this, and nothing else, as the specification has it.
-  if (path === "/v1/usage" && status === 400) return z.strictObject({ error: message });
+  if (path === usagePath && status === 400) return z.strictObject({ error: message });
   const flat = codes.filter((code) => refusals[code].shape === "flat");
   const nested = codes.filter((code) => refusals[code].shape === "nested");
   const shapesOf = [
