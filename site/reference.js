@@ -5,7 +5,11 @@ const place = document.getElementById("reference");
 const order = ["models", "data", "account"];
 
 const response = await fetch(place.dataset.contract);
-if (!response.ok) throw new Error(`The contract cannot be had: ${response.status}.`);
+if (!response.ok) {
+  place.textContent =
+    "The contract cannot be had right now. The pages of the operations have the same to read.";
+  throw new Error(`The contract cannot be had: ${response.status}.`);
+}
 const contract = await response.json();
 
 // A quote is what a reader can ask for, not what a first try should be: the header is offered, and off.
@@ -14,8 +18,13 @@ for (const [name, parameter] of Object.entries(contract.components.parameters ??
     parameter.examples = { default: { value: "quote", "x-disabled": true } };
   }
 }
+for (const tag of contract.tags) {
+  tag["x-displayName"] = tag.name.slice(0, 1).toUpperCase() + tag.name.slice(1);
+}
 contract.info.description += `\n\n[The contract as OpenAPI 3.1](${place.dataset.contract})`;
 
+// Scalar would take what stands here for a page it rendered before.
+place.replaceChildren();
 window.Scalar.createApiReference(place, {
   content: contract,
   // Whatever name this page was opened under, calls go back to where it came from.

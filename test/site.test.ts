@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { scalarVersion } from "../gateway/src/doors/site/website/scalar-version.ts";
+import { completeAddresses } from "../gateway/src/config/addresses.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
 import { parseConfig } from "../gateway/src/config/load-config.ts";
 import {
@@ -205,6 +206,23 @@ test("every TypeScript snippet of the quick start runs as it stands", async () =
     for (const output of outputs) expect(output).toMatch(/hello/i);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("a site under a path of its own links under that path, and shows the address of the API", async () => {
+  const addresses = completeAddresses("https://api.example", { siteUrl: "https://www.example/gate/" });
+  const behind = await openTestGateway({ parts: { addresses } });
+  try {
+    const page = await (await fetch(`${behind.url}/`)).text();
+    const hrefs = [...page.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, href = ""]) => href);
+    expect(hrefs.filter((href) => !/^(\/gate\/|#main$|https:\/\/www\.example\/gate\/$)/.test(href))).toEqual(
+      [],
+    );
+    expect(page).toContain("https://api.example/v1/chat/completions");
+    const twin = await (await fetch(`${behind.url}/index.md`)).text();
+    expect(twin).toContain("(https://www.example/gate/quickstart.md)");
+  } finally {
+    await behind.close();
   }
 });
 

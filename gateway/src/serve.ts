@@ -60,10 +60,11 @@ export async function serve(parts: ServeParts): Promise<number> {
   const baseUrl = settings.baseUrl ?? addressOf(settings.host, listener.port);
   const sandboxes = createSandboxes(parts, `${baseUrl}/sandbox`);
 
+  const addresses = completeAddresses(baseUrl, settings);
   const gateway = await createGateway({
     ...parts,
     config,
-    addresses: completeAddresses(baseUrl, settings),
+    addresses,
     catalogue: await loadCatalogue(catalogueFolders(parts, config)),
     sandboxUrl: await sandboxes.urlFor(config),
     operatorToken: settings.operatorToken,
@@ -75,7 +76,7 @@ export async function serve(parts: ServeParts): Promise<number> {
     signupCreditMicros: config.signupCreditMicros,
     nowMs: parts.clock.wallMs(),
   });
-  parts.print(greeting(baseUrl, newKey, config.sandbox !== "off"));
+  parts.print(greeting(addresses, newKey, config.sandbox !== "off"));
   log.info("serving", { address: baseUrl, operations: gateway.offer().operations.size });
 
   const stopWatching = reloadOnChange(parts, gateway, sandboxes);

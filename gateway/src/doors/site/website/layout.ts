@@ -1,14 +1,15 @@
 import { html, type Html } from "./html.ts";
 import { twinOf, type Material, type Page } from "./page.ts";
 
-/** The whole page around what it says. */
+/** The whole page around what it says. Where the content brings its own main landmark, ours steps back. */
 export function layout(page: Page, { link, assets, addresses }: Material): string {
   const places = [
     { path: "/quickstart", words: "Quick start", section: "quickstart" },
     { path: "/prices", words: "Prices", section: "prices" },
     { path: "/docs", words: "API reference", section: "docs" },
   ] as const;
-  const twin = twinOf(page.path);
+  const twin = page.path === undefined ? undefined : link(twinOf(page.path));
+  const room = page.bare ? html`div` : html`main`;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -17,8 +18,8 @@ export function layout(page: Page, { link, assets, addresses }: Material): strin
 <meta name="color-scheme" content="light dark">
 <title>${page.path === "/" ? page.title : `${page.title} · Tollgate`}</title>
 <meta name="description" content="${page.description}">
-<link rel="canonical" href="${addresses.siteUrl.replace(/\/+$/, "")}${page.path}">
-<link rel="alternate" type="text/markdown" href="${link(twin)}" title="This page as Markdown">
+${page.path === undefined ? html`<meta name="robots" content="noindex" />` : html`<link rel="canonical" href="${addresses.siteUrl.replace(/\/+$/, "")}${page.path}" />`}
+${twin === undefined ? html`` : html`<link rel="alternate" type="text/markdown" href="${twin}" title="This page as Markdown" />`}
 <link rel="icon" type="image/svg+xml" href="${link(assets.icon.path)}">
 <link rel="stylesheet" href="${link(assets.style.path)}">
 <script src="${link(assets.script.path)}" type="module"></script>
@@ -37,21 +38,21 @@ ${places.map(
 )}</ul></nav>
 </div>
 </header>
-<main id="main" tabindex="-1">
+<${room} id="main" tabindex="-1">
 ${page.main}
-</main>
+</${room}>
 ${page.bare ? html`` : footer(link, twin)}</body>
 </html>
 `.markup;
 }
 
-const footer = (link: (path: string) => string, twin: string): Html =>
+const footer = (link: (path: string) => string, twin: string | undefined): Html =>
   html`<footer class="bottom">
     <div class="bar">
       <p>Prices are estimates in USD; a call’s receipt says what it cost.</p>
       <nav aria-label="For programs">
         <ul>
-          <li><a href="${link(twin)}">This page as Markdown</a></li>
+          ${twin === undefined ? html`` : html`<li><a href="${twin}">This page as Markdown</a></li>`}
           <li><a href="${link("/llms.txt")}">llms.txt</a></li>
           <li><a href="${link("/api/contracts/version")}">OpenAPI, by hash</a></li>
           <li><a href="${link("/api/sales-api-data")}">Prices as JSON</a></li>

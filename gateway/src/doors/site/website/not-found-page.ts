@@ -2,7 +2,7 @@ import { html } from "./html.ts";
 import type { Material, Page } from "./page.ts";
 
 export const notFoundPage = ({ link }: Material): Page => ({
-  path: "/404",
+  path: undefined,
   title: "There is no such page",
   description: "There is no such page here.",
   markdown: "",

@@ -23,7 +23,8 @@ export interface ReadContract {
 
 /** A page for people, and the same for agents. */
 export interface Page {
-  readonly path: string;
+  /** Undefined for a page that stands for no address, such as the one that says so. */
+  readonly path: string | undefined;
   readonly title: string;
   readonly description: string;
   readonly main: Html;

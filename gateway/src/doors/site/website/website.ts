@@ -173,7 +173,6 @@ const policy = [...fromHere, "style-src 'self'", "img-src 'self' data:"].join(";
 const referencePolicy = [
   ...fromHere,
   "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data: blob:",
-  "font-src 'self' data:",
+  "img-src 'self' data:",
   "connect-src 'self'",
 ].join("; ");
