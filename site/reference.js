@@ -21,6 +21,11 @@ for (const [name, parameter] of Object.entries(contract.components.parameters ??
 for (const tag of contract.tags) {
   tag["x-displayName"] = tag.name.slice(0, 1).toUpperCase() + tag.name.slice(1);
 }
+for (const methods of Object.values(contract.paths)) {
+  for (const operation of Object.values(methods)) {
+    operation.description += `\n\n**Price:** ${priceInWords(operation["x-price"])}.`;
+  }
+}
 contract.info.description += `\n\n[The contract as OpenAPI 3.1](${place.dataset.contract})`;
 
 // Scalar would take what stands here for a page it rendered before.
@@ -46,3 +51,17 @@ window.Scalar.createApiReference(place, {
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
   operationTitleSource: "summary",
 });
+
+/** Scalar shows no extensions, and the price is the first thing a reader asks for. */
+function priceInWords(price) {
+  switch (price.kind) {
+    case "free":
+      return "free";
+    case "per_unit":
+      return price.usd_per_unit === null ? "not set yet" : `${price.usd_per_unit} USD per ${price.unit}`;
+    case "per_token":
+      return `[by model](${place.dataset.prices}), per 1,000,000 tokens`;
+    default:
+      return `what the vendor reports, at most ${price.at_most_usd} USD`;
+  }
+}

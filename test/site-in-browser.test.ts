@@ -71,6 +71,7 @@ for (const width of [360, 1280]) {
     try {
       const { page } = browser;
       await page.goto(`${gateway.url}/docs#tag/data/GET/apis/v1/financial/financial-metrics/snapshot`);
+      await page.getByText("Price: 0.048 USD per call.").waitFor();
       await page.getByRole("button", { name: /Test Request.*financial-metrics/ }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByPlaceholder("Token").fill(account.key);

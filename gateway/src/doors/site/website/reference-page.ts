@@ -20,7 +20,9 @@ export function referencePage(material: Material, contentHash: string, markdown:
       <script src="${link(assets.scalar.path)}" defer></script>
       <script src="${link(assets.reference.path)}" type="module"></script> `,
     main: html`<h1 class="unseen">API reference</h1>
-      <div id="reference" data-contract="${contract}"><p class="loading">Loading the reference…</p></div>
+      <div id="reference" data-contract="${contract}" data-prices="${link("/prices#models")}">
+        <p class="loading">Loading the reference…</p>
+      </div>
       <noscript
         ><div class="page">
           <p class="lead">
