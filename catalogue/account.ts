@@ -1,4 +1,5 @@
 import { defineOperation, free, refuse, z } from "../gateway/src/operation/define-operation.ts";
+import { balance, receipt, receiptPage, usageReport } from "./own-answers.ts";
 
 // What a caller can learn about its own money. Everything here is free.
 
@@ -10,7 +11,19 @@ const pageSizeMax = 100;
 const unixSeconds = z
   .string()
   .regex(/^[1-9]\d{0,11}$/, "must be a positive Unix timestamp in whole seconds")
-  .transform(Number);
+  .transform(Number)
+  .meta({ type: "integer", format: "int64", minimum: 1 });
+
+const exampleFigures = {
+  requests: 2,
+  failed_requests: 0,
+  input_tokens: 840,
+  output_tokens: 120,
+  cache_read_tokens: 0,
+  cache_write_tokens: 0,
+  usage_value_micros_usd: 3_300,
+  charged_micros_usd: 3_300,
+};
 
 export const usageGet = defineOperation({
   id: "usage.get",
@@ -23,6 +36,20 @@ export const usageGet = defineOperation({
     start_time: unixSeconds.describe("Window start, Unix seconds."),
     end_time: unixSeconds.optional().describe("Window end, Unix seconds, exclusive; now when absent."),
   }),
+  notes: `A window of at most ${usageDaysMax} days that ends after it starts.`,
+  response: usageReport,
+  example: {
+    query: { start_time: "1767225600", end_time: "1767312000" },
+    response: {
+      scope: "key",
+      currency: "USD",
+      start_time: 1767225600,
+      end_time: 1767312000,
+      bucket_width: "1d",
+      totals: exampleFigures,
+      buckets: [{ start_time: 1767225600, end_time: 1767312000, ...exampleFigures }],
+    },
+  },
   price: free,
   answer: (input, asker, books) => {
     const startSeconds = input.query.start_time;
@@ -43,6 +70,8 @@ export const creditsBalance = defineOperation({
   category: "account",
   method: "GET",
   path: "/v1/credits/balance",
+  response: balance,
+  example: {},
   price: free,
   answer: (_input, asker, books) => books.balance(asker),
 });
@@ -54,6 +83,9 @@ export const requestsGet = defineOperation({
   category: "account",
   method: "GET",
   path: "/v1/requests/{request_id}",
+  params: { request_id: "The `X-Request-ID` of the call's answer." },
+  response: receipt,
+  refuses: ["request_not_found"],
   price: free,
   answer: async (input, asker, books) => {
     const receipt = await books.receipt(asker, input.params["request_id"] ?? "");
@@ -68,17 +100,24 @@ export const requestsList = defineOperation({
   category: "account",
   method: "GET",
   path: "/v1/requests",
+  response: receiptPage,
+  example: { query: { limit: "5" } },
   query: z.object({
     limit: z
       .string()
       .regex(/^[1-9]\d{0,2}$/, `must be 1 to ${pageSizeMax}`)
       .transform(Number)
       .refine((limit) => limit <= pageSizeMax, `must be 1 to ${pageSizeMax}`)
-      .optional(),
+      .meta({ type: "integer", minimum: 1, maximum: pageSizeMax })
+      .optional()
+      .describe(`How many to list; ${pageSizeUsual} when absent.`),
     cursor: z.string().max(100).optional().describe("next_cursor of the page before."),
-    operation_id: z.string().max(200).optional(),
-    status: z.enum(["held", "dispatched", "settled", "released", "unknown"]).optional(),
-    key_id: z.string().max(200).optional(),
+    operation_id: z.string().max(200).optional().describe("Only calls of this operation."),
+    status: z
+      .enum(["held", "dispatched", "settled", "released", "unknown"])
+      .optional()
+      .describe("Only calls in this state."),
+    key_id: z.string().max(200).optional().describe("Only calls of this key."),
   }),
   price: free,
   answer: ({ query }, asker, books) =>

@@ -1,4 +1,5 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { chatCompletion } from "./model-answers.ts";
 import { conversationEstimate, conversations } from "./conversations.ts";
 
 const choicesMax = 128;
@@ -6,7 +7,7 @@ const tokensMax = 10_000_000;
 
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const chatBody = z.looseObject({
-  model: z.string().min(1).max(200),
+  model: z.string().min(1).max(200).describe("A model of `GET /v1/models`."),
   messages: z.array(z.looseObject({ role: z.string() })).min(1, "must hold at least one message"),
   max_tokens: z.int().min(1).max(tokensMax).nullish(),
   max_completion_tokens: z.int().min(1).max(tokensMax).nullish(),
@@ -23,6 +24,14 @@ export const chatCompletionsCreate = defineOperation({
   method: "POST",
   path: "/v1/chat/completions",
   body: chatBody,
+  response: chatCompletion,
+  example: {
+    body: {
+      model: "gpt-4o-mini",
+      messages: [{ role: "user", content: "Say hello." }],
+      max_tokens: 64,
+    },
+  },
   ...conversations("openai"),
   streams: ({ body }) => body.stream === true,
   price: {

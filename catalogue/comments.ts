@@ -24,6 +24,35 @@ function creditsTaken(json: unknown): number | undefined {
   return believed ? Number(said) : 1;
 }
 
+const comment = z
+  .looseObject({
+    id: z.string(),
+    text: z.string(),
+    created_at: z.string().describe("ISO 8601."),
+    comment_like_count: z.int(),
+    child_comment_count: z.int().describe("Number of replies; the replies themselves are never returned."),
+    user: z.looseObject({
+      is_verified: z.boolean().optional(),
+      id: z.string().optional(),
+      pk: z.string().optional(),
+      is_unpublished: z.boolean().nullish(),
+      profile_pic_url: z.string().optional(),
+      username: z.string().optional(),
+      fbid_v2: z.string().optional(),
+    }),
+  })
+  .partial()
+  .meta({ id: "Comment" });
+
+const commentPage = z
+  .looseObject({
+    success: z.boolean(),
+    credits_remaining: z.int().optional(),
+    comments: z.array(comment).optional(),
+    cursor: z.string().nullish().describe("Where to go on; null or absent after the last page."),
+  })
+  .meta({ id: "CommentPage" });
+
 export const postComments = defineOperation({
   id: "social_b.post.comments",
   title: "Comments of a post",
@@ -32,6 +61,8 @@ export const postComments = defineOperation({
   method: "GET",
   path: "/apis/v1/{social_b}/post/comments",
   query: commentsQuery,
+  response: commentPage,
+  example: { query: { url: "https://photos.example/p/C1" } },
   price: {
     kind: "per_unit",
     unit: "credit",

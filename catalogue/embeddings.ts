@@ -1,4 +1,5 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { embeddings } from "./model-answers.ts";
 
 const inputsMax = 2_048;
 const dimensionsMax = 100_000;
@@ -8,7 +9,7 @@ const tokens = z.array(z.int().min(0)).min(1, "must not be empty");
 
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const embeddingsBody = z.looseObject({
-  model: z.string().min(1).max(200),
+  model: z.string().min(1).max(200).describe("A model of `GET /v1/models`."),
   input: z
     .union([
       text,
@@ -31,6 +32,8 @@ export const embeddingsCreate = defineOperation({
   method: "POST",
   path: "/v1/embeddings",
   body: embeddingsBody,
+  response: embeddings,
+  example: { body: { model: "text-embedding-3-small", input: "how do plants make food" } },
   bodyBytesMax: 10 * 1024 * 1024,
   price: {
     kind: "per_token",

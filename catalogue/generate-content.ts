@@ -1,5 +1,6 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import type { ModelFacts } from "../gateway/src/operation/operation.ts";
+import { generatedContent } from "./model-answers.ts";
 import { conversationEstimate, conversations } from "./conversations.ts";
 
 const tokensMax = 10_000_000;
@@ -30,6 +31,12 @@ const common = {
   category: "models",
   method: "POST",
   body: generateBody,
+  params: { model: "A model of `GET /v1/models`." },
+  response: generatedContent,
+  example: {
+    params: { model: "gemini-2.5-flash" },
+    body: { contents: [{ role: "user", parts: [{ text: "Say hello." }] }] },
+  },
   ...conversations("gemini"),
   limits: { slot: "streaming", rpm: { group: "generateContent", limit: requestsPerMinute } },
   price: {
@@ -63,5 +70,13 @@ export const streamGenerateContent = defineOperation({
   title: "Stream generated content",
   summary: "Answers a conversation with a model piece by piece, in the Gemini dialect.",
   path: "/v1beta/models/{model}:streamGenerateContent",
+  query: z.looseObject({
+    alt: z
+      .string()
+      .optional()
+      .describe("`sse` for server-sent events; otherwise a JSON array grows piece by piece."),
+  }),
+  response: z.array(generatedContent),
+  example: { ...common.example, query: { alt: "sse" } },
   streams: () => true,
 });

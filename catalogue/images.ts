@@ -1,4 +1,5 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { images } from "./model-answers.ts";
 
 const promptCharactersMax = 32_000;
 const imagesMax = 10;
@@ -30,6 +31,8 @@ export const imagesGenerate = defineOperation({
   method: "POST",
   path: "/v1/images/generations",
   body: imagesBody,
+  response: images,
+  example: { body: { prompt: "A lighthouse at dusk", quality: "low", size: "1024x1024" } },
   firstByteTimeoutMs: 180_000,
   limits: { slot: "always", rpm: { group: "images", limit: requestsPerMinute } },
   price: {

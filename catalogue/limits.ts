@@ -5,6 +5,7 @@ import {
   refuseEarlier,
   z,
 } from "../gateway/src/operation/define-operation.ts";
+import { limitsReport, quotaApplication } from "./own-answers.ts";
 
 const textMax = 4_000;
 const listMax = 100;
@@ -17,6 +18,8 @@ export const limitsGet = defineOperation({
   category: "account",
   method: "GET",
   path: "/v1/limits",
+  response: limitsReport,
+  example: {},
   price: free,
   answer: (_input, asker, books) => books.limits(asker),
 });
@@ -43,6 +46,12 @@ export const limitsRequestsCreate = defineOperation({
   method: "POST",
   path: "/v1/limits/requests",
   body: application,
+  notes: "`models` or `endpoints` is required.",
+  response: quotaApplication,
+  refuses: ["request_already_completed", "idempotency_key_reused"],
+  example: {
+    body: { expected_rpm: 2_000, expected_tpm: 500_000, models: ["gpt-4o"], use_case: "Nightly summaries." },
+  },
   price: free,
   answer: async ({ body }, asker, books) => {
     const filed = await books.applyForQuota(asker, {

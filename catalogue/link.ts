@@ -40,6 +40,37 @@ const knownScopes = [
   "space.read",
 ] as const;
 
+const linkBegun = z
+  .object({
+    auth_url: z.url().describe("Where the person agrees."),
+    state: z.string().describe("Opaque; comes back to our own callback, not to you."),
+    expires_at: z.iso.datetime(),
+  })
+  .meta({ id: "LinkBegun" });
+
+const link = z
+  .object({
+    link_id: z.string(),
+    key_id: z.string(),
+    user: z
+      .object({ id: z.string(), username: z.string() })
+      .nullable()
+      .describe("Whose account; null while the platform has not said."),
+    scopes: z.array(z.string()),
+    status: z.enum(["active", "expired", "revoked"]),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: "Link" });
+
+const linkEnded = link
+  .extend({
+    revoked_at: z.iso.datetime(),
+    platform: z
+      .enum(["revoked", "not_offered", "not_reached"])
+      .describe("Whether the platform was told, too."),
+  })
+  .meta({ id: "LinkEnded" });
+
 export const linkStart = defineOperation({
   id: "social_a.link.start",
   title: "Link an account",
@@ -57,6 +88,11 @@ export const linkStart = defineOperation({
       .describe("What the link may be used for; everything the write calls need when absent."),
   }),
   bodyOptional: true,
+  notes:
+    "The link works for ten minutes. Needed once for each person, and again when the link has ended or other scopes are needed; not before every write.",
+  response: linkBegun,
+  example: { body: { scopes: ["tweet.read", "users.read", "follows.write"] } },
+  refuses: ["provider_unavailable"],
   price: free,
   answer: async ({ body }, asker, books) => {
     const begun = await books.beginLink(asker, body.scopes ?? defaultScopes);
@@ -77,6 +113,8 @@ export const linksList = defineOperation({
   category: "data",
   method: "GET",
   path: "/apis/v1/{social_a}/links",
+  response: z.object({ object: z.literal("list"), data: z.array(link) }).meta({ id: "LinkList" }),
+  example: {},
   price: free,
   answer: async (_input, asker, books) => ({ object: "list", data: await books.links(asker) }),
 });
@@ -88,6 +126,9 @@ export const linksRevoke = defineOperation({
   category: "data",
   method: "POST",
   path: "/apis/v1/{social_a}/links/{link_id}/revoke",
+  params: { link_id: "The `link_id` of a linked account." },
+  response: linkEnded,
+  refuses: ["link_not_found"],
   price: free,
   answer: async ({ params }, asker, books) =>
     (await books.revokeLink(asker, params["link_id"] ?? "")) ??
@@ -115,6 +156,10 @@ export const follow = defineOperation({
   body: z.strictObject({
     target_user_id: z.string().regex(/^\d{1,19}$/, "expected the digits of a user's id"),
   }),
+  notes: "Acts for the account that is linked to the key; there is never a token in the body.",
+  response: z
+    .looseObject({ data: z.looseObject({ following: z.boolean(), pending_follow: z.boolean().optional() }) })
+    .meta({ id: "Followed" }),
   price: fixed(followPriceUsd, followed),
   link: { scopes: ["tweet.read", "users.read", "follows.write"] },
   repeatable: false,

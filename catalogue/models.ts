@@ -1,4 +1,5 @@
 import { defineOperation, free, refuse } from "../gateway/src/operation/define-operation.ts";
+import { geminiModelList, model as modelAnswer, modelList } from "./own-answers.ts";
 
 export const modelsList = defineOperation({
   id: "models.list",
@@ -7,6 +8,8 @@ export const modelsList = defineOperation({
   category: "models",
   method: "GET",
   path: "/v1/models",
+  response: modelList,
+  example: {},
   price: free,
   answer: async (_input, _asker, books) => ({
     object: "list",
@@ -21,6 +24,10 @@ export const modelsGet = defineOperation({
   category: "models",
   method: "GET",
   path: "/v1/models/{id}",
+  params: { id: "The model's name; a slash in it is escaped." },
+  response: modelAnswer,
+  refuses: ["model_not_found"],
+  example: { params: { id: "gpt-4o-mini" } },
   price: free,
   answer: async ({ params }, _asker, books) => {
     const wanted = params["id"] ?? "";
@@ -42,6 +49,8 @@ export const modelsListGemini = defineOperation({
   category: "models",
   method: "GET",
   path: "/v1beta/models",
+  response: geminiModelList,
+  example: {},
   price: free,
   answer: async (_input, _asker, books) => ({
     models: books

@@ -1,4 +1,5 @@
 import { defineOperation, fixed, z } from "../gateway/src/operation/define-operation.ts";
+import { tweet } from "./tweet-records.ts";
 
 /** The operator's to set (`operations.social_a.tweet.quotes.price_usd`): the specification names no price. */
 const priceUsd = "0.003";
@@ -22,6 +23,16 @@ export const tweetQuotes = defineOperation({
     tweetId: z.string().min(1, "must not be empty").describe("Id of the quoted tweet."),
     cursor: z.string().optional().describe("Where to go on: the `next_cursor` of the page before."),
   }),
+  response: z
+    .looseObject({
+      tweets: z.array(tweet).optional(),
+      has_next_page: z.boolean().optional(),
+      next_cursor: z.string().nullish(),
+      status: z.string().optional().describe("`error` marks a failure; such an answer is not charged."),
+      message: z.string().nullish(),
+    })
+    .meta({ id: "TweetQuotes" }),
+  example: { query: { tweetId: "1846987139428634858" } },
   price: fixed(priceUsd, holdsTweets),
   servedBy: { twitterapi: { exchange: "forward_query", path: "/tweet/quotes" } },
 });

@@ -24,6 +24,20 @@ const rerankBody = z.object({
   top_n: z.int().min(1).optional().describe("Return only the N most relevant documents."),
 });
 
+const rerankResult = z
+  .object({
+    model: z.string(),
+    results: z.array(
+      z.object({
+        index: z.int().min(0).describe("Position in the input `documents`."),
+        relevance_score: z.number(),
+        document: z.object({ text: z.string() }),
+      }),
+    ),
+    usage: z.object({ total_tokens: z.int().min(0).describe("Tokens billed.") }),
+  })
+  .meta({ id: "RerankResult" });
+
 export const rerankCreate = defineOperation({
   id: "rerank.create",
   title: "Rerank documents",
@@ -32,6 +46,22 @@ export const rerankCreate = defineOperation({
   method: "POST",
   path: "/v1/rerank",
   body: rerankBody,
+  notes: "Results come highest `relevance_score` first. `top_n` above the number of documents is clamped.",
+  response: rerankResult,
+  example: {
+    body: {
+      query: "how do plants make food",
+      documents: ["Trains run on rails.", "Plants make food from light."],
+    },
+    response: {
+      model: "jina-reranker-v3",
+      results: [
+        { index: 1, relevance_score: 0.92, document: { text: "Plants make food from light." } },
+        { index: 0, relevance_score: 0.03, document: { text: "Trains run on rails." } },
+      ],
+      usage: { total_tokens: 22 },
+    },
+  },
   bodyBytesMax: 10 * 1024 * 1024,
   price: {
     kind: "per_token",

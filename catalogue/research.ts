@@ -19,6 +19,23 @@ const researchBody = z.strictObject({
   max_results: z.int().min(1).max(resultsMax).optional().describe("The most citations in the answer."),
 });
 
+const researchAnswer = z
+  .looseObject({
+    answer: z.string(),
+    citations: z.array(
+      z.object({
+        url: z.string(),
+        title: z.string().nullable(),
+        snippet: z.string().nullable(),
+        date: z.string().nullable(),
+      }),
+    ),
+    usage: z.looseObject({
+      micro_usd: z.int().min(0).optional().describe("What the vendor says the call cost."),
+    }),
+  })
+  .meta({ id: "ResearchAnswer" });
+
 export const deepSearch = defineOperation({
   id: "research.deep_search",
   title: "Deep research",
@@ -27,6 +44,8 @@ export const deepSearch = defineOperation({
   method: "POST",
   path: "/apis/v1/research/deep-search",
   body: researchBody,
+  response: researchAnswer,
+  example: { body: { query: "How do heat pumps work in cold climates?" } },
   firstByteTimeoutMs: 300_000,
   limits: { slot: "always", rpm: { group: "deep_research", limit: requestsPerMinute } },
   // Vendors charge by what they read and searched. What a call may cost at most is the operator's to set.

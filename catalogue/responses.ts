@@ -1,11 +1,12 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { modelResponse } from "./model-answers.ts";
 import { conversationEstimate } from "./conversations.ts";
 
 const tokensMax = 10_000_000;
 
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const responsesBody = z.looseObject({
-  model: z.string().min(1).max(200),
+  model: z.string().min(1).max(200).describe("A model of `GET /v1/models`."),
   input: z.union([z.string(), z.array(z.unknown())]).nullish(),
   max_output_tokens: z.int().min(1).max(tokensMax).nullish(),
   stream: z.boolean().nullish(),
@@ -23,6 +24,8 @@ export const responsesCreate = defineOperation({
   method: "POST",
   path: "/v1/responses",
   body: responsesBody,
+  response: modelResponse,
+  example: { body: { model: "gpt-4o-mini", input: "Say hello.", max_output_tokens: 64 } },
   bodyBytesMax: 32 * 1024 * 1024,
   firstByteTimeoutMs: 120_000,
   limits: { slot: "streaming" },

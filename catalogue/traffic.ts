@@ -1,4 +1,4 @@
-import { defineOperation } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 
 // The specification leaves the parameters open, so they are forwarded as they come and none is required. They are
 // only read for the price: the vendor takes one credit for each metric, month and country asked for, and nothing
@@ -16,6 +16,10 @@ export const websiteTrafficEngagement = defineOperation({
   method: "GET",
   path: "/apis/v1/{traffic_analytics}/website/traffic-engagement",
   definition: "pending",
+  response: z.looseObject({}),
+  example: {
+    query: { domain: "example.com", metrics: "visits", start_date: "2026-01", end_date: "2026-01" },
+  },
   hidden: true,
   idempotency: { codePrefix: "traffic_analytics_" },
   price: {

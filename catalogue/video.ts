@@ -33,6 +33,45 @@ const synthesisBody = z.looseObject({
   parameters: parameters.nullish(),
 });
 
+const moment = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/)
+  .describe("YYYY-MM-DD HH:MM:SS.mmm, UTC.");
+
+const newTask = z
+  .object({
+    output: z.object({ task_id: z.string(), task_status: z.enum(["PENDING", "RUNNING"]) }),
+    request_id: z.string(),
+  })
+  .meta({ id: "NewTask" });
+
+const task = z
+  .object({
+    output: z.object({
+      task_id: z.string(),
+      task_status: z.enum(["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELED", "UNKNOWN"]),
+      submit_time: moment.optional(),
+      scheduled_time: moment.optional(),
+      end_time: moment.optional(),
+      video_url: z.string().optional().describe("On SUCCEEDED; works for a few hours."),
+      orig_prompt: z.string().optional().describe("On SUCCEEDED."),
+      code: z.string().optional().describe("On FAILED."),
+      message: z.string().optional().describe("On FAILED."),
+    }),
+    usage: z
+      .object({
+        output_video_duration: z.number().describe("Seconds."),
+        video_count: z.int(),
+        SR: z.int().describe("The resolution's figure, such as 720."),
+      })
+      .optional()
+      .describe("On SUCCEEDED."),
+    request_id: z.string(),
+  })
+  .meta({ id: "Task" });
+
+const params = { task_id: "The `output.task_id` of the call that created the task." };
+
 export const videoSynthesisCreate = defineOperation({
   id: "video.synthesis.create",
   title: "Create a video",
@@ -40,8 +79,30 @@ export const videoSynthesisCreate = defineOperation({
   category: "models",
   method: "POST",
   path: "/apis/v1/services/aigc/video-generation/video-synthesis",
+  headers: {
+    "X-{provider}-Async": {
+      description: "Says that you know the answer is a task, not a video.",
+      required: true,
+      values: ["enable"],
+    },
+  },
   body: synthesisBody,
   bodyBytesMax,
+  notes:
+    "What the video can cost is held until its task has ended, and charged once, by the seconds and resolution that were made. The same `Idempotency-Key` and body answer again with the same task.",
+  response: newTask,
+  example: {
+    headers: { "X-{provider}-Async": "enable" },
+    body: {
+      model: "wan2.6-t2v",
+      input: { prompt: "A red fox in the snow." },
+      parameters: { size: "1280*720", duration: 5 },
+    },
+    response: {
+      output: { task_id: "6f1c7c5e-2f1f-4c53-9d0a-0f4a3b1c9d21", task_status: "PENDING" },
+      request_id: "019a8f04-5a0c-7000-8000-1f2e3d4c5b6a",
+    },
+  },
   price: {
     kind: "per_second",
     modelKind: "video",
@@ -71,6 +132,11 @@ export const tasksGet = defineOperation({
   method: "GET",
   path: "/apis/v1/services/aigc/tasks/{task_id}",
   unsupportedPath: "/apis/v1/services/aigc/tasks",
+  params,
+  notes:
+    "Ask every three to five seconds, never more than twice a second, until SUCCEEDED, FAILED or CANCELED. UNKNOWN is not final: it is also what an unknown, foreign or expired id gets. An id in the query string is 500 `unsupported uri`.",
+  response: task,
+  refuses: ["unsupported_uri"],
   price: free,
   aboutTask: "state",
 });
@@ -82,11 +148,14 @@ export const tasksCancel = defineOperation({
   category: "models",
   method: "POST",
   path: "/apis/v1/services/aigc/tasks/{task_id}/cancel",
+  params,
+  response: task,
   price: free,
   aboutTask: "cancel",
 });
 
-// List prices of the vendor's international site, the operator's to set. Left alone, these models make five seconds
+// Prices as third parties list them for the vendor's international site; the operator's to set. Left alone, these models
+// make five seconds
 // in 1080P.
 
 export const wan26TextToVideo = defineModel({

@@ -1210,8 +1210,28 @@ describe("video tasks", () => {
   });
 });
 
+test("extra: contract endpoint: a wrong hash is 409, a traversing operation id 404", async () => {
+  const version = await fetch(`${gateway.url}/api/contracts/version`);
+  const { contentHash } = (await version.json()) as { contentHash: string };
+  await expectNothingHappened(gateway, async () => {
+    const ask = async (query: string): Promise<number> =>
+      (await fetch(`${gateway.url}/api/contracts/source?${query}`)).status;
+    expect(await ask(`hash=${"f".repeat(64)}&bundled=1`)).toBe(409);
+    for (const hostile of [
+      "../../etc",
+      "..%2F..%2Fetc%2Fpasswd",
+      "%00",
+      "__proto__",
+      "' OR 1=1",
+      "a".repeat(4_000),
+    ]) {
+      expect([hostile, await ask(`hash=${contentHash}&operation_id=${hostile}`)]).toEqual([hostile, 404]);
+      expect([hostile, await ask(`hash=${hostile}&bundled=1`)]).toEqual([hostile, 400]);
+    }
+  });
+});
+
 describe("rows of what is not built yet", () => {
   test.todo("row 35: MCP use: a cap that is missing, absurd or too low is refused before any spend", () => {});
   test.todo("row 36: MCP: foreign sessions, origins, audiences and huge batches are refused", () => {});
-  test.todo("extra: contract endpoint: a wrong hash is 409, a traversing operation id 404", () => {});
 });

@@ -18,6 +18,7 @@ const domain = [
   "links",
   "tasks",
   "config",
+  "contract",
 ];
 
 /** Each room and the rooms it may import from, besides itself. */
@@ -31,9 +32,10 @@ const mayImport: Record<string, readonly string[]> = {
   stores: [...domain, "platform"],
   host: [...domain, "platform"],
   "doors/http": ["call", ...domain, "platform"],
+  "doors/site": [...domain, "platform"],
   "doors/cli": [...domain, "platform"],
   "doors/worker": [...domain, "platform"],
-  "gateway.ts": ["call", "doors/http", "doors/worker", ...domain, "platform"],
+  "gateway.ts": ["call", "doors/http", "doors/site", "doors/worker", ...domain, "platform"],
   "serve.ts": ["gateway.ts", "host", ...domain, "platform"],
   "main.ts": ["serve.ts", "host", "doors/cli", "stores", "upstreams", ...domain, "platform"],
 };

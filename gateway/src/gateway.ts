@@ -1,12 +1,17 @@
 import type { Gate } from "./call/gate.ts";
 import type { Addresses } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
+import { createContractShelf } from "./contract/contract-shelf.ts";
+import { createSalesShelf } from "./contract/sales-shelf.ts";
 import { startTaskWorker } from "./doors/worker/task-worker.ts";
 import { createBodyReader } from "./doors/http/read-body.ts";
 import { createHttpDoor } from "./doors/http/http-door.ts";
 import { createLinkPages } from "./doors/http/link-pages.ts";
 import { createOperatorPages } from "./doors/http/operator-pages.ts";
 import { followSandboxLink } from "./doors/http/sandbox-links.ts";
+import { download } from "./doors/site/download.ts";
+import { createSiteDoor } from "./doors/site/site-door.ts";
+import { createWebsite } from "./doors/site/website/website.ts";
 import { createCredentials } from "./keys/credentials.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./ledger/store.ts";
@@ -53,6 +58,7 @@ export interface GatewayParts {
   readonly metrics: Metrics;
   readonly operatorToken?: string | undefined;
   readonly bodyTimeoutMs?: number;
+  readonly salesRefreshMs?: number;
 }
 
 export interface Gateway {
@@ -61,6 +67,8 @@ export interface Gateway {
   readonly offer: () => Offer;
   /** Swaps what is on sale for calls that begin from now on. */
   readonly reload: (catalogue: Catalogue, config: Config, sandboxUrl: string | undefined) => Promise<Offer>;
+  /** Makes the contract of the current offer known; otherwise whoever asks for it first does. */
+  readonly publish: () => Promise<void>;
   readonly callsInFlight: () => number;
   /** Asks no upstream about tasks any more; resolves when nothing is under way. */
   readonly stop: () => Promise<void>;
@@ -71,6 +79,9 @@ const drainsMax = 256;
 
 /** Nobody needs longer to send a body; a trickle only keeps a connection. */
 const bodyTimeoutUsualMs = 60_000;
+
+/** How often a configured source of sales data is looked at again. */
+const salesRefreshUsualMs = 10 * 60_000;
 
 /** Puts the parts together. Begins a run of the ledger, so everything a dead process left open is resolved first. */
 export async function createGateway(parts: GatewayParts): Promise<Gateway> {
@@ -101,6 +112,11 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     return next;
   };
   let offer = await prepare(parts.catalogue, parts.config, parts.sandboxUrl);
+  const readersView = ({ sales: configured }: Config) => ({
+    contract: { offer, addresses: parts.addresses },
+    sales: { offer, boundAtMs: clock.wallMs(), configured },
+  });
+  let view = readersView(parts.config);
   let inFlight = 0;
   let drains = 0;
   const begin = (): (() => void) => {
@@ -189,6 +205,25 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       }
     },
   });
+  const common = { book: store.publications, wallMs: clock.wallMs, log };
+  const contracts = createContractShelf({ ...common, input: () => view.contract });
+  const sales = createSalesShelf({ ...common, source: () => view.sales, download });
+  const site = createSiteDoor({
+    contracts,
+    sales,
+    offer: () => offer,
+    newId: parts.newId,
+    refuse: door.refuse,
+  });
+  const website = createWebsite({
+    contracts,
+    addresses: parts.addresses,
+    offer: () => offer,
+    newId: parts.newId,
+    refuse: door.refuse,
+  });
+  sales.refresh();
+  setInterval(sales.refresh, parts.salesRefreshMs ?? salesRefreshUsualMs).unref();
   metrics.gauge("tollgate_calls_in_flight", () => inFlight);
   metrics.gauge("tollgate_upstream_paused", () =>
     listUpstreams(offer).map((upstream) => [{ upstream }, gate.health.isResting(upstream) ? 1 : 0]),
@@ -204,10 +239,17 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     if (isApiPath(path)) return door.answer(request, path, rawQuery);
     const page = request.method === "GET" ? pages.find(path) : undefined;
     if (page) return page(request, address());
+    const read =
+      request.method === "GET" || request.method === "HEAD"
+        ? (site.find(path) ?? website.find(path))
+        : undefined;
+    if (read) return read(request, rawQuery);
     const linked = path.startsWith("/sandbox/")
       ? await followSandboxLink(request, { path, rawQuery }, { offer, baseUrl: parts.addresses.baseUrl })
       : undefined;
-    return linked ?? door.refuse(new CallRefused("unknown_endpoint", "api endpoint not found"), path);
+    if (linked) return linked;
+    const refusal = new CallRefused("unknown_endpoint", "api endpoint not found");
+    return website.notFound(request, path) ?? door.refuse(refusal, path);
   };
 
   const worker = startTaskWorker({ desk, upstreams: () => taskUpstreams(offer), log });
@@ -222,7 +264,13 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       }
     },
     offer: () => offer,
-    reload: async (catalogue, config, sandboxUrl) => (offer = await prepare(catalogue, config, sandboxUrl)),
+    reload: async (catalogue, config, sandboxUrl) => {
+      offer = await prepare(catalogue, config, sandboxUrl);
+      view = readersView(config);
+      sales.refresh();
+      return offer;
+    },
+    publish: async () => void (await contracts.current()),
     callsInFlight: () => inFlight,
     stop: worker.stop,
   };

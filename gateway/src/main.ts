@@ -1,6 +1,7 @@
 // The composition root: the only file that knows which store, which limiter and which listener there are.
 
 import { join } from "node:path";
+import { addressOf, completeAddresses } from "./config/addresses.ts";
 import { readSettings, type Settings } from "./config/environment.ts";
 import { loadConfig } from "./config/load-config.ts";
 import type { CliParts } from "./doors/cli/cli-parts.ts";
@@ -73,6 +74,7 @@ function cliParts(settings: Settings): CliParts {
       const sandboxUrl = config.sandbox === "off" ? undefined : "http://sandbox.invalid";
       return { config, offer: createOffer(catalogue, config, sandboxUrl) };
     },
+    addresses: () => completeAddresses(settings.baseUrl ?? addressOf(settings.host, settings.port), settings),
     probe,
     serve: (flags) => serveHere(settings, secrets(), flags.allowSandboxPublic),
   };

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { completeAddresses } from "./config/addresses.ts";
+import { addressOf, completeAddresses } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import type { Settings } from "./config/environment.ts";
 import { loadConfig, type Environment } from "./config/load-config.ts";
@@ -59,13 +59,14 @@ export async function serve(parts: ServeParts): Promise<number> {
     port: settings.port,
     fetch: async (request, address) => (open.gateway ? open.gateway.fetch(request, address) : notReady()),
   });
-  const baseUrl = settings.baseUrl ?? `http://${urlHost(settings.host)}:${listener.port}`;
+  const baseUrl = settings.baseUrl ?? addressOf(settings.host, listener.port);
   const sandboxes = createSandboxes(parts, `${baseUrl}/sandbox`);
 
+  const addresses = completeAddresses(baseUrl, settings);
   const gateway = await createGateway({
     ...parts,
     config,
-    addresses: completeAddresses(baseUrl, settings),
+    addresses,
     catalogue: await loadCatalogue(catalogueFolders(parts, config)),
     sandboxUrl: await sandboxes.urlFor(config),
     operatorToken: settings.operatorToken,
@@ -77,11 +78,14 @@ export async function serve(parts: ServeParts): Promise<number> {
     signupCreditMicros: config.signupCreditMicros,
     nowMs: parts.clock.wallMs(),
   });
-  parts.print(greeting(baseUrl, newKey, config.sandbox !== "off"));
+  parts.print(greeting(addresses, newKey, config.sandbox !== "off"));
   log.info("serving", { address: baseUrl, operations: gateway.offer().operations.size });
 
   const stopWatching = reloadOnChange(parts, gateway, sandboxes);
-  await stopSignal();
+  const stopped = stopSignal();
+  // Last, because describing the whole offer takes a moment in which no signal or change of the file may be lost.
+  await gateway.publish();
+  await stopped;
   log.info("stopping", { calls_in_flight: gateway.callsInFlight() });
   stopWatching();
   await gateway.stop();
@@ -108,11 +112,6 @@ function checkPublic(config: Config, { settings, allowSandboxPublic }: ServePart
       "Set sandbox: off in tollgate.yaml, or start with --allow-sandbox-public.",
   );
 }
-
-const urlHost = (host: string): string => {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
-};
 
 const notReady = (): Response => Response.json({ status: "not ready", failing: "starting" }, { status: 503 });
 
@@ -147,6 +146,7 @@ function reloadOnChange(
       const catalogue = await loadCatalogue(catalogueFolders(parts, config));
       const offer = await gateway.reload(catalogue, config, await sandboxes.urlFor(config));
       for (const gap of offer.gaps) parts.log.warn("not on offer", { gap });
+      await gateway.publish();
       parts.metrics.count("tollgate_config_reloads_total", { result: "ok" });
       parts.log.info("configuration reloaded", { operations: offer.operations.size });
     } catch (error) {

@@ -5,6 +5,14 @@ export interface Addresses {
   readonly siteUrl: string;
 }
 
+/** Where a listener is found that was given no public address. */
+export const addressOf = (host: string, port: number): string => `http://${urlHost(host)}:${port}`;
+
+const urlHost = (host: string): string => {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+};
+
 /** Each can be set apart; what is not set follows the base address. */
 export const completeAddresses = (
   baseUrl: string,

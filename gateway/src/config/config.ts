@@ -24,6 +24,14 @@ export interface Config {
   readonly links: LinkConfig;
   /** Folders with operations of the operator's own, beside the catalogue that ships. */
   readonly catalogueFolders: readonly string[];
+  /** Where sales data comes from, instead of the price list that is served. */
+  readonly sales: SalesConfig | undefined;
+}
+
+export interface SalesConfig {
+  readonly url: string;
+  /** What the bytes there must hash to; anything else is not believed. */
+  readonly sha256: string;
 }
 
 export interface UpstreamConfig {
@@ -247,6 +255,12 @@ export const configSchema = z
       .strictObject({ confirm: z.boolean().optional(), offline_access: z.boolean().optional() })
       .optional(),
     catalogue_folders: z.array(z.string()).optional(),
+    sales: z
+      .strictObject({
+        url: z.url({ protocol: /^https?$/, error: "expected an http(s) address" }),
+        sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected 64 lower-case hexadecimal digits"),
+      })
+      .optional(),
   })
   .transform((written): Config => ({
     names: { ...defaultNames, ...written.names },
@@ -261,6 +275,7 @@ export const configSchema = z
       offlineAccess: written.links?.offline_access ?? false,
     },
     catalogueFolders: written.catalogue_folders ?? [],
+    sales: written.sales,
   }));
 
 /** Price words as people write them, to the units that are metered. Absent words have no price, not a price of 0. */

@@ -1,9 +1,16 @@
+import type { Addresses } from "../config/addresses.ts";
+
 /** What a person sees when the gateway is up. The key is shown here and nowhere else, and only when it was just made. */
-export function greeting(baseUrl: string, newKey: string | undefined, sandbox: boolean): string {
+export function greeting(
+  { baseUrl, siteUrl }: Addresses,
+  newKey: string | undefined,
+  sandbox: boolean,
+): string {
   const lines = [`Tollgate is open at ${baseUrl}`];
   if (sandbox) lines.push("Operations without an upstream of their own are served by the built-in sandbox.");
   if (newKey === undefined) {
     lines.push("Keys: npx tollgate key list · new one: npx tollgate key issue --account ID");
+    lines.push(`Documentation: ${siteUrl}`);
     return lines.join("\n");
   }
   lines.push(
@@ -20,7 +27,7 @@ export function greeting(baseUrl: string, newKey: string | undefined, sandbox: b
     "",
     `curl -s ${baseUrl}/v1/credits/balance -H "Authorization: Bearer ${newKey}"`,
     "",
-    "Documentation: README.md. Point it at real vendors: tollgate.yaml.",
+    `Documentation: ${siteUrl} (try calls at ${siteUrl}/docs). Point it at real vendors: tollgate.yaml.`,
   );
   return lines.join("\n");
 }

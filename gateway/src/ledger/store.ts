@@ -1,3 +1,4 @@
+import type { PublicationBook } from "../contract/publications.ts";
 import type { KeyBook } from "../keys/keys.ts";
 import type { LinkBook } from "../links/links.ts";
 import type { QuotaBook } from "../limits/quota-applications.ts";
@@ -18,6 +19,7 @@ export interface Store {
   readonly quotas: QuotaBook;
   readonly links: LinkBook;
   readonly tasks: TaskBook;
+  readonly publications: PublicationBook;
   readonly auditor: Auditor;
   /** Ties the data to the installation's secret: false when it was written under another one. */
   readonly claimSecret: (fingerprint: string) => Promise<boolean>;

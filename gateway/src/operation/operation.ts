@@ -4,6 +4,7 @@ import type { IdempotencyClaim } from "../ledger/ledger.ts";
 import type { ConflictPrefix } from "../ledger/refuse-earlier.ts";
 import type { OperationLimits } from "../limits/call-limits.ts";
 import type { TierLimits, TierName } from "../limits/tiers.ts";
+import type { RefusalCode } from "../platform/refusals.ts";
 import type { Books } from "./books.ts";
 import type { Quantities } from "./quantities.ts";
 import type { VideoWish } from "./video-seconds.ts";
@@ -151,7 +152,37 @@ export interface Asker {
   readonly idempotency: IdempotencyClaim | undefined;
 }
 
-interface Declared<Input> {
+/** What only readers need: the contract, the pages and the tools of agents are made from it. */
+interface Described {
+  /** What a 200 looks like; any JSON when absent. Members it does not name may come too. */
+  readonly response?: z.ZodType;
+  /** What each path parameter is. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** Headers this operation asks for beside the usual ones; `{provider}` stands for the configured word. */
+  readonly headers?: Readonly<Record<string, DescribedHeader>>;
+  /** What the schemas cannot say. */
+  readonly notes?: string;
+  /** Refusals of its own, beside those that every call of its kind can get. */
+  readonly refuses?: readonly RefusalCode[];
+  /** A call that works against the sandbox as it stands here. */
+  readonly example?: Example;
+}
+
+interface DescribedHeader {
+  readonly description: string;
+  readonly required?: boolean;
+  readonly values?: readonly string[];
+}
+
+interface Example {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, unknown>>;
+  readonly response?: unknown;
+}
+
+interface Declared<Input> extends Described {
   /** Stable for ever, whatever the paths are called. */
   readonly id: string;
   readonly title: string;

@@ -27,12 +27,14 @@ export const refusals = {
   request_not_found: flat(404),
   link_not_found: flat(404),
   model_not_found: flat(404),
+  unknown_operation: flat(404),
   method_not_allowed: flat(405),
   request_timeout: flat(408),
   request_already_completed: nested(409),
   request_in_progress: nested(409),
   idempotency_key_reused: nested(409),
   outcome_unknown: nested(409),
+  contract_hash_mismatch: flat(409),
   traffic_analytics_request_already_completed: nested(409),
   traffic_analytics_request_in_progress: nested(409),
   traffic_analytics_idempotency_key_reused: nested(409),
@@ -51,6 +53,7 @@ export const refusals = {
   billing_unavailable: nested(503),
   billing_config_invalid: nested(503),
   authentication_unavailable: nested(503),
+  contract_unavailable: nested(503),
 } as const satisfies Record<string, Refusal>;
 
 export type RefusalCode = keyof typeof refusals;

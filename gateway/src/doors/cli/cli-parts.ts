@@ -1,3 +1,4 @@
+import type { Addresses } from "../../config/addresses.ts";
 import type { Config } from "../../config/config.ts";
 import type { Secrets } from "../../keys/secrets.ts";
 import type { PlatformClient } from "../../links/platform-client.ts";
@@ -22,6 +23,8 @@ export interface CliParts {
   readonly serve: (flags: ServeFlags) => Promise<number>;
   /** May throw ConfigError. */
   readonly loadOffer: () => Promise<{ readonly config: Config; readonly offer: Offer }>;
+  /** Under which a server with these settings would be known. */
+  readonly addresses: () => Addresses;
   /** "reachable", or why not. */
   readonly probe: (url: string) => Promise<string>;
 }

@@ -6,6 +6,7 @@ import { audit } from "./audit.ts";
 import { backup, restore } from "./backup.ts";
 import type { CliParts } from "./cli-parts.ts";
 import { WrongUsage, type Answer, type Command } from "./command.ts";
+import { contract } from "./contract.ts";
 import { doctor } from "./doctor.ts";
 import { helpFor } from "./help.ts";
 import { keyIssue, keyList, keyRevoke, keyRotate, keyUpdate } from "./key.ts";
@@ -35,6 +36,7 @@ const commands: readonly Command[] = [
   quotaDeny,
   audit,
   doctor,
+  contract,
   backup,
   restore,
 ];

@@ -1,6 +1,7 @@
 // A terminal for tests: runs commands as a person would and keeps what they printed.
 
 import { randomBytes } from "node:crypto";
+import { completeAddresses } from "../../config/addresses.ts";
 import { createSecrets } from "../../keys/secrets.ts";
 import type { CliParts } from "./cli-parts.ts";
 import { runCommand } from "./run-command.ts";
@@ -41,6 +42,7 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
       restore: unexpected,
       serve: unexpected,
       loadOffer: unexpected,
+      addresses: () => completeAddresses("http://127.0.0.1:8787"),
       probe: unexpected,
       ...parts,
       print: (line) => void out.push(line),

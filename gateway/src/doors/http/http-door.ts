@@ -5,7 +5,7 @@ import { runCall } from "../../call/run-call.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused, type RefusalCode } from "../../platform/refusals.ts";
-import { dialectOf } from "./dialect.ts";
+import { dialectOf } from "../../platform/dialect.ts";
 import { forwardedHeaders } from "./forwarded-headers.ts";
 import { presentedKey } from "./presented-key.ts";
 import type { BodyReader } from "./read-body.ts";

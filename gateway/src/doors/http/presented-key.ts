@@ -1,4 +1,5 @@
 import type { PresentedKey } from "../../call/call.ts";
+import { keyHeaderOf } from "../../platform/dialect.ts";
 
 const bearer = /^bearer +(\S+)$/i;
 
@@ -14,12 +15,7 @@ export function presentedKey(headers: Headers, path: string): PresentedKey {
       ? { kind: "malformed", why: "Authorization: expected Bearer <key>." }
       : { kind: "key", value };
   }
-  const name = clientHeader(path);
+  const name = keyHeaderOf(path);
   const value = name === undefined ? null : headers.get(name);
   return value === null || value === "" ? { kind: "none" } : { kind: "key", value };
-}
-
-function clientHeader(path: string): string | undefined {
-  if (path.startsWith("/v1/messages")) return "x-api-key";
-  return path.startsWith("/v1beta/") ? "x-goog-api-key" : undefined;
 }

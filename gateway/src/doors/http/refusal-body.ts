@@ -1,6 +1,6 @@
 import { anthropicErrorType, geminiErrorStatus, openaiErrorType } from "../../platform/dialect-words.ts";
 import { refusals, type CallRefused } from "../../platform/refusals.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "../../platform/dialect.ts";
 
 interface Asked {
   readonly dialect: Dialect;

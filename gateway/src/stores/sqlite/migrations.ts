@@ -244,6 +244,17 @@ const migrations: readonly string[] = [
   CREATE INDEX task_open_of_key ON task (key_id) WHERE ended_at_ms IS NULL;
   CREATE INDEX task_overdue ON task (deadline_at_ms) WHERE ended_at_ms IS NULL;
   `,
+  `
+  CREATE TABLE publication (
+    kind            TEXT NOT NULL CHECK (kind = 'contract' OR kind = 'sales'),
+    content_hash    TEXT NOT NULL,
+    revision        TEXT NOT NULL,
+    published_at_ms INTEGER NOT NULL,
+    packed          BLOB NOT NULL,
+    PRIMARY KEY (kind, content_hash)
+  ) STRICT;
+  CREATE INDEX publication_by_age ON publication (kind, published_at_ms);
+  `,
 ];
 
 export const schemaVersion = migrations.length;

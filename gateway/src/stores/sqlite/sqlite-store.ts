@@ -12,6 +12,7 @@ import { createSqliteCalls } from "./sqlite-calls.ts";
 import { createSqliteKeys } from "./sqlite-keys.ts";
 import { createSqliteLinks } from "./sqlite-links.ts";
 import { createSqliteLedger } from "./sqlite-ledger.ts";
+import { createSqlitePublications } from "./sqlite-publications.ts";
 import { createSqliteQuotas } from "./sqlite-quotas.ts";
 import { createSqliteTasks } from "./sqlite-tasks.ts";
 import { createSqliteUsage } from "./sqlite-usage.ts";
@@ -57,6 +58,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     quotas: createSqliteQuotas(db, commits),
     links: createSqliteLinks(db, commits),
     tasks: createSqliteTasks(db, commits, tasks),
+    publications: createSqlitePublications(db, commits),
     auditor: createSqliteAuditor(db),
     claimSecret: (fingerprint) => commits.run(() => claimSecret(db, fingerprint)),
     ping: async () => {

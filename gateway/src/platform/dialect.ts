@@ -8,3 +8,9 @@ export function dialectOf(path: string): Dialect {
   if (path.startsWith("/v1/messages")) return "anthropic";
   return openaiPath.test(path) ? "openai" : "plain";
 }
+
+/** The header in which the dialect's official client sends its key, beside a bearer. */
+export function keyHeaderOf(path: string): "x-api-key" | "x-goog-api-key" | undefined {
+  if (path.startsWith("/v1/messages")) return "x-api-key";
+  return path.startsWith("/v1beta/") ? "x-goog-api-key" : undefined;
+}

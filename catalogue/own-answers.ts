@@ -1,0 +1,161 @@
+// What the gateway answers from its own books, member by member.
+
+import { z } from "../gateway/src/operation/define-operation.ts";
+
+const count = z.int().min(0).meta({ format: "int64" });
+const unixSeconds = z.int().min(0).meta({ format: "int64" });
+const microsUsd = z.int().meta({ format: "int64" });
+const moment = z.iso.datetime();
+
+const usageFigures = {
+  requests: count.describe("Admitted calls."),
+  failed_requests: count.describe("Admitted calls that did not succeed."),
+  input_tokens: count,
+  output_tokens: count,
+  cache_read_tokens: count,
+  cache_write_tokens: count,
+  usage_value_micros_usd: microsUsd.describe("Metered value at list price, micro-USD."),
+  charged_micros_usd: microsUsd.describe("Amount actually charged, micro-USD."),
+};
+
+export const usageReport = z
+  .object({
+    scope: z.enum(["key", "account"]).describe("What the credential sees: one key, or the whole account."),
+    currency: z.literal("USD"),
+    start_time: unixSeconds.describe("Window start, Unix seconds."),
+    end_time: unixSeconds.describe("Window end, Unix seconds, exclusive."),
+    bucket_width: z.literal("1d"),
+    totals: z.object(usageFigures).meta({ id: "UsageTotals" }),
+    buckets: z
+      .array(
+        z
+          .object({ start_time: unixSeconds, end_time: unixSeconds, ...usageFigures })
+          .meta({ id: "UsageBucket" }),
+      )
+      .describe("UTC days, clipped to the window, ordered by time; their sums are the totals."),
+  })
+  .meta({ id: "UsageReport" });
+
+const budget = z
+  .object({
+    window: z.enum(["day", "month", "total"]),
+    limit_micros_usd: microsUsd,
+    spent_micros_usd: microsUsd,
+    held_micros_usd: microsUsd,
+    remaining_micros_usd: microsUsd,
+    resets_at: unixSeconds.nullable().describe("Unix seconds; null for a total."),
+  })
+  .meta({ id: "Budget" });
+
+export const balance = z
+  .object({
+    currency: z.literal("USD"),
+    balance_micros_usd: microsUsd,
+    held_micros_usd: microsUsd.describe("What running calls may still cost."),
+    available_micros_usd: microsUsd.describe("Balance less what is held."),
+    budget: budget.nullable().describe("The budget of this key; null when it has none."),
+  })
+  .meta({ id: "Balance" });
+
+export const receipt = z
+  .object({
+    request_id: z.string(),
+    operation_id: z.string(),
+    key_id: z.string(),
+    model: z.string().nullable(),
+    created_at: moment,
+    settled_at: moment.nullable(),
+    status: z.enum(["held", "dispatched", "settled", "released", "unknown"]),
+    outcome: z.enum(["succeeded", "failed", "unknown"]).nullable(),
+    http_status: z.int().nullable(),
+    attempts: z.array(
+      z.object({
+        upstream: z.string(),
+        outcome: z.string(),
+        status: z.int().nullable(),
+        started_at: moment,
+        ended_at: moment,
+      }),
+    ),
+    usage: z.record(z.string(), count).describe("What was metered, by unit."),
+    usage_source: z.enum(["provider", "estimated", "none"]),
+    prices: z.array(z.object({ unit: z.string(), quantity: count, unit_price_usd: z.string() })),
+    price_version: z.string(),
+    plan_multiplier: z.string(),
+    held_micros_usd: microsUsd,
+    usage_value_micros_usd: microsUsd,
+    charged_micros_usd: microsUsd,
+    explanation: z.string().describe("Why held, value and charge differ."),
+  })
+  .meta({ id: "Receipt" });
+
+export const receiptPage = z
+  .object({
+    object: z.literal("list"),
+    data: z.array(receipt),
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable(),
+  })
+  .meta({ id: "ReceiptPage" });
+
+export const limitsReport = z
+  .object({
+    workspace_id: z.string(),
+    key_id: z.string(),
+    tier: z.enum(["free", "starter", "growth", "enterprise"]),
+    limits: z.array(
+      z.object({
+        name: z.string(),
+        applies_to: z.union([z.literal("all"), z.array(z.string())]).describe("Operation ids, or all."),
+        limit: count,
+        remaining: count,
+        reset: unixSeconds.describe("Unix seconds."),
+      }),
+    ),
+    budget: budget.nullable(),
+  })
+  .meta({ id: "Limits" });
+
+export const quotaApplication = z
+  .object({
+    object: z.literal("quota_application"),
+    id: z.string(),
+    workspace_id: z.string(),
+    status: z.enum(["open", "approved", "denied"]),
+    created_at: moment,
+  })
+  .meta({ id: "QuotaApplication" });
+
+export const model = z
+  .object({
+    object: z.literal("model"),
+    created: count,
+    id: z.string(),
+    kind: z.string().describe("chat, rerank, embedding, image."),
+    owned_by: z.string(),
+    max_output_tokens: count.nullable(),
+    context_tokens: count.nullable(),
+    price_usd_per_million_tokens: z
+      .record(z.string(), z.string())
+      .describe("USD per 1,000,000 tokens, as decimal strings, by price word."),
+    price_version: z.string(),
+  })
+  .meta({ id: "Model" });
+
+export const modelList = z
+  .object({ object: z.literal("list"), data: z.array(model) })
+  .meta({ id: "ModelList" });
+
+export const geminiModelList = z
+  .object({
+    models: z.array(
+      z.object({
+        name: z.string(),
+        displayName: z.string(),
+        inputTokenLimit: count.optional(),
+        outputTokenLimit: count,
+        supportedGenerationMethods: z.array(z.string()),
+      }),
+    ),
+  })
+  .meta({ id: "GeminiModelList" });

@@ -1,0 +1,107 @@
+import { describeError, type Log } from "../platform/log.ts";
+import {
+  createAccountContract,
+  createContract,
+  describeAhead,
+  sha256,
+  type Contract,
+  type ContractInput,
+} from "./create-contract.ts";
+import type { PublicationBook, PublicationListing } from "./publications.ts";
+
+interface Parts {
+  /** What is on offer now; a new object after each reload. */
+  readonly input: () => ContractInput;
+  readonly book: PublicationBook;
+  readonly wallMs: () => number;
+  readonly log: Log;
+}
+
+/** `unknown` is a hash nobody was ever told here; `unavailable` is one whose bytes cannot be vouched for now. */
+type Loaded = Contract | "unknown" | "unavailable";
+
+/** The contracts that can be fetched: today's and, by their hashes, those of earlier days. Bytes that leave were compared with their hash. */
+export interface ContractShelf {
+  /** Today's contract. It is made, and kept for later days, when it is first asked for. */
+  readonly current: () => Promise<Contract | undefined>;
+  readonly account: () => Contract | undefined;
+  readonly load: (contentHash: string) => Promise<Loaded>;
+  readonly history: (limit: number) => Promise<readonly PublicationListing[]>;
+}
+
+export function createContractShelf({ input, book, wallMs, log }: Parts): ContractShelf {
+  const make = <Made>(of: ContractInput, create: (from: ContractInput) => Made): Made | undefined => {
+    try {
+      return create(of);
+    } catch (error) {
+      // One declaration that cannot be described must not stop the gateway from serving it.
+      log.error("the contract cannot be written", describeError(error));
+      return undefined;
+    }
+  };
+
+  const keep = async (contract: Contract): Promise<void> => {
+    try {
+      await book.keep({
+        kind: "contract",
+        contentHash: contract.contentHash,
+        revision: contract.docsRevision,
+        publishedAtMs: wallMs(),
+        bytes: contract.bytes,
+      });
+    } catch (error) {
+      log.error("the contract could not be kept for later", describeError(error));
+    }
+  };
+
+  const publish = async (of: ContractInput): Promise<Contract | undefined> => {
+    // One operation at a time, so that calls go on in between: all at once would hold them up noticeably.
+    for (const offered of of.offer.operations.values()) {
+      make(of, () => describeAhead(offered, of.offer.names));
+      await nextTurn();
+    }
+    const contract = make(of, createContract);
+    if (contract) await keep(contract);
+    return contract;
+  };
+
+  let published: { readonly of: ContractInput; readonly contract: Promise<Contract | undefined> } | undefined;
+  let account: { readonly of: ContractInput; readonly contract: Contract | undefined } | undefined;
+
+  const current = async (): Promise<Contract | undefined> => {
+    const of = input();
+    if (published?.of !== of) published = { of, contract: publish(of) };
+    return verified(await published.contract);
+  };
+
+  return {
+    current,
+    account: () => {
+      const of = input();
+      if (account?.of !== of) account = { of, contract: make(of, createAccountContract) };
+      return verified(account.contract);
+    },
+    load: async (contentHash) => {
+      const today = await current();
+      if (today?.contentHash === contentHash) return today;
+      try {
+        const kept = await book.find("contract", contentHash);
+        // Without today's contract nobody can say that this is not its hash.
+        if (!kept) return today ? "unknown" : "unavailable";
+        const { revision: docsRevision, bytes } = kept;
+        const contract = verified({ contentHash, docsRevision, bytes });
+        if (!contract) log.error("a kept contract does not match its hash", { content_hash: contentHash });
+        return contract ?? "unavailable";
+      } catch (error) {
+        log.error("a kept contract could not be read", describeError(error));
+        return "unavailable";
+      }
+    },
+    history: (limit) => book.list("contract", limit),
+  };
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+const verified = (contract: Contract | undefined): Contract | undefined =>
+  contract && sha256(contract.bytes) === contract.contentHash ? contract : undefined;

@@ -1,0 +1,110 @@
+import type { Names } from "../config/names.ts";
+import type { OfferedOperation } from "../offer/offer.ts";
+import type { Operation } from "../operation/operation.ts";
+import { keyHeaderOf } from "../platform/dialect.ts";
+import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import type { Components } from "./components.ts";
+import { describeAnswers } from "./describe-answers.ts";
+import { requestHeaders } from "./describe-headers.ts";
+import { priceOf } from "./price-of.ts";
+
+/** One operation of the offer as OpenAPI says it. */
+export function describeOperation(
+  offered: OfferedOperation,
+  names: Names,
+  components: Components,
+): JsonObject {
+  const { operation, path } = offered;
+  const parameters = [
+    ...pathParameters(operation, path),
+    ...queryParameters(operation, components),
+    ...requestHeaders(operation, names, components),
+  ];
+  return {
+    operationId: operation.id,
+    summary: operation.title,
+    description: [operation.summary, ...(operation.notes === undefined ? [] : [operation.notes])].join(
+      "\n\n",
+    ),
+    tags: [operation.category],
+    security: [{ bearer: [] }, ...clientKey(path)],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(operation.body ? { requestBody: describeBody(operation, components) } : {}),
+    responses: describeAnswers(operation, path, names, components),
+    "x-price": priceOf(offered),
+    ...(operation.limits?.rpm ? { "x-requests-per-minute": operation.limits.rpm.limit } : {}),
+    ...(forwardsQuery(operation) ? { "x-further-query-parameters": "forwarded as they come" } : {}),
+    ...(operation.definition === "pending" ? { "x-definition": "pending" } : {}),
+  };
+}
+
+/** The security schemes the operations above refer to. */
+export const securitySchemes = {
+  bearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "An API key (`tgk_…`) or an OAuth access token (`tgo_…`).",
+  },
+  "x-api-key": {
+    type: "apiKey",
+    in: "header",
+    name: "x-api-key",
+    description: "Where Anthropic's clients send the key.",
+  },
+  "x-goog-api-key": {
+    type: "apiKey",
+    in: "header",
+    name: "x-goog-api-key",
+    description: "Where Google's clients send the key.",
+  },
+} as const;
+
+function clientKey(path: string): JsonObject[] {
+  const header = keyHeaderOf(path);
+  return header === undefined ? [] : [{ [header]: [] }];
+}
+
+const pathParameters = ({ params, example }: Operation, path: string): JsonObject[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
+    name,
+    in: "path",
+    required: true,
+    ...(params?.[name] === undefined ? {} : { description: params[name] }),
+    schema: { type: "string", minLength: 1 },
+    ...exampleOf(example?.params?.[name]),
+  }));
+
+function queryParameters({ query, example }: Operation, components: Components): JsonObject[] {
+  const { properties, required } = components.schema(query);
+  if (!isJsonObject(properties)) return [];
+  const needed = Array.isArray(required) ? required : [];
+  return Object.entries(properties).map(([name, written]) => {
+    const { description, ...schema } = isJsonObject(written) ? written : {};
+    return {
+      name,
+      in: "query",
+      ...(needed.includes(name) ? { required: true } : {}),
+      ...(description === undefined ? {} : { description }),
+      schema,
+      ...exampleOf(example?.query?.[name], schema["type"] === "integer"),
+    };
+  });
+}
+
+const exampleOf = (value: string | undefined, isNumber = false): JsonObject =>
+  value === undefined ? {} : { example: isNumber ? Number(value) : value };
+
+const describeBody = ({ body, example }: Operation, components: Components): JsonObject => ({
+  required: true,
+  content: {
+    "application/json": {
+      schema: body ? components.schema(body) : {},
+      ...(example?.body === undefined ? {} : { example: example.body }),
+    },
+  },
+});
+
+/** What is not prescribed travels to the vendor all the same. */
+const forwardsQuery = (operation: Operation): boolean =>
+  "servedBy" in operation &&
+  Object.values(operation.servedBy).some(({ exchange }) => exchange === "forward_query");

@@ -1,0 +1,140 @@
+// The bodies of refusals, by dialect and status: what `doors/http/refusal-body.ts` writes, as schemas.
+
+import { z } from "zod";
+import type { Dialect } from "../platform/dialect.ts";
+import { refusals, type RefusalCode } from "../platform/refusals.ts";
+
+export interface RefusedWith {
+  readonly dialect: Dialect;
+  readonly path: string;
+  readonly status: number;
+  readonly codes: readonly RefusalCode[];
+}
+
+/** The same refusal has the same schema, so that it is converted once for all contracts. */
+export function refusalSchema(refused: RefusedWith): z.ZodType {
+  const { dialect, path, status, codes } = refused;
+  const key = [dialect, path === usagePath ? path : "", status, ...codes].join(" ");
+  const schema = made.get(key) ?? createSchema(refused);
+  made.set(key, schema);
+  return schema;
+}
+
+const usagePath = "/v1/usage";
+/** Bounded by the table of refusals: what no operation can answer with is never asked for. */
+const made = new Map<string, z.ZodType>();
+
+function createSchema(refused: RefusedWith): z.ZodType {
+  const { dialect, status } = refused;
+  const shape = dialect === "plain" ? plainShape(refused) : shapes[dialect](refused);
+  return status === 401 ? z.union([shape, quoteRefusal]) : shape;
+}
+
+const requestId = z.string().describe("Also the `X-Request-ID` header.");
+const message = z.string();
+
+/** A refused key in quote mode looks the same in every dialect; without any key it has no request id. */
+const quoteRefusal = z
+  .object({ error: z.object({ code: z.string(), message }), request_id: requestId.optional() })
+  .meta({ id: "QuoteRefusal", description: "In quote mode." });
+
+function plainShape({ path, status, codes }: RefusedWith): z.ZodType {
+  // Exactly this, and nothing else, as the specification has it.
+  if (path === usagePath && status === 400) return z.strictObject({ error: message });
+  const flat = codes.filter((code) => refusals[code].shape === "flat");
+  const nested = codes.filter((code) => refusals[code].shape === "nested");
+  const bare = codes.filter((code) => refusals[code].shape === "bare");
+  const [only, ...others] = [
+    ...(flat.length > 0 ? [flatShape(flat)] : []),
+    ...(nested.length > 0 ? [nestedShape(status, nested)] : []),
+    ...(bare.length > 0 ? [z.object({ code: z.enum(bare), message, request_id: requestId })] : []),
+  ];
+  if (!only) throw new Error(`There is no refusal with the status ${status} here.`);
+  return others.length > 0 ? z.union([only, ...others]) : only;
+}
+
+const flatShape = (codes: readonly RefusalCode[]): z.ZodType =>
+  z.object({ error: message, code: z.enum(codes), request_id: requestId });
+
+function nestedShape(status: number, codes: readonly RefusalCode[]): z.ZodType {
+  const error = { code: z.enum(codes), message, ...inError(status) };
+  if (status === 429) {
+    return z.object({
+      error: z.object({ type: z.literal("rate_limit_error"), ...error }),
+      request_id: requestId,
+    });
+  }
+  if (status === 503) return z.object({ error: z.object({ ...error, request_id: requestId }) });
+  return z.object({ error: z.object(error), ...beside(status), request_id: requestId });
+}
+
+const shapes: Readonly<Record<Exclude<Dialect, "plain">, (refused: RefusedWith) => z.ZodType>> = {
+  openai: ({ status, codes }) =>
+    z.object({
+      error: z.object({
+        message,
+        type: typeIn(status),
+        param: z.string().nullable().describe("The field at fault."),
+        code: z.enum(codes),
+        ...inError(status),
+        ...beside(status),
+      }),
+    }),
+  anthropic: ({ status, codes }) =>
+    z.object({
+      type: z.literal("error"),
+      error: z.object({
+        type: typeIn(status),
+        message,
+        code: z.enum(codes),
+        ...inError(status),
+        ...beside(status),
+      }),
+      request_id: requestId,
+    }),
+  gemini: ({ status, codes }) =>
+    z.object({
+      error: z.object({
+        code: z.literal(status),
+        message,
+        status: z.string(),
+        ...(status === 429 ? { type: typeIn(status) } : {}),
+        reason: z.enum(codes),
+        ...inError(status),
+        ...beside(status),
+      }),
+    }),
+};
+
+const typeIn = (status: number): z.ZodType =>
+  status === 429 ? z.literal("rate_limit_error") : z.string().describe("The protocol's nearest word.");
+
+/** Members that stand inside `error` beside code and message. */
+function inError(status: number): Record<string, z.ZodType> {
+  if (status === 402) {
+    return {
+      retryable: z.literal(false),
+      estimated_micros_usd: z.int().describe("What the call may cost."),
+      limit_micros_usd: z.int().describe("What it may not exceed."),
+    };
+  }
+  if (status === 409) return { retryable: z.boolean() };
+  if (status === 429) return { limit: standing };
+  return status === 503 ? { retryable: z.boolean().optional() } : {};
+}
+
+/** Members that stand beside `error` in the plain shape, and inside it in the dialects. */
+const beside = (status: number): Record<string, z.ZodType> => (status === 409 ? { original } : {});
+
+const standing = z
+  .object({
+    name: z.string(),
+    limit: z.int().nullable(),
+    remaining: z.int(),
+    reset: z.int().nullable().describe("Unix seconds."),
+  })
+  .meta({ id: "LimitStanding" });
+
+const original = z
+  .object({ request_id: z.string(), status: z.string(), charged_micros_usd: z.int() })
+  .meta({ id: "OriginalRequest", description: "The call that took the idempotency key." });

@@ -1,0 +1,55 @@
+import { isAboutTask, isSold, type Operation } from "../operation/operation.ts";
+import type { RefusalCode } from "../platform/refusals.ts";
+
+/** Every refusal that the life of a call can give this operation, in the order of that life. */
+export function refusalsOf(operation: Operation): readonly RefusalCode[] {
+  const { price, limits, body, hidden, refuses = [] } = operation;
+  const codes: RefusalCode[] = [
+    hidden ? "unknown_endpoint" : "missing_api_key",
+    "invalid_api_key",
+    "expired_api_key",
+    "authentication_unavailable",
+    "rate_limit_exceeded",
+    "invalid_parameters",
+    "internal",
+  ];
+  if (body) codes.push("request_timeout", "payload_too_large", "unsupported_media_type");
+  if (price.kind === "free") codes.push("cost_quote_unsupported");
+  if ("modelKind" in price && price.modelKind !== undefined) codes.push("model_not_found");
+  if (asksUpstream(operation))
+    codes.push("upstream_rate_limit", "provider_request_failed", "provider_unavailable");
+  if (price.kind !== "free") {
+    codes.push(
+      ...conflictsOf(operation),
+      "estimated_price_exceeds_max_price",
+      "budget_exceeded",
+      "insufficient_balance",
+      "account_suspended",
+      "billing_dependency_timeout",
+      "billing_unavailable",
+      "billing_config_invalid",
+    );
+    if (limits?.slot) codes.push("quota_exceeded");
+  }
+  if (isSold(operation)) {
+    if (operation.task) codes.push("quota_exceeded");
+    if (operation.link) codes.push("link_required", "link_expired", "insufficient_scope");
+  }
+  return [...new Set([...codes, ...refuses])];
+}
+
+/** Whether the caller may hear an upstream's own words. What is told of a task's state is always ours. */
+export const asksUpstream = (operation: Operation): boolean =>
+  isSold(operation) || (isAboutTask(operation) && operation.aboutTask === "cancel");
+
+const conflicts = [
+  "request_already_completed",
+  "request_in_progress",
+  "idempotency_key_reused",
+  "outcome_unknown",
+] as const;
+
+function conflictsOf({ method, idempotency }: Operation): RefusalCode[] {
+  if (idempotency) return conflicts.map((code): RefusalCode => `${idempotency.codePrefix}${code}`);
+  return method === "POST" ? [...conflicts] : [];
+}

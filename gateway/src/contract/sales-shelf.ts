@@ -1,0 +1,123 @@
+import { z } from "zod";
+import type { SalesConfig } from "../config/config.ts";
+import type { Offer } from "../offer/offer.ts";
+import { describeError, type Log } from "../platform/log.ts";
+import { sha256 } from "./create-contract.ts";
+import type { PublicationBook } from "./publications.ts";
+import { salesItems } from "./sales-items.ts";
+
+/** Sales data and how far it can be trusted. */
+interface SalesData {
+  readonly freshness: "fresh" | "stale";
+  /** When its source was last seen to say this. */
+  readonly observedAtMs: number;
+  readonly source: string;
+  readonly items: readonly unknown[];
+}
+
+/** Where sales data comes from: the offer itself, or an address whose bytes must have a known hash. */
+interface SalesSource {
+  readonly offer: Pick<Offer, "operations">;
+  readonly boundAtMs: number;
+  readonly configured: SalesConfig | undefined;
+}
+
+interface Parts {
+  readonly source: () => SalesSource;
+  readonly book: PublicationBook;
+  /** The bytes at an address, bounded in time and size; throws when there are none to be had. */
+  readonly download: (url: string) => Promise<Uint8Array>;
+  readonly wallMs: () => number;
+  readonly log: Log;
+}
+
+/** Answers from what was verified before; nobody who asks ever waits for the source. */
+export interface SalesShelf {
+  /** Undefined when there is no verified snapshot. */
+  readonly read: () => SalesData | undefined;
+  /** Has the configured source looked at again, in the background. A failure makes what is there stale. */
+  readonly refresh: () => void;
+}
+
+interface Snapshot {
+  readonly sha256: string;
+  readonly url: string;
+  readonly observedAtMs: number;
+  readonly items: readonly unknown[];
+}
+
+export function createSalesShelf({ source, book, download, wallMs, log }: Parts): SalesShelf {
+  let snapshot: Snapshot | undefined;
+  let failed = false;
+  let wanted = false;
+  let running: Promise<void> | undefined;
+
+  const observe = async ({ url, sha256: expected }: SalesConfig): Promise<void> => {
+    const bytes = await download(url);
+    if (sha256(bytes) !== expected) throw new Error("The sales data does not have the configured hash.");
+    const observedAtMs = wallMs();
+    snapshot = { sha256: expected, url, observedAtMs, items: itemsIn(bytes) };
+    await book.keep({
+      kind: "sales",
+      contentHash: expected,
+      revision: url,
+      publishedAtMs: observedAtMs,
+      bytes,
+    });
+  };
+
+  /** What an earlier run of the program verified last. */
+  const remember = async (): Promise<void> => {
+    const kept = await book.latest("sales");
+    if (!kept || sha256(kept.bytes) !== kept.contentHash) return;
+    const { contentHash, revision: url, publishedAtMs: observedAtMs, bytes } = kept;
+    snapshot ??= { sha256: contentHash, url, observedAtMs, items: itemsIn(bytes) };
+  };
+
+  const look = async (configured: SalesConfig): Promise<void> => {
+    try {
+      await observe(configured);
+      failed = false;
+    } catch (error) {
+      failed = true;
+      log.warn("the source of sales data cannot be verified", describeError(error));
+      if (!snapshot) await remember();
+    }
+  };
+
+  /** One look at a time; who asks meanwhile, perhaps about another source, gets one more after it. */
+  const run = async (): Promise<void> => {
+    while (wanted) {
+      wanted = false;
+      const { configured } = source();
+      if (configured) await look(configured);
+    }
+  };
+
+  return {
+    read: () => {
+      const { offer, boundAtMs, configured } = source();
+      if (!configured) {
+        return { freshness: "fresh", observedAtMs: boundAtMs, source: "catalogue", items: salesItems(offer) };
+      }
+      if (!snapshot) return undefined;
+      const { observedAtMs, url, items } = snapshot;
+      const isOfNow = snapshot.sha256 === configured.sha256 && url === configured.url;
+      return { freshness: failed || !isOfNow ? "stale" : "fresh", observedAtMs, source: url, items };
+    },
+    refresh: () => {
+      wanted = true;
+      if (!running) running = run().finally(() => (running = undefined));
+      running.catch((error: unknown) => log.warn("older sales data cannot be read", describeError(error)));
+    },
+  };
+}
+
+const list = z.array(z.looseObject({}));
+const published = z.union([list, z.looseObject({ items: list })]);
+
+/** The items of a list, or of an object that has one under `items`. */
+function itemsIn(bytes: Uint8Array): readonly unknown[] {
+  const data = published.parse(JSON.parse(new TextDecoder().decode(bytes)));
+  return Array.isArray(data) ? data : data.items;
+}

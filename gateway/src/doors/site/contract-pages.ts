@@ -1,0 +1,143 @@
+import { compareContracts } from "../../contract/compare-contracts.ts";
+import { pickOperation } from "../../contract/contract-document.ts";
+import type { ContractShelf } from "../../contract/contract-shelf.ts";
+import type { Contract } from "../../contract/create-contract.ts";
+import type { Offer } from "../../offer/offer.ts";
+import type { JsonObject } from "../../platform/json.ts";
+import { refuse } from "../../platform/refusals.ts";
+import { createRecent } from "./recent.ts";
+import { hashHeader, revisionHeader, type Asked, type SitePage } from "./site-page.ts";
+
+interface Parts {
+  readonly contracts: ContractShelf;
+  readonly offer: () => Offer;
+}
+
+/** Contracts asked for by hash are few, large to parse, and asked for again. */
+const documentsMax = 4;
+const diffsMax = 32;
+const historyMax = 100;
+
+/** Contracts by their hash: which one is current, its bytes, one operation of it, and what changed since another. */
+export function createContractPages({ contracts, offer }: Parts): Readonly<Record<string, SitePage>> {
+  const documents = createRecent<JsonObject>(documentsMax);
+  const diffs = createRecent<string>(diffsMax);
+
+  const load = async (contentHash: string): Promise<Contract> => {
+    const loaded = await contracts.load(contentHash);
+    if (loaded === "unknown") {
+      refuse(
+        "contract_hash_mismatch",
+        "This is not the hash of any contract here; /api/contracts/version tells it.",
+      );
+    }
+    return loaded === "unavailable" ? unavailable() : loaded;
+  };
+  const documentOf = ({ contentHash, bytes }: Contract): JsonObject =>
+    // These bytes were written by us as an object, and they still have their hash.
+    documents.get(contentHash, () => JSON.parse(new TextDecoder().decode(bytes)) as JsonObject);
+  const versionHeaders = ({ contentHash, docsRevision }: Contract): Record<string, string> => {
+    const { provider } = offer().names;
+    return { [hashHeader(provider)]: contentHash, [revisionHeader(provider)]: docsRevision };
+  };
+
+  return {
+    "/api/contracts/version": async () => {
+      const current = (await contracts.current()) ?? unavailable();
+      const { contentHash, docsRevision } = current;
+      return Response.json(
+        { contentHash, docsRevision },
+        { headers: { ...noCache, ...versionHeaders(current) } },
+      );
+    },
+
+    "/api/contracts/source": async (asked) => {
+      const contentHash = hashIn(asked, "hash");
+      const operationId = operationIn(asked);
+      const contract = await load(contentHash);
+      const headers = { ...forEver, ...versionHeaders(contract) };
+      if (operationId === undefined) return cached(asked, contentHash, contract.bytes, headers);
+      const picked = pickOperation(documentOf(contract), operationId);
+      if (!picked) refuse("unknown_operation", "This contract has no such operation.");
+      return cached(asked, `${contentHash}.${operationId}`, `${JSON.stringify(picked, null, 1)}\n`, headers);
+    },
+
+    "/api/contracts/diff": async (asked) => {
+      const [from, to] = [hashIn(asked, "from"), hashIn(asked, "to")];
+      const [before, after] = [await load(from), await load(to)];
+      const text = diffs.get(`${from} ${to}`, () =>
+        JSON.stringify({
+          object: "contract_diff",
+          from,
+          to,
+          ...compareContracts(documentOf(before), documentOf(after)),
+        }),
+      );
+      return cached(asked, `${from}.${to}`, text, { ...forEver, ...versionHeaders(after) });
+    },
+
+    "/api/contracts/history": async () => {
+      await contracts.current();
+      const versions = (await contracts.history(historyMax)).map((one) => ({
+        contentHash: one.contentHash,
+        docsRevision: one.revision,
+        last_current_at: new Date(one.publishedAtMs).toISOString(),
+      }));
+      return Response.json({ object: "list", data: versions }, { headers: noCache });
+    },
+
+    "/openapi/account.json": async (asked) => {
+      const contract = contracts.account() ?? unavailable();
+      return cached(asked, contract.contentHash, contract.bytes, noCache);
+    },
+  };
+}
+
+const noCache = { "cache-control": "no-cache" } as const;
+/** What a hash names never changes. */
+const forEver = { "cache-control": "public, max-age=31536000, immutable" } as const;
+
+const unavailable = (): never =>
+  refuse("contract_unavailable", "The contract's verified bytes are not available now.", {
+    inError: { retryable: true },
+  });
+
+/** A hash as we write them, and once: anything else was not copied from here. */
+function hashIn({ query }: Asked, name: string): string {
+  const value = onlyOne(query, name);
+  if (value === undefined || !/^[0-9a-f]{64}$/.test(value)) {
+    refuse("invalid_parameters", `${name}: expected 64 lower-case hexadecimal digits`, { field: name });
+  }
+  return value;
+}
+
+/** Undefined for the whole bundle. */
+function operationIn({ query }: Asked): string | undefined {
+  const operationId = onlyOne(query, "operation_id");
+  const bundled = onlyOne(query, "bundled");
+  if (bundled !== undefined && bundled !== "1") refuse("invalid_parameters", "bundled: expected 1");
+  if ((bundled === undefined) === (operationId === undefined)) {
+    refuse("invalid_parameters", "expected exactly one of bundled, operation_id");
+  }
+  return operationId;
+}
+
+function onlyOne(query: URLSearchParams, name: string): string | undefined {
+  const [value, another] = query.getAll(name);
+  if (another !== undefined) refuse("invalid_parameters", `${name}: given more than once`, { field: name });
+  return value;
+}
+
+function cached(
+  { headers: sent }: Asked,
+  tag: string,
+  body: Uint8Array | string,
+  headers: Readonly<Record<string, string>>,
+): Response {
+  const etag = `"${tag}"`;
+  const known = (sent.get("if-none-match") ?? "").split(",").map((one) => one.trim().replace(/^W\//, ""));
+  if (known.includes(etag) || known.includes("*")) {
+    return new Response(null, { status: 304, headers: { ...headers, etag } });
+  }
+  return new Response(body, { headers: { ...headers, etag, "content-type": "application/json" } });
+}

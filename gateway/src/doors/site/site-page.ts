@@ -1,0 +1,11 @@
+/** One page of the site. A refusal thrown by it is answered like any other. */
+export type SitePage = (asked: Asked) => Promise<Response>;
+
+export interface Asked {
+  readonly headers: Headers;
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+export const hashHeader = (word: string): string => `X-${word}-Contract-Hash`;
+export const revisionHeader = (word: string): string => `X-${word}-Docs-Revision`;

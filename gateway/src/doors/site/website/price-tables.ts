@@ -1,0 +1,126 @@
+import { priceOf } from "../../../contract/price-of.ts";
+import { priceInWords } from "../../../contract/sales-items.ts";
+import { listModels } from "../../../offer/list-models.ts";
+import type { Offer, OfferedOperation } from "../../../offer/offer.ts";
+import type { Operation } from "../../../operation/operation.ts";
+import type { Table } from "./blocks.ts";
+
+export type Category = Operation["category"];
+export const categories: readonly Category[] = ["models", "data", "account"];
+
+/** What somebody is looking for in the price list. */
+export interface Search {
+  readonly words: string;
+  readonly category: Category | undefined;
+}
+
+/** All operations that fit the search, with their prices. */
+export function operationPrices(offer: Offer, search: Search): Table {
+  const rows = sorted(offer)
+    .filter(({ operation, path }) => {
+      const { id, title, summary, category } = operation;
+      return fits(search, category, [id, title, summary, category, path]);
+    })
+    .map((offered) => [
+      `[${offered.operation.title}](/docs/operations/${offered.operation.id}) \`${offered.operation.id}\``,
+      `\`${offered.operation.method} ${offered.path}\``,
+      priceWords(offered),
+    ]);
+  return {
+    kind: "table",
+    caption: "Operations",
+    columns: ["Operation", "Request", "Price"],
+    aside: [1],
+    rows,
+  };
+}
+
+/** All models that fit the search and are paid by the token, USD per 1,000,000 tokens. */
+export function modelPrices(offer: Offer, search: Search): Table {
+  const rows = listModels(offer)
+    .filter(({ id, kind }) => kind !== "video" && fits(search, "models", [id, kind, kindWords[kind] ?? kind]))
+    .toSorted((a, b) => order(a.kind, b.kind) || order(a.id, b.id))
+    .map(({ id, kind, price_usd_per_million_tokens: price, context_tokens: context }) => [
+      `\`${id}\``,
+      ...modelPriceWords.map((word) => price[word] ?? "–"),
+      context === null ? "–" : context.toLocaleString("en-US"),
+      kindWords[kind] ?? kind,
+    ]);
+  return {
+    kind: "table",
+    caption: "Models, USD per 1,000,000 tokens",
+    columns: ["Model", "Input", "Output", "Cache read", "Cache write", "Context", "For"],
+    figures: [1, 2, 3, 4, 5],
+    rows,
+  };
+}
+
+/** What a key may do in a minute and at once, by tier. */
+export const tierLimits = ({ tiers }: Offer): Table => ({
+  kind: "table",
+  caption: "Limits of a key, by tier",
+  columns: ["Tier", "Requests a minute", "Tokens a minute", "Streams and long calls at once"],
+  figures: [1, 2, 3],
+  rows: Object.entries(tiers).map(([name, { rpm, tpm, concurrency }]) => [
+    sentence(name),
+    ...[rpm, tpm, concurrency].map((figure) => figure.toLocaleString("en-US")),
+  ]),
+});
+
+/** In the order of the list: by category, then as people would look them up. */
+export const sorted = (offer: Offer): OfferedOperation[] =>
+  [...offer.operations.values()].toSorted(
+    ({ operation: a }, { operation: b }) =>
+      categories.indexOf(a.category) - categories.indexOf(b.category) || order(a.id, b.id),
+  );
+
+export const sentence = (words: string): string => words.slice(0, 1).toUpperCase() + words.slice(1);
+
+/** A price by model says how far the models are apart. */
+export function priceWords(offered: OfferedOperation): string {
+  const price = priceOf(offered);
+  if (price.kind === "per_second") return sentence(videoPrices(price.models));
+  if (price.kind !== "per_token") return sentence(priceInWords(price));
+  const spans = (["input", "output"] as const).flatMap((word) => {
+    const figures = price.models
+      .flatMap(({ usd_per_unit: usd }) => usd[word] ?? [])
+      .toSorted((a, b) => Number(a) - Number(b));
+    const [least, most = least] = [figures[0], figures.at(-1)];
+    return least === undefined ? [] : [`${word} ${least === most ? least : `${least} to ${most}`}`];
+  });
+  return `[By model](/prices#models): ${spans.join(", ")} USD per 1,000,000 tokens`;
+}
+
+/** Few enough to be told whole: each model, and what a second costs in each resolution. */
+const videoPrices = (
+  models: readonly { readonly model: string; readonly usd_per_unit: Readonly<Record<string, string>> }[],
+): string =>
+  models
+    .map(({ model, usd_per_unit: usd }) => {
+      const prices = Object.entries(usd).map(
+        ([unit, price]) => `${price} USD (${unit.replace("second_", "")})`,
+      );
+      return `\`${model}\` ${prices.join(" or ")} a second`;
+    })
+    .join("; ");
+
+const modelPriceWords = ["input", "output", "cache_read", "cache_write"] as const;
+
+const kindWords: Readonly<Record<string, string>> = {
+  chat: "Conversation",
+  rerank: "Rerank",
+  embedding: "Embedding",
+  image: "Image",
+};
+
+const order = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
+
+/** Every word must stand somewhere; case and order do not matter. */
+function fits({ words, category }: Search, of: Category, texts: readonly string[]): boolean {
+  if (category !== undefined && category !== of) return false;
+  const all = texts.join(" ").toLowerCase();
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => all.includes(word));
+}

@@ -1,0 +1,101 @@
+import { tableHtml, type Link } from "./blocks-html.ts";
+import { blocksMarkdown } from "./blocks-markdown.ts";
+import type { Block, Table } from "./blocks.ts";
+import { html, type Html } from "./html.ts";
+import type { Material, Page } from "./page.ts";
+import {
+  categories,
+  modelPrices,
+  operationPrices,
+  sentence,
+  tierLimits,
+  type Search,
+} from "./price-tables.ts";
+
+/** Nobody looks for more; it bounds what a made-up address can make us do. */
+const wordsCharactersMax = 100;
+
+export function searchOf(query: URLSearchParams): Search {
+  const wanted = query.get("category");
+  return {
+    words: (query.get("q") ?? "").trim().slice(0, wordsCharactersMax),
+    category: categories.find((category) => category === wanted),
+  };
+}
+
+/** Everything that is sold and for how much. The search is a form, so it needs no script. */
+export function pricesPage(material: Material, search: Search): Page {
+  const { offer, link, twinLink } = material;
+  const operations = operationPrices(offer, search);
+  const models = modelPrices(offer, search);
+  const tiers = tierLimits(offer);
+  const found = foundWords(operations.rows.length, models.rows.length);
+  const blocks: Block[] = [
+    { kind: "text", text: about },
+    ...(isSearch(search) ? [{ kind: "text", text: found } as const] : []),
+    ...[operations, models].filter(({ rows }) => rows.length > 0),
+    tiers,
+  ];
+  return {
+    path: "/prices",
+    section: "prices",
+    title: "Prices",
+    description: "What every operation and every model costs.",
+    markdown: blocksMarkdown(blocks, twinLink),
+    main: html`<div class="page wide">
+      <h1>Prices</h1>
+      <p class="lead">${about}</p>
+      ${searchForm(search, link("/prices"))}
+      <p class="found" role="status">
+        ${found}${isSearch(search) ? html` <a href="${link("/prices")}">Show everything</a>` : html``}
+      </p>
+      ${part("operations", "Operations", operations, link)}
+      ${part("models", "Models", models, link, html`<p class="found">USD per 1,000,000 tokens.</p>`)}
+      <h2 id="limits">Limits</h2>
+      ${tableHtml(tiers, link)}
+    </div>`,
+  };
+}
+
+const about =
+  "Published prices are estimates in USD. Ask for a quote to hear the price of your very call; its receipt says what it cost. A call that fails before it gave you anything is not charged.";
+
+const isSearch = ({ words, category }: Search): boolean => words !== "" || category !== undefined;
+
+const foundWords = (operations: number, models: number): string =>
+  `${operations} ${operations === 1 ? "operation" : "operations"}, ${models} ${models === 1 ? "model" : "models"}.`;
+
+const searchForm = ({ words, category }: Search, action: string): Html =>
+  html`<form class="search" role="search" action="${action}" method="get">
+    <div>
+      <label for="q">Search</label>
+      <input
+        id="q"
+        name="q"
+        type="search"
+        value="${words}"
+        placeholder="chat, comments, gpt…"
+        autocomplete="off"
+        maxlength="${wordsCharactersMax}"
+      />
+    </div>
+    <div>
+      <label for="category">Category</label>
+      <select id="category" name="category">
+        <option value="">All</option>
+        ${categories.map(
+          (one) =>
+            html`<option value="${one}" ${one === category ? html` selected` : html``}>
+              ${sentence(one)}
+            </option>`,
+        )}
+      </select>
+    </div>
+    <button type="submit">Search</button>
+  </form>`;
+
+function part(id: string, title: string, table: Table, link: Link, words?: Html): Html {
+  if (table.rows.length === 0) return html``;
+  return html`<h2 id="${id}">${title}</h2>
+    ${words} ${tableHtml(table, link)}`;
+}

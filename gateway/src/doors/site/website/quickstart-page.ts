@@ -1,0 +1,107 @@
+import { blocksHtml } from "./blocks-html.ts";
+import { blocksMarkdown } from "./blocks-markdown.ts";
+import { code, heading, text, type Block } from "./blocks.ts";
+import { exampleCurl } from "./example-call.ts";
+import { firstCall } from "./first-call.ts";
+import { html } from "./html.ts";
+import { mcpSnippets } from "./mcp-snippets.ts";
+import type { Material, Page } from "./page.ts";
+import { clientSnippets, type ClientSnippets } from "./snippets.ts";
+
+/** From a key to a paid call, in the reader's own language. */
+export function quickstartPage(material: Material): Page {
+  const { link, twinLink, addresses } = material;
+  const parts: readonly Part[] = [
+    { id: "curl", title: "curl", blocks: curl(material) },
+    { id: "spend-safely", title: "Spend safely", blocks: spending(material) },
+    ...clientSnippets(material).map(partOf),
+    {
+      id: "mcp",
+      title: "Agents (MCP)",
+      blocks: [
+        text(
+          `The tool server is at \`${addresses.mcpUrl}\`. It has five tools: \`search\`, \`get_details\` and \`list_categories\` are free; \`use\` and \`batch_use\` pay for a call, up to the \`max_price_usd\` you allow.`,
+        ),
+        ...mcpSnippets(addresses.mcpUrl).flatMap(({ title, blocks }): Block[] => [
+          { kind: "heading", level: 3, text: title },
+          ...blocks,
+        ]),
+      ],
+    },
+  ];
+  const blocks = parts.flatMap(({ id, title, blocks: own }) => [heading(title, id), ...own]);
+  return {
+    path: "/quickstart",
+    section: "quickstart",
+    title: "Quick start",
+    description: "The first call with curl, the official SDKs, and MCP clients.",
+    markdown: `${about}\n\n${blocksMarkdown(blocks, twinLink)}`,
+    main: html`<div class="page">
+      <h1>Quick start</h1>
+      <p class="lead">${about}</p>
+      <nav class="contents" aria-label="On this page">
+        <ul>
+          ${parts.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
+        </ul>
+      </nav>
+      ${blocksHtml(blocks, link)}
+    </div>`,
+  };
+}
+
+interface Part {
+  readonly id: string;
+  readonly title: string;
+  readonly blocks: readonly Block[];
+}
+
+const about =
+  "Everything works with one key. Official clients need two settings changed: the address and the key.";
+
+const partOf = ({ title, blocks }: ClientSnippets): Part => ({
+  id: title.toLowerCase().replaceAll(/[^a-z]+/g, "-"),
+  title,
+  blocks,
+});
+
+function curl({ offer, addresses }: Material): Block[] {
+  const { baseUrl } = addresses;
+  const first = firstCall(offer);
+  const call = first && exampleCurl(first, addresses, offer.names);
+  return [
+    code("Put the key into the environment", "sh", "export TOLLGATE_KEY=tgk_…"),
+    ...(call === undefined ? [] : [code("Make a call", "sh", call)]),
+    code(
+      "See what it cost",
+      "sh",
+      `curl "${baseUrl}/v1/credits/balance" -H "Authorization: Bearer $TOLLGATE_KEY"
+curl "${baseUrl}/v1/requests?limit=5" -H "Authorization: Bearer $TOLLGATE_KEY"`,
+    ),
+  ];
+}
+
+function spending({ offer, addresses }: Material): Block[] {
+  const { provider } = offer.names;
+  const first = firstCall(offer);
+  if (!first) return [];
+  const withHeaders = (headers: Readonly<Record<string, string>>): string =>
+    exampleCurl(first, addresses, offer.names, { headers }) ?? "";
+  return [
+    text(`Add \`X-${provider}-Cost-Mode: quote\` and the call is priced instead of made. Quotes are free.`),
+    code("Ask first", "sh", withHeaders({ [`X-${provider}-Cost-Mode`]: "quote" })),
+    text(
+      `\`X-${provider}-Max-Price-USD\` refuses the call with 402 when it could cost more. An \`Idempotency-Key\` makes it safe to repeat: it runs and is charged once, and a repetition is told 409 with the first call’s id, status and charge.`,
+    ),
+    code(
+      "Cap it, and make it safe to repeat",
+      "sh",
+      withHeaders({
+        [`X-${provider}-Max-Price-USD`]: "0.01",
+        ...(first.operation.method === "POST" ? { "Idempotency-Key": "order-1042" } : {}),
+      }),
+    ),
+    text(
+      `Every answer carries \`X-Request-ID\`, and \`X-${provider}-Cost-Micros-USD\` when it was billed. The [receipt](/docs/operations/requests.get) of that id says what was held, used and charged, at which prices, and why.`,
+    ),
+  ];
+}

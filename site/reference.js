@@ -1,0 +1,67 @@
+// Starts Scalar over this gateway's own contract. Nothing is asked from anywhere else: no fonts, no proxy, no
+// telemetry, no assistant. The key a reader types stays in the page.
+
+const place = document.getElementById("reference");
+const order = ["models", "data", "account"];
+
+const response = await fetch(place.dataset.contract);
+if (!response.ok) {
+  place.textContent =
+    "The contract cannot be had right now. The pages of the operations have the same to read.";
+  throw new Error(`The contract cannot be had: ${response.status}.`);
+}
+const contract = await response.json();
+
+// A quote is what a reader can ask for, not what a first try should be: the header is offered, and off.
+for (const [name, parameter] of Object.entries(contract.components.parameters ?? {})) {
+  if (name.endsWith("-Cost-Mode")) {
+    parameter.examples = { default: { value: "quote", "x-disabled": true } };
+  }
+}
+for (const tag of contract.tags) {
+  tag["x-displayName"] = tag.name.slice(0, 1).toUpperCase() + tag.name.slice(1);
+}
+for (const methods of Object.values(contract.paths)) {
+  for (const operation of Object.values(methods)) {
+    operation.description += `\n\n**Price:** ${priceInWords(operation["x-price"])}.`;
+  }
+}
+contract.info.description += `\n\n[The contract as OpenAPI 3.1](${place.dataset.contract})`;
+
+// Scalar would take what stands here for a page it rendered before.
+place.replaceChildren();
+window.Scalar.createApiReference(place, {
+  content: contract,
+  // Whatever name this page was opened under, calls go back to where it came from.
+  servers: [{ url: location.origin }],
+  authentication: { preferredSecurityScheme: "bearer" },
+  persistAuth: false,
+  proxyUrl: "",
+  telemetry: false,
+  withDefaultFonts: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  showDeveloperTools: "never",
+  hideClientButton: true,
+  documentDownloadType: "none",
+  // Schemas stand with the operations that use them.
+  hideModels: true,
+  tagsSorter: (a, b) => order.indexOf(a.name) - order.indexOf(b.name),
+  theme: "none",
+  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+  operationTitleSource: "summary",
+});
+
+/** Scalar shows no extensions, and the price is the first thing a reader asks for. */
+function priceInWords(price) {
+  switch (price.kind) {
+    case "free":
+      return "free";
+    case "per_unit":
+      return price.usd_per_unit === null ? "not set yet" : `${price.usd_per_unit} USD per ${price.unit}`;
+    case "per_token":
+      return `[by model](${place.dataset.prices}), per 1,000,000 tokens`;
+    default:
+      return `what the vendor reports, at most ${price.at_most_usd} USD`;
+  }
+}

@@ -1,0 +1,169 @@
+// The contract against the running gateway: requests made from nothing but the contract, right and spoilt, and no
+// answer that it does not declare. A failure prints its seed; CONTRACT_SEED repeats a run.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import {
+  objectOf,
+  readOperations,
+  type DeclaredOperation,
+  type Json,
+} from "./contract-answers/contract-reader.ts";
+import { createJudge, type Answered, type Judge } from "./contract-answers/declared-answers.ts";
+import {
+  exampleRequest,
+  rightRequests,
+  spoiltRequests,
+  type MadeRequest,
+} from "./contract-answers/requests.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+
+const seed = Number(process.env["CONTRACT_SEED"] ?? Date.now() % 2 ** 31);
+const runsEach = Number(process.env["CONTRACT_RUNS"] ?? 20);
+const roomyTiers = "tiers: { enterprise: { rpm: 1000000, tpm: 1000000000, concurrency: 10000 } }";
+
+let gateway: TestGateway;
+let account: TestAccount;
+let document: Json;
+let judge: Judge;
+let receiptId: string;
+
+/** The ids are needed before anything runs, so that each operation is a test of its own. */
+const committed: unknown = await Bun.file(new URL("../contract/openapi.json", import.meta.url)).json();
+const operationIds = readOperations(objectOf(committed)).map(({ id }) => id);
+
+beforeAll(async () => {
+  process.stderr.write(`contract answers: CONTRACT_SEED=${seed}\n`);
+  gateway = await openTestGateway({ config: roomyTiers });
+  account = await openAccount();
+  const version = (await (await fetch(`${gateway.url}/api/contracts/version`)).json()) as {
+    contentHash: string;
+  };
+  const bundle = await fetch(`${gateway.url}/api/contracts/source?hash=${version.contentHash}&bundled=1`);
+  document = objectOf(await bundle.json());
+  judge = createJudge(document);
+  const paid = await gateway.post(account, "/v1/rerank", { query: "a", documents: ["b"] });
+  receiptId = paid.headers.get("x-request-id") ?? "";
+});
+
+afterAll(() => gateway.close());
+
+const openAccount = (): Promise<TestAccount> =>
+  gateway.openAccount({ tier: "enterprise", creditUsd: "10000" });
+
+const operationOf = (id: string): DeclaredOperation => {
+  const found = readOperations(document).find((operation) => operation.id === id);
+  if (!found) throw new Error(`The served contract has no ${id}.`);
+  return found;
+};
+
+const hintsFor = (operation: DeclaredOperation) => ({
+  document,
+  words: {
+    model: operation.models.length > 0 ? operation.models.slice(0, 4) : ["gpt-4o-mini", "gemini-2.5-flash"],
+    id: ["gpt-4o-mini"],
+    request_id: [receiptId],
+    role: ["user", "assistant"],
+  },
+});
+
+async function send(operation: DeclaredOperation, made: MadeRequest, fresh: boolean): Promise<Answered> {
+  // A limit of a few a minute would answer everything; whoever comes fresh sees the operation itself.
+  const caller = fresh || operation.requestsPerMinute !== undefined ? await openAccount() : account;
+  const keys = { own: `Bearer ${caller.key}`, wrong: "Bearer tgk_nobody", none: undefined };
+  const authorization = keys[made.key];
+  const query = new URLSearchParams(
+    made.query.map(([name, value]): [string, string] => [name, value]),
+  ).toString();
+  const response = await fetch(`${gateway.url}${made.path}${query === "" ? "" : `?${query}`}`, {
+    method: made.method,
+    headers: { ...made.headers, ...(authorization === undefined ? {} : { authorization }) },
+    ...(made.body === undefined ? {} : { body: made.body }),
+  });
+  const { headers, status } = response;
+  expect(headers.get("x-request-id")).not.toBeNull();
+  if (status === 429) expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+  return {
+    status,
+    contentType: headers.get("content-type") ?? "",
+    text: await response.text(),
+    fromUpstream: headers.has("x-tollgate-upstream"),
+  };
+}
+
+async function check(operation: DeclaredOperation, made: MadeRequest, fresh = false): Promise<Answered> {
+  const answered = await send(operation, made, fresh);
+  const fault = judge.fault(operation, answered);
+  // A fault of ours is declared so that callers know its shape, but there must be none.
+  const internal = answered.status === 500 && !answered.fromUpstream ? "an internal error" : undefined;
+  if (fault ?? internal) throw new Error(`${operation.id}, wrong: ${made.wrong}: ${fault ?? internal}`);
+  return answered;
+}
+
+describe("no answer outside the contract:", () => {
+  test.each(operationIds)(
+    "%s",
+    async (id) => {
+      const operation = operationOf(id);
+      const statuses = new Map<number, number>();
+      for (const requests of [rightRequests, spoiltRequests]) {
+        await fc.assert(
+          fc.asyncProperty(requests(operation, hintsFor(operation)), async (made) => {
+            const { status } = await check(operation, made);
+            statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          }),
+          { seed, numRuns: runsEach, endOnFailure: true },
+        );
+      }
+      if (process.env["CONTRACT_SEED"] !== undefined) {
+        process.stderr.write(`${id}: ${JSON.stringify(Object.fromEntries(statuses))}\n`);
+      }
+      // Something was really asked, and not everything was the same.
+      expect([...statuses.values()].reduce((sum, count) => sum + count, 0)).toBe(2 * runsEach);
+      expect(statuses.size).toBeGreaterThan(1);
+    },
+    20_000,
+  );
+});
+
+test("the example of every operation is answered 200, as declared", async () => {
+  const without: string[] = [];
+  for (const operation of readOperations(document)) {
+    const made = exampleRequest(operation);
+    if (!made) without.push(...(operation.pending ? [] : [operation.id]));
+    else expect([operation.id, (await check(operation, made, true)).status]).toEqual([operation.id, 200]);
+  }
+  expect(without.toSorted()).toEqual(["requests.get"]);
+}, 20_000);
+
+test("a quote and a receipt are answered as declared", async () => {
+  for (const id of ["rerank.create", "social_a.tweet.quotes", "research.deep_search"]) {
+    const made = exampleRequest(operationOf(id));
+    if (!made) throw new Error(`${id} has no example.`);
+    const quote = { ...made, headers: { ...made.headers, "X-Tollgate-Cost-Mode": "quote" } };
+    expect(JSON.parse((await check(operationOf(id), quote)).text)).toMatchObject({ object: "cost_estimate" });
+  }
+  const receipts = operationOf("requests.get");
+  const path = receipts.path.replace("{request_id}", receiptId);
+  const receipt = {
+    method: "GET",
+    path,
+    query: [],
+    headers: {},
+    body: undefined,
+    key: "own",
+    wrong: "",
+  } as const;
+  expect((await check(receipts, receipt)).status).toBe(200);
+});
+
+test("the judge notices what is not declared", () => {
+  const operation = operationOf("rerank.create");
+  const answer = { status: 200, contentType: "application/json", text: "{}", fromUpstream: true };
+  expect(judge.fault(operation, answer)).toContain("not as declared");
+  expect(judge.fault(operation, { ...answer, status: 418, fromUpstream: false })).toContain("418");
+  expect(judge.fault(operation, { ...answer, status: 400, fromUpstream: false })).toContain(
+    "not as declared",
+  );
+  expect(judge.fault(operation, { ...answer, status: 401, contentType: "text/html" })).toContain("text/html");
+});

@@ -1,0 +1,64 @@
+// Whether an answer is one of those that its operation declares: status, content type and body.
+
+import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { listOf, objectOf, type DeclaredOperation, type Json } from "./contract-reader.ts";
+
+export interface Answered {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+  /** An upstream was asked, so what it said may have been passed on. */
+  readonly fromUpstream: boolean;
+}
+
+export interface Judge {
+  /** Undefined when the answer is declared; otherwise what is wrong with it. */
+  readonly fault: (operation: DeclaredOperation, answered: Answered) => string | undefined;
+}
+
+export function createJudge(document: Json): Judge {
+  const ajv = new Ajv2020({ strict: false, allErrors: false });
+  addFormats(ajv);
+  ajv.addSchema({ $id: "contract", components: document["components"] });
+  const compiled = new Map<string, ValidateFunction>();
+  const validatorOf = (schema: Json): ValidateFunction => {
+    const text = JSON.stringify(schema).replaceAll('"#/components/', '"contract#/components/');
+    const known = compiled.get(text) ?? ajv.compile(JSON.parse(text) as Json);
+    compiled.set(text, known);
+    return known;
+  };
+
+  return {
+    fault: (operation, { status, contentType, text, fromUpstream }) => {
+      const declared = operation.responses[String(status)];
+      const response = declared ?? (fromUpstream ? operation.responses["default"] : undefined);
+      if (!response) return `the status ${status} is not declared`;
+      const type = contentType.split(";")[0]?.trim() ?? "";
+      const schema = response.content[type] ?? (fromUpstream ? response.content["*/*"] : undefined);
+      if (!schema) return `the content type "${contentType}" is not declared for ${status}`;
+      if (type !== "application/json") return text === "" ? "the body is empty" : undefined;
+      const value = parse(text);
+      if (value === undefined) return `the body is not JSON: ${text.slice(0, 200)}`;
+      const validate = validatorOf(fromUpstream ? schema : ownPart(schema));
+      return validate(value)
+        ? undefined
+        : `the body of ${status} is not as declared: ${ajv.errorsText(validate.errors)}; it is ${text.slice(0, 400)}`;
+    },
+  };
+}
+
+/** Where no upstream was asked, only what the gateway itself says may be said. */
+function ownPart(schema: Json): Json {
+  const alternatives = listOf(schema["anyOf"]);
+  const own = alternatives.filter((one) => objectOf(one)["$ref"] !== "#/components/schemas/UpstreamAnswer");
+  return own.length === alternatives.length ? schema : { anyOf: own };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

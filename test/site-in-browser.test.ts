@@ -1,0 +1,177 @@
+// The website as a person sees it: in Chromium, on a phone and a desk, in light and dark, with and without JavaScript.
+
+import { afterAll, beforeAll, expect } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { openBrowser, testInBrowser, type TestBrowser } from "./browser.ts";
+import { openTestGateway, projectFolder, type TestAccount, type TestGateway } from "./harness.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await openTestGateway();
+  account = await gateway.openAccount();
+});
+afterAll(() => gateway.close());
+
+const pages = ["/", "/prices", "/quickstart", "/docs/operations", "/docs/operations/rerank.create"];
+const axe = readFileSync(join(projectFolder, "node_modules/axe-core/axe.min.js"), "utf8");
+
+const looks = [
+  { width: 360, dark: false },
+  { width: 1280, dark: true },
+  { width: 1280, dark: false },
+  { width: 360, dark: true },
+] as const;
+
+testInBrowser("pages fit a phone and a desk, in light and dark, and complain about nothing", async () => {
+  const browser = await openBrowser();
+  try {
+    for (const path of [...pages, "/docs"]) {
+      await browser.page.goto(gateway.url + path);
+      if (path === "/docs") await browser.page.getByRole("heading", { name: "Tollgate" }).waitFor();
+      for (const look of looks) {
+        await show(browser.page, look);
+        expect([path, look, await widthOf(browser.page)]).toEqual([path, look, look.width]);
+      }
+    }
+    expectQuiet(browser);
+  } finally {
+    await browser.close();
+  }
+});
+
+testInBrowser(
+  "axe finds nothing wrong with any page, in light on a phone and in dark on a desk",
+  async () => {
+    const browser = await openBrowser();
+    try {
+      for (const path of pages) {
+        await browser.page.goto(gateway.url + path);
+        await browser.page.evaluate(axe);
+        for (const look of looks.slice(0, 2)) {
+          await show(browser.page, look);
+          const found = await violationsIn(browser.page);
+          const ours = found.filter(({ id }) => path !== "/docs" || !scalarsOwn.has(id));
+          expect([path, look, ours]).toEqual([path, look, []]);
+        }
+      }
+    } finally {
+      await browser.close();
+    }
+  },
+);
+
+for (const width of [360, 1280]) {
+  testInBrowser(`a call tried in the reference is a real call, ${width} px wide`, async () => {
+    const before = await gateway.balance(account);
+    const browser = await openBrowser({ width, height: 900 });
+    try {
+      const { page } = browser;
+      await page.goto(`${gateway.url}/docs#tag/data/GET/apis/v1/financial/financial-metrics/snapshot`);
+      await page.getByText("Price: 0.048 USD per call.").waitFor();
+      await page.getByRole("button", { name: /Test Request.*financial-metrics/ }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByPlaceholder("Token").fill(account.key);
+      const answered = page.waitForResponse((response) =>
+        response.url().includes("/financial-metrics/snapshot"),
+      );
+      await dialog.getByRole("button", { name: /^Send/ }).first().click();
+      const response = await answered;
+      expect(response.status()).toBe(200);
+      expect(await response.json()).toHaveProperty("snapshot.ticker", "AAPL");
+      await dialog.getByText("200", { exact: false }).first().waitFor();
+      // The key is for the call alone: nothing of it stays behind in the browser.
+      const kept = await page.evaluate(
+        "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])",
+      );
+      expect(kept).not.toContain(account.key);
+      expectQuiet(browser);
+    } finally {
+      await browser.close();
+    }
+    const after = await gateway.balance(account);
+    expect(before.balance - after.balance).toBe(48_000);
+  });
+}
+
+testInBrowser("without JavaScript everything can be read, and the price list searched", async () => {
+  const browser = await openBrowser({ width: 360, height: 740 });
+  try {
+    const context = await browser.page.context().browser()?.newContext({ javaScriptEnabled: false });
+    const page = await context?.newPage();
+    if (!page) throw new Error("The browser gave no page.");
+    await page.goto(gateway.url);
+    expect(await page.locator("pre").first().textContent()).toContain(`${gateway.url}/v1/chat/completions`);
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Prices" }).click();
+    await page.getByLabel("Search").fill("comments");
+    await page.getByRole("button", { name: "Search" }).click();
+    expect(await page.getByRole("status").textContent()).toContain("1 operation, 0 models.");
+    await page.getByRole("link", { name: "Comments of a post" }).click();
+    expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Comments of a post");
+    expect(await page.getByRole("table").count()).toBeGreaterThan(2);
+    await page.goto(`${gateway.url}/docs`);
+    expect(await page.getByRole("link", { name: "Rerank documents" }).isVisible()).toBe(true);
+  } finally {
+    await browser.close();
+  }
+});
+
+testInBrowser("code is copied with one press, and the keyboard reaches the content first", async () => {
+  const browser = await openBrowser();
+  try {
+    const { page } = browser;
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: gateway.url });
+    await page.goto(`${gateway.url}/docs/operations/rerank.create`);
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+    await page.getByRole("button", { name: "Copy: Call" }).click();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toContain(
+      `curl "${gateway.url}/v1/rerank"`,
+    );
+    expectQuiet(browser);
+  } finally {
+    await browser.close();
+  }
+});
+
+async function show(
+  page: Page,
+  { width, dark }: { readonly width: number; readonly dark: boolean },
+): Promise<void> {
+  await page.setViewportSize({ width, height: 800 });
+  await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
+}
+
+const widthOf = (page: Page): Promise<unknown> => page.evaluate("document.documentElement.scrollWidth");
+
+/** Nothing on the console, and nobody else asked for anything. */
+function expectQuiet({ complaints, requested }: TestBrowser): void {
+  expect(complaints).toEqual([]);
+  expect(requested.filter((url) => !url.startsWith(`${gateway.url}/`) && !url.startsWith("blob:"))).toEqual(
+    [],
+  );
+}
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** What axe finds wrong, and where. It is evaluated by the debugger, so the page's policy needs no hole for it. */
+async function violationsIn(
+  page: Page,
+): Promise<{ readonly id: string; readonly where: readonly string[] }[]> {
+  // The shape of axe's report is its documented one.
+  const { violations } = (await page.evaluate("axe.run()")) as { violations: readonly Violation[] };
+  return violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }));
+}
+
+/** Faults of Scalar's own buttons and lists; the operations' pages say the same without them. */
+const scalarsOwn: ReadonlySet<string> = new Set([
+  "button-name",
+  "label-content-name-mismatch",
+  "scrollable-region-focusable",
+]);
