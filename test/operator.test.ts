@@ -173,7 +173,7 @@ describe("the configuration", () => {
       .map((line) => (/^# ( |\w+:)/.test(line) ? line.slice(2) : line))
       .join("\n");
     const vendors =
-      "OPENAI ANTHROPIC GEMINI JINA COHERE VOYAGE TIKHUB FINDATA SCRAPECREATORS TWITTERAPI SIMILARWEB".split(
+      "OPENAI ANTHROPIC GEMINI JINA DASHSCOPE COHERE VOYAGE TIKHUB FINDATA SCRAPECREATORS TWITTERAPI SIMILARWEB".split(
         " ",
       );
     const keys = Object.fromEntries(vendors.map((vendor) => [`${vendor}_API_KEY`, "some-vendor-key"]));
@@ -186,6 +186,11 @@ describe("the configuration", () => {
       saysIssuer: false,
     });
     expect(config.upstreams.get("traffic")?.transport).toBe("managed");
+    expect(config.upstreams.get("video")?.pollQps).toBe(20);
+    expect(config.models.get("wan2.6-t2v")?.price).toEqual({
+      second_720p: 100_000_000_000n,
+      second_1080p: 150_000_000_000n,
+    });
     expect(config.models.get("gpt-x")?.price).toEqual({
       input_tokens: 2_500_000n,
       cache_read_tokens: 250_000n,

@@ -46,7 +46,7 @@ export async function beginTask(
     request_id: call.id,
     upstream: upstream.name,
   });
-  loseLater(taskId, gate, attempts, 0);
+  await gate.tasks.lose(taskId, attempts).catch(() => loseLater(taskId, gate, attempts));
   if (exchanged.kind === "answered" || exchanged.kind === "streaming") {
     return refuseFor({ kind: "no_answer", reason: "malformed", sent: true }, upstream);
   }
@@ -72,13 +72,8 @@ async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<void
 }
 
 /** Says that a task is lost, as soon as the store can be written. The next start says the same of what it finds. */
-export function loseLater(
-  taskId: string,
-  gate: Gate,
-  attempts: Attempted["attempts"] = [],
-  afterMs = firstRetryMs,
-): void {
-  writeLater("a lost task", gate, () => gate.tasks.lose(taskId, attempts), afterMs);
+export function loseLater(taskId: string, gate: Gate, attempts: Attempted["attempts"] = []): void {
+  writeLater("a lost task", gate, () => gate.tasks.lose(taskId, attempts));
 }
 
 const firstRetryMs = 500;
@@ -88,7 +83,7 @@ function writeLater(what: string, gate: Gate, write: () => Promise<void>, afterM
   const timer = setTimeout(() => {
     write().catch((error: unknown) => {
       gate.log.error(`${what} still cannot be written`, describeError(error));
-      writeLater(what, gate, write, Math.min(Math.max(firstRetryMs, afterMs * 2), retryMsMax));
+      writeLater(what, gate, write, Math.min(afterMs * 2, retryMsMax));
     });
   }, afterMs);
   timer.unref();
