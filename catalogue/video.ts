@@ -155,8 +155,7 @@ export const tasksCancel = defineOperation({
 });
 
 // Prices as third parties list them for the vendor's international site; the operator's to set. Left alone, these models
-// make five seconds
-// in 1080P.
+// make five seconds in 1080P.
 
 export const wan26TextToVideo = defineModel({
   id: "wan2.6-t2v",

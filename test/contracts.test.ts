@@ -267,6 +267,10 @@ test("two contracts are compared by machine: what came, what went, what breaks",
     breaking: true,
     changed: [
       { operation_id: "financial.metrics.snapshot", breaking: false },
+      { operation_id: "social_a.follow", breaking: true },
+      { operation_id: "social_a.link.start", breaking: true },
+      { operation_id: "social_a.links.list", breaking: true },
+      { operation_id: "social_a.links.revoke", breaking: true },
       { operation_id: "social_a.tweet.quotes", breaking: true },
     ],
   });

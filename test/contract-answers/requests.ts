@@ -53,7 +53,10 @@ export function exampleRequest(operation: DeclaredOperation): MadeRequest | unde
     method,
     path: fill(operation.path, Object.fromEntries(values("path"))),
     query: values("query"),
-    headers: body ? { "content-type": "application/json" } : {},
+    headers: {
+      ...(body ? { "content-type": "application/json" } : {}),
+      ...Object.fromEntries(values("header")),
+    },
     body: body && JSON.stringify(body.example),
     key: "own",
     wrong: "nothing",

@@ -14,13 +14,17 @@ export function requestHeaders(operation: Operation, names: Names, components: C
       schema: components.schema(schema),
     })),
   );
-  const own = Object.entries(operation.headers ?? {}).map(([written, { description, required, values }]) => ({
-    name: withProvider(written, names),
-    in: "header",
-    description,
-    ...(required === true ? { required: true } : {}),
-    schema: components.schema(values === undefined ? z.string() : z.enum(values)),
-  }));
+  const own = Object.entries(operation.headers ?? {}).map(([written, { description, required, values }]) => {
+    const example = operation.example?.headers?.[written];
+    return {
+      name: withProvider(written, names),
+      in: "header",
+      description,
+      ...(required === true ? { required: true } : {}),
+      schema: components.schema(values === undefined ? z.string() : z.enum(values)),
+      ...(example === undefined ? {} : { example }),
+    };
+  });
   return [...usual, ...own];
 }
 

@@ -22,7 +22,6 @@ export const refusals = {
   link_expired: nested(403),
   insufficient_scope: nested(403),
   account_suspended: nested(403),
-  approval_required: nested(403),
   unknown_endpoint: flat(404),
   request_not_found: flat(404),
   link_not_found: flat(404),
