@@ -31,7 +31,7 @@ describe("a process killed with kill -9", () => {
       const home = await openTestGateway();
       try {
         const account = await home.openAccount();
-        if (failpoint === "dispatch.sent") await home.sandbox.fault({ vendor: "openai", latency_ms: 500 });
+        if (failpoint === "dispatch.sent") await home.sandbox.fault({ vendor: "openai", latency_ms: 1_200 });
         const doomed = await openProgram(home, failpoint);
         const lost = await send(doomed.url, account).then(
           () => false,

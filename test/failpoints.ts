@@ -37,7 +37,7 @@ export type TaskFailpoint = (typeof taskFailpoints)[number];
 type AnyFailpoint = Failpoint | StreamFailpoint | TaskFailpoint;
 
 /** Time for a request to reach the upstream, which is made slow to answer. */
-const untilSentMs = 60;
+const untilSentMs = 400;
 
 /** Parts in which `act` runs whenever a call passes the failpoint. */
 export function withFailpoint(parts: GatewayParts, at: AnyFailpoint, act: () => void): GatewayParts {

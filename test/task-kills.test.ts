@@ -46,7 +46,7 @@ describe("a process killed while it creates a task", () => {
     test(`at ${name} neither loses nor doubles it`, async () => {
       const { home, account } = await openHome();
       try {
-        if (name === "dispatch.sent") await home.sandbox.fault({ vendor: "dashscope", latency_ms: 400 });
+        if (name === "dispatch.sent") await home.sandbox.fault({ vendor: "dashscope", latency_ms: 1_200 });
         const doomed = await openFailpointProgram(home, name as Failpoint);
         await send(doomed, account).catch(() => {});
         expect(await doomed.exited).toBe(137);
