@@ -128,6 +128,8 @@ interface Declared<Input> {
   readonly id: string;
   readonly title: string;
   readonly summary: string;
+  /** Other words under which people look for it. */
+  readonly keywords?: readonly string[];
   readonly category: "models" | "data" | "account";
   readonly method: "GET" | "POST";
   /** `{social_a}` and the like are names of the configuration; any other brace is a path parameter. */
