@@ -7,7 +7,18 @@ import { dirname, join, relative } from "node:path";
 const root = join(import.meta.dir, "../..");
 const engine = "gateway/src";
 
-const domain = ["operation", "offer", "ledger", "limits", "keys", "usage", "routing", "config"];
+const domain = [
+  "operation",
+  "offer",
+  "ledger",
+  "limits",
+  "keys",
+  "usage",
+  "routing",
+  "config",
+  "grants",
+  "approvals",
+];
 
 /** Each room and the rooms it may import from, besides itself. */
 const mayImport: Record<string, readonly string[]> = {

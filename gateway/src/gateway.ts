@@ -93,7 +93,13 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   };
 
   const gate: Gate = {
-    credentials: createCredentials({ keys: store.keys, secrets: parts.secrets, clock }),
+    credentials: createCredentials({
+      keys: store.keys,
+      grants: store.grants,
+      audience: parts.addresses.mcpUrl,
+      secrets: parts.secrets,
+      clock,
+    }),
     limiter: parts.limiter,
     ledger: store.ledger,
     forwarder: parts.forwarder,

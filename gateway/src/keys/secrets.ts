@@ -4,8 +4,12 @@ import { hkdfSync } from "node:crypto";
 export interface Secrets {
   /** The keyed hash under which a key is stored; without the installation's secret it cannot be recomputed. */
   readonly hashKey: (presented: string) => Uint8Array;
+  /** A key for one purpose, told by its name; no other purpose learns anything of it. */
+  readonly keyFor: (purpose: string) => Uint8Array;
   /** Proves that a data folder and a secret belong together, without telling the secret. */
   readonly fingerprint: string;
+  /** Seals what an agent carries back and forth while its person is asked. */
+  readonly requestStateKey: Uint8Array;
 }
 
 export function createSecrets(secret: string): Secrets {
@@ -13,7 +17,9 @@ export function createSecrets(secret: string): Secrets {
   const fingerprint = Buffer.from(derive(secret, "tollgate secret fingerprint")).toString("hex").slice(0, 32);
   return {
     hashKey: (presented) => new Bun.CryptoHasher("sha256", pepper).update(presented).digest(),
+    keyFor: (purpose) => derive(secret, `tollgate ${purpose}`),
     fingerprint,
+    requestStateKey: derive(secret, "tollgate request state"),
   };
 }
 

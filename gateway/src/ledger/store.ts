@@ -1,3 +1,6 @@
+import type { ApprovalBook } from "../approvals/approvals.ts";
+import type { GrantBook } from "../grants/grants.ts";
+import type { SignInRecords } from "../grants/sign-in-records.ts";
 import type { KeyBook } from "../keys/keys.ts";
 import type { QuotaBook } from "../limits/quota-applications.ts";
 import type { UsageBook } from "../usage/usage-report.ts";
@@ -14,6 +17,9 @@ export interface Store {
   readonly usage: UsageBook;
   readonly calls: CallBook;
   readonly quotas: QuotaBook;
+  readonly grants: GrantBook;
+  readonly approvals: ApprovalBook;
+  readonly signIns: SignInRecords;
   readonly auditor: Auditor;
   /** Ties the data to the installation's secret: false when it was written under another one. */
   readonly claimSecret: (fingerprint: string) => Promise<boolean>;

@@ -7,11 +7,14 @@ import { createBallast, type Ballast } from "./ballast.ts";
 import { openDatabase } from "./database.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createSqliteAccounts } from "./sqlite-accounts.ts";
+import { createSqliteApprovals } from "./sqlite-approvals.ts";
 import { createSqliteAuditor } from "./sqlite-audit.ts";
 import { createSqliteCalls } from "./sqlite-calls.ts";
+import { createSqliteGrants } from "./sqlite-grants.ts";
 import { createSqliteKeys } from "./sqlite-keys.ts";
 import { createSqliteLedger } from "./sqlite-ledger.ts";
 import { createSqliteQuotas } from "./sqlite-quotas.ts";
+import { createSqliteSignIns } from "./sqlite-sign-ins.ts";
 import { createSqliteUsage } from "./sqlite-usage.ts";
 import { createUsageBuckets } from "./usage-buckets.ts";
 
@@ -51,6 +54,9 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     usage: createSqliteUsage(db),
     calls: createSqliteCalls(db),
     quotas: createSqliteQuotas(db, commits),
+    grants: createSqliteGrants(db, commits),
+    approvals: createSqliteApprovals(db, commits),
+    signIns: createSqliteSignIns(db, commits),
     auditor: createSqliteAuditor(db),
     claimSecret: (fingerprint) => commits.run(() => claimSecret(db, fingerprint)),
     ping: async () => {
