@@ -31,8 +31,9 @@ const mayImport: Record<string, readonly string[]> = {
   stores: [...domain, "platform"],
   host: [...domain, "platform"],
   "doors/http": ["call", ...domain, "platform"],
+  "doors/mcp": ["call", "doors/http", ...domain, "platform"],
   "doors/cli": [...domain, "platform"],
-  "gateway.ts": ["call", "doors/http", ...domain, "platform"],
+  "gateway.ts": ["call", "doors/http", "doors/mcp", ...domain, "platform"],
   "serve.ts": ["gateway.ts", "host", ...domain, "platform"],
   "main.ts": ["serve.ts", "host", "doors/cli", "stores", "upstreams", ...domain, "platform"],
 };

@@ -2,6 +2,9 @@ import type { Gate } from "./call/gate.ts";
 import type { Addresses } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import { createBodyReader } from "./doors/http/read-body.ts";
+import { createRequestStates } from "./doors/mcp/request-state.ts";
+import { createMcpDoor, type AgentServer } from "./doors/mcp/mcp-door.ts";
+import { approvalPageUrl } from "./approvals/approval-page.ts";
 import { createHttpDoor } from "./doors/http/http-door.ts";
 import { createOperatorPages } from "./doors/http/operator-pages.ts";
 import { followSandboxLink } from "./doors/http/sandbox-links.ts";
@@ -41,6 +44,8 @@ export interface GatewayParts {
   readonly metrics: Metrics;
   readonly operatorToken?: string | undefined;
   readonly bodyTimeoutMs?: number;
+  /** Adds to what agents find at their door: tools of an embedder's own. */
+  readonly extendAgentServer?: (server: AgentServer) => void;
 }
 
 export interface Gateway {
@@ -81,6 +86,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     return next;
   };
   let offer = await prepare(parts.catalogue, parts.config, parts.sandboxUrl);
+  let { mcp } = parts.config;
   let inFlight = 0;
   let drains = 0;
   const begin = (): (() => void) => {
@@ -121,11 +127,25 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       return () => void drains--;
     },
   };
+  const bodies = createBodyReader(parts.bodyTimeoutMs ?? bodyTimeoutUsualMs, clock.monotonicMs);
   const door = createHttpDoor({
     gate,
     offer: () => offer,
-    bodies: createBodyReader(parts.bodyTimeoutMs ?? bodyTimeoutUsualMs, clock.monotonicMs),
+    bodies,
     newId: parts.newId,
+  });
+  const agents = createMcpDoor({
+    gate,
+    offer: () => offer,
+    settings: () => mcp,
+    approvals: store.approvals,
+    states: createRequestStates(parts.secrets.requestStateKey),
+    approvalPage: (id) => approvalPageUrl(parts.addresses, id),
+    addresses: parts.addresses,
+    bodies,
+    newId: parts.newId,
+    newSessionId: () => crypto.randomUUID(),
+    extend: parts.extendAgentServer,
   });
   const pages = createOperatorPages({
     metrics,
@@ -149,6 +169,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     const { path, rawQuery } = splitTarget(request.url);
     const broken = brokenRequest(request);
     if (broken) return closing(door.refuse(broken, path));
+    if (path === agents.path) return agents.answer(request);
     if (isApiPath(path)) return door.answer(request, path, rawQuery);
     const page = request.method === "GET" ? pages.find(path) : undefined;
     if (page) return page(request, address());
@@ -166,7 +187,11 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       }
     },
     offer: () => offer,
-    reload: async (catalogue, config, sandboxUrl) => (offer = await prepare(catalogue, config, sandboxUrl)),
+    reload: async (catalogue, config, sandboxUrl) => {
+      offer = await prepare(catalogue, config, sandboxUrl);
+      ({ mcp } = config);
+      return offer;
+    },
     callsInFlight: () => inFlight,
   };
 }

@@ -35,11 +35,13 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   if (operation.price.kind === "free") return answerFree(call, operation, offered, input, gate);
 
   const priced = priceCall(operation, offered, input, caller, gate); //          404 · 503
+  call.known.atMostMicros = priced.atMostMicros;
   const paid = { call, operation, input, caller, wishes, priced };
   const route = prepare(paid, gate); //                                          400
   if (wishes.quote) return quote(operation, priced, gate);
 
   const admission = await admit(paid, route, gate); //                           409 · 429 · 503 · 402 · 403
+  call.known.held = true;
   return endingWell(call, admission, gate, async (used) => {
     const attempted = await forward(paid, admission.turn, route, gate);
     if (attempted.exchanged.kind === "streaming") return streamAnswer(paid, attempted, admission, used, gate);

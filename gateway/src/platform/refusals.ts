@@ -22,6 +22,7 @@ export const refusals = {
   account_suspended: nested(403),
   insufficient_scope: nested(403),
   approval_required: nested(403),
+  approval_declined: nested(403),
   unknown_endpoint: flat(404),
   request_not_found: flat(404),
   model_not_found: flat(404),

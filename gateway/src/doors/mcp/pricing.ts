@@ -1,0 +1,69 @@
+import type { OfferedOperation } from "../../offer/offer.ts";
+import type { ModelKind } from "../../operation/operation.ts";
+import type { Quantities } from "../../operation/quantities.ts";
+import { valuePico, type Terms } from "../../operation/terms.ts";
+import { microsFromUsd, microsRoundedUp, multiplierOne, type Micros } from "../../platform/money.ts";
+import { usdNumber } from "./tool-shapes.ts";
+
+export interface Pricing {
+  readonly currency: "USD";
+  readonly model: "per_call" | "per_token" | "per_result" | "per_task" | "dynamic" | "free";
+  readonly estimate_usd: number;
+  readonly max_usd?: number;
+  readonly quote_supported: boolean;
+}
+
+/** What is published about a price before anybody says what exactly they want: list prices of a usual call. */
+export function pricingOf(offered: OfferedOperation): Pricing {
+  const estimateMicros = estimateOf(offered);
+  const most = mostOf(offered, estimateMicros);
+  return {
+    currency: "USD",
+    model: modelOf(offered),
+    estimate_usd: usdNumber(estimateMicros),
+    ...(most === undefined ? {} : { max_usd: usdNumber(most) }),
+    quote_supported: offered.operation.price.kind !== "free",
+  };
+}
+
+function modelOf({ operation: { price } }: OfferedOperation): Pricing["model"] {
+  if (price.kind === "free") return "free";
+  if (price.kind === "per_token") return "per_token";
+  if (price.kind === "per_unit") return price.unit === "call" ? "per_call" : "per_result";
+  return "dynamic";
+}
+
+/** What a usual call takes of a model: a page of text in and half a page out, or one picture. */
+const usualTokens: Readonly<Record<ModelKind, Quantities>> = {
+  chat: { input_tokens: 1_000, output_tokens: 500 },
+  rerank: { input_tokens: 5_000 },
+  embedding: { input_tokens: 1_000 },
+  image: { input_tokens: 100, output_tokens: 1_056 },
+};
+
+/** What one usual call costs at list prices. */
+export function estimateOf({ operation: { price }, terms, defaultModel }: OfferedOperation): Micros {
+  if (price.kind === "per_unit" && terms) return value({ [price.unit]: 1 }, terms);
+  if (price.kind === "per_token" && defaultModel) {
+    return value(usualTokens[price.modelKind], defaultModel.terms);
+  }
+  if (price.kind === "by_cost" && terms) {
+    return value({ micro_usd: Number(microsFromUsd(price.usualUsd) ?? 0n) }, terms);
+  }
+  return 0n;
+}
+
+/** Only where it does not depend on what is asked for. */
+function mostOf(
+  { operation: { price }, terms, mostCostMicros }: OfferedOperation,
+  estimateMicros: Micros,
+): Micros | undefined {
+  if (price.kind === "free" || (price.kind === "per_unit" && !price.atMost)) return estimateMicros;
+  if (price.kind === "by_cost" && terms && mostCostMicros !== undefined) {
+    return value({ micro_usd: Number(mostCostMicros) }, terms);
+  }
+  return undefined;
+}
+
+const value = (used: Quantities, terms: Terms): Micros =>
+  microsRoundedUp(valuePico(used, terms) * multiplierOne);
