@@ -32,8 +32,9 @@ const mayImport: Record<string, readonly string[]> = {
   host: [...domain, "platform"],
   "doors/http": ["call", ...domain, "platform"],
   "doors/mcp": ["call", "doors/http", ...domain, "platform"],
+  "doors/oauth": [...domain, "platform"],
   "doors/cli": [...domain, "platform"],
-  "gateway.ts": ["call", "doors/http", "doors/mcp", ...domain, "platform"],
+  "gateway.ts": ["call", "doors/http", "doors/mcp", "doors/oauth", ...domain, "platform"],
   "serve.ts": ["gateway.ts", "host", ...domain, "platform"],
   "main.ts": ["serve.ts", "host", "doors/cli", "stores", "upstreams", ...domain, "platform"],
 };

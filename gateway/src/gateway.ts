@@ -6,6 +6,7 @@ import { createRequestStates } from "./doors/mcp/request-state.ts";
 import { createMcpDoor, type AgentServer } from "./doors/mcp/mcp-door.ts";
 import { approvalPageUrl } from "./approvals/approval-page.ts";
 import { createHttpDoor } from "./doors/http/http-door.ts";
+import { createSignInDoor, type FetchDocument } from "./doors/oauth/sign-in-door.ts";
 import { createOperatorPages } from "./doors/http/operator-pages.ts";
 import { followSandboxLink } from "./doors/http/sandbox-links.ts";
 import { createCredentials } from "./keys/credentials.ts";
@@ -40,6 +41,9 @@ export interface GatewayParts {
   readonly random?: () => number;
   readonly clock: Clock;
   readonly newId: () => string;
+  readonly randomBytes?: (count: number) => Uint8Array;
+  /** Fetches what a client known by an address says about itself; without it only other clients can come. */
+  readonly fetchDocument?: FetchDocument;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly operatorToken?: string | undefined;
@@ -147,6 +151,13 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     newSessionId: () => crypto.randomUUID(),
     extend: parts.extendAgentServer,
   });
+  const signIn = createSignInDoor({
+    ...parts,
+    config: () => mcp,
+    randomBytes: parts.randomBytes ?? ((count) => crypto.getRandomValues(new Uint8Array(count))),
+    fetchDocument: parts.fetchDocument ?? (() => Promise.reject(new Error("No documents are fetched here."))),
+    readBody: bodies.read,
+  });
   const pages = createOperatorPages({
     metrics,
     operatorToken: parts.operatorToken,
@@ -171,6 +182,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     if (broken) return closing(door.refuse(broken, path));
     if (path === agents.path) return agents.answer(request);
     if (isApiPath(path)) return door.answer(request, path, rawQuery);
+    if (signIn.owns(path)) return signIn.answer(request, { path, rawQuery }, address());
     const page = request.method === "GET" ? pages.find(path) : undefined;
     if (page) return page(request, address());
     const linked = path.startsWith("/sandbox/") ? await followSandboxLink(request, path, offer) : undefined;

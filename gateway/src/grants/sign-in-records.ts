@@ -4,7 +4,6 @@ export interface SignInRecord {
   readonly kind: string;
   /** The id is a bearer secret for most kinds, so only its keyed hash is kept. */
   readonly idHash: Uint8Array;
-  readonly uidHash: Uint8Array | undefined;
   readonly grantId: string | undefined;
   /** Of access tokens: what the hot path needs to know without opening anything. */
   readonly scope: string | undefined;
@@ -29,9 +28,8 @@ export const unusedClientsMax = 1_000;
 export interface SignInRecords {
   readonly put: (record: SignInRecord, nowMs: number) => Promise<void>;
   readonly find: (kind: string, idHash: Uint8Array, nowMs: number) => Promise<FoundRecord | undefined>;
-  readonly findByUid: (kind: string, uidHash: Uint8Array, nowMs: number) => Promise<FoundRecord | undefined>;
-  /** The first use stands. */
-  readonly consume: (kind: string, idHash: Uint8Array, nowMs: number) => Promise<void>;
+  /** True for the first use, whose time stands; of two at once one is the first. */
+  readonly consume: (kind: string, idHash: Uint8Array, nowMs: number) => Promise<boolean>;
   readonly remove: (kind: string, idHash: Uint8Array) => Promise<void>;
   /** Lets a record live longer, because it turned out to be used. */
   readonly extend: (kind: string, idHash: Uint8Array, expiresAtMs: number) => Promise<void>;

@@ -195,7 +195,6 @@ const migrations: readonly string[] = [
   CREATE TABLE sign_in_record (
     kind           TEXT NOT NULL,
     id_hash        BLOB NOT NULL,
-    uid_hash       BLOB,
     grant_id       TEXT REFERENCES oauth_grant (id),
     scope          TEXT,
     audience       TEXT,
@@ -204,7 +203,6 @@ const migrations: readonly string[] = [
     consumed_at_ms INTEGER,
     PRIMARY KEY (kind, id_hash)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX sign_in_record_by_uid ON sign_in_record (uid_hash) WHERE uid_hash IS NOT NULL;
   CREATE INDEX sign_in_record_of_grant ON sign_in_record (grant_id) WHERE grant_id IS NOT NULL;
   CREATE INDEX sign_in_record_by_expiry ON sign_in_record (expires_at_ms);
 

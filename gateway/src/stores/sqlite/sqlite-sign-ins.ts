@@ -19,7 +19,6 @@ export function createSqliteSignIns(db: Database, commits: GroupCommit): SignInR
     sql.put.run(
       record.kind,
       record.idHash,
-      record.uidHash ?? null,
       record.grantId ?? null,
       record.scope ?? null,
       record.audience ?? null,
@@ -31,8 +30,7 @@ export function createSqliteSignIns(db: Database, commits: GroupCommit): SignInR
   return {
     put: (record, nowMs) => commits.run(() => put(record, nowMs)),
     find: async (kind, idHash, nowMs) => foundOf(sql.find.get(kind, idHash, nowMs)),
-    findByUid: async (kind, uidHash, nowMs) => foundOf(sql.findByUid.get(kind, uidHash, nowMs)),
-    consume: (kind, idHash, nowMs) => commits.run(() => void sql.consume.run(nowMs, kind, idHash)),
+    consume: (kind, idHash, nowMs) => commits.run(() => sql.consume.run(nowMs, kind, idHash).changes > 0),
     remove: (kind, idHash) => commits.run(() => void sql.remove.run(kind, idHash)),
     extend: (kind, idHash, expiresAtMs) => commits.run(() => void sql.extend.run(expiresAtMs, kind, idHash)),
     countUnused: async (kind, nowMs) => Number(sql.countUnused.get(kind, nowMs)?.count ?? 0n),
@@ -56,21 +54,18 @@ function prepare(db: Database) {
     ),
     put: db.query<
       never,
-      [string, Uint8Array, Uint8Array | null, string | null, string | null, string | null, Uint8Array, number]
+      [string, Uint8Array, string | null, string | null, string | null, Uint8Array, number]
     >(
-      `INSERT INTO sign_in_record (kind, id_hash, uid_hash, grant_id, scope, audience, sealed, expires_at_ms)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-       ON CONFLICT DO UPDATE SET uid_hash = ?3, grant_id = ?4, scope = ?5, audience = ?6, sealed = ?7,
-                                 expires_at_ms = ?8`,
+      `INSERT INTO sign_in_record (kind, id_hash, grant_id, scope, audience, sealed, expires_at_ms)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+       ON CONFLICT DO UPDATE SET grant_id = ?3, scope = ?4, audience = ?5, sealed = ?6, expires_at_ms = ?7`,
     ),
     find: db.query<RecordRow, [string, Uint8Array, number]>(
       "SELECT sealed, consumed_at_ms FROM sign_in_record WHERE kind = ?1 AND id_hash = ?2 AND expires_at_ms > ?3",
     ),
-    findByUid: db.query<RecordRow, [string, Uint8Array, number]>(
-      "SELECT sealed, consumed_at_ms FROM sign_in_record WHERE kind = ?1 AND uid_hash = ?2 AND expires_at_ms > ?3",
-    ),
     consume: db.query<never, [number, string, Uint8Array]>(
-      "UPDATE sign_in_record SET consumed_at_ms = coalesce(consumed_at_ms, ?1) WHERE kind = ?2 AND id_hash = ?3",
+      `UPDATE sign_in_record SET consumed_at_ms = ?1
+       WHERE kind = ?2 AND id_hash = ?3 AND consumed_at_ms IS NULL`,
     ),
     remove: db.query<never, [string, Uint8Array]>(
       "DELETE FROM sign_in_record WHERE kind = ?1 AND id_hash = ?2",
