@@ -62,7 +62,7 @@ export function createPerson(gatewayUrl: string, key: string): Person {
       const usual = { action: "allow", spend: "yes", per_call_usd: "1", per_day_usd: "10", days: "30" };
       const done = await submit(page, { ...usual, ...fields });
       if (!done.left)
-        throw new Error(`The sign-in ended at ${done.url} with ${done.response.status}: ${done.html}`);
+        throw new Error(`The sign-in ended at ${done.url.href} with ${done.response.status}: ${done.html}`);
       return done.url;
     },
   };

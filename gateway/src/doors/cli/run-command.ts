@@ -7,6 +7,7 @@ import { backup, restore } from "./backup.ts";
 import type { CliParts } from "./cli-parts.ts";
 import { WrongUsage, type Answer, type Command } from "./command.ts";
 import { doctor } from "./doctor.ts";
+import { grantList, grantRevoke } from "./grant.ts";
 import { helpFor } from "./help.ts";
 import { keyIssue, keyList, keyRevoke, keyRotate, keyUpdate } from "./key.ts";
 import { adjust, topUp } from "./money.ts";
@@ -27,6 +28,8 @@ const commands: readonly Command[] = [
   keyUpdate,
   keyRotate,
   keyRevoke,
+  grantList,
+  grantRevoke,
   quotaList,
   quotaApprove,
   quotaDeny,

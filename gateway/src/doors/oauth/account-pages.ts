@@ -60,8 +60,8 @@ export async function answerGrants(asked: Asked, parts: PageParts): Promise<Resp
   if (posted && action !== "revoke") return notUnderstood();
 
   const { accountId } = person.key;
-  const ending = form?.fields.get("grant");
-  const grant = ending == null ? undefined : await store.grants.find(ending);
+  const ending = form?.fields.get("grant") ?? undefined;
+  const grant = ending === undefined ? undefined : await store.grants.find(ending);
   if (grant?.accountId === accountId) await store.grants.revoke(grant.id, clock.wallMs());
   const nowMs = clock.wallMs();
   const grants = (await store.grants.list(accountId)).filter(

@@ -1,6 +1,5 @@
-import { createECDH } from "node:crypto";
 import type { EventEmitter } from "node:events";
-import type { Configuration, default as ProviderClass, errors as ProviderErrors, JWK } from "oidc-provider";
+import type { Configuration, default as ProviderClass, errors as ProviderErrors } from "oidc-provider";
 import type { Addresses } from "../../config/addresses.ts";
 import { grantDaysMax, type McpConfig } from "../../config/mcp-config.ts";
 import { grantScopes } from "../../grants/grants.ts";
@@ -13,7 +12,9 @@ import { describeError, type Log } from "../../platform/log.ts";
 import { errorPage } from "./pages/message-page.ts";
 import { createCookieSigner } from "./cookie-signer.ts";
 import { createRecordAdapters } from "./record-adapter.ts";
+import { quietly } from "./quietly.ts";
 import { isRegisteredRedirect, whyNotRedirect } from "./redirect-policy.ts";
+import { signingKey } from "./signing-key.ts";
 
 export type Provider = ProviderClass;
 
@@ -39,9 +40,10 @@ const days = 24 * hours;
 
 /** The authorization server with everything it must be told, because its defaults are not ours. */
 export async function openAuthorizationServer(parts: ServerParts): Promise<Provider> {
-  const { Provider, errors } = await loadLibrary();
+  const { Provider, errors } = await quietly(() => import("oidc-provider"));
   const { log } = parts;
   const provider = new Provider(issuerOf(parts.addresses), configure(parts, errors));
+  await quietly(() => provider.Client.find(nobodysDocument).catch(() => undefined));
 
   // Tokens look like our keys, with a checksum: garbage is refused without a look-up, and logs blot them out.
   nameTokens(provider.AccessToken, () => createSecret("tgo_", parts.randomBytes));
@@ -56,6 +58,9 @@ export async function openAuthorizationServer(parts: ServerParts): Promise<Provi
   events.on("error", (error) => log.error("sign-in failed unexpectedly", describeError(error)));
   return provider;
 }
+
+/** Asked for once, so that the library says what it has to say about fetching while nobody listens. */
+const nobodysDocument = "https://document.invalid/";
 
 /** Discovery stays simple: the issuer is the origin, without a path. */
 export const issuerOf = ({ baseUrl }: Addresses): string => new URL(baseUrl).origin;
@@ -112,7 +117,7 @@ function configure(parts: ServerParts, errors: typeof ProviderErrors): Configura
       clientIdMetadataDocument: {
         enabled: true,
         ack: "draft-02",
-        allowFetch: (ctx, url) => parts.mayFetch(url, ctx?.ip),
+        allowFetch: async (ctx, url) => url === nobodysDocument || (await parts.mayFetch(url, ctx.ip)),
         allowClient: async (_, client) =>
           (client.redirectUris ?? []).every((uri) => whyNotRedirect(uri) === undefined),
       },
@@ -131,7 +136,11 @@ function configure(parts: ServerParts, errors: typeof ProviderErrors): Configura
         },
       },
     },
-    fetch: (url) => parts.fetchDocument(String(url)),
+    fetch: (asked) => {
+      const url = asked instanceof Request ? asked.url : String(asked);
+      if (url === nobodysDocument) return Promise.reject(new Error("There is no such document."));
+      return parts.fetchDocument(url);
+    },
     fetchResponseBodyLimits: { jwks_uri: 5 * 1024, sector_identifier_uri: 5 * 1024 },
     findAccount: async (_, keyId) => {
       const key = await store.keys.find(keyId);
@@ -173,22 +182,6 @@ function configure(parts: ServerParts, errors: typeof ProviderErrors): Configura
   };
 }
 
-/** Nobody has to keep a key of its own for the few clients that ask for an ID token: it follows from the secret. */
-function signingKey(seed: Uint8Array): JWK {
-  const pair = createECDH("prime256v1");
-  pair.setPrivateKey(Buffer.from(seed));
-  const point = pair.getPublicKey();
-  return {
-    kty: "EC",
-    crv: "P-256",
-    use: "sig",
-    alg: "ES256",
-    d: Buffer.from(seed).toString("base64url"),
-    x: point.subarray(1, 33).toString("base64url"),
-    y: point.subarray(33, 65).toString("base64url"),
-  };
-}
-
 /** The library makes ids of its own and notes a token's format while it does; only the id is replaced. */
 function nameTokens({ prototype }: { prototype: object }, newId: () => string): void {
   const usual: unknown = Reflect.get(prototype, "generateTokenId");
@@ -199,15 +192,4 @@ function nameTokens({ prototype }: { prototype: object }, newId: () => string): 
     return newId();
   };
   Object.defineProperty(prototype, "generateTokenId", { value });
-}
-
-/** Loaded when a server begins: commands have no use for it. It complains about every runtime but Node, in plain text. */
-async function loadLibrary() {
-  const { warn } = console;
-  console.warn = () => {};
-  try {
-    return await import("oidc-provider");
-  } finally {
-    console.warn = warn;
-  }
 }
