@@ -643,6 +643,8 @@ describe("help", () => {
       "tollgate key revoke KEY_ID",
       "tollgate audit",
       "tollgate doctor",
+      "tollgate grant list [--account ID]",
+      "tollgate grant revoke GRANT_ID",
       "tollgate quota list [--state S]",
       "tollgate quota approve ID [--tier T] [--rpm N] [--tpm N] [--concurrency N]",
       "tollgate quota deny ID",
@@ -654,7 +656,7 @@ describe("help", () => {
     expect(text).not.toMatch(/contract/);
     expect((await terminal.run("--help")).out).toEqual([...out]);
     const { commands } = await terminal.json("help");
-    expect(commands).toHaveLength(19);
+    expect(commands).toHaveLength(21);
   });
 
   test("--help explains one command or one family, and runs nothing", async () => {
