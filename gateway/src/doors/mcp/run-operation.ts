@@ -57,11 +57,18 @@ export async function runOperation(wanted: Wanted, parts: RunParts): Promise<End
     const refusal = error instanceof CallRefused ? error : internal(error, call, gate);
     gate.metrics.count("tollgate_refusals_total", { code: refusal.code });
     noteEnd(call?.known.operationId ?? "none", refusal.status, gate);
+    if (refusal.code === "approval_required" && call) await returnOwnLimit(call, gate);
     const told = { ...head, ...facts(call), ...refusedAs(refusal, call) };
     return { told, refusal, atMostMicros: call?.known.atMostMicros };
   } finally {
     running();
   }
+}
+
+/** An operation's own limit is for what it does; a call that waits for its person did nothing, and comes again. */
+async function returnOwnLimit(call: Call, gate: Gate): Promise<void> {
+  const [, ...own] = call.known.counted;
+  for (const { wants, takenAtMs } of own) await gate.limiter.giveBack(wants, takenAtMs);
 }
 
 const noteEnd = (operation: string, status: number, gate: Gate): void =>

@@ -44,10 +44,7 @@ test("19 of 20 questions it was tuned on do so too", () => {
 test("every operation is found by its own id and by its title", () => {
   for (const { operation } of offer.operations.values()) {
     expect([operation.id, idsFor(operation.id)[0]]).toEqual([operation.id, operation.id]);
-    expect([operation.title, idsFor(operation.title).slice(0, 3)]).toEqual([
-      operation.title,
-      expect.arrayContaining([operation.id]),
-    ]);
+    expect(idsFor(operation.title).slice(0, 3)).toContain(operation.id);
   }
 });
 

@@ -38,7 +38,7 @@ export function createToolServer(parts: ToolParts, memory: AnswerMemory | undefi
     {
       instructions,
       capabilities: { tools: { listChanged: false } },
-      requestState: { verify: parts.states.verify },
+      requestState: { verify: (state, ctx) => parts.states.verify(state, ctx) },
       cacheHints: { "tools/list": listing, "server/discover": listing },
     },
   );

@@ -32,7 +32,7 @@ export interface Visit {
 }
 
 /** A session, a sealed state and an approval belong to exactly one of these. */
-export const principalOf = ({ accountId, keyId, grant }: Credential): string =>
+const principalOf = ({ accountId, keyId, grant }: Credential): string =>
   [accountId, keyId, grant?.id ?? ""].join(" ");
 
 /** How the door tells the protocol library who came. A key may do everything; a token what its grant says. */

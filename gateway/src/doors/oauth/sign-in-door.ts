@@ -44,7 +44,7 @@ export interface SignInDoor {
 
 /** Everything at once from one address, before anybody is known: a person needs a dozen for a sign-in. */
 const requestsPerMinuteMax = 600;
-const registrationsPerMinuteMax = 30;
+const registrationsPerMinuteMax = 60;
 /** Documents fetched for one address or from one host. */
 const fetchesPerMinuteMax = 30;
 const bodyBytesMax = 64 * 1024;
@@ -99,15 +99,11 @@ export function createSignInDoor(parts: Parts): SignInDoor {
   };
 
   const register = async (asked: Asked, body: Uint8Array): Promise<Response> => {
-    if (!(await take(`registrations ${addressBlock(asked.address)}`, registrationsPerMinuteMax)))
-      return tooMany();
-    const unused = await parts.store.signIns.countUnused("Client", parts.clock.wallMs());
-    if (unused >= unusedClientsMax) return tooMany();
     const registration = readRegistration(body);
-    if (!registration.ok) {
-      const { error, why } = registration;
-      return oauthError(400, error, why);
-    }
+    if (!registration.ok) return oauthError(400, registration.error, registration.why);
+    const fits = await take(`registrations ${addressBlock(asked.address)}`, registrationsPerMinuteMax);
+    const unused = await parts.store.signIns.countUnused("Client", parts.clock.wallMs());
+    if (!fits || unused >= unusedClientsMax) return tooMany();
     return askServer(asked, "", new TextEncoder().encode(JSON.stringify(registration.metadata)));
   };
 
