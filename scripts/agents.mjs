@@ -1,4 +1,4 @@
-// Installs the clients that agents use (test/agents) and runs them and the conformance suite against the gateway.
+// Installs the clients that agents use (test/agents/clients) and runs them and the conformance suite against the gateway.
 
 import "./require-node.mjs";
 import { spawnSync } from "node:child_process";
@@ -7,7 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fail, outsideNpm, root, SetupError } from "./install.mjs";
 
-const folder = path.join(root, "test/agents");
+const folder = path.join(root, "test/agents/clients");
 const stamp = path.join(folder, "node_modules/.tollgate-installed");
 
 function install() {
@@ -27,7 +27,8 @@ function install() {
       stdio: ["ignore", "ignore", "inherit"],
     },
   );
-  if (status !== 0) throw new SetupError(`Installing test/agents failed (npm install, exit ${status}).`);
+  if (status !== 0)
+    throw new SetupError(`Installing test/agents/clients failed (npm install, exit ${status}).`);
   writeFileSync(stamp, wanted);
 }
 

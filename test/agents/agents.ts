@@ -10,7 +10,7 @@ import { createPerson } from "../oauth-person.ts";
 import { addFixtures } from "./fixtures.ts";
 
 const folder = import.meta.dir;
-const programs = join(folder, "node_modules/.bin");
+const programs = join(folder, "clients/node_modules/.bin");
 const node = join(programs, "node");
 /** The suite and the bridge write here what they otherwise would write into somebody's home. */
 const home = mkdtempSync(join(tmpdir(), "tollgate-agents-"));

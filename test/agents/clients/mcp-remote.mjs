@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { journey, say } from "./person-line.mjs";
 
 const [url, key] = process.argv.slice(2);
-const bridge = fileURLToPath(new URL("../node_modules/mcp-remote/dist/proxy.js", import.meta.url));
+const bridge = fileURLToPath(new URL("./node_modules/mcp-remote/dist/proxy.js", import.meta.url));
 const transport = new StdioClientTransport({
   command: process.execPath,
   args: [
