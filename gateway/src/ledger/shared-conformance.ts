@@ -58,6 +58,9 @@ interface HoldOptions {
   readonly operationId?: string;
   readonly budget?: Budget;
   readonly idempotency?: IdempotencyClaim;
+  readonly grant?: HoldRequest["grant"];
+  readonly coveredMicros?: Micros;
+  readonly approval?: HoldRequest["approval"];
 }
 
 /** The one place that builds a hold: a new field of the request is one line here. */
@@ -73,6 +76,9 @@ const holdRequest = (caller: Caller, callId: string, wanted: HoldOptions): HoldR
   createdAtMs: wanted.atMs ?? middayMs,
   budget: wanted.budget ?? caller.budget,
   idempotency: wanted.idempotency,
+  grant: wanted.grant,
+  coveredMicros: wanted.coveredMicros,
+  approval: wanted.approval,
 });
 
 export const settlementOf = (
