@@ -9,7 +9,7 @@ export interface Rpc {
   readonly before: readonly RpcMessage[];
 }
 
-export interface RpcMessage {
+interface RpcMessage {
   readonly id?: string | number | null;
   readonly method?: string;
   readonly params?: Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ export interface ToolResult {
   readonly inputRequests?: Readonly<Record<string, { readonly method: string; readonly params: object }>>;
 }
 
-export const modernVersion = "2026-07-28";
+const modernVersion = "2026-07-28";
 const prefix = "io.modelcontextprotocol/";
 
 export interface ModernOptions {
@@ -44,18 +44,10 @@ export async function askModern(
   params: Readonly<Record<string, unknown>> = {},
   options: ModernOptions = {},
 ): Promise<Rpc> {
-  const named = typeof params["name"] === "string" ? { "mcp-name": params["name"] } : {};
+  const name = typeof params["name"] === "string" ? params["name"] : undefined;
   return send(url, {
     method: "POST",
-    headers: {
-      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": modernVersion,
-      "mcp-method": method,
-      ...named,
-      ...options.headers,
-    },
+    headers: { ...modernHeaders(key, method, name), ...options.headers },
     body: JSON.stringify({
       jsonrpc: "2.0",
       id: 1,
@@ -73,6 +65,19 @@ export async function askModern(
     ...(options.signal ? { signal: options.signal } : {}),
   });
 }
+
+export const modernHeaders = (
+  key: string | undefined,
+  method: string,
+  name?: string,
+): Record<string, string> => ({
+  ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+  "content-type": "application/json",
+  accept: "application/json, text/event-stream",
+  "mcp-protocol-version": modernVersion,
+  "mcp-method": method,
+  ...(name === undefined ? {} : { "mcp-name": name }),
+});
 
 export async function useTool(
   url: string,

@@ -12,6 +12,8 @@ type Visit = Pick<Call, "known" | "receivedAtMs" | "offer">;
 
 /** Counts the request against its key, whatever its answer will be; a refused one is not counted. */
 export async function countRequest(call: Visit, caller: Credential, gate: Gate): Promise<void> {
+  // A door that had to know more before it could make a call of it has counted the request itself.
+  if (call.known.counted.length > 0) return;
   const { rpm } = limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
   await count(call, keyRequests(caller.keyId, rpm), gate);
 }

@@ -54,7 +54,7 @@ export async function useBatch(
 
 /** Says for each call what it is and whether it needs a person. Only those whose cap is above the policy are priced. */
 async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Promise<Planned[]> {
-  const { presented, caller, offer } = visit;
+  const { presented, caller, counted, offer } = visit;
   const coveredMicros = caller.grant?.spendPolicy.perCallMicros ?? parts.settings().autoApproveMicros;
   const planned: Planned[] = [];
   for (const [index, call] of given.calls.entries()) {
@@ -63,6 +63,7 @@ async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Prom
       call,
       presented,
       caller,
+      counted,
       offer,
       capMicros,
       idempotencyKey: call.idempotency_key,

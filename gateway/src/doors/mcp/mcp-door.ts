@@ -5,10 +5,10 @@ import {
   type McpServer,
 } from "@modelcontextprotocol/server";
 import { checkCredential } from "../../call/authenticate.ts";
+import type { Known } from "../../call/call.ts";
 import { countRequest } from "../../call/count-request.ts";
 import type { Addresses } from "../../config/addresses.ts";
 import { bearerChallenge } from "../../grants/challenge.ts";
-import type { Credential } from "../../keys/keys.ts";
 import { isJsonObject, parseJson } from "../../platform/json.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused } from "../../platform/refusals.ts";
@@ -20,7 +20,7 @@ import { protocolError } from "./protocol-error.ts";
 import { createSearchIndex } from "./search-index.ts";
 import { rememberIndex } from "./search-tool.ts";
 import { createSessions } from "./sessions.ts";
-import { createToolServer, spends } from "./tool-server.ts";
+import { createToolServer } from "./tool-server.ts";
 import { introduce, type ToolParts } from "./visit.ts";
 
 /** The protocol library's server, as an embedder may add to it. */
@@ -71,16 +71,19 @@ export function createMcpDoor(parts: Parts): McpDoor {
     const caller = await checkCredential(presented, nowMs, gate);
     const body = request.method === "POST" ? await readMessage(request, parts.bodies) : undefined;
     if (body instanceof Response) return body;
-    await countVisit(body, caller, nowMs);
+    const known: Known = { counted: [] };
+    const limited = await refusalOf(
+      countRequest({ known, receivedAtMs: nowMs, offer: parts.offer() }, caller, gate),
+    );
+    // A model that called a tool can wait and try again, so it is told; anything else is its client's to handle.
+    if (limited && !(isJsonObject(body) && body["method"] === "tools/call")) throw limited;
     // checkCredential lets nobody pass who presented nothing.
     const value = presented.kind === "key" ? presented.value : "";
-    return route(request, body, introduce(caller, value, addresses.mcpUrl));
-  };
-
-  /** What a tool spends is counted call by call where it is spent; everything else counts here. */
-  const countVisit = async (body: unknown, caller: Credential, receivedAtMs: number): Promise<void> => {
-    if (isJsonObject(body) && isJsonObject(body["params"]) && spends(body["params"]["name"])) return;
-    await countRequest({ known: { counted: [] }, receivedAtMs, offer: parts.offer() }, caller, gate);
+    return route(
+      request,
+      body,
+      introduce({ caller, counted: known.counted, limited }, value, addresses.mcpUrl),
+    );
   };
 
   return {
@@ -100,6 +103,16 @@ export function createMcpDoor(parts: Parts): McpDoor {
       }
     },
   };
+}
+
+async function refusalOf(step: Promise<void>): Promise<CallRefused | undefined> {
+  try {
+    await step;
+    return undefined;
+  } catch (error) {
+    if (error instanceof CallRefused) return error;
+    throw error;
+  }
 }
 
 const methods: ReadonlySet<string> = new Set(["POST", "GET", "DELETE"]);

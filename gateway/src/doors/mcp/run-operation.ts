@@ -1,5 +1,5 @@
 import type { ApprovalClaim } from "../../approvals/approvals.ts";
-import type { Answer, Call, PresentedKey } from "../../call/call.ts";
+import type { Answer, Call, Known, PresentedKey } from "../../call/call.ts";
 import { countRequest } from "../../call/count-request.ts";
 import type { Gate } from "../../call/gate.ts";
 import { runCall } from "../../call/run-call.ts";
@@ -24,6 +24,8 @@ export interface Wanted {
   readonly call: Pick<UseArguments, "operation_id" | "arguments" | "max_price_usd">;
   readonly presented: PresentedKey;
   readonly caller: Credential;
+  /** The request it came with, counted at the door; the first call takes it over. */
+  readonly counted: Known["counted"];
   readonly offer: Offer;
   readonly capMicros: Micros;
   readonly idempotencyKey: string | undefined;
@@ -89,7 +91,7 @@ export async function quoteOperation(wanted: Wanted, parts: RunParts): Promise<M
 async function openCall(wanted: Wanted, costMode: "quote" | undefined, parts: RunParts): Promise<Call> {
   const { gate } = parts;
   const { offer, caller } = wanted;
-  const opened = { known: { counted: [] }, receivedAtMs: gate.clock.wallMs(), offer };
+  const opened = { known: { counted: wanted.counted.splice(0) }, receivedAtMs: gate.clock.wallMs(), offer };
   let request: WrittenRequest;
   try {
     request = requestOf(wanted);

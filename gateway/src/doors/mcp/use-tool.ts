@@ -27,12 +27,13 @@ export async function useOperation(
     return refusedCall(given, new CallRefused("request_timeout", "Cancelled."));
 
   const claim = standing.kind === "claimable" ? { id: standing.approvalId, digest } : undefined;
-  const { presented, caller, offer } = visit;
+  const { presented, caller, counted, offer } = visit;
   const ended = await runOperation(
     {
       call: given,
       presented,
       caller,
+      counted,
       offer,
       capMicros,
       idempotencyKey: given.idempotency_key,

@@ -1,12 +1,13 @@
 import type { AuthInfo, McpServer, ServerContext } from "@modelcontextprotocol/server";
 import type { ApprovalBook } from "../../approvals/approvals.ts";
-import type { PresentedKey } from "../../call/call.ts";
+import type { Known, PresentedKey } from "../../call/call.ts";
 import type { Gate } from "../../call/gate.ts";
 import type { McpConfig } from "../../config/mcp-config.ts";
 import { resourceMetadataUrl } from "../../grants/challenge.ts";
 import { grantScopes } from "../../grants/grants.ts";
 import type { Credential } from "../../keys/keys.ts";
 import type { Offer } from "../../offer/offer.ts";
+import type { CallRefused } from "../../platform/refusals.ts";
 import type { SearchIndex } from "./search-index.ts";
 import type { RequestStates } from "./request-state.ts";
 
@@ -26,6 +27,8 @@ export interface ToolParts {
 export interface Visit {
   readonly presented: PresentedKey;
   readonly caller: Credential;
+  readonly counted: Known["counted"];
+  readonly limited: CallRefused | undefined;
   readonly offer: Offer;
   readonly ctx: ServerContext;
   readonly canAsk: "form" | "url" | "no";
@@ -35,24 +38,36 @@ export interface Visit {
 const principalOf = ({ accountId, keyId, grant }: Credential): string =>
   [accountId, keyId, grant?.id ?? ""].join(" ");
 
+interface Guest {
+  readonly caller: Credential;
+  /** What the request was counted as at the door: the first call made of it does not count again. */
+  readonly counted: Known["counted"];
+  /** Set when the key has asked too often: the tool only says so. */
+  readonly limited: CallRefused | undefined;
+}
+
 /** How the door tells the protocol library who came. A key may do everything; a token what its grant says. */
-export function introduce(caller: Credential, presented: string, mcpUrl: string): AuthInfo {
+export function introduce(guest: Guest, presented: string, mcpUrl: string): AuthInfo {
+  const { caller } = guest;
   return {
     token: presented,
     clientId: principalOf(caller),
     scopes: [...(caller.grant?.scopes ?? grantScopes)],
     resourceMetadataUrl: resourceMetadataUrl(mcpUrl),
-    extra: { caller },
+    extra: { guest },
   };
 }
 
 export function visitOf(ctx: ServerContext, server: McpServer, offer: Offer): Visit {
   const introduced = ctx.http?.authInfo;
   if (!introduced) throw new Error("A tool was asked for by nobody.");
+  // Put there by `introduce`, which is the only way in.
+  const { caller, counted, limited } = introduced.extra?.["guest"] as Guest;
   return {
     presented: { kind: "key", value: introduced.token },
-    // Put there by `introduce`, which is the only way in.
-    caller: introduced.extra?.["caller"] as Credential,
+    caller,
+    counted,
+    limited,
     offer,
     ctx,
     canAsk: askedHow(server),
