@@ -82,6 +82,7 @@ async function answerTool(
   const { log, metrics } = parts.gate;
   metrics.count("tollgate_agent_tools_total", { tool: name });
   try {
+    if (visit.limited) return refusedTool(name, checked.given, visit.limited);
     if (!checked.ok)
       return refusedTool(name, checked.given, new CallRefused("invalid_parameters", checked.why));
     return await withProgress(visit.ctx, () => run(name, checked.given, visit, parts));
