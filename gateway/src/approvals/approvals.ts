@@ -48,8 +48,6 @@ export interface ApprovalClaim {
 /** Why a claim does not allow a call. `unknown` also stands for somebody else's. */
 export type ApprovalDenial = "unknown" | "undecided" | "denied" | "expired" | "used" | "too_small";
 
-/** No batch is longer, so no approval has more to show. */
-export const approvalItemsMax = 20;
 /** A person who has not answered by then is not there; the agent asks again. */
 export const approvalTtlMs = 15 * 60_000;
 /** Unanswered questions of one account at a time; an agent that asks more is not waiting for answers. */

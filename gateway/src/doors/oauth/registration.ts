@@ -6,7 +6,7 @@ import { parseJson } from "../../platform/json.ts";
 import { whyNotRedirect } from "./redirect-policy.ts";
 
 export const registrationBytesMax = 16 * 1024;
-export const clientNameMax = 80;
+const clientNameMax = 80;
 const redirectsMax = 20;
 
 export type Registration =

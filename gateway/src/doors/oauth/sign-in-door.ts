@@ -114,7 +114,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     }
     if (resourcePaths.has(path)) return resourceMetadata(request, addresses.mcpUrl, issuer);
     if (!(await take(`sign-in ${addressBlock(address)}`, requestsPerMinuteMax))) return tooMany();
-    if (path.startsWith("/oauth/") && path !== "/oauth/jwks" && path !== "/oauth/end/confirm") {
+    if (path.startsWith("/oauth/") && path !== "/oauth/jwks") {
       if (request.method !== "GET" && request.method !== "POST") return notAllowed();
       if (path.startsWith("/oauth/sign-in/")) return answerConsent(asked, pages);
       if (path.startsWith(approvalPages)) return answerApproval(asked, pages);
@@ -124,8 +124,10 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     if (path === "/register" && request.method === "POST") {
       return register(asked, await parts.readBody(request, registrationBytesMax));
     }
-    const body = request.method === "POST" ? await parts.readBody(request, bodyBytesMax) : new Uint8Array();
-    return askServer(asked, path === "/authorize" ? withScope(rawQuery) : rawQuery, body);
+    if (path === "/authorize") return askServer(asked, completeQuery(rawQuery, addresses.mcpUrl), noBody);
+    if (request.method !== "POST") return askServer(asked, rawQuery, noBody);
+    const body = await parts.readBody(request, bodyBytesMax);
+    return askServer(asked, rawQuery, path === "/token" ? sameResource(body, addresses.mcpUrl) : body);
   };
 
   return {
@@ -173,15 +175,31 @@ const resourceMetadata = (request: Request, resource: string, issuer: string): R
   );
 };
 
+const noBody = new Uint8Array();
+
 /** A client that names none of our scopes gets the usual ones (RFC 6749, 3.3); the person sees and bounds them. */
-function withScope(rawQuery: string): string {
+function completeQuery(rawQuery: string, mcpUrl: string): string {
   const query = new URLSearchParams(rawQuery);
+  nameResource(query, mcpUrl);
   const given = query.getAll("scope");
-  if (given.length > 1) return rawQuery;
   const scopes = (given[0] ?? "").split(" ").filter((scope) => scope !== "");
-  if (scopes.some((scope) => grantScopes.some((ours) => ours === scope))) return rawQuery;
-  query.set("scope", [...grantScopes, ...scopes].join(" "));
+  const ours = scopes.some((scope) => grantScopes.some((known) => known === scope));
+  if (given.length <= 1 && !ours) query.set("scope", [...grantScopes, ...scopes].join(" "));
   return query.toString();
+}
+
+function sameResource(body: Uint8Array, mcpUrl: string): Uint8Array {
+  const form = new URLSearchParams(new TextDecoder().decode(body));
+  nameResource(form, mcpUrl);
+  return new TextEncoder().encode(form.toString());
+}
+
+/** An address without a path may be written with a slash at its end, and clients do. */
+function nameResource(given: URLSearchParams, mcpUrl: string): void {
+  const written = given.getAll("resource");
+  if (written.length === 1 && URL.parse(written[0] ?? "")?.href === new URL(mcpUrl).href) {
+    given.set("resource", mcpUrl);
+  }
 }
 
 /** Every sign-in begins anew and asks its person; the server's own memory of an earlier one is never shown to it. */

@@ -3,5 +3,3 @@ import { page, type Page } from "./page.ts";
 
 export const errorPage = (title: string, sentence: string): Page =>
   page(title, html`<p role="alert">${sentence}</p>`);
-
-export const messagePage = (title: string, sentence: string): Page => page(title, html`<p>${sentence}</p>`);
