@@ -109,7 +109,7 @@ async function openCall(wanted: Wanted, costMode: "quote" | undefined, parts: Ru
     presented: wanted.presented,
     costMode,
     maxPriceUsd: usdFromMicros(wanted.capMicros),
-    idempotencyKey: wanted.idempotencyKey,
+    idempotencyKey: wanted.idempotencyKey === undefined ? undefined : headerKey(wanted.idempotencyKey),
     keysHoldForAll: true,
     forwarded: {},
     approval: { coveredMicros: wanted.coveredMicros, claim: wanted.claim },
@@ -119,6 +119,10 @@ async function openCall(wanted: Wanted, costMode: "quote" | undefined, parts: Ru
         : refuse("payload_too_large", `The arguments are larger than ${bytesMax} bytes.`),
   };
 }
+
+/** An agent may write any text as its key; what could not stand in a header is named by its digest. */
+const headerKey = (key: string): string =>
+  /^[\x21-\x7e]+$/.test(key) ? key : new Bun.CryptoHasher("sha256").update(key).digest("base64url");
 
 function requestOf({ offer, call: asked }: Wanted): WrittenRequest {
   const offered = offer.operations.get(asked.operation_id);
