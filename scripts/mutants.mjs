@@ -97,7 +97,7 @@ const mutants = [
   {
     name: "two who redeem a code at the same moment both get tokens",
     file: "gateway/src/doors/oauth/record-adapter.ts",
-    find: 'if (!first && kind === "AuthorizationCode") throw parts.alreadyUsed();',
+    find: 'if (!first && kind === "AuthorizationCode") throw parts.ended();',
     replace: "",
     tests: ["test/sign-in.test.ts"],
   },

@@ -3,7 +3,9 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { openSqliteStore } from "../gateway/src/stores/sqlite/sqlite-store.ts";
 import { systemClock } from "../gateway/src/platform/clock.ts";
+import { openVendorDouble } from "./doubles/vendor-double.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 import { createPerson, registerClient, signInWith, type Tokens } from "./oauth-person.ts";
 
@@ -158,6 +160,33 @@ describe("at the API", () => {
     expect((await get("/v1/credits/balance", tokens.access_token)).status).toBe(200);
   });
 
+  test.each([
+    ["without a signature", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0."],
+    ["with a stranger's signature", "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiJ4In0.AAAA"],
+    ["that only looks like ours", `tgo_${"a".repeat(36)}`],
+    ["of another shape", "tgo_"],
+  ])("a token %s is refused at every door", async (_, token) => {
+    expect((await get("/v1/credits/balance", token)).status).toBe(401);
+    expect((await fetch(`${gateway.url}/mcp`, { method: "POST", headers: bearer(token) })).status).toBe(401);
+  });
+
+  test("the vendor never sees whose token paid", async () => {
+    const vendor = await openVendorDouble({ handlers: { "*": () => ({ status: 404 }) } });
+    const upstream = `{ protocol: financialdatasets, url: "${vendor.url}", key: the-operators-own-key }`;
+    const own = await openTestGateway({ config: `upstreams:\n  findata: ${upstream}\n` });
+    try {
+      const account = await own.openAccount();
+      const { access_token: token } = await signInWith(own.url, account.key);
+      await fetch(own.url + dearPath, { headers: bearer(token) });
+      expect(vendor.requests).toHaveLength(1);
+      expect(JSON.stringify(vendor.requests[0]?.headers)).toContain("the-operators-own-key");
+      expect(JSON.stringify(vendor.requests)).not.toContain(token);
+    } finally {
+      await own.close();
+      await vendor.close();
+    }
+  });
+
   test("a token for another audience is not ours, even from our own store", async () => {
     const account = await gateway.openAccount();
     const { access_token: token } = await signInWith(gateway.url, account.key);
@@ -236,10 +265,12 @@ describe("revoking", () => {
     ],
     ["the access token at the endpoint", ({ client, access_token: token }) => revoke(client.clientId, token)],
     [
-      "the grant by the operator",
+      "the grant from another process on the same data",
       async (_, account) => {
-        const [grant] = await gateway.store.grants.list(account.accountId);
-        return gateway.store.grants.revoke(grant?.id ?? "", Date.now());
+        const elsewhere = openSqliteStore({ path: gateway.databasePath });
+        const [grant] = await elsewhere.grants.list(account.accountId);
+        await elsewhere.grants.revoke(grant?.id ?? "", Date.now());
+        await elsewhere.close();
       },
     ],
     ["the key behind it", (_, account) => gateway.store.keys.revoke(account.keyId, Date.now())],

@@ -26,7 +26,8 @@ export const unusedClientsMax = 1_000;
  * written; from the rows alone no token, code or session can be made.
  */
 export interface SignInRecords {
-  readonly put: (record: SignInRecord, nowMs: number) => Promise<void>;
+  /** False, and nothing is written, when its grant has ended. */
+  readonly put: (record: SignInRecord, nowMs: number) => Promise<boolean>;
   readonly find: (kind: string, idHash: Uint8Array, nowMs: number) => Promise<FoundRecord | undefined>;
   /** True for the first use, whose time stands; of two at once one is the first. */
   readonly consume: (kind: string, idHash: Uint8Array, nowMs: number) => Promise<boolean>;

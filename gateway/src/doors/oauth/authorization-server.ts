@@ -75,7 +75,7 @@ function configure(parts: ServerParts, errors: typeof ProviderErrors): Configura
       secrets,
       sealing,
       nowMs: clock.wallMs,
-      alreadyUsed: () => new errors.InvalidGrant("authorization code already consumed"),
+      ended: () => new errors.InvalidGrant("the grant has ended, or its code was used"),
     }),
     routes: {
       authorization: "/authorize",

@@ -78,7 +78,8 @@ async function findWaiting(asked: Asked, parts: ConsentParts): Promise<Waiting |
   const interaction = await provider.interactionDetails(pair.request, pair.response).catch(() => undefined);
   if (!interaction || asked.path !== `/oauth/sign-in/${interaction.uid}`) return undefined;
   const { client_id: clientId, redirect_uri: redirectUri, scope } = interaction.params;
-  const client = typeof clientId === "string" ? await provider.Client.find(clientId) : undefined;
+  const client =
+    typeof clientId === "string" ? await provider.Client.find(clientId).catch(() => undefined) : undefined;
   const redirect = typeof redirectUri === "string" ? URL.parse(redirectUri) : null;
   if (!client || !redirect) return undefined;
   const scopes = typeof scope === "string" ? scope.split(" ") : [];

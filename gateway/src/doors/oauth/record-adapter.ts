@@ -10,8 +10,8 @@ interface Parts {
   readonly secrets: Secrets;
   readonly sealing: Sealing;
   readonly nowMs: () => number;
-  /** The error that tells a client its code was used. */
-  readonly alreadyUsed: () => Error;
+  /** The error that tells a client that its code was used, or that its grant ended meanwhile. */
+  readonly ended: () => Error;
 }
 
 /** Clients of one agent refresh side by side; whoever comes second within this time is not a thief. */
@@ -54,7 +54,7 @@ export const createRecordAdapters =
         const { jti: _, ...kept } = payload;
         const idHash = secrets.hashKey(id);
         const { scope, aud, grantId } = payload;
-        await records.put(
+        const written = await records.put(
           {
             kind,
             idHash,
@@ -66,6 +66,7 @@ export const createRecordAdapters =
           },
           nowMs(),
         );
+        if (!written) throw parts.ended();
       },
       find: async (id) => {
         const idHash = secrets.hashKey(id);
@@ -78,7 +79,7 @@ export const createRecordAdapters =
       consume: async (id) => {
         const first = await records.consume(kind, secrets.hashKey(id), nowMs());
         // The server looks, then consumes; of two that looked at the same moment only one may go on.
-        if (!first && kind === "AuthorizationCode") throw parts.alreadyUsed();
+        if (!first && kind === "AuthorizationCode") throw parts.ended();
       },
       destroy: async (id) => {
         if (kind === "Grant") await grants.revoke(id, nowMs());

@@ -10,12 +10,10 @@ interface RecordRow {
 export function createSqliteSignIns(db: Database, commits: GroupCommit): SignInRecords {
   const sql = prepare(db);
 
-  const put = (record: SignInRecord, nowMs: number): void => {
+  const put = (record: SignInRecord, nowMs: number): boolean => {
     // Records past their time are swept a few at a time by those who bring new ones, so the table stays bounded.
     sql.forget.run(nowMs, forgottenAtOnce);
-    if (record.grantId !== undefined && sql.grantLives.get(record.grantId) === null) {
-      throw new Error("The grant has ended; nothing more is issued under it.");
-    }
+    if (record.grantId !== undefined && sql.grantLives.get(record.grantId) === null) return false;
     sql.put.run(
       record.kind,
       record.idHash,
@@ -25,6 +23,7 @@ export function createSqliteSignIns(db: Database, commits: GroupCommit): SignInR
       record.sealed,
       record.expiresAtMs,
     );
+    return true;
   };
 
   return {
