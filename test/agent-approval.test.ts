@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { askModern, openOldClient, useTool, type ToolResult } from "./agent-client.ts";
 import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
+import { createVirtualClock } from "./bad-inputs/virtual-clock.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 import { createPerson, signInWith } from "./oauth-person.ts";
 
@@ -353,6 +354,34 @@ describe("a batch", () => {
     expect(refused.structuredContent["totals"]).toMatchObject({ completed: 0 });
     expect(await spent()).toBe(0);
   });
+});
+
+test("a yes that nobody gave in time, or that came to be used too late, is none", async () => {
+  const clock = createVirtualClock();
+  const timed = await openTestGateway({ config, clock });
+  const { key, accountId } = await timed.openAccount({ creditUsd });
+  const url = `${timed.url}/mcp`;
+  const ask = async (): Promise<string> => {
+    const { structuredContent } = await useTool(url, key, "use", dear());
+    return (structuredContent["approval"] as Handle).approval_id;
+  };
+  const [unanswered, approved] = [await ask(), await ask()];
+  await timed.store.approvals.decide({
+    id: approved,
+    accountId,
+    decision: "approved",
+    nowMs: clock.wallMs(),
+  });
+  clock.advance(15 * 60_000 + 1);
+  for (const approval_id of [unanswered, approved]) {
+    const late = await useTool(url, key, "use", { ...dear(), approval_id });
+    expect(errorOf(late)).toMatchObject({ code: "approval_required", charged: "no" });
+  }
+  expect(await timed.store.accounts.find(accountId)).toMatchObject({
+    postedMicros: 5_000_000n,
+    heldMicros: 0n,
+  });
+  await timed.close();
 });
 
 test("no approval, state or key is ever logged", () => {

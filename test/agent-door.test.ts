@@ -2,9 +2,12 @@
 // concern the door itself.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { askModern, modernHeaders, openOldClient, send, useTool } from "./agent-client.ts";
 import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import { openTestGateway, projectFolder, type TestAccount, type TestGateway } from "./harness.ts";
 import { signInWith } from "./oauth-person.ts";
 
 const snapshot = {
@@ -311,10 +314,8 @@ describe("what agents are told", () => {
     const unknown = await askModern(mcp, account.key, "tools/call", { name: "spend_all", arguments: {} });
     expect(unknown.message.error?.code).toBe(-32602);
     const details = await useTool(mcp, account.key, "get_details", { operation_id: "no.such" });
-    expect([details.isError, details.content[0]?.text]).toEqual([
-      true,
-      expect.stringContaining("unknown_operation"),
-    ]);
+    expect(details.isError).toBe(true);
+    expect(details.content[0]?.text).toContain("unknown_operation");
   });
 
   test("search pages through everything, and filters by category and price", async () => {
@@ -386,6 +387,68 @@ describe("what agents are told", () => {
     const { content } = await useTool(mcp, account.key, "search", { query: "company" });
     expect(content[0]?.text).not.toContain("IGNORE");
   });
+});
+
+test("tools follow the operator's names and further operations", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-catalogue-"));
+  writeFileSync(
+    join(folder, "tasks.ts"),
+    `import { defineOperation, free, z } from "${projectFolder}/gateway/src/operation/define-operation.ts";
+    const answer = async ({ params }) => ({ output: { task_id: params.task_id ?? "t-1", task_status: "PENDING" } });
+    const common = { category: "models", price: free, summary: "About films.", answer };
+    export const begin = defineOperation({ ...common, id: "films.create", title: "Make a film", method: "POST",
+      path: "/apis/v1/films", body: z.looseObject({}), task: { openMax: 3 }, notes: "Takes a while.",
+      response: z.object({ output: z.object({ task_id: z.string() }) }), example: { body: { title: "A" } } });
+    export const poll = defineOperation({ ...common, id: "films.get", title: "Ask about a film", method: "GET",
+      path: "/apis/v1/films/{task_id}", aboutTask: "state" });
+    export const link = defineOperation({ ...common, id: "films.post", title: "Post a film", method: "POST",
+      path: "/apis/v1/films/post", body: z.looseObject({}), link: { scopes: ["film.write"] } });`,
+  );
+  const extended = await openTestGateway({
+    config: "names: { social_a: chirp, reseller: shop }",
+    catalogueFolders: [folder],
+  });
+  const { key } = await extended.openAccount();
+  const url = `${extended.url}/mcp`;
+  const details = async (operation_id: string) =>
+    (await useTool(url, key, "get_details", { operation_id })).structuredContent;
+  expect(await details("social_a.tweet.quotes")).toMatchObject({
+    http: { path: "/apis/v1/chirp/tweet/quotes" },
+  });
+  const quoted = await useTool(url, key, "use", {
+    operation_id: "social_a.tweet.quotes",
+    arguments: { tweetId: "1" },
+    max_price_usd: 0.1,
+  });
+  expect(quoted.structuredContent["status"]).toBe("completed");
+
+  expect(await details("films.create")).toMatchObject({
+    asynchronous: true,
+    description: "About films. Takes a while.",
+    output_schema: { type: "object", properties: { output: { type: "object" } } },
+    examples: [{ title: "A" }],
+  });
+  expect(await details("films.post")).toMatchObject({
+    side_effects: "write",
+    required_link_scopes: ["film.write"],
+  });
+  const begun = await useTool(url, key, "use", {
+    operation_id: "films.create",
+    arguments: {},
+    max_price_usd: 0,
+  });
+  expect(begun.structuredContent).toMatchObject({
+    status: "accepted",
+    task: { task_id: "t-1", task_status: "PENDING", poll_operation_id: "films.get", poll_after_seconds: 3 },
+  });
+  const polled = await useTool(url, key, "use", {
+    operation_id: "films.get",
+    arguments: { task_id: "t-1" },
+    max_price_usd: 0,
+  });
+  expect(polled.structuredContent["status"]).toBe("completed");
+  await extended.close();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 test("two accounts that use the door at once never meet", async () => {

@@ -78,7 +78,7 @@ function writeQuery(members: JsonObject): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(members)) {
     if (value === undefined || value === null) continue;
-    if (typeof value === "object") {
+    if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
       refuse("invalid_parameters", `${name}: expected a string, a number or a boolean`, { field: name });
     }
     query.append(name, String(value));

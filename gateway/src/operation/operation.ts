@@ -139,10 +139,6 @@ interface Declared<Input> {
   readonly bodyBytesMax: number;
   readonly price: PriceContract<Input>;
   readonly limits?: OperationLimits;
-  /** It acts on somebody's account elsewhere. */
-  readonly sideEffects?: "write";
-  /** Its answer is not the work but the handle of a task (`output.task_id`), to be asked for through another operation. */
-  readonly startsTask?: { readonly pollOperationId: string };
   /** `pending` marks what the specification leaves open: its parameters are forwarded, never invented. */
   readonly definition?: "pending";
   /** Whoever shows no credential at all is told that there is no such endpoint. */

@@ -1,6 +1,7 @@
 import type { OfferedOperation } from "../../offer/offer.ts";
 import { argumentsSchema } from "../../operation/call-arguments.ts";
 import type { TierLimits } from "../../limits/tiers.ts";
+import { exampleArguments, linkScopes, notesOf, outputSchema } from "./operation-facts.ts";
 import { pricingOf } from "./pricing.ts";
 import { headline } from "./search-tool.ts";
 
@@ -19,19 +20,25 @@ export function describeOperation(
 ) {
   const { operation, path } = offered;
   const { summary, ...head } = headline(offered);
+  const scopes = linkScopes(operation);
+  const output = outputSchema(operation);
+  const example = exampleArguments(operation);
   const wants = (section: Section): boolean => include === undefined || include.includes(section);
   return {
     ...head,
     description: descriptionOf(offered, summary),
     http: { method: operation.method, path },
+    ...(scopes ? { required_link_scopes: scopes } : {}),
     ...(wants("pricing") ? { pricing: pricingOf(offered) } : {}),
     ...(wants("input_schema") ? { input_schema: argumentsSchema(operation, path) } : {}),
+    ...(wants("output_schema") && output ? { output_schema: output } : {}),
+    ...(wants("examples") && example ? { examples: [example] } : {}),
     ...(wants("limits") ? { limits: limitsOf(offered, callerLimits) } : {}),
   };
 }
 
 function descriptionOf({ operation, models }: OfferedOperation, summary: string): string {
-  const sentences = [summary];
+  const sentences = [summary, ...[notesOf(operation) ?? []].flat()];
   if (operation.definition === "pending") {
     sentences.push("Its definition is incomplete, so use refuses it; do not invent its fields.");
   }

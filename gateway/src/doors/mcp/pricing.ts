@@ -1,5 +1,6 @@
 import type { OfferedOperation } from "../../offer/offer.ts";
 import type { ModelKind } from "../../operation/operation.ts";
+import { costUnit } from "../../operation/price.ts";
 import type { Quantities } from "../../operation/quantities.ts";
 import { valuePico, type Terms } from "../../operation/terms.ts";
 import { microsFromUsd, microsRoundedUp, multiplierOne, type Micros } from "../../platform/money.ts";
@@ -27,10 +28,16 @@ export function pricingOf(offered: OfferedOperation): Pricing {
 }
 
 function modelOf({ operation: { price } }: OfferedOperation): Pricing["model"] {
-  if (price.kind === "free") return "free";
-  if (price.kind === "per_token") return "per_token";
-  if (price.kind === "per_unit") return price.unit === "call" ? "per_call" : "per_result";
-  return "dynamic";
+  switch (price.kind) {
+    case "free":
+      return "free";
+    case "per_token":
+      return "per_token";
+    case "per_unit":
+      return price.unit === "call" ? "per_call" : "per_result";
+    case "by_cost":
+      return "dynamic";
+  }
 }
 
 /** What a usual call takes of a model: a page of text in and half a page out, or one picture. */
@@ -41,16 +48,18 @@ const usualTokens: Readonly<Record<ModelKind, Quantities>> = {
   image: { input_tokens: 100, output_tokens: 1_056 },
 };
 
-/** What one usual call costs at list prices. */
+/** What one usual call costs at list prices. An operation without a price is not served, so it costs nothing. */
 export function estimateOf({ operation: { price }, terms, defaultModel }: OfferedOperation): Micros {
-  if (price.kind === "per_unit" && terms) return value({ [price.unit]: 1 }, terms);
-  if (price.kind === "per_token" && defaultModel) {
-    return value(usualTokens[price.modelKind], defaultModel.terms);
+  switch (price.kind) {
+    case "free":
+      return 0n;
+    case "per_unit":
+      return value({ [price.unit]: 1 }, terms);
+    case "per_token":
+      return value(usualTokens[price.modelKind], defaultModel?.terms);
+    case "by_cost":
+      return value({ [costUnit]: Number(microsFromUsd(price.usualUsd) ?? 0n) }, terms);
   }
-  if (price.kind === "by_cost" && terms) {
-    return value({ micro_usd: Number(microsFromUsd(price.usualUsd) ?? 0n) }, terms);
-  }
-  return 0n;
 }
 
 /** Only where it does not depend on what is asked for. */
@@ -59,11 +68,9 @@ function mostOf(
   estimateMicros: Micros,
 ): Micros | undefined {
   if (price.kind === "free" || (price.kind === "per_unit" && !price.atMost)) return estimateMicros;
-  if (price.kind === "by_cost" && terms && mostCostMicros !== undefined) {
-    return value({ micro_usd: Number(mostCostMicros) }, terms);
-  }
-  return undefined;
+  if (price.kind !== "by_cost" || mostCostMicros === undefined) return undefined;
+  return value({ [costUnit]: Number(mostCostMicros) }, terms);
 }
 
-const value = (used: Quantities, terms: Terms): Micros =>
-  microsRoundedUp(valuePico(used, terms) * multiplierOne);
+const value = (used: Quantities, terms: Terms | undefined): Micros =>
+  terms ? microsRoundedUp(valuePico(used, terms) * multiplierOne) : 0n;

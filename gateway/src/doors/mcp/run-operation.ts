@@ -146,7 +146,7 @@ async function tell(
   const { result, truncated } = await readAnswer(answer);
   const succeeded = answer.status >= 200 && answer.status <= 299;
   const operation = offer.operations.get(asked.operation_id)?.operation;
-  const task = operation && succeeded ? taskHandleOf(operation, result) : undefined;
+  const task = operation && succeeded ? taskHandleOf(operation, offer, result) : undefined;
   return {
     ...facts(call),
     status: task ? "accepted" : succeeded ? "completed" : "failed",

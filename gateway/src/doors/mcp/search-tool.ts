@@ -1,5 +1,6 @@
 import { capMicrosFromNumber } from "../../platform/money.ts";
 import type { Offer, OfferedOperation } from "../../offer/offer.ts";
+import { beginsTask, linkScopes } from "./operation-facts.ts";
 import { estimateOf, pricingOf } from "./pricing.ts";
 import type { SearchIndex } from "./search-index.ts";
 
@@ -41,8 +42,8 @@ export const headline = ({ operation }: OfferedOperation) => ({
   title: operation.title,
   summary: operation.summary,
   category: operation.category,
-  side_effects: operation.sideEffects ?? ("none" as const),
-  asynchronous: operation.startsTask !== undefined,
+  side_effects: linkScopes(operation) ? ("write" as const) : ("none" as const),
+  asynchronous: beginsTask(operation),
   definition: operation.definition ?? ("complete" as const),
 });
 

@@ -60,9 +60,9 @@ export function introduce(guest: Guest, presented: string, mcpUrl: string): Auth
 
 export function visitOf(ctx: ServerContext, server: McpServer, offer: Offer): Visit {
   const introduced = ctx.http?.authInfo;
-  if (!introduced) throw new Error("A tool was asked for by nobody.");
+  if (!introduced?.extra) throw new Error("A tool was asked for by nobody.");
   // Put there by `introduce`, which is the only way in.
-  const { caller, counted, limited } = introduced.extra?.["guest"] as Guest;
+  const { caller, counted, limited } = introduced.extra["guest"] as Guest;
   return {
     presented: { kind: "key", value: introduced.token },
     caller,
