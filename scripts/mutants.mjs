@@ -240,6 +240,77 @@ const mutants = [
     replace: "true",
     tests: ["test/upstream-faults.test.ts", "gateway/src/upstreams/http-client.test.ts"],
   },
+  {
+    name: "an agent's cap does not bind",
+    file: "gateway/src/doors/mcp/run-operation.ts",
+    find: "maxPriceUsd: usdFromMicros(wanted.capMicros)",
+    replace: "maxPriceUsd: undefined",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
+    name: "a cap given as a number is rounded up",
+    file: "gateway/src/platform/money.ts",
+    find: "digits / 10n ** BigInt(-places)",
+    replace: "digits / 10n ** BigInt(-places) + 1n",
+    tests: ["gateway/src/platform/money.test.ts"],
+  },
+  {
+    name: "a batch forgets what it has spent",
+    file: "gateway/src/doors/mcp/batch-tool.ts",
+    find: "leftMicros -= exposureOf(told);",
+    replace: "",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
+    name: "a request that a transport repeats is bought again",
+    file: "gateway/src/doors/mcp/answer-memory.ts",
+    find: "if (earlier) return earlier.answer;",
+    replace: "",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
+    name: "idempotency keys of agents hold for writes only",
+    file: "gateway/src/doors/mcp/run-operation.ts",
+    find: "keysHoldForAll: true,",
+    replace: "",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
+    name: "an approval is believed without being used up",
+    file: "gateway/src/doors/mcp/use-tool.ts",
+    find: "coveredMicros: caller.grant ? undefined : parts.settings().autoApproveMicros,\n      claim,",
+    replace:
+      "coveredMicros: claim || caller.grant ? undefined : parts.settings().autoApproveMicros,\n      claim: undefined,",
+    tests: ["test/agent-approval.test.ts"],
+  },
+  {
+    name: "an approval allows any arguments",
+    file: "gateway/src/doors/mcp/approval-item.ts",
+    find: "sorted(call.arguments), ",
+    replace: "",
+    tests: ["test/agent-approval.test.ts"],
+  },
+  {
+    name: "the cheap calls of an approved batch are bought again when it is played back",
+    file: "gateway/src/doors/mcp/batch-tool.ts",
+    find: "wanted.idempotencyKey ?? keyUnder(approvalId, index)",
+    replace: "wanted.idempotencyKey",
+    tests: ["test/agent-approval.test.ts"],
+  },
+  {
+    name: "a client that was to open a page answers for its person",
+    file: "gateway/src/doors/mcp/ask-approval.ts",
+    find: 'if (state.mode === "form") ',
+    replace: "",
+    tests: ["test/agent-approval.test.ts"],
+  },
+  {
+    name: "a session opens to whoever knows its id",
+    file: "gateway/src/doors/mcp/sessions.ts",
+    find: " || session.principal !== introduced.clientId",
+    replace: "",
+    tests: ["test/agent-door.test.ts"],
+  },
 ];
 
 const wanted = process.argv[2] ?? "";
@@ -273,7 +344,10 @@ async function run(mutant) {
       "tsconfig.json",
       "README.md",
     ]) {
-      cpSync(join(root, part), join(folder, part), { recursive: true });
+      cpSync(join(root, part), join(folder, part), {
+        recursive: true,
+        filter: (source) => !source.includes("node_modules"),
+      });
     }
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     if (mutant.file !== undefined && !plant(mutant, folder)) return "misplaced";

@@ -118,13 +118,22 @@ async function runInOrder(
       },
       parts,
     );
-    leftMicros -= BigInt(told.settled_micros_usd ?? 0);
-    if (told.error?.charged === "unknown") leftMicros -= capMicrosFromNumber(told.estimate_usd ?? 0);
-    if (leftMicros < 0n) leftMicros = 0n;
+    leftMicros -= exposureOf(told);
     results.push(told);
     stopped = given.stop_on_error === true && told.error !== undefined;
   }
   return results;
+}
+
+/** What a call took of the total: what it cost, or the most it can still cost where that is not known yet. */
+function exposureOf({
+  status,
+  error,
+  settled_micros_usd: settled,
+  estimate_usd: most = 0,
+}: UseResult): Micros {
+  if (settled !== undefined) return BigInt(settled);
+  return status === "accepted" || error?.charged === "unknown" ? capMicrosFromNumber(most) : 0n;
 }
 
 /**
