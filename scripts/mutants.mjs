@@ -99,7 +99,7 @@ const mutants = [
     file: "gateway/src/doors/oauth/record-adapter.ts",
     find: 'if (!first && kind === "AuthorizationCode") throw parts.ended();',
     replace: "",
-    tests: ["test/sign-in.test.ts"],
+    tests: ["gateway/src/doors/oauth/record-adapter.test.ts"],
   },
   {
     name: "a negative hold is accepted",

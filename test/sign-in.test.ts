@@ -72,6 +72,25 @@ describe("metadata", () => {
       }
     },
   );
+
+  test.each([
+    "/.well-known/oauth-authorization-server",
+    "/.well-known/openid-configuration",
+    "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-protected-resource/mcp",
+    "/authorize",
+    "/token",
+    "/register",
+    "/revoke",
+    "/oauth/grants",
+    "/oauth/jwks",
+  ])("%s does not answer under another host's name", async (path) => {
+    for (const host of ["evil.example", `evil.example:${gateway.port}`, "localhost.evil.example"]) {
+      const response = await fetch(gateway.url + path, { headers: { host } });
+      expect(response.status).toBe(403);
+      expect(await response.text()).not.toContain("evil");
+    }
+  });
 });
 
 test("behind https everything speaks https, cookies too, and a resource without a path may end in a slash", async () => {
