@@ -2,7 +2,7 @@
 // exactly one call. Each replay here once bought twice somewhere.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { askModern, openOldClient, useTool, type ToolResult } from "./agent-client.ts";
+import { askModern, openOldClient, useTool, type OldClient, type ToolResult } from "./agent-client.ts";
 import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
 import { createVirtualClock } from "./bad-inputs/virtual-clock.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
@@ -262,31 +262,49 @@ describe("where the client can show a form", () => {
   });
 
   test("a client of an older revision is asked through its session", async () => {
-    const old = await openOldClient(mcp, account.key, { elicitation: {} });
-    const response = await old.open({
-      jsonrpc: "2.0",
-      id: 5,
-      method: "tools/call",
-      params: { name: "use", arguments: dear() },
-    });
-    let text = "";
-    let answered = false;
-    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-      text += new TextDecoder().decode(chunk);
-      const id = /"method":"elicitation\/create".*?"id":(\d+)|"id":(\d+),"method":"elicitation\/create"/.exec(
-        text,
-      );
-      if (!id || answered) continue;
-      answered = true;
-      const result = { action: "accept", content: { approve: true } };
-      const accepted = await old.open({ jsonrpc: "2.0", id: Number(id[1] ?? id[2]), result });
-      expect(accepted.status).toBe(202);
-    }
-    expect(answered).toBe(true);
+    const text = await askOldClient(({ old, id }) =>
+      old.open({ jsonrpc: "2.0", id, result: { action: "accept", content: { approve: true } } }),
+    );
     expect(text).toContain('"status":"completed"');
     expect(await spent()).toBe(snapshotMicros);
   });
+
+  test("a request that is cancelled while its person is asked buys nothing, even if the yes comes later", async () => {
+    await askOldClient(async ({ old, id }) => {
+      await old.open({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 5 } });
+      await old.open({ jsonrpc: "2.0", id, result: { action: "accept", content: { approve: true } } });
+      await Bun.sleep(100);
+      return "leave";
+    });
+    expect(await spent()).toBe(0);
+    expect(await gateway.balance(account)).toMatchObject({ held: 0 });
+  });
 });
+
+interface Asked {
+  readonly old: OldClient;
+  /** The id under which the server asked. */
+  readonly id: number;
+}
+
+/** Lets a client with a session begin a dear call, and reacts once to the question; answers with all that came. */
+async function askOldClient(react: (asked: Asked) => Promise<unknown>): Promise<string> {
+  const old = await openOldClient(mcp, account.key, { elicitation: {} });
+  const params = { name: "use", arguments: dear() };
+  const response = await old.open({ jsonrpc: "2.0", id: 5, method: "tools/call", params });
+  let text = "";
+  let asked = false;
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    text += new TextDecoder().decode(chunk);
+    const question = text.split("\n").find((line) => line.includes('"elicitation/create"'));
+    if (question === undefined || asked) continue;
+    asked = true;
+    const { id } = JSON.parse(question.slice("data: ".length)) as { id: number };
+    if ((await react({ old, id })) === "leave") break;
+  }
+  expect(asked).toBe(true);
+  return text;
+}
 
 describe("what covers a call", () => {
   test("a key: up to the operator's limit per call", async () => {

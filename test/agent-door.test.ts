@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { askModern, modernHeaders, openOldClient, send, useTool } from "./agent-client.ts";
 import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
+import { createVirtualClock } from "./bad-inputs/virtual-clock.ts";
 import { openTestGateway, projectFolder, type TestAccount, type TestGateway } from "./harness.ts";
 import { signInWith } from "./oauth-person.ts";
 
@@ -212,6 +213,18 @@ describe("sessions of the older revisions", () => {
     expect((await first.ask("tools/list")).status).toBe(404);
   });
 
+  test("end when nobody used them for half an hour", async () => {
+    const clock = createVirtualClock();
+    const timed = await openTestGateway({ clock });
+    const { key } = await timed.openAccount();
+    const old = await openOldClient(`${timed.url}/mcp`, key);
+    clock.advance(29 * 60_000);
+    expect((await old.ask("tools/list")).status).toBe(200);
+    clock.advance(30 * 60_000 + 1);
+    expect((await old.ask("tools/list")).status).toBe(404);
+    await timed.close();
+  });
+
   test.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("speak %s", async (version) => {
     const old = await openOldClient(mcp, account.key, {}, version);
     const { status, message } = await old.ask("tools/call", { name: "use", arguments: snapshot });
@@ -238,12 +251,14 @@ describe("limits", () => {
       statuses.push((await post(body)).status);
     }
     expect(statuses).toEqual([413, 400, 400, 400, 400, 400, 400]);
-    const form = await fetch(mcp, {
-      method: "POST",
-      headers: { ...modernHeaders(account.key, "ping"), "content-type": "text/html" },
-      body: "{}",
-    });
-    expect(form.status).toBe(415);
+    for (const type of ["text/html", "text/plain", "application/x-www-form-urlencoded"]) {
+      const form = await fetch(mcp, {
+        method: "POST",
+        headers: { ...modernHeaders(account.key, "ping"), "content-type": type },
+        body: "{}",
+      });
+      expect([type, form.status]).toEqual([type, 415]);
+    }
   });
 
   test("every request counts against the key's limit, also what is free and what is refused", async () => {

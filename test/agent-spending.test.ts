@@ -2,9 +2,19 @@
 // told with what the account paid.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { askModern, openOldClient, useTool, type ToolResult } from "./agent-client.ts";
 import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
-import { openTestGateway, until, type TestAccount, type TestGateway } from "./harness.ts";
+import {
+  openGatewayProcess,
+  openSandbox,
+  openTestGateway,
+  until,
+  type TestAccount,
+  type TestGateway,
+} from "./harness.ts";
 
 const snapshotMicros = 48_000;
 const tagMicros = 1_450;
@@ -331,6 +341,22 @@ describe("leaving", () => {
     expect(await spent()).toBe(snapshotMicros);
     expect((await gateway.sandbox.book()).length).toBe(asked + 1);
   });
+});
+
+test("a stop waits for what agents are running, and tells them how it ended", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const sandbox = await openSandbox();
+  const program = await openGatewayProcess({ dataFolder: folder, config: `sandbox: "${sandbox.url}"` });
+  const key = /tgk_[0-9A-Za-z]+/.exec(program.greeting)?.[0] ?? "";
+  const old = await openOldClient(`${program.url}/mcp`, key);
+  await sandbox.fault({ vendor: "financialdatasets", latency_ms: 700 });
+  const call = old.ask("tools/call", { name: "use", arguments: snapshot(0.1) });
+  await until(async () => (await sandbox.book()).length > 0);
+  program.signal("SIGTERM");
+  expect((await call).message.result).toMatchObject({ structuredContent: { status: "completed" } });
+  expect(await program.exited).toBe(0);
+  sandbox.stop();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 describe("a batch", () => {

@@ -41,9 +41,9 @@ export function createSessions({ createServer, newSessionId, monotonicMs }: Part
     sessions.delete(id);
     session?.server.close().catch(() => {});
   };
+  const isIdle = ({ usedAtMs }: Session): boolean => monotonicMs() - usedAtMs > idleMsMax;
   const sweeper = setInterval(() => {
-    const idleSinceMs = monotonicMs() - idleMsMax;
-    for (const [id, { usedAtMs }] of sessions) if (usedAtMs < idleSinceMs) end(id);
+    for (const [id, session] of sessions) if (isIdle(session)) end(id);
   }, sweepEveryMs);
   sweeper.unref();
 
@@ -86,6 +86,8 @@ export function createSessions({ createServer, newSessionId, monotonicMs }: Part
           "Bad Request: Mcp-Session-Id header is required; initialize first.",
         );
       }
+      const known = sessions.get(id);
+      if (known && isIdle(known)) end(id);
       const session = sessions.get(id);
       // A session of somebody else looks like none at all.
       if (!session || session.principal !== introduced.clientId) {
