@@ -52,7 +52,7 @@ export function createToolServer(parts: ToolParts, memory: AnswerMemory | undefi
   return server;
 }
 
-export const spends = (name: unknown): boolean => name === "use" || name === "batch_use";
+const spends = (name: unknown): boolean => name === "use" || name === "batch_use";
 
 type Answered = CallToolResult | InputRequiredResult;
 
