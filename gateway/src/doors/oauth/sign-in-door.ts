@@ -88,7 +88,6 @@ export function createSignInDoor(parts: Parts): SignInDoor {
         ...headers,
         // What the server says about itself follows from our configuration, never from what a stranger sent.
         host: new URL(issuer).host,
-        cookie: withoutSession(headers["cookie"] ?? ""),
         ...(body.length > 0 ? { "content-length": String(body.length) } : {}),
       },
       body,
@@ -202,14 +201,7 @@ function nameResource(given: URLSearchParams, mcpUrl: string): void {
   }
 }
 
-/** Every sign-in begins anew and asks its person; the server's own memory of an earlier one is never shown to it. */
-const withoutSession = (cookies: string): string =>
-  cookies
-    .split(";")
-    .map((one) => one.trim())
-    .filter((one) => one !== "" && !one.startsWith("tollgate_session"))
-    .join("; ");
-
+/** Every sign-in begins anew and asks its person: the server's own memory of an earlier one never leaves it. */
 function withoutSessionCookie(response: Response): Response {
   const kept = response.headers.getSetCookie().filter((one) => !one.startsWith("tollgate_session"));
   response.headers.delete("set-cookie");
