@@ -132,6 +132,23 @@ describe("browsers and proxies", () => {
     await named.close();
   });
 
+  test("a door with an address of its own is found there and nowhere else, and every answer has an id", async () => {
+    const apart = await openTestGateway({
+      wrap: (parts) => ({ ...parts, addresses: { ...parts.addresses, mcpUrl: "https://agents.example/" } }),
+    });
+    const { key } = await apart.openAccount();
+    const ask = (host?: string): ReturnType<typeof askModern> =>
+      askModern(`${apart.url}/`, key, "tools/list", {}, host === undefined ? {} : { headers: { host } });
+    const there = await ask("agents.example");
+    expect([there.status, there.headers.has("x-request-id")]).toEqual([200, true]);
+    expect((await ask()).status).toBe(404);
+    const stranger = await fetch(`${apart.url}/`, { method: "POST", headers: { host: "agents.example" } });
+    expect(stranger.headers.get("www-authenticate")).toContain(
+      'resource_metadata="https://agents.example/.well-known/oauth-protected-resource"',
+    );
+    await apart.close();
+  });
+
   test("headers that say another method or tool than the body are refused, and nothing runs", async () => {
     await expectNothingHappened(gateway, async () => {
       for (const headers of [{ "mcp-name": "search" }, { "mcp-method": "tools/list" }]) {

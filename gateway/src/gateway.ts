@@ -180,7 +180,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     const { path, rawQuery } = splitTarget(request.url);
     const broken = brokenRequest(request);
     if (broken) return closing(door.refuse(broken, path));
-    if (path === agents.path) return agents.answer(request);
+    if (agents.serves(path, request)) return agents.answer(request);
     if (isApiPath(path)) return door.answer(request, path, rawQuery);
     if (signIn.owns(path)) return signIn.answer(request, { path, rawQuery }, address());
     const page = request.method === "GET" ? pages.find(path) : undefined;

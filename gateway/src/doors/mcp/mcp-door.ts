@@ -14,7 +14,7 @@ import { describeError } from "../../platform/log.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { presentedKey } from "../http/presented-key.ts";
 import type { BodyReader } from "../http/read-body.ts";
-import type { AnswerMemory } from "./answer-memory.ts";
+import { createAnswerMemory } from "./answer-memory.ts";
 import { guardOrigin } from "./guard-origin.ts";
 import { protocolError } from "./protocol-error.ts";
 import { createSearchIndex } from "./search-index.ts";
@@ -26,7 +26,7 @@ import { introduce, type ToolParts } from "./visit.ts";
 /** The protocol library's server, as an embedder may add to it. */
 export type AgentServer = McpServer;
 
-interface Parts extends Omit<ToolParts, "index"> {
+interface Parts extends Omit<ToolParts, "index" | "memory"> {
   readonly addresses: Addresses;
   readonly bodies: BodyReader;
   readonly newSessionId: () => string;
@@ -36,7 +36,8 @@ interface Parts extends Omit<ToolParts, "index"> {
 
 /** The door for agents: both eras of the protocol on one address, with one set of tools. */
 export interface McpDoor {
-  readonly path: string;
+  /** Whether a request is for this door: its path, and its host too where the door has one of its own. */
+  readonly serves: (path: string, request: Request) => boolean;
   readonly answer: (request: Request) => Promise<Response>;
 }
 
@@ -45,14 +46,18 @@ const bodyBytesMax = 4 * 1024 * 1024;
 
 export function createMcpDoor(parts: Parts): McpDoor {
   const { gate, addresses } = parts;
-  const toolParts: ToolParts = { ...parts, index: rememberIndex(createSearchIndex) };
-  const createServer = (memory: AnswerMemory | undefined): McpServer => {
-    const server = createToolServer(toolParts, memory);
+  const toolParts: ToolParts = {
+    ...parts,
+    index: rememberIndex(createSearchIndex),
+    memory: createAnswerMemory(gate.clock.monotonicMs),
+  };
+  const createServer = (): McpServer => {
+    const server = createToolServer(toolParts);
     parts.extend?.(server);
     return server;
   };
   const onerror = (error: Error): void => gate.log.debug("agent protocol", describeError(error));
-  const modern = createMcpHandler(() => createServer(undefined), { legacy: "reject", onerror });
+  const modern = createMcpHandler(createServer, { legacy: "reject", onerror });
   const sessions = createSessions({
     createServer,
     newSessionId: parts.newSessionId,
@@ -86,21 +91,29 @@ export function createMcpDoor(parts: Parts): McpDoor {
     );
   };
 
+  const answer = async (request: Request): Promise<Response> => {
+    const guarded = guardOrigin(request, addresses, parts.settings().allowedHosts);
+    if (guarded) return guarded;
+    if (!methods.has(request.method)) {
+      return protocolError(405, -32000, "Method not allowed.", { allow: "POST, GET, DELETE" });
+    }
+    try {
+      return await letIn(request);
+    } catch (error) {
+      if (error instanceof CallRefused) return refused(error, addresses.mcpUrl);
+      gate.log.error("the agent door failed unexpectedly", describeError(error));
+      return protocolError(500, -32603, "internal error");
+    }
+  };
+
+  const { pathname, host } = new URL(addresses.mcpUrl);
+  const ownHost = host !== new URL(addresses.baseUrl).host && host !== new URL(addresses.siteUrl).host;
   return {
-    path: new URL(addresses.mcpUrl).pathname,
+    serves: (path, request) => path === pathname && (!ownHost || request.headers.get("host") === host),
     answer: async (request) => {
-      const guarded = guardOrigin(request, addresses, parts.settings().allowedHosts);
-      if (guarded) return guarded;
-      if (!methods.has(request.method)) {
-        return protocolError(405, -32000, "Method not allowed.", { allow: "POST, GET, DELETE" });
-      }
-      try {
-        return await letIn(request);
-      } catch (error) {
-        if (error instanceof CallRefused) return refused(error, addresses.mcpUrl);
-        gate.log.error("the agent door failed unexpectedly", describeError(error));
-        return protocolError(500, -32603, "internal error");
-      }
+      const response = await answer(request);
+      response.headers.set("x-request-id", parts.newId());
+      return response;
     },
   };
 }

@@ -4,7 +4,6 @@ import {
   type AuthInfo,
   type McpServer,
 } from "@modelcontextprotocol/server";
-import { createAnswerMemory, type AnswerMemory } from "./answer-memory.ts";
 import { protocolError } from "./protocol-error.ts";
 
 interface Session {
@@ -16,7 +15,7 @@ interface Session {
 }
 
 interface Parts {
-  readonly createServer: (memory: AnswerMemory) => McpServer;
+  readonly createServer: () => McpServer;
   readonly newSessionId: () => string;
   readonly monotonicMs: () => number;
 }
@@ -58,7 +57,7 @@ export function createSessions({ createServer, newSessionId, monotonicMs }: Part
     const principal = introduced.clientId;
     if (!makeRoom(principal))
       return protocolError(503, -32000, "Too many sessions are open; try again later.");
-    const server = createServer(createAnswerMemory(monotonicMs));
+    const server = createServer();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: newSessionId,
       onsessioninitialized: (id) =>

@@ -9,7 +9,6 @@ import {
 import { limitsOf } from "../../limits/tiers.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
-import type { AnswerMemory } from "./answer-memory.ts";
 import { useBatch } from "./batch-tool.ts";
 import { listCategories } from "./categories.ts";
 import { describeOperation, type DetailsArguments } from "./details-tool.ts";
@@ -32,7 +31,7 @@ const listing = { ttlMs: listedForMs, cacheScope: "public" } as const;
 const tools = new Map(toolNames.map((name) => [name, loadTool(name)]));
 
 /** The five tools for one request or one session; never shared between clients. */
-export function createToolServer(parts: ToolParts, memory: AnswerMemory | undefined): McpServer {
+export function createToolServer(parts: ToolParts): McpServer {
   const server = new McpServer(
     { name: "tollgate", title: "Tollgate", version: "1.0.0" },
     {
@@ -46,7 +45,7 @@ export function createToolServer(parts: ToolParts, memory: AnswerMemory | undefi
     server.registerTool(
       name,
       { ...tool, scopeChallenge: requireScopes(spends(name) ? "tools:spend" : "tools:read") },
-      (checked, ctx) => answerOnce(name, checked, ctx, server, parts, memory),
+      (checked, ctx) => answerOnce(name, checked, ctx, server, parts),
     );
   }
   return server;
@@ -62,15 +61,14 @@ function answerOnce(
   ctx: ServerContext,
   server: McpServer,
   parts: ToolParts,
-  memory: AnswerMemory | undefined,
 ): Promise<Answered> {
   const answer = (): Promise<Answered> =>
     answerTool(name, checked, visitOf(ctx, server, parts.offer()), parts);
   // The later rounds of a request carry its id too, and are not repetitions of it.
   const laterRound = ctx.mcpReq.inputResponses !== undefined || ctx.mcpReq.requestState() !== undefined;
-  if (!memory || !spends(name) || laterRound) return answer();
-  const request = JSON.stringify([typeof ctx.mcpReq.id, ctx.mcpReq.id, name, checked]);
-  return memory.once(new Bun.CryptoHasher("sha256").update(request).digest("base64url"), answer);
+  if (ctx.sessionId === undefined || !spends(name) || laterRound) return answer();
+  const request = JSON.stringify([ctx.sessionId, ctx.mcpReq.id, name, checked]);
+  return parts.memory.once(new Bun.CryptoHasher("sha256").update(request).digest("base64url"), answer);
 }
 
 async function answerTool(

@@ -8,6 +8,7 @@ import { grantScopes } from "../../grants/grants.ts";
 import type { Credential } from "../../keys/keys.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
+import type { AnswerMemory } from "./answer-memory.ts";
 import type { SearchIndex } from "./search-index.ts";
 import type { RequestStates } from "./request-state.ts";
 
@@ -19,6 +20,7 @@ export interface ToolParts {
   readonly offer: () => Offer;
   readonly index: (offer: Offer) => SearchIndex;
   readonly states: RequestStates;
+  readonly memory: AnswerMemory;
   readonly newId: () => string;
   readonly approvalPage: (approvalId: string) => string;
 }
