@@ -148,7 +148,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     addresses: parts.addresses,
     bodies,
     newId: parts.newId,
-    newSessionId: () => crypto.randomUUID(),
+    newSecretId: () => crypto.randomUUID(),
     extend: parts.extendAgentServer,
   });
   const signIn = createSignInDoor({

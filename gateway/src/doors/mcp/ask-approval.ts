@@ -77,7 +77,7 @@ export async function askApproval(
   const { caller, canAsk, ctx } = visit;
   const nowMs = parts.gate.clock.wallMs();
   const approval = await parts.approvals.open({
-    id: `apr_${crypto.randomUUID()}`,
+    id: `apr_${parts.newSecretId()}`,
     accountId: caller.accountId,
     keyId: caller.keyId,
     grantId: caller.grant?.id,

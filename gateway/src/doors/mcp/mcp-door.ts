@@ -29,7 +29,6 @@ export type AgentServer = McpServer;
 interface Parts extends Omit<ToolParts, "index" | "memory"> {
   readonly addresses: Addresses;
   readonly bodies: BodyReader;
-  readonly newSessionId: () => string;
   /** What an embedder adds to the five tools. */
   readonly extend?: ((server: AgentServer) => void) | undefined;
 }
@@ -60,7 +59,7 @@ export function createMcpDoor(parts: Parts): McpDoor {
   const modern = createMcpHandler(createServer, { legacy: "reject", onerror });
   const sessions = createSessions({
     createServer,
-    newSessionId: parts.newSessionId,
+    newSessionId: parts.newSecretId,
     monotonicMs: gate.clock.monotonicMs,
   });
   gate.metrics.gauge("tollgate_agent_sessions", sessions.count);

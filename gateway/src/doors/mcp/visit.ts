@@ -22,6 +22,8 @@ export interface ToolParts {
   readonly states: RequestStates;
   readonly memory: AnswerMemory;
   readonly newId: () => string;
+  /** An id that nobody can guess, for sessions and approvals. */
+  readonly newSecretId: () => string;
   readonly approvalPage: (approvalId: string) => string;
 }
 
