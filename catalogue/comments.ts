@@ -57,6 +57,7 @@ export const postComments = defineOperation({
   id: "social_b.post.comments",
   title: "Comments of a post",
   summary: "Top-level comments of a post or reel of the photo-sharing platform, page by page.",
+  keywords: ["instagram", "replies", "discussion"],
   category: "data",
   method: "GET",
   path: "/apis/v1/{social_b}/post/comments",

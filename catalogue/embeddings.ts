@@ -28,6 +28,7 @@ export const embeddingsCreate = defineOperation({
   id: "embeddings.create",
   title: "Embeddings",
   summary: "Turns texts into vectors that are near each other when they mean alike.",
+  keywords: ["semantic search", "similarity", "vector"],
   category: "models",
   method: "POST",
   path: "/v1/embeddings",

@@ -73,6 +73,7 @@ export const financialMetricsSnapshot = defineOperation({
   id: "financial.metrics.snapshot",
   title: "Financial metrics snapshot",
   summary: "Current valuation, margins, returns, liquidity and growth of a company.",
+  keywords: ["stock", "fundamentals", "market cap", "P/E ratio", "valuation ratios", "debt", "equity"],
   category: "data",
   method: "GET",
   path: "/apis/v1/financial/financial-metrics/snapshot",

@@ -61,6 +61,7 @@ export const generateContent = defineOperation({
   id: "models.generate_content",
   title: "Generate content",
   summary: "Answers a conversation with a model, in the Gemini dialect.",
+  keywords: ["google", "gemini", "llm", "ask a question", "write", "summarize", "translate"],
   path: "/v1beta/models/{model}:generateContent",
 });
 
@@ -69,6 +70,7 @@ export const streamGenerateContent = defineOperation({
   id: "models.stream_generate_content",
   title: "Stream generated content",
   summary: "Answers a conversation with a model piece by piece, in the Gemini dialect.",
+  keywords: ["google", "gemini", "llm", "token by token", "server-sent events"],
   path: "/v1beta/models/{model}:streamGenerateContent",
   query: z.looseObject({
     alt: z

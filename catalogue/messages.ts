@@ -15,6 +15,7 @@ export const messagesCreate = defineOperation({
   id: "messages.create",
   title: "Message",
   summary: "Answers a conversation with a model, in the Anthropic dialect.",
+  keywords: ["claude", "anthropic", "llm", "ask a question", "write", "summarize", "translate"],
   category: "models",
   method: "POST",
   path: "/v1/messages",

@@ -16,6 +16,7 @@ export const tweetQuotes = defineOperation({
   id: "social_a.tweet.quotes",
   title: "Quotes of a tweet",
   summary: "Posts that quote a tweet, newest first, page by page.",
+  keywords: ["twitter", "quote tweets", "who quoted"],
   category: "data",
   method: "GET",
   path: "/apis/v1/{social_a}/tweet/quotes",

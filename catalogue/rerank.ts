@@ -42,6 +42,7 @@ export const rerankCreate = defineOperation({
   id: "rerank.create",
   title: "Rerank documents",
   summary: "Orders documents by their relevance to a query, best first.",
+  keywords: ["sort passages", "cross-encoder", "retrieval", "rag", "similarity"],
   category: "models",
   method: "POST",
   path: "/v1/rerank",

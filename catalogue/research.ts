@@ -40,6 +40,7 @@ export const deepSearch = defineOperation({
   id: "research.deep_search",
   title: "Deep research",
   summary: "Searches the web, reads what it finds, and answers with citations.",
+  keywords: ["internet", "sources", "report", "up to date information", "investigate"],
   category: "data",
   method: "POST",
   path: "/apis/v1/research/deep-search",

@@ -12,6 +12,7 @@ export const websiteTrafficEngagement = defineOperation({
   id: "traffic_analytics.website.traffic_engagement",
   title: "Website traffic and engagement",
   summary: "Visits to a website and what visitors did there, by month.",
+  keywords: ["visitors", "bounce rate", "competitor", "analytics"],
   category: "data",
   method: "GET",
   path: "/apis/v1/{traffic_analytics}/website/traffic-engagement",

@@ -41,9 +41,65 @@ const mutants = [
   {
     name: "a budget is not guarded",
     file: statements,
-    find: "AND spent_micros + held_micros + ?1 <= ?4`",
-    replace: "AND ?4 >= 0`",
+    find: "WHERE key_id = ?2 AND window_start_ms = ?3 AND spent_micros + held_micros + ?1 <= ?4`",
+    replace: "WHERE key_id = ?2 AND window_start_ms = ?3 AND ?4 >= 0`",
     tests: ledgerTests,
+  },
+  {
+    name: "the day of a grant is not guarded",
+    file: statements,
+    find: "WHERE grant_id = ?2 AND start_ms = ?3 AND spent_micros + held_micros + ?1 <= ?4`",
+    replace: "WHERE grant_id = ?2 AND start_ms = ?3 AND ?4 >= 0`",
+    tests: ledgerTests,
+  },
+  {
+    name: "a grant that ended since authentication still holds",
+    file: ledger,
+    find: 'if (grant && !sql.grantLives.get(grant.id, request.createdAtMs)) return { kind: "grant_ended" };',
+    replace: "",
+    tests: ["test/access-tokens.test.ts"],
+  },
+  {
+    name: "what a grant's call held never comes back to its day",
+    file: ledger,
+    find: "if (call.grant_id !== null) {",
+    replace: "if (call.grant_id !== null && charge.chargedMicros > 0n) {",
+    tests: ledgerTests,
+  },
+  {
+    name: "an approval is looked at, not used up",
+    file: ledger,
+    find: "if (request.approval) approvals.use(request.approval, request.callId);",
+    replace: "",
+    tests: ledgerTests,
+  },
+  {
+    name: "an approval of another key is as good",
+    file: "gateway/src/stores/sqlite/sqlite-approvals.ts",
+    find: "row.key_id !== use.keyId || ",
+    replace: "",
+    tests: ledgerTests,
+  },
+  {
+    name: "an access token for somebody else is taken",
+    file: "gateway/src/stores/sqlite/sqlite-grants.ts",
+    find: "AND audience = ?2 AND",
+    replace: "AND ?2 <> '' AND",
+    tests: ["test/access-tokens.test.ts"],
+  },
+  {
+    name: "a token that may only read spends",
+    file: "gateway/src/call/admit.ts",
+    find: "  checkMaySpend(caller);",
+    replace: "",
+    tests: ["test/access-tokens.test.ts"],
+  },
+  {
+    name: "two who redeem a code at the same moment both get tokens",
+    file: "gateway/src/doors/oauth/record-adapter.ts",
+    find: 'if (!first && kind === "AuthorizationCode") throw parts.ended();',
+    replace: "",
+    tests: ["gateway/src/doors/oauth/record-adapter.test.ts"],
   },
   {
     name: "a negative hold is accepted",
@@ -285,6 +341,77 @@ const mutants = [
     replace: "true",
     tests: ["test/upstream-faults.test.ts", "gateway/src/upstreams/http-client.test.ts"],
   },
+  {
+    name: "an agent's cap does not bind",
+    file: "gateway/src/doors/mcp/run-operation.ts",
+    find: "maxPriceUsd: usdFromMicros(wanted.capMicros)",
+    replace: "maxPriceUsd: undefined",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
+    name: "a cap given as a number is rounded up",
+    file: "gateway/src/platform/money.ts",
+    find: "digits / 10n ** BigInt(-places)",
+    replace: "digits / 10n ** BigInt(-places) + 1n",
+    tests: ["gateway/src/platform/money.test.ts"],
+  },
+  {
+    name: "a batch forgets what it has spent",
+    file: "gateway/src/doors/mcp/batch-tool.ts",
+    find: "leftMicros -= exposureOf(told);",
+    replace: "",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
+    name: "a request that a transport repeats is bought again",
+    file: "gateway/src/doors/mcp/answer-memory.ts",
+    find: "if (earlier) return earlier.answer;",
+    replace: "",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
+    name: "idempotency keys of agents hold for writes only",
+    file: "gateway/src/doors/mcp/run-operation.ts",
+    find: "keysHoldForAll: true,",
+    replace: "",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
+    name: "an approval is believed without being used up",
+    file: "gateway/src/doors/mcp/use-tool.ts",
+    find: "coveredMicros: caller.grant ? undefined : parts.settings().autoApproveMicros,\n      claim,",
+    replace:
+      "coveredMicros: claim || caller.grant ? undefined : parts.settings().autoApproveMicros,\n      claim: undefined,",
+    tests: ["test/agent-approval.test.ts"],
+  },
+  {
+    name: "an approval allows any arguments",
+    file: "gateway/src/doors/mcp/approval-item.ts",
+    find: "sorted(call.arguments), ",
+    replace: "",
+    tests: ["test/agent-approval.test.ts"],
+  },
+  {
+    name: "the cheap calls of an approved batch are bought again when it is played back",
+    file: "gateway/src/doors/mcp/batch-tool.ts",
+    find: "wanted.idempotencyKey ?? keyUnder(approvalId, index)",
+    replace: "wanted.idempotencyKey",
+    tests: ["test/agent-approval.test.ts"],
+  },
+  {
+    name: "a client that was to open a page answers for its person",
+    file: "gateway/src/doors/mcp/ask-approval.ts",
+    find: 'if (state.mode === "form") ',
+    replace: "",
+    tests: ["test/agent-approval.test.ts"],
+  },
+  {
+    name: "a session opens to whoever knows its id",
+    file: "gateway/src/doors/mcp/sessions.ts",
+    find: " || session.principal !== introduced.clientId",
+    replace: "",
+    tests: ["test/agent-door.test.ts"],
+  },
 ];
 
 const wanted = process.argv[2] ?? "";
@@ -318,7 +445,10 @@ async function run(mutant) {
       "tsconfig.json",
       "README.md",
     ]) {
-      cpSync(join(root, part), join(folder, part), { recursive: true });
+      cpSync(join(root, part), join(folder, part), {
+        recursive: true,
+        filter: (source) => !source.includes("node_modules"),
+      });
     }
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     if (mutant.file !== undefined && !plant(mutant, folder)) return "misplaced";

@@ -19,6 +19,8 @@ const domain = [
   "tasks",
   "config",
   "contract",
+  "grants",
+  "approvals",
 ];
 
 /** Each room and the rooms it may import from, besides itself. */
@@ -33,9 +35,20 @@ const mayImport: Record<string, readonly string[]> = {
   host: [...domain, "platform"],
   "doors/http": ["call", ...domain, "platform"],
   "doors/site": [...domain, "platform"],
+  "doors/mcp": ["call", "doors/http", ...domain, "platform"],
+  "doors/oauth": [...domain, "platform"],
   "doors/cli": [...domain, "platform"],
   "doors/worker": [...domain, "platform"],
-  "gateway.ts": ["call", "doors/http", "doors/site", "doors/worker", ...domain, "platform"],
+  "gateway.ts": [
+    "call",
+    "doors/http",
+    "doors/mcp",
+    "doors/oauth",
+    "doors/site",
+    "doors/worker",
+    ...domain,
+    "platform",
+  ],
   "serve.ts": ["gateway.ts", "host", ...domain, "platform"],
   "main.ts": ["serve.ts", "host", "doors/cli", "stores", "upstreams", ...domain, "platform"],
 };

@@ -5,8 +5,12 @@ import { createContractShelf } from "./contract/contract-shelf.ts";
 import { createSalesShelf } from "./contract/sales-shelf.ts";
 import { startTaskWorker } from "./doors/worker/task-worker.ts";
 import { createBodyReader } from "./doors/http/read-body.ts";
+import { createRequestStates } from "./doors/mcp/request-state.ts";
+import { createMcpDoor, type AgentServer } from "./doors/mcp/mcp-door.ts";
+import { approvalPageUrl } from "./approvals/approval-page.ts";
 import { createHttpDoor } from "./doors/http/http-door.ts";
 import { createLinkPages } from "./doors/http/link-pages.ts";
+import { createSignInDoor, type FetchDocument } from "./doors/oauth/sign-in-door.ts";
 import { createOperatorPages } from "./doors/http/operator-pages.ts";
 import { followSandboxLink } from "./doors/http/sandbox-links.ts";
 import { download } from "./doors/site/download.ts";
@@ -54,11 +58,15 @@ export interface GatewayParts {
   readonly newId: () => string;
   /** For what nobody may guess; the system's own when not given. */
   readonly randomBytes?: (count: number) => Uint8Array;
+  /** Fetches what a client known by an address says about itself; without it only other clients can come. */
+  readonly fetchDocument?: FetchDocument;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly operatorToken?: string | undefined;
   readonly bodyTimeoutMs?: number;
   readonly salesRefreshMs?: number;
+  /** Adds to what agents find at their door: tools of an embedder's own. */
+  readonly extendAgentServer?: (server: AgentServer) => void;
 }
 
 export interface Gateway {
@@ -117,6 +125,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     sales: { offer, boundAtMs: clock.wallMs(), configured },
   });
   let view = readersView(parts.config);
+  let { mcp } = parts.config;
   let inFlight = 0;
   let drains = 0;
   const begin = (): (() => void) => {
@@ -154,7 +163,13 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     log,
   });
   const gate: Gate = {
-    credentials: createCredentials({ keys: store.keys, secrets: parts.secrets, clock }),
+    credentials: createCredentials({
+      keys: store.keys,
+      grants: store.grants,
+      audience: parts.addresses.mcpUrl,
+      secrets: parts.secrets,
+      clock,
+    }),
     limiter: parts.limiter,
     ledger: store.ledger,
     tasks: store.tasks,
@@ -191,6 +206,26 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     bodies,
     newId: parts.newId,
     log,
+  });
+  const agents = createMcpDoor({
+    gate,
+    offer: () => offer,
+    settings: () => mcp,
+    approvals: store.approvals,
+    states: createRequestStates(parts.secrets.requestStateKey),
+    approvalPage: (id) => approvalPageUrl(parts.addresses, id),
+    addresses: parts.addresses,
+    bodies,
+    newId: parts.newId,
+    newSecretId: () => crypto.randomUUID(),
+    extend: parts.extendAgentServer,
+  });
+  const signIn = createSignInDoor({
+    ...parts,
+    config: () => mcp,
+    randomBytes: parts.randomBytes ?? ((count) => crypto.getRandomValues(new Uint8Array(count))),
+    fetchDocument: parts.fetchDocument ?? (() => Promise.reject(new Error("No documents are fetched here."))),
+    readBody: bodies.read,
   });
   const pages = createOperatorPages({
     metrics,
@@ -236,7 +271,9 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     // People come to these from a platform, without a key, so they are found before a key is asked for.
     const linkPage = linkPages.find(request.method, path);
     if (linkPage) return linkPage(request, rawQuery);
+    if (agents.serves(path, request)) return agents.answer(request);
     if (isApiPath(path)) return door.answer(request, path, rawQuery);
+    if (signIn.owns(path)) return signIn.answer(request, { path, rawQuery }, address());
     const page = request.method === "GET" ? pages.find(path) : undefined;
     if (page) return page(request, address());
     const read =
@@ -267,6 +304,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     reload: async (catalogue, config, sandboxUrl) => {
       offer = await prepare(catalogue, config, sandboxUrl);
       view = readersView(config);
+      ({ mcp } = config);
       sales.refresh();
       return offer;
     },

@@ -1,11 +1,13 @@
 // The composition root: the only file that knows which store, which limiter and which listener there are.
 
+import { lookup } from "node:dns/promises";
 import { join } from "node:path";
 import { addressOf, completeAddresses } from "./config/addresses.ts";
 import { readSettings, type Settings } from "./config/environment.ts";
 import { loadConfig } from "./config/load-config.ts";
 import type { CliParts } from "./doors/cli/cli-parts.ts";
 import { runCommand } from "./doors/cli/run-command.ts";
+import { createDocumentFetch } from "./host/fetch-document.ts";
 import { loadInstallationSecret } from "./host/installation-secret.ts";
 import { createSecrets, type Secrets } from "./keys/secrets.ts";
 import type { Store } from "./ledger/store.ts";
@@ -113,6 +115,9 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
       clock: systemClock,
       newId,
       randomBytes,
+      fetchDocument: createDocumentFetch({
+        resolve: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
+      }),
       log,
       metrics,
       print,

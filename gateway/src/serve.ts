@@ -3,7 +3,7 @@ import { addressOf, completeAddresses } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import type { Settings } from "./config/environment.ts";
 import { loadConfig, type Environment } from "./config/load-config.ts";
-import { createGateway, type Gateway } from "./gateway.ts";
+import { createGateway, type Gateway, type GatewayParts } from "./gateway.ts";
 import { createDemoAccount } from "./host/demo-account.ts";
 import { greeting } from "./host/greeting.ts";
 import { openSandboxProcess, type SandboxProcess } from "./host/sandbox-process.ts";
@@ -31,6 +31,7 @@ export interface ServeParts {
   readonly clock: Clock;
   readonly newId: () => string;
   readonly randomBytes: (count: number) => Uint8Array;
+  readonly fetchDocument: NonNullable<GatewayParts["fetchDocument"]>;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly print: (text: string) => void;

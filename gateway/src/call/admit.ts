@@ -15,6 +15,7 @@ import { refuseByLimit, resetSeconds, returnCounted } from "./refuse-by-limit.ts
 import { refuseShut } from "./refuse-shut.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
 import { refuseEarlier } from "../ledger/refuse-earlier.ts";
+import { checkMaySpend, coveredMicros, refuseByGrantDay, refuseUnapproved } from "./spend-policy.ts";
 import { giveTurnBack, takeTurn, type Turn } from "./take-turn.ts";
 
 /** What a call took: its turn at an upstream, and of the limits what comes back when it ends. */
@@ -32,6 +33,7 @@ export interface Admission {
  */
 export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<Admission> {
   const { call, operation, priced, caller, wishes } = paid;
+  checkMaySpend(caller);
   const wants = wantsOf(paid);
   const taken = await takeTurn(route, wants, gate);
   if (taken.kind !== "taken") {
@@ -130,7 +132,7 @@ function refuseByCap(atMostMicros: Micros, capMicros: Micros): never {
   );
 }
 
-function checkHeld(result: HoldResult, { operation, priced, caller }: PaidCall): void {
+function checkHeld(result: HoldResult, { call, operation, priced, caller }: PaidCall): void {
   const { atMostMicros } = priced;
   const { budget } = caller;
   switch (result.kind) {
@@ -157,6 +159,12 @@ function checkHeld(result: HoldResult, { operation, priced, caller }: PaidCall):
         },
       );
     }
+    case "grant_ended":
+      return refuse("invalid_api_key", "This access token is not valid.");
+    case "grant_day_exceeded":
+      return refuseByGrantDay(atMostMicros, caller.grant, result);
+    case "approval_required":
+      return refuseUnapproved(result.reason, atMostMicros, coveredMicros(call, caller));
     case "insufficient_balance":
       return refuse(
         "insufficient_balance",
@@ -193,6 +201,9 @@ function holdRequest(paid: PaidCall): HoldRequest {
     multiplierPpm: priced.multiplierPpm,
     createdAtMs: call.receivedAtMs,
     budget: caller.budget,
+    grant: caller.grant && { id: caller.grant.id, perDayMicros: caller.grant.spendPolicy.perDayMicros },
+    coveredMicros: coveredMicros(call, caller),
+    approval: call.approval?.claim,
     idempotency: wishes.claim,
     task: newTaskOf(paid),
   };

@@ -17,6 +17,8 @@ export async function answerFromBooks(
   const { accountId, keyId, scope, budget, tier } = caller;
   const limits = limitsOf(call.offer.tiers[tier], caller.grantedLimits);
   const nowMs = gate.clock.wallMs();
-  const asker = { accountId, keyId, scope, budget, tier, limits, nowMs, requestId: call.id, idempotency };
+  const { id: requestId, confirmsLinks } = call;
+  const who = { accountId, keyId, scope, budget, tier, limits };
+  const asker = { ...who, nowMs, requestId, idempotency, confirmsLinks };
   return jsonAnswer(200, await operation.answer(input, asker, gate.books));
 }

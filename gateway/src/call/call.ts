@@ -1,5 +1,7 @@
+import type { ApprovalClaim } from "../approvals/approvals.ts";
 import type { Standing, Want } from "../limits/limiter.ts";
 import type { Offer } from "../offer/offer.ts";
+import type { Micros } from "../platform/money.ts";
 
 /** What the caller showed at the door. */
 export type PresentedKey =
@@ -20,8 +22,17 @@ export interface Call {
   readonly idempotencyKey: string | undefined;
   /** What the header about asynchronous calls says. */
   readonly asyncMode: string | undefined;
+  /** Said by a door through which programs come: whoever links an account is first shown, on a page of ours, for whom. */
+  readonly confirmsLinks?: true;
+  /** Said by a door whose callers do not see methods: an idempotency key holds for every operation, not only for a POST. */
+  readonly keysHoldForAll?: true;
   /** Headers that belong to the body's dialect and travel with it. */
   readonly forwarded: Readonly<Record<string, string>>;
+  /** Said by a door that agents come through: what needs no approval, and the approval they bring. */
+  readonly approval?: {
+    readonly coveredMicros?: Micros | undefined;
+    readonly claim?: ApprovalClaim | undefined;
+  };
   readonly offer: Offer;
   readonly receivedAtMs: number;
   readonly readBody: (bytesMax: number) => Promise<Uint8Array>;
@@ -36,7 +47,10 @@ export interface Known {
   tokens?: Standing;
   /** What was counted so far, to be returned should a later limit refuse the call. */
   counted: { readonly wants: readonly Want[]; readonly takenAtMs: number }[];
-  costMicros?: bigint;
+  /** The most the call can cost, and whether that was held for it. */
+  atMostMicros?: Micros;
+  held?: true;
+  costMicros?: Micros;
   servedBySandbox?: boolean;
 }
 

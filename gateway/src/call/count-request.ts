@@ -7,8 +7,13 @@ import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import { refuseByLimit } from "./refuse-by-limit.ts";
 
+/** A request at any door; one that lists tools is no call, but counts like one. */
+type Visit = Pick<Call, "known" | "receivedAtMs" | "offer">;
+
 /** Counts the request against its key, whatever its answer will be; a refused one is not counted. */
-export async function countRequest(call: Call, caller: Credential, gate: Gate): Promise<void> {
+export async function countRequest(call: Visit, caller: Credential, gate: Gate): Promise<void> {
+  // A door that had to know more before it could make a call of it has counted the request itself.
+  if (call.known.counted.length > 0) return;
   const { rpm } = limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
   await count(call, keyRequests(caller.keyId, rpm), gate);
 }
@@ -23,7 +28,7 @@ export async function countOperation(
   if (operation.limits?.rpm) await count(call, groupRequests(caller.keyId, operation.limits.rpm), gate);
 }
 
-async function count(call: Call, want: Want, gate: Gate): Promise<void> {
+async function count(call: Pick<Visit, "known" | "receivedAtMs">, want: Want, gate: Gate): Promise<void> {
   const take = await gate.limiter.take([want]);
   const standing = take.kind === "taken" ? take.standings[0] : take.standing;
   if (standing) call.known.requests = tighter(call.known.requests, standing);

@@ -3,10 +3,11 @@ import { refuse, type RefusalCode } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 
+type Counted = Pick<Call, "known" | "receivedAtMs">;
 type Refused = Extract<Take, { kind: "refused" }>;
 
 /** Says which limit was hit and when to come back. A call refused by a limit consumes nothing of any limit. */
-export async function refuseByLimit(call: Call, refused: Refused, gate: Gate): Promise<never> {
+export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate): Promise<never> {
   await returnCounted(call, gate);
   const { want, standing } = refused;
   const { name, code, what } = describe(want);
@@ -26,7 +27,7 @@ export async function refuseByLimit(call: Call, refused: Refused, gate: Gate): P
 }
 
 /** Returns what the call counted against limits so far. */
-export async function returnCounted(call: Call, gate: Gate): Promise<void> {
+export async function returnCounted(call: Pick<Counted, "known">, gate: Gate): Promise<void> {
   for (const { wants, takenAtMs } of call.known.counted) await gate.limiter.giveBack(wants, takenAtMs);
   call.known.counted = [];
 }

@@ -40,6 +40,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   if (operation.price.kind === "free") return answerFree(call, operation, offered, input, gate);
 
   const priced = priceCall(operation, offered, input, caller, gate); //          404 · 503
+  call.known.atMostMicros = priced.atMostMicros;
   const acting = await actForLink(operation, priced, caller, wishes, gate);
   const taskId = operation.task && gate.newTaskId();
   const paid = { call, operation, input, caller, wishes, priced, acting, taskId };
@@ -50,6 +51,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   if (earlierTask) return earlierTask;
 
   const admission = await admit(paid, route, gate); //                           409 · 429 · 503 · 402 · 403
+  call.known.held = true;
   return endingWell(paid, admission, gate, async (used) => {
     const attempted = await forward(paid, admission.turn, route, gate);
     if (taskId !== undefined) return beginTask(paid, taskId, attempted, gate); // 429 · 502 · 503

@@ -44,6 +44,7 @@ export function streamAnswer(
       const metered = meter(paid, attempted, gate);
       used(metered.used);
       const { chargedMicros } = await bookEnd(paid, attempted, metered, gate);
+      paid.call.known.costMicros = chargedMicros;
       return closingComment(paid.call.id, chargedMicros);
     } catch (error) {
       // The books have already arranged for the hold to end; the caller's stream just lacks its last comment.

@@ -17,7 +17,7 @@ export function readWishes(call: Call, operation: Operation, input: CallInput): 
   return {
     quote: wantsQuote(call, operation),
     capMicros: readCap(call),
-    claim: operation.method === "POST" || operation.idempotency ? readClaim(call, input) : undefined,
+    claim: honoursKeys(call, operation) ? readClaim(call, input) : undefined,
   };
 }
 
@@ -28,6 +28,9 @@ function checkAsync(call: Call, operation: Operation): void {
     field: call.offer.headers.asyncMode,
   });
 }
+
+const honoursKeys = (call: Call, operation: Operation): boolean =>
+  operation.method === "POST" || operation.idempotency !== undefined || call.keysHoldForAll === true;
 
 function wantsQuote(call: Call, operation: Operation): boolean {
   if (call.costMode === undefined) return false;

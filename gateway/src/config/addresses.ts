@@ -18,3 +18,10 @@ export const completeAddresses = (
   baseUrl: string,
   set: { readonly mcpUrl?: string | undefined; readonly siteUrl?: string | undefined } = {},
 ): Addresses => ({ baseUrl, mcpUrl: set.mcpUrl ?? `${baseUrl}/mcp`, siteUrl: set.siteUrl ?? baseUrl });
+
+/** The hosts under which pages that trust the browser's view of us may be asked for; any other is a rebinding. */
+export const allowedHosts = (addresses: Addresses, more: readonly string[]): ReadonlySet<string> =>
+  new Set([
+    ...[addresses.baseUrl, addresses.mcpUrl, addresses.siteUrl].map((url) => new URL(url).host),
+    ...more,
+  ]);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { secondWords, type SecondWord } from "../operation/video-seconds.ts";
+import { amount } from "./amount.ts";
 import { specifiedTiers, tierNames, type TierLimits, type TierName } from "../limits/tiers.ts";
 import {
   microsFromUsd,
@@ -10,6 +11,7 @@ import {
   type Pico,
 } from "../platform/money.ts";
 import type { LinkSettings } from "../operation/upstream.ts";
+import { mcp, mcpUsual, type McpConfig } from "./mcp-config.ts";
 import { defaultNames, placeholders, type Names } from "./names.ts";
 
 /** Everything an operator can set in tollgate.yaml, parsed. Defaults stand beside the field they belong to. */
@@ -20,6 +22,8 @@ export interface Config {
   readonly operations: ReadonlyMap<string, OperationConfig>;
   readonly tiers: Readonly<Record<TierName, TierLimits>>;
   readonly signupCreditMicros: Micros;
+  /** The agent door and its sign-in. */
+  readonly mcp: McpConfig;
   readonly sandbox: "on" | "off" | { readonly url: string };
   readonly links: LinkConfig;
   /** Folders with operations of the operator's own, beside the catalogue that ships. */
@@ -108,22 +112,6 @@ const priceWords = {
 
 const pathWord = z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "expected letters, digits, _ or -");
 const count = z.number().int().positive();
-
-/** Numbers are read as written: their shortest decimal form is exact, arithmetic on them would not be. */
-function amount(parse: (text: string) => bigint | undefined, expected: string) {
-  return z.union([z.number(), z.string()]).transform((value, context) => {
-    const parsed = parse(decimalText(String(value)));
-    if (parsed !== undefined && parsed >= 0n) return parsed;
-    context.addIssue({ code: "custom", message: `expected ${expected}` });
-    return z.NEVER;
-  });
-}
-
-/** JavaScript writes 0.0000001 as 1e-7; this writes it out again. */
-function decimalText(written: string): string {
-  const [, digits = "", fraction = "", places = ""] = /^(\d)(?:\.(\d+))?e-(\d{1,2})$/.exec(written) ?? [];
-  return digits === "" ? written : `0.${"0".repeat(Number(places) - 1)}${digits}${fraction}`;
-}
 
 const pricePerMillion = amount(picoFromUsdPerMillion, "USD per 1,000,000 tokens, at most 6 decimals");
 
@@ -245,6 +233,7 @@ export const configSchema = z
     operations: z.record(z.string(), operation).optional(),
     tiers: z.partialRecord(z.enum(tierNames), tier).optional(),
     signup_credit_usd: amount(microsFromUsd, "USD, at most 6 decimals").optional(),
+    mcp: mcp.optional(),
     sandbox: z
       .union([z.boolean(), z.string()])
       .refine((written) => typeof written === "boolean" || /^(on|off|https?:\/\/\S+)$/.test(written), {
@@ -269,6 +258,7 @@ export const configSchema = z
     operations: new Map(Object.entries(written.operations ?? {})),
     tiers: { ...specifiedTiers, ...written.tiers },
     signupCreditMicros: written.signup_credit_usd ?? 2_000_000n,
+    mcp: written.mcp ?? mcpUsual,
     sandbox: sandboxOf(written.sandbox),
     links: {
       confirm: written.links?.confirm ?? false,

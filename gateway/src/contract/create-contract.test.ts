@@ -159,13 +159,15 @@ test("every operation of the catalogue says what it answers and what its path pa
 
 test("every refusal there is belongs to some operation", () => {
   const declared = new Set(catalogue.operations.flatMap(refusalsOf));
-  // Made where there is no operation: by the HTTP parser, for methods that nothing has, and by the site.
+  // Made where there is no operation: by the HTTP parser, for methods that nothing has, by the site, to agents.
   const elsewhere: readonly RefusalCode[] = [
     "headers_too_large",
     "method_not_allowed",
     "unknown_operation",
     "contract_hash_mismatch",
     "contract_unavailable",
+    "definition_pending",
+    "approval_declined",
   ];
   // Object.keys is typed as strings; these are the keys of the table itself.
   const codes = Object.keys(refusals) as RefusalCode[];

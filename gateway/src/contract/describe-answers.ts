@@ -152,6 +152,7 @@ const dialectNames = { openai: "OpenAI", anthropic: "Anthropic", gemini: "Gemini
 
 function codesName(codes: readonly RefusalCode[]): string {
   if (codes.length <= 2) return codes.map(pascal).join("Or");
+  if (codes.includes("link_required")) return "Linked";
   const prefix = "traffic_analytics_";
   return codes.every((code) => code.startsWith(prefix)) ? pascal(prefix) : "";
 }

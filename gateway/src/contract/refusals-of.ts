@@ -25,6 +25,9 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
       "budget_exceeded",
       "insufficient_balance",
       "account_suspended",
+      // What an access token may be told, and a key never is.
+      "insufficient_scope",
+      "approval_required",
       "billing_dependency_timeout",
       "billing_unavailable",
       "billing_config_invalid",
@@ -33,7 +36,7 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
   }
   if (isSold(operation)) {
     if (operation.task) codes.push("quota_exceeded");
-    if (operation.link) codes.push("link_required", "link_expired", "insufficient_scope");
+    if (operation.link) codes.push("link_required", "link_expired");
   }
   return [...new Set([...codes, ...refuses])];
 }

@@ -33,6 +33,8 @@ beforeEach(async () => {
   monotonicMs = 0;
   credentials = createCredentials({
     keys: countingLookUps(store.keys),
+    grants: store.grants,
+    audience: "https://gateway.example/mcp",
     secrets,
     clock: { wallMs: () => wallMs, monotonicMs: () => monotonicMs },
   });
@@ -164,6 +166,8 @@ describe("looking up what a caller presents", () => {
         findCredential: (hash, nowMs) =>
           broken ? Promise.reject(new Error("disk")) : store.keys.findCredential(hash, nowMs),
       },
+      grants: store.grants,
+      audience: "https://gateway.example/mcp",
       secrets,
       clock: { wallMs: () => wallMs, monotonicMs: () => monotonicMs },
     });

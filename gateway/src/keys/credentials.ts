@@ -1,14 +1,18 @@
+import type { GrantBook } from "../grants/grants.ts";
 import type { Credential, KeyBook } from "./keys.ts";
-import { isWellFormedKey } from "./key-format.ts";
+import { isWellFormedKey, isWellFormedToken } from "./key-format.ts";
 import type { Secrets } from "./secrets.ts";
 
-/** Turns what a caller presents into a credential. Undefined for anything that is not a live, known key. */
+/** Turns what a caller presents, a key or an access token, into a credential. Undefined for anything not live and known. */
 export interface Credentials {
   readonly find: (presented: string) => Credential | undefined | Promise<Credential | undefined>;
 }
 
 interface Parts {
   readonly keys: KeyBook;
+  readonly grants: Pick<GrantBook, "findCredential">;
+  /** Whom access tokens must be meant for: the address of the agent door, which stands for the API too. */
+  readonly audience: string;
   readonly secrets: Secrets;
   readonly clock: { readonly wallMs: () => number; readonly monotonicMs: () => number };
 }
@@ -37,6 +41,14 @@ export function createCredentials(parts: Parts): Credentials {
 
   return {
     find: (presented) => {
+      // Never remembered: whoever revokes a grant must see it stop at once, not within seconds.
+      if (isWellFormedToken(presented)) {
+        return parts.grants.findCredential(
+          parts.secrets.hashKey(presented),
+          parts.audience,
+          parts.clock.wallMs(),
+        );
+      }
       const known = remembered.get(presented);
       if (known !== undefined && known.untilMs > parts.clock.monotonicMs()) return known.credential;
       // A wrong checksum is refused without a look-up, so guessing costs the store nothing.

@@ -1,3 +1,4 @@
+import type { TokenGrant } from "../grants/grants.ts";
 import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { Micros } from "../platform/money.ts";
 
@@ -74,6 +75,8 @@ export interface Credential {
   readonly budget: Budget | undefined;
   /** Figures granted to this account in place of its tier's. */
   readonly grantedLimits: Partial<TierLimits>;
+  /** What binds an access token beyond the key it was granted with; a key presented itself has none. */
+  readonly grant: TokenGrant | undefined;
 }
 
 /** How a key stands against its budget in the current window. */

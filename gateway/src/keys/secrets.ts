@@ -6,8 +6,12 @@ export interface Secrets {
   readonly hashKey: (presented: string) => Uint8Array;
   /** The key that seals one row's secrets; the salt is stored with the row and is no secret. */
   readonly rowKey: (salt: Uint8Array) => Uint8Array;
+  /** A key for one purpose, told by its name; no other purpose learns anything of it. */
+  readonly keyFor: (purpose: string) => Uint8Array;
   /** Proves that a data folder and a secret belong together, without telling the secret. */
   readonly fingerprint: string;
+  /** Seals what an agent carries back and forth while its person is asked. */
+  readonly requestStateKey: Uint8Array;
 }
 
 export function createSecrets(secret: string): Secrets {
@@ -17,7 +21,9 @@ export function createSecrets(secret: string): Secrets {
   return {
     hashKey: (presented) => new Bun.CryptoHasher("sha256", pepper).update(presented).digest(),
     rowKey: (salt) => new Uint8Array(hkdfSync("sha256", rowSecret, salt, "tollgate sealed row", 32)),
+    keyFor: (purpose) => derive(secret, `tollgate ${purpose}`),
     fingerprint,
+    requestStateKey: derive(secret, "tollgate request state"),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ApprovalClaim, ApprovalDenial } from "../approvals/approvals.ts";
 import type { Budget } from "../keys/keys.ts";
 import type { Quantities } from "../operation/quantities.ts";
 import type { Terms } from "../operation/terms.ts";
@@ -18,6 +19,12 @@ export interface HoldRequest {
   readonly createdAtMs: number;
   /** What the key may spend in the window that contains `createdAtMs`. */
   readonly budget: Budget | undefined;
+  /** The grant of an access token: it must be alive at this moment, and its day's spend is bounded like a budget. */
+  readonly grant?: { readonly id: string; readonly perDayMicros: Micros } | undefined;
+  /** The most that may be held without an approval of this very call; undefined where nobody needs one. */
+  readonly coveredMicros?: Micros | undefined;
+  /** An approval that is used up with the hold, once. */
+  readonly approval?: ApprovalClaim | undefined;
   /** Claimed together with the hold: there is no moment at which one exists without the other. */
   readonly idempotency: IdempotencyClaim | undefined;
   /** The task that the call begins. Opened together with the hold, within the key's limit of open tasks. */
@@ -45,6 +52,9 @@ export type HoldResult =
   | { readonly kind: "insufficient_balance"; readonly availableMicros: Micros }
   | { readonly kind: "budget_exceeded"; readonly spentMicros: Micros; readonly heldMicros: Micros }
   | { readonly kind: "account_suspended" }
+  | { readonly kind: "grant_ended" }
+  | { readonly kind: "grant_day_exceeded"; readonly spentMicros: Micros; readonly heldMicros: Micros }
+  | { readonly kind: "approval_required"; readonly reason: "uncovered" | ApprovalDenial }
   | { readonly kind: "too_many_tasks"; readonly open: number };
 
 /** How a call ended, with the evidence. The ledger turns value into a charge: nobody else rounds. */

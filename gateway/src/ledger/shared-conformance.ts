@@ -60,6 +60,9 @@ interface HoldOptions {
   readonly budget?: Budget;
   readonly idempotency?: IdempotencyClaim;
   readonly task?: NewTask;
+  readonly grant?: HoldRequest["grant"];
+  readonly coveredMicros?: Micros;
+  readonly approval?: HoldRequest["approval"];
 }
 
 /** The one place that builds a hold: a new field of the request is one line here. */
@@ -76,6 +79,9 @@ const holdRequest = (caller: Caller, callId: string, wanted: HoldOptions): HoldR
   budget: wanted.budget ?? caller.budget,
   idempotency: wanted.idempotency,
   task: wanted.task,
+  grant: wanted.grant,
+  coveredMicros: wanted.coveredMicros,
+  approval: wanted.approval,
 });
 
 export const settlementOf = (

@@ -1,3 +1,6 @@
+import type { ApprovalBook } from "../approvals/approvals.ts";
+import type { GrantBook } from "../grants/grants.ts";
+import type { SignInRecords } from "../grants/sign-in-records.ts";
 import type { PublicationBook } from "../contract/publications.ts";
 import type { KeyBook } from "../keys/keys.ts";
 import type { LinkBook } from "../links/links.ts";
@@ -20,6 +23,9 @@ export interface Store {
   readonly links: LinkBook;
   readonly tasks: TaskBook;
   readonly publications: PublicationBook;
+  readonly grants: GrantBook;
+  readonly approvals: ApprovalBook;
+  readonly signIns: SignInRecords;
   readonly auditor: Auditor;
   /** Ties the data to the installation's secret: false when it was written under another one. */
   readonly claimSecret: (fingerprint: string) => Promise<boolean>;

@@ -68,8 +68,11 @@ export function createBooks({ store, limiter, links, models, sharedLimits }: Par
       ],
       budget: await readBudget(store, asker),
     }),
-    beginLink: ({ accountId, keyId, requestId, idempotency }, scopes) =>
-      links.begin({ accountId, keyId }, { scopes, requestId, idempotency }),
+    beginLink: ({ accountId, keyId, requestId, idempotency, confirmsLinks }, scopes) =>
+      links.begin(
+        { accountId, keyId },
+        { scopes, requestId, idempotency, ...(confirmsLinks ? { confirm: true } : {}) },
+      ),
     links: async (asker) => {
       const all = await links.list(seenBy(asker));
       return all

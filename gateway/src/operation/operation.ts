@@ -70,7 +70,7 @@ interface PerUnit<Input> {
 /** Prices come from the model the caller names, tokens from the adapter's reading of the answer. */
 interface PerToken<Input> {
   readonly kind: "per_token";
-  readonly modelKind: ModelKind;
+  readonly modelKind: Exclude<ModelKind, "video">;
   /** Where the input names its model; the body's `model` when absent. */
   readonly modelOf?: (input: Input) => string | undefined;
   /** Which model serves a call that names none: the first of these that is on offer. */
@@ -150,6 +150,8 @@ export interface Asker {
   /** The id of this very request, and the idempotency key it came with. */
   readonly requestId: string;
   readonly idempotency: IdempotencyClaim | undefined;
+  /** Whether a link begins on our own page, whatever the configuration says. */
+  readonly confirmsLinks?: true | undefined;
 }
 
 /** What only readers need: the contract, the pages and the tools of agents are made from it. */
@@ -187,6 +189,8 @@ interface Declared<Input> extends Described {
   readonly id: string;
   readonly title: string;
   readonly summary: string;
+  /** Other words under which people look for it. */
+  readonly keywords?: readonly string[];
   readonly category: "models" | "data" | "account";
   readonly method: "GET" | "POST";
   /** `{social_a}` and the like are names of the configuration; any other brace is a path parameter. */

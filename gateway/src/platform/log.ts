@@ -22,7 +22,7 @@ export interface LogOptions {
 }
 
 const ranks: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
-const ourKeys = /tg[ko]_[0-9A-Za-z]{8,}/g;
+const ourKeys = /tg[a-z]_[0-9A-Za-z]{8,}/g;
 
 export function createLog(options: LogOptions): Log {
   let hidden: readonly string[] = [];

@@ -22,6 +22,8 @@ const metrics = {
   tollgate_ledger_commits_total: "Transactions committed by the ledger.",
   tollgate_ledger_writes_total: "Ledger operations inside those transactions.",
   tollgate_calls_in_flight: "Calls being served now.",
+  tollgate_agent_tools_total: "Tools used through the agent door, by tool.",
+  tollgate_agent_sessions: "Sessions that agents have open.",
   tollgate_config_reloads_total: "Reloads of the configuration, by result.",
 } as const;
 

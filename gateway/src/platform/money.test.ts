@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
   attoPerMicro,
+  capMicrosFromNumber,
   capMicrosFromUsd,
   microsFromUsd,
   microsRoundedUp,
@@ -122,4 +123,20 @@ describe("rounding", () => {
       }),
     );
   });
+});
+
+test("a cap given as a number means what was written, rounded down to whole micros", () => {
+  const written: readonly [number, bigint][] = [
+    [0, 0n],
+    [0.3, 300_000n],
+    [0.1 + 0.2, 300_000n],
+    [0.0000019, 1n],
+    [1e-7, 0n],
+    [5e-324, 0n],
+    [1.0000009, 1_000_000n],
+    [100_000, 100_000_000_000n],
+    [1e21, 10n ** 27n],
+  ];
+  for (const [usd, micros] of written) expect([usd, capMicrosFromNumber(usd)]).toEqual([usd, micros]);
+  for (const usd of [-1, NaN, Infinity]) expect(() => capMicrosFromNumber(usd)).toThrow();
 });

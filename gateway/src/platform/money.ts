@@ -36,6 +36,16 @@ export function capMicrosFromUsd(usd: string): Micros | undefined {
   return pico === undefined || pico < 0n ? undefined : pico / 1_000_000_000_000n;
 }
 
+/** A cap that arrived as a JSON number. Its shortest decimal form is what the caller wrote; arithmetic on it would drift. */
+export function capMicrosFromNumber(usd: number): Micros {
+  const [, whole = "", fraction = "", exponent = "0"] =
+    /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(usd)) ?? [];
+  if (whole === "") throw new Error("A cap is a number of USD, 0 or more.");
+  const places = Number(exponent) + 6 - fraction.length;
+  const digits = BigInt(whole + fraction);
+  return places >= 0 ? digits * 10n ** BigInt(places) : digits / 10n ** BigInt(-places);
+}
+
 /** A price per unit, in USD as written, to pico-USD. */
 export const picoFromUsd = (usd: string): Pico | undefined => parseDecimal(usd, 12);
 

@@ -12,6 +12,7 @@ const nested = (status: number): Refusal => ({ status, shape: "nested" });
 export const refusals = {
   invalid_parameters: flat(400),
   cost_quote_unsupported: flat(400),
+  definition_pending: flat(400),
   missing_api_key: flat(401),
   invalid_api_key: flat(401),
   expired_api_key: flat(401),
@@ -22,6 +23,8 @@ export const refusals = {
   link_expired: nested(403),
   insufficient_scope: nested(403),
   account_suspended: nested(403),
+  approval_required: nested(403),
+  approval_declined: nested(403),
   unknown_endpoint: flat(404),
   request_not_found: flat(404),
   link_not_found: flat(404),

@@ -645,6 +645,8 @@ describe("help", () => {
       "tollgate audit",
       "tollgate doctor",
       "tollgate contract [--out FILE] [--account]",
+      "tollgate grant list [--account ID]",
+      "tollgate grant revoke GRANT_ID",
       "tollgate quota list [--state S]",
       "tollgate quota approve ID [--tier T] [--rpm N] [--tpm N] [--concurrency N]",
       "tollgate quota deny ID",
@@ -655,7 +657,7 @@ describe("help", () => {
     }
     expect((await terminal.run("--help")).out).toEqual([...out]);
     const { commands } = await terminal.json("help");
-    expect(commands).toHaveLength(22);
+    expect(commands).toHaveLength(24);
   });
 
   test("--help explains one command or one family, and runs nothing", async () => {

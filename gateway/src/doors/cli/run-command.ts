@@ -8,6 +8,7 @@ import type { CliParts } from "./cli-parts.ts";
 import { WrongUsage, type Answer, type Command } from "./command.ts";
 import { contract } from "./contract.ts";
 import { doctor } from "./doctor.ts";
+import { grantList, grantRevoke } from "./grant.ts";
 import { helpFor } from "./help.ts";
 import { keyIssue, keyList, keyRevoke, keyRotate, keyUpdate } from "./key.ts";
 import { linkList, linkRevoke } from "./link.ts";
@@ -31,6 +32,8 @@ const commands: readonly Command[] = [
   keyRevoke,
   linkList,
   linkRevoke,
+  grantList,
+  grantRevoke,
   quotaList,
   quotaApprove,
   quotaDeny,

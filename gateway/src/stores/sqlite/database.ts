@@ -1,4 +1,4 @@
-import { Database } from "bun:sqlite";
+import { Database, SQLiteError } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { migrate } from "./migrations.ts";
@@ -11,7 +11,7 @@ export function openDatabase(path: string): Database {
   mkdirSync(dirname(path), { recursive: true });
   const db = new Database(path, { create: true, readwrite: true, strict: true, safeIntegers: true });
   db.run(`PRAGMA busy_timeout = ${openingTimeoutMs}`);
-  db.run("PRAGMA journal_mode = WAL");
+  useWriteAheadLog(db);
   db.run("PRAGMA synchronous = FULL");
   db.run("PRAGMA foreign_keys = ON");
   db.run("PRAGMA wal_autocheckpoint = 4000");
@@ -20,3 +20,19 @@ export function openDatabase(path: string): Database {
   db.run("PRAGMA busy_timeout = 0");
   return db;
 }
+
+/** SQLite does not wait for others here as it does elsewhere, so several programs that open a new file must. */
+function useWriteAheadLog(db: Database): void {
+  for (let waitedMs = 0; ; waitedMs += retryEveryMs) {
+    try {
+      db.run("PRAGMA journal_mode = WAL");
+      return;
+    } catch (error) {
+      const busy = error instanceof SQLiteError && error.code === "SQLITE_BUSY";
+      if (!busy || waitedMs >= openingTimeoutMs) throw error;
+      Bun.sleepSync(retryEveryMs);
+    }
+  }
+}
+
+const retryEveryMs = 10;

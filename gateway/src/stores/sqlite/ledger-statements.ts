@@ -14,6 +14,8 @@ export interface OpenCall {
   written_off_micros: bigint;
   multiplier_ppm: bigint;
   budget_window_start_ms: bigint | null;
+  grant_id: string | null;
+  created_at_ms: bigint;
   charge_carry_atto: bigint;
   value_carry_pico: bigint;
 }
@@ -42,16 +44,42 @@ export function prepareLedger(db: Database) {
     budgetUse: db.query<{ spent_micros: bigint; held_micros: bigint }, [string, number]>(
       "SELECT spent_micros, held_micros FROM budget WHERE key_id = ?1 AND window_start_ms = ?2",
     ),
+    grantLives: db.query<{ id: string }, [string, number]>(
+      "SELECT id FROM oauth_grant WHERE id = ?1 AND revoked_at_ms IS NULL AND expires_at_ms > ?2",
+    ),
+    openGrantDay: db.query<never, [string, number]>(
+      "INSERT INTO grant_day VALUES (?1, ?2, 0, 0) ON CONFLICT DO NOTHING",
+    ),
+    takeFromGrantDay: db.query<never, [bigint, string, number, bigint]>(
+      `UPDATE grant_day SET held_micros = held_micros + ?1
+       WHERE grant_id = ?2 AND start_ms = ?3 AND spent_micros + held_micros + ?1 <= ?4`,
+    ),
+    grantDayUse: db.query<{ spent_micros: bigint; held_micros: bigint }, [string, number]>(
+      "SELECT spent_micros, held_micros FROM grant_day WHERE grant_id = ?1 AND start_ms = ?2",
+    ),
     insertPrice: db.query<never, [string, string, string | null, string]>(
       "INSERT INTO price VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
     ),
     insertCall: db.query<
       never,
-      [string, string, string, string, string | null, bigint, string, bigint, number | null, bigint, number]
+      [
+        string,
+        string,
+        string,
+        string,
+        string | null,
+        bigint,
+        string,
+        bigint,
+        number | null,
+        bigint,
+        number,
+        string | null,
+      ]
     >(
       `INSERT INTO call (id, account_id, key_id, operation_id, model, state, held_micros, price_version,
-                         multiplier_ppm, budget_window_start_ms, run_id, created_at_ms)
-       VALUES (?1, ?2, ?3, ?4, ?5, 'held', ?6, ?7, ?8, ?9, ?10, ?11)`,
+                         multiplier_ppm, budget_window_start_ms, run_id, created_at_ms, grant_id)
+       VALUES (?1, ?2, ?3, ?4, ?5, 'held', ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
     ),
     earlier: db.query<
       {
@@ -83,7 +111,8 @@ export function prepareLedger(db: Database) {
     ),
     openCall: db.query<OpenCall, [string]>(
       `SELECT call.account_id, key_id, state, outcome, call.held_micros, value_micros, charged_micros,
-              written_off_micros, multiplier_ppm, budget_window_start_ms, charge_carry_atto, value_carry_pico
+              written_off_micros, multiplier_ppm, budget_window_start_ms, charge_carry_atto, value_carry_pico,
+              grant_id, call.created_at_ms
        FROM call JOIN account ON account.id = call.account_id WHERE call.id = ?1`,
     ),
     endCall: db.query<
@@ -115,6 +144,10 @@ export function prepareLedger(db: Database) {
     chargeBudget: db.query<never, [bigint, bigint, string, bigint]>(
       `UPDATE budget SET spent_micros = spent_micros + ?1, held_micros = held_micros - ?2
        WHERE key_id = ?3 AND window_start_ms = ?4`,
+    ),
+    chargeGrantDay: db.query<never, [bigint, bigint, string, number]>(
+      `UPDATE grant_day SET spent_micros = spent_micros + ?1, held_micros = held_micros - ?2
+       WHERE grant_id = ?3 AND start_ms = ?4`,
     ),
     insertEntry: db.query<never, [string, string, string, bigint, number]>(
       "INSERT INTO entry (transfer_id, kind, party, amount_micros, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)",

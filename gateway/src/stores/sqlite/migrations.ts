@@ -255,6 +255,72 @@ const migrations: readonly string[] = [
   ) STRICT;
   CREATE INDEX publication_by_age ON publication (kind, published_at_ms);
   `,
+  `
+  CREATE TABLE oauth_grant (
+    id              TEXT PRIMARY KEY,
+    account_id      TEXT NOT NULL REFERENCES account (id),
+    key_id          TEXT NOT NULL REFERENCES key (id),
+    client_id       TEXT NOT NULL,
+    client_name     TEXT NOT NULL,
+    redirect_host   TEXT NOT NULL,
+    scopes          TEXT NOT NULL,
+    per_call_micros INTEGER NOT NULL CHECK (per_call_micros >= 0),
+    per_day_micros  INTEGER NOT NULL CHECK (per_day_micros >= 0),
+    created_at_ms   INTEGER NOT NULL,
+    expires_at_ms   INTEGER NOT NULL,
+    revoked_at_ms   INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX oauth_grant_of_account ON oauth_grant (account_id);
+
+  CREATE TABLE grant_day (
+    grant_id      TEXT NOT NULL REFERENCES oauth_grant (id),
+    start_ms      INTEGER NOT NULL,
+    spent_micros  INTEGER NOT NULL CHECK (spent_micros >= 0),
+    held_micros   INTEGER NOT NULL CHECK (held_micros >= 0),
+    PRIMARY KEY (grant_id, start_ms)
+  ) STRICT, WITHOUT ROWID;
+  ALTER TABLE call ADD COLUMN grant_id TEXT REFERENCES oauth_grant (id);
+
+  CREATE TABLE sign_in_record (
+    kind           TEXT NOT NULL,
+    id_hash        BLOB NOT NULL,
+    grant_id       TEXT REFERENCES oauth_grant (id),
+    scope          TEXT,
+    audience       TEXT,
+    sealed         BLOB NOT NULL,
+    expires_at_ms  INTEGER NOT NULL,
+    consumed_at_ms INTEGER,
+    PRIMARY KEY (kind, id_hash)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX sign_in_record_of_grant ON sign_in_record (grant_id) WHERE grant_id IS NOT NULL;
+  CREATE INDEX sign_in_record_by_expiry ON sign_in_record (expires_at_ms);
+
+  CREATE TABLE approval (
+    id             TEXT PRIMARY KEY,
+    account_id     TEXT NOT NULL REFERENCES account (id),
+    key_id         TEXT NOT NULL REFERENCES key (id),
+    grant_id       TEXT REFERENCES oauth_grant (id),
+    asker          TEXT NOT NULL,
+    created_at_ms  INTEGER NOT NULL,
+    expires_at_ms  INTEGER NOT NULL,
+    decision       TEXT CHECK (decision = 'approved' OR decision = 'denied'),
+    decided_at_ms  INTEGER,
+    CHECK ((decision IS NULL) = (decided_at_ms IS NULL))
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX approval_of_account ON approval (account_id, expires_at_ms);
+
+  CREATE TABLE approval_item (
+    approval_id    TEXT NOT NULL REFERENCES approval (id),
+    position       INTEGER NOT NULL,
+    operation_id   TEXT NOT NULL,
+    digest         BLOB NOT NULL,
+    cap_micros     INTEGER NOT NULL CHECK (cap_micros >= 0),
+    rate           TEXT NOT NULL,
+    summary        TEXT NOT NULL,
+    call_id        TEXT REFERENCES call (id),
+    PRIMARY KEY (approval_id, position)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

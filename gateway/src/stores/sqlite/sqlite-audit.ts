@@ -187,6 +187,21 @@ const rules: readonly { readonly name: string; readonly violations: string }[] =
         ON real.key_id = budget.key_id AND real.window_start_ms = budget.window_start_ms
       WHERE coalesce(spent_micros, 0) <> coalesce(spent, 0) OR coalesce(held_micros, 0) <> coalesce(held, 0)`,
   },
+  {
+    name: "a grant's day is the sum of its calls",
+    violations: `
+      WITH real AS (
+        SELECT grant_id, created_at_ms - created_at_ms % 86400000 AS start_ms, sum(charged_micros) AS spent,
+               sum(iif(settled_at_ms IS NULL, held_micros, 0)) AS held
+        FROM call WHERE grant_id IS NOT NULL GROUP BY 1, 2
+      )
+      SELECT coalesce(grant_day.grant_id, real.grant_id) AS subject,
+             'day has ' || coalesce(spent_micros, 0) || ' spent, ' || coalesce(held_micros, 0) ||
+             ' held; calls have ' || coalesce(spent, 0) || ' and ' || coalesce(held, 0) AS detail
+      FROM grant_day FULL OUTER JOIN real
+        ON real.grant_id = grant_day.grant_id AND real.start_ms = grant_day.start_ms
+      WHERE coalesce(spent_micros, 0) <> coalesce(spent, 0) OR coalesce(held_micros, 0) <> coalesce(held, 0)`,
+  },
 ];
 
 function usageDifference(widthSeconds: number): string {

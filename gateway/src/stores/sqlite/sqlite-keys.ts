@@ -32,7 +32,7 @@ interface SecretRow {
   expires_at_ms: bigint | null;
 }
 
-interface CredentialRow {
+export interface CredentialRow {
   key_id: string;
   account_id: string;
   scope: KeyScope;
@@ -138,7 +138,7 @@ const keyOf = (row: KeyRow, secrets: readonly SecretRow[]): Key => ({
   })),
 });
 
-const credentialOf = (row: CredentialRow): Credential => ({
+export const credentialOf = (row: CredentialRow): Credential => ({
   keyId: row.key_id,
   accountId: row.account_id,
   scope: row.scope,
@@ -149,6 +149,7 @@ const credentialOf = (row: CredentialRow): Credential => ({
   expiresAtMs: numberOf(row.expires_at_ms),
   budget: budgetOf(row),
   grantedLimits: grantedLimitsOf(row),
+  grant: undefined,
 });
 
 const budgetOf = (row: Pick<KeyRow, "budget_micros" | "budget_window">): Budget | undefined =>
@@ -157,6 +158,12 @@ const budgetOf = (row: Pick<KeyRow, "budget_micros" | "budget_window">): Budget 
     : { limitMicros: row.budget_micros, window: row.budget_window };
 
 const numberOf = (value: bigint | null): number | undefined => (value === null ? undefined : Number(value));
+
+/** Of `key` joined with its `account`. */
+export const credentialColumns = `
+  key.id AS key_id, key.account_id, key.scope, account.tier, account.plan_multiplier_ppm, account.suspended,
+  key.revoked_at_ms, key.expires_at_ms, key.budget_micros, key.budget_window, account.rpm, account.tpm,
+  account.concurrency`;
 
 function prepare(db: Database) {
   const columns = `id, account_id, name, scope, budget_micros, budget_window, created_at_ms, expires_at_ms,
@@ -195,9 +202,7 @@ function prepare(db: Database) {
       "SELECT spent_micros, held_micros FROM budget WHERE key_id = ?1 AND window_start_ms = ?2",
     ),
     credential: db.query<CredentialRow, [Uint8Array, number]>(
-      `SELECT key.id AS key_id, key.account_id, key.scope, account.tier, account.plan_multiplier_ppm,
-              account.suspended, key.revoked_at_ms, key.expires_at_ms, key.budget_micros, key.budget_window,
-              account.rpm, account.tpm, account.concurrency
+      `SELECT ${credentialColumns}
        FROM key_secret JOIN key ON key.id = key_secret.key_id JOIN account ON account.id = key.account_id
        WHERE key_secret.hash = ?1 AND (key_secret.expires_at_ms IS NULL OR key_secret.expires_at_ms > ?2)`,
     ),

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { grantsConformance } from "../../ledger/grants-conformance.ts";
 import { ledgerConformance } from "../../ledger/ledger-conformance.ts";
 import { failureOf, withBooks, type OpenStore } from "../../ledger/shared-conformance.ts";
 import { tasksConformance } from "../../tasks/tasks-conformance.ts";
@@ -30,6 +31,7 @@ const openStore: OpenStore = async () => {
 
 ledgerConformance("SQLite", openStore);
 tasksConformance("SQLite", openStore);
+grantsConformance("SQLite", openStore);
 
 test("SQLite: a run on holds that do not add up is refused, and nothing is held in it", () =>
   withBooks(openStore, async (books) => {

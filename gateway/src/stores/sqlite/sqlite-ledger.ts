@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import type { ApprovalDenial } from "../../approvals/approvals.ts";
 import { budgetWindowStartMs } from "../../keys/budget-window.ts";
 import type { CallOutcome, UsageSource } from "../../ledger/call-record.ts";
 import { chargeFor, type Charge } from "../../ledger/charge.ts";
@@ -17,6 +18,7 @@ import { StoreFull } from "../../ledger/store-errors.ts";
 import { tokenTotals, type Quantities } from "../../operation/quantities.ts";
 import { valuePico, type Terms } from "../../operation/terms.ts";
 import type { Micros, Pico } from "../../platform/money.ts";
+import { prepareApprovalUses } from "./sqlite-approvals.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { prepareLedger, type OpenCall } from "./ledger-statements.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
@@ -52,6 +54,7 @@ const houseWriteOffs = "house:write_offs";
 export function createSqliteLedger(parts: Parts): Ledger {
   const { db, commits, buckets, tasks, hasRoom } = parts;
   const sql = prepareLedger(db);
+  const approvals = prepareApprovalUses(db);
   let dispatched = new Map<string, number>();
   /** The run that owns new calls; calls of earlier runs are nobody's. */
   let runId: bigint | undefined;
@@ -65,24 +68,9 @@ export function createSqliteLedger(parts: Parts): Ledger {
     if (earlier) return { kind: "idempotency_conflict", earlier };
     const openTasks = request.task ? tasks.countOpen(request.keyId) : 0;
     if (request.task && openTasks >= request.task.openMax) return { kind: "too_many_tasks", open: openTasks };
-    const taken = sql.takeFromAccount.run(request.amountMicros, request.accountId);
-    if (taken.changes === 0) return whyNotTaken(request.accountId);
-
     const windowStartMs = request.budget && budgetWindowStartMs(request.budget.window, request.createdAtMs);
-    if (request.budget && windowStartMs !== undefined) {
-      const { limitMicros } = request.budget;
-      sql.openBudget.run(request.keyId, windowStartMs);
-      const fits = sql.takeFromBudget.run(request.amountMicros, request.keyId, windowStartMs, limitMicros);
-      if (fits.changes === 0) {
-        sql.giveBackToAccount.run(request.amountMicros, request.accountId);
-        const use = sql.budgetUse.get(request.keyId, windowStartMs);
-        return {
-          kind: "budget_exceeded",
-          spentMicros: use?.spent_micros ?? 0n,
-          heldMicros: use?.held_micros ?? 0n,
-        };
-      }
-    }
+    const refusal = takeAll(request, windowStartMs);
+    if (refusal) return refusal;
     sql.insertCall.run(
       request.callId,
       request.accountId,
@@ -95,8 +83,10 @@ export function createSqliteLedger(parts: Parts): Ledger {
       windowStartMs ?? null,
       runId,
       request.createdAtMs,
+      request.grant?.id ?? null,
     );
     if (request.task) tasks.insert(request.task, request);
+    if (request.approval) approvals.use(request.approval, request.callId);
     if (request.idempotency) {
       const { keyHash, fingerprint } = request.idempotency;
       sql.claimKey.run(request.accountId, keyHash, fingerprint, request.callId, request.createdAtMs);
@@ -104,6 +94,53 @@ export function createSqliteLedger(parts: Parts): Ledger {
       sql.forgetKeys.run(request.createdAtMs - idempotencyKeptMs, keysForgottenAtOnce);
     }
     return { kind: "held" };
+  };
+
+  /** Takes the amount from everything that bounds it, or from nothing: then the first bound that refused is told. */
+  const takeAll = (request: HoldRequest, windowStartMs: number | undefined): HoldResult | undefined => {
+    const { amountMicros, accountId, keyId, budget, grant } = request;
+    const givingBack: (() => void)[] = [];
+    const refused = (result: HoldResult): HoldResult => {
+      for (const giveBack of givingBack) giveBack();
+      return result;
+    };
+
+    if (grant && !sql.grantLives.get(grant.id, request.createdAtMs)) return { kind: "grant_ended" };
+    if (sql.takeFromAccount.run(amountMicros, accountId).changes === 0) return whyNotTaken(accountId);
+    givingBack.push(() => sql.giveBackToAccount.run(amountMicros, accountId));
+
+    if (budget && windowStartMs !== undefined) {
+      sql.openBudget.run(keyId, windowStartMs);
+      const fits = sql.takeFromBudget.run(amountMicros, keyId, windowStartMs, budget.limitMicros);
+      if (fits.changes === 0) {
+        return refused({ kind: "budget_exceeded", ...useOf(sql.budgetUse.get(keyId, windowStartMs)) });
+      }
+      givingBack.push(() => sql.chargeBudget.run(0n, amountMicros, keyId, BigInt(windowStartMs)));
+    }
+    if (grant) {
+      const dayStartMs = grantDayStartMs(request.createdAtMs);
+      sql.openGrantDay.run(grant.id, dayStartMs);
+      const fits = sql.takeFromGrantDay.run(amountMicros, grant.id, dayStartMs, grant.perDayMicros);
+      if (fits.changes === 0) {
+        return refused({ kind: "grant_day_exceeded", ...useOf(sql.grantDayUse.get(grant.id, dayStartMs)) });
+      }
+      givingBack.push(() => sql.chargeGrantDay.run(0n, amountMicros, grant.id, dayStartMs));
+    }
+    const reason = whyUnapproved(request);
+    return reason && refused({ kind: "approval_required", reason });
+  };
+
+  /** An approval that is brought is used up even when the call needed none: who replays it is told so. */
+  const whyUnapproved = (request: HoldRequest): "uncovered" | ApprovalDenial | undefined => {
+    const { amountMicros, coveredMicros, approval } = request;
+    if (approval) {
+      return approvals.check(approval, {
+        ...request,
+        grantId: request.grant?.id,
+        nowMs: request.createdAtMs,
+      });
+    }
+    return coveredMicros !== undefined && amountMicros > coveredMicros ? "uncovered" : undefined;
   };
 
   const findEarlier = (
@@ -124,19 +161,19 @@ export function createSqliteLedger(parts: Parts): Ledger {
     };
   };
 
+  /** The same statements as a hold, undone at once within the transaction: it cannot say anything else. */
   const wouldHold = (request: HoldRequest): HoldResult => {
-    const earlier =
-      request.idempotency && findEarlier(request.accountId, request.idempotency, request.createdAtMs);
+    const { idempotency, budget, createdAtMs } = request;
+    const earlier = idempotency && findEarlier(request.accountId, idempotency, createdAtMs);
     if (earlier) return { kind: "idempotency_conflict", earlier };
-    const notTaken = whyNotTaken(request.accountId);
-    const fits = notTaken.kind === "insufficient_balance" && notTaken.availableMicros >= request.amountMicros;
-    if (!fits) return notTaken;
-    if (!request.budget) return { kind: "held" };
-    const { window, limitMicros } = request.budget;
-    const use = sql.budgetUse.get(request.keyId, budgetWindowStartMs(window, request.createdAtMs));
-    const [spentMicros, heldMicros] = [use?.spent_micros ?? 0n, use?.held_micros ?? 0n];
-    if (spentMicros + heldMicros + request.amountMicros <= limitMicros) return { kind: "held" };
-    return { kind: "budget_exceeded", spentMicros, heldMicros };
+    db.run("SAVEPOINT would_hold");
+    try {
+      const windowStartMs = budget && budgetWindowStartMs(budget.window, createdAtMs);
+      return takeAll(request, windowStartMs) ?? { kind: "held" };
+    } finally {
+      db.run("ROLLBACK TO would_hold");
+      db.run("RELEASE would_hold");
+    }
   };
 
   const whyNotTaken = (accountId: string): HoldResult => {
@@ -178,6 +215,10 @@ export function createSqliteLedger(parts: Parts): Ledger {
     );
     if (call.budget_window_start_ms !== null) {
       sql.chargeBudget.run(charge.chargedMicros, call.held_micros, call.key_id, call.budget_window_start_ms);
+    }
+    if (call.grant_id !== null) {
+      const dayStartMs = grantDayStartMs(Number(call.created_at_ms));
+      sql.chargeGrantDay.run(charge.chargedMicros, call.held_micros, call.grant_id, dayStartMs);
     }
     bookEntries(ending, call.account_id, charge);
     countUsage(ending, call, charge);
@@ -273,7 +314,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
         }
       }),
     hold: (request) => (hasRoom() ? commits.run(() => hold(request)) : Promise.reject(new StoreFull())),
-    wouldHold: async (request) => wouldHold(request),
+    wouldHold: (request) => commits.run(() => wouldHold(request)),
     findEarlier: async (accountId, claim, nowMs) => findEarlier(accountId, claim, nowMs),
     markDispatched: (callId, atMs) => {
       dispatched.set(callId, atMs);
@@ -325,6 +366,14 @@ const earlier = (call: OpenCall): Resolved => ({
   chargedMicros: call.charged_micros,
   valueMicros: call.value_micros,
   writtenOffMicros: call.written_off_micros,
+});
+
+/** A call belongs to the day in which it was held, whenever it ends. */
+const grantDayStartMs = (atMs: number): number => budgetWindowStartMs("day", atMs);
+
+const useOf = (row: { spent_micros: bigint; held_micros: bigint } | null) => ({
+  spentMicros: row?.spent_micros ?? 0n,
+  heldMicros: row?.held_micros ?? 0n,
 });
 
 const pricesAsText = (terms: Terms): string =>

@@ -7,13 +7,16 @@ import { createBallast, type Ballast } from "./ballast.ts";
 import { openDatabase } from "./database.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createSqliteAccounts } from "./sqlite-accounts.ts";
+import { createSqliteApprovals } from "./sqlite-approvals.ts";
 import { createSqliteAuditor } from "./sqlite-audit.ts";
 import { createSqliteCalls } from "./sqlite-calls.ts";
+import { createSqliteGrants } from "./sqlite-grants.ts";
 import { createSqliteKeys } from "./sqlite-keys.ts";
 import { createSqliteLinks } from "./sqlite-links.ts";
 import { createSqliteLedger } from "./sqlite-ledger.ts";
 import { createSqlitePublications } from "./sqlite-publications.ts";
 import { createSqliteQuotas } from "./sqlite-quotas.ts";
+import { createSqliteSignIns } from "./sqlite-sign-ins.ts";
 import { createSqliteTasks } from "./sqlite-tasks.ts";
 import { createSqliteUsage } from "./sqlite-usage.ts";
 import { createTaskRows } from "./task-rows.ts";
@@ -59,6 +62,9 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     links: createSqliteLinks(db, commits),
     tasks: createSqliteTasks(db, commits, tasks),
     publications: createSqlitePublications(db, commits),
+    grants: createSqliteGrants(db, commits),
+    approvals: createSqliteApprovals(db, commits),
+    signIns: createSqliteSignIns(db, commits),
     auditor: createSqliteAuditor(db),
     claimSecret: (fingerprint) => commits.run(() => claimSecret(db, fingerprint)),
     ping: async () => {

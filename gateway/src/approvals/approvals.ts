@@ -1,0 +1,73 @@
+import type { Micros } from "../platform/money.ts";
+
+/** One call that a person is asked to allow. */
+export interface ApprovalItem {
+  readonly operationId: string;
+  /** What exactly is allowed: a digest of operation, arguments and cap, made by the door that asks. */
+  readonly digest: Uint8Array;
+  /** The most the call may hold. */
+  readonly capMicros: Micros;
+  /** The price in words, such as "0.048 USD per call". */
+  readonly rate: string;
+  /** The arguments, shortened, so that a person sees what they allow. */
+  readonly summary: string;
+}
+
+/** A question to a person, and the answer. It allows each of its calls once, for the one who asked. */
+export interface Approval {
+  readonly id: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly grantId: string | undefined;
+  /** Who asks, in words: the client's name, or the key's. */
+  readonly asker: string;
+  readonly items: readonly (ApprovalItem & { readonly callId: string | undefined })[];
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  readonly decision: "approved" | "denied" | undefined;
+  readonly decidedAtMs: number | undefined;
+}
+
+export interface NewApproval {
+  readonly id: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly grantId: string | undefined;
+  readonly asker: string;
+  readonly items: readonly ApprovalItem[];
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** Presented with a hold, which uses it up in its own transaction. */
+export interface ApprovalClaim {
+  readonly id: string;
+  readonly digest: Uint8Array;
+}
+
+/** Why a claim does not allow a call. `unknown` also stands for somebody else's. */
+export type ApprovalDenial = "unknown" | "undecided" | "denied" | "expired" | "used" | "too_small";
+
+/** A person who has not answered by then is not there; the agent asks again. */
+export const approvalTtlMs = 15 * 60_000;
+/** Unanswered questions of one account at a time; an agent that asks more is not waiting for answers. */
+export const openApprovalsMax = 100;
+
+/**
+ * Invariants: an approval belongs to the account, key and grant that asked; it is decided once; each of its
+ * items is used by at most one call, in the transaction that holds that call's money.
+ */
+export interface ApprovalBook {
+  /** Undefined when the account has too many open questions already. */
+  readonly open: (approval: NewApproval) => Promise<Approval | undefined>;
+  /** Another account's approval is not found. */
+  readonly find: (id: string, accountId: string) => Promise<Approval | undefined>;
+  /** Decides an open, unexpired question; anything else is returned as it stands. Caps can only be lowered. */
+  readonly decide: (decision: {
+    readonly id: string;
+    readonly accountId: string;
+    readonly decision: "approved" | "denied";
+    readonly capMicros?: Micros | undefined;
+    readonly nowMs: number;
+  }) => Promise<Approval | undefined>;
+}

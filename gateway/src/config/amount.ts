@@ -1,0 +1,17 @@
+import { z } from "zod";
+
+/** Numbers are read as written: their shortest decimal form is exact, arithmetic on them would not be. */
+export function amount(parse: (text: string) => bigint | undefined, expected: string) {
+  return z.union([z.number(), z.string()]).transform((value, context) => {
+    const parsed = parse(decimalText(String(value)));
+    if (parsed !== undefined && parsed >= 0n) return parsed;
+    context.addIssue({ code: "custom", message: `expected ${expected}` });
+    return z.NEVER;
+  });
+}
+
+/** JavaScript writes 0.0000001 as 1e-7; this writes it out again. */
+function decimalText(written: string): string {
+  const [, digits = "", fraction = "", places = ""] = /^(\d)(?:\.(\d+))?e-(\d{1,2})$/.exec(written) ?? [];
+  return digits === "" ? written : `0.${"0".repeat(Number(places) - 1)}${digits}${fraction}`;
+}

@@ -1,0 +1,143 @@
+import { inputRequired, inputResponse, type InputRequiredResult } from "@modelcontextprotocol/server";
+import { approvalTtlMs, type Approval, type ApprovalItem } from "../../approvals/approvals.ts";
+import { capMicrosFromNumber, usdFromMicros, type Micros } from "../../platform/money.ts";
+import { CallRefused } from "../../platform/refusals.ts";
+import type { AskedState } from "./request-state.ts";
+import { usdNumber, type ApprovalHandle } from "./tool-shapes.ts";
+import type { ToolParts, Visit } from "./visit.ts";
+
+/** How a tool call stands with its person. */
+export type Standing =
+  | { readonly kind: "not_asked" }
+  | { readonly kind: "claimable"; readonly approvalId: string }
+  | { readonly kind: "waiting"; readonly approval: ApprovalHandle }
+  | { readonly kind: "refused"; readonly refusal: CallRefused };
+
+/** What is asked: the calls, and what names exactly these arguments and caps. */
+export interface Question {
+  readonly items: readonly ApprovalItem[];
+  readonly rateMicros: Micros;
+  readonly digest: string;
+}
+
+/** Reads what came back: a sealed state with the person's answer, or the id of an approval given elsewhere. */
+export async function readStanding(
+  visit: Visit,
+  came: { readonly approvalId: string | undefined; readonly digest: string },
+  parts: ToolParts,
+): Promise<Standing> {
+  const state = visit.ctx.mcpReq.requestState<AskedState>();
+  if (state) {
+    if (state.question !== came.digest)
+      return refused("This was approved for other arguments or another cap.");
+    if (state.mode === "form") await recordAnswer(visit, state.approval, parts);
+  }
+  const id = state?.approval ?? came.approvalId;
+  return id === undefined ? { kind: "not_asked" } : standingOf(id, visit, parts);
+}
+
+/** A form's answer becomes the decision. A person who only closed the form has not decided. */
+async function recordAnswer(visit: Visit, id: string, { approvals, gate }: ToolParts): Promise<void> {
+  const answer = inputResponse(visit.ctx.mcpReq.inputResponses, questionName);
+  if (answer.kind !== "elicit" || answer.action === "cancel") return;
+  const agreed = answer.action === "accept" && answer.content?.["approve"] === true;
+  const most = answer.content?.["max_usd"];
+  const lowered = typeof most === "number" && most >= 0 && Number.isFinite(most);
+  await approvals.decide({
+    id,
+    accountId: visit.caller.accountId,
+    decision: agreed ? "approved" : "denied",
+    ...(lowered ? { capMicros: capMicrosFromNumber(most) } : {}),
+    nowMs: gate.clock.wallMs(),
+  });
+}
+
+async function standingOf(id: string, visit: Visit, parts: ToolParts): Promise<Standing> {
+  const approval = await parts.approvals.find(id, visit.caller.accountId);
+  if (!approval) return refused("There is no such approval.");
+  if (approval.decision === "denied") return refused("The person asked said no.", "approval_declined");
+  if (approval.decision === "approved") return { kind: "claimable", approvalId: id };
+  if (approval.expiresAtMs <= parts.gate.clock.wallMs()) {
+    return refused("Nobody answered in time; ask again without approval_id.");
+  }
+  return { kind: "waiting", approval: handleOf(approval, approval.items[0]?.capMicros ?? 0n, parts) };
+}
+
+const refused = (
+  message: string,
+  code: "approval_required" | "approval_declined" = "approval_required",
+): Standing => ({ kind: "refused", refusal: new CallRefused(code, message) });
+
+/** Opens the question and puts it to the person as far as the client can reach them. */
+export async function askApproval(
+  question: Question,
+  visit: Visit,
+  parts: ToolParts,
+): Promise<InputRequiredResult | ApprovalHandle | CallRefused> {
+  const { caller, canAsk, ctx } = visit;
+  const nowMs = parts.gate.clock.wallMs();
+  const approval = await parts.approvals.open({
+    id: `apr_${parts.newSecretId()}`,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    grantId: caller.grant?.id,
+    asker: caller.grant?.clientName ?? "API key",
+    items: question.items,
+    createdAtMs: nowMs,
+    expiresAtMs: nowMs + approvalTtlMs,
+  });
+  if (!approval) {
+    return new CallRefused("approval_required", "Too many approvals are waiting for an answer already.");
+  }
+  const handle = handleOf(approval, question.rateMicros, parts);
+  if (canAsk === "no") return handle;
+  const state: AskedState = { approval: approval.id, mode: canAsk, question: question.digest };
+  return inputRequired({
+    inputRequests: { [questionName]: canAsk === "form" ? form(question) : page(question, handle) },
+    requestState: await parts.states.mint(state, ctx),
+  });
+}
+
+const questionName = "approval";
+
+const form = (question: Question) =>
+  inputRequired.elicit({
+    message: inWords(question),
+    requestedSchema: {
+      type: "object",
+      properties: {
+        approve: { type: "boolean", title: "Approve", description: "Run and pay for this." },
+        max_usd: {
+          type: "number",
+          title: "At most (USD)",
+          description: "Lower the maximum for each call; leave empty to keep it.",
+          minimum: 0,
+        },
+      },
+      required: ["approve"],
+    },
+  });
+
+const page = (question: Question, { url = "" }: ApprovalHandle) =>
+  inputRequired.elicitUrl({ message: inWords(question), url });
+
+function inWords({ items }: Question): string {
+  const total = items.reduce((sum, { capMicros }) => sum + capMicros, 0n);
+  const lines = items.map(
+    ({ operationId, rate, capMicros, summary }) =>
+      `${operationId} (${rate}), at most ${usdFromMicros(capMicros)} USD, with ${summary}`,
+  );
+  return `Allow an agent to spend at most ${usdFromMicros(total)} USD?\n${lines.join("\n")}`;
+}
+
+function handleOf(approval: Approval, rateMicros: Micros, { approvalPage }: ToolParts): ApprovalHandle {
+  const exposure = approval.items.reduce((sum, { capMicros }) => sum + capMicros, 0n);
+  return {
+    approval_id: approval.id,
+    operation_ids: approval.items.map(({ operationId }) => operationId),
+    rate_usd: usdNumber(rateMicros),
+    max_exposure_usd: usdNumber(exposure),
+    expires_at: new Date(approval.expiresAtMs).toISOString(),
+    url: approvalPage(approval.id),
+  };
+}

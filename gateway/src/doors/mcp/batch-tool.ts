@@ -1,0 +1,200 @@
+import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextprotocol/server";
+import type { ApprovalItem } from "../../approvals/approvals.ts";
+import { capMicrosFromNumber, type Micros } from "../../platform/money.ts";
+import { CallRefused } from "../../platform/refusals.ts";
+import { approvalItem, callDigest } from "./approval-item.ts";
+import { askApproval, readStanding } from "./ask-approval.ts";
+import { quoteOperation, runOperation, type Wanted } from "./run-operation.ts";
+import { toolError } from "./tool-errors.ts";
+import {
+  usdNumber,
+  type ApprovalHandle,
+  type BatchArguments,
+  type BatchResult,
+  type UseResult,
+} from "./tool-shapes.ts";
+import { approvalRequired, refusedCall } from "./use-tool.ts";
+import type { ToolParts, Visit } from "./visit.ts";
+
+interface Planned {
+  readonly wanted: Wanted;
+  readonly digest: Uint8Array;
+  /** What it may cost, where that is more than the policy covers. */
+  readonly uncoveredMicros: Micros | undefined;
+}
+
+/**
+ * Runs calls one after the other, each like a `use` of its own, as long as what each may cost fits what is left of
+ * the total. Whatever needs a person is asked for once, before anything runs: a batch that had to be repeated because
+ * of its third call would otherwise pay twice for the first two.
+ */
+export async function useBatch(
+  given: BatchArguments,
+  visit: Visit,
+  parts: ToolParts,
+): Promise<BatchResult | InputRequiredResult> {
+  const planned = await plan(given, visit, parts);
+  const question = digestOf(planned);
+  const standing = await readStanding(visit, { approvalId: given.approval_id, digest: question }, parts);
+  if (standing.kind === "refused") return nothingRan(given, standing.refusal);
+  if (standing.kind === "waiting") return asking(given, standing.approval);
+
+  const items = planned.flatMap(({ wanted, digest, uncoveredMicros }): ApprovalItem[] =>
+    uncoveredMicros === undefined ? [] : [approvalItem(wanted.call, digest, uncoveredMicros, visit.offer)],
+  );
+  if (items.length > 0 && standing.kind === "not_asked") {
+    const rateMicros = items.reduce((most, { capMicros }) => (capMicros > most ? capMicros : most), 0n);
+    const asked = await askApproval({ items, rateMicros, digest: question }, visit, parts);
+    if (asked instanceof CallRefused) return nothingRan(given, asked);
+    return isInputRequiredResult(asked) ? asked : asking(given, asked);
+  }
+  const approvalId = standing.kind === "claimable" ? standing.approvalId : undefined;
+  return summarize(given, await runInOrder(given, planned, approvalId, visit, parts));
+}
+
+/** Says for each call what it is and whether it needs a person. Only those whose cap is above the policy are priced. */
+async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Promise<Planned[]> {
+  const { presented, caller, counted, offer } = visit;
+  const coveredMicros = caller.grant?.spendPolicy.perCallMicros ?? parts.settings().autoApproveMicros;
+  const planned: Planned[] = [];
+  for (const [index, call] of given.calls.entries()) {
+    const capMicros = capMicrosFromNumber(call.max_price_usd);
+    const wanted: Wanted = {
+      call,
+      presented,
+      caller,
+      counted,
+      offer,
+      capMicros,
+      idempotencyKey: call.idempotency_key,
+      coveredMicros: caller.grant ? undefined : coveredMicros,
+      claim: undefined,
+    };
+    const free = offer.operations.get(call.operation_id)?.operation.price.kind === "free";
+    const quoted = free || capMicros <= coveredMicros ? 0n : await quoteOperation(wanted, parts);
+    // What cannot be priced will be refused when its turn comes, and what is above its cap too: neither needs a person.
+    const uncovered = !(quoted instanceof CallRefused) && quoted > coveredMicros && quoted <= capMicros;
+    planned.push({
+      wanted,
+      digest: callDigest(`batch ${index}`, call, capMicros),
+      uncoveredMicros: uncovered ? quoted : undefined,
+    });
+  }
+  return planned;
+}
+
+function digestOf(planned: readonly Planned[]): string {
+  const hash = new Bun.CryptoHasher("sha256");
+  for (const { digest } of planned) hash.update(digest);
+  return hash.digest("base64url");
+}
+
+async function runInOrder(
+  given: BatchArguments,
+  planned: readonly Planned[],
+  approvalId: string | undefined,
+  visit: Visit,
+  parts: ToolParts,
+): Promise<(UseResult | undefined)[]> {
+  const caps = planned.reduce((sum, { wanted }) => sum + wanted.capMicros, 0n);
+  let leftMicros =
+    given.max_total_price_usd === undefined ? caps : capMicrosFromNumber(given.max_total_price_usd);
+  let stopped = false;
+  const results: (UseResult | undefined)[] = [];
+  for (const [index, { wanted, digest, uncoveredMicros }] of planned.entries()) {
+    // A caller who has left wants nothing more; what already ran is booked and stays so.
+    if (stopped || visit.ctx.mcpReq.signal.aborted) {
+      results.push(undefined);
+      continue;
+    }
+    const fits = wanted.capMicros <= leftMicros;
+    const { told } = await runOperation(
+      {
+        ...wanted,
+        capMicros: fits ? wanted.capMicros : leftMicros,
+        claim:
+          approvalId !== undefined && uncoveredMicros !== undefined ? { id: approvalId, digest } : undefined,
+        idempotencyKey: wanted.idempotencyKey ?? keyUnder(approvalId, index),
+      },
+      parts,
+    );
+    leftMicros -= exposureOf(told);
+    results.push(told);
+    stopped = given.stop_on_error === true && told.error !== undefined;
+  }
+  return results;
+}
+
+/** What a call took of the total: what it cost, or the most it can still cost where that is not known yet. */
+function exposureOf({
+  status,
+  error,
+  settled_micros_usd: settled,
+  estimate_usd: most = 0,
+}: UseResult): Micros {
+  if (settled !== undefined) return BigInt(settled);
+  return status === "accepted" || error?.charged === "unknown" ? capMicrosFromNumber(most) : 0n;
+}
+
+/**
+ * An approval allows its batch once. The calls of it that need no approval would run again when the same approval or
+ * state is played back, so each of them gets an idempotency key made from it.
+ */
+const keyUnder = (approvalId: string | undefined, index: number): string | undefined =>
+  approvalId === undefined ? undefined : `${approvalId}/${index}`;
+
+const notStarted = (call: BatchArguments["calls"][number]): UseResult => ({
+  status: "refused",
+  operation_id: call.operation_id,
+  max_price_usd: call.max_price_usd,
+  error: {
+    code: "not_started",
+    message: "This call was not started. Nothing was charged.",
+    retryable: true,
+    charged: "no",
+  },
+});
+
+function summarize(given: BatchArguments, ran: readonly (UseResult | undefined)[]): BatchResult {
+  const results = given.calls.map((call, index) => ({ index, ...(ran[index] ?? notStarted(call)) }));
+  const count = (status: UseResult["status"]): number => ran.filter((one) => one?.status === status).length;
+  const sum = (amount: (one: UseResult) => number | undefined): Micros =>
+    ran.reduce((total, one) => total + BigInt(Math.round((one && amount(one)) ?? 0)), 0n);
+  const settled = sum(({ settled_micros_usd }) => settled_micros_usd);
+  const estimated = sum(({ estimate_usd = 0 }) => Number(capMicrosFromNumber(estimate_usd)));
+  return {
+    results,
+    totals: {
+      completed: count("completed"),
+      accepted: count("accepted"),
+      refused: count("refused") + count("approval_required"),
+      failed: count("failed"),
+      not_started: ran.filter((one) => one === undefined).length,
+      estimate_usd: usdNumber(estimated),
+      settled_usd: usdNumber(settled),
+    },
+  };
+}
+
+/** Nothing was executed, and every call says so. */
+function nothingRan(given: BatchArguments, refusal: CallRefused): BatchResult {
+  const none = summarize(given, []);
+  return {
+    ...none,
+    results: given.calls.map((call, index) => ({ index, ...refusedCall(call, refusal) })),
+    totals: { ...none.totals, not_started: given.calls.length },
+    error: toolError(refusal, "no"),
+  };
+}
+
+function asking(given: BatchArguments, approval: ApprovalHandle): BatchResult {
+  const none = summarize(given, []);
+  const results = given.calls.map((call, index) => ({ index, ...approvalRequired(call, approval) }));
+  const error = results[0]?.error;
+  return {
+    results,
+    totals: { ...none.totals, not_started: given.calls.length },
+    approval,
+    ...(error ? { error } : {}),
+  };
+}

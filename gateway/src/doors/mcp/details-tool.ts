@@ -1,0 +1,61 @@
+import type { OfferedOperation } from "../../offer/offer.ts";
+import { argumentsSchema } from "../../operation/call-arguments.ts";
+import type { TierLimits } from "../../limits/tiers.ts";
+import { exampleArguments, linkScopes, outputSchema } from "./operation-facts.ts";
+import { pricingOf } from "./pricing.ts";
+import { headline } from "./search-tool.ts";
+
+export interface DetailsArguments {
+  readonly operation_id: string;
+  readonly include?: readonly Section[];
+}
+
+type Section = "input_schema" | "output_schema" | "pricing" | "limits" | "examples";
+
+/** The whole contract of an operation, or the sections asked for. */
+export function describeOperation(
+  offered: OfferedOperation,
+  { include }: DetailsArguments,
+  callerLimits: TierLimits,
+) {
+  const { operation, path } = offered;
+  const { summary, ...head } = headline(offered);
+  const scopes = linkScopes(operation);
+  const output = outputSchema(operation);
+  const example = exampleArguments(operation);
+  const wants = (section: Section): boolean => include === undefined || include.includes(section);
+  return {
+    ...head,
+    description: descriptionOf(offered, summary),
+    http: { method: operation.method, path },
+    ...(scopes ? { required_link_scopes: scopes } : {}),
+    ...(wants("pricing") ? { pricing: pricingOf(offered) } : {}),
+    ...(wants("input_schema") ? { input_schema: argumentsSchema(operation, path) } : {}),
+    ...(wants("output_schema") && output ? { output_schema: output } : {}),
+    ...(wants("examples") && example ? { examples: [example] } : {}),
+    ...(wants("limits") ? { limits: limitsOf(offered, callerLimits) } : {}),
+  };
+}
+
+function descriptionOf({ operation, models }: OfferedOperation, summary: string): string {
+  const sentences = [summary, ...(operation.notes === undefined ? [] : [operation.notes])];
+  if (operation.definition === "pending") {
+    sentences.push("Its definition is incomplete, so use refuses it; do not invent its fields.");
+  }
+  if (models.size > 0) {
+    const some = [...models.keys()].slice(0, modelsNamedMax);
+    sentences.push(`Models: ${some.join(", ")}${models.size > some.length ? ", …" : ""}.`);
+  }
+  return sentences.join(" ");
+}
+
+const modelsNamedMax = 20;
+
+function limitsOf({ operation }: OfferedOperation, { rpm, tpm, concurrency }: TierLimits) {
+  return {
+    requests_per_minute: operation.limits?.rpm ? Math.min(rpm, operation.limits.rpm.limit) : rpm,
+    ...(operation.price.kind === "per_token" ? { tokens_per_minute: tpm } : {}),
+    ...(operation.limits?.slot === undefined ? {} : { concurrency }),
+    body_bytes_max: operation.bodyBytesMax,
+  };
+}

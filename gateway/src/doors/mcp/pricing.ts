@@ -1,0 +1,92 @@
+import type { OfferedOperation } from "../../offer/offer.ts";
+import type { ModelKind } from "../../operation/operation.ts";
+import { costUnit } from "../../operation/price.ts";
+import type { Quantities } from "../../operation/quantities.ts";
+import { valuePico, type Terms } from "../../operation/terms.ts";
+import { estimateVideo } from "../../operation/video-seconds.ts";
+import { microsFromUsd, microsRoundedUp, multiplierOne, type Micros } from "../../platform/money.ts";
+import { usdNumber } from "./tool-shapes.ts";
+
+export interface Pricing {
+  readonly currency: "USD";
+  readonly model: "per_call" | "per_token" | "per_result" | "per_task" | "dynamic" | "free";
+  readonly estimate_usd: number;
+  readonly max_usd?: number;
+  readonly quote_supported: boolean;
+}
+
+/** What is published about a price before anybody says what exactly they want: list prices of a usual call. */
+export function pricingOf(offered: OfferedOperation): Pricing {
+  const estimateMicros = estimateOf(offered);
+  const most = mostOf(offered, estimateMicros);
+  return {
+    currency: "USD",
+    model: modelOf(offered),
+    estimate_usd: usdNumber(estimateMicros),
+    ...(most === undefined ? {} : { max_usd: usdNumber(most) }),
+    quote_supported: offered.operation.price.kind !== "free",
+  };
+}
+
+function modelOf({ operation: { price } }: OfferedOperation): Pricing["model"] {
+  switch (price.kind) {
+    case "free":
+      return "free";
+    case "per_token":
+      return "per_token";
+    case "per_second":
+      return "per_task";
+    case "per_unit":
+      return price.unit === "call" ? "per_call" : "per_result";
+    case "by_cost":
+      return "dynamic";
+  }
+}
+
+/** What a usual call takes of a model: a page of text in and half a page out, or one picture. */
+const usualTokens: Readonly<Record<Exclude<ModelKind, "video">, Quantities>> = {
+  chat: { input_tokens: 1_000, output_tokens: 500 },
+  rerank: { input_tokens: 5_000 },
+  embedding: { input_tokens: 1_000 },
+  image: { input_tokens: 100, output_tokens: 1_056 },
+};
+
+/** What one usual call costs at list prices. An operation without a price is not served, so it costs nothing. */
+export function estimateOf(offered: OfferedOperation): Micros {
+  const {
+    operation: { price },
+    terms,
+    defaultModel,
+    models,
+  } = offered;
+  switch (price.kind) {
+    case "free":
+      return 0n;
+    case "per_unit":
+      return value({ [price.unit]: 1 }, terms);
+    case "per_token":
+      return value(usualTokens[price.modelKind], defaultModel?.terms);
+    case "per_second": {
+      const [model] = models.values();
+      if (!model) return 0n;
+      const prices = model.terms.unitPricesPico;
+      const usual = { usual: model.facts.usualVideo, secondsMax: price.secondsMax, prices };
+      return value(estimateVideo({ seconds: undefined, resolution: undefined }, usual).expected, model.terms);
+    }
+    case "by_cost":
+      return value({ [costUnit]: Number(microsFromUsd(price.usualUsd) ?? 0n) }, terms);
+  }
+}
+
+/** Only where it does not depend on what is asked for. */
+function mostOf(
+  { operation: { price }, terms, mostCostMicros }: OfferedOperation,
+  estimateMicros: Micros,
+): Micros | undefined {
+  if (price.kind === "free" || (price.kind === "per_unit" && !price.atMost)) return estimateMicros;
+  if (price.kind !== "by_cost" || mostCostMicros === undefined) return undefined;
+  return value({ [costUnit]: Number(mostCostMicros) }, terms);
+}
+
+const value = (used: Quantities, terms: Terms | undefined): Micros =>
+  terms ? microsRoundedUp(valuePico(used, terms) * multiplierOne) : 0n;

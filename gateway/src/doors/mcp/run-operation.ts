@@ -1,0 +1,203 @@
+import type { ApprovalClaim } from "../../approvals/approvals.ts";
+import type { Answer, Call, Known, PresentedKey } from "../../call/call.ts";
+import { countRequest } from "../../call/count-request.ts";
+import type { Gate } from "../../call/gate.ts";
+import { runCall } from "../../call/run-call.ts";
+import type { Credential } from "../../keys/keys.ts";
+import type { Offer } from "../../offer/offer.ts";
+import { writeRequest, type WrittenRequest } from "../../operation/call-arguments.ts";
+import { describeError } from "../../platform/log.ts";
+import { usdFromMicros, type Micros } from "../../platform/money.ts";
+import { CallRefused, refuse } from "../../platform/refusals.ts";
+import { readAnswer } from "./read-answer.ts";
+import { taskHandleOf } from "./task-handle.ts";
+import { toolError } from "./tool-errors.ts";
+import { usdNumber, type ToolError, type UseArguments, type UseResult } from "./tool-shapes.ts";
+
+export interface RunParts {
+  readonly gate: Gate;
+  readonly newId: () => string;
+}
+
+/** One operation as an agent wants it run. */
+export interface Wanted {
+  readonly call: Pick<UseArguments, "operation_id" | "arguments" | "max_price_usd">;
+  readonly presented: PresentedKey;
+  readonly caller: Credential;
+  /** The request it came with, counted at the door; the first call takes it over. */
+  readonly counted: Known["counted"];
+  readonly offer: Offer;
+  readonly capMicros: Micros;
+  readonly idempotencyKey: string | undefined;
+  /** What needs no approval, where the credential itself does not say. */
+  readonly coveredMicros: Micros | undefined;
+  readonly claim: ApprovalClaim | undefined;
+}
+
+/** How it ended: what the agent is told, and the refusal behind it where there was one. */
+export interface Ended {
+  readonly told: UseResult;
+  readonly refusal: CallRefused | undefined;
+  /** The most it can cost, where it came so far. */
+  readonly atMostMicros: Micros | undefined;
+}
+
+/** Walks the life of a call for an agent. Whatever happens becomes a result that says whether money moved. */
+export async function runOperation(wanted: Wanted, parts: RunParts): Promise<Ended> {
+  const { gate } = parts;
+  const { call: asked } = wanted;
+  const head = { operation_id: asked.operation_id, max_price_usd: asked.max_price_usd };
+  const running = gate.begin();
+  let call: Call | undefined;
+  try {
+    call = await openCall(wanted, undefined, parts);
+    const answer = await runCall(call, gate);
+    noteEnd(asked.operation_id, answer.status, gate);
+    const told = { ...head, ...(await tell(call, answer, wanted)) };
+    return { told, refusal: undefined, atMostMicros: call.known.atMostMicros };
+  } catch (error) {
+    const refusal = error instanceof CallRefused ? error : internal(error, call, gate);
+    gate.metrics.count("tollgate_refusals_total", { code: refusal.code });
+    noteEnd(call?.known.operationId ?? "none", refusal.status, gate);
+    if (refusal.code === "approval_required" && call) await returnOwnLimit(call, gate);
+    const told = { ...head, ...facts(call), ...refusedAs(refusal, call) };
+    return { told, refusal, atMostMicros: call?.known.atMostMicros };
+  } finally {
+    running();
+  }
+}
+
+/** An operation's own limit is for what it does; a call that waits for its person did nothing, and comes again. */
+async function returnOwnLimit(call: Call, gate: Gate): Promise<void> {
+  const [, ...own] = call.known.counted;
+  for (const { wants, takenAtMs } of own) await gate.limiter.giveBack(wants, takenAtMs);
+}
+
+const noteEnd = (operation: string, status: number, gate: Gate): void =>
+  gate.metrics.count("tollgate_calls_total", { operation, status: String(status) });
+
+/** What the call would cost at most; a refusal where it would be refused before its price is known. */
+export async function quoteOperation(wanted: Wanted, parts: RunParts): Promise<Micros | CallRefused> {
+  try {
+    const call = await openCall(wanted, "quote", parts);
+    await runCall(call, parts.gate);
+    return call.known.atMostMicros ?? 0n;
+  } catch (error) {
+    if (error instanceof CallRefused) return error;
+    throw error;
+  }
+}
+
+async function openCall(wanted: Wanted, costMode: "quote" | undefined, parts: RunParts): Promise<Call> {
+  const { gate } = parts;
+  const { offer, caller } = wanted;
+  const opened = { known: { counted: wanted.counted.splice(0) }, receivedAtMs: gate.clock.wallMs(), offer };
+  let request: WrittenRequest;
+  try {
+    request = requestOf(wanted);
+  } catch (error) {
+    // A request that cannot even be written was still a request, and counts like the others.
+    await countRequest(opened, caller, gate);
+    throw error;
+  }
+  return {
+    ...opened,
+    id: parts.newId(),
+    method: request.method,
+    path: request.path,
+    rawQuery: request.rawQuery,
+    presented: wanted.presented,
+    costMode,
+    // Whoever uses a tool is told that its answer is a task; there is no header to say so.
+    asyncMode: "enable",
+    confirmsLinks: true,
+    maxPriceUsd: usdFromMicros(wanted.capMicros),
+    idempotencyKey: wanted.idempotencyKey === undefined ? undefined : headerKey(wanted.idempotencyKey),
+    keysHoldForAll: true,
+    forwarded: {},
+    approval: { coveredMicros: wanted.coveredMicros, claim: wanted.claim },
+    readBody: async (bytesMax) =>
+      request.body.byteLength <= bytesMax
+        ? request.body
+        : refuse("payload_too_large", `The arguments are larger than ${bytesMax} bytes.`),
+  };
+}
+
+/** An agent may write any text as its key; what could not stand in a header is named by its digest. */
+const headerKey = (key: string): string =>
+  /^[\x21-\x7e]+$/.test(key) ? key : new Bun.CryptoHasher("sha256").update(key).digest("base64url");
+
+function requestOf({ offer, call: asked }: Wanted): WrittenRequest {
+  const offered = offer.operations.get(asked.operation_id);
+  if (!offered) {
+    return refuse("unknown_endpoint", "There is no such operation; find its id with search.");
+  }
+  if (offered.operation.definition === "pending") {
+    return refuse(
+      "definition_pending",
+      "The definition of this operation is incomplete, so it cannot be used through this tool.",
+    );
+  }
+  return writeRequest(offered.operation, offered.path, asked.arguments);
+}
+
+async function tell(
+  call: Call,
+  answer: Answer,
+  { offer, call: asked }: Wanted,
+): Promise<Omit<UseResult, Head>> {
+  const { result, truncated } = await readAnswer(answer);
+  const succeeded = answer.status >= 200 && answer.status <= 299;
+  const operation = offer.operations.get(asked.operation_id)?.operation;
+  const task = operation && succeeded ? taskHandleOf(operation, offer, result) : undefined;
+  return {
+    ...facts(call),
+    status: task ? "accepted" : succeeded ? "completed" : "failed",
+    http_status: answer.status,
+    ...(answer.contentType === undefined ? {} : { content_type: answer.contentType }),
+    result,
+    ...(truncated ? { truncated } : {}),
+    ...(task ? { task } : {}),
+    ...(succeeded ? {} : { error: upstreamError(answer.status, chargedOf(call)) }),
+  };
+}
+
+type Head = "operation_id" | "max_price_usd";
+
+/** What the books know about the call by now. A free operation that was answered costs nothing, and that is known. */
+function facts(call: Call | undefined): Partial<UseResult> {
+  if (!call) return {};
+  const { atMostMicros, costMicros } = call.known;
+  return {
+    request_id: call.id,
+    ...(atMostMicros === undefined ? {} : { estimate_usd: usdNumber(atMostMicros) }),
+    ...(costMicros === undefined
+      ? {}
+      : { settled_usd: usdNumber(costMicros), settled_micros_usd: Number(costMicros) }),
+  };
+}
+
+function refusedAs(refusal: CallRefused, call: Call | undefined): Pick<UseResult, "status" | "error"> {
+  const charged = refusal.code.startsWith("billing_") ? "no" : chargedOf(call);
+  const begun = call?.known.held === true || refusal.code === "provider_request_failed";
+  return { status: begun ? "failed" : "refused", error: toolError(refusal, charged) };
+}
+
+/** What the books say. Once money was held, only its settlement can tell; what cannot be booked is never charged. */
+function chargedOf(call: Call | undefined): ToolError["charged"] {
+  const { held, costMicros } = call?.known ?? {};
+  if (costMicros !== undefined) return costMicros > 0n ? "yes" : "no";
+  return held === true ? "unknown" : "no";
+}
+
+const upstreamError = (status: number, charged: ToolError["charged"]): ToolError => ({
+  code: "upstream_error",
+  message: `The upstream answered with status ${status}; its answer is in result.${charged === "no" ? " Nothing was charged." : ""}`,
+  retryable: false,
+  charged,
+});
+
+function internal(error: unknown, call: Call | undefined, gate: Gate): CallRefused {
+  gate.log.error("a call failed unexpectedly", { request_id: call?.id, ...describeError(error) });
+  return new CallRefused("internal", "internal error");
+}

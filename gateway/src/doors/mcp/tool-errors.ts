@@ -1,0 +1,52 @@
+import type { CallRefused, RefusalCode } from "../../platform/refusals.ts";
+import type { ToolError } from "./tool-shapes.ts";
+
+/** Agents know fewer words than HTTP callers; what is not here keeps its own. */
+const words: Partial<Record<RefusalCode, string>> = {
+  estimated_price_exceeds_max_price: "price_cap_exceeded",
+  invalid_parameters: "invalid_arguments",
+  unsupported_media_type: "invalid_arguments",
+  payload_too_large: "invalid_arguments",
+  unknown_endpoint: "unknown_operation",
+  request_already_completed: "idempotency_conflict",
+  request_in_progress: "idempotency_conflict",
+  idempotency_key_reused: "idempotency_conflict",
+  outcome_unknown: "idempotency_conflict",
+  traffic_analytics_request_already_completed: "idempotency_conflict",
+  traffic_analytics_request_in_progress: "idempotency_conflict",
+  traffic_analytics_idempotency_key_reused: "idempotency_conflict",
+  traffic_analytics_outcome_unknown: "idempotency_conflict",
+  provider_request_failed: "upstream_error",
+  provider_unavailable: "upstream_error",
+};
+
+/** Refused by us before anything was dispatched, and the same call may succeed when it is repeated later. */
+const passing: ReadonlySet<RefusalCode> = new Set([
+  "rate_limit_exceeded",
+  "upstream_rate_limit",
+  "quota_exceeded",
+  "authentication_unavailable",
+  "request_in_progress",
+]);
+
+/** A refusal in the agents' words. `charged` is what the books say about this attempt. */
+export function toolError(refusal: CallRefused, charged: ToolError["charged"]): ToolError {
+  const { code, message, details } = refusal;
+  const said = details.inError?.["retryable"];
+  return {
+    code: words[code] ?? code,
+    message: `${message}${endsSentence.test(message) ? "" : "."} ${advice(charged)}`,
+    retryable: charged === "no" && (typeof said === "boolean" ? said : passing.has(code)),
+    ...(details.retryAfterSeconds === undefined ? {} : { retry_after_seconds: details.retryAfterSeconds }),
+    charged,
+  };
+}
+
+const endsSentence = /[.!?]$/;
+
+const advice = (charged: ToolError["charged"]): string =>
+  charged === "no"
+    ? "Nothing was charged."
+    : charged === "yes"
+      ? "This attempt was charged."
+      : "It is not known whether this was charged; do not repeat it, look at the receipt (requests.get).";

@@ -1,0 +1,127 @@
+import {
+  isInputRequiredResult,
+  McpServer,
+  requireScopes,
+  type CallToolResult,
+  type InputRequiredResult,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { limitsOf } from "../../limits/tiers.ts";
+import { describeError } from "../../platform/log.ts";
+import { CallRefused, refuse } from "../../platform/refusals.ts";
+import { useBatch } from "./batch-tool.ts";
+import { listCategories } from "./categories.ts";
+import { describeOperation, type DetailsArguments } from "./details-tool.ts";
+import { withProgress } from "./progress.ts";
+import { searchOperations, type SearchArguments } from "./search-tool.ts";
+import { refusedTool, toolAnswer } from "./tool-answer.ts";
+import type { BatchArguments, UseArguments } from "./tool-shapes.ts";
+import { loadTool, toolNames, type Checked, type ToolName } from "./tools.ts";
+import { useOperation } from "./use-tool.ts";
+import { visitOf, type ToolParts, type Visit } from "./visit.ts";
+
+const instructions =
+  "Find operations with search or list_categories and read get_details before use; these are free. use and batch_use " +
+  "cost money: agree with the user on the operation, its rate and the most it may cost, and pass that as max_price_usd.";
+
+/** The five tools never change while the server runs, for anybody. */
+const listedForMs = 60 * 60_000;
+const listing = { ttlMs: listedForMs, cacheScope: "public" } as const;
+
+const tools = new Map(toolNames.map((name) => [name, loadTool(name)]));
+
+/** The five tools for one request or one session; never shared between clients. */
+export function createToolServer(parts: ToolParts): McpServer {
+  const server = new McpServer(
+    { name: "tollgate", title: "Tollgate", version: "1.0.0" },
+    {
+      instructions,
+      capabilities: { tools: { listChanged: false } },
+      requestState: { verify: (state, ctx) => parts.states.verify(state, ctx) },
+      cacheHints: { "tools/list": listing, "server/discover": listing },
+    },
+  );
+  for (const [name, tool] of tools) {
+    server.registerTool(
+      name,
+      { ...tool, scopeChallenge: requireScopes(spends(name) ? "tools:spend" : "tools:read") },
+      (checked, ctx) => answerOnce(name, checked, ctx, server, parts),
+    );
+  }
+  return server;
+}
+
+const spends = (name: unknown): boolean => name === "use" || name === "batch_use";
+
+type Answered = CallToolResult | InputRequiredResult;
+
+function answerOnce(
+  name: ToolName,
+  checked: Checked,
+  ctx: ServerContext,
+  server: McpServer,
+  parts: ToolParts,
+): Promise<Answered> {
+  const answer = (): Promise<Answered> =>
+    answerTool(name, checked, visitOf(ctx, server, parts.offer()), parts);
+  // The later rounds of a request carry its id too, and are not repetitions of it.
+  const laterRound = ctx.mcpReq.inputResponses !== undefined || ctx.mcpReq.requestState() !== undefined;
+  if (ctx.sessionId === undefined || !spends(name) || laterRound) return answer();
+  const request = JSON.stringify([ctx.sessionId, ctx.mcpReq.id, name, checked]);
+  return parts.memory.once(new Bun.CryptoHasher("sha256").update(request).digest("base64url"), answer);
+}
+
+async function answerTool(
+  name: ToolName,
+  checked: Checked,
+  visit: Visit,
+  parts: ToolParts,
+): Promise<Answered> {
+  const { log, metrics } = parts.gate;
+  metrics.count("tollgate_agent_tools_total", { tool: name });
+  try {
+    if (visit.limited) return refusedTool(name, checked.given, visit.limited);
+    if (!checked.ok)
+      return refusedTool(name, checked.given, new CallRefused("invalid_parameters", checked.why));
+    return await withProgress(visit.ctx, () => run(name, checked.given, visit, parts));
+  } catch (error) {
+    if (error instanceof CallRefused) return refusedTool(name, checked.given, error);
+    log.error("a tool failed unexpectedly", { tool: name, ...describeError(error) });
+    return refusedTool(name, checked.given, new CallRefused("internal", "internal error"));
+  }
+}
+
+/** What is given has passed the tool's own schema, which says the same as these types. */
+async function run(name: ToolName, given: unknown, visit: Visit, parts: ToolParts): Promise<Answered> {
+  const { offer, caller } = visit;
+  switch (name) {
+    case "list_categories":
+      return toolAnswer({ categories: listCategories(offer) }, false);
+    case "search": {
+      const page = searchOperations(given as SearchArguments, parts.index(offer));
+      return page
+        ? toolAnswer(page, false)
+        : refuse("invalid_parameters", "cursor: not a next_cursor of this tool");
+    }
+    case "get_details": {
+      const wanted = given as DetailsArguments;
+      const offered = offer.operations.get(wanted.operation_id);
+      if (!offered) {
+        return refuse("unknown_endpoint", "There is no such operation; find its id with search.");
+      }
+      const limits = limitsOf(offer.tiers[caller.tier], caller.grantedLimits);
+      return toolAnswer(describeOperation(offered, wanted, limits), false);
+    }
+    case "use": {
+      const used = await useOperation(given as UseArguments, visit, parts);
+      return isInputRequiredResult(used) ? used : toolAnswer(used, used.error !== undefined);
+    }
+    case "batch_use": {
+      const used = await useBatch(given as BatchArguments, visit, parts);
+      if (isInputRequiredResult(used)) return used;
+      // Calls that were refused or failed say so themselves; the batch as a whole failed only when nothing went well.
+      const { completed, accepted } = used.totals;
+      return toolAnswer(used, used.error !== undefined || completed + accepted === 0);
+    }
+  }
+}

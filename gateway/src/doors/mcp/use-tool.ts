@@ -1,0 +1,88 @@
+import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextprotocol/server";
+import { capMicrosFromNumber } from "../../platform/money.ts";
+import { CallRefused } from "../../platform/refusals.ts";
+import { approvalItem, callDigest } from "./approval-item.ts";
+import { askApproval, readStanding } from "./ask-approval.ts";
+import { estimateOf } from "./pricing.ts";
+import { runOperation } from "./run-operation.ts";
+import { toolError } from "./tool-errors.ts";
+import type { ApprovalHandle, UseArguments, UseResult } from "./tool-shapes.ts";
+import type { ToolParts, Visit } from "./visit.ts";
+
+/** Runs one operation. What the spend policy does not cover is asked for first, and paid for once. */
+export async function useOperation(
+  given: UseArguments,
+  visit: Visit,
+  parts: ToolParts,
+): Promise<UseResult | InputRequiredResult> {
+  const capMicros = capMicrosFromNumber(given.max_price_usd);
+  const digest = callDigest("use", given, capMicros);
+  const question = Buffer.from(digest).toString("base64url");
+  const standing = await readStanding(visit, { approvalId: given.approval_id, digest: question }, parts);
+  if (standing.kind === "refused") return refusedCall(given, standing.refusal);
+  if (standing.kind === "waiting") return approvalRequired(given, standing.approval);
+
+  // A caller who left while a person was asked wants nothing any more. After dispatch leaving changes nothing.
+  if (visit.ctx.mcpReq.signal.aborted)
+    return refusedCall(given, new CallRefused("request_timeout", "Cancelled."));
+
+  const claim = standing.kind === "claimable" ? { id: standing.approvalId, digest } : undefined;
+  const { presented, caller, counted, offer } = visit;
+  const ended = await runOperation(
+    {
+      call: given,
+      presented,
+      caller,
+      counted,
+      offer,
+      capMicros,
+      idempotencyKey: given.idempotency_key,
+      coveredMicros: caller.grant ? undefined : parts.settings().autoApproveMicros,
+      claim,
+    },
+    parts,
+  );
+  if (claim || ended.refusal?.code !== "approval_required") return ended.told;
+
+  const offered = offer.operations.get(given.operation_id);
+  const asked = await askApproval(
+    {
+      items: [approvalItem(given, digest, ended.atMostMicros ?? capMicros, offer)],
+      rateMicros: offered ? estimateOf(offered) : 0n,
+      digest: question,
+    },
+    visit,
+    parts,
+  );
+  if (asked instanceof CallRefused) return refusedCall(given, asked);
+  return isInputRequiredResult(asked) ? asked : approvalRequired(given, asked, ended.told.estimate_usd);
+}
+
+export function refusedCall(
+  { operation_id, max_price_usd }: Pick<UseArguments, "operation_id" | "max_price_usd">,
+  refusal: CallRefused,
+): UseResult {
+  return { status: "refused", operation_id, max_price_usd, error: toolError(refusal, "no") };
+}
+
+export function approvalRequired(
+  { operation_id, max_price_usd }: Pick<UseArguments, "operation_id" | "max_price_usd">,
+  approval: ApprovalHandle,
+  estimate?: number,
+): UseResult {
+  return {
+    status: "approval_required",
+    operation_id,
+    max_price_usd,
+    ...(estimate === undefined ? {} : { estimate_usd: estimate }),
+    approval,
+    error: {
+      code: "approval_required",
+      message:
+        `This may cost more than what is allowed without asking. Show the user ${approval.url}; ` +
+        "when they approved, repeat the call unchanged with approval_id. Nothing was charged.",
+      retryable: false,
+      charged: "no",
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import type { AuthInfo, McpServer, ServerContext } from "@modelcontextprotocol/server";
+import type { ApprovalBook } from "../../approvals/approvals.ts";
+import type { Known, PresentedKey } from "../../call/call.ts";
+import type { Gate } from "../../call/gate.ts";
+import type { McpConfig } from "../../config/mcp-config.ts";
+import { resourceMetadataUrl } from "../../grants/challenge.ts";
+import { grantScopes } from "../../grants/grants.ts";
+import type { Credential } from "../../keys/keys.ts";
+import type { Offer } from "../../offer/offer.ts";
+import type { CallRefused } from "../../platform/refusals.ts";
+import type { AnswerMemory } from "./answer-memory.ts";
+import type { SearchIndex } from "./search-index.ts";
+import type { RequestStates } from "./request-state.ts";
+
+/** What the tools are made of. */
+export interface ToolParts {
+  readonly gate: Gate;
+  readonly approvals: ApprovalBook;
+  readonly settings: () => McpConfig;
+  readonly offer: () => Offer;
+  readonly index: (offer: Offer) => SearchIndex;
+  readonly states: RequestStates;
+  readonly memory: AnswerMemory;
+  readonly newId: () => string;
+  /** An id that nobody can guess, for sessions and approvals. */
+  readonly newSecretId: () => string;
+  readonly approvalPage: (approvalId: string) => string;
+}
+
+/** One use of a tool: who asks, with what credential, against which offer, and how their person can be reached. */
+export interface Visit {
+  readonly presented: PresentedKey;
+  readonly caller: Credential;
+  readonly counted: Known["counted"];
+  readonly limited: CallRefused | undefined;
+  readonly offer: Offer;
+  readonly ctx: ServerContext;
+  readonly canAsk: "form" | "url" | "no";
+}
+
+/** A session, a sealed state and an approval belong to exactly one of these. */
+const principalOf = ({ accountId, keyId, grant }: Credential): string =>
+  [accountId, keyId, grant?.id ?? ""].join(" ");
+
+interface Guest {
+  readonly caller: Credential;
+  /** What the request was counted as at the door: the first call made of it does not count again. */
+  readonly counted: Known["counted"];
+  /** Set when the key has asked too often: the tool only says so. */
+  readonly limited: CallRefused | undefined;
+}
+
+/** How the door tells the protocol library who came. A key may do everything; a token what its grant says. */
+export function introduce(guest: Guest, presented: string, mcpUrl: string): AuthInfo {
+  const { caller } = guest;
+  return {
+    token: presented,
+    clientId: principalOf(caller),
+    scopes: [...(caller.grant?.scopes ?? grantScopes)],
+    resourceMetadataUrl: resourceMetadataUrl(mcpUrl),
+    extra: { guest },
+  };
+}
+
+export function visitOf(ctx: ServerContext, server: McpServer, offer: Offer): Visit {
+  const introduced = ctx.http?.authInfo;
+  if (!introduced?.extra) throw new Error("A tool was asked for by nobody.");
+  // Put there by `introduce`, which is the only way in.
+  const { caller, counted, limited } = introduced.extra["guest"] as Guest;
+  return {
+    presented: { kind: "key", value: introduced.token },
+    caller,
+    counted,
+    limited,
+    offer,
+    ctx,
+    canAsk: askedHow(server),
+  };
+}
+
+/** In both eras: what the client declared with this request, or when it opened its session. */
+function askedHow(server: McpServer): Visit["canAsk"] {
+  const elicitation = server.server.getClientCapabilities()?.elicitation;
+  if (!elicitation) return "no";
+  // A client that names no mode means forms: there was nothing else when the capability was made.
+  if (elicitation.form || !elicitation.url) return "form";
+  return "url";
+}

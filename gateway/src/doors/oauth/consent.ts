@@ -1,0 +1,241 @@
+// The page a client sends its person to: sign in, see who asks for what, set the bounds, allow or deny.
+
+import type { Addresses } from "../../config/addresses.ts";
+import type { McpConfig } from "../../config/mcp-config.ts";
+import type { GrantScope, SpendPolicy } from "../../grants/grants.ts";
+import type { Key } from "../../keys/keys.ts";
+import type { Secrets } from "../../keys/secrets.ts";
+import type { Store } from "../../ledger/store.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import { amountMicrosMax, microsFromUsd, usdFromMicros, type Micros } from "../../platform/money.ts";
+import type { Provider } from "./authorization-server.ts";
+import { askForKey, readForm, signIn, signOut, type Asked, type FormParts } from "./form.ts";
+import { nodePair, type NodePair } from "./node-exchange.ts";
+import { consentDays, consentPage, type ConsentFields } from "./pages/consent-page.ts";
+import { errorPage } from "./pages/message-page.ts";
+import { pageResponse } from "./pages/page.ts";
+import type { Person } from "./person.ts";
+import { usedClientMs } from "./record-adapter.ts";
+import { isLoopback } from "./redirect-policy.ts";
+import { plainName } from "./registration.ts";
+
+export interface ConsentParts extends FormParts {
+  readonly provider: () => Promise<Provider>;
+  readonly addresses: Addresses;
+  readonly config: () => McpConfig;
+  readonly store: Store;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly log: Log;
+}
+
+/** A client's request that waits for its person. */
+interface Waiting {
+  readonly pair: NodePair;
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly redirect: URL;
+  readonly oidcScopes: readonly string[];
+  readonly asksToSpend: boolean;
+}
+
+export async function answerConsent(asked: Asked, parts: ConsentParts): Promise<Response> {
+  const waiting = await findWaiting(asked, parts);
+  if (!waiting) return expired();
+  const person = await parts.people.read(asked.request);
+  const about = {
+    purpose: `${waiting.clientName} wants to use your account. First show that it is yours.`,
+    formEndsAt: waiting.redirect.origin,
+  };
+  if (asked.request.method === "GET") {
+    if (!person.key) return askForKey(asked, person, about, parts);
+    return show(asked, person, person.key, waiting, proposed(waiting, parts.config()), parts);
+  }
+
+  const form = await readForm(asked, person, parts);
+  if (!form.ok) return form.refusal;
+  const { fields } = form;
+  switch (fields.get("action")) {
+    case "sign_in":
+      return signIn(asked, person, fields.get("key") ?? "", about, parts);
+    case "sign_out":
+      return signOut(asked, parts);
+    case "deny":
+      return finish(waiting, { error: "access_denied", error_description: "the person said no" }, parts);
+    case "allow":
+      if (!person.key) return askForKey(asked, person, about, parts);
+      return allow(asked, person, person.key, waiting, fields, parts);
+    default:
+      return pageResponse(errorPage("Please try again", "The form was not understood."), 400);
+  }
+}
+
+async function findWaiting(asked: Asked, parts: ConsentParts): Promise<Waiting | undefined> {
+  const provider = await parts.provider();
+  const pair = nodePair(asked.request, new URL(parts.addresses.baseUrl).host);
+  const interaction = await provider.interactionDetails(pair.request, pair.response).catch(() => undefined);
+  if (!interaction || asked.path !== `/oauth/sign-in/${interaction.uid}`) return undefined;
+  const { client_id: clientId, redirect_uri: redirectUri, scope } = interaction.params;
+  const client =
+    typeof clientId === "string" ? await provider.Client.find(clientId).catch(() => undefined) : undefined;
+  const redirect = typeof redirectUri === "string" ? URL.parse(redirectUri) : null;
+  if (!client || !redirect) return undefined;
+  const scopes = typeof scope === "string" ? scope.split(" ") : [];
+  return {
+    pair,
+    clientId: client.clientId,
+    clientName: plainName(client.clientName ?? "") || "A client without a name",
+    redirect,
+    oidcScopes: scopes,
+    asksToSpend: scopes.includes("tools:spend"),
+  };
+}
+
+const proposed = ({ asksToSpend }: Waiting, config: McpConfig): ConsentFields => ({
+  spend: asksToSpend,
+  perCallUsd: usdFromMicros(config.autoApproveMicros),
+  perDayUsd: usdFromMicros(config.grantPerDayMicros),
+  days: consentDays.find((days) => Number(days) >= config.grantDays) ?? "30",
+});
+
+function show(
+  asked: Asked,
+  person: Person,
+  key: Key,
+  waiting: Waiting,
+  fields: ConsentFields,
+  parts: ConsentParts,
+  problem?: string,
+): Response {
+  const { people } = parts;
+  const made = consentPage({
+    csrf: people.csrf(person, asked.path),
+    clientName: waiting.clientName,
+    clientHost: knownAs(waiting.clientId, parts.config()),
+    redirectHost: waiting.redirect.host,
+    redirectOrigin: waiting.redirect.origin,
+    toThisMachine: isLoopback(waiting.redirect.hostname),
+    signedInAs: people.describe(key),
+    asksToSpend: waiting.asksToSpend,
+    fields,
+    problem,
+  });
+  return pageResponse(made, problem === undefined ? 200 : 400, { "set-cookie": people.cookie(person) });
+}
+
+function knownAs(clientId: string, config: McpConfig): string | undefined {
+  if (config.clients.has(clientId)) return "a client set up by the operator of this gateway";
+  return clientId.startsWith("https://") ? URL.parse(clientId)?.host : undefined;
+}
+
+async function allow(
+  asked: Asked,
+  person: Person,
+  key: Key,
+  waiting: Waiting,
+  form: URLSearchParams,
+  parts: ConsentParts,
+): Promise<Response> {
+  const fields: ConsentFields = {
+    spend: form.get("spend") === "yes",
+    perCallUsd: form.get("per_call_usd") ?? "",
+    perDayUsd: form.get("per_day_usd") ?? "",
+    days: form.get("days") ?? "",
+  };
+  const spends = waiting.asksToSpend && fields.spend;
+  const policy = readPolicy(fields, spends, parts.clock.wallMs());
+  if (typeof policy === "string") return show(asked, person, key, waiting, fields, parts, policy);
+  const scopes: readonly GrantScope[] = spends ? ["tools:read", "tools:spend"] : ["tools:read"];
+  const grantId = await makeGrant(key, waiting, scopes, policy, parts);
+  const consented = { login: { accountId: key.id, remember: false }, consent: { grantId } };
+  return finish(waiting, consented, parts);
+}
+
+/** What was written in the form, or a sentence about what cannot be used. */
+function readPolicy(fields: ConsentFields, spends: boolean, nowMs: number): SpendPolicy | string {
+  if (!consentDays.includes(fields.days)) return "Choose until when the client may come.";
+  const expiresAtMs = nowMs + Number(fields.days) * 24 * 60 * 60_000;
+  if (!spends) return { perCallMicros: 0n, perDayMicros: 0n, expiresAtMs };
+  const perCallMicros = readUsd(fields.perCallUsd);
+  const perDayMicros = readUsd(fields.perDayUsd);
+  if (perCallMicros === undefined) return "The amount for one call is not an amount in USD, such as 0.50.";
+  if (perDayMicros === undefined) return "The amount for one day is not an amount in USD, such as 5.";
+  return { perCallMicros, perDayMicros, expiresAtMs };
+}
+
+function readUsd(written: string): Micros | undefined {
+  const micros = microsFromUsd(written.trim());
+  return micros === undefined || micros < 0n || micros > amountMicrosMax ? undefined : micros;
+}
+
+async function makeGrant(
+  key: Key,
+  waiting: Waiting,
+  scopes: readonly GrantScope[],
+  policy: SpendPolicy,
+  parts: ConsentParts,
+): Promise<string> {
+  const { store, secrets, clock, addresses, log } = parts;
+  const id = `gr_${parts.newId().replaceAll("-", "")}`;
+  const { clientId, clientName } = waiting;
+  const createdAtMs = clock.wallMs();
+  const redirectHost = waiting.redirect.host;
+  await store.grants.create({
+    id,
+    accountId: key.accountId,
+    keyId: key.id,
+    clientId,
+    clientName,
+    redirectHost,
+    scopes,
+    policy,
+    createdAtMs,
+  });
+
+  const { Grant } = await parts.provider();
+  const grant = new Grant({ accountId: key.id, clientId });
+  grant.jti = id;
+  const refused = scopes.includes("tools:spend") ? [] : ["tools:spend"];
+  const { mcpUrl } = addresses;
+  grant.addOIDCScope(
+    [...waiting.oidcScopes.filter((scope) => !refused.includes(scope)), ...scopes].join(" "),
+  );
+  grant.addResourceScope(mcpUrl, scopes.join(" "));
+  if (refused.length > 0) {
+    grant.rejectOIDCScope(refused.join(" "));
+    grant.rejectResourceScope(mcpUrl, refused.join(" "));
+  }
+  await grant.save();
+
+  // A client that was let in once is no flood; it may stay.
+  const clientHash = secrets.hashKey(clientId);
+  await store.signIns.consume("Client", clientHash, createdAtMs);
+  await store.signIns.extend("Client", clientHash, createdAtMs + usedClientMs);
+  log.info("a client was let in", { grant_id: id, account_id: key.accountId, redirect_host: redirectHost });
+  return id;
+}
+
+async function finish({ pair }: Waiting, result: object, { provider }: ConsentParts): Promise<Response> {
+  const returnTo = await (
+    await provider()
+  ).interactionResult(
+    pair.request,
+    pair.response,
+    { ...result },
+    {
+      mergeWithLastSubmission: false,
+    },
+  );
+  return new Response(null, { status: 303, headers: { location: returnTo, "cache-control": "no-store" } });
+}
+
+const expired = (): Response =>
+  pageResponse(
+    errorPage(
+      "This sign-in is over",
+      "It took too long, or was begun in another browser. Start again in your client.",
+    ),
+    400,
+  );

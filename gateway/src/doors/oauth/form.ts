@@ -1,0 +1,102 @@
+import type { Limiter } from "../../limits/limiter.ts";
+import { errorPage } from "./pages/message-page.ts";
+import { pageResponse } from "./pages/page.ts";
+import { signInPage } from "./pages/sign-in-page.ts";
+import type { People, Person } from "./person.ts";
+
+/** What every page with a form needs. */
+export interface FormParts {
+  readonly people: People;
+  readonly limiter: Limiter;
+  readonly origins: ReadonlySet<string>;
+  readonly readBody: (request: Request, bytesMax: number) => Promise<Uint8Array>;
+}
+
+export interface Asked {
+  readonly request: Request;
+  readonly path: string;
+  readonly address: string | undefined;
+}
+
+/** A form that came back from the browser it was shown in; anything else is answered with `refusal`. */
+export type ReadForm =
+  | { readonly ok: true; readonly fields: URLSearchParams }
+  | { readonly ok: false; readonly refusal: Response };
+
+const formBytesMax = 16 * 1024;
+
+export async function readForm(
+  { request, path }: Asked,
+  person: Person,
+  parts: FormParts,
+): Promise<ReadForm> {
+  const origin = request.headers.get("origin");
+  if (origin !== null && !parts.origins.has(origin)) return { ok: false, refusal: foreignForm() };
+  const fields = new URLSearchParams(new TextDecoder().decode(await parts.readBody(request, formBytesMax)));
+  const ours = parts.people.isCsrf(person, path, fields.get("csrf") ?? "");
+  return ours ? { ok: true, fields } : { ok: false, refusal: foreignForm() };
+}
+
+const foreignForm = (): Response =>
+  pageResponse(errorPage("Please try again", "This form did not come from this page in this browser."), 403);
+
+/** Shows the form for a key, and remembers the browser it is shown in. */
+export const askForKey = (
+  asked: Asked,
+  person: Person,
+  { purpose, problem, formEndsAt }: { purpose: string; problem?: string; formEndsAt?: string },
+  { people }: FormParts,
+  status = 200,
+): Response =>
+  pageResponse(signInPage({ csrf: people.csrf(person, asked.path), purpose, problem, formEndsAt }), status, {
+    "set-cookie": people.cookie(person),
+  });
+
+/** Wrong keys per minute and address; a person mistypes a few times, a guesser needs more than all time. */
+const failuresMax = 10;
+
+/** Signs a person in by the key they typed, and sends them back to the page they wanted. */
+export async function signIn(
+  asked: Asked,
+  person: Person,
+  typed: string,
+  about: { purpose: string; formEndsAt?: string },
+  parts: FormParts,
+): Promise<Response> {
+  const failures = {
+    kind: "rate",
+    name: `sign-in failures ${addressBlock(asked.address)}`,
+    amount: 1,
+    limit: failuresMax,
+  } as const;
+  if ((await parts.limiter.look(failures)).remaining <= 0) {
+    const problem = "Too many wrong keys came from your address. Wait a minute, then try again.";
+    return askForKey(asked, person, { ...about, problem }, parts, 429);
+  }
+  const key = await parts.people.recognise(typed.trim());
+  if (!key) {
+    await parts.limiter.take([failures]);
+    return askForKey(asked, person, { ...about, problem: "This is not a key that works here." }, parts, 401);
+  }
+  return backToPage(asked.path, parts.people.cookie(parts.people.signedIn(key)));
+}
+
+export const signOut = (asked: Asked, { people }: FormParts): Response =>
+  backToPage(asked.path, people.cookie(people.signedIn(undefined)));
+
+const backToPage = (path: string, cookie: string): Response =>
+  new Response(null, {
+    status: 303,
+    headers: { location: path, "set-cookie": cookie, "cache-control": "no-store" },
+  });
+
+/** Who has one IPv6 address has a whole /64 of them. */
+export const addressBlock = (address: string | undefined): string => {
+  if (address === undefined) return "unknown";
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined || !address.includes(":")) return mapped ?? address;
+  const [head = ""] = address.split("::");
+  return address.includes("::") && head.split(":").length < 4
+    ? `${head}::/64`
+    : `${address.split(":").slice(0, 4).join(":")}::/64`;
+};

@@ -1,0 +1,38 @@
+import { html } from "./html.ts";
+import { page, type Page } from "./page.ts";
+
+interface SignIn {
+  readonly csrf: string;
+  /** What the sign-in is for, in a sentence. */
+  readonly purpose: string;
+  readonly problem?: string | undefined;
+  readonly formEndsAt?: string | undefined;
+}
+
+/** Asks for a key of the account. What was typed is never shown again, not even after a mistake. */
+export const signInPage = ({ csrf, purpose, problem, formEndsAt }: SignIn): Page =>
+  page(
+    "Sign in",
+    html`<p>${purpose}</p>
+      ${problem === undefined ? undefined : html`<p class="warning" role="alert" id="problem">${problem}</p>`}
+      <form method="post" autocomplete="off">
+        <input type="hidden" name="csrf" value="${csrf}" />
+        <label for="key">API key of your account</label>
+        <input
+          type="password"
+          id="key"
+          name="key"
+          required
+          autofocus
+          autocomplete="off"
+          spellcheck="false"
+          maxlength="200"
+          aria-describedby="key-hint${problem === undefined ? "" : " problem"}"
+        />
+        <p class="hint" id="key-hint">
+          It begins with tgk_. It is used to recognise your account and is not passed on.
+        </p>
+        <div class="buttons"><button class="main" name="action" value="sign_in">Sign in</button></div>
+      </form>`,
+    { formEndsAt },
+  );

@@ -1,0 +1,106 @@
+import { timingSafeEqual } from "node:crypto";
+import { isWellFormedKey } from "../../keys/key-format.ts";
+import type { Key } from "../../keys/keys.ts";
+import { createSealing } from "../../keys/sealing.ts";
+import type { Secrets } from "../../keys/secrets.ts";
+import type { Store } from "../../ledger/store.ts";
+import type { Clock } from "../../platform/clock.ts";
+
+/** Whoever sits at a browser: known by a cookie of ours, signed in with a key or not. */
+export interface Person {
+  readonly browserId: string;
+  readonly key: Key | undefined;
+}
+
+interface Parts {
+  readonly store: Store;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly randomBytes: (count: number) => Uint8Array;
+  /** Whether browsers reach us by https; then the cookie never travels any other way. */
+  readonly encrypted: boolean;
+}
+
+/** Long enough to answer a few questions in a row, short enough for a browser left open. */
+const signedInMs = 60 * 60_000;
+
+export interface People {
+  readonly read: (request: Request) => Promise<Person>;
+  /** The key behind what was typed, when it lives. */
+  readonly recognise: (typed: string) => Promise<Key | undefined>;
+  /** The cookie that remembers a person; without a key it only remembers the browser. */
+  readonly cookie: (person: Person) => string;
+  /** A fresh identity at sign-in, so that nobody can plant one beforehand. */
+  readonly signedIn: (key: Key | undefined) => Person;
+  /** Ties a form to the browser it was shown in and to what it is for. */
+  readonly csrf: (person: Person, purpose: string) => string;
+  readonly isCsrf: (person: Person, purpose: string, presented: string) => boolean;
+  readonly describe: (key: Key) => string;
+}
+
+export function createPeople({ store, secrets, clock, randomBytes, encrypted }: Parts): People {
+  const sealing = createSealing(secrets.keyFor("browser cookie"), randomBytes);
+  const csrfKey = secrets.keyFor("form tokens");
+  const cookieName = encrypted ? "__Host-tollgate_browser" : "tollgate_browser";
+  const newBrowserId = (): string => Buffer.from(randomBytes(16)).toString("hex");
+
+  const live = (key: Key | undefined): Key | undefined => {
+    if (!key || key.revokedAtMs !== undefined) return undefined;
+    return (key.expiresAtMs ?? Infinity) > clock.wallMs() ? key : undefined;
+  };
+
+  const csrf = ({ browserId }: Person, purpose: string): string =>
+    new Bun.CryptoHasher("sha256", csrfKey).update(`${browserId} ${purpose}`).digest("hex");
+
+  return {
+    read: async (request) => {
+      const opened = openCookie(request, cookieName, sealing);
+      if (!opened) return { browserId: newBrowserId(), key: undefined };
+      const stays = opened.keyId !== undefined && opened.untilMs > clock.wallMs();
+      return {
+        browserId: opened.browserId,
+        key: stays ? live(await store.keys.find(opened.keyId ?? "")) : undefined,
+      };
+    },
+    recognise: async (typed) => {
+      if (!isWellFormedKey(typed)) return undefined;
+      const credential = await store.keys.findCredential(secrets.hashKey(typed), clock.wallMs());
+      return credential && live(await store.keys.find(credential.keyId));
+    },
+    cookie: ({ browserId, key }) => {
+      const value = { browserId, keyId: key?.id, untilMs: clock.wallMs() + signedInMs };
+      const sealed = Buffer.from(sealing.seal(JSON.stringify(value), cookieName)).toString("base64url");
+      const rest = encrypted ? "Path=/; Secure" : "Path=/oauth";
+      return `${cookieName}=${sealed}; ${rest}; HttpOnly; SameSite=Lax; Max-Age=${signedInMs / 1000}`;
+    },
+    signedIn: (key) => ({ browserId: newBrowserId(), key }),
+    csrf,
+    isCsrf: (person, purpose, presented) => {
+      const expected = Buffer.from(csrf(person, purpose));
+      const given = Buffer.from(presented);
+      return given.length === expected.length && timingSafeEqual(given, expected);
+    },
+    describe: (key) => `key “${key.name}” (…${key.secrets[0]?.last4 ?? ""})`,
+  };
+}
+
+interface Remembered {
+  readonly browserId: string;
+  readonly keyId: string | undefined;
+  readonly untilMs: number;
+}
+
+function openCookie(
+  request: Request,
+  name: string,
+  sealing: ReturnType<typeof createSealing>,
+): Remembered | undefined {
+  const written = (request.headers.get("cookie") ?? "")
+    .split(";")
+    .map((one) => one.trim())
+    .find((one) => one.startsWith(`${name}=`));
+  if (written === undefined) return undefined;
+  const text = sealing.open(Buffer.from(written.slice(name.length + 1), "base64url"), name);
+  // Nobody but us can seal one, so what opens is what we wrote.
+  return text === undefined ? undefined : (JSON.parse(text) as Remembered);
+}

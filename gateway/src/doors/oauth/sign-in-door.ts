@@ -1,0 +1,227 @@
+import { approvalPages } from "../../approvals/approval-page.ts";
+import { allowedHosts } from "../../config/addresses.ts";
+import type { McpConfig } from "../../config/mcp-config.ts";
+import { resourceMetadataPath } from "../../grants/challenge.ts";
+import { grantScopes } from "../../grants/grants.ts";
+import { unusedClientsMax } from "../../grants/sign-in-records.ts";
+import type { Limiter } from "../../limits/limiter.ts";
+import { describeError } from "../../platform/log.ts";
+import { CallRefused } from "../../platform/refusals.ts";
+import { answerApproval, answerGrants } from "./account-pages.ts";
+import {
+  issuerOf,
+  openAuthorizationServer,
+  type FetchDocument,
+  type Provider,
+  type ServerParts,
+} from "./authorization-server.ts";
+import { answerConsent, type ConsentParts } from "./consent.ts";
+import { addressBlock, type Asked } from "./form.ts";
+import { askNodeApp } from "./node-exchange.ts";
+import { errorPage } from "./pages/message-page.ts";
+import { pageResponse } from "./pages/page.ts";
+import { createPeople } from "./person.ts";
+import { readRegistration, registrationBytesMax } from "./registration.ts";
+
+export type { FetchDocument };
+
+interface Parts extends Omit<ServerParts, "mayFetch" | "config"> {
+  readonly config: () => McpConfig;
+  readonly limiter: Limiter;
+  readonly newId: () => string;
+  readonly readBody: (request: Request, bytesMax: number) => Promise<Uint8Array>;
+}
+
+/** The authorization server and the pages of its people. Knows who may sign in; decides nothing about money. */
+export interface SignInDoor {
+  readonly owns: (path: string) => boolean;
+  readonly answer: (
+    request: Request,
+    target: { readonly path: string; readonly rawQuery: string },
+    address: string | undefined,
+  ) => Promise<Response>;
+}
+
+/** Everything at once from one address, before anybody is known: a person needs a dozen for a sign-in. */
+const requestsPerMinuteMax = 600;
+const registrationsPerMinuteMax = 60;
+/** Documents fetched for one address or from one host. */
+const fetchesPerMinuteMax = 30;
+const bodyBytesMax = 64 * 1024;
+
+export function createSignInDoor(parts: Parts): SignInDoor {
+  const { addresses, limiter } = parts;
+  const take = async (name: string, limit: number): Promise<boolean> =>
+    (await limiter.take([{ kind: "rate", name, amount: 1, limit }])).kind === "taken";
+  const mayFetch = async (url: string, address: string | undefined): Promise<boolean> =>
+    (await take(`documents for ${addressBlock(address)}`, fetchesPerMinuteMax)) &&
+    (await take(`documents from ${URL.parse(url)?.host}`, fetchesPerMinuteMax));
+
+  // Opened by whoever comes first, and anew after the configuration changed: everything it knows is in the store.
+  let opened: { readonly config: McpConfig; readonly provider: Promise<Provider> } | undefined;
+  const provider = (): Promise<Provider> => {
+    const config = parts.config();
+    if (opened?.config !== config) {
+      opened = { config, provider: openAuthorizationServer({ ...parts, config, mayFetch }) };
+    }
+    return opened.provider;
+  };
+  const issuer = issuerOf(addresses);
+  const encrypted = issuer.startsWith("https:");
+  const people = createPeople({ ...parts, encrypted });
+  const origins = new Set(
+    [addresses.baseUrl, addresses.mcpUrl, addresses.siteUrl].map((url) => new URL(url).origin),
+  );
+  const pages: ConsentParts = { ...parts, provider, people, origins };
+  const resourcePaths = new Set([
+    resourceMetadataPath,
+    resourceMetadataPath + new URL(addresses.mcpUrl).pathname,
+  ]);
+
+  const askServer = async (asked: Asked, rawQuery: string, body: Uint8Array): Promise<Response> => {
+    const headers: Record<string, string> = {};
+    for (const [name, value] of asked.request.headers) headers[name] = value;
+    const response = await askNodeApp((await provider()).callback(), {
+      method: asked.request.method,
+      target: rawQuery === "" ? asked.path : `${asked.path}?${rawQuery}`,
+      headers: {
+        ...headers,
+        // What the server says about itself follows from our configuration, never from what a stranger sent.
+        host: new URL(issuer).host,
+        ...(body.length > 0 ? { "content-length": String(body.length) } : {}),
+      },
+      body,
+      encrypted,
+      address: asked.address,
+    });
+    return withoutSessionCookie(response);
+  };
+
+  const register = async (asked: Asked, body: Uint8Array): Promise<Response> => {
+    const registration = readRegistration(body);
+    if (!registration.ok) return oauthError(400, registration.error, registration.why);
+    const fits = await take(`registrations ${addressBlock(asked.address)}`, registrationsPerMinuteMax);
+    const unused = await parts.store.signIns.countUnused("Client", parts.clock.wallMs());
+    if (!fits || unused >= unusedClientsMax) return tooMany();
+    return askServer(asked, "", new TextEncoder().encode(JSON.stringify(registration.metadata)));
+  };
+
+  const route: SignInDoor["answer"] = async (request, { path, rawQuery }, address) => {
+    const asked: Asked = { request, path, address };
+    if (!allowedHosts(addresses, parts.config().allowedHosts).has(request.headers.get("host") ?? "")) {
+      return foreignHost(issuer);
+    }
+    if (resourcePaths.has(path)) return resourceMetadata(request, addresses.mcpUrl, issuer);
+    if (!(await take(`sign-in ${addressBlock(address)}`, requestsPerMinuteMax))) return tooMany();
+    if (path.startsWith("/oauth/") && path !== "/oauth/jwks") {
+      if (request.method !== "GET" && request.method !== "POST") return notAllowed();
+      if (path.startsWith("/oauth/sign-in/")) return answerConsent(asked, pages);
+      if (path.startsWith(approvalPages)) return answerApproval(asked, pages);
+      if (path === "/oauth/grants") return answerGrants(asked, pages);
+      return pageResponse(errorPage("Not here", "There is no such page."), 404);
+    }
+    if (path === "/register" && request.method === "POST") {
+      return register(asked, await parts.readBody(request, registrationBytesMax));
+    }
+    if (path === "/authorize") return askServer(asked, completeQuery(rawQuery, addresses.mcpUrl), noBody);
+    if (request.method !== "POST") return askServer(asked, rawQuery, noBody);
+    const body = await parts.readBody(request, bodyBytesMax);
+    return askServer(asked, rawQuery, path === "/token" ? sameResource(body, addresses.mcpUrl) : body);
+  };
+
+  return {
+    owns: (path) =>
+      serverPaths.has(path) ||
+      resourcePaths.has(path) ||
+      path.startsWith("/oauth/") ||
+      path.startsWith("/authorize/"),
+    answer: async (request, target, address) => {
+      try {
+        return await route(request, target, address);
+      } catch (error) {
+        if (error instanceof CallRefused) return oauthError(error.status, "invalid_request", error.message);
+        parts.log.error("sign-in failed unexpectedly", { path: target.path, ...describeError(error) });
+        return oauthError(500, "server_error", "Something went wrong here; try again.");
+      }
+    },
+  };
+}
+
+const serverPaths: ReadonlySet<string> = new Set([
+  "/authorize",
+  "/token",
+  "/register",
+  "/revoke",
+  "/.well-known/oauth-authorization-server",
+  "/.well-known/openid-configuration",
+]);
+
+const noStore = { "cache-control": "no-store" };
+
+/** RFC 9728: what the agent door is called, and who signs people in to it. */
+const resourceMetadata = (request: Request, resource: string, issuer: string): Response => {
+  if (request.method !== "GET" && request.method !== "HEAD" && request.method !== "OPTIONS")
+    return notAllowed();
+  return Response.json(
+    {
+      resource,
+      authorization_servers: [issuer],
+      scopes_supported: grantScopes,
+      bearer_methods_supported: ["header"],
+      resource_name: "Tollgate",
+    },
+    { headers: { "cache-control": "public, max-age=300", "access-control-allow-origin": "*" } },
+  );
+};
+
+const noBody = new Uint8Array();
+
+/** A client that names none of our scopes gets the usual ones (RFC 6749, 3.3); the person sees and bounds them. */
+function completeQuery(rawQuery: string, mcpUrl: string): string {
+  const query = new URLSearchParams(rawQuery);
+  nameResource(query, mcpUrl);
+  const given = query.getAll("scope");
+  const scopes = (given[0] ?? "").split(" ").filter((scope) => scope !== "");
+  const ours = scopes.some((scope) => grantScopes.some((known) => known === scope));
+  if (given.length <= 1 && !ours) query.set("scope", [...grantScopes, ...scopes].join(" "));
+  return query.toString();
+}
+
+function sameResource(body: Uint8Array, mcpUrl: string): Uint8Array {
+  const form = new URLSearchParams(new TextDecoder().decode(body));
+  nameResource(form, mcpUrl);
+  return new TextEncoder().encode(form.toString());
+}
+
+/** An address without a path may be written with a slash at its end, and clients do. */
+function nameResource(given: URLSearchParams, mcpUrl: string): void {
+  const written = given.getAll("resource");
+  if (written.length === 1 && URL.parse(written[0] ?? "")?.href === new URL(mcpUrl).href) {
+    given.set("resource", mcpUrl);
+  }
+}
+
+/** Every sign-in begins anew and asks its person: the server's own memory of an earlier one never leaves it. */
+function withoutSessionCookie(response: Response): Response {
+  const kept = response.headers.getSetCookie().filter((one) => !one.startsWith("tollgate_session"));
+  response.headers.delete("set-cookie");
+  for (const one of kept) response.headers.append("set-cookie", one);
+  return response;
+}
+
+const oauthError = (status: number, error: string, description: string): Response =>
+  Response.json({ error, error_description: description }, { status, headers: noStore });
+
+const foreignHost = (issuer: string): Response =>
+  oauthError(403, "invalid_request", `Sign-in is at ${issuer}; this request was sent to another host.`);
+
+const tooMany = (): Response =>
+  Response.json(
+    {
+      error: "temporarily_unavailable",
+      error_description: "Too many requests; wait a minute, then try again.",
+    },
+    { status: 429, headers: { ...noStore, "retry-after": "60" } },
+  );
+
+const notAllowed = (): Response => oauthError(405, "invalid_request", "This method is not served here.");

@@ -1,0 +1,64 @@
+import type { BudgetUse, Credential } from "../keys/keys.ts";
+import type { Micros } from "../platform/money.ts";
+
+/** What a person can allow a client to do. Spending implies reading. */
+export const grantScopes = ["tools:read", "tools:spend"] as const;
+export type GrantScope = (typeof grantScopes)[number];
+
+/** How much a client may spend without asking again, and until when anything at all. */
+export interface SpendPolicy {
+  /** A dearer call needs a person's approval. */
+  readonly perCallMicros: Micros;
+  /** A hard bound per UTC day, approvals or not. */
+  readonly perDayMicros: Micros;
+  /** Afterwards the client has to be let in anew. */
+  readonly expiresAtMs: number;
+}
+
+/** What a person allowed one client to do with the account of the key they signed in with. */
+export interface Grant {
+  readonly id: string;
+  readonly accountId: string;
+  /** The key used at sign-in: its limits and budget bind the grant too, and its end is the grant's end. */
+  readonly keyId: string;
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly redirectHost: string;
+  readonly scopes: readonly GrantScope[];
+  readonly policy: SpendPolicy;
+  readonly createdAtMs: number;
+  readonly revokedAtMs: number | undefined;
+}
+
+/** The grant behind a presented access token. A token may carry fewer scopes than its grant, never more. */
+export interface TokenGrant {
+  readonly id: string;
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly scopes: readonly GrantScope[];
+  readonly spendPolicy: SpendPolicy;
+}
+
+/** Invariants: a grant's policy never changes; revocation is for ever, and ends every token and every new hold at once. */
+export interface GrantBook {
+  readonly create: (grant: Omit<Grant, "revokedAtMs">) => Promise<void>;
+  readonly find: (grantId: string) => Promise<Grant | undefined>;
+  /** Newest first. */
+  readonly list: (accountId: string | undefined) => Promise<readonly Grant[]>;
+  /** Undefined when there is no such grant; the first revocation stands. */
+  readonly revoke: (grantId: string, nowMs: number) => Promise<Grant | undefined>;
+  readonly dayUse: (grantId: string, dayStartMs: number) => Promise<BudgetUse>;
+  /** The credential of an access token for `audience`, by the token's hash; never remembered, so revocation holds at once. */
+  readonly findCredential: (
+    tokenHash: Uint8Array,
+    audience: string,
+    nowMs: number,
+  ) => Promise<Credential | undefined>;
+}
+
+/** The scopes of ours among those of a token, with what they imply. */
+export function readScopes(written: string): readonly GrantScope[] {
+  const words = new Set(written.split(" "));
+  if (words.has("tools:spend")) return grantScopes;
+  return words.has("tools:read") ? ["tools:read"] : [];
+}

@@ -1,0 +1,290 @@
+// What grants and approvals promise about money, whatever the store. Every test ends with an audit.
+
+import { describe, expect, test } from "bun:test";
+import { openApprovalsMax, type ApprovalItem } from "../approvals/approvals.ts";
+import { middayMs, withBooks, type Books, type Caller, type OpenStore } from "./shared-conformance.ts";
+
+const dayMs = 24 * 60 * 60_000;
+const digest = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.padEnd(32, ".")));
+
+async function openGrant(
+  books: Books,
+  caller: Caller,
+  perDayMicros: bigint,
+  expiresAtMs = middayMs + 9 * dayMs,
+) {
+  const id = books.newId("grant");
+  await books.store().grants.create({
+    id,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    clientId: "client",
+    clientName: "Client",
+    redirectHost: "client.example",
+    scopes: ["tools:read", "tools:spend"],
+    policy: { perCallMicros: 100n, perDayMicros, expiresAtMs },
+    createdAtMs: middayMs,
+  });
+  return { id, perDayMicros };
+}
+
+const item = (text: string, capMicros = 500n): ApprovalItem => ({
+  operationId: "conformance.sold",
+  digest: digest(text),
+  capMicros,
+  rate: "1 micro",
+  summary: text,
+});
+
+interface Opening {
+  readonly items?: readonly ApprovalItem[];
+  readonly grantId?: string;
+  readonly decision?: "approved" | "denied" | "none";
+  readonly expiresAtMs?: number;
+}
+
+async function openApproval(books: Books, caller: Caller, opening: Opening = {}): Promise<string> {
+  const { items = [item("a")], grantId, decision = "approved", expiresAtMs = middayMs + 60_000 } = opening;
+  const id = books.newId("approval");
+  const { accountId, keyId } = caller;
+  const { approvals } = books.store();
+  await approvals.open({
+    id,
+    accountId,
+    keyId,
+    grantId,
+    asker: "x",
+    items,
+    createdAtMs: middayMs,
+    expiresAtMs,
+  });
+  if (decision !== "none") await approvals.decide({ id, accountId, decision, nowMs: middayMs });
+  return id;
+}
+
+export function grantsConformance(kind: string, openStore: OpenStore): void {
+  const promise = (name: string, run: (books: Books) => Promise<void>): void =>
+    test(name, () => withBooks(openStore, run));
+
+  describe(`${kind}: the day of a grant`, () => {
+    promise(
+      "held and spent together never pass its bound, for any number of callers at once",
+      async (books) => {
+        const caller = await books.openCaller({ creditMicros: 10_000n });
+        const grant = await openGrant(books, caller, 350n);
+        const results = await Promise.all(Array.from({ length: 9 }, () => books.hold(caller, { grant })));
+        expect(results.filter((result) => result.kind === "held")).toHaveLength(3);
+        expect(results.filter((result) => result.kind !== "held")).toEqual(
+          Array.from({ length: 6 }, () => ({
+            kind: "grant_day_exceeded",
+            spentMicros: 0n,
+            heldMicros: 300n,
+          })),
+        );
+        expect(await books.balance(caller)).toEqual({ posted: 10_000n, held: 300n });
+      },
+    );
+
+    promise("what a call did not use comes back to the day it was held in", async (books) => {
+      const caller = await books.openCaller({ creditMicros: 10_000n });
+      const grant = await openGrant(books, caller, 100n);
+      const first = await books.held(caller, { grant });
+      await books.settle(first, { units: 30 }, { atMs: middayMs + dayMs });
+      expect(await books.hold(caller, { grant, amountMicros: 71n })).toEqual({
+        kind: "grant_day_exceeded",
+        spentMicros: 30n,
+        heldMicros: 0n,
+      });
+      const second = await books.held(caller, { grant, amountMicros: 70n });
+      await books.release(second);
+      const start = Date.UTC(2026, 9, 20);
+      expect(await books.store().grants.dayUse(grant.id, start)).toEqual({
+        spentMicros: 30n,
+        heldMicros: 0n,
+      });
+      await books.held(caller, { grant, atMs: middayMs + dayMs });
+    });
+
+    promise("a refusal takes nothing from the account, the key's budget or the day", async (books) => {
+      const budget = { limitMicros: 1_000n, window: "day" } as const;
+      const caller = await books.openCaller({ creditMicros: 10_000n, budget });
+      const grant = await openGrant(books, caller, 50n);
+      expect((await books.hold(caller, { grant })).kind).toBe("grant_day_exceeded");
+      const uncovered = { grant, amountMicros: 40n, coveredMicros: 39n };
+      expect(await books.hold(caller, uncovered)).toEqual({ kind: "approval_required", reason: "uncovered" });
+      expect(await books.balance(caller)).toEqual({ posted: 10_000n, held: 0n });
+      const start = Date.UTC(2026, 9, 20);
+      expect(await books.store().grants.dayUse(grant.id, start)).toEqual({ spentMicros: 0n, heldMicros: 0n });
+      expect(await books.store().keys.budgetUse(caller.keyId, start)).toEqual({
+        spentMicros: 0n,
+        heldMicros: 0n,
+      });
+    });
+
+    promise("a grant that was revoked or has expired holds nothing from that moment on", async (books) => {
+      const caller = await books.openCaller({ creditMicros: 10_000n });
+      const revoked = await openGrant(books, caller, 1_000n);
+      const running = await books.held(caller, { grant: revoked });
+      await books.store().grants.revoke(revoked.id, middayMs);
+      expect(await books.hold(caller, { grant: revoked })).toEqual({ kind: "grant_ended" });
+      const expired = await openGrant(books, caller, 1_000n, middayMs);
+      expect(await books.hold(caller, { grant: expired })).toEqual({ kind: "grant_ended" });
+      // What was sent before is paid for all the same.
+      expect(await books.settle(running, { units: 10 })).toMatchObject({ chargedMicros: 10n });
+    });
+
+    promise("a crash gives back what calls of a grant held", async (books) => {
+      const caller = await books.openCaller({ creditMicros: 10_000n });
+      const grant = await openGrant(books, caller, 100n);
+      await books.held(caller, { grant });
+      await books.restart();
+      await books.held(caller, { grant });
+    });
+  });
+
+  describe(`${kind}: an approval`, () => {
+    promise("lets one call through above what is covered, and no second one", async (books) => {
+      const caller = await books.openCaller({ creditMicros: 10_000n });
+      const claim = { id: await openApproval(books, caller), digest: digest("a") };
+      const wanted = { amountMicros: 500n, coveredMicros: 100n };
+      expect((await books.hold(caller, wanted)).kind).toBe("approval_required");
+      const results = await Promise.all(
+        Array.from({ length: 5 }, () => books.hold(caller, { ...wanted, approval: claim })),
+      );
+      expect(results.filter((result) => result.kind === "held")).toHaveLength(1);
+      expect(results.filter((result) => result.kind !== "held")).toEqual(
+        Array.from({ length: 4 }, () => ({ kind: "approval_required", reason: "used" })),
+      );
+      expect(await books.balance(caller)).toEqual({ posted: 10_000n, held: 500n });
+    });
+
+    promise(
+      "stays used when its call was released, after a restart, and when the call needed none",
+      async (books) => {
+        const caller = await books.openCaller({ creditMicros: 10_000n });
+        const claim = { id: await openApproval(books, caller), digest: digest("a") };
+        const first = await books.held(caller, { approval: claim, coveredMicros: 1_000n });
+        await books.release(first);
+        await books.restart();
+        const again = await books.hold(caller, { approval: claim, coveredMicros: 1_000n });
+        expect(again).toEqual({ kind: "approval_required", reason: "used" });
+      },
+    );
+
+    promise("is not used by a hold that did not come about", async (books) => {
+      const caller = await books.openCaller({ creditMicros: 400n });
+      const claim = { id: await openApproval(books, caller), digest: digest("a") };
+      const poor = await books.hold(caller, { amountMicros: 500n, approval: claim });
+      expect(poor.kind).toBe("insufficient_balance");
+      await books.held(caller, { amountMicros: 400n, approval: claim });
+    });
+
+    promise(
+      "belongs to the account, key and grant that asked, and to the call that was shown",
+      async (books) => {
+        const caller = await books.openCaller({ creditMicros: 10_000n });
+        const grant = await openGrant(books, caller, 5_000n);
+        const other = await openGrant(books, caller, 5_000n);
+        const id = await openApproval(books, caller, { grantId: grant.id });
+        const approval = { id, digest: digest("a") };
+        const unknown = { kind: "approval_required", reason: "unknown" } as const;
+        expect(await books.hold(await books.openCaller(), { approval })).toEqual(unknown);
+        expect(await books.hold(await books.openKey(caller), { approval, grant })).toEqual(unknown);
+        expect(await books.hold(caller, { approval })).toEqual(unknown);
+        expect(await books.hold(caller, { approval, grant: other })).toEqual(unknown);
+        expect(await books.hold(caller, { approval: { id, digest: digest("b") }, grant })).toEqual(unknown);
+        expect(await books.hold(caller, { approval: { id: "none", digest: digest("a") }, grant })).toEqual(
+          unknown,
+        );
+        expect(await books.hold(caller, { approval, grant })).toEqual({ kind: "held" });
+        const { accountId } = await books.openCaller();
+        expect(await books.store().approvals.find(id, accountId)).toBeUndefined();
+        const decide = { id, accountId, decision: "denied", nowMs: middayMs } as const;
+        expect(await books.store().approvals.decide(decide)).toBeUndefined();
+      },
+    );
+
+    test.each([
+      ["nobody has answered", { decision: "none" }, "undecided"],
+      ["was denied", { decision: "denied" }, "denied"],
+      ["has expired", { expiresAtMs: middayMs + 1, decision: "approved" }, "expired"],
+      ["allows less", { items: [item("a", 99n)] }, "too_small"],
+    ] as const)("that %#: %s allows nothing", (_, opening, reason) =>
+      withBooks(openStore, async (books) => {
+        const caller = await books.openCaller({ creditMicros: 10_000n });
+        const approval = { id: await openApproval(books, caller, opening), digest: digest("a") };
+        const held = await books.hold(caller, { approval, atMs: middayMs + 1 });
+        expect(held).toEqual({ kind: "approval_required", reason });
+        expect(await books.balance(caller)).toEqual({ posted: 10_000n, held: 0n });
+      }),
+    );
+
+    promise("is decided once, in time, and its caps can be lowered but not raised", async (books) => {
+      const caller = await books.openCaller({ creditMicros: 10_000n });
+      const { accountId } = caller;
+      const { approvals } = books.store();
+      const id = await openApproval(books, caller, { decision: "none" });
+      const decide = (decision: "approved" | "denied", capMicros?: bigint, nowMs = middayMs) =>
+        approvals.decide({ id, accountId, decision, capMicros, nowMs });
+      expect(await decide("approved", undefined, middayMs + 60_000)).toMatchObject({ decision: undefined });
+      const lowered = await decide("approved", 100n);
+      expect(lowered?.items[0]?.capMicros).toBe(100n);
+      const raised = await decide("denied", 900n);
+      expect(raised).toMatchObject({ decision: "approved" });
+      expect(raised?.items[0]?.capMicros).toBe(100n);
+      const approval = { id, digest: digest("a") };
+      expect((await books.hold(caller, { amountMicros: 101n, approval })).kind).toBe("approval_required");
+      await books.held(caller, { amountMicros: 100n, approval });
+    });
+
+    promise(
+      "of a batch allows each of its calls once, equal ones as often as they were shown",
+      async (books) => {
+        const caller = await books.openCaller({ creditMicros: 10_000n });
+        const id = await openApproval(books, caller, { items: [item("a"), item("b"), item("a")] });
+        const holdOf = (text: string) => books.hold(caller, { approval: { id, digest: digest(text) } });
+        expect([await holdOf("a"), await holdOf("a"), await holdOf("b")].map(({ kind: k }) => k)).toEqual([
+          "held",
+          "held",
+          "held",
+        ]);
+        for (const text of ["a", "b"]) {
+          expect(await holdOf(text)).toEqual({ kind: "approval_required", reason: "used" });
+        }
+        const found = await books.store().approvals.find(id, caller.accountId);
+        expect(new Set(found?.items.map(({ callId }) => callId)).size).toBe(3);
+      },
+    );
+
+    promise(
+      "replayed with an idempotency key that was used tells of the earlier call and uses nothing",
+      async (books) => {
+        const caller = await books.openCaller({ creditMicros: 10_000n });
+        const idempotency = { keyHash: digest("key"), fingerprint: digest("body") };
+        await books.held(caller, { idempotency });
+        const approval = { id: await openApproval(books, caller), digest: digest("a") };
+        expect((await books.hold(caller, { idempotency, approval })).kind).toBe("idempotency_conflict");
+        await books.held(caller, { approval });
+      },
+    );
+
+    promise("is one of a bounded number of open questions, and old ones are forgotten", async (books) => {
+      const caller = await books.openCaller();
+      for (let n = 0; n < openApprovalsMax; n++) await openApproval(books, caller, { decision: "none" });
+      const { accountId, keyId } = caller;
+      const open = (createdAtMs: number) =>
+        books.store().approvals.open({
+          id: books.newId("approval"),
+          accountId,
+          keyId,
+          grantId: undefined,
+          asker: "x",
+          items: [item("a")],
+          createdAtMs,
+          expiresAtMs: createdAtMs + 60_000,
+        });
+      expect(await open(middayMs)).toBeUndefined();
+      expect(await open(middayMs + 2 * dayMs)).toBeDefined();
+    });
+  });
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from "bun:test";
+import { argumentsSchema, parametersOf, writeRequest } from "./call-arguments.ts";
+import { defineOperation, free, z } from "./define-operation.ts";
+
+const common = { title: "", summary: "", category: "data", price: free, answer: async () => ({}) } as const;
+const read = defineOperation({
+  ...common,
+  id: "read",
+  method: "GET",
+  path: "/apis/v1/{social_a}/things/{thing_id}",
+  query: z.looseObject({ since: z.string().describe("From when on."), limit: z.string().optional() }),
+});
+const readPath = "/apis/v1/chirp/things/{thing_id}";
+const write = defineOperation({
+  ...common,
+  id: "write",
+  method: "POST",
+  path: "/v1/models/{model}:run",
+  query: z.object({ mode: z.string().optional() }),
+  body: z.strictObject({ text: z.string() }),
+});
+
+describe("arguments become the request that HTTP would bring", () => {
+  test("a path parameter and the rest as query", () => {
+    const request = writeRequest(read, readPath, { thing_id: "a-1", since: "x y&z", limit: 5, flag: true });
+    expect(request).toMatchObject({
+      method: "GET",
+      path: "/apis/v1/chirp/things/a-1",
+      rawQuery: "since=x+y%26z&limit=5&flag=true",
+    });
+    expect(request.body).toHaveLength(0);
+  });
+
+  test("a body, without what belongs to path and query", () => {
+    const request = writeRequest(write, write.path, { model: "vendor:model-1.5", mode: "fast", text: "hi" });
+    expect(request).toMatchObject({ path: "/v1/models/vendor:model-1.5:run", rawQuery: "mode=fast" });
+    expect(new TextDecoder().decode(request.body)).toBe('{"text":"hi"}');
+  });
+
+  test("a parameter can name nothing but one segment of the path", () => {
+    for (const [value, path] of [
+      ["a/b", "/v1/models/a%2Fb:run"],
+      ["a?b#c", "/v1/models/a%3Fb%23c:run"],
+      ["%2e%2e", "/v1/models/%252e%252e:run"],
+    ] as const) {
+      expect(writeRequest(write, write.path, { model: value }).path).toBe(path);
+    }
+    for (const value of ["..", ".", "", undefined, 5, ["a"]]) {
+      expect(() => writeRequest(write, write.path, { model: value })).toThrow();
+    }
+  });
+
+  test("what no query can carry is refused, and nothing is made of nothing", () => {
+    expect(() => writeRequest(read, readPath, { thing_id: "a", since: ["x"] })).toThrow("since");
+    expect(writeRequest(read, readPath, { thing_id: "a", since: null, limit: undefined }).rawQuery).toBe("");
+  });
+});
+
+describe("the schema of the arguments", () => {
+  test("joins path, query and body, and says whether more may come", () => {
+    expect(argumentsSchema(read, readPath)).toMatchObject({
+      type: "object",
+      required: ["thing_id", "since"],
+      additionalProperties: true,
+    });
+    expect(argumentsSchema(write, write.path)).toMatchObject({
+      properties: { model: { type: "string" }, mode: { type: "string" }, text: { type: "string" } },
+      required: ["model", "text"],
+      additionalProperties: false,
+    });
+  });
+
+  test("names its parameters with their descriptions", () => {
+    expect(parametersOf(read, readPath)).toContainEqual({ name: "since", description: "From when on." });
+  });
+});

@@ -1,0 +1,101 @@
+// An operation as one object of arguments, for doors that know no paths and queries: what they are called, and the
+// request they make. Path parameters go by their names; the rest is the query of a GET or the body of a POST.
+
+import { z } from "zod";
+import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { refuse } from "../platform/refusals.ts";
+import type { Operation } from "./operation.ts";
+
+/** A request as HTTP would bring it. */
+export interface WrittenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly rawQuery: string;
+  readonly body: Uint8Array;
+}
+
+/** `path` is the operation's path with the configured names in it: what is left in braces are parameters. */
+export function writeRequest(operation: Operation, path: string, given: JsonObject): WrittenRequest {
+  const rest: Record<string, unknown> = { ...given };
+  const filled = path.replace(/\{(\w+)\}/g, (_whole, name: string) => {
+    const value = rest[name];
+    delete rest[name];
+    return segment(name, value);
+  });
+  if (operation.body) {
+    const inQuery = Object.keys(rest).filter((name) => queryNames(operation).has(name));
+    const query = Object.fromEntries(inQuery.map((name) => [name, rest[name]]));
+    for (const name of inQuery) delete rest[name];
+    const body = new TextEncoder().encode(JSON.stringify(rest));
+    return { method: operation.method, path: filled, rawQuery: writeQuery(query), body };
+  }
+  return { method: operation.method, path: filled, rawQuery: writeQuery(rest), body: new Uint8Array() };
+}
+
+/** The JSON Schema of the arguments object. */
+export function argumentsSchema(operation: Operation, path: string): JsonObject {
+  const query = schemaOf(operation.query);
+  const body = operation.body ? schemaOf(operation.body) : {};
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
+  const inPath = Object.fromEntries(
+    names.map((name) => [name, { type: "string", description: "Part of the path." }]),
+  );
+  const properties = { ...inPath, ...membersOf(query), ...membersOf(body) };
+  const required = [...names, ...requiredOf(query), ...requiredOf(body)];
+  const open = operation.body ? body["additionalProperties"] : query["additionalProperties"];
+  return {
+    type: "object",
+    properties,
+    ...(required.length === 0 ? {} : { required }),
+    // What an upstream understands beyond these travels along, unless the operation says that nothing does.
+    additionalProperties: open === undefined ? false : open !== false,
+  };
+}
+
+/** A parameter as people look for it. */
+export interface Parameter {
+  readonly name: string;
+  readonly description: string;
+}
+
+export const parametersOf = (operation: Operation, path: string): Parameter[] =>
+  Object.entries(membersOf(argumentsSchema(operation, path))).map(([name, schema]) => ({
+    name,
+    description:
+      isJsonObject(schema) && typeof schema["description"] === "string" ? schema["description"] : "",
+  }));
+
+/** Left as it is where it can be one segment only; anything that could end or climb the path is escaped or refused. */
+function segment(name: string, value: unknown): string {
+  if (typeof value !== "string" || value === "") {
+    return refuse("invalid_parameters", `${name} is required, as a string`, { field: name });
+  }
+  if (value === "." || value === "..") refuse("invalid_parameters", `${name}: not a name`, { field: name });
+  return /^[\w.:~@+-]+$/.test(value) ? value : encodeURIComponent(value);
+}
+
+function writeQuery(members: JsonObject): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(members)) {
+    if (value === undefined || value === null) continue;
+    if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
+      refuse("invalid_parameters", `${name}: expected a string, a number or a boolean`, { field: name });
+    }
+    query.append(name, String(value));
+  }
+  return query.toString();
+}
+
+const queryNames = (operation: Operation): ReadonlySet<string> =>
+  new Set(Object.keys(membersOf(schemaOf(operation.query))));
+
+function schemaOf(schema: z.ZodType): JsonObject {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  return rest;
+}
+
+const membersOf = (schema: JsonObject): JsonObject =>
+  isJsonObject(schema["properties"]) ? schema["properties"] : {};
+
+const requiredOf = (schema: JsonObject): string[] =>
+  Array.isArray(schema["required"]) ? schema["required"].filter((name) => typeof name === "string") : [];

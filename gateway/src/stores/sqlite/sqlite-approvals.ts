@@ -1,0 +1,184 @@
+import type { Database } from "bun:sqlite";
+import {
+  openApprovalsMax,
+  type Approval,
+  type ApprovalBook,
+  type ApprovalClaim,
+  type ApprovalDenial,
+  type NewApproval,
+} from "../../approvals/approvals.ts";
+import type { Micros } from "../../platform/money.ts";
+import type { GroupCommit } from "./group-commit.ts";
+
+interface ApprovalRow {
+  id: string;
+  account_id: string;
+  key_id: string;
+  grant_id: string | null;
+  asker: string;
+  created_at_ms: bigint;
+  expires_at_ms: bigint;
+  decision: "approved" | "denied" | null;
+  decided_at_ms: bigint | null;
+}
+
+interface ItemRow {
+  operation_id: string;
+  digest: Uint8Array;
+  cap_micros: bigint;
+  rate: string;
+  summary: string;
+  call_id: string | null;
+}
+
+/** Answered or not, a question is forgotten this long after its time, unless a call was made under it. */
+const keptMs = 24 * 60 * 60_000;
+const forgottenAtOnce = 8;
+
+export function createSqliteApprovals(db: Database, commits: GroupCommit): ApprovalBook {
+  const sql = prepare(db);
+
+  const find = (id: string, accountId: string): Approval | undefined => {
+    const row = sql.find.get(id, accountId);
+    return row ? approvalOf(row, sql.items.all(id)) : undefined;
+  };
+
+  const open = (approval: NewApproval): Approval | undefined => {
+    for (const { id } of sql.forgotten.all(approval.createdAtMs - keptMs, forgottenAtOnce)) {
+      sql.removeItems.run(id);
+      sql.remove.run(id);
+    }
+    const openNow = sql.countOpen.get(approval.accountId, approval.createdAtMs)?.count ?? 0n;
+    if (openNow >= openApprovalsMax) return undefined;
+    sql.insert.run(
+      approval.id,
+      approval.accountId,
+      approval.keyId,
+      approval.grantId ?? null,
+      approval.asker,
+      approval.createdAtMs,
+      approval.expiresAtMs,
+    );
+    approval.items.forEach((item, position) => {
+      const { operationId, digest, capMicros, rate, summary } = item;
+      sql.insertItem.run(approval.id, position, operationId, digest, capMicros, rate, summary);
+    });
+    return find(approval.id, approval.accountId);
+  };
+
+  return {
+    open: (approval) => commits.run(() => open(approval)),
+    find: async (id, accountId) => find(id, accountId),
+    decide: ({ id, accountId, decision, capMicros, nowMs }) =>
+      commits.run(() => {
+        const decided = sql.decide.run(decision, nowMs, id, accountId);
+        if (decided.changes > 0 && capMicros !== undefined) sql.lowerCaps.run(capMicros, id);
+        return find(id, accountId);
+      }),
+  };
+}
+
+interface Use {
+  readonly callId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly grantId: string | undefined;
+  readonly amountMicros: Micros;
+  readonly nowMs: number;
+}
+
+/**
+ * Uses approvals up. Runs inside the ledger's transaction: `check` says why a claim does not allow the call,
+ * and `use` binds the item to the call that was just held.
+ */
+export interface ApprovalUses {
+  readonly check: (claim: ApprovalClaim, use: Use) => ApprovalDenial | undefined;
+  readonly use: (claim: ApprovalClaim, callId: string) => void;
+}
+
+export function prepareApprovalUses(db: Database): ApprovalUses {
+  const sql = prepare(db);
+  return {
+    check: (claim, use) => {
+      const row = sql.find.get(claim.id, use.accountId);
+      if (!row || row.key_id !== use.keyId || row.grant_id !== (use.grantId ?? null)) return "unknown";
+      const items = sql.items.all(claim.id).filter((item) => Buffer.compare(item.digest, claim.digest) === 0);
+      if (items.length === 0) return "unknown";
+      // What was used stays used, whatever else could be said about it: a replay is told that it is one.
+      if (items.every((item) => item.call_id !== null)) return "used";
+      if (row.decision === "denied") return "denied";
+      if (Number(row.expires_at_ms) <= use.nowMs) return "expired";
+      if (row.decision !== "approved") return "undecided";
+      const cap = items.find((item) => item.call_id === null)?.cap_micros ?? 0n;
+      return use.amountMicros > cap ? "too_small" : undefined;
+    },
+    use: (claim, callId) => {
+      if (sql.use.run(callId, claim.id, claim.digest).changes !== 1) {
+        throw new Error(`The approval ${claim.id} was checked, but is not there to be used.`);
+      }
+    },
+  };
+}
+
+const approvalOf = (row: ApprovalRow, items: readonly ItemRow[]): Approval => ({
+  id: row.id,
+  accountId: row.account_id,
+  keyId: row.key_id,
+  grantId: row.grant_id ?? undefined,
+  asker: row.asker,
+  items: items.map((item) => ({
+    operationId: item.operation_id,
+    digest: item.digest,
+    capMicros: item.cap_micros,
+    rate: item.rate,
+    summary: item.summary,
+    callId: item.call_id ?? undefined,
+  })),
+  createdAtMs: Number(row.created_at_ms),
+  expiresAtMs: Number(row.expires_at_ms),
+  decision: row.decision ?? undefined,
+  decidedAtMs: row.decided_at_ms === null ? undefined : Number(row.decided_at_ms),
+});
+
+function prepare(db: Database) {
+  return {
+    find: db.query<ApprovalRow, [string, string]>(
+      `SELECT id, account_id, key_id, grant_id, asker, created_at_ms, expires_at_ms, decision, decided_at_ms
+       FROM approval WHERE id = ?1 AND account_id = ?2`,
+    ),
+    items: db.query<ItemRow, [string]>(
+      `SELECT operation_id, digest, cap_micros, rate, summary, call_id FROM approval_item
+       WHERE approval_id = ?1 ORDER BY position`,
+    ),
+    countOpen: db.query<{ count: bigint }, [string, number]>(
+      `SELECT count(*) AS count FROM approval
+       WHERE account_id = ?1 AND expires_at_ms > ?2 AND decision IS NULL`,
+    ),
+    insert: db.query<never, [string, string, string, string | null, string, number, number]>(
+      `INSERT INTO approval (id, account_id, key_id, grant_id, asker, created_at_ms, expires_at_ms)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+    ),
+    insertItem: db.query<never, [string, number, string, Uint8Array, bigint, string, string]>(
+      `INSERT INTO approval_item (approval_id, position, operation_id, digest, cap_micros, rate, summary)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+    ),
+    decide: db.query<never, [string, number, string, string]>(
+      `UPDATE approval SET decision = ?1, decided_at_ms = ?2
+       WHERE id = ?3 AND account_id = ?4 AND decision IS NULL AND expires_at_ms > ?2`,
+    ),
+    lowerCaps: db.query<never, [bigint, string]>(
+      "UPDATE approval_item SET cap_micros = min(cap_micros, ?1) WHERE approval_id = ?2",
+    ),
+    use: db.query<never, [string, string, Uint8Array]>(
+      `UPDATE approval_item SET call_id = ?1 WHERE approval_id = ?2 AND position = (
+         SELECT min(position) FROM approval_item WHERE approval_id = ?2 AND digest = ?3 AND call_id IS NULL)`,
+    ),
+    forgotten: db.query<{ id: string }, [number, number]>(
+      `SELECT id FROM approval WHERE expires_at_ms < ?1
+         AND NOT EXISTS (SELECT 1 FROM approval_item WHERE approval_id = approval.id AND call_id IS NOT NULL)
+       LIMIT ?2`,
+    ),
+    removeItems: db.query<never, [string]>("DELETE FROM approval_item WHERE approval_id = ?1"),
+    remove: db.query<never, [string]>("DELETE FROM approval WHERE id = ?1"),
+  };
+}

@@ -1,0 +1,152 @@
+import type { Database } from "bun:sqlite";
+import { readScopes, type Grant, type GrantBook } from "../../grants/grants.ts";
+import type { Credential } from "../../keys/keys.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import { credentialColumns, credentialOf, type CredentialRow } from "./sqlite-keys.ts";
+
+interface GrantRow {
+  id: string;
+  account_id: string;
+  key_id: string;
+  client_id: string;
+  client_name: string;
+  redirect_host: string;
+  scopes: string;
+  per_call_micros: bigint;
+  per_day_micros: bigint;
+  created_at_ms: bigint;
+  expires_at_ms: bigint;
+  revoked_at_ms: bigint | null;
+}
+
+interface TokenRow extends CredentialRow {
+  grant_id: string;
+  client_id: string;
+  client_name: string;
+  token_scope: string | null;
+  per_call_micros: bigint;
+  per_day_micros: bigint;
+  token_expires_at_ms: bigint;
+  grant_expires_at_ms: bigint;
+}
+
+export function createSqliteGrants(db: Database, commits: GroupCommit): GrantBook {
+  const sql = prepare(db);
+
+  const find = (grantId: string): Grant | undefined => {
+    const row = sql.find.get(grantId);
+    return row ? grantOf(row) : undefined;
+  };
+
+  return {
+    create: (grant) =>
+      commits.run(() => {
+        sql.insert.run(
+          grant.id,
+          grant.accountId,
+          grant.keyId,
+          grant.clientId,
+          grant.clientName,
+          grant.redirectHost,
+          grant.scopes.join(" "),
+          grant.policy.perCallMicros,
+          grant.policy.perDayMicros,
+          grant.createdAtMs,
+          grant.policy.expiresAtMs,
+        );
+      }),
+    find: async (grantId) => find(grantId),
+    list: async (accountId) =>
+      (accountId === undefined ? sql.listAll.all() : sql.listOfAccount.all(accountId)).map(grantOf),
+    revoke: (grantId, nowMs) =>
+      commits.run(() => {
+        sql.revoke.run(nowMs, grantId);
+        sql.removeRecords.run(grantId);
+        return find(grantId);
+      }),
+    dayUse: async (grantId, dayStartMs) => {
+      const row = sql.dayUse.get(grantId, dayStartMs);
+      return { spentMicros: row?.spent_micros ?? 0n, heldMicros: row?.held_micros ?? 0n };
+    },
+    findCredential: async (tokenHash, audience, nowMs) => {
+      const row = sql.credential.get(tokenHash, audience, nowMs);
+      return row ? tokenCredentialOf(row) : undefined;
+    },
+  };
+}
+
+/** An access token sees the whole account, and lives no longer than its grant or the key behind it. */
+function tokenCredentialOf(row: TokenRow): Credential {
+  const key = credentialOf(row);
+  const grantExpiresAtMs = Number(row.grant_expires_at_ms);
+  return {
+    ...key,
+    scope: "account",
+    expiresAtMs: Math.min(Number(row.token_expires_at_ms), grantExpiresAtMs, key.expiresAtMs ?? Infinity),
+    grant: {
+      id: row.grant_id,
+      clientId: row.client_id,
+      clientName: row.client_name,
+      scopes: readScopes(row.token_scope ?? ""),
+      spendPolicy: {
+        perCallMicros: row.per_call_micros,
+        perDayMicros: row.per_day_micros,
+        expiresAtMs: grantExpiresAtMs,
+      },
+    },
+  };
+}
+
+const grantOf = (row: GrantRow): Grant => ({
+  id: row.id,
+  accountId: row.account_id,
+  keyId: row.key_id,
+  clientId: row.client_id,
+  clientName: row.client_name,
+  redirectHost: row.redirect_host,
+  scopes: readScopes(row.scopes),
+  policy: {
+    perCallMicros: row.per_call_micros,
+    perDayMicros: row.per_day_micros,
+    expiresAtMs: Number(row.expires_at_ms),
+  },
+  createdAtMs: Number(row.created_at_ms),
+  revokedAtMs: row.revoked_at_ms === null ? undefined : Number(row.revoked_at_ms),
+});
+
+function prepare(db: Database) {
+  const columns = `id, account_id, key_id, client_id, client_name, redirect_host, scopes, per_call_micros,
+                   per_day_micros, created_at_ms, expires_at_ms, revoked_at_ms`;
+  const newestFirst = "ORDER BY created_at_ms DESC, id";
+  return {
+    insert: db.query<
+      never,
+      [string, string, string, string, string, string, string, bigint, bigint, number, number]
+    >(
+      `INSERT INTO oauth_grant (id, account_id, key_id, client_id, client_name, redirect_host, scopes,
+                                per_call_micros, per_day_micros, created_at_ms, expires_at_ms)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+    ),
+    find: db.query<GrantRow, [string]>(`SELECT ${columns} FROM oauth_grant WHERE id = ?1`),
+    listAll: db.query<GrantRow, []>(`SELECT ${columns} FROM oauth_grant ${newestFirst}`),
+    listOfAccount: db.query<GrantRow, [string]>(
+      `SELECT ${columns} FROM oauth_grant WHERE account_id = ?1 ${newestFirst}`,
+    ),
+    revoke: db.query<never, [number, string]>(
+      "UPDATE oauth_grant SET revoked_at_ms = coalesce(revoked_at_ms, ?1) WHERE id = ?2",
+    ),
+    removeRecords: db.query<never, [string]>("DELETE FROM sign_in_record WHERE grant_id = ?1"),
+    dayUse: db.query<{ spent_micros: bigint; held_micros: bigint }, [string, number]>(
+      "SELECT spent_micros, held_micros FROM grant_day WHERE grant_id = ?1 AND start_ms = ?2",
+    ),
+    credential: db.query<TokenRow, [Uint8Array, string, number]>(
+      `SELECT ${credentialColumns}, oauth_grant.id AS grant_id, client_id, client_name, sign_in_record.scope AS token_scope,
+              per_call_micros, per_day_micros, sign_in_record.expires_at_ms AS token_expires_at_ms,
+              oauth_grant.expires_at_ms AS grant_expires_at_ms
+       FROM sign_in_record JOIN oauth_grant ON oauth_grant.id = sign_in_record.grant_id
+            JOIN key ON key.id = oauth_grant.key_id JOIN account ON account.id = key.account_id
+       WHERE kind = 'AccessToken' AND id_hash = ?1 AND audience = ?2 AND sign_in_record.expires_at_ms > ?3
+             AND oauth_grant.revoked_at_ms IS NULL`,
+    ),
+  };
+}

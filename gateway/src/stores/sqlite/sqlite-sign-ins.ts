@@ -1,0 +1,84 @@
+import type { Database } from "bun:sqlite";
+import type { FoundRecord, SignInRecord, SignInRecords } from "../../grants/sign-in-records.ts";
+import type { GroupCommit } from "./group-commit.ts";
+
+interface RecordRow {
+  sealed: Uint8Array;
+  consumed_at_ms: bigint | null;
+}
+
+export function createSqliteSignIns(db: Database, commits: GroupCommit): SignInRecords {
+  const sql = prepare(db);
+
+  const put = (record: SignInRecord, nowMs: number): boolean => {
+    // Records past their time are swept a few at a time by those who bring new ones, so the table stays bounded.
+    sql.forget.run(nowMs, forgottenAtOnce);
+    if (record.grantId !== undefined && sql.grantLives.get(record.grantId) === null) return false;
+    sql.put.run(
+      record.kind,
+      record.idHash,
+      record.grantId ?? null,
+      record.scope ?? null,
+      record.audience ?? null,
+      record.sealed,
+      record.expiresAtMs,
+    );
+    return true;
+  };
+
+  return {
+    put: (record, nowMs) => commits.run(() => put(record, nowMs)),
+    find: async (kind, idHash, nowMs) => foundOf(sql.find.get(kind, idHash, nowMs)),
+    consume: (kind, idHash, nowMs) => commits.run(() => sql.consume.run(nowMs, kind, idHash).changes > 0),
+    remove: (kind, idHash) => commits.run(() => void sql.remove.run(kind, idHash)),
+    extend: (kind, idHash, expiresAtMs) => commits.run(() => void sql.extend.run(expiresAtMs, kind, idHash)),
+    countUnused: async (kind, nowMs) => Number(sql.countUnused.get(kind, nowMs)?.count ?? 0n),
+  };
+}
+
+const forgottenAtOnce = 8;
+
+const foundOf = (row: RecordRow | null): FoundRecord | undefined =>
+  row === null
+    ? undefined
+    : {
+        sealed: row.sealed,
+        consumedAtMs: row.consumed_at_ms === null ? undefined : Number(row.consumed_at_ms),
+      };
+
+function prepare(db: Database) {
+  return {
+    grantLives: db.query<{ id: string }, [string]>(
+      "SELECT id FROM oauth_grant WHERE id = ?1 AND revoked_at_ms IS NULL",
+    ),
+    put: db.query<
+      never,
+      [string, Uint8Array, string | null, string | null, string | null, Uint8Array, number]
+    >(
+      `INSERT INTO sign_in_record (kind, id_hash, grant_id, scope, audience, sealed, expires_at_ms)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+       ON CONFLICT DO UPDATE SET grant_id = ?3, scope = ?4, audience = ?5, sealed = ?6, expires_at_ms = ?7`,
+    ),
+    find: db.query<RecordRow, [string, Uint8Array, number]>(
+      "SELECT sealed, consumed_at_ms FROM sign_in_record WHERE kind = ?1 AND id_hash = ?2 AND expires_at_ms > ?3",
+    ),
+    consume: db.query<never, [number, string, Uint8Array]>(
+      `UPDATE sign_in_record SET consumed_at_ms = ?1
+       WHERE kind = ?2 AND id_hash = ?3 AND consumed_at_ms IS NULL`,
+    ),
+    remove: db.query<never, [string, Uint8Array]>(
+      "DELETE FROM sign_in_record WHERE kind = ?1 AND id_hash = ?2",
+    ),
+    extend: db.query<never, [number, string, Uint8Array]>(
+      "UPDATE sign_in_record SET expires_at_ms = max(expires_at_ms, ?1) WHERE kind = ?2 AND id_hash = ?3",
+    ),
+    countUnused: db.query<{ count: bigint }, [string, number]>(
+      `SELECT count(*) AS count FROM sign_in_record
+       WHERE kind = ?1 AND consumed_at_ms IS NULL AND expires_at_ms > ?2`,
+    ),
+    forget: db.query<never, [number, number]>(
+      `DELETE FROM sign_in_record WHERE (kind, id_hash) IN (
+         SELECT kind, id_hash FROM sign_in_record WHERE expires_at_ms <= ?1 LIMIT ?2)`,
+    ),
+  };
+}

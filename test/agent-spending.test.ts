@@ -1,0 +1,440 @@
+// What agents spend: caps, receipts, retries, batches, and leaving in the middle. Every test compares what the agent was
+// told with what the account paid.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { askModern, openOldClient, useTool, type ToolResult } from "./agent-client.ts";
+import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
+import {
+  openGatewayProcess,
+  openSandbox,
+  openTestGateway,
+  until,
+  type TestAccount,
+  type TestGateway,
+} from "./harness.ts";
+
+const snapshotMicros = 48_000;
+const tagMicros = 1_450;
+const snapshot = (max: number, more: object = {}) => ({
+  operation_id: "financial.metrics.snapshot",
+  arguments: { ticker: "AAPL" },
+  max_price_usd: max,
+  ...more,
+});
+const tag = (max: number, more: object = {}) => ({
+  operation_id: "reseller.social_c.tag_detail",
+  arguments: { tag_name: "cats" },
+  max_price_usd: max,
+  ...more,
+});
+
+let gateway: TestGateway;
+let account: TestAccount;
+let mcp: string;
+
+beforeAll(async () => {
+  gateway = await openTestGateway();
+  mcp = `${gateway.url}/mcp`;
+});
+beforeEach(async () => {
+  account = await gateway.openAccount({ creditUsd: "5" });
+});
+afterAll(async () => {
+  expect(await gateway.audit()).toEqual([]);
+  await gateway.close();
+});
+
+const use = (given: unknown): Promise<ToolResult> => useTool(mcp, account.key, "use", given);
+const spent = async (): Promise<number> => 5_000_000 - (await gateway.balance(account)).balance;
+const errorOf = ({ structuredContent }: ToolResult): Record<string, unknown> =>
+  structuredContent["error"] as Record<string, unknown>;
+
+describe("one call", () => {
+  test("is a call like any other: charged once, with a receipt of its own", async () => {
+    const { isError, structuredContent, content } = await use(snapshot(0.1));
+    expect(isError).toBeUndefined();
+    expect(structuredContent).toMatchObject({
+      status: "completed",
+      operation_id: "financial.metrics.snapshot",
+      max_price_usd: 0.1,
+      estimate_usd: 0.048,
+      settled_usd: 0.048,
+      settled_micros_usd: snapshotMicros,
+      http_status: 200,
+      result: { snapshot: { ticker: "AAPL" } },
+    });
+    expect(JSON.parse(content[0]?.text ?? "")).toEqual(structuredContent);
+    const receipt = await gateway.call(account, `/v1/requests/${String(structuredContent["request_id"])}`);
+    expect(await receipt.json()).toMatchObject({
+      operation_id: "financial.metrics.snapshot",
+      charged_micros_usd: snapshotMicros,
+    });
+    expect(await spent()).toBe(snapshotMicros);
+  });
+
+  test("a cap that equals the price is enough, a micro-USD less is not, and nothing is spent", async () => {
+    expect((await use(snapshot(0.048))).structuredContent["status"]).toBe("completed");
+    await expectNothingHappened(gateway, async () => {
+      for (const cap of [0.047999, 0.0479999999, 0.01, 1e-7, 0]) {
+        const refused = await use(snapshot(cap));
+        expect([cap, refused.structuredContent["status"]]).toEqual([cap, "refused"]);
+        expect(errorOf(refused)).toMatchObject({
+          code: "price_cap_exceeded",
+          charged: "no",
+          retryable: false,
+        });
+      }
+    });
+  });
+
+  test("free operations cost nothing under a cap of nothing", async () => {
+    const { structuredContent } = await use({
+      operation_id: "credits.balance",
+      arguments: {},
+      max_price_usd: 0,
+    });
+    expect(structuredContent).toMatchObject({
+      status: "completed",
+      result: { balance_micros_usd: 5_000_000 },
+    });
+  });
+
+  test("path, query and body are filled from one object of arguments", async () => {
+    const bought = await use(snapshot(0.1));
+    const requestId = String(bought.structuredContent["request_id"]);
+    const receipt = await use({
+      operation_id: "requests.get",
+      arguments: { request_id: requestId },
+      max_price_usd: 0,
+    });
+    expect(receipt.structuredContent).toMatchObject({ result: { request_id: requestId } });
+    const used = await use({
+      operation_id: "usage.get",
+      arguments: { start_time: 1_700_000_000 },
+      max_price_usd: 0,
+    });
+    expect(errorOf(used)).toMatchObject({ code: "invalid_arguments" });
+    const recent = Math.floor(Date.now() / 1000) - 3_600;
+    const report = await use({
+      operation_id: "usage.get",
+      arguments: { start_time: recent },
+      max_price_usd: 0,
+    });
+    expect(report.structuredContent).toMatchObject({ result: { totals: { requests: 1 } } });
+    const gemini = await use({
+      operation_id: "models.generate_content",
+      arguments: { model: "gemini-2.5-flash", contents: [{ parts: [{ text: "hi" }] }] },
+      max_price_usd: 0.5,
+    });
+    expect(gemini.structuredContent).toMatchObject({ status: "completed" });
+  });
+
+  test("what is wrong with the arguments is said, and nothing happens", async () => {
+    await expectNothingHappened(gateway, async () => {
+      for (const [given, code] of [
+        [{ operation_id: "no.such", arguments: {}, max_price_usd: 1 }, "unknown_operation"],
+        [snapshot(1, { arguments: {} }), "invalid_arguments"],
+        [snapshot(1, { arguments: { ticker: { a: 1 } } }), "invalid_arguments"],
+        [snapshot(1, { arguments: { ticker: "A", cik: "1" } }), "invalid_arguments"],
+        [snapshot(1, { arguments: [] }), "invalid_arguments"],
+        [snapshot(1, { surprise: true }), "invalid_arguments"],
+        [
+          { operation_id: "requests.get", arguments: { request_id: ".." }, max_price_usd: 0 },
+          "invalid_arguments",
+        ],
+        [
+          { operation_id: "reseller.social_b.user_stories", arguments: {}, max_price_usd: 1 },
+          "definition_pending",
+        ],
+      ] as const) {
+        const refused = await use(given);
+        expect([given, refused.isError, errorOf(refused)["code"]]).toEqual([given, true, code]);
+        expect(errorOf(refused)["charged"]).toBe("no");
+      }
+    });
+  });
+
+  test("an upstream's error is told with its answer, and that nothing was charged", async () => {
+    await gateway.sandbox.fault({
+      vendor: "financialdatasets",
+      status: 404,
+      body: '{"error":"no such company"}',
+    });
+    const failed = await use(snapshot(0.1));
+    expect(failed.structuredContent).toMatchObject({
+      status: "failed",
+      http_status: 404,
+      settled_micros_usd: 0,
+      result: { error: "no such company" },
+      error: { code: "upstream_error", charged: "no" },
+    });
+    await gateway.sandbox.fault({ vendor: "financialdatasets", mode: "close" });
+    const lost = await use(snapshot(0.1));
+    expect(lost.structuredContent).toMatchObject({
+      status: "failed",
+      error: { code: "upstream_error", charged: "no", retryable: false },
+    });
+    expect(await spent()).toBe(0);
+  });
+
+  test("a balance that does not cover the call is said, with nothing spent", async () => {
+    account = await gateway.openAccount({ creditUsd: "0.01" });
+    expect(errorOf(await use(snapshot(0.1)))).toMatchObject({ code: "insufficient_balance", charged: "no" });
+  });
+
+  test("a long result is cut at 64 KB and says so; what is not JSON is text", async () => {
+    const long = JSON.stringify({ snapshot: { note: "é".repeat(100_000) } });
+    await gateway.sandbox.fault({ vendor: "financialdatasets", status: 200, body: long });
+    const cut = await use(snapshot(0.1));
+    expect(cut.structuredContent["truncated"]).toBe(true);
+    const { text } = cut.structuredContent["result"] as { text: string };
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(64 * 1024);
+    expect(text).not.toContain("\uFFFD");
+    await gateway.sandbox.fault({
+      vendor: "financialdatasets",
+      status: 502,
+      body: "<h1>Bad gateway</h1>",
+      content_type: "text/html",
+    });
+    expect((await use(snapshot(0.1))).structuredContent).toMatchObject({
+      status: "failed",
+      content_type: "text/html",
+      result: { text: "<h1>Bad gateway</h1>" },
+    });
+  });
+
+  test("a streamed answer is collected, and its price is known", async () => {
+    const { structuredContent } = await use({
+      operation_id: "chat.completions.create",
+      arguments: {
+        model: "gpt-4o",
+        stream: true,
+        max_tokens: 50,
+        messages: [{ role: "user", content: "hi" }],
+      },
+      max_price_usd: 0.1,
+    });
+    expect(structuredContent["status"]).toBe("completed");
+    expect(structuredContent["content_type"]).toStartWith("text/event-stream");
+    expect(JSON.stringify(structuredContent["result"])).toContain("[DONE]");
+    expect(structuredContent["settled_micros_usd"]).toBe(await spent());
+    expect(await spent()).toBeGreaterThan(0);
+  });
+
+  test("one that takes long reports progress to whoever asked for it, in growing figures", async () => {
+    await gateway.sandbox.fault({ vendor: "financialdatasets", latency_ms: 6_500 });
+    const { before, message } = await askModern(
+      mcp,
+      account.key,
+      "tools/call",
+      { name: "use", arguments: snapshot(0.1) },
+      { meta: { progressToken: "mine" } },
+    );
+    expect(message.result?.["structuredContent"]).toMatchObject({ status: "completed" });
+    const reported = before.filter(({ method }) => method === "notifications/progress");
+    expect(reported.map(({ params }) => [params?.["progressToken"], params?.["progress"]])).toEqual([
+      ["mine", 3],
+      ["mine", 6],
+    ]);
+  });
+});
+
+describe("repeating", () => {
+  test("an idempotency key buys once, for reads and writes alike", async () => {
+    for (const given of [
+      snapshot(0.1, { idempotency_key: "one" }),
+      {
+        operation_id: "rerank.create",
+        arguments: { query: "a", documents: ["b".repeat(50_000)] },
+        max_price_usd: 0.1,
+        idempotency_key: "two",
+      },
+    ]) {
+      expect((await use(given)).structuredContent["status"]).toBe("completed");
+      const before = await spent();
+      const again = await use(given);
+      expect(errorOf(again)).toMatchObject({ code: "idempotency_conflict", charged: "no" });
+      expect(await spent()).toBe(before);
+    }
+  });
+
+  test("the same key at the same time buys once", async () => {
+    const all = await Promise.all(
+      Array.from({ length: 10 }, () => use(snapshot(0.1, { idempotency_key: "at once" }))),
+    );
+    const statuses = all.map(({ structuredContent }) => structuredContent["status"]);
+    expect(statuses.filter((status) => status === "completed")).toHaveLength(1);
+    expect(await spent()).toBe(snapshotMicros);
+  });
+
+  test("another account's key is another key", async () => {
+    const other = await gateway.openAccount({ creditUsd: "5" });
+    const given = snapshot(0.1, { idempotency_key: "shared" });
+    await use(given);
+    const theirs = await useTool(mcp, other.key, "use", given);
+    expect(theirs.structuredContent["status"]).toBe("completed");
+  });
+
+  test("a transport that repeats a request of its session gets the first answer and pays once", async () => {
+    const old = await openOldClient(mcp, account.key);
+    const call = { name: "use", arguments: snapshot(0.1) };
+    await gateway.sandbox.fault({ vendor: "financialdatasets", latency_ms: 200 });
+    // The connection breaks while the call runs; the library sends the request again, twice.
+    const broken = await old.open({ jsonrpc: "2.0", id: 7, method: "tools/call", params: call });
+    await broken.body?.cancel();
+    const second = await old.ask("tools/call", call, 7);
+    const third = await old.ask("tools/call", call, 7);
+    expect(second.message.result).toMatchObject({ structuredContent: { status: "completed" } });
+    expect(third.message.result).toEqual(second.message.result);
+    expect(await spent()).toBe(snapshotMicros);
+    await old.ask("tools/call", call, 8);
+    expect(await spent()).toBe(2 * snapshotMicros);
+  });
+
+  test("without a session every request is its own: equal ones are both bought", async () => {
+    await use(snapshot(0.1));
+    await use(snapshot(0.1));
+    expect(await spent()).toBe(2 * snapshotMicros);
+  });
+});
+
+describe("leaving", () => {
+  test("after dispatch changes nothing: one settled charge", async () => {
+    const asked = (await gateway.sandbox.book()).length;
+    await gateway.sandbox.fault({ vendor: "financialdatasets", latency_ms: 400 });
+    const leaving = new AbortController();
+    const call = askModern(
+      mcp,
+      account.key,
+      "tools/call",
+      { name: "use", arguments: snapshot(0.1) },
+      { signal: leaving.signal },
+    ).catch(() => {});
+    await until(async () => (await gateway.sandbox.book()).length > asked);
+    leaving.abort();
+    await call;
+    await until(async () => (await spent()) === snapshotMicros);
+    await until(async () => (await gateway.balance(account)).held === 0);
+    expect(await spent()).toBe(snapshotMicros);
+  });
+
+  test("in the middle of a batch starts nothing more", async () => {
+    const asked = (await gateway.sandbox.book()).length;
+    await gateway.sandbox.fault({ vendor: "financialdatasets", latency_ms: 400 });
+    const leaving = new AbortController();
+    const calls = Array.from({ length: 5 }, () => snapshot(0.1));
+    const batch = askModern(
+      mcp,
+      account.key,
+      "tools/call",
+      { name: "batch_use", arguments: { calls } },
+      { signal: leaving.signal },
+    ).catch(() => {});
+    await until(async () => (await gateway.sandbox.book()).length > asked);
+    leaving.abort();
+    await batch;
+    await until(async () => (await spent()) === snapshotMicros);
+    await Bun.sleep(300);
+    expect(await spent()).toBe(snapshotMicros);
+    expect((await gateway.sandbox.book()).length).toBe(asked + 1);
+  });
+});
+
+test("a stop waits for what agents are running, and tells them how it ended", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const sandbox = await openSandbox();
+  const program = await openGatewayProcess({ dataFolder: folder, config: `sandbox: "${sandbox.url}"` });
+  const key = /tgk_[0-9A-Za-z]+/.exec(program.greeting)?.[0] ?? "";
+  const old = await openOldClient(`${program.url}/mcp`, key);
+  await sandbox.fault({ vendor: "financialdatasets", latency_ms: 700 });
+  const call = old.ask("tools/call", { name: "use", arguments: snapshot(0.1) });
+  await until(async () => (await sandbox.book()).length > 0);
+  program.signal("SIGTERM");
+  expect((await call).message.result).toMatchObject({ structuredContent: { status: "completed" } });
+  expect(await program.exited).toBe(0);
+  sandbox.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("a batch", () => {
+  const batch = (given: object): Promise<ToolResult> => useTool(mcp, account.key, "batch_use", given);
+  const statuses = ({ structuredContent }: ToolResult): string[] =>
+    (structuredContent["results"] as { status: string }[]).map(({ status }) => status);
+
+  test("runs its calls in order, each with its own receipt", async () => {
+    const done = await batch({ calls: [snapshot(0.1), tag(0.01), snapshot(0.1)] });
+    expect(statuses(done)).toEqual(["completed", "completed", "completed"]);
+    const results = done.structuredContent["results"] as { index: number; request_id: string }[];
+    expect(results.map(({ index }) => index)).toEqual([0, 1, 2]);
+    const charged = [];
+    for (const { request_id } of results) {
+      const receipt = await gateway.call(account, `/v1/requests/${request_id}`);
+      charged.push(((await receipt.json()) as { charged_micros_usd: number }).charged_micros_usd);
+    }
+    expect(charged).toEqual([snapshotMicros, tagMicros, snapshotMicros]);
+    expect(done.structuredContent["totals"]).toEqual({
+      completed: 3,
+      accepted: 0,
+      refused: 0,
+      failed: 0,
+      not_started: 0,
+      estimate_usd: 0.09745,
+      settled_usd: 0.09745,
+    });
+    expect(await spent()).toBe(2 * snapshotMicros + tagMicros);
+  });
+
+  test("admits what fits its total, in order, and says what did not", async () => {
+    const done = await batch({
+      calls: [snapshot(0.1), snapshot(0.1), tag(0.01)],
+      max_total_price_usd: 0.05,
+    });
+    expect(statuses(done)).toEqual(["completed", "refused", "completed"]);
+    const [, second] = done.structuredContent["results"] as { error?: { code: string; charged: string } }[];
+    expect(second?.error).toMatchObject({ code: "price_cap_exceeded", charged: "no" });
+    expect(done.structuredContent["totals"]).toMatchObject({
+      completed: 2,
+      refused: 1,
+      settled_usd: 0.04945,
+    });
+    expect(await spent()).toBe(snapshotMicros + tagMicros);
+  });
+
+  test("never spends more than its total, whatever the caps of its calls say", async () => {
+    const calls = Array.from({ length: 20 }, () => snapshot(0.9));
+    const done = await batch({ calls, max_total_price_usd: 0.2 });
+    expect(await spent()).toBe(4 * snapshotMicros);
+    expect(statuses(done).filter((status) => status === "completed")).toHaveLength(4);
+  });
+
+  test("stops at the first error when asked to, and says what was not started", async () => {
+    const calls = [tag(0.01), snapshot(0.001), tag(0.01), tag(0.01)];
+    const stopped = await batch({ calls, stop_on_error: true });
+    expect(statuses(stopped)).toEqual(["completed", "refused", "refused", "refused"]);
+    expect(stopped.structuredContent["totals"]).toMatchObject({ completed: 1, refused: 1, not_started: 2 });
+    expect(await spent()).toBe(tagMicros);
+    const went = await batch({ calls });
+    expect(statuses(went)).toEqual(["completed", "refused", "completed", "completed"]);
+  });
+
+  test("of more than 20 calls, or of none, is refused whole", async () => {
+    await expectNothingHappened(gateway, async () => {
+      for (const calls of [[], Array.from({ length: 21 }, () => tag(0.01)), "all"]) {
+        const refused = await batch({ calls });
+        expect([refused.isError, errorOf(refused)["code"]]).toEqual([true, "invalid_arguments"]);
+      }
+    });
+  });
+
+  test("counts each of its calls against the key's limit", async () => {
+    const tight = await openTestGateway({ config: "tiers: { free: { rpm: 5, tpm: 1000, concurrency: 1 } }" });
+    const { key } = await tight.openAccount({ tier: "free" });
+    const calls = Array.from({ length: 7 }, () => tag(0.01));
+    const done = await useTool(`${tight.url}/mcp`, key, "batch_use", { calls });
+    expect(done.structuredContent["totals"]).toMatchObject({ completed: 5, refused: 2 });
+    await tight.close();
+  });
+});

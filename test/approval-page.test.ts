@@ -1,0 +1,135 @@
+// The page on which a person answers an agent's question. Who knows its address knows nothing yet.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { approvalPageUrl } from "../gateway/src/approvals/approval-page.ts";
+import { completeAddresses } from "../gateway/src/config/addresses.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import { createPerson, type Person } from "./oauth-person.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  gateway = await openTestGateway();
+  account = await gateway.openAccount();
+});
+afterAll(() => gateway.close());
+
+async function ask(expiresInMs = 60_000): Promise<{ id: string; url: string }> {
+  const id = crypto.randomUUID();
+  await gateway.store.approvals.open({
+    id,
+    accountId: account.accountId,
+    keyId: account.keyId,
+    grantId: undefined,
+    asker: "<b>An agent</b>",
+    items: [
+      {
+        operationId: "financial.metrics.snapshot",
+        digest: new Uint8Array(32),
+        capMicros: 2_500_000n,
+        rate: "0.048 USD per call",
+        summary: '{"ticker":"<AAPL>"}',
+      },
+      {
+        operationId: "research.deep_search",
+        digest: new Uint8Array(32).fill(1),
+        capMicros: 500_000n,
+        rate: "at most 0.5 USD",
+        summary: "{}",
+      },
+    ],
+    createdAtMs: Date.now(),
+    expiresAtMs: Date.now() + expiresInMs,
+  });
+  return { id, url: approvalPageUrl(completeAddresses(gateway.url), id) };
+}
+
+const decisionOf = async (id: string) =>
+  (await gateway.store.approvals.find(id, account.accountId))?.decision;
+
+async function signedIn(
+  url: string,
+  key = account.key,
+): Promise<{ browser: Person; page: Awaited<ReturnType<Person["open"]>> }> {
+  const browser = createPerson(gateway.url, key);
+  const page = await browser.submit(await browser.open(url), { action: "sign_in", key });
+  return { browser, page };
+}
+
+test("a person sees who asks for what at which rate and at most how much, and says yes once", async () => {
+  const { id, url } = await ask();
+  const { browser, page } = await signedIn(url);
+  for (const words of [
+    "3 USD",
+    "2.5 USD",
+    "0.048 USD per call",
+    "&lt;b&gt;An agent",
+    "&quot;&lt;AAPL&gt;&quot;",
+  ]) {
+    expect(page.html).toContain(words);
+  }
+  expect(page.response.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  const done = await browser.submit(page, { action: "approve" });
+  expect(done.html).toContain("Approved");
+  expect(await decisionOf(id)).toBe("approved");
+  await browser.submit(page, { action: "deny" });
+  expect(await decisionOf(id)).toBe("approved");
+});
+
+test("a person can say no", async () => {
+  const { id, url } = await ask();
+  const { browser, page } = await signedIn(url);
+  expect((await browser.submit(page, { action: "deny" })).html).toContain("Nothing will be spent");
+  expect(await decisionOf(id)).toBe("denied");
+});
+
+test("nothing is shown and nothing decided before somebody of the account has signed in", async () => {
+  const { id, url } = await ask();
+  const stranger = createPerson(gateway.url, "");
+  const page = await stranger.open(url);
+  expect(page.html).not.toContain("financial");
+  await stranger.submit(page, { action: "approve" });
+  expect(await decisionOf(id)).toBeUndefined();
+});
+
+test("a person of another account is told the same as about a question nobody asked", async () => {
+  const { id, url } = await ask();
+  const other = await gateway.openAccount();
+  const { browser, page } = await signedIn(url, other.key);
+  const { page: none } = await signedIn(url.replace(id, crypto.randomUUID()), other.key);
+  expect(page.response.status).toBe(404);
+  expect(page.html).toBe(none.html);
+  const mine = await signedIn((await ask()).url);
+  const csrf = /name="csrf" value="([^"]*)"/.exec(mine.page.html)?.[1] ?? "";
+  await browser.submit(page, { action: "approve", csrf });
+  expect(await decisionOf(id)).toBeUndefined();
+});
+
+test("a form without its token, or from another site, decides nothing", async () => {
+  const { id, url } = await ask();
+  const { browser, page } = await signedIn(url);
+  expect((await browser.submit(page, { action: "approve", csrf: "x".repeat(64) })).response.status).toBe(403);
+  expect((await browser.submit(page, { action: "something" })).response.status).toBe(400);
+  expect(await decisionOf(id)).toBeUndefined();
+});
+
+test("a question past its time can no longer be answered", async () => {
+  const { id, url } = await ask(1);
+  await Bun.sleep(5);
+  const { browser, page } = await signedIn(url);
+  expect(page.html).toContain("expired");
+  expect(page.html).not.toContain('value="approve"');
+  const csrfPage = await signedIn((await ask()).url);
+  expect(csrfPage.page.html).toContain('value="approve"');
+  await browser.submit(page, { action: "approve" });
+  expect(await decisionOf(id)).toBeUndefined();
+});
+
+test("a key that was revoked after sign-in no longer answers", async () => {
+  const mine = await gateway.openAccount();
+  const { url } = await ask();
+  const { browser } = await signedIn(url, mine.key);
+  await gateway.store.keys.revoke(mine.keyId, Date.now());
+  expect((await browser.open(url)).html).toContain('name="key"');
+});

@@ -1,0 +1,287 @@
+// Who may come as a client: by registering itself, by an address that describes it, or known to the operator.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import { createClient, createPerson, redirectUri, registerClient } from "./oauth-person.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+const documents = new Map<string, () => Response | Promise<Response>>();
+let fetched: string[] = [];
+
+beforeAll(async () => {
+  gateway = await openTestGateway({
+    parts: {
+      fetchDocument: async (url) => {
+        fetched.push(url);
+        const document = documents.get(url);
+        if (!document) throw new Error("nothing there");
+        return document();
+      },
+    },
+    config:
+      "mcp:\n  clients:\n    vault: { name: Vault, secret: a-secret-of-a-client, redirect_uris: ['http://127.0.0.1:4711/callback'] }\n",
+  });
+  account = await gateway.openAccount({ creditUsd: "50" });
+});
+afterAll(() => gateway.close());
+beforeEach(() => {
+  fetched = [];
+});
+
+const register = (metadata: unknown, to = gateway): Promise<Response> =>
+  fetch(`${to.url}/register`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: typeof metadata === "string" ? metadata : JSON.stringify(metadata),
+  });
+const person = () => createPerson(gateway.url, account.key);
+
+describe("registering", () => {
+  test("a client gets an id, no secret, and both grant types in the answer", async () => {
+    const response = await register({ client_name: "A", redirect_uris: [redirectUri], scope: "tools:read" });
+    expect(response.status).toBe(201);
+    const answer = (await response.json()) as Record<string, unknown>;
+    expect(answer).toMatchObject({
+      client_name: "A",
+      redirect_uris: [redirectUri],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: "none",
+    });
+    expect(answer["client_secret"]).toBeUndefined();
+    expect(answer["scope"]).toBeUndefined();
+  });
+
+  test("a client is not locked to the scopes it first heard of", async () => {
+    const client = await registerClient(gateway.url, { scope: "tools:read" });
+    const { url, verifier } = client.begin({ scope: "tools:read tools:spend" });
+    expect(await client.redeem(await person().allow(url), verifier)).toMatchObject({
+      scope: "tools:read tools:spend",
+    });
+  });
+
+  test("a client that wants a secret gets one, and is nobody without it", async () => {
+    const response = await register({
+      redirect_uris: [redirectUri],
+      token_endpoint_auth_method: "client_secret_post",
+    });
+    const { client_id: id, client_secret: secret } = (await response.json()) as Record<string, string>;
+    const client = createClient(gateway.url, id ?? "");
+    const { url, verifier } = client.begin();
+    const returned = await person().allow(url);
+    const form = {
+      grant_type: "authorization_code",
+      code: returned.searchParams.get("code") ?? "",
+      redirect_uri: redirectUri,
+      code_verifier: verifier,
+    };
+    expect((await client.trade(form)).status).toBe(401);
+    expect((await client.trade({ ...form, client_secret: secret })).status).toBe(200);
+  });
+
+  test.each([
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "http://evil.example/cb",
+    "http://127.0.0.1.evil.example/cb",
+    "http://localhost.evil.example/cb",
+    "http://0.0.0.0/cb",
+    "http://10.0.0.1/cb",
+    "https://user:pw@client.example/cb",
+    "https://client.example/cb#fragment",
+    "https://client.example/a/../cb",
+    "https://client.example/%2e%2e/cb",
+    "https://client.example\\@evil.example/cb",
+    "https://client.example/c b",
+    "cursor://callback",
+    "ftp://client.example/cb",
+    "//client.example/cb",
+    "/cb",
+    "",
+    "https://client.example/ and so on for two thousand letters",
+  ])("a redirect to %p is refused", async (written) => {
+    const uri = written.replace(/ and so on.*/, "x".repeat(2_001));
+    for (const uris of [[uri], [redirectUri, uri]]) {
+      const response = await register({ redirect_uris: uris });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: "invalid_redirect_uri" });
+    }
+  });
+
+  test.each([
+    ["no redirect", { client_name: "A" }],
+    ["an empty list", { redirect_uris: [] }],
+    ["hundreds of redirects", { redirect_uris: Array.from({ length: 100 }, () => redirectUri) }],
+    ["a name of a page", { redirect_uris: [redirectUri], client_name: "x".repeat(81) }],
+    ["a list", []],
+    ["no JSON", "redirect_uris=x"],
+    ["an implicit answer", { redirect_uris: [redirectUri], response_types: ["token"] }],
+    ["a key of its own", { redirect_uris: [redirectUri], token_endpoint_auth_method: "private_key_jwt" }],
+  ])("a registration with %s is refused", async (_, metadata) => {
+    const response = await register(metadata);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: "invalid_client_metadata" });
+  });
+
+  test("a registration makes nobody fetch anything, and what else it says is dropped", async () => {
+    const response = await register({
+      redirect_uris: [redirectUri],
+      jwks_uri: "https://client.example/jwks",
+      sector_identifier_uri: "https://client.example/sector",
+      logo_uri: "https://client.example/logo",
+      initiate_login_uri: "https://client.example/login",
+      client_id: "mine",
+    });
+    expect(response.status).toBe(201);
+    const text = await response.text();
+    for (const word of ["jwks_uri", "sector", "logo", "login", '"mine"']) expect(text).not.toContain(word);
+    expect(fetched).toEqual([]);
+  });
+
+  test("a registration larger than 16 KB is refused unread", async () => {
+    const response = await register({ redirect_uris: [redirectUri], software_id: "x".repeat(17_000) });
+    expect(response.status).toBe(413);
+  });
+
+  test("a flood of registrations is told to wait, and a client nobody used is forgotten after a day", async () => {
+    let passedMs = 0;
+    const clock = { wallMs: () => Date.now() + passedMs, monotonicMs: () => performance.now() + passedMs };
+    const own = await openTestGateway({ clock });
+    try {
+      const mine = await own.openAccount();
+      const used = await registerClient(own.url);
+      await createPerson(own.url, mine.key).allow(used.begin().url);
+      const unused = await registerClient(own.url);
+      let refused: Response | undefined;
+      for (let tries = 0; tries < 80 && refused === undefined; tries++) {
+        const response = await register({ redirect_uris: [redirectUri] }, own);
+        if (response.status !== 201) refused = response;
+      }
+      expect(refused?.status).toBe(429);
+      expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
+      passedMs = 24 * 60 * 60_000 + 1_000;
+      const browser = createPerson(own.url, mine.key);
+      expect((await browser.open(unused.begin().url)).response.status).toBe(400);
+      expect((await browser.open(used.begin().url)).response.status).toBe(200);
+    } finally {
+      await own.close();
+    }
+  });
+
+  test("an operator can close registration", async () => {
+    const own = await openTestGateway({ config: "mcp: { registration: off }\n" });
+    try {
+      expect((await register({ redirect_uris: [redirectUri] }, own)).status).toBe(404);
+      const metadata = await (await fetch(`${own.url}/.well-known/oauth-authorization-server`)).json();
+      expect(metadata as object).not.toHaveProperty("registration_endpoint");
+    } finally {
+      await own.close();
+    }
+  });
+});
+
+test("a client with a secret set up by the operator signs in with it, and not without", async () => {
+  const client = createClient(gateway.url, "vault");
+  const { url, verifier } = client.begin();
+  const browser = person();
+  const first = await browser.open(url);
+  const page = await browser.submit(first, { action: "sign_in", key: account.key });
+  expect(page.html).toContain("set up by the operator");
+  const returned = await browser.allow(url);
+  const body = new URLSearchParams({
+    grant_type: "authorization_code",
+    code: returned.searchParams.get("code") ?? "",
+    redirect_uri: redirectUri,
+    code_verifier: verifier,
+  }).toString();
+  const ask = (headers: Record<string, string>): Promise<Response> =>
+    fetch(`${gateway.url}/token`, {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
+      body,
+    });
+  expect((await ask({ authorization: `Basic ${btoa("vault:wrong-secret-of-it")}` })).status).toBe(401);
+  expect((await ask({ authorization: `Basic ${btoa("vault:a-secret-of-a-client")}` })).status).toBe(200);
+});
+
+describe("a client known by an address", () => {
+  const describes = (id: string, more: object = {}): void => {
+    const metadata = {
+      client_id: id,
+      client_name: "By address",
+      redirect_uris: ["http://localhost/callback"],
+      ...more,
+    };
+    documents.set(id, () => Response.json(metadata));
+  };
+  const begin = (id: string, redirect = "http://localhost:3118/callback") =>
+    createClient(gateway.url, id).begin({ redirect_uri: redirect });
+
+  test("signs in without registering; its host is shown, and its loopback port is free", async () => {
+    const id = "https://client.example/meta.json";
+    describes(id);
+    const browser = person();
+    const first = await browser.open(begin(id).url);
+    const page = await browser.submit(first, { action: "sign_in", key: account.key });
+    for (const words of ["By address", "client.example", "localhost:3118", "your own machine"]) {
+      expect(page.html).toContain(words);
+    }
+    const { url, verifier } = begin(id);
+    const returned = await browser.allow(url);
+    const tokens = await createClient(gateway.url, id).trade({
+      grant_type: "authorization_code",
+      code: returned.searchParams.get("code") ?? "",
+      redirect_uri: "http://localhost:3118/callback",
+      code_verifier: verifier,
+    });
+    expect(tokens.status).toBe(200);
+    expect(await tokens.json()).toHaveProperty("refresh_token");
+    expect(fetched).toEqual([id]);
+  });
+
+  test.each([
+    ["names another client", { client_id: "https://other.example/meta.json" }],
+    ["contains a secret", { client_secret: "x".repeat(20) }],
+    ["asks for a shared secret", { token_endpoint_auth_method: "client_secret_basic" }],
+    ["sends codes to a stranger", { redirect_uris: ["http://localhost/callback", "http://evil.example/cb"] }],
+    ["sends codes into a script", { redirect_uris: ["javascript:alert(1)"] }],
+  ])("a document that %s is refused", async (name, more) => {
+    const id = `https://client.example/${encodeURIComponent(name)}`;
+    describes(id, more);
+    const page = await person().open(begin(id).url);
+    expect(page).toMatchObject({ left: false });
+    expect([400, 401]).toContain(page.response.status);
+  });
+
+  test.each([
+    ["answers with another status", () => new Response("no", { status: 404 })],
+    ["redirects", () => new Response(null, { status: 302, headers: { location: "https://127.0.0.1/" } })],
+    ["is no JSON", () => new Response("<html>")],
+    ["is too long", () => new Response(`{"client_name":"${"x".repeat(6_000)}"}`)],
+    ["never comes", () => Promise.reject(new Error("timeout"))],
+  ])("a document that %s is refused", async (name, document) => {
+    const id = `https://client.example/${encodeURIComponent(name)}`;
+    documents.set(id, document);
+    const page = await person().open(begin(id).url);
+    expect([400, 401]).toContain(page.response.status);
+    expect([...new Set(fetched)]).toEqual([id]);
+  });
+
+  test.each([
+    "http://client.example/meta.json",
+    "https://user@client.example/meta.json",
+    "https://client.example/a/../meta.json",
+    "https://client.example/meta.json#x",
+    "ftp://client.example/meta.json",
+  ])("%s is no address of a client, and nothing is fetched", async (id) => {
+    const page = await person().open(begin(id).url);
+    expect(page.response.status).toBe(400);
+    expect(fetched).toEqual([]);
+  });
+
+  test("a stranger cannot use us to knock at somebody's door again and again", async () => {
+    for (let n = 0; n < 40; n++) await person().open(begin(`https://knock.example/${n}`).url);
+    expect(fetched.length).toBeLessThanOrEqual(30);
+  });
+});
