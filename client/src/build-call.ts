@@ -17,6 +17,9 @@ export function buildCall(
   args: Arguments,
   { names, options, newKey }: { names: Names; options: CallOptions; newKey: () => string },
 ): OutgoingCall {
+  if (options.idempotencyKey !== undefined && !facts.keyed) {
+    throw new TypeError("This operation takes no idempotency key.");
+  }
   const inPath = new Set<string>();
   const path = facts.path.replaceAll(/\{(\w+)\}/g, (_brace, name: string) => {
     if (name in names) return names[name as keyof Names];
@@ -24,7 +27,8 @@ export function buildCall(
     return encodeURIComponent(asText(name, args[name]));
   });
   const rest = Object.entries(args).filter(([name, value]) => !inPath.has(name) && value !== undefined);
-  const query = facts.method === "GET" ? queryOf(rest) : "";
+  // Without this word the Gemini dialect streams a JSON array instead of events.
+  const query = facts.method === "GET" ? queryOf(rest) : facts.streams === "always" ? "alt=sse" : "";
   return {
     method: facts.method,
     path: query === "" ? path : `${path}?${query}`,
@@ -36,8 +40,7 @@ export function buildCall(
         : { [`x-${names.provider}-max-price-usd`]: decimalOf(options.maxPriceUsd) }),
     },
     billed: facts.billed,
-    idempotencyKey:
-      facts.billed && facts.keyed ? (options.idempotencyKey ?? newKey()) : options.idempotencyKey,
+    idempotencyKey: facts.keyed ? (options.idempotencyKey ?? newKey()) : undefined,
     repeatsAnswer: facts.startsTask === true,
   };
 }

@@ -2,13 +2,14 @@
 // what the ledger says, and every logical call has one idempotency key.
 
 import { buildCall, type Arguments, type CallOptions } from "./build-call.ts";
-import { errorOf } from "./failure.ts";
-import { usualNames, type Names, type OperationFacts } from "./operation-facts.ts";
+import type { TollgateError } from "./errors.ts";
+import { errorOf, type Failure } from "./failure.ts";
+import { usualNames, type Names } from "./operation-facts.ts";
 import { operations, type Inputs, type OperationId, type Outputs } from "./operations.ts";
-import type { Answer } from "./read-answer.ts";
-import { relayStream, type EventStream } from "./relay-stream.ts";
+import { readPages, type Paging } from "./paging.ts";
+import { chargedInTheEnd, refuseWhole, relayStream, type EventStream } from "./relay-stream.ts";
 import { readWhole, sendCall } from "./send-call.ts";
-import { waitForTask, type WaitOptions } from "./tasks.ts";
+import { waitForTask, type TaskState, type WaitOptions } from "./tasks.ts";
 import type { OutgoingCall, Transport } from "./transport.ts";
 import { systemClock, type Clock } from "./waiting.ts";
 
@@ -52,124 +53,153 @@ export interface Quote {
   }[];
 }
 
-export type Client = ReturnType<typeof createClient>;
+/** A link to begin: the person opens `auth_url` and agrees there. */
+export interface LinkStart {
+  readonly auth_url: string;
+  readonly state: string;
+  /** After this a new one must be asked for. */
+  readonly expires_at?: string;
+}
 
-export function createClient(options: ClientOptions) {
+type Signal = Pick<CallOptions, "signal">;
+type Filter = Omit<Inputs["requests.list"], "cursor" | "idempotency_key">;
+
+export interface Client {
+  /** Makes a call; its answer comes whole, with what it cost. */
+  readonly call: <Id extends OperationId>(
+    id: Id,
+    args: Inputs[Id],
+    options?: CallOptions,
+  ) => Promise<Result<Outputs[Id]>>;
+  /** What this very call would cost. Free; nothing is executed. */
+  readonly quote: <Id extends OperationId>(id: Id, args: Inputs[Id], options?: Signal) => Promise<Quote>;
+  /** Makes a call whose answer comes piece by piece. */
+  readonly stream: <Id extends OperationId>(
+    id: Id,
+    args: Inputs[Id],
+    options?: CallOptions,
+  ) => Promise<EventStream>;
+  /** Every item of every page, asking for the next page only when it is wanted: each page may cost money. */
+  readonly pages: <Id extends OperationId, Item>(
+    id: Id,
+    args: Inputs[Id],
+    by: Paging<Outputs[Id], Item>,
+    options?: Omit<CallOptions, "idempotencyKey">,
+  ) => AsyncGenerator<Item>;
+  /** The account's receipts, newest first. */
+  readonly receipts: (filter?: Filter, options?: Signal) => AsyncGenerator<Outputs["requests.get"]>;
+  readonly receipt: (requestId: string, options?: Signal) => Promise<Outputs["requests.get"]>;
+  /** What became of a call of which only the idempotency key is left; undefined when it never began. */
+  readonly outcome: (
+    idempotencyKey: string,
+    options?: Signal,
+  ) => Promise<Outputs["requests.get"] | undefined>;
+  readonly usage: (window: Inputs["usage.get"], options?: Signal) => Promise<Outputs["usage.get"]>;
+  readonly balance: (options?: Signal) => Promise<Outputs["credits.balance"]>;
+  readonly startLink: (
+    args?: { readonly scopes?: Inputs["social_a.link.start"]["scopes"] },
+    options?: Signal,
+  ) => Promise<LinkStart>;
+  /** Asks about a task until it is final: SUCCEEDED, FAILED or CANCELED. */
+  readonly waitForTask: (taskId: string, options?: WaitOptions) => Promise<TaskState>;
+}
+
+export function createClient(options: ClientOptions): Client {
   const names: Names = { ...usualNames, ...options.names };
   const transport = createTransport(options, names);
   const { clock, random } = transport;
-  const never = new AbortController().signal;
 
   const build = (id: OperationId, args: Arguments, callOptions: CallOptions): OutgoingCall =>
-    buildCall(factsOf(id), args, { names, options: callOptions, newKey: transport.newKey });
+    buildCall(operations[id], args, { names, options: callOptions, newKey: transport.newKey });
 
-  const call = async <Id extends OperationId>(
-    id: Id,
-    args: Inputs[Id],
-    callOptions: CallOptions = {},
-  ): Promise<Result<Outputs[Id]>> => {
-    const outgoing = build(id, args, callOptions);
-    const { value, attempts } = await sendCall(
-      outgoing,
-      transport,
-      callOptions.signal ?? never,
-      readWhole(transport),
-    );
-    checkWhole(value, outgoing, attempts);
+  const send = async (outgoing: OutgoingCall, signal = never): Promise<Result<unknown>> => {
+    const { value, attempts } = await sendCall(outgoing, transport, signal, readWhole(transport));
+    const failure = { call: outgoing, attempts, requestId: value.requestId, answer: value };
+    const charged = outgoing.billed
+      ? (value.costMicrosUsd ?? (await chargedInTheEnd(failure, transport, signal)))
+      : 0;
+    if (value.malformed) throw unreadable(failure, charged);
     return {
-      // The type is the contract's word; the gateway's own tests hold its answers against the same contract.
-      data: value.body as Outputs[Id],
+      data: value.body,
       status: value.status,
       requestId: value.requestId,
       idempotencyKey: outgoing.idempotencyKey,
-      chargedMicrosUsd: outgoing.billed ? value.costMicrosUsd : 0,
+      chargedMicrosUsd: charged,
       attempts,
     };
   };
 
-  const quote = async <Id extends OperationId>(
-    id: Id,
-    args: Inputs[Id],
-    { signal }: Pick<CallOptions, "signal"> = {},
-  ): Promise<Quote> => {
-    const outgoing = build(id, args, {});
-    const asking = {
-      ...outgoing,
-      headers: { ...outgoing.headers, [`x-${names.provider}-cost-mode`]: "quote" },
-      billed: false,
-      idempotencyKey: undefined,
-    };
-    const { value, attempts } = await sendCall(asking, transport, signal ?? never, readWhole(transport));
-    checkWhole(value, asking, attempts);
-    return value.body as Quote;
-  };
-
-  const stream = async <Id extends OperationId>(
+  const call: Client["call"] = async <Id extends OperationId>(
     id: Id,
     args: Inputs[Id],
     callOptions: CallOptions = {},
-  ): Promise<EventStream> => {
-    const facts = factsOf(id);
-    if (facts.streams === undefined) throw new TypeError(`${id} does not stream.`);
-    const outgoing = build(id, facts.streams === "flag" ? { ...args, stream: true } : args, callOptions);
+  ) => {
+    checkNotStreamed(id, args);
+    // The type is the contract's word; the gateway's own tests hold its answers against the same contract.
+    return (await send(build(id, args, callOptions), callOptions.signal)) as Result<Outputs[Id]>;
+  };
+
+  const quote: Client["quote"] = async (id, args, { signal } = {}) => {
+    const outgoing = build(id, args, {});
+    const headers = { ...outgoing.headers, [`x-${transport.headerWord}-cost-mode`]: "quote" };
+    const asking = { ...outgoing, headers, billed: false, idempotencyKey: undefined };
+    return (await send(asking, signal)).data as Quote;
+  };
+
+  const stream: Client["stream"] = async (id, args, callOptions = {}) => {
+    const { streams } = operations[id];
+    if (streams === undefined) throw new TypeError(`${id} does not stream.`);
+    const outgoing = build(id, streams === "flag" ? { ...args, stream: true } : args, callOptions);
     const signal = callOptions.signal ?? never;
     const { value: response, attempts } = await sendCall(outgoing, transport, signal, async (head) => head);
-    return relayStream(response, { call: outgoing, attempts }, transport, signal);
-  };
-
-  const receipts = async function* (
-    filter: Omit<Inputs["requests.list"], "cursor"> = {},
-    { signal }: Pick<CallOptions, "signal"> = {},
-  ): AsyncGenerator<Outputs["requests.get"]> {
-    yield* pages(
-      "requests.list",
-      filter,
-      (page) => page.data,
-      (page) => page.next_cursor,
-      { signal },
-    );
-  };
-
-  /** Every item of every page, asking for the next page only when it is wanted: each page may cost money. */
-  async function* pages<Id extends OperationId, Item>(
-    id: Id,
-    args: Inputs[Id],
-    itemsOf: (page: Outputs[Id]) => Iterable<Item>,
-    nextCursorOf: (page: Outputs[Id]) => string | null | undefined,
-    callOptions: Omit<CallOptions, "idempotencyKey"> = {},
-  ): AsyncGenerator<Item> {
-    for (let cursor: string | null | undefined; ;) {
-      const { data } = await call(id, cursor === undefined ? args : { ...args, cursor }, callOptions);
-      yield* itemsOf(data);
-      const next = nextCursorOf(data);
-      // A vendor that hands out the same cursor again would go round for ever, at a price each time.
-      if (next === undefined || next === null || next === "" || next === cursor) return;
-      cursor = next;
+    const sent = { call: outgoing, attempts };
+    if (!/^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "")) {
+      throw await refuseWhole(response, sent, transport, signal);
     }
-  }
+    return relayStream(response, sent, transport, signal);
+  };
+
+  const pages: Client["pages"] = (id, args, by, pageOptions) =>
+    readPages(async (cursor) => {
+      const next = cursor === undefined ? args : { ...args, [by.cursor ?? "cursor"]: cursor };
+      return (await call(id, next, pageOptions)).data;
+    }, by);
 
   return {
     call,
     quote,
     stream,
     pages,
-    receipts,
-    usage: async (args: Inputs["usage.get"]) => (await call("usage.get", args)).data,
-    balance: async () => (await call("credits.balance", {})).data,
-    receipt: async (requestId: string) => (await call("requests.get", { request_id: requestId })).data,
-    /** What became of a call of which only the idempotency key is left; undefined when it never began. */
-    outcome: async (idempotencyKey: string) =>
-      (await call("requests.list", { idempotency_key: idempotencyKey })).data.data[0],
-    startLink: async (args: Inputs["social_a.link.start"] = {}) =>
-      (await call("social_a.link.start", args)).data,
-    waitForTask: (taskId: string, waitOptions: WaitOptions = {}): Promise<Outputs["tasks.get"]> =>
+    receipts: (filter = {}, receiptOptions = {}) =>
+      pages(
+        "requests.list",
+        filter,
+        { items: (page) => page.data, next: (page) => page.next_cursor },
+        receiptOptions,
+      ),
+    receipt: async (requestId, { signal } = {}) =>
+      (await call("requests.get", { request_id: requestId }, { signal })).data,
+    outcome: async (idempotencyKey, { signal } = {}) =>
+      (await call("requests.list", { idempotency_key: idempotencyKey }, { signal })).data.data[0],
+    usage: async (window, { signal } = {}) => (await call("usage.get", window, { signal })).data,
+    balance: async ({ signal } = {}) => (await call("credits.balance", {}, { signal })).data,
+    startLink: async (args = {}, { signal } = {}) =>
+      // The specification's own words for what this answers.
+      (await send(build("social_a.link.start", args, {}), signal)).data as LinkStart,
+    waitForTask: (taskId, waitOptions = {}) =>
       waitForTask(
-        async () => (await call("tasks.get", { task_id: taskId }, { signal: waitOptions.signal })).data,
+        async () => {
+          const asked = build("tasks.get", { task_id: taskId }, {});
+          return (await send(asked, waitOptions.signal)).data as TaskState;
+        },
         waitOptions,
         { clock, random },
       ),
   };
 }
+
+/** For callers that never stop. */
+const never = new AbortController().signal;
 
 const baseUrlUsual = "http://127.0.0.1:8787";
 const attemptsUsual = 5;
@@ -193,18 +223,17 @@ function createTransport(options: ClientOptions, names: Names): Transport {
   };
 }
 
-const factsOf = (id: OperationId): OperationFacts => operations[id];
+function checkNotStreamed(id: OperationId, args: Arguments): void {
+  if (operations[id].streams === "always" || args["stream"] === true) {
+    throw new TypeError(`${id} would stream here; ask for it with stream().`);
+  }
+}
 
 /** The call went through, so its answer is worth what it cost; but what cannot be read cannot be handed on. */
-function checkWhole(answer: Answer, call: OutgoingCall, attempts: number): void {
-  if (!answer.malformed) return;
-  const charged = answer.costMicrosUsd;
-  throw errorOf(
-    { call, attempts, requestId: answer.requestId, answer },
-    {
-      kind: "malformed_answer",
-      moneyMoved: charged === undefined ? (call.billed ? "unknown" : "no") : charged > 0 ? "yes" : "no",
-      chargedMicrosUsd: charged,
-    },
-  );
-}
+const unreadable = (failure: Failure, charged: number | undefined): TollgateError =>
+  errorOf(failure, {
+    kind: "malformed_answer",
+    code: "malformed_answer",
+    moneyMoved: charged === undefined ? "unknown" : charged > 0 ? "yes" : "no",
+    chargedMicrosUsd: charged,
+  });

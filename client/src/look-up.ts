@@ -10,7 +10,7 @@ export interface Outcome {
 
 /**
  * What the books say about a call, by its idempotency key or, where it has none, by its request id. Undefined when
- * nobody could be asked: no id is known, or the books did not answer.
+ * nobody could be asked: no id is known, the books did not answer, or the caller stopped waiting.
  */
 export async function lookUp(
   by: { readonly idempotencyKey: string | undefined; readonly requestId: string | undefined },
@@ -24,7 +24,7 @@ export async function lookUp(
   if (path === undefined || path === "") return undefined;
   const question = { method: "GET", path, headers: {}, billed: false, idempotencyKey: undefined } as const;
   try {
-    const response = await open(question, transport, signal);
+    const response = await open(question, transport, AbortSignal.any([signal, AbortSignal.timeout(waitMs)]));
     const { status, body } = await readAnswer(response, transport.headerWord, transport.clock.nowMs());
     if (by.idempotencyKey === undefined) {
       if (status === 404) return { found: { kind: "not_found" }, requestId: by.requestId };
@@ -34,11 +34,13 @@ export async function lookUp(
     const { data } = membersOf(body);
     if (!Array.isArray(data)) return undefined;
     return data.length === 0 ? { found: { kind: "not_found" }, requestId: undefined } : outcomeOf(data[0]);
-  } catch (error) {
-    if (signal.aborted) throw error;
+  } catch {
     return undefined;
   }
 }
+
+/** The books answer at once or not at all; a look is soon repeated. */
+const waitMs = 30_000;
 
 function outcomeOf(receipt: unknown): Outcome | undefined {
   const { request_id: requestId, status, charged_micros_usd: charged } = membersOf(receipt);

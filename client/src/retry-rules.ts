@@ -8,8 +8,8 @@ export type Attempt =
       readonly code?: string;
       readonly retryable?: boolean;
     }
-  /** No whole answer came: the gateway may or may not have done the work. */
-  | { readonly kind: "no_answer" };
+  /** No whole answer came: the gateway may or may not have done the work, unless nothing reached it. */
+  | { readonly kind: "no_answer"; readonly neverLeft?: boolean };
 
 export interface CallNature {
   /** Money may move: what ended in doubt is looked up before it is sent again. */
@@ -24,7 +24,7 @@ export type Verdict = "done" | "stop" | "send_again" | "look_up" | "wait_and_loo
 
 export function judge(attempt: Attempt, { billed }: CallNature): Verdict {
   const inDoubt: Verdict = billed ? "look_up" : "send_again";
-  if (attempt.kind === "no_answer") return inDoubt;
+  if (attempt.kind === "no_answer") return attempt.neverLeft === true ? "send_again" : inDoubt;
   const { status, code = "", retryable } = attempt;
   if (status < 400) return "done";
   // A refusal by a limit happens before anything is held, and an upstream's 429 before anything is made.

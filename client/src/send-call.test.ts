@@ -9,14 +9,14 @@ import {
   type Script,
   type Scripted,
   type ScriptedGateway,
-} from "./scripted-gateway.ts";
+} from "../scripted-gateway.ts";
 import type { OutgoingCall } from "./transport.ts";
 
 let gateway: ScriptedGateway;
 afterEach(() => gateway.close());
 
 const run = async (script: Script, call: OutgoingCall): Promise<TollgateError | "answered"> => {
-  gateway = openScriptedGateway(script);
+  gateway = await openScriptedGateway(script);
   try {
     await sendCall(call, gateway.transport, new AbortController().signal, readWhole(gateway.transport));
     return "answered";
@@ -120,11 +120,12 @@ describe("a limit is waited for", () => {
 describe("a transient failure", () => {
   const trouble: readonly Scripted[] = [
     "cut",
+    "gone",
     refused(500, "internal"),
     refused(502, "provider_request_failed"),
     refused(503, "billing_dependency_timeout", { retryable: true }),
   ];
-  const nameOf = (answer: Scripted): string => (answer === "cut" ? "cut connection" : String(answer.status));
+  const nameOf = (answer: Scripted): string => (typeof answer === "string" ? `connection ${answer}` : String(answer.status));
 
   for (const answer of trouble) {
     test(`of a free call is repeated: ${nameOf(answer)}`, async () => {
@@ -169,24 +170,68 @@ describe("a transient failure", () => {
   test("of a create that brings the same answer again is repeated although it was made", async () => {
     const create = { ...billedPost("task"), repeatsAnswer: true };
     const answers: Scripted[] = ["cut", fine];
-    expect(await run({ answers, receipts: [receipt("settled", 3)] }, create)).toBe("answered");
-    expect(gateway.calls.map((call) => call.idempotencyKey)).toEqual(["task", "task"]);
+    for (const made of [receipt("settled", 3), receipt("dispatched", 0)]) {
+      expect(await run({ answers, receipts: [made] }, create)).toBe("answered");
+      expect(gateway.calls.map((call) => call.idempotencyKey)).toEqual(["task", "task"]);
+      await gateway.close();
+    }
   });
 
   test("of a billed GET without a trace is not repeated, and is reported as unknown", async () => {
-    gateway = openScriptedGateway({ answers: [] });
-    await gateway.close();
-    const failed = sendCall(
-      billedGet,
-      gateway.transport,
+    const error = await run({ answers: ["gone"] }, billedGet);
+    expect(error).toMatchObject({ kind: "connection", moneyMoved: "unknown", attempts: 1 });
+    expect(gateway.calls).toHaveLength(1);
+  });
+
+  test("that kept the request from leaving is repeated, and costs nothing for sure", async () => {
+    for (const call of [billedPost("k"), billedGet, freeGet]) {
+      gateway = await openScriptedGateway({ answers: [] });
+      await gateway.close();
+      const { transport } = gateway;
+      const failed = sendCall(call, transport, new AbortController().signal, readWhole(transport));
+      expect(await failed.catch((error: unknown) => error)).toMatchObject({
+        kind: "connection",
+        moneyMoved: "no",
+        chargedMicrosUsd: 0,
+        attempts: 5,
+      });
+      expect(gateway.waitsMs).toEqual([500, 1_000, 2_000, 4_000]);
+    }
+  });
+
+  test("that never ends is given up after so many attempts, with a last look into the books", async () => {
+    const nothing = undefined;
+    for (const [last, expected] of [
+      [receipt("settled", 8), { kind: "answer_lost", moneyMoved: "yes", chargedMicrosUsd: 8 }],
+      [nothing, { kind: "connection", moneyMoved: "no", chargedMicrosUsd: 0 }],
+      ["gone", { kind: "connection", moneyMoved: "unknown", chargedMicrosUsd: undefined }],
+    ] as const) {
+      const receipts = [nothing, nothing, nothing, nothing, nothing, last];
+      const error = await run({ answers: ["gone"], receipts }, billedPost("k"));
+      expect(error).toMatchObject({ ...expected, attempts: 5 });
+      expect(gateway.calls).toHaveLength(5);
+      expect(new Set(gateway.calls.map((call) => call.idempotencyKey))).toEqual(new Set(["k"]));
+      await gateway.close();
+    }
+  });
+
+  test("of a billed call is not repeated while the books cannot be asked", async () => {
+    const error = await run({ answers: ["gone"], receipts: ["gone"] }, billedPost("k"));
+    expect(error).toMatchObject({ kind: "connection", moneyMoved: "unknown", attempts: 1 });
+    expect(gateway.calls).toHaveLength(1);
+    expect(gateway.lookUps).toHaveLength(5);
+  });
+
+  test("counts an attempt without an answer in time as one without an answer", async () => {
+    gateway = await openScriptedGateway({ answers: ["never", fine] });
+    const transport = { ...gateway.transport, attemptTimeoutMs: 50 };
+    const sent = await sendCall(
+      billedPost("k"),
+      transport,
       new AbortController().signal,
-      readWhole(gateway.transport),
+      readWhole(transport),
     );
-    expect(await failed.catch((error: unknown) => error)).toMatchObject({
-      kind: "connection",
-      moneyMoved: "unknown",
-      attempts: 1,
-    });
+    expect(sent.attempts).toBe(2);
   });
 
   test("of a billed GET that the books call unpaid is asked again", async () => {
@@ -222,23 +267,54 @@ describe("a conflict", () => {
     expect(error).toMatchObject({ kind: "answer_lost", moneyMoved: "yes", chargedMicrosUsd: 6, attempts: 2 });
   });
 
-  test("whose outcome nobody knows stays unknown", async () => {
-    const error = await run(
-      { answers: [conflict("outcome_unknown", { charged_micros_usd: 0 })] },
-      billedPost("k"),
-    );
-    expect(error).toMatchObject({ kind: "conflict", moneyMoved: "unknown" });
+  test("whose outcome nobody knows stays unknown, unless the books have closed it", async () => {
+    const answers = [conflict("outcome_unknown", { charged_micros_usd: 0 })];
+    const receipts = [receipt("unknown", 0)];
+    const open = await run({ answers, receipts }, billedPost("k"));
+    expect(open).toMatchObject({ kind: "conflict", moneyMoved: "unknown" });
+    await gateway.close();
+    const closed = await run({ answers, receipts: [receipt("released", 0)] }, billedPost("k"));
+    expect(closed).toMatchObject({ kind: "conflict", moneyMoved: "no", chargedMicrosUsd: 0 });
   });
 });
 
-test("a caller that stops is let go at once, and told that money may have moved", async () => {
-  gateway = openScriptedGateway({ answers: [fine] });
-  const stop = new AbortController();
-  stop.abort();
-  const stopped = sendCall(billedPost("k"), gateway.transport, stop.signal, readWhole(gateway.transport));
-  expect(await stopped.catch((error: unknown) => error)).toMatchObject({
-    kind: "aborted",
-    moneyMoved: "unknown",
-    idempotencyKey: "k",
+describe("a caller that stops", () => {
+  const stopOn = async (signal: AbortSignal, answers: readonly Scripted[]): Promise<unknown> => {
+    gateway = await openScriptedGateway({ answers });
+    const stopped = sendCall(billedPost("k"), gateway.transport, signal, readWhole(gateway.transport));
+    return stopped.catch((error: unknown) => error);
+  };
+
+  test("in the middle of a call is let go at once, and told that money may have moved", async () => {
+    const error = await stopOn(AbortSignal.timeout(30), ["never"]);
+    expect(error).toMatchObject({ kind: "aborted", moneyMoved: "unknown", idempotencyKey: "k" });
   });
+
+  test("before the call began has spent nothing", async () => {
+    const error = await stopOn(AbortSignal.abort(), [fine]);
+    expect(error).toMatchObject({ kind: "aborted", moneyMoved: "no" });
+    expect(gateway.calls).toEqual([]);
+  });
+
+  test("while a limit is waited for has spent nothing", async () => {
+    gateway = await openScriptedGateway({ answers: [refused(429, "rate_limit_exceeded")] });
+    const stop = new AbortController();
+    const sleep = (): Promise<void> => {
+      stop.abort();
+      return Promise.reject(new Error("stopped"));
+    };
+    const transport = { ...gateway.transport, clock: { ...gateway.transport.clock, sleep } };
+    const stopped = sendCall(billedPost("k"), transport, stop.signal, readWhole(transport));
+    expect(await stopped.catch((error: unknown) => error)).toMatchObject({
+      kind: "aborted",
+      moneyMoved: "no",
+      attempts: 1,
+    });
+  });
+});
+
+test("an answer is read by its content type, never on hope", async () => {
+  const html = { "content-type": "text/html" };
+  const error = await run({ answers: [{ status: 404, body: "<h1>no</h1>", headers: html }] }, freeGet);
+  expect(error).toMatchObject({ status: 404, body: "<h1>no</h1>", code: "parameters", moneyMoved: "no" });
 });

@@ -14,8 +14,14 @@ export interface StreamEnd {
 /** Larger events are no events: whoever sends them means harm or is broken. */
 const eventCharsMax = 16 * 1024 * 1024;
 
-/** Reads server-sent events; returns what the closing comment says when the stream has ended. */
-export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent, StreamEnd> {
+/**
+ * Reads server-sent events; returns what the closing comment says when the stream has ended. A stream in which nothing
+ * comes for `silenceMaxMs`, not even the comments that keep it alive, counts as cut.
+ */
+export async function* readEvents(
+  body: ReadableStream<Uint8Array>,
+  silenceMaxMs: number,
+): AsyncGenerator<StreamEvent, StreamEnd> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let rest = "";
@@ -24,7 +30,7 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
   let end: StreamEnd = { costMicrosUsd: undefined };
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await readWithin(reader, silenceMaxMs);
       rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
       if (rest.length > eventCharsMax) throw new Error("An event of the stream is too large.");
       // A lone CR at the end may be the first half of a CRLF.
@@ -48,6 +54,21 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
   } finally {
     // Whoever stops reading early also stops the gateway from waiting for them.
     await reader.cancel().catch(() => {});
+  }
+}
+
+async function readWithin(
+  reader: { readonly read: () => Promise<{ done: boolean; value?: Uint8Array | undefined }> },
+  silenceMaxMs: number,
+): Promise<{ done: boolean; value?: Uint8Array | undefined }> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error("Nothing came for too long.")), silenceMaxMs);
+  });
+  try {
+    return await Promise.race([reader.read(), silence]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

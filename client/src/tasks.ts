@@ -4,6 +4,30 @@ import type { Clock } from "./waiting.ts";
 
 export type TaskStatus = "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "CANCELED" | "UNKNOWN";
 
+/** A task as the gateway tells of it. */
+export interface TaskState {
+  readonly request_id?: string;
+  readonly output: {
+    readonly task_id: string;
+    readonly task_status: TaskStatus;
+    /** On SUCCEEDED; it expires after a few hours. */
+    readonly video_url?: string;
+    readonly orig_prompt?: string;
+    /** `YYYY-MM-DD HH:MM:SS.mmm`, as the next two. */
+    readonly submit_time?: string;
+    readonly scheduled_time?: string;
+    readonly end_time?: string;
+    /** On FAILED. */
+    readonly code?: string;
+    readonly message?: string;
+  };
+  readonly usage?: {
+    readonly output_video_duration?: number;
+    readonly video_count?: number;
+    readonly SR?: number;
+  };
+}
+
 export interface WaitOptions {
   /** How long to wait in all; the task goes on and can be waited for again. */
   readonly timeoutMs?: number;
@@ -44,17 +68,21 @@ export async function waitForTask<Task>(
     // Without an interval of the caller's: three to five seconds, so that many waiters do not poll in step.
     const pauseMs = Math.max(pollFloorMs, options.pollEveryMs ?? pollUsualMs + pollSpreadMs * random());
     if (waitedMs + pauseMs > timeoutMs) {
+      const seconds = Math.round(waitedMs / 1000);
       throw new TollgateError(
-        `The task is ${status} after ${Math.round(waitedMs / 1000)} s; it goes on without us.`,
-        {
-          kind: "timeout",
-          code: "task_not_final",
-          moneyMoved: "unknown",
-          body: task,
-        },
+        `The task is ${status} after ${seconds} s; it goes on without us.`,
+        { kind: "timeout", code: "task_not_final", moneyMoved: "unknown", body: task },
       );
     }
-    await clock.sleep(pauseMs, options.signal);
+    await clock.sleep(pauseMs, options.signal).catch((cause: unknown) => {
+      throw new TollgateError("Waiting was stopped by its caller; the task goes on.", {
+        kind: "aborted",
+        code: "aborted",
+        moneyMoved: "unknown",
+        body: task,
+        cause,
+      });
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+import { membersOf } from "./read-answer.ts";
 import type { Clock } from "./waiting.ts";
 
 /** Everything a client is made of; each call borrows it. */
@@ -33,7 +34,7 @@ export interface OutgoingCall {
 
 /** Sends the request once. The key goes into its header and nowhere else. */
 export async function open(
-  { method, path, body, headers, idempotencyKey }: OutgoingCall,
+  { method, path, body, headers, billed, idempotencyKey }: OutgoingCall,
   transport: Transport,
   signal: AbortSignal,
 ): Promise<Response> {
@@ -47,6 +48,18 @@ export async function open(
     },
     ...(body === undefined ? {} : { body }),
     redirect: "error",
+    // Bun sends a GET again by itself when a connection it kept closes under it, which could be paid twice; a
+    // connection of its own cannot. To others this says only that the request need not outlive its page.
+    ...(billed && idempotencyKey === undefined ? { keepalive: false } : {}),
     signal,
   });
 }
+
+/** True when no connection came about, so that nothing can have happened at the other end. */
+export function neverLeft(cause: unknown): boolean {
+  const codes = [cause, membersOf(cause)["cause"]].map((error) => membersOf(error)["code"]);
+  return codes.some((code) => typeof code === "string" && connectFailures.has(code));
+}
+
+/** Browsers do not tell; there every failure stays in doubt. */
+const connectFailures: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
