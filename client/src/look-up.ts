@@ -43,10 +43,11 @@ export async function lookUp(
 const waitMs = 30_000;
 
 function outcomeOf(receipt: unknown): Outcome | undefined {
-  const { request_id: requestId, status, charged_micros_usd: charged } = membersOf(receipt);
+  const { request_id: requestId, status, outcome, charged_micros_usd: charged } = membersOf(receipt);
   if (typeof requestId !== "string" || typeof charged !== "number") return undefined;
   if (status === "settled" || status === "released") {
-    return { found: { kind: "ended", chargedMicrosUsd: charged }, requestId };
+    const failed = outcome === "failed";
+    return { found: { kind: "ended", chargedMicrosUsd: charged, failed }, requestId };
   }
   return { found: { kind: "running" }, requestId };
 }

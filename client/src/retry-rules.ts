@@ -43,19 +43,25 @@ const settingsToMend: ReadonlySet<string> = new Set(["unsupported_uri", "billing
 export type Found =
   | { readonly kind: "not_found" }
   | { readonly kind: "running" }
-  | { readonly kind: "ended"; readonly chargedMicrosUsd: number };
+  | {
+      readonly kind: "ended";
+      readonly chargedMicrosUsd: number;
+      /** The upstream certainly failed; otherwise it may have done the work, and only its answer was lost. */
+      readonly failed: boolean;
+    };
 
 export type Decision = "send_again" | "wait_and_look_up" | "answer_lost" | "ended_unpaid";
 
 /**
  * An idempotency key stays with the call that has ended, so a keyed call that failed cannot be had again under its
- * key, and another key would be another operation. A plain GET that cost nothing may simply be asked again.
+ * key, and another key would be another operation. A plain GET that cost nothing may be asked again when its upstream
+ * certainly failed; where that is in doubt, the upstream may have done it and would do it twice.
  */
 export function decide(found: Found, keyed: boolean): Decision {
   if (found.kind === "not_found") return "send_again";
   if (found.kind === "running") return "wait_and_look_up";
   if (found.chargedMicrosUsd > 0) return "answer_lost";
-  return keyed ? "ended_unpaid" : "send_again";
+  return keyed || !found.failed ? "ended_unpaid" : "send_again";
 }
 
 /** Delays double up to this, unless the gateway itself asks for more. */

@@ -30,9 +30,10 @@ const refused = (status: number, code: string, more: object = {}): Scripted => (
   status,
   body: { error: { code, message: code, ...more }, request_id: "req_1" },
 });
-const receipt = (status: string, charged: number) => ({
+const receipt = (status: string, charged: number, outcome = "unknown") => ({
   request_id: "req_1",
   status,
+  outcome,
   charged_micros_usd: charged,
 });
 const fine: Scripted = { status: 200, body: { ok: true }, headers: { "x-tollgate-cost-micros-usd": "5" } };
@@ -234,14 +235,15 @@ describe("a transient failure", () => {
     expect(sent.attempts).toBe(2);
   });
 
-  test("of a billed GET that the books call unpaid is asked again", async () => {
-    expect(
-      await run(
-        { answers: [refused(502, "provider_request_failed"), fine], receipts: [receipt("released", 0)] },
-        billedGet,
-      ),
-    ).toBe("answered");
+  test("of a billed GET is asked again when the books say that it failed, not when they are in doubt", async () => {
+    const answers = [refused(502, "provider_request_failed"), fine];
+    const failed = await run({ answers, receipts: [receipt("released", 0, "failed")] }, billedGet);
+    expect(failed).toBe("answered");
     expect(gateway.lookUps.map((asked) => asked.path)).toEqual(["/v1/requests/req_1"]);
+    await gateway.close();
+    const doubtful = await run({ answers, receipts: [receipt("released", 0, "unknown")] }, billedGet);
+    expect(doubtful).toMatchObject({ kind: "unavailable", moneyMoved: "no", attempts: 1 });
+    expect(gateway.calls).toHaveLength(1);
   });
 });
 
