@@ -13,6 +13,7 @@ import { until, type GatewayProcess } from "./harness.ts";
 const shares = { before: 8, after: 12, middle: 14 };
 const killEveryMs = { least: 700, most: 2_500 };
 const faultEveryMs = 60;
+const faultsWaitingMax = 2;
 /** The client's waits are made this much shorter, so that minutes of patience fit into a run. */
 const hurry = 10;
 
@@ -113,9 +114,12 @@ async function injectFaults(
     { chunk_delay_ms: 30 },
   ];
   while (!isOver()) {
+    await Bun.sleep(faultEveryMs);
+    // While the gateway is down nobody meets them; they must not pile up until every call fails.
+    const waiting = (await (await fetch(`${sandbox.url}/_control/faults`)).json()) as { faults: unknown[] };
+    if (waiting.faults.length >= faultsWaitingMax) continue;
     const fault = faults[Math.floor(random() * faults.length)];
     await sandbox.fault({ ...fault, times: 1 + Math.floor(random() * 3) });
-    await Bun.sleep(faultEveryMs);
   }
 }
 

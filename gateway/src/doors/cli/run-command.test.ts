@@ -648,13 +648,18 @@ describe("help", () => {
       "tollgate quota deny ID",
       "tollgate backup FILE",
       "tollgate restore FILE",
+      "tollgate call OPERATION_ID [--arg NAME=TEXT …] [--json-arg NAME=JSON …] [--max-price-usd X]",
+      "tollgate quote OPERATION_ID [--arg NAME=TEXT …] [--json-arg NAME=JSON …]",
+      "tollgate usage [--days N]",
+      "tollgate receipt REQUEST_ID",
+      "tollgate watch TASK_ID [--timeout-seconds N]",
     ]) {
       expect(text).toContain(usage);
     }
     expect(text).not.toMatch(/contract/);
     expect((await terminal.run("--help")).out).toEqual([...out]);
     const { commands } = await terminal.json("help");
-    expect(commands).toHaveLength(19);
+    expect(commands).toHaveLength(24);
   });
 
   test("--help explains one command or one family, and runs nothing", async () => {
