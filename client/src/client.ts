@@ -7,6 +7,7 @@ import { errorOf, type Failure } from "./failure.ts";
 import { usualNames, type Names } from "./operation-facts.ts";
 import { operations, type Inputs, type OperationId, type Outputs } from "./operations.ts";
 import { readPages, type Paging } from "./paging.ts";
+import { membersOf } from "./read-answer.ts";
 import { chargedInTheEnd, refuseWhole, relayStream, type EventStream } from "./relay-stream.ts";
 import { readWhole, sendCall } from "./send-call.ts";
 import { waitForTask, type TaskState, type WaitOptions } from "./tasks.ts";
@@ -143,7 +144,11 @@ export function createClient(options: ClientOptions): Client {
     const outgoing = build(id, args, {});
     const headers = { ...outgoing.headers, [`x-${transport.headerWord}-cost-mode`]: "quote" };
     const asking = { ...outgoing, headers, billed: false, idempotencyKey: undefined };
-    return (await send(asking, signal)).data as Quote;
+    const { data, requestId, attempts } = await send(asking, signal);
+    if (membersOf(data)["object"] === "cost_estimate") return data as Quote;
+    // A gateway with another word for its headers takes the question for the call itself.
+    const failure = { call: outgoing, attempts, requestId };
+    throw unreadable(failure, await chargedInTheEnd(failure, transport, signal ?? never), "not_a_quote");
   };
 
   const stream: Client["stream"] = async (id, args, callOptions = {}) => {
@@ -230,10 +235,14 @@ function checkNotStreamed(id: OperationId, args: Arguments): void {
 }
 
 /** The call went through, so its answer is worth what it cost; but what cannot be read cannot be handed on. */
-const unreadable = (failure: Failure, charged: number | undefined): TollgateError =>
+const unreadable = (
+  failure: Failure,
+  charged: number | undefined,
+  code = "malformed_answer",
+): TollgateError =>
   errorOf(failure, {
     kind: "malformed_answer",
-    code: "malformed_answer",
+    code,
     moneyMoved: charged === undefined ? "unknown" : charged > 0 ? "yes" : "no",
     chargedMicrosUsd: charged,
   });

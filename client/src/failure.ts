@@ -37,6 +37,7 @@ const messages: Partial<Record<ErrorKind, string>> = {
   connection: "No whole answer came from the gateway.",
   answer_lost: "The call was made and charged, but its answer was lost; its receipt says what it cost.",
   aborted: "The call was stopped by its caller.",
+  malformed_answer: "The answer is not what was asked for, or not what it says it is.",
 };
 
 function kindOf(status: number | undefined): ErrorKind {
