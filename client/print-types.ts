@@ -58,7 +58,11 @@ export function printType(schema: Schema, depth = 0): string {
   if (either) return joined(either, " | ", depth);
   if (schema.allOf) return joined(schema.allOf, " & ", depth);
   if (Array.isArray(schema.type)) {
-    return joined((schema.type as string[]).map((type) => ({ ...schema, type })), " | ", depth);
+    return joined(
+      (schema.type as string[]).map((type) => ({ ...schema, type })),
+      " | ",
+      depth,
+    );
   }
   switch (schema.type) {
     case undefined:

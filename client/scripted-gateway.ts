@@ -19,7 +19,7 @@ export type Scripted =
       readonly headers?: Readonly<Record<string, string>>;
     };
 
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string;
   readonly path: string;
   readonly idempotencyKey: string | undefined;
@@ -33,6 +33,8 @@ export interface ScriptedGateway {
   readonly calls: SeenRequest[];
   readonly lookUps: SeenRequest[];
   readonly waitsMs: number[];
+  /** Breaks every connection there is. */
+  readonly cutAll: () => void;
   readonly close: () => Promise<void>;
 }
 
@@ -90,6 +92,7 @@ export async function openScriptedGateway(script: Script): Promise<ScriptedGatew
       attemptTimeoutMs: 5_000,
       waitMaxMs: 60_000,
     },
+    cutAll: () => server.closeAllConnections(),
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -132,7 +135,10 @@ function answer(response: ServerResponse, next: Scripted, requestId: string): vo
     "x-request-id": requestId,
     ...headers,
   });
-  response.end(typeof body === "string" ? body : JSON.stringify(body));
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  // Less than was promised is sent, and the rest is waited for.
+  if (headers?.["content-length"] !== undefined) response.write(text);
+  else response.end(text);
 }
 
 /** A read of one call answers with the receipt itself, a search by key with a list of one or none. */

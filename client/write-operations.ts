@@ -14,8 +14,10 @@ const clientFolder = import.meta.dir;
 export const operationsFile = join(clientFolder, "src/operations.ts");
 
 /** What of an operation reaches the client. */
-export interface Offered
-  extends Pick<Operation, "id" | "summary" | "notes" | "params" | "query" | "body" | "response"> {
+export interface Offered extends Pick<
+  Operation,
+  "id" | "summary" | "notes" | "params" | "query" | "body" | "response"
+> {
   readonly facts: OperationFacts;
   /** Parameters without a name here are forwarded. */
   readonly takesMore: boolean;

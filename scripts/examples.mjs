@@ -17,7 +17,10 @@ async function runExamples() {
   await buildClient();
   const folder = mkdtempSync(path.join(os.tmpdir(), "tollgate-examples-"));
   // All of them together make more requests than a new account may make in a minute.
-  writeFileSync(path.join(folder, "tollgate.yaml"), "tiers: { free: { rpm: 10000, tpm: 10000000, concurrency: 50 } }\n");
+  writeFileSync(
+    path.join(folder, "tollgate.yaml"),
+    "tiers: { free: { rpm: 10000, tpm: 10000000, concurrency: 50 } }\n",
+  );
   const gateway = spawn(bun, [path.join(root, "gateway/src/main.ts"), "serve"], {
     cwd: folder,
     env: { ...bunEnv, PORT: "0", TOLLGATE_DATA: path.join(folder, "data"), TOLLGATE_LOG: "warn" },

@@ -182,7 +182,10 @@ test("tollgate watch waits until a task has ended, and fails when the task did",
     const succeeded = await tollgate(["watch", "t1"], { TOLLGATE_BASE_URL: good.transport.baseUrl });
     expect(succeeded).toMatchObject({ code: 0, errors: "" });
     expect(succeeded.out).toContain("http://v/1");
-    expect(good.calls.map(({ path }) => path)).toEqual(Array(2).fill("/apis/v1/services/aigc/tasks/t1"));
+    expect(good.calls.map(({ path }) => path)).toEqual([
+      "/apis/v1/services/aigc/tasks/t1",
+      "/apis/v1/services/aigc/tasks/t1",
+    ]);
     const failed = await tollgate(["watch", "t1"], { TOLLGATE_BASE_URL: bad.transport.baseUrl });
     expect(failed.code).toBe(1);
     expect(failed.out).toContain("Oops: no luck");

@@ -132,7 +132,14 @@ interface Books {
   readonly client: Client;
 }
 
-async function compareBooks({ seed, kills, reports, installation, proxy, client }: Books): Promise<ChaosReport> {
+async function compareBooks({
+  seed,
+  kills,
+  reports,
+  installation,
+  proxy,
+  client,
+}: Books): Promise<ChaosReport> {
   const wrong: string[] = leftoversOf(installation);
   const vendorsBook = await installation.sandbox.book();
   const ledger = new Map(
@@ -191,7 +198,8 @@ async function compareBooks({ seed, kills, reports, installation, proxy, client 
     reportedMicros,
     ledgerMicros,
     wrong,
-    audit: audited.code === 0 ? audited.stdout.trim() : `exit ${audited.code}: ${audited.stdout}${audited.stderr}`,
+    audit:
+      audited.code === 0 ? audited.stdout.trim() : `exit ${audited.code}: ${audited.stdout}${audited.stderr}`,
   };
 }
 
@@ -248,9 +256,12 @@ export const figures = (report: ChaosReport): string =>
   `reported ${report.reportedMicros} micro-USD, ledger ${report.ledgerMicros}, ${report.wrong.length} wrong.`;
 
 if (import.meta.main) {
-  const given = Object.fromEntries(process.argv.slice(2).map((word) => word.split("=")));
-  const seconds = Number(given["seconds"] ?? 180);
-  const seed = Number(given["seed"] ?? Math.floor(Math.random() * 1_000_000));
+  const given = (name: string, usual: number): number => {
+    const word = process.argv.slice(2).find((one) => one.startsWith(`${name}=`));
+    return word === undefined ? usual : Number(word.slice(name.length + 1));
+  };
+  const seconds = given("seconds", 180);
+  const seed = given("seed", Math.floor(Math.random() * 1_000_000));
   if (!(seconds > 0) || !Number.isInteger(seed)) throw new Error("Usage: chaos [seconds=180] [seed=N]");
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
   print(`seed=${seed}`);

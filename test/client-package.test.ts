@@ -146,7 +146,10 @@ for (const [runtime, command] of [
 
 test("a browser's bundle of it needs nothing a browser does not have", async () => {
   const entry = join(project, "browser.js");
-  writeFileSync(entry, 'import { createClient } from "tollgate-client"; globalThis.createClient = createClient;');
+  writeFileSync(
+    entry,
+    'import { createClient } from "tollgate-client"; globalThis.createClient = createClient;',
+  );
   const bundled = await Bun.build({ entrypoints: [entry], target: "browser" });
   expect(bundled.success).toBe(true);
   const text = (await bundled.outputs[0]?.text()) ?? "";

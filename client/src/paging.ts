@@ -13,7 +13,7 @@ export async function* readPages<Page, Item>(
   { items, next }: Paging<Page, Item>,
 ): AsyncGenerator<Item> {
   const seen = new Set<string>();
-  for (let cursor: string | undefined; ; ) {
+  for (let cursor: string | undefined; ;) {
     const page = await load(cursor);
     yield* items(page);
     const following = next(page);

@@ -126,7 +126,8 @@ describe("a transient failure", () => {
     refused(502, "provider_request_failed"),
     refused(503, "billing_dependency_timeout", { retryable: true }),
   ];
-  const nameOf = (answer: Scripted): string => (typeof answer === "string" ? `connection ${answer}` : String(answer.status));
+  const nameOf = (answer: Scripted): string =>
+    typeof answer === "string" ? `connection ${answer}` : String(answer.status);
 
   for (const answer of trouble) {
     test(`of a free call is repeated: ${nameOf(answer)}`, async () => {

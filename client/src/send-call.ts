@@ -34,7 +34,8 @@ export async function sendCall<Value>(
     doubted ||= next.doubted;
     const giveUp = (): TollgateError =>
       errorOf(tried, doubted ? { moneyMoved: "unknown" } : { moneyMoved: "no", chargedMicrosUsd: 0 });
-    if (attempts >= transport.attemptsMax) throw doubted ? await lastWord(tried, transport, signal) : giveUp();
+    if (attempts >= transport.attemptsMax)
+      throw doubted ? await lastWord(tried, transport, signal) : giveUp();
     await patience.wait(tried.answer?.retryAfterMs, giveUp);
   }
 }
@@ -135,11 +136,7 @@ const canLookUp = ({ call, requestId }: Failure): boolean =>
   call.idempotencyKey !== undefined || requestId !== undefined;
 
 /** The attempts are used up, and one of them was in doubt: a request can arrive after the books were first asked. */
-async function lastWord(
-  failure: Failure,
-  transport: Transport,
-  signal: AbortSignal,
-): Promise<TollgateError> {
+async function lastWord(failure: Failure, transport: Transport, signal: AbortSignal): Promise<TollgateError> {
   const outcome = await lookUp({ ...failure.call, requestId: failure.requestId }, transport, signal);
   if (!outcome || outcome.found.kind === "running") return errorOf(failure, { moneyMoved: "unknown" });
   const facts = paidBy(outcome);

@@ -33,9 +33,10 @@ export async function* readEvents(
       const { done, value } = await readWithin(reader, silenceMaxMs);
       rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
       if (rest.length > eventCharsMax) throw new Error("An event of the stream is too large.");
-      // A lone CR at the end may be the first half of a CRLF.
-      const lines = rest.split(/\r\n|\n|\r(?!$)/);
-      rest = done ? "" : (lines.pop() ?? "");
+      // A lone CR at the end may be the first half of a CRLF, unless nothing comes any more.
+      const lines = rest.split(done ? /\r\n|\n|\r/ : /\r\n|\n|\r(?!$)/);
+      // What has no end of line yet, or never gets one, is no line.
+      rest = lines.pop() ?? "";
       for (const line of lines) {
         if (line === "") {
           if (data.length > 0) yield { event, data: data.join("\n") };

@@ -69,10 +69,12 @@ export async function waitForTask<Task>(
     const pauseMs = Math.max(pollFloorMs, options.pollEveryMs ?? pollUsualMs + pollSpreadMs * random());
     if (waitedMs + pauseMs > timeoutMs) {
       const seconds = Math.round(waitedMs / 1000);
-      throw new TollgateError(
-        `The task is ${status} after ${seconds} s; it goes on without us.`,
-        { kind: "timeout", code: "task_not_final", moneyMoved: "unknown", body: task },
-      );
+      throw new TollgateError(`The task is ${status} after ${seconds} s; it goes on without us.`, {
+        kind: "timeout",
+        code: "task_not_final",
+        moneyMoved: "unknown",
+        body: task,
+      });
     }
     await clock.sleep(pauseMs, options.signal).catch((cause: unknown) => {
       throw new TollgateError("Waiting was stopped by its caller; the task goes on.", {

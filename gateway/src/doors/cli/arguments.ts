@@ -14,8 +14,7 @@ export function parseArguments(command: Command, words: readonly string[]): Give
     const flag = Object.hasOwn(command.flags, name) ? command.flags[name] : undefined;
     if (flag === undefined && name !== "json") throw new WrongUsage(`Unknown flag --${name}.`);
     const earlier = found.get(name) ?? [];
-    if (earlier.length > 0 && flag?.kind !== "repeated")
-      throw new WrongUsage(`--${name} is given twice.`);
+    if (earlier.length > 0 && flag?.kind !== "repeated") throw new WrongUsage(`--${name} is given twice.`);
     if (flag === undefined || flag.kind === "toggle") {
       if (attached !== undefined) throw new WrongUsage(`--${name} takes no value.`);
       found.set(name, [""]);

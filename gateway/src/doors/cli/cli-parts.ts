@@ -30,7 +30,7 @@ export interface CliParts {
   readonly showProgress: (line: string | undefined) => void;
 }
 
-export interface CallerSettings {
+interface CallerSettings {
   /** From the environment and nowhere else: an argument would stay in the shell's history and the list of processes. */
   readonly apiKey: string | undefined;
   readonly baseUrl: string | undefined;

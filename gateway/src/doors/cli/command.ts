@@ -30,8 +30,8 @@ export type GivenFlags<Declared extends Flags> = {
     : Declared[Name] extends RepeatedFlag
       ? readonly string[]
       : Declared[Name] extends { readonly required: true }
-      ? string
-      : string | undefined;
+        ? string
+        : string | undefined;
 };
 
 export interface Given<Declared extends Flags> {

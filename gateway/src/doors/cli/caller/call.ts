@@ -126,7 +126,9 @@ function costLines(paid: {
 
 function readOperation(word: string): OperationId {
   if (Object.hasOwn(operations, word)) return word as OperationId;
-  const alike = Object.keys(operations).filter((id) => id.includes(word) || word.includes(id.split(".")[0] ?? id));
+  const alike = Object.keys(operations).filter(
+    (id) => id.includes(word) || word.includes(id.split(".")[0] ?? id),
+  );
   const some = alike.length > 0 ? alike : Object.keys(operations);
   throw new WrongUsage(`There is no operation "${word}". There are: ${some.join(", ")}.`);
 }

@@ -12,7 +12,9 @@ export async function withClient<Value>(
 ): Promise<Value> {
   const { apiKey, baseUrl, names } = parts.caller();
   if (apiKey === undefined || apiKey === "") {
-    throw new CommandFailed("Put your key into the environment as TOLLGATE_KEY; it is not taken from arguments.");
+    throw new CommandFailed(
+      "Put your key into the environment as TOLLGATE_KEY; it is not taken from arguments.",
+    );
   }
   const client = createClient({
     apiKey,
@@ -30,7 +32,9 @@ export async function withClient<Value>(
 
 function readNames(written: string): Partial<Names> {
   const pairs = written.split(",").map((pair) => pair.trim().split("="));
-  const wrong = pairs.find(([name = "", word]) => !(name in usualNames) || !/^[\w-]{1,100}$/.test(word ?? ""));
+  const wrong = pairs.find(
+    ([name = "", word]) => !(name in usualNames) || !/^[\w-]{1,100}$/.test(word ?? ""),
+  );
   if (wrong) throw new CommandFailed(`TOLLGATE_NAMES has no such pair: ${wrong.join("=")}.`);
   return Object.fromEntries(pairs) as Partial<Names>;
 }

@@ -17,7 +17,8 @@ export const receipt = defineCommand({
           operation: found.operation_id + (found.model === null ? "" : ` (${found.model})`),
           made: found.created_at,
           status: `${found.status}${found.outcome === null ? "" : `, ${found.outcome}`}`,
-          upstreams: found.attempts.map(({ upstream, outcome }) => `${upstream}: ${outcome}`).join(", ") || "none",
+          upstreams:
+            found.attempts.map(({ upstream, outcome }) => `${upstream}: ${outcome}`).join(", ") || "none",
           held: microsAsUsd(found.held_micros_usd),
           value: microsAsUsd(found.usage_value_micros_usd),
           charged: microsAsUsd(found.charged_micros_usd),

@@ -38,7 +38,8 @@ export const usage = defineCommand({
   },
 });
 
-const dayOf = ({ start_time: start }: UsageBucket): string => new Date(start * 1000).toISOString().slice(0, 10);
+const dayOf = ({ start_time: start }: UsageBucket): string =>
+  new Date(start * 1000).toISOString().slice(0, 10);
 
 const figures = (of: UsageTotals): string[] => [
   String(of.requests),
