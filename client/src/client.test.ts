@@ -177,16 +177,19 @@ describe("a stream", () => {
 });
 
 test("the create of a task is repeated under its key until its name is known", async () => {
-  const created = { status: 200, body: { output: { task_id: "t", task_status: "PENDING" } } };
+  const output = { task_id: "t", task_status: "PENDING" };
+  const created = { status: 200, body: { output, request_id: "req_first" } };
   const running = receipt(0, "dispatched");
-  const headers = { "x-tollgate-cost-micros-usd": "0" };
-  const client = await open({ answers: ["gone", { ...created, headers }], receipts: [running] });
-  const { data, attempts } = await client.call("video.synthesis.create", {
+  const client = await open({ answers: ["gone", created], receipts: [running] });
+  const { data, attempts, chargedMicrosUsd, requestId } = await client.call("video.synthesis.create", {
     model: "wan2.6-t2v",
     input: { prompt: "a bridge" },
   });
   expect(data).toMatchObject({ output: { task_id: "t" } });
   expect(attempts).toBe(2);
+  expect(chargedMicrosUsd).toBeUndefined();
+  expect(requestId).toBe("req_first");
+  expect(gateway.lookUps).toHaveLength(1);
   expect(gateway.calls[0]?.headers["x-tollgate-async"]).toBe("enable");
   expect(new Set(gateway.calls.map((call) => call.idempotencyKey)).size).toBe(1);
 });

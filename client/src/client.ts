@@ -7,7 +7,7 @@ import { errorOf, type Failure } from "./failure.ts";
 import { usualNames, type Names } from "./operation-facts.ts";
 import { operations, type Inputs, type OperationId, type Outputs } from "./operations.ts";
 import { readPages, type Paging } from "./paging.ts";
-import { membersOf } from "./read-answer.ts";
+import { membersOf, type Answer } from "./read-answer.ts";
 import { chargedInTheEnd, refuseWhole, relayStream, type EventStream } from "./relay-stream.ts";
 import { readWhole, sendCall } from "./send-call.ts";
 import { waitForTask, type TaskState, type WaitOptions } from "./tasks.ts";
@@ -34,7 +34,7 @@ export interface Result<Data> {
   readonly status: number;
   readonly requestId: string | undefined;
   readonly idempotencyKey: string | undefined;
-  /** Undefined only where neither the answer nor the books could tell. */
+  /** Undefined where neither the answer nor the books could tell; and for a task, which is paid when it has ended. */
   readonly chargedMicrosUsd: number | undefined;
   readonly attempts: number;
 }
@@ -116,14 +116,12 @@ export function createClient(options: ClientOptions): Client {
   const send = async (outgoing: OutgoingCall, signal = never): Promise<Result<unknown>> => {
     const { value, attempts } = await sendCall(outgoing, transport, signal, readWhole(transport));
     const failure = { call: outgoing, attempts, requestId: value.requestId, answer: value };
-    const charged = outgoing.billed
-      ? (value.costMicrosUsd ?? (await chargedInTheEnd(failure, transport, signal)))
-      : 0;
+    const charged = await chargedFor(failure, value.costMicrosUsd, transport, signal);
     if (value.malformed) throw unreadable(failure, charged);
     return {
       data: value.body,
       status: value.status,
-      requestId: value.requestId,
+      requestId: receiptIdOf(value, outgoing),
       idempotencyKey: outgoing.idempotencyKey,
       chargedMicrosUsd: charged,
       attempts,
@@ -226,6 +224,24 @@ function createTransport(options: ClientOptions, names: Names): Transport {
     attemptTimeoutMs: options.attemptTimeoutMs ?? attemptTimeoutUsualMs,
     waitMaxMs: options.waitMaxMs ?? waitUsualMs,
   };
+}
+
+async function chargedFor(
+  failure: Failure,
+  said: number | undefined,
+  transport: Transport,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { billed, repeatsAnswer } = failure.call;
+  if (!billed) return 0;
+  if (said !== undefined || repeatsAnswer === true) return said;
+  return chargedInTheEnd(failure, transport, signal);
+}
+
+/** A task that is told again under its key has the receipt of the call that made it, which the body names. */
+function receiptIdOf({ requestId, body }: Answer, { repeatsAnswer }: OutgoingCall): string | undefined {
+  const named = repeatsAnswer === true ? membersOf(body)["request_id"] : undefined;
+  return typeof named === "string" ? named : requestId;
 }
 
 function checkNotStreamed(id: OperationId, args: Arguments): void {
