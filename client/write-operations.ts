@@ -27,9 +27,8 @@ export interface Offered extends Pick<
 export async function renderOperations(): Promise<string> {
   const { operations } = await loadCatalogue([join(clientFolder, "../catalogue")]);
   const offered = operations.map(offeredOf);
-  const known = new Set(offered.map(({ id }) => id));
-  const all = [...offered, ...awaitedOperations.filter(({ id }) => !known.has(id))];
-  return render(all.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
+  offered.push(...awaitedOperations.filter(({ id }) => offered.every((one) => one.id !== id)));
+  return render(offered.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
 }
 
 function offeredOf(operation: Operation): Offered {

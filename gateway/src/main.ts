@@ -79,7 +79,7 @@ function cliParts(settings: Settings): CliParts {
     probe,
     caller: () => ({
       apiKey: environment["TOLLGATE_KEY"],
-      baseUrl: settings.baseUrl,
+      baseUrl: settings.baseUrl ?? `http://127.0.0.1:${settings.port}`,
       names: environment["TOLLGATE_NAMES"],
     }),
     write: (text) => void process.stdout.write(text),

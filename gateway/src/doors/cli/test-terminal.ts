@@ -41,7 +41,7 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
       serve: unexpected,
       loadOffer: unexpected,
       probe: unexpected,
-      caller: () => ({ apiKey: undefined, baseUrl: undefined, names: undefined }),
+      caller: () => ({ apiKey: undefined, baseUrl: "http://127.0.0.1:9", names: undefined }),
       write: (text) => void out.push(text),
       showProgress: () => {},
       ...parts,

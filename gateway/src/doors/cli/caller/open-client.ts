@@ -18,7 +18,7 @@ export async function withClient<Value>(
   }
   const client = createClient({
     apiKey,
-    ...(baseUrl === undefined ? {} : { baseUrl }),
+    baseUrl,
     ...(names === undefined ? {} : { names: readNames(names) }),
   });
   try {
@@ -46,7 +46,7 @@ function failureOf(error: TollgateError): CommandFailed {
     ...(requestId === undefined ? [] : [`request ${requestId}`]),
     ...(idempotencyKey === undefined ? [] : [`idempotency key ${idempotencyKey}`]),
   ];
-  return new CommandFailed(`${error.message} ${moneySentence(error)} (${about.join("; ")})`, {
+  return new CommandFailed(`${sentenceOf(error.message)} ${moneySentence(error)} (${about.join("; ")})`, {
     kind,
     code,
     status: status ?? null,
@@ -57,6 +57,10 @@ function failureOf(error: TollgateError): CommandFailed {
     attempts: error.attempts,
   });
 }
+
+/** Some of what is refused is said without a capital and a full stop. */
+const sentenceOf = (message: string): string =>
+  message.slice(0, 1).toUpperCase() + message.slice(1) + (/[.!?]$/.test(message) ? "" : ".");
 
 function moneySentence({ moneyMoved, chargedMicrosUsd }: TollgateError): string {
   if (moneyMoved === "no") return "No money moved.";
