@@ -156,3 +156,50 @@ test("a browser's bundle of it needs nothing a browser does not have", async () 
   expect(text).not.toMatch(/node:|\brequire\(|\bprocess\.|\bBuffer\b/);
   expect(text).toContain("/v1/rerank");
 });
+
+const chromium = Bun.which("chromium");
+
+test.skipIf(chromium === null)("it runs in a browser (skipped where there is no Chromium)", async () => {
+  const page = `<title>waiting</title><script type="module">
+    import { createClient } from "/package/index.js";
+    const client = createClient({ apiKey: "${account.key}", baseUrl: location.origin });
+    const { chargedMicrosUsd, requestId } = await client.call("financial.metrics.snapshot", { ticker: "A" });
+    const chat = { model: "gpt-4o-mini", max_tokens: 30, messages: [{ role: "user", content: "Hello." }] };
+    const stream = await client.stream("chat.completions.create", chat);
+    let events = 0;
+    for await (const _ of stream) events++;
+    const { costMicrosUsd } = await stream.end();
+    const receipts = [await client.receipt(requestId), await client.receipt(stream.requestId)];
+    const same = receipts[0].charged_micros_usd === chargedMicrosUsd && receipts[1].charged_micros_usd === costMicrosUsd;
+    await fetch("/said", { method: "POST", body: JSON.stringify({ chargedMicrosUsd, events: events > 2, same }) });
+  </script>`;
+  const said = Promise.withResolvers<string>();
+  const packageFolder = join(project, "node_modules/tollgate-client/dist");
+  // The page and the gateway share an address, as they would behind one proxy.
+  const site = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) => {
+      const { pathname, search } = new URL(request.url);
+      if (pathname === "/") return new Response(page, { headers: { "content-type": "text/html" } });
+      if (pathname.startsWith("/package/")) return new Response(Bun.file(packageFolder + pathname.slice(8)));
+      if (pathname !== "/said") return fetch(gateway.url + pathname + search, request);
+      said.resolve(await request.text());
+      return new Response();
+    },
+  });
+  const flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync";
+  const profile = `--user-data-dir=${join(project, "profile")}`;
+  const quiet = "--disable-background-networking --disable-component-update --remote-debugging-port=0";
+  const browser = Bun.spawn(
+    [chromium ?? "", ...flags.split(" "), ...quiet.split(" "), profile, `http://127.0.0.1:${site.port}/`],
+    { stdin: "ignore", stdout: "ignore", stderr: "ignore" },
+  );
+  try {
+    expect(JSON.parse(await said.promise)).toEqual({ chargedMicrosUsd: 48_000, events: true, same: true });
+  } finally {
+    browser.kill("SIGKILL");
+    await browser.exited;
+    await site.stop(true);
+  }
+});
