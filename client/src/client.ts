@@ -113,7 +113,7 @@ export function createClient(options: ClientOptions): Client {
   const build = (id: OperationId, args: Arguments, callOptions: CallOptions): OutgoingCall =>
     buildCall(operations[id], args, { names, options: callOptions, newKey: transport.newKey });
 
-  const send = async (outgoing: OutgoingCall, signal = never): Promise<Result<unknown>> => {
+  const send = async (outgoing: OutgoingCall, signal = never()): Promise<Result<unknown>> => {
     const { value, attempts } = await sendCall(outgoing, transport, signal, readWhole(transport));
     const failure = { call: outgoing, attempts, requestId: value.requestId, answer: value };
     const charged = await chargedFor(failure, value.costMicrosUsd, transport, signal);
@@ -146,14 +146,14 @@ export function createClient(options: ClientOptions): Client {
     if (membersOf(data)["object"] === "cost_estimate") return data as Quote;
     // A gateway with another word for its headers takes the question for the call itself.
     const failure = { call: outgoing, attempts, requestId };
-    throw unreadable(failure, await chargedInTheEnd(failure, transport, signal ?? never), "not_a_quote");
+    throw unreadable(failure, await chargedInTheEnd(failure, transport, signal ?? never()), "not_a_quote");
   };
 
   const stream: Client["stream"] = async (id, args, callOptions = {}) => {
     const { streams } = operations[id];
     if (streams === undefined) throw new TypeError(`${id} does not stream.`);
     const outgoing = build(id, streams === "flag" ? { ...args, stream: true } : args, callOptions);
-    const signal = callOptions.signal ?? never;
+    const signal = callOptions.signal ?? never();
     const { value: response, attempts } = await sendCall(outgoing, transport, signal, async (head) => head);
     const sent = { call: outgoing, attempts };
     if (!/^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "")) {
@@ -201,8 +201,8 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** For callers that never stop. */
-const never = new AbortController().signal;
+/** For callers that never stop. One for each call: runtimes remember what hangs on a signal for as long as it lives. */
+const never = (): AbortSignal => new AbortController().signal;
 
 const baseUrlUsual = "http://127.0.0.1:8787";
 const attemptsUsual = 5;
