@@ -4,6 +4,7 @@ import { readFigure } from "../values.ts";
 import { withClient } from "./open-client.ts";
 
 const waitUsualSeconds = 300;
+const usualSeconds = { least: 20, most: 90 };
 const barWidth = 30;
 
 export const watch = defineCommand({
@@ -19,7 +20,7 @@ export const watch = defineCommand({
       client.waitForTask(operand, {
         timeoutMs: seconds * 1000,
         onProgress: ({ status, waitedMs }) =>
-          parts.showProgress(progressLine(status, Math.round(waitedMs / 1000), seconds)),
+          parts.showProgress(progressLine(status, Math.round(waitedMs / 1000))),
       }),
     ).finally(() => parts.showProgress(undefined));
     const { output } = task;
@@ -36,8 +37,10 @@ export const watch = defineCommand({
   },
 });
 
-/** Tasks do not tell how far they are; what can be shown is how much of the patience is used up. */
-function progressLine(status: string, waited: number, of: number): string {
-  const filled = Math.min(barWidth, Math.round((waited / of) * barWidth));
-  return `${status.padEnd(8)} [${"#".repeat(filled)}${"·".repeat(barWidth - filled)}] ${waited} of ${of} s`;
+/** Tasks do not tell how far they are; what can be shown is how much of the time that most take has passed. */
+function progressLine(status: string, waitedSeconds: number): string {
+  const filled = Math.min(barWidth, Math.round((waitedSeconds / usualSeconds.most) * barWidth));
+  const bar = "█".repeat(filled) + "░".repeat(barWidth - filled);
+  const usual = `${usualSeconds.least} to ${usualSeconds.most} s are usual`;
+  return `${status.padEnd(9)} ${bar} ${waitedSeconds} s (${usual})`;
 }
