@@ -193,6 +193,13 @@ const mutants = [
     tests: clientTests,
   },
   {
+    name: "the client lets Bun send a paid GET again by itself",
+    file: "client/src/transport.ts",
+    find: "{ keepalive: false }",
+    replace: "{}",
+    tests: ["client/src/transport.test.ts"],
+  },
+  {
     name: "the client makes a new key for each attempt",
     file: "client/src/transport.ts",
     find: '{ "idempotency-key": idempotencyKey }',

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { figures, runChaos } from "./chaos.ts";
+import { figures } from "./chaos-books.ts";
+import { runChaos } from "./chaos.ts";
 
 test("through drops, faults and kills, every call of the client ends in one charge or none, and it knows which", async () => {
   const report = await runChaos({ seconds: 7, seed: 20_260_314 });

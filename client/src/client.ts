@@ -2,6 +2,7 @@
 // what the ledger says, and every logical call has one idempotency key.
 
 import { buildCall, type Arguments, type CallOptions } from "./build-call.ts";
+import { createTransport, type ClientOptions } from "./create-transport.ts";
 import type { TollgateError } from "./errors.ts";
 import { errorOf, type Failure } from "./failure.ts";
 import { usualNames, type Names } from "./operation-facts.ts";
@@ -12,21 +13,6 @@ import { chargedInTheEnd, refuseWhole, relayStream, type EventStream } from "./r
 import { readWhole, sendCall } from "./send-call.ts";
 import { waitForTask, type TaskState, type WaitOptions } from "./tasks.ts";
 import type { OutgoingCall, Transport } from "./transport.ts";
-import { systemClock, type Clock } from "./waiting.ts";
-
-export interface ClientOptions {
-  readonly apiKey: string;
-  readonly baseUrl?: string;
-  /** What the operator calls the placeholders of paths and headers, where not the usual words. */
-  readonly names?: Partial<Names>;
-  readonly attemptsMax?: number;
-  readonly attemptTimeoutMs?: number;
-  readonly waitMaxMs?: number;
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  readonly clock?: Clock;
-  readonly random?: () => number;
-  readonly newIdempotencyKey?: () => string;
-}
 
 /** An answer, and what it cost. */
 export interface Result<Data> {
@@ -203,28 +189,6 @@ export function createClient(options: ClientOptions): Client {
 
 /** For callers that never stop. One for each call: runtimes remember what hangs on a signal for as long as it lives. */
 const never = (): AbortSignal => new AbortController().signal;
-
-const baseUrlUsual = "http://127.0.0.1:8787";
-const attemptsUsual = 5;
-const attemptTimeoutUsualMs = 10 * 60_000;
-const waitUsualMs = 60_000;
-
-function createTransport(options: ClientOptions, names: Names): Transport {
-  if (options.apiKey === "") throw new TypeError("The client needs an API key.");
-  const ownFetch = options.fetch ?? ((url, init) => fetch(url, init));
-  return {
-    baseUrl: (options.baseUrl ?? baseUrlUsual).replace(/\/+$/, ""),
-    apiKey: options.apiKey,
-    headerWord: names.provider.toLowerCase(),
-    fetch: ownFetch,
-    clock: options.clock ?? systemClock,
-    random: options.random ?? Math.random,
-    newKey: options.newIdempotencyKey ?? (() => crypto.randomUUID()),
-    attemptsMax: options.attemptsMax ?? attemptsUsual,
-    attemptTimeoutMs: options.attemptTimeoutMs ?? attemptTimeoutUsualMs,
-    waitMaxMs: options.waitMaxMs ?? waitUsualMs,
-  };
-}
 
 async function chargedFor(
   failure: Failure,

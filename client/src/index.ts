@@ -1,5 +1,6 @@
 export { createClient } from "./client.ts";
-export type { Client, ClientOptions, LinkStart, Quote, Result } from "./client.ts";
+export type { Client, LinkStart, Quote, Result } from "./client.ts";
+export type { ClientOptions } from "./create-transport.ts";
 export type { CallOptions } from "./build-call.ts";
 export { isTollgateError, TollgateError } from "./errors.ts";
 export type { ErrorKind, MoneyMoved } from "./errors.ts";
