@@ -122,14 +122,21 @@ export const requestsList = defineOperation({
       .optional()
       .describe("Only calls in this state."),
     key_id: z.string().max(200).optional().describe("Only calls of this key."),
+    idempotency_key: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters")
+      .optional()
+      .describe("Only the call made under this key: what became of it, without asking for it again."),
   }),
   price: free,
   answer: ({ query }, asker, books) =>
-    books.receipts(asker, {
-      limit: query.limit ?? pageSizeUsual,
-      before: query.cursor,
-      operationId: query.operation_id,
-      status: query.status,
-      keyId: query.key_id,
-    }),
+    query.idempotency_key === undefined
+      ? books.receipts(asker, {
+          limit: query.limit ?? pageSizeUsual,
+          before: query.cursor,
+          operationId: query.operation_id,
+          status: query.status,
+          keyId: query.key_id,
+        })
+      : books.receiptByKey(asker, query.idempotency_key),
 });

@@ -14,6 +14,7 @@ import { root } from "./install.mjs";
 const ledger = "gateway/src/stores/sqlite/sqlite-ledger.ts";
 const statements = "gateway/src/stores/sqlite/ledger-statements.ts";
 const ledgerTests = ["gateway/src/stores/sqlite/sqlite-ledger.test.ts"];
+const clientTests = ["client/src/send-call.test.ts"];
 
 const mutants = [
   {
@@ -412,6 +413,48 @@ const mutants = [
     replace: "",
     tests: ["test/agent-door.test.ts"],
   },
+  {
+    name: "the client sends a paid call again without asking what became of it",
+    file: "client/src/retry-rules.ts",
+    find: 'const inDoubt: Verdict = billed ? "look_up" : "send_again";',
+    replace: 'const inDoubt: Verdict = "send_again";',
+    tests: clientTests,
+  },
+  {
+    name: "the client lets Bun send a paid GET again by itself",
+    file: "client/src/transport.ts",
+    find: "{ keepalive: false }",
+    replace: "{}",
+    tests: ["client/src/transport.test.ts"],
+  },
+  {
+    name: "the client makes a new key for each attempt",
+    file: "client/src/transport.ts",
+    find: '{ "idempotency-key": idempotencyKey }',
+    replace: '{ "idempotency-key": crypto.randomUUID() }',
+    tests: clientTests,
+  },
+  {
+    name: "the client asks again for a paid GET whose upstream may have answered",
+    file: "client/src/retry-rules.ts",
+    find: 'return keyed || !found.failed ? "ended_unpaid"',
+    replace: 'return keyed ? "ended_unpaid"',
+    tests: clientTests,
+  },
+  {
+    name: "the client gives up in doubt and says that nothing was paid",
+    file: "client/src/send-call.ts",
+    find: "throw doubted ? await lastWord(tried, transport, signal) : giveUp();",
+    replace: "throw errorOf(tried, paid(0));",
+    tests: clientTests,
+  },
+  {
+    name: "the client says that a stream that broke off cost nothing",
+    file: "client/src/relay-stream.ts",
+    find: "return errorOf(failure, moneyOf(await chargedInTheEnd(failure, transport, signal)));",
+    replace: "return errorOf(failure, moneyOf(0));",
+    tests: ["client/src/client.test.ts"],
+  },
 ];
 
 const wanted = process.argv[2] ?? "";
@@ -437,6 +480,7 @@ async function run(mutant) {
   try {
     for (const part of [
       "catalogue",
+      "client",
       "gateway",
       "sandbox",
       "test",

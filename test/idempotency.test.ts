@@ -46,6 +46,26 @@ describe("an Idempotency-Key", () => {
     expect(await tollgate.sandbox.book()).toHaveLength(1);
   });
 
+  test("finds what became of its call in the receipts, and nobody else's", async () => {
+    const account = await tollgate.openAccount();
+    const look = async (asker: TestAccount, key: string): Promise<unknown[]> => {
+      const found = await tollgate.call(asker, `/v1/requests?idempotency_key=${key}`);
+      expect(found.status).toBe(200);
+      return ((await found.json()) as { data: unknown[] }).data;
+    };
+    expect(await look(account, "lost")).toEqual([]);
+    const sent = await send(account, "lost");
+    expect(await look(account, "lost")).toMatchObject([
+      {
+        request_id: sent.headers.get("x-request-id") ?? "",
+        status: "settled",
+        operation_id: "rerank.create",
+      },
+    ]);
+    expect(await look(await tollgate.openAccount(), "lost")).toEqual([]);
+    expect((await tollgate.call(account, "/v1/requests?idempotency_key=%20")).status).toBe(400);
+  });
+
   test("whose call has ended is refused with that call's id, status and charge", async () => {
     const account = await tollgate.openAccount();
     const first = await tollgate.post(

@@ -27,6 +27,7 @@ const domain = [
 const mayImport: Record<string, readonly string[]> = {
   catalogue: ["operation"],
   sandbox: [],
+  client: [],
   platform: [],
   ...Object.fromEntries(domain.map((room) => [room, [...domain, "platform"]])),
   call: [...domain, "platform"],
@@ -37,7 +38,7 @@ const mayImport: Record<string, readonly string[]> = {
   "doors/site": [...domain, "platform"],
   "doors/mcp": ["call", "doors/http", ...domain, "platform"],
   "doors/oauth": [...domain, "platform"],
-  "doors/cli": [...domain, "platform"],
+  "doors/cli": [...domain, "platform", "client"],
   "doors/worker": [...domain, "platform"],
   "gateway.ts": [
     "call",
@@ -53,7 +54,7 @@ const mayImport: Record<string, readonly string[]> = {
   "main.ts": ["serve.ts", "host", "doors/cli", "stores", "upstreams", ...domain, "platform"],
 };
 
-const files = ["catalogue", "sandbox/src", engine]
+const files = ["catalogue", "sandbox/src", "client/src", engine]
   .flatMap((folder) => [...new Bun.Glob(`${folder}/**/*.ts`).scanSync(root)])
   .filter((file) => !file.endsWith(".test.ts") && !file.endsWith("-conformance.ts"));
 
@@ -76,6 +77,14 @@ test("only the composition root and the stores name their technology", () => {
   const inside = files.filter((file) => file.startsWith(engine));
   const naming = inside.filter((file) => /from "bun:sqlite"|Bun\.(serve|sql|redis)\b/.test(textOf(file)));
   expect(naming.filter((file) => !file.startsWith(`${engine}/stores/`))).toEqual([`${engine}/main.ts`]);
+});
+
+test("the client is nobody's but the web's: it imports its own files and names no runtime", () => {
+  const inClient = files.filter((file) => file.startsWith("client/src"));
+  const foreign = inClient.filter((file) =>
+    /(?:from|import)\s*\(?\s*"(?!\.\/)|\bBun\.|\bprocess\.|\bBuffer\b/.test(textOf(file)),
+  );
+  expect(foreign).toEqual([]);
 });
 
 function roomOf(file: string): string {

@@ -33,6 +33,11 @@ const newId = (): string => Bun.randomUUIDv7();
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const printError = (text: string): void => void process.stderr.write(`${text}\n`);
 
+/** A terminal shows one line that changes; a file or a pipe gets none of it. */
+const showProgress = (line: string | undefined): void => {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[2K${line ?? ""}`);
+};
+
 async function main(words: readonly string[]): Promise<number> {
   try {
     return await runCommand(words, cliParts(readSettings(environment, process.cwd())));
@@ -78,6 +83,13 @@ function cliParts(settings: Settings): CliParts {
     },
     addresses: () => completeAddresses(settings.baseUrl ?? addressOf(settings.host, settings.port), settings),
     probe,
+    caller: () => ({
+      apiKey: environment["TOLLGATE_KEY"],
+      baseUrl: settings.baseUrl ?? `http://127.0.0.1:${settings.port}`,
+      names: environment["TOLLGATE_NAMES"],
+    }),
+    write: (text) => void process.stdout.write(text),
+    showProgress,
     serve: (flags) => serveHere(settings, secrets(), flags.allowSandboxPublic),
   };
 }

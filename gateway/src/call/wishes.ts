@@ -1,3 +1,4 @@
+import { hashIdempotencyKey } from "../ledger/idempotency-key.ts";
 import type { IdempotencyClaim } from "../ledger/ledger.ts";
 import { isSold, type CallInput, type Operation } from "../operation/operation.ts";
 import { capMicrosFromUsd, type Micros } from "../platform/money.ts";
@@ -62,8 +63,7 @@ function readClaim(call: Call, input: CallInput): IdempotencyClaim | undefined {
   }
   const query = input.rawQuery.split("&").toSorted().join("&");
   return {
-    // Hashed: bounded in size, and a caller's key is nobody's to read in a dump.
-    keyHash: new Bun.CryptoHasher("sha256").update(key).digest(),
+    keyHash: hashIdempotencyKey(key),
     fingerprint: new Bun.CryptoHasher("sha256")
       .update(`${call.method} ${call.path}?${query}\n`)
       .update(input.rawBody)

@@ -10,6 +10,8 @@ export interface Books {
   readonly balance: (asker: Asker) => Promise<BalanceReport>;
   readonly receipt: (asker: Asker, requestId: string) => Promise<Receipt | undefined>;
   readonly receipts: (asker: Asker, filter: ReceiptFilter) => Promise<ReceiptPage>;
+  /** The call that was made under this idempotency key: a page of one, or of none. */
+  readonly receiptByKey: (asker: Asker, idempotencyKey: string) => Promise<ReceiptPage>;
   readonly models: () => readonly ModelListing[];
   readonly limits: (asker: Asker) => Promise<LimitsReport>;
   /** Begins to link a platform account to the asker's key. */

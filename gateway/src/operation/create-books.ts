@@ -1,4 +1,5 @@
 import { budgetWindowEndMs, budgetWindowStartMs } from "../keys/budget-window.ts";
+import { hashIdempotencyKey } from "../ledger/idempotency-key.ts";
 import type { Store } from "../ledger/store.ts";
 import { receiptOf } from "../ledger/receipt.ts";
 import { groupRequests, keyRequests, keySlot, keyTokens, upstreamRequests } from "../limits/call-limits.ts";
@@ -56,6 +57,10 @@ export function createBooks({ store, limiter, links, models, sharedLimits }: Par
         has_more: hasMore,
         next_cursor: hasMore ? (page.at(-1)?.id ?? null) : null,
       };
+    },
+    receiptByKey: async ({ accountId }, idempotencyKey) => {
+      const call = await store.calls.findByKey(accountId, hashIdempotencyKey(idempotencyKey));
+      return { object: "list", data: call ? [receiptOf(call)] : [], has_more: false, next_cursor: null };
     },
     models,
     limits: async (asker) => ({

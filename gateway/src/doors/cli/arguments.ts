@@ -2,7 +2,7 @@ import { WrongUsage, type Command, type Flags, type Given, type GivenFlags } fro
 
 /** Reads the words after a command's name. Strict: whatever is not understood is refused, never skipped. */
 export function parseArguments(command: Command, words: readonly string[]): Given<Flags> {
-  const found = new Map<string, string>();
+  const found = new Map<string, readonly string[]>();
   const operands: string[] = [];
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? "";
@@ -13,10 +13,11 @@ export function parseArguments(command: Command, words: readonly string[]): Give
     const { name, attached } = splitFlag(word);
     const flag = Object.hasOwn(command.flags, name) ? command.flags[name] : undefined;
     if (flag === undefined && name !== "json") throw new WrongUsage(`Unknown flag --${name}.`);
-    if (found.has(name)) throw new WrongUsage(`--${name} is given twice.`);
-    if (flag?.kind !== "value") {
+    const earlier = found.get(name) ?? [];
+    if (earlier.length > 0 && flag?.kind !== "repeated") throw new WrongUsage(`--${name} is given twice.`);
+    if (flag === undefined || flag.kind === "toggle") {
       if (attached !== undefined) throw new WrongUsage(`--${name} takes no value.`);
-      found.set(name, "");
+      found.set(name, [""]);
       continue;
     }
     const next = attached ?? words[++at];
@@ -24,7 +25,7 @@ export function parseArguments(command: Command, words: readonly string[]): Give
     if (next === undefined || next === "" || (attached === undefined && next.startsWith("--"))) {
       throw new WrongUsage(`--${name} needs a value: --${name} ${flag.placeholder}.`);
     }
-    found.set(name, next);
+    found.set(name, [...earlier, next]);
   }
   return { operand: takeOperand(command, operands), flags: flagsOf(command, found) };
 }
@@ -46,11 +47,13 @@ function takeOperand(command: Command, operands: readonly string[]): string {
   return first;
 }
 
-function flagsOf(command: Command, found: ReadonlyMap<string, string>): GivenFlags<Flags> {
-  const flags: Record<string, string | boolean> = {};
+function flagsOf(command: Command, found: ReadonlyMap<string, readonly string[]>): GivenFlags<Flags> {
+  const flags: Record<string, string | boolean | readonly string[]> = {};
   for (const [name, flag] of Object.entries(command.flags)) {
-    const value = found.get(name);
+    const values = found.get(name) ?? [];
+    const [value] = values;
     if (flag.kind === "toggle") flags[name] = value !== undefined;
+    else if (flag.kind === "repeated") flags[name] = values;
     else if (value !== undefined) flags[name] = value;
     else if (flag.required) throw new WrongUsage(`--${name} ${flag.placeholder} is missing.`);
   }

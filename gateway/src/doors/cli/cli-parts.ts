@@ -27,6 +27,20 @@ export interface CliParts {
   readonly addresses: () => Addresses;
   /** "reachable", or why not. */
   readonly probe: (url: string) => Promise<string>;
+  /** Whose calls the caller's commands make, and where. */
+  readonly caller: () => CallerSettings;
+  /** Text without an end of line, for answers that come piece by piece. */
+  readonly write: (text: string) => void;
+  /** Shows how far something is, in the place of what was shown before; nothing clears it. */
+  readonly showProgress: (line: string | undefined) => void;
+}
+
+interface CallerSettings {
+  /** From the environment and nowhere else: an argument would stay in the shell's history and the list of processes. */
+  readonly apiKey: string | undefined;
+  readonly baseUrl: string;
+  /** What the operator calls the placeholders, as `social_a=chirp,provider=Acme`. */
+  readonly names: string | undefined;
 }
 
 interface ServeFlags {

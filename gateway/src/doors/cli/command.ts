@@ -9,20 +9,29 @@ interface ValueFlag {
   readonly help: string;
 }
 
+/** A flag that may be given any number of times. */
+interface RepeatedFlag {
+  readonly kind: "repeated";
+  readonly placeholder: string;
+  readonly help: string;
+}
+
 interface Toggle {
   readonly kind: "toggle";
   readonly help: string;
 }
 
-export type Flags = Readonly<Record<string, ValueFlag | Toggle>>;
+export type Flags = Readonly<Record<string, ValueFlag | RepeatedFlag | Toggle>>;
 
 /** Flags as a command reads them: a required one is always there, an optional one may be undefined. */
 export type GivenFlags<Declared extends Flags> = {
   readonly [Name in keyof Declared]: Declared[Name] extends Toggle
     ? boolean
-    : Declared[Name] extends { readonly required: true }
-      ? string
-      : string | undefined;
+    : Declared[Name] extends RepeatedFlag
+      ? readonly string[]
+      : Declared[Name] extends { readonly required: true }
+        ? string
+        : string | undefined;
 };
 
 export interface Given<Declared extends Flags> {
@@ -53,6 +62,9 @@ export const required = (placeholder: string, help: string) =>
 export const optional = (placeholder: string, help: string) =>
   ({ kind: "value", placeholder, required: false, help }) as const;
 
+export const repeated = (placeholder: string, help: string) =>
+  ({ kind: "repeated", placeholder, help }) as const;
+
 export const toggle = (help: string) => ({ kind: "toggle", help }) as const;
 
 export function defineCommand<const Declared extends Flags>(command: Command<Declared>): Command {
@@ -65,4 +77,12 @@ export function defineCommand<const Declared extends Flags>(command: Command<Dec
 export class WrongUsage extends Error {}
 
 /** The command was understood and cannot be done: exit code 1. */
-export class CommandFailed extends Error {}
+export class CommandFailed extends Error {
+  /** What a program that reads `--json` learns beside the sentence. */
+  readonly details: object;
+
+  constructor(sentence: string, details: object = {}) {
+    super(sentence);
+    this.details = details;
+  }
+}

@@ -15,6 +15,7 @@ export function helpFor(matching: readonly Command[]): Answer {
 function usageOf(command: Command): string {
   const flags = Object.entries(command.flags).map(([name, flag]) => {
     if (flag.kind === "toggle") return `[--${name}]`;
+    if (flag.kind === "repeated") return `[--${name} ${flag.placeholder} …]`;
     return flag.required ? `--${name} ${flag.placeholder}` : `[--${name} ${flag.placeholder}]`;
   });
   return [

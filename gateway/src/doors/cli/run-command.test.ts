@@ -652,12 +652,17 @@ describe("help", () => {
       "tollgate quota deny ID",
       "tollgate backup FILE",
       "tollgate restore FILE",
+      "tollgate call OPERATION_ID [--arg NAME=TEXT …] [--json-arg NAME=JSON …] [--max-price-usd X]",
+      "tollgate quote OPERATION_ID [--arg NAME=TEXT …] [--json-arg NAME=JSON …]",
+      "tollgate usage [--days N]",
+      "tollgate receipt REQUEST_ID",
+      "tollgate watch TASK_ID [--timeout-seconds N]",
     ]) {
       expect(text).toContain(usage);
     }
     expect((await terminal.run("--help")).out).toEqual([...out]);
     const { commands } = await terminal.json("help");
-    expect(commands).toHaveLength(24);
+    expect(commands).toHaveLength(29);
   });
 
   test("--help explains one command or one family, and runs nothing", async () => {

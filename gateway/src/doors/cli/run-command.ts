@@ -4,8 +4,12 @@ import { accountCreate, accountList, accountShow, accountUpdate } from "./accoun
 import { parseArguments } from "./arguments.ts";
 import { audit } from "./audit.ts";
 import { backup, restore } from "./backup.ts";
+import { call, quote } from "./caller/call.ts";
+import { receipt } from "./caller/receipt.ts";
+import { usage } from "./caller/usage.ts";
+import { watch } from "./caller/watch.ts";
 import type { CliParts } from "./cli-parts.ts";
-import { WrongUsage, type Answer, type Command } from "./command.ts";
+import { CommandFailed, WrongUsage, type Answer, type Command } from "./command.ts";
 import { contract } from "./contract.ts";
 import { doctor } from "./doctor.ts";
 import { grantList, grantRevoke } from "./grant.ts";
@@ -42,18 +46,26 @@ const commands: readonly Command[] = [
   contract,
   backup,
   restore,
+  call,
+  quote,
+  usage,
+  receipt,
+  watch,
 ];
 
 export async function runCommand(words: readonly string[], parts: CliParts): Promise<number> {
   const asJson = words.includes("--json");
   try {
-    const answer = await answerTo(words, parts);
+    // A program reads one object; what people see meanwhile would stand before it.
+    const quiet = { ...parts, write: () => {}, showProgress: () => {} };
+    const answer = await answerTo(words, asJson ? quiet : parts);
     const json = answer.json === undefined ? [] : [JSON.stringify(answer.json)];
     for (const line of asJson ? json : answer.lines) parts.print(line);
     return answer.exitCode;
   } catch (error) {
     const sentence = withoutKeys(error instanceof Error ? error.message : String(error));
-    parts.printError(asJson ? JSON.stringify({ error: sentence }) : sentence);
+    const details = error instanceof CommandFailed ? error.details : {};
+    parts.printError(asJson ? JSON.stringify({ error: sentence, ...details }) : sentence);
     return error instanceof WrongUsage ? 2 : 1;
   }
 }

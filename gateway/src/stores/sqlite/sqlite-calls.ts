@@ -34,7 +34,14 @@ export function createSqliteCalls(db: Database): CallBook {
        AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR key_id = ?5)
      ORDER BY id DESC LIMIT ?6`,
   );
+  const findByKey = db.query<CallRow, [string, Uint8Array]>(
+    `${select} WHERE id = (SELECT call_id FROM idempotency WHERE account_id = ?1 AND key_hash = ?2)`,
+  );
   return {
+    findByKey: async (accountId, keyHash) => {
+      const row = findByKey.get(accountId, keyHash);
+      return row ? callOf(row) : undefined;
+    },
     find: async (accountId, callId) => {
       const row = find.get(accountId, callId);
       return row ? callOf(row) : undefined;

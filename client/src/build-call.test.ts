@@ -1,0 +1,71 @@
+import { describe, expect, test } from "bun:test";
+import { buildCall, type Arguments, type CallOptions } from "./build-call.ts";
+import { usualNames, type OperationFacts } from "./operation-facts.ts";
+
+const get: OperationFacts = { method: "GET", path: "/v1/things/{id}", billed: true, keyed: false };
+const post: OperationFacts = { method: "POST", path: "/v1/{model}:make", billed: true, keyed: true };
+
+const build = (facts: OperationFacts, args: Arguments, options: CallOptions = {}, names = usualNames) =>
+  buildCall(facts, args, { names, options, newKey: () => "made" });
+
+describe("arguments", () => {
+  test("of a GET go into its path and its query, escaped", () => {
+    const { path, body } = build(get, {
+      id: "a/b?c",
+      q: "x y&z",
+      list: ["1", 2],
+      flag: true,
+      none: undefined,
+    });
+    expect(path).toBe("/v1/things/a%2Fb%3Fc?q=x+y%26z&list=1&list=2&flag=true");
+    expect(body).toBeUndefined();
+  });
+
+  test("of a POST go into its path and its body", () => {
+    const { path, body } = build(post, { model: "m", contents: [{ a: 1 }], none: undefined });
+    expect(path).toBe("/v1/m:make");
+    expect(body).toBe('{"contents":[{"a":1}]}');
+  });
+
+  test("that the path needs must be there", () => {
+    expect(() => build(get, {})).toThrow('"id" is part of the address');
+    expect(() => build(get, { id: "" })).toThrow('"id" is part of the address');
+  });
+
+  test("cannot stand in for the operator's names, which may be other words", () => {
+    const facts = { ...get, path: "/apis/{social_a}/x" };
+    expect(build(facts, { social_a: "mine" }).path).toBe("/apis/social_a/x?social_a=mine");
+    const names = { ...usualNames, social_a: "chirp", provider: "Acme" };
+    expect(build(facts, {}, { maxPriceUsd: 1 }, names)).toMatchObject({
+      path: "/apis/chirp/x",
+      headers: { "x-Acme-max-price-usd": "1" },
+    });
+  });
+});
+
+describe("a key", () => {
+  test("is made for every call that takes one, unless the caller brings it", () => {
+    expect(build(post, { model: "m" }).idempotencyKey).toBe("made");
+    expect(build({ ...post, billed: false }, { model: "m" }).idempotencyKey).toBe("made");
+    expect(build(post, { model: "m" }, { idempotencyKey: "mine" }).idempotencyKey).toBe("mine");
+  });
+
+  test("is refused where the gateway would not look at it", () => {
+    expect(build(get, { id: "1" }).idempotencyKey).toBeUndefined();
+    expect(() => build(get, { id: "1" }, { idempotencyKey: "mine" })).toThrow("takes no idempotency key");
+  });
+});
+
+test("a cap is written as a plain decimal, however the number would print itself", () => {
+  const capOf = (maxPriceUsd: string | number) =>
+    build(get, { id: "1" }, { maxPriceUsd }).headers["x-Tollgate-max-price-usd"];
+  expect(capOf("0.010")).toBe("0.010");
+  expect(capOf(0.25)).toBe("0.25");
+  expect(capOf(1e-7)).toBe("0.000000100000");
+});
+
+test("a task is asked for as one, and what always streams is asked for as events", () => {
+  const task = build({ ...post, startsTask: true }, { model: "m" });
+  expect(task).toMatchObject({ headers: { "x-Tollgate-async": "enable" }, repeatsAnswer: true });
+  expect(build({ ...post, streams: "always" }, { model: "m" }).path).toBe("/v1/m:make?alt=sse");
+});

@@ -1,0 +1,64 @@
+import type { Names, OperationFacts } from "./operation-facts.ts";
+import type { OutgoingCall } from "./transport.ts";
+
+export interface CallOptions {
+  /** Above this the call is refused and nothing is spent. A decimal such as "0.01"; fractions of a micro-USD count down. */
+  readonly maxPriceUsd?: string | number | undefined;
+  /** One is made for each call and kept over its retries; give your own to make a call once across restarts. */
+  readonly idempotencyKey?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** Puts arguments where the operation wants them: braces of the path, then the query of a GET or the body of a POST. */
+export function buildCall(
+  facts: OperationFacts,
+  args: Arguments,
+  { names, options, newKey }: { names: Names; options: CallOptions; newKey: () => string },
+): OutgoingCall {
+  if (options.idempotencyKey !== undefined && !facts.keyed) {
+    throw new TypeError("This operation takes no idempotency key.");
+  }
+  const inPath = new Set<string>();
+  const path = facts.path.replaceAll(/\{(\w+)\}/g, (_brace, name: string) => {
+    if (name in names) return names[name as keyof Names];
+    inPath.add(name);
+    return encodeURIComponent(asText(name, args[name]));
+  });
+  const rest = Object.entries(args).filter(([name, value]) => !inPath.has(name) && value !== undefined);
+  // Without this word the Gemini dialect streams a JSON array instead of events.
+  const query = facts.method === "GET" ? queryOf(rest) : facts.streams === "always" ? "alt=sse" : "";
+  return {
+    method: facts.method,
+    path: query === "" ? path : `${path}?${query}`,
+    ...(facts.method === "POST" ? { body: JSON.stringify(Object.fromEntries(rest)) } : {}),
+    headers: {
+      ...(facts.startsTask ? { [`x-${names.provider}-async`]: "enable" } : {}),
+      ...(options.maxPriceUsd === undefined
+        ? {}
+        : { [`x-${names.provider}-max-price-usd`]: decimalOf(options.maxPriceUsd) }),
+    },
+    billed: facts.billed,
+    idempotencyKey: facts.keyed ? (options.idempotencyKey ?? newKey()) : undefined,
+    repeatsAnswer: facts.startsTask === true,
+  };
+}
+
+function asText(name: string, value: unknown): string {
+  if (typeof value === "string" && value !== "") return value;
+  if (typeof value === "number") return String(value);
+  throw new TypeError(`"${name}" is part of the address and must be a text or a number.`);
+}
+
+function queryOf(entries: readonly (readonly [string, unknown])[]): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of entries) {
+    for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) query.append(name, String(one));
+  }
+  return query.toString();
+}
+
+/** A decimal without an exponent, whatever way the number would print itself. */
+const decimalOf = (amount: string | number): string =>
+  typeof amount === "string" || !/e/i.test(String(amount)) ? String(amount) : amount.toFixed(12);

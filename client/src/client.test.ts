@@ -1,0 +1,219 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import {
+  openScriptedGateway,
+  type Script,
+  type Scripted,
+  type ScriptedGateway,
+} from "../scripted-gateway.ts";
+import { createClient, type Client } from "./client.ts";
+
+let gateway: ScriptedGateway;
+afterEach(() => gateway.close());
+
+async function open(script: Script): Promise<Client> {
+  gateway = await openScriptedGateway(script);
+  const { baseUrl, apiKey, fetch, clock, random, attemptTimeoutMs } = gateway.transport;
+  return createClient({ baseUrl: `${baseUrl}/`, apiKey, fetch, clock, random, attemptTimeoutMs });
+}
+
+const errorOf = (failing: Promise<unknown>): Promise<unknown> =>
+  failing.then(
+    () => "answered",
+    (error: unknown) => error,
+  );
+
+const rerank = { query: "a", documents: ["b"] };
+const receipt = (charged: number, status = "settled") => ({
+  request_id: "req_1",
+  status,
+  outcome: "succeeded",
+  charged_micros_usd: charged,
+});
+const events = (text: string): Scripted => ({
+  status: 200,
+  body: text,
+  headers: { "content-type": "text/event-stream" },
+});
+
+describe("a call", () => {
+  test("brings its answer, its cost and the key it was made under", async () => {
+    const headers = { "x-tollgate-cost-micros-usd": "5" };
+    const client = await open({ answers: [{ status: 200, body: { results: [] }, headers }] });
+    const result = await client.call("rerank.create", rerank, { maxPriceUsd: "0.01" });
+    expect(result).toMatchObject({ status: 200, requestId: "req_1", chargedMicrosUsd: 5, attempts: 1 });
+    const [seen] = gateway.calls;
+    expect(seen?.idempotencyKey).toBe(result.idempotencyKey);
+    expect(seen?.headers["authorization"]).toBe("Bearer tgk_test");
+    expect(seen?.headers["x-tollgate-max-price-usd"]).toBe("0.01");
+    expect(seen?.path).toBe("/v1/rerank");
+  });
+
+  test("has a key of its own each time", async () => {
+    const client = await open({ answers: [{ status: 200 }], receipts: [receipt(1)] });
+    for (const _ of [1, 2]) await client.call("rerank.create", rerank);
+    expect(new Set(gateway.calls.map((call) => call.idempotencyKey)).size).toBe(2);
+  });
+
+  test("whose answer does not say its cost learns it from the books", async () => {
+    const client = await open({
+      answers: [{ status: 200 }],
+      receipts: [receipt(0, "dispatched"), receipt(9)],
+    });
+    expect((await client.call("rerank.create", rerank)).chargedMicrosUsd).toBe(9);
+  });
+
+  test("whose answer says JSON and is none was paid for all the same", async () => {
+    const headers = { "x-tollgate-cost-micros-usd": "5" };
+    const client = await open({ answers: [{ status: 200, body: "<html>", headers }] });
+    expect(await errorOf(client.call("rerank.create", rerank))).toMatchObject({
+      kind: "malformed_answer",
+      moneyMoved: "yes",
+      chargedMicrosUsd: 5,
+      body: "<html>",
+    });
+  });
+
+  test("that would stream is not made", async () => {
+    const client = await open({ answers: [{ status: 200 }] });
+    const messages = [{ role: "user", content: "a" }];
+    const streaming = client.call("chat.completions.create", { model: "m", messages, stream: true });
+    expect(await errorOf(streaming)).toBeInstanceOf(TypeError);
+    expect(await errorOf(client.stream("rerank.create", rerank))).toBeInstanceOf(TypeError);
+    expect(gateway.calls).toEqual([]);
+  });
+});
+
+describe("a quote", () => {
+  test("asks for the price and takes no key", async () => {
+    const client = await open({ answers: [{ status: 200, body: { object: "cost_estimate" } }] });
+    await client.quote("rerank.create", rerank);
+    expect(gateway.calls[0]).toMatchObject({ idempotencyKey: undefined });
+    expect(gateway.calls[0]?.headers["x-tollgate-cost-mode"]).toBe("quote");
+  });
+
+  test("that a gateway with other words took for the call says what that cost", async () => {
+    const client = await open({ answers: [{ status: 200, body: { results: [] } }], receipts: [receipt(4)] });
+    expect(await errorOf(client.quote("rerank.create", rerank))).toMatchObject({
+      code: "not_a_quote",
+      moneyMoved: "yes",
+      chargedMicrosUsd: 4,
+    });
+  });
+});
+
+describe("a stream", () => {
+  const chat = { model: "m", messages: [{ role: "user", content: "a" }] };
+  const two = "data: 1\n\ndata: 2\n\n";
+  const closing = ': tollgate {"request_id":"req_1","cost_micros_usd":12}\n\n';
+
+  test("brings its events, then its cost", async () => {
+    const client = await open({ answers: [events(two + closing)] });
+    const stream = await client.stream("chat.completions.create", chat);
+    const seen: string[] = [];
+    for await (const { data } of stream) seen.push(data);
+    expect(seen).toEqual(["1", "2"]);
+    expect(await stream.end()).toEqual({ costMicrosUsd: 12 });
+    expect(JSON.parse(gateway.calls[0]?.body ?? "")).toEqual({ ...chat, stream: true });
+    expect(gateway.lookUps).toEqual([]);
+  });
+
+  test("without a closing comment, or left early, learns its cost from the books", async () => {
+    const receipts = [receipt(0, "dispatched"), receipt(7)];
+    const client = await open({ answers: [events(two)], receipts });
+    const whole = await client.stream("chat.completions.create", chat);
+    for await (const _event of whole);
+    expect(await whole.end()).toEqual({ costMicrosUsd: 7 });
+    const left = await client.stream("chat.completions.create", chat);
+    for await (const _event of left) break;
+    expect(await left.end()).toEqual({ costMicrosUsd: 7 });
+  });
+
+  test("that is cut says what it cost, and is not begun again", async () => {
+    const headers = { "content-type": "text/event-stream", "content-length": "1000" };
+    const client = await open({ answers: [{ status: 200, body: two, headers }], receipts: [receipt(3)] });
+    const stream = await client.stream("chat.completions.create", chat);
+    // The double promises a thousand bytes and ends the connection before.
+    const cut = (async () => {
+      for await (const _event of stream);
+    })();
+    setTimeout(() => gateway.cutAll(), 50);
+    const error = await errorOf(cut);
+    expect(error).toMatchObject({ kind: "connection", moneyMoved: "yes", chargedMicrosUsd: 3 });
+    expect(await errorOf(stream.end())).toBe(error);
+    expect(gateway.calls).toHaveLength(1);
+  });
+
+  test("that its caller stops may have cost something", async () => {
+    const headers = { "content-type": "text/event-stream", "content-length": "1000" };
+    const client = await open({ answers: [{ status: 200, body: two, headers }] });
+    const signal = AbortSignal.timeout(50);
+    const stream = await client.stream("chat.completions.create", chat, { signal });
+    const stopped = (async () => {
+      for await (const _event of stream);
+    })();
+    expect(await errorOf(stopped)).toMatchObject({ kind: "aborted", moneyMoved: "unknown" });
+  });
+
+  test("that is none is told as it came", async () => {
+    const headers = { "x-tollgate-cost-micros-usd": "2" };
+    const client = await open({ answers: [{ status: 200, body: { whole: true }, headers }] });
+    expect(await errorOf(client.stream("chat.completions.create", chat))).toMatchObject({
+      code: "not_a_stream",
+      moneyMoved: "yes",
+      chargedMicrosUsd: 2,
+      body: { whole: true },
+    });
+  });
+
+  test("is begun under one key however often it is sent", async () => {
+    const busy = { status: 429, headers: { "retry-after": "1" } };
+    const client = await open({ answers: [busy, "gone", events(two + closing)] });
+    const stream = await client.stream("chat.completions.create", chat);
+    expect(stream.attempts).toBe(3);
+    expect(new Set(gateway.calls.map((call) => call.idempotencyKey))).toEqual(
+      new Set([stream.idempotencyKey]),
+    );
+  });
+});
+
+test("the create of a task is repeated under its key until its name is known", async () => {
+  const output = { task_id: "t", task_status: "PENDING" };
+  const created = { status: 200, body: { output, request_id: "req_first" } };
+  const running = receipt(0, "dispatched");
+  const client = await open({ answers: ["gone", created], receipts: [running] });
+  const { data, attempts, chargedMicrosUsd, requestId } = await client.call("video.synthesis.create", {
+    model: "wan2.6-t2v",
+    input: { prompt: "a bridge" },
+  });
+  expect(data).toMatchObject({ output: { task_id: "t" } });
+  expect(attempts).toBe(2);
+  expect(chargedMicrosUsd).toBeUndefined();
+  expect(requestId).toBe("req_first");
+  expect(gateway.lookUps).toHaveLength(1);
+  expect(gateway.calls[0]?.headers["x-tollgate-async"]).toBe("enable");
+  expect(new Set(gateway.calls.map((call) => call.idempotencyKey)).size).toBe(1);
+});
+
+test("a link is begun, a task waited for, and what became of a key is asked", async () => {
+  const link = { auth_url: "http://a", state: "s" };
+  const task = { output: { task_id: "t", task_status: "SUCCEEDED" } };
+  const client = await open({
+    answers: [
+      { status: 200, body: link },
+      { status: 200, body: task },
+    ],
+    receipts: [receipt(3), undefined],
+  });
+  expect(await client.startLink({ scopes: ["tweet.read"] })).toEqual(link);
+  expect(await client.waitForTask("t")).toMatchObject(task);
+  expect(gateway.calls.map(({ method, path, body }) => [method, path, body])).toEqual([
+    ["POST", "/apis/v1/social_a/auth_social_a", '{"scopes":["tweet.read"]}'],
+    ["GET", "/apis/v1/services/aigc/tasks/t", ""],
+  ]);
+  expect(await client.outcome("k")).toMatchObject({ charged_micros_usd: 3 });
+});
+
+test("a client without a key is not made", async () => {
+  gateway = await openScriptedGateway({ answers: [] });
+  expect(() => createClient({ apiKey: "" })).toThrow("API key");
+});

@@ -1,0 +1,228 @@
+// A client that keeps the gateway's rules: what it sends again is safe to send again, what it reports as charged is
+// what the ledger says, and every logical call has one idempotency key.
+
+import { buildCall, type Arguments, type CallOptions } from "./build-call.ts";
+import { createTransport, type ClientOptions } from "./create-transport.ts";
+import type { TollgateError } from "./errors.ts";
+import { errorOf, type Failure } from "./failure.ts";
+import { usualNames, type Names } from "./operation-facts.ts";
+import { operations, type Inputs, type OperationId, type Outputs } from "./operations.ts";
+import { readPages, type Paging } from "./paging.ts";
+import { membersOf, type Answer } from "./read-answer.ts";
+import { chargedInTheEnd, refuseWhole, relayStream, type EventStream } from "./relay-stream.ts";
+import { readWhole, sendCall } from "./send-call.ts";
+import { waitForTask, type TaskState, type WaitOptions } from "./tasks.ts";
+import type { OutgoingCall, Transport } from "./transport.ts";
+
+/** An answer, and what it cost. */
+export interface Result<Data> {
+  readonly data: Data;
+  readonly status: number;
+  readonly requestId: string | undefined;
+  readonly idempotencyKey: string | undefined;
+  /** Undefined where neither the answer nor the books could tell; and for a task, which is paid when it has ended. */
+  readonly chargedMicrosUsd: number | undefined;
+  readonly attempts: number;
+}
+
+export interface Quote {
+  readonly operation_id: string;
+  readonly currency: "USD";
+  readonly estimate_kind: "exact" | "estimate";
+  readonly estimated_cost_micros_usd: number;
+  readonly max_cost_micros_usd: number;
+  readonly price_version: string;
+  readonly breakdown: readonly {
+    readonly unit: string;
+    readonly quantity: number;
+    readonly unit_price_usd: string;
+    readonly cost_micros_usd: number;
+  }[];
+}
+
+/** A link to begin: the person opens `auth_url` and agrees there. */
+export interface LinkStart {
+  readonly auth_url: string;
+  readonly state: string;
+  /** After this a new one must be asked for. */
+  readonly expires_at?: string;
+}
+
+type Signal = Pick<CallOptions, "signal">;
+type Filter = Omit<Inputs["requests.list"], "cursor" | "idempotency_key">;
+
+export interface Client {
+  /** Makes a call; its answer comes whole, with what it cost. */
+  readonly call: <Id extends OperationId>(
+    id: Id,
+    args: Inputs[Id],
+    options?: CallOptions,
+  ) => Promise<Result<Outputs[Id]>>;
+  /** What this very call would cost. Free; nothing is executed. */
+  readonly quote: <Id extends OperationId>(id: Id, args: Inputs[Id], options?: Signal) => Promise<Quote>;
+  /** Makes a call whose answer comes piece by piece. */
+  readonly stream: <Id extends OperationId>(
+    id: Id,
+    args: Inputs[Id],
+    options?: CallOptions,
+  ) => Promise<EventStream>;
+  /** Every item of every page, asking for the next page only when it is wanted: each page may cost money. */
+  readonly pages: <Id extends OperationId, Item>(
+    id: Id,
+    args: Inputs[Id],
+    by: Paging<Outputs[Id], Item>,
+    options?: Omit<CallOptions, "idempotencyKey">,
+  ) => AsyncGenerator<Item>;
+  /** The account's receipts, newest first. */
+  readonly receipts: (filter?: Filter, options?: Signal) => AsyncGenerator<Outputs["requests.get"]>;
+  readonly receipt: (requestId: string, options?: Signal) => Promise<Outputs["requests.get"]>;
+  /** What became of a call of which only the idempotency key is left; undefined when it never began. */
+  readonly outcome: (
+    idempotencyKey: string,
+    options?: Signal,
+  ) => Promise<Outputs["requests.get"] | undefined>;
+  readonly usage: (window: Inputs["usage.get"], options?: Signal) => Promise<Outputs["usage.get"]>;
+  readonly balance: (options?: Signal) => Promise<Outputs["credits.balance"]>;
+  readonly startLink: (
+    args?: { readonly scopes?: Inputs["social_a.link.start"]["scopes"] },
+    options?: Signal,
+  ) => Promise<LinkStart>;
+  /** Asks about a task until it is final: SUCCEEDED, FAILED or CANCELED. */
+  readonly waitForTask: (taskId: string, options?: WaitOptions) => Promise<TaskState>;
+}
+
+export function createClient(options: ClientOptions): Client {
+  const names: Names = { ...usualNames, ...options.names };
+  const transport = createTransport(options, names);
+  const { clock, random } = transport;
+
+  const build = (id: OperationId, args: Arguments, callOptions: CallOptions): OutgoingCall =>
+    buildCall(operations[id], args, { names, options: callOptions, newKey: transport.newKey });
+
+  const send = async (outgoing: OutgoingCall, signal = never()): Promise<Result<unknown>> => {
+    const { value, attempts } = await sendCall(outgoing, transport, signal, readWhole(transport));
+    const failure = { call: outgoing, attempts, requestId: value.requestId, answer: value };
+    const charged = await chargedFor(failure, value.costMicrosUsd, transport, signal);
+    if (value.malformed) throw unreadable(failure, charged);
+    return {
+      data: value.body,
+      status: value.status,
+      requestId: receiptIdOf(value, outgoing),
+      idempotencyKey: outgoing.idempotencyKey,
+      chargedMicrosUsd: charged,
+      attempts,
+    };
+  };
+
+  const call: Client["call"] = async <Id extends OperationId>(
+    id: Id,
+    args: Inputs[Id],
+    callOptions: CallOptions = {},
+  ) => {
+    checkNotStreamed(id, args);
+    // The type is the contract's word; the gateway's own tests hold its answers against the same contract.
+    return (await send(build(id, args, callOptions), callOptions.signal)) as Result<Outputs[Id]>;
+  };
+
+  const quote: Client["quote"] = async (id, args, { signal } = {}) => {
+    const outgoing = build(id, args, {});
+    const headers = { ...outgoing.headers, [`x-${transport.headerWord}-cost-mode`]: "quote" };
+    const asking = { ...outgoing, headers, billed: false, idempotencyKey: undefined };
+    const { data, requestId, attempts } = await send(asking, signal);
+    if (membersOf(data)["object"] === "cost_estimate") return data as Quote;
+    // A gateway with another word for its headers takes the question for the call itself.
+    const failure = { call: outgoing, attempts, requestId };
+    throw unreadable(failure, await chargedInTheEnd(failure, transport, signal ?? never()), "not_a_quote");
+  };
+
+  const stream: Client["stream"] = async (id, args, callOptions = {}) => {
+    const { streams } = operations[id];
+    if (streams === undefined) throw new TypeError(`${id} does not stream.`);
+    const outgoing = build(id, streams === "flag" ? { ...args, stream: true } : args, callOptions);
+    const signal = callOptions.signal ?? never();
+    const { value: response, attempts } = await sendCall(outgoing, transport, signal, async (head) => head);
+    const sent = { call: outgoing, attempts };
+    if (!/^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "")) {
+      throw await refuseWhole(response, sent, transport, signal);
+    }
+    return relayStream(response, sent, transport, signal);
+  };
+
+  const pages: Client["pages"] = (id, args, by, pageOptions) =>
+    readPages(async (cursor) => {
+      const next = cursor === undefined ? args : { ...args, [by.cursor ?? "cursor"]: cursor };
+      return (await call(id, next, pageOptions)).data;
+    }, by);
+
+  return {
+    call,
+    quote,
+    stream,
+    pages,
+    receipts: (filter = {}, receiptOptions = {}) =>
+      pages(
+        "requests.list",
+        filter,
+        { items: (page) => page.data, next: (page) => page.next_cursor },
+        receiptOptions,
+      ),
+    receipt: async (requestId, { signal } = {}) =>
+      (await call("requests.get", { request_id: requestId }, { signal })).data,
+    outcome: async (idempotencyKey, { signal } = {}) =>
+      (await call("requests.list", { idempotency_key: idempotencyKey }, { signal })).data.data[0],
+    usage: async (window, { signal } = {}) => (await call("usage.get", window, { signal })).data,
+    balance: async ({ signal } = {}) => (await call("credits.balance", {}, { signal })).data,
+    startLink: async (args = {}, { signal } = {}) =>
+      // The specification's own words for what this answers.
+      (await send(build("social_a.link.start", args, {}), signal)).data as LinkStart,
+    waitForTask: (taskId, waitOptions = {}) =>
+      waitForTask(
+        async () => {
+          const asked = build("tasks.get", { task_id: taskId }, {});
+          return (await send(asked, waitOptions.signal)).data as TaskState;
+        },
+        waitOptions,
+        { clock, random },
+      ),
+  };
+}
+
+/** For callers that never stop. One for each call: runtimes remember what hangs on a signal for as long as it lives. */
+const never = (): AbortSignal => new AbortController().signal;
+
+async function chargedFor(
+  failure: Failure,
+  said: number | undefined,
+  transport: Transport,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { billed, repeatsAnswer } = failure.call;
+  if (!billed) return 0;
+  if (said !== undefined || repeatsAnswer === true) return said;
+  return chargedInTheEnd(failure, transport, signal);
+}
+
+/** A task that is told again under its key has the receipt of the call that made it, which the body names. */
+function receiptIdOf({ requestId, body }: Answer, { repeatsAnswer }: OutgoingCall): string | undefined {
+  const named = repeatsAnswer === true ? membersOf(body)["request_id"] : undefined;
+  return typeof named === "string" ? named : requestId;
+}
+
+function checkNotStreamed(id: OperationId, args: Arguments): void {
+  if (operations[id].streams === "always" || args["stream"] === true) {
+    throw new TypeError(`${id} would stream here; ask for it with stream().`);
+  }
+}
+
+/** The call went through, so its answer is worth what it cost; but what cannot be read cannot be handed on. */
+const unreadable = (
+  failure: Failure,
+  charged: number | undefined,
+  code = "malformed_answer",
+): TollgateError =>
+  errorOf(failure, {
+    kind: "malformed_answer",
+    code,
+    moneyMoved: charged === undefined ? "unknown" : charged > 0 ? "yes" : "no",
+    chargedMicrosUsd: charged,
+  });

@@ -1,0 +1,44 @@
+import type { Names } from "./operation-facts.ts";
+import type { Transport } from "./transport.ts";
+import { systemClock, type Clock } from "./waiting.ts";
+
+export interface ClientOptions {
+  /** Refused when it is missing, so that what the environment holds can be passed on as it is. */
+  readonly apiKey: string | undefined;
+  readonly baseUrl?: string | undefined;
+  /** What the operator calls the placeholders of paths and headers, where not the usual words. */
+  readonly names?: Partial<Names>;
+  /** How often one logical call is sent at most; 5 when not said. */
+  readonly attemptsMax?: number;
+  /** How long one attempt may take, and how long a stream may be silent; ten minutes when not said. */
+  readonly attemptTimeoutMs?: number;
+  /** A wait longer than this is left to you; a minute when not said. */
+  readonly waitMaxMs?: number;
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  readonly newIdempotencyKey?: () => string;
+}
+
+const baseUrlUsual = "http://127.0.0.1:8787";
+const attemptsUsual = 5;
+const attemptTimeoutUsualMs = 10 * 60_000;
+const waitUsualMs = 60_000;
+
+export function createTransport(options: ClientOptions, names: Names): Transport {
+  const { apiKey } = options;
+  if (apiKey === undefined || apiKey === "") throw new TypeError("The client needs an API key.");
+  const ownFetch = options.fetch ?? ((url, init) => fetch(url, init));
+  return {
+    baseUrl: (options.baseUrl ?? baseUrlUsual).replace(/\/+$/, ""),
+    apiKey,
+    headerWord: names.provider.toLowerCase(),
+    fetch: ownFetch,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+    newKey: options.newIdempotencyKey ?? (() => crypto.randomUUID()),
+    attemptsMax: options.attemptsMax ?? attemptsUsual,
+    attemptTimeoutMs: options.attemptTimeoutMs ?? attemptTimeoutUsualMs,
+    waitMaxMs: options.waitMaxMs ?? waitUsualMs,
+  };
+}

@@ -1,0 +1,51 @@
+import { TollgateError, type ErrorFacts, type ErrorKind } from "./errors.ts";
+import { readRefusal, type Answer } from "./read-answer.ts";
+import type { OutgoingCall } from "./transport.ts";
+
+/** An attempt that did not bring what the caller came for. Without an `answer` nothing whole came back. */
+export interface Failure {
+  readonly call: OutgoingCall;
+  readonly attempts: number;
+  readonly requestId: string | undefined;
+  readonly answer?: Answer;
+  readonly cause?: unknown;
+}
+
+export function errorOf(
+  failure: Failure,
+  facts: Partial<ErrorFacts> & Pick<ErrorFacts, "moneyMoved">,
+): TollgateError {
+  const { call, answer, attempts, requestId, cause } = failure;
+  const refusal = readRefusal(answer?.body);
+  const kind = facts.kind ?? kindOf(answer?.status);
+  return new TollgateError(messages[kind] ?? refusal.message ?? `The gateway answered ${answer?.status}.`, {
+    kind,
+    code: refusal.code ?? kind,
+    status: answer?.status,
+    requestId,
+    idempotencyKey: call.idempotencyKey,
+    retryAfterSeconds: answer?.retryAfterMs === undefined ? undefined : Math.ceil(answer.retryAfterMs / 1000),
+    attempts,
+    body: answer?.body,
+    cause,
+    ...facts,
+  });
+}
+
+/** Where the gateway said nothing itself, or what it said last is not what matters. */
+const messages: Partial<Record<ErrorKind, string>> = {
+  connection: "No whole answer came from the gateway.",
+  answer_lost: "The call was made and charged, but its answer was lost; its receipt says what it cost.",
+  aborted: "The call was stopped by its caller.",
+  malformed_answer: "The answer is not what was asked for, or not what it says it is.",
+};
+
+function kindOf(status: number | undefined): ErrorKind {
+  if (status === undefined) return "connection";
+  if (status === 401) return "credentials";
+  if (status === 402) return "budget";
+  if (status === 403) return "forbidden";
+  if (status === 409) return "conflict";
+  if (status === 429) return "rate_limit";
+  return status >= 500 ? "unavailable" : "parameters";
+}

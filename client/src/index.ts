@@ -1,0 +1,14 @@
+export { createClient } from "./client.ts";
+export type { Client, LinkStart, Quote, Result } from "./client.ts";
+export type { ClientOptions } from "./create-transport.ts";
+export type { CallOptions } from "./build-call.ts";
+export { isTollgateError, TollgateError } from "./errors.ts";
+export type { ErrorKind, MoneyMoved } from "./errors.ts";
+export type { Names, OperationFacts } from "./operation-facts.ts";
+export { operations } from "./operations.ts";
+export type * from "./operations.ts";
+export type { Paging } from "./paging.ts";
+export type { EventStream } from "./relay-stream.ts";
+export type { StreamEnd, StreamEvent } from "./stream.ts";
+export type { TaskProgress, TaskState, TaskStatus, WaitOptions } from "./tasks.ts";
+export type { Clock } from "./waiting.ts";

@@ -1,0 +1,108 @@
+import type { TollgateError } from "./errors.ts";
+import { errorOf, type Failure } from "./failure.ts";
+import { lookUp } from "./look-up.ts";
+import { createPatience } from "./patience.ts";
+import { readAnswer, readHead } from "./read-answer.ts";
+import { readEvents, type StreamEnd, type StreamEvent } from "./stream.ts";
+import type { OutgoingCall, Transport } from "./transport.ts";
+
+/** A stream on its way. Iterate over it once; `end()` tells what it cost when it is through. */
+export interface EventStream extends AsyncIterable<StreamEvent> {
+  readonly requestId: string | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly attempts: number;
+  /**
+   * What the stream cost in the end. To be asked after the iteration: whoever left it early learns from the books what
+   * was used until then; after one that failed, it fails with the same error.
+   */
+  readonly end: () => Promise<StreamEnd>;
+}
+
+/** Hands on the events of a stream that has begun. A stream is never begun twice: what passed has been paid for. */
+export function relayStream(
+  response: Response,
+  { call, attempts }: { readonly call: OutgoingCall; readonly attempts: number },
+  transport: Transport,
+  signal: AbortSignal,
+): EventStream {
+  const { requestId } = readHead(response, transport.headerWord, transport.clock.nowMs());
+  const failure: Failure = { call, attempts, requestId };
+  let ended: StreamEnd | TollgateError | "not_yet" = "not_yet";
+
+  async function* events(): AsyncGenerator<StreamEvent> {
+    try {
+      if (!response.body) throw new Error("The stream has no body.");
+      const closing = yield* readEvents(response.body, transport.attemptTimeoutMs);
+      ended = { costMicrosUsd: closing.costMicrosUsd ?? (await chargedInTheEnd(failure, transport, signal)) };
+    } catch (cause) {
+      ended = await cutOff({ ...failure, cause }, transport, signal);
+      throw ended;
+    }
+  }
+  const iterator = events();
+
+  const end = async (): Promise<StreamEnd> => {
+    if (ended === "not_yet") {
+      await iterator.return(undefined);
+      ended = { costMicrosUsd: await chargedInTheEnd(failure, transport, signal) };
+    }
+    if ("costMicrosUsd" in ended) return ended;
+    throw ended;
+  };
+  return {
+    requestId,
+    idempotencyKey: call.idempotencyKey,
+    attempts,
+    end,
+    [Symbol.asyncIterator]: () => iterator,
+  };
+}
+
+/** An answer that is no stream, though one was asked for, is read and told as it is; it was paid for all the same. */
+export async function refuseWhole(
+  response: Response,
+  { call, attempts }: { readonly call: OutgoingCall; readonly attempts: number },
+  transport: Transport,
+  signal: AbortSignal,
+): Promise<TollgateError> {
+  const answer = await readAnswer(response, transport.headerWord, transport.clock.nowMs());
+  const failure: Failure = { call, attempts, requestId: answer.requestId, answer };
+  const charged = answer.costMicrosUsd ?? (await chargedInTheEnd(failure, transport, signal));
+  return errorOf(failure, { kind: "malformed_answer", code: "not_a_stream", ...moneyOf(charged) });
+}
+
+/** The connection is gone, but the gateway may still be reading to the end for an exact bill: the books will know. */
+async function cutOff(failure: Failure, transport: Transport, signal: AbortSignal): Promise<TollgateError> {
+  if (signal.aborted) return errorOf(failure, { kind: "aborted", moneyMoved: "unknown" });
+  return errorOf(failure, moneyOf(await chargedInTheEnd(failure, transport, signal)));
+}
+
+const moneyOf = (charged: number | undefined) =>
+  charged === undefined
+    ? ({ moneyMoved: "unknown" } as const)
+    : ({ moneyMoved: charged > 0 ? "yes" : "no", chargedMicrosUsd: charged } as const);
+
+/** A stream that is read on for its bill ends within minutes; after so many looks its caller is told so far. */
+const looksMax = 12;
+
+/** What the books say once the call has ended; undefined when they do not say so in time, or the caller stops. */
+export async function chargedInTheEnd(
+  failure: Failure,
+  transport: Transport,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  if (failure.requestId === undefined) return undefined;
+  const patience = createPatience(transport, signal);
+  const by = { idempotencyKey: undefined, requestId: failure.requestId };
+  for (let looks = 1; ; looks++) {
+    const outcome = await lookUp(by, transport, signal);
+    if (outcome?.found.kind === "ended") return outcome.found.chargedMicrosUsd;
+    if (outcome?.found.kind === "not_found") return 0;
+    if (looks >= looksMax) return undefined;
+    try {
+      await patience.wait(undefined, () => errorOf(failure, { moneyMoved: "unknown" }));
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { describe, expect, test } from "bun:test";
+import { TollgateError } from "./errors.ts";
+import { waitForTask, type TaskProgress, type WaitOptions } from "./tasks.ts";
+
+/** Polls a task that goes through these states, the last one for ever, on a clock that only counts. */
+async function wait(states: readonly string[], options: WaitOptions = {}, random = () => 0.5) {
+  const waitsMs: number[] = [];
+  const seen: TaskProgress[] = [];
+  let nowMs = 0;
+  let polls = 0;
+  const clock = {
+    nowMs: () => nowMs,
+    sleep: async (ms: number, signal?: AbortSignal) => {
+      signal?.throwIfAborted();
+      waitsMs.push(ms);
+      nowMs += ms;
+    },
+  };
+  const poll = async () => {
+    polls += 1;
+    return { output: { task_id: "t", task_status: states[Math.min(polls, states.length) - 1] } };
+  };
+  const onProgress = (progress: TaskProgress): void => void seen.push(progress);
+  const ended = await waitForTask(poll, { onProgress, ...options }, { clock, random }).catch(
+    (error: unknown) => error,
+  );
+  return { ended, waitsMs, seen, polls };
+}
+
+describe("waiting for a task", () => {
+  test("asks every three to five seconds", async () => {
+    for (const [random, expected] of [
+      [() => 0, 3_000],
+      [() => 0.5, 4_000],
+      [() => 1, 5_000],
+    ] as const) {
+      const { waitsMs } = await wait(["PENDING", "RUNNING", "SUCCEEDED"], {}, random);
+      expect(waitsMs).toEqual([expected, expected]);
+    }
+  });
+
+  test("ends with SUCCEEDED, FAILED and CANCELED, and hands on what was told", async () => {
+    for (const state of ["SUCCEEDED", "FAILED", "CANCELED"]) {
+      const { ended, polls } = await wait(["RUNNING", state]);
+      expect(ended).toEqual({ output: { task_id: "t", task_status: state } });
+      expect(polls).toBe(2);
+    }
+  });
+
+  test("does not take UNKNOWN, or a word it does not know, for an end", async () => {
+    const { ended, seen } = await wait(["UNKNOWN", "SOMETHING_NEW", "SUCCEEDED"]);
+    expect(ended).toMatchObject({ output: { task_status: "SUCCEEDED" } });
+    expect(seen.map(({ status }) => status)).toEqual(["UNKNOWN", "UNKNOWN", "SUCCEEDED"]);
+  });
+
+  test("never asks faster than twice a second, whatever it is told", async () => {
+    const { waitsMs } = await wait(["RUNNING", "RUNNING", "SUCCEEDED"], { pollEveryMs: 1 });
+    expect(waitsMs).toEqual([500, 500]);
+  });
+
+  test("gives up after five minutes, or when it is told to", async () => {
+    const usual = await wait(["RUNNING"]);
+    expect(usual.ended).toBeInstanceOf(TollgateError);
+    expect(usual.ended).toMatchObject({ kind: "timeout", code: "task_not_final", moneyMoved: "unknown" });
+    expect(usual.waitsMs.reduce((sum, ms) => sum + ms, 0)).toBe(5 * 60_000);
+    const short = await wait(["RUNNING"], { timeoutMs: 9_000 });
+    expect(short.waitsMs).toEqual([4_000, 4_000]);
+  });
+
+  test("says how far it is after each look", async () => {
+    const { seen } = await wait(["PENDING", "RUNNING", "SUCCEEDED"]);
+    expect(seen).toEqual([
+      { status: "PENDING", polls: 1, waitedMs: 0 },
+      { status: "RUNNING", polls: 2, waitedMs: 4_000 },
+      { status: "SUCCEEDED", polls: 3, waitedMs: 8_000 },
+    ]);
+  });
+
+  test("stops at once when its caller does", async () => {
+    const { ended, polls } = await wait(["RUNNING"], { signal: AbortSignal.abort() });
+    expect(ended).toMatchObject({ kind: "aborted", moneyMoved: "unknown" });
+    expect(polls).toBe(1);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { convertSchema, printType } from "./print-types.ts";
+import { operations } from "./src/operations.ts";
+import { operationsFile, renderOperations } from "./write-operations.ts";
+
+test("the client's operations are the catalogue's; after a change there: npm run client:operations", async () => {
+  expect(readFileSync(operationsFile, "utf8")).toBe(await renderOperations());
+});
+
+test("what is billed, keyed and streamed follows from the catalogue", () => {
+  expect(operations["rerank.create"]).toEqual({
+    method: "POST",
+    path: "/v1/rerank",
+    billed: true,
+    keyed: true,
+  });
+  expect(operations["usage.get"]).toMatchObject({ billed: false, keyed: false });
+  expect(operations["financial.metrics.snapshot"]).toMatchObject({ billed: true, keyed: false });
+  expect(operations["traffic_analytics.website.traffic_engagement"]).toMatchObject({ keyed: true });
+  expect(operations["chat.completions.create"].streams).toBe("flag");
+  expect(operations["models.stream_generate_content"].streams).toBe("always");
+  expect(operations["video.synthesis.create"].startsTask).toBe(true);
+});
+
+describe("a schema is printed as", () => {
+  const printed = (schema: z.ZodType): string => printType(convertSchema(schema).schema);
+
+  const cases: readonly (readonly [string, z.ZodType])[] = [
+    ["string", z.string().min(1)],
+    ["number", z.int().min(0)],
+    ["number", z.string().transform(Number).meta({ type: "integer" })],
+    ['"a" | "b"', z.enum(["a", "b"])],
+    ["false | null", z.literal(false).nullable()],
+    ["readonly string[]", z.array(z.string())],
+    ["readonly (string | number)[]", z.array(z.union([z.string(), z.number()]))],
+    ["readonly (readonly number[])[]", z.array(z.array(z.number()))],
+    ["Readonly<Record<string, number>>", z.record(z.string(), z.int())],
+    ["Readonly<Record<string, unknown>>", z.looseObject({})],
+    ["Readonly<Record<string, never>>", z.object({})],
+    ["unknown", z.unknown()],
+    ["Named", z.object({ a: z.string() }).meta({ id: "Named" })],
+    [
+      "{\n  readonly a: string;\n  readonly b?: number | undefined;\n}",
+      z.object({ a: z.string(), b: z.number().optional() }),
+    ],
+    ["{\n  readonly a: string;\n  readonly [name: string]: unknown;\n}", z.looseObject({ a: z.string() })],
+    ['{\n  /** Why. */\n  readonly "a-b": string;\n}', z.object({ "a-b": z.string().describe("Why.") })],
+  ];
+  for (const [expected, schema] of cases) {
+    test(expected.replaceAll("\n", " "), () => expect(printed(schema)).toBe(expected));
+  }
+});

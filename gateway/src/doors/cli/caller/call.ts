@@ -1,0 +1,164 @@
+import type { Client } from "../../../../../client/src/client.ts";
+import { operations, type Inputs, type OperationId } from "../../../../../client/src/operations.ts";
+import type { CliParts } from "../cli-parts.ts";
+import { defineCommand, optional, repeated, toggle, WrongUsage, type Answer } from "../command.ts";
+import { fieldLines, table } from "../output.ts";
+import { microsAsUsd } from "./micros.ts";
+import { withClient } from "./open-client.ts";
+import { textOf } from "./text-of.ts";
+
+const argumentFlags = {
+  arg: repeated("NAME=TEXT", "an argument of the operation, as text"),
+  "json-arg": repeated("NAME=JSON", "an argument that is a number, a list or an object"),
+} as const;
+
+export const call = defineCommand({
+  words: ["call"],
+  operand: "OPERATION_ID",
+  summary: "makes a call with the key in TOLLGATE_KEY and shows its answer and its cost",
+  flags: {
+    ...argumentFlags,
+    "max-price-usd": optional("X", "refuse the call when it could cost more"),
+    "idempotency-key": optional("K", "make the call at most once under this key; one is made when absent"),
+    stream: toggle("show the answer as it comes"),
+  },
+  run: async ({ operand, flags }, parts) => {
+    const id = readOperation(operand);
+    const args = readArguments(flags.arg, flags["json-arg"]);
+    const options = { maxPriceUsd: flags["max-price-usd"], idempotencyKey: flags["idempotency-key"] };
+    return withClient(parts, async (client) =>
+      flags.stream ? streamed(client, id, args, options, parts) : whole(client, id, args, options),
+    );
+  },
+});
+
+export const quote = defineCommand({
+  words: ["quote"],
+  operand: "OPERATION_ID",
+  summary: "says what a call would cost, without making it",
+  flags: argumentFlags,
+  run: async ({ operand, flags }, parts) => {
+    const id = readOperation(operand);
+    const args = readArguments(flags.arg, flags["json-arg"]);
+    const estimate = await withClient(parts, (client) => client.quote(id, args));
+    const { estimate_kind: kind, estimated_cost_micros_usd: usual, max_cost_micros_usd: most } = estimate;
+    return {
+      lines: [
+        `${kind === "exact" ? "Exactly" : "About"} ${microsAsUsd(usual)}, at most ${microsAsUsd(most)}.`,
+        ...table(
+          ["unit", "quantity", "each USD", "cost"],
+          estimate.breakdown.map((line) => [
+            line.unit,
+            String(line.quantity),
+            line.unit_price_usd,
+            microsAsUsd(line.cost_micros_usd),
+          ]),
+          "Nothing is counted.",
+        ),
+      ],
+      json: estimate,
+      exitCode: 0,
+    };
+  },
+});
+
+type Options = { readonly maxPriceUsd: string | undefined; readonly idempotencyKey: string | undefined };
+// What is typed on a command line is checked by the gateway, which says what is wrong with it.
+type AnyInput = Inputs[OperationId];
+
+async function whole(client: Client, id: OperationId, args: AnyInput, options: Options): Promise<Answer> {
+  const result = await client.call(id, args, options);
+  return {
+    lines: [
+      typeof result.data === "string" ? result.data : JSON.stringify(result.data, undefined, 2),
+      ...costLines(result),
+    ],
+    json: {
+      data: result.data,
+      status: result.status,
+      request_id: result.requestId ?? null,
+      idempotency_key: result.idempotencyKey ?? null,
+      charged_micros_usd: result.chargedMicrosUsd ?? null,
+      attempts: result.attempts,
+    },
+    exitCode: 0,
+  };
+}
+
+async function streamed(
+  client: Client,
+  id: OperationId,
+  args: AnyInput,
+  options: Options,
+  parts: CliParts,
+): Promise<Answer> {
+  const stream = await client.stream(id, args, options);
+  const events: unknown[] = [];
+  for await (const event of stream) {
+    const data = parsed(event.data);
+    // A program gets everything at the end, in one piece it can parse.
+    events.push(event.event === undefined ? { data } : { event: event.event, data });
+    const text = textOf(data);
+    if (text !== "") parts.write(text);
+  }
+  const { costMicrosUsd } = await stream.end();
+  const { requestId, idempotencyKey } = stream;
+  return {
+    lines: ["", ...costLines({ chargedMicrosUsd: costMicrosUsd, requestId })],
+    json: {
+      events,
+      request_id: requestId ?? null,
+      idempotency_key: idempotencyKey ?? null,
+      charged_micros_usd: costMicrosUsd ?? null,
+    },
+    exitCode: 0,
+  };
+}
+
+function costLines(paid: {
+  readonly chargedMicrosUsd: number | undefined;
+  readonly requestId: string | undefined;
+}): string[] {
+  const { chargedMicrosUsd: charged, requestId } = paid;
+  const cost = charged === undefined ? "not known; see the receipt" : microsAsUsd(charged);
+  return fieldLines({ charged: cost, ...(requestId === undefined ? {} : { request: requestId }) });
+}
+
+function readOperation(word: string): OperationId {
+  if (Object.hasOwn(operations, word)) return word as OperationId;
+  const alike = Object.keys(operations).filter(
+    (id) => id.includes(word) || word.includes(id.split(".")[0] ?? id),
+  );
+  const some = alike.length > 0 ? alike : Object.keys(operations);
+  throw new WrongUsage(`There is no operation "${word}". There are: ${some.join(", ")}.`);
+}
+
+function readArguments(texts: readonly string[], jsons: readonly string[]): AnyInput {
+  const args: Record<string, unknown> = {};
+  const add = (pair: string, flag: string, read: (written: string) => unknown): void => {
+    const equals = pair.indexOf("=");
+    if (equals < 1) throw new WrongUsage(`--${flag} takes NAME=VALUE.`);
+    const name = pair.slice(0, equals);
+    if (Object.hasOwn(args, name)) throw new WrongUsage(`The argument ${name} is given twice.`);
+    args[name] = read(pair.slice(equals + 1));
+  };
+  for (const pair of texts) add(pair, "arg", (written) => written);
+  for (const pair of jsons) {
+    add(pair, "json-arg", (written) => {
+      try {
+        return JSON.parse(written) as unknown;
+      } catch {
+        throw new WrongUsage(`--json-arg ${pair.slice(0, pair.indexOf("="))} is not JSON.`);
+      }
+    });
+  }
+  return args as AnyInput;
+}
+
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data) as unknown;
+  } catch {
+    return data;
+  }
+}

@@ -1,0 +1,28 @@
+import { expect, test } from "bun:test";
+import { openScriptedGateway } from "../../../../../client/scripted-gateway.ts";
+import { createTerminal } from "../test-terminal.ts";
+
+test("watch shows how far a task is while it runs, and clears that away when it has ended", async () => {
+  const state = (status: string) => ({
+    status: 200,
+    body: { output: { task_id: "t1", task_status: status } },
+  });
+  const gateway = await openScriptedGateway({ answers: [state("RUNNING"), state("SUCCEEDED")] });
+  const shown: (string | undefined)[] = [];
+  const terminal = createTerminal({
+    openStore: () => Promise.reject(new Error("A caller's command opens no store.")),
+    caller: () => ({ apiKey: "tgk_test", baseUrl: gateway.transport.baseUrl, names: undefined }),
+    showProgress: (line) => void shown.push(line),
+  });
+  try {
+    const { exitCode, out } = await terminal.run("watch", "t1");
+    expect(exitCode).toBe(0);
+    expect(out).toEqual(["task    t1", "status  SUCCEEDED"]);
+    expect(shown).toHaveLength(3);
+    expect(shown[0]).toMatch(/^RUNNING {3}░{30} 0 s /);
+    expect(shown[1]).toMatch(/^SUCCEEDED █{1,2}░{28,29} [345] s /);
+    expect(shown[2]).toBeUndefined();
+  } finally {
+    await gateway.close();
+  }
+});

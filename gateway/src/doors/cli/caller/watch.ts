@@ -1,0 +1,46 @@
+import { defineCommand, optional } from "../command.ts";
+import { fieldLines } from "../output.ts";
+import { readFigure } from "../values.ts";
+import { withClient } from "./open-client.ts";
+
+const waitUsualSeconds = 300;
+const usualSeconds = { least: 20, most: 90 };
+const barWidth = 30;
+
+export const watch = defineCommand({
+  words: ["watch"],
+  operand: "TASK_ID",
+  summary: "waits for a task and shows how it ends; exit code 1 when it did not succeed",
+  flags: {
+    "timeout-seconds": optional("N", `how long to wait; ${waitUsualSeconds} when absent, the task goes on`),
+  },
+  run: async ({ operand, flags }, parts) => {
+    const seconds = readFigure("timeout-seconds", flags["timeout-seconds"] ?? String(waitUsualSeconds));
+    const task = await withClient(parts, (client) =>
+      client.waitForTask(operand, {
+        timeoutMs: seconds * 1000,
+        onProgress: ({ status, waitedMs }) =>
+          parts.showProgress(progressLine(status, Math.round(waitedMs / 1000))),
+      }),
+    ).finally(() => parts.showProgress(undefined));
+    const { output } = task;
+    return {
+      lines: fieldLines({
+        task: output.task_id,
+        status: output.task_status,
+        ...(output.video_url === undefined ? {} : { video: output.video_url }),
+        ...(output.code === undefined ? {} : { reason: `${output.code}: ${output.message ?? ""}` }),
+      }),
+      json: task,
+      exitCode: output.task_status === "SUCCEEDED" ? 0 : 1,
+    };
+  },
+});
+
+/** Tasks do not tell how far they are; what can be shown is how much of the time that most take has passed. */
+function progressLine(status: string, waitedSeconds: number): string {
+  const filled = Math.min(barWidth, Math.round((waitedSeconds / usualSeconds.most) * barWidth));
+  const bar = "█".repeat(filled) + "░".repeat(barWidth - filled);
+  const usual = `${usualSeconds.least} to ${usualSeconds.most} s are usual`;
+  return `${status.padEnd(9)} ${bar} ${waitedSeconds} s (${usual})`;
+}

@@ -1,0 +1,199 @@
+// The caller's commands as a person types them: the real program, beside a gateway it only knows by HTTP.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openScriptedGateway } from "../client/scripted-gateway.ts";
+import { openTestGateway, projectFolder, type TestAccount, type TestGateway } from "./harness.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+let folder: string;
+
+beforeAll(async () => {
+  gateway = await openTestGateway();
+  account = await gateway.openAccount();
+  folder = mkdtempSync(join(tmpdir(), "tollgate-caller-"));
+});
+afterAll(async () => {
+  await gateway.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly errors: string;
+}
+
+async function tollgate(words: readonly string[], environment: Record<string, string> = {}): Promise<Ran> {
+  const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), ...words], {
+    cwd: folder,
+    env: {
+      PATH: process.env["PATH"],
+      TOLLGATE_KEY: account.key,
+      TOLLGATE_BASE_URL: gateway.url,
+      ...environment,
+    },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { code: await child.exited, out, errors };
+}
+
+const rerank = ["rerank.create", "--arg", "query=tea", "--json-arg", 'documents=["green tea","a car"]'];
+const snapshot = ["financial.metrics.snapshot", "--arg", "ticker=AAPL"];
+
+/** The answer of a command as a program reads it. */
+const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
+
+describe("tollgate call", () => {
+  test("shows the answer, what it cost, and the id of its receipt", async () => {
+    const { code, out } = await tollgate(["call", ...snapshot]);
+    expect(code).toBe(0);
+    expect(out).toContain('"snapshot"');
+    expect(out).toMatch(/^charged +0\.048 USD$/m);
+    const id = /^request +(\S+)$/m.exec(out)?.[1] ?? "";
+    const shown = await tollgate(["receipt", id]);
+    expect(shown.out).toMatch(/^charged +0\.048 USD$/m);
+    expect(shown.out).toContain("financial.metrics.snapshot");
+  });
+
+  test("with --json is one object, with the charge the ledger has", async () => {
+    const { out } = await tollgate(["call", ...rerank, "--idempotency-key", "mine", "--json"]);
+    const answer = json(out);
+    expect(answer).toMatchObject({ status: 200, idempotency_key: "mine", attempts: 1 });
+    const receipt = json((await tollgate(["receipt", String(answer["request_id"]), "--json"])).out);
+    expect(receipt["charged_micros_usd"]).toBe(Number(answer["charged_micros_usd"]));
+  });
+
+  test("with --stream shows the words as they come, and with --json the events", async () => {
+    const chat = [
+      "call",
+      "chat.completions.create",
+      "--arg",
+      "model=gpt-4o-mini",
+      "--json-arg",
+      'messages=[{"role":"user","content":"Say hello."}]',
+      "--json-arg",
+      "max_tokens=40",
+      "--stream",
+    ];
+    const people = await tollgate(chat);
+    expect(people.code).toBe(0);
+    expect(people.out).not.toContain("{");
+    expect(people.out).toMatch(/\w+ \w+[^]*\ncharged +0\.\d+ USD\n/);
+    const program = json((await tollgate([...chat, "--json"])).out);
+    expect(program["events"]).toBeArray();
+    expect(Number(program["charged_micros_usd"])).toBeGreaterThan(0);
+  });
+
+  test("that could cost more than its cap fails, and says that no money moved", async () => {
+    const before = await gateway.balance(account);
+    const people = await tollgate(["call", ...snapshot, "--max-price-usd", "0.01"]);
+    expect(people).toMatchObject({ code: 1, out: "" });
+    expect(people.errors).toContain("No money moved.");
+    const program = await tollgate(["call", ...snapshot, "--max-price-usd", "0.01", "--json"]);
+    expect(json(program.errors)).toMatchObject({
+      code: "estimated_price_exceeds_max_price",
+      status: 402,
+      money_moved: "no",
+      charged_micros_usd: 0,
+    });
+    expect(await gateway.balance(account)).toEqual(before);
+  });
+
+  test("made again under its key says what the first one cost", async () => {
+    const words = ["call", ...rerank, "--idempotency-key", "twice"];
+    expect((await tollgate(words)).code).toBe(0);
+    const again = await tollgate([...words, "--json"]);
+    expect(again.code).toBe(1);
+    expect(json(again.errors)).toMatchObject({ code: "request_already_completed", status: 409 });
+  });
+
+  test("called wrongly is exit code 2, and a key in the wrong place does not come back", async () => {
+    for (const words of [
+      ["call"],
+      ["call", "no.such.operation"],
+      ["call", ...rerank, "--json-arg", "top_n=one"],
+      ["call", ...rerank, "--arg", "query=twice"],
+      ["call", ...rerank, "--key", account.key],
+      ["usage", "--days", "0"],
+    ]) {
+      const { code, out, errors } = await tollgate(words);
+      expect([words.join(" "), code, out]).toEqual([words.join(" "), 2, ""]);
+      expect(errors).not.toContain(account.key);
+    }
+  });
+
+  test("needs the key in the environment", async () => {
+    const { code, errors } = await tollgate(["call", ...rerank], { TOLLGATE_KEY: "" });
+    expect(code).toBe(1);
+    expect(errors).toContain("TOLLGATE_KEY");
+    const wrong = await tollgate(["call", ...rerank, "--json"], { TOLLGATE_KEY: "tgk_wrong" });
+    expect(json(wrong.errors)).toMatchObject({ kind: "credentials", money_moved: "no" });
+  });
+});
+
+test("tollgate quote tells the price and spends nothing", async () => {
+  const before = await gateway.balance(account);
+  const { code, out } = await tollgate(["quote", ...snapshot]);
+  expect(code).toBe(0);
+  expect(out).toContain("at most 0.048 USD");
+  expect(json((await tollgate(["quote", ...snapshot, "--json"])).out)).toMatchObject({
+    object: "cost_estimate",
+    max_cost_micros_usd: 48_000,
+  });
+  expect(await gateway.balance(account)).toEqual(before);
+});
+
+test("tollgate usage shows a row for each day, the sum, and a bar where money was spent", async () => {
+  await tollgate(["call", ...snapshot]);
+  const { code, out } = await tollgate(["usage", "--days", "3"]);
+  expect(code).toBe(0);
+  const rows = out.split("\n").filter((line) => /^\d{4}-\d\d-\d\d /.test(line));
+  expect(rows).toHaveLength(3);
+  expect(rows[2]).toContain("█".repeat(24));
+  expect(rows[0]).not.toContain("█");
+  const report = json((await tollgate(["usage", "--json"])).out) as {
+    totals: { charged_micros_usd: number };
+    buckets: unknown[];
+  };
+  expect(report.buckets).toHaveLength(7);
+  expect(2_000_000 - (await gateway.balance(account)).balance).toBe(report.totals.charged_micros_usd);
+});
+
+test("tollgate watch waits until a task has ended, and fails when the task did", async () => {
+  const state = (status: string, more: object = {}) => ({
+    status: 200,
+    body: { output: { task_id: "t1", task_status: status, ...more }, request_id: "r" },
+  });
+  const good = await openScriptedGateway({
+    answers: [state("RUNNING"), state("SUCCEEDED", { video_url: "http://v/1" })],
+  });
+  const bad = await openScriptedGateway({ answers: [state("FAILED", { code: "Oops", message: "no luck" })] });
+  try {
+    const succeeded = await tollgate(["watch", "t1"], { TOLLGATE_BASE_URL: good.transport.baseUrl });
+    expect(succeeded).toMatchObject({ code: 0, errors: "" });
+    expect(succeeded.out).toContain("http://v/1");
+    expect(good.calls.map(({ path }) => path)).toEqual([
+      "/apis/v1/services/aigc/tasks/t1",
+      "/apis/v1/services/aigc/tasks/t1",
+    ]);
+    const failed = await tollgate(["watch", "t1"], { TOLLGATE_BASE_URL: bad.transport.baseUrl });
+    expect(failed.code).toBe(1);
+    expect(failed.out).toContain("Oops: no luck");
+  } finally {
+    await Promise.all([good.close(), bad.close()]);
+  }
+});
+
+test("no caller's command makes a data folder or a secret", () => {
+  expect(existsSync(join(folder, "data"))).toBe(false);
+});
