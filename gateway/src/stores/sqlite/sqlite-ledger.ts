@@ -17,15 +17,15 @@ import { StoreFull } from "../../ledger/store-errors.ts";
 import { tokenTotals, type Quantities } from "../../operation/quantities.ts";
 import { valuePico, type Terms } from "../../operation/terms.ts";
 import type { Micros, Pico } from "../../platform/money.ts";
+import type { Daybook } from "./daybook.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { prepareLedger, type OpenCall } from "./ledger-statements.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
-import type { UsageBuckets } from "./usage-buckets.ts";
 
 interface Parts {
   readonly db: Database;
   readonly commits: GroupCommit;
-  readonly buckets: UsageBuckets;
+  readonly daybook: Daybook;
   /** False when what room there is must be kept for calls that already run. */
   readonly hasRoom: () => boolean;
 }
@@ -46,7 +46,7 @@ const houseRevenue = "house:revenue";
 const houseWriteOffs = "house:write_offs";
 
 export function createSqliteLedger(parts: Parts): Ledger {
-  const { db, commits, buckets, hasRoom } = parts;
+  const { db, commits, daybook, hasRoom } = parts;
   const sql = prepareLedger(db);
   let dispatched = new Map<string, number>();
   /** The run that owns new calls; calls of earlier runs are nobody's. */
@@ -180,7 +180,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
 
   const countUsage = (ending: End, call: OpenCall, charge: Charge): void => {
     const tokens = tokenTotals(ending.used);
-    buckets.add({
+    daybook.note({
+      callId: ending.callId,
       accountId: call.account_id,
       keyId: call.key_id,
       settledAtMs: ending.settledAtMs,
