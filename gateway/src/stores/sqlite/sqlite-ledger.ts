@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { budgetWindowStartMs } from "../../keys/budget-window.ts";
+import type { Budget } from "../../keys/keys.ts";
 import type { CallOutcome, UsageSource } from "../../ledger/call-record.ts";
 import { chargeFor, type Charge } from "../../ledger/charge.ts";
 import type {
@@ -53,9 +54,14 @@ export function createSqliteLedger(parts: Parts): Ledger {
   let runId: bigint | undefined;
 
   const hold = (request: HoldRequest): HoldResult => {
+    const result = holdOnce(request);
+    // A hold that is repeated meets its own earlier self as an obstacle; only then is it looked for.
+    return result.kind !== "held" && sql.callState.get(request.callId) ? { kind: "held" } : result;
+  };
+
+  const holdOnce = (request: HoldRequest): HoldResult => {
     if (runId === undefined) throw new Error("Nothing can be held before the run has begun.");
     if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");
-    if (sql.callState.get(request.callId)) return { kind: "held" };
     const earlier =
       request.idempotency && findEarlier(request.accountId, request.idempotency, request.createdAtMs);
     if (earlier) return { kind: "idempotency_conflict", earlier };
@@ -64,10 +70,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
 
     const windowStartMs = request.budget && budgetWindowStartMs(request.budget.window, request.createdAtMs);
     if (request.budget && windowStartMs !== undefined) {
-      const { limitMicros } = request.budget;
-      sql.openBudget.run(request.keyId, windowStartMs);
-      const fits = sql.takeFromBudget.run(request.amountMicros, request.keyId, windowStartMs, limitMicros);
-      if (fits.changes === 0) {
+      if (!takeFromBudget(request, windowStartMs, request.budget)) {
         sql.giveBackToAccount.run(request.amountMicros, request.accountId);
         const use = sql.budgetUse.get(request.keyId, windowStartMs);
         return {
@@ -77,7 +80,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
         };
       }
     }
-    sql.insertCall.run(
+    const inserted = sql.insertCall.run(
       request.callId,
       request.accountId,
       request.keyId,
@@ -90,6 +93,12 @@ export function createSqliteLedger(parts: Parts): Ledger {
       runId,
       request.createdAtMs,
     );
+    if (inserted.changes === 0) {
+      sql.giveBackToAccount.run(request.amountMicros, request.accountId);
+      if (windowStartMs !== undefined)
+        sql.chargeBudget.run(0n, request.amountMicros, request.keyId, BigInt(windowStartMs));
+      return { kind: "held" };
+    }
     if (request.idempotency) {
       const { keyHash, fingerprint } = request.idempotency;
       sql.claimKey.run(request.accountId, keyHash, fingerprint, request.callId, request.createdAtMs);
@@ -97,6 +106,17 @@ export function createSqliteLedger(parts: Parts): Ledger {
       sql.forgetKeys.run(request.createdAtMs - idempotencyKeptMs, keysForgottenAtOnce);
     }
     return { kind: "held" };
+  };
+
+  /** False when it does not fit. The first call of a window opens it. */
+  const takeFromBudget = (
+    { amountMicros, keyId }: HoldRequest,
+    windowStartMs: number,
+    { limitMicros }: Budget,
+  ): boolean => {
+    const take = (): boolean =>
+      sql.takeFromBudget.run(amountMicros, keyId, windowStartMs, limitMicros).changes > 0;
+    return take() || (sql.openBudget.run(keyId, windowStartMs).changes > 0 && take());
   };
 
   const findEarlier = (
@@ -171,8 +191,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
   const bookEntries = (ending: End, accountId: string, charge: Charge): void => {
     const book = (kind: string, from: string, amountMicros: Micros): void => {
       if (amountMicros === 0n) return;
-      sql.insertEntry.run(ending.callId, kind, from, -amountMicros, ending.settledAtMs);
-      sql.insertEntry.run(ending.callId, kind, houseRevenue, amountMicros, ending.settledAtMs);
+      sql.insertEntries.run(ending.callId, kind, from, houseRevenue, amountMicros, ending.settledAtMs);
     };
     book("charge", accountId, charge.chargedMicros);
     book("write_off", houseWriteOffs, charge.writtenOffMicros);
