@@ -139,11 +139,18 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     listUpstreams(offer).map((upstream) => [{ upstream }, gate.health.isResting(upstream) ? 1 : 0]),
   );
 
-  const serve = async (request: Request, address: () => string | undefined): Promise<Response> => {
+  const serve = (request: Request, address: () => string | undefined): Promise<Response> => {
     const { path, rawQuery } = splitTarget(request.url);
     const broken = brokenRequest(request);
-    if (broken) return closing(door.refuse(broken, path));
-    if (isApiPath(path)) return door.answer(request, path, rawQuery);
+    if (broken) return Promise.resolve(closing(door.refuse(broken, path)));
+    return isApiPath(path) ? door.answer(request, path, rawQuery) : servePage(request, path, address);
+  };
+
+  const servePage = async (
+    request: Request,
+    path: string,
+    address: () => string | undefined,
+  ): Promise<Response> => {
     const page = request.method === "GET" ? pages.find(path) : undefined;
     if (page) return page(request, address());
     const linked = path.startsWith("/sandbox/") ? await followSandboxLink(request, path, offer) : undefined;

@@ -8,9 +8,9 @@ import type { Gate } from "./gate.ts";
 import { refuseByLimit } from "./refuse-by-limit.ts";
 
 /** Counts the request against its key, whatever its answer will be; a refused one is not counted. */
-export async function countRequest(call: Call, caller: Credential, gate: Gate): Promise<void> {
+export function countRequest(call: Call, caller: Credential, gate: Gate): Promise<void> {
   const { rpm } = limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
-  await count(call, keyRequests(caller.keyId, rpm), gate);
+  return count(call, keyRequests(caller.keyId, rpm), gate);
 }
 
 /** Some operations have a limit of their own beside the key's. */
