@@ -103,6 +103,27 @@ const mutants = [
     tests: ["gateway/src/doors/oauth/record-adapter.test.ts"],
   },
   {
+    name: "ended calls are filed and stay in the daybook",
+    file: "gateway/src/stores/sqlite/daybook.ts",
+    find: "    sql.clear.run();\n",
+    replace: "",
+    tests: ledgerTests,
+  },
+  {
+    name: "usage forgets what is not filed yet",
+    file: "gateway/src/stores/sqlite/sqlite-usage.ts",
+    find: "      ...sql.unfiled.all(accountId, fromSeconds, toSeconds, keyId),\n",
+    replace: "",
+    tests: ledgerTests,
+  },
+  {
+    name: "a repeated hold takes a second time",
+    file: ledger,
+    find: "    if (inserted.changes === 0) {",
+    replace: "    if (inserted.changes < 0) {",
+    tests: ledgerTests,
+  },
+  {
     name: "a negative hold is accepted",
     file: ledger,
     find: 'if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");',

@@ -264,15 +264,24 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     listUpstreams(offer).map((upstream) => [{ upstream }, gate.health.isResting(upstream) ? 1 : 0]),
   );
 
-  const serve = async (request: Request, address: () => string | undefined): Promise<Response> => {
+  const serve = (request: Request, address: () => string | undefined): Promise<Response> => {
     const { path, rawQuery } = splitTarget(request.url);
     const broken = brokenRequest(request);
-    if (broken) return closing(door.refuse(broken, path));
+    if (broken) return Promise.resolve(closing(door.refuse(broken, path)));
     // People come to these from a platform, without a key, so they are found before a key is asked for.
     const linkPage = linkPages.find(request.method, path);
     if (linkPage) return linkPage(request, rawQuery);
     if (agents.serves(path, request)) return agents.answer(request);
-    if (isApiPath(path)) return door.answer(request, path, rawQuery);
+    return isApiPath(path)
+      ? door.answer(request, path, rawQuery)
+      : servePage(request, { path, rawQuery }, address);
+  };
+
+  const servePage = async (
+    request: Request,
+    { path, rawQuery }: { readonly path: string; readonly rawQuery: string },
+    address: () => string | undefined,
+  ): Promise<Response> => {
     if (signIn.owns(path)) return signIn.answer(request, { path, rawQuery }, address());
     const page = request.method === "GET" ? pages.find(path) : undefined;
     if (page) return page(request, address());

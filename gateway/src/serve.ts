@@ -58,7 +58,7 @@ export async function serve(parts: ServeParts): Promise<number> {
   const listener = parts.listen({
     host: settings.host,
     port: settings.port,
-    fetch: async (request, address) => (open.gateway ? open.gateway.fetch(request, address) : notReady()),
+    fetch: (request, address) => open.gateway?.fetch(request, address) ?? notReady(),
   });
   const baseUrl = settings.baseUrl ?? addressOf(settings.host, listener.port);
   const sandboxes = createSandboxes(parts, `${baseUrl}/sandbox`);
@@ -114,7 +114,8 @@ function checkPublic(config: Config, { settings, allowSandboxPublic }: ServePart
   );
 }
 
-const notReady = (): Response => Response.json({ status: "not ready", failing: "starting" }, { status: 503 });
+const notReady = async (): Promise<Response> =>
+  Response.json({ status: "not ready", failing: "starting" }, { status: 503 });
 
 function createSandboxes(parts: ServeParts, publicUrl: string) {
   let running: SandboxProcess | undefined;

@@ -15,7 +15,7 @@ export async function countRequest(call: Visit, caller: Credential, gate: Gate):
   // A door that had to know more before it could make a call of it has counted the request itself.
   if (call.known.counted.length > 0) return;
   const { rpm } = limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
-  await count(call, keyRequests(caller.keyId, rpm), gate);
+  return count(call, keyRequests(caller.keyId, rpm), gate);
 }
 
 /** Some operations have a limit of their own beside the key's. */

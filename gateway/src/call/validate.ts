@@ -12,7 +12,8 @@ export async function validate(
   operation: Operation,
   params: Readonly<Record<string, string>>,
 ): Promise<CallInput> {
-  const query = check(operation.query, readQuery(call.rawQuery));
+  const query =
+    call.rawQuery === "" ? checkNothing(operation.query) : check(operation.query, readQuery(call.rawQuery));
   if (!operation.body) return { query, body: undefined, params, rawQuery: call.rawQuery, rawBody: noBody };
 
   const rawBody = await call.readBody(operation.bodyBytesMax);
@@ -29,13 +30,20 @@ export async function validate(
 function readQuery(rawQuery: string): Record<string, string | string[]> {
   // Without a prototype no parameter's name can mean anything but itself.
   const query = Object.create(null) as Record<string, string | string[]>;
-  if (rawQuery === "") return query;
   for (const [name, value] of new URLSearchParams(rawQuery)) {
     const earlier = query[name];
     query[name] = earlier === undefined ? value : [earlier, value].flat();
   }
   return query;
 }
+
+/** Most calls have no query; what their schema makes of that is always the same. */
+function checkNothing(schema: z.ZodType): unknown {
+  if (!ofNothing.has(schema)) ofNothing.set(schema, check(schema, readQuery("")));
+  return ofNothing.get(schema);
+}
+
+const ofNothing = new WeakMap<z.ZodType, unknown>();
 
 function check(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value);

@@ -19,6 +19,8 @@ export interface SlidingMinute {
 export function createSlidingMinute(): SlidingMinute {
   const counts = new Float64Array(secondsKept);
   let newestSecond = 0;
+  /** Nothing older counts; what counts may be newer. */
+  let oldestSecond = 0;
   let total = 0;
 
   const advanceTo = (nowMs: number): number => {
@@ -55,12 +57,18 @@ export function createSlidingMinute(): SlidingMinute {
       const after = Math.max(0, before + by);
       counts[slot] = after;
       total += after - before;
+      oldestSecond = Math.min(oldestSecond, second);
     },
     oldestLeavesAtMs: (nowMs) => {
       const now = advanceTo(nowMs);
-      for (let second = now - secondsKept + 1; second <= now; second++) {
-        if (second >= 0 && (counts[second % secondsKept] ?? 0) > 0) return leavesAtMs(second);
+      for (
+        oldestSecond = Math.max(oldestSecond, now - secondsKept + 1);
+        oldestSecond <= now;
+        oldestSecond++
+      ) {
+        if ((counts[oldestSecond % secondsKept] ?? 0) > 0) return leavesAtMs(oldestSecond);
       }
+      oldestSecond = now;
       return nowMs;
     },
     fitsAtMs: (amount, limit, nowMs) => {

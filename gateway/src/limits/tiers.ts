@@ -28,7 +28,11 @@ export function tierAfterTopUp(current: TierName, toppedUpMicros: Micros): TierN
 }
 
 /** What applies to an account: its tier's figures, but for those granted to it. */
-export const limitsOf = (tier: TierLimits, granted: Partial<TierLimits>): TierLimits => ({
-  ...tier,
-  ...granted,
+export const limitsOf = (
+  { rpm, tpm, concurrency }: TierLimits,
+  granted: Partial<TierLimits>,
+): TierLimits => ({
+  rpm: granted.rpm ?? rpm,
+  tpm: granted.tpm ?? tpm,
+  concurrency: granted.concurrency ?? concurrency,
 });

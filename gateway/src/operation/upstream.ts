@@ -64,7 +64,7 @@ export type Exchanged =
       readonly kind: "answered";
       readonly status: number;
       readonly contentType: string | undefined;
-      readonly body: Uint8Array;
+      readonly body: string | Uint8Array;
       readonly answer: UpstreamAnswer;
       readonly tokens: TokenReading | undefined;
       /** How long the vendor asks to be left alone. */

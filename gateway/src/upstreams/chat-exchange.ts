@@ -1,3 +1,4 @@
+import { quantityMax } from "../operation/quantities.ts";
 import type { Dispatch, TokenReading } from "../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import type { ChatAnswer } from "./dialects/chat.ts";
@@ -47,11 +48,11 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
     request,
     read: (json, dispatch) => {
       const callers = callersOf(dispatch);
+      // Where nothing is translated, the answer is read only for what must be paid.
+      if (callers === own) return { tokens: readTokens(json, native, () => own.readAnswer(json)) };
       const answer = own.readAnswer(json);
-      const tokens = readTokens(answer, json, native);
-      return callers === own
-        ? { tokens }
-        : { tokens, json: callers.writeAnswer(answer, contextOf(dispatch)) };
+      const tokens = readTokens(json, native, () => answer);
+      return { tokens, json: callers.writeAnswer(answer, contextOf(dispatch)) };
     },
     readError: (status, json, dispatch) => {
       const callers = callersOf(dispatch);
@@ -155,13 +156,16 @@ export const asksForUsage = (body: unknown): boolean => {
   return isJsonObject(options) && options["include_usage"] === true;
 };
 
-function readTokens(answer: ChatAnswer, json: unknown, native: NativeChat): TokenReading {
-  const bytes = answer.parts.reduce((sum, part) => sum + Buffer.byteLength(textOf(part)), 0);
-  const used = answer.usage && quantitiesOf(answer.usage);
+function readTokens(json: unknown, native: NativeChat, readAnswer: () => ChatAnswer): TokenReading {
+  const reported = isJsonObject(json) ? native.usageOf(json) : undefined;
+  const usage = native.dialect.readUsage(reported);
+  const anomalies = oddUsage(reported);
+  if (usage) return { used: quantitiesOf(usage), estimate: undefined, anomalies };
+  const bytes = readAnswer().parts.reduce((sum, part) => sum + Buffer.byteLength(textOf(part)), 0);
   return {
-    used,
-    estimate: used === undefined && bytes > 0 ? { output_tokens: Math.ceil(bytes / 4) } : undefined,
-    anomalies: isJsonObject(json) ? oddUsage(native.usageOf(json)) : [],
+    used: undefined,
+    estimate: bytes > 0 ? { output_tokens: Math.ceil(bytes / 4) } : undefined,
+    anomalies,
   };
 }
 
@@ -174,13 +178,20 @@ function textOf(part: ChatAnswer["parts"][number]): string {
 function oddUsage(usage: unknown): string[] {
   const anomalies: string[] = [];
   if (!isJsonObject(usage)) return anomalies;
-  for (const [name, value] of Object.entries(usage)) {
+  for (const name in usage) {
+    const value = usage[name];
     if (isJsonObject(value)) anomalies.push(...oddUsage(value));
-    else if (/tokens?(_?count)?$/i.test(name)) readCount(value, name, anomalies);
+    else if (!isPlainCount(value) && countsTokens.test(name)) readCount(value, name, anomalies);
   }
   if (cachedBeyondInput(usage)) anomalies.push("more tokens are cached than were sent");
   return anomalies;
 }
+
+const countsTokens = /tokens?(_?count)?$/i;
+
+/** What nearly every figure is: nothing about it needs a name. */
+const isPlainCount = (value: unknown): boolean =>
+  typeof value === "number" && value >= 0 && value <= quantityMax && Number.isInteger(value);
 
 /** OpenAI and Gemini count cached tokens among the prompt's; Anthropic counts them apart. */
 function cachedBeyondInput(usage: JsonObject): boolean {

@@ -56,22 +56,25 @@ const usualLimits: Limits = {
   streamTimeoutMs: 15 * 60_000,
 };
 
-export const createHttpClient = (limits: Partial<Limits> = {}): HttpClient => ({
-  send: async (request) => {
-    const outcome = await exchange(request, { ...usualLimits, ...limits }, false);
-    if (outcome.kind === "streaming") throw new Error("A stream was opened though none was asked for.");
-    return outcome;
-  },
-  open: (request) => exchange(request, { ...usualLimits, ...limits }, true),
-});
+export function createHttpClient(changes: Partial<Limits> = {}): HttpClient {
+  const limits = { ...usualLimits, ...changes };
+  return {
+    send: (request) => exchange(request, limits, (response) => read(response, limits.answerBytesMax)),
+    open: (request) =>
+      exchange<HttpOutcome | HttpStream>(request, limits, (response, abort) =>
+        isEventStream(response) ? streamOf(response, abort, limits) : read(response, limits.answerBytesMax),
+      ),
+  };
+}
 
 export const httpClient: HttpClient = createHttpClient();
 
-async function exchange(
+/** Sends the request and lets `take` have the answer, within the time each of the two may need. */
+async function exchange<Taken extends HttpOutcome | HttpStream>(
   request: HttpRequest,
   limits: Limits,
-  mayStream: boolean,
-): Promise<HttpOutcome | HttpStream> {
+  take: (response: Response, abort: AbortController) => Taken | Promise<Taken>,
+): Promise<Taken | HttpOutcome> {
   const abort = new AbortController();
   let timedOut = false;
   const giveUp = (): void => {
@@ -92,9 +95,8 @@ async function exchange(
       signal: abort.signal,
     });
     clearTimeout(timer);
-    if (mayStream && isEventStream(response)) return streamOf(response, abort, limits);
     timer = setTimeout(giveUp, limits.bodyTimeoutMs);
-    const outcome = await read(response, limits.answerBytesMax);
+    const outcome = await take(response, abort);
     // Whatever is still to come is not wanted; the connection goes with it.
     if (outcome.kind === "no_answer") abort.abort();
     return outcome;
@@ -168,7 +170,8 @@ async function read(response: Response, bytesMax: number): Promise<HttpOutcome> 
   if (status < 200 || status > 599 || isFramedTwice(headers)) return noAnswer("malformed");
   const raw = await readAtMost(response, bytesMax);
   if (!raw) return noAnswer("too_large");
-  const body = await decompress(raw, headers.get("content-encoding"), bytesMax);
+  const encoding = headers.get("content-encoding");
+  const body = encoding === null ? raw : await decompress(raw, encoding, bytesMax);
   if (typeof body === "string") return noAnswer(body);
   return {
     kind: "answered",
@@ -211,10 +214,10 @@ const inflaters = {
 /** We ask for no compression; an upstream that compresses all the same is read within the same bound. */
 async function decompress(
   body: Uint8Array,
-  encoding: string | null,
+  encoding: string,
   bytesMax: number,
 ): Promise<Uint8Array | "too_large" | "malformed"> {
-  const coding = encoding?.trim().toLowerCase() ?? "identity";
+  const coding = encoding.trim().toLowerCase();
   if (coding === "identity" || coding === "") return body;
   if (coding !== "gzip" && coding !== "deflate" && coding !== "br") return "malformed";
   try {

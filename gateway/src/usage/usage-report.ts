@@ -37,7 +37,7 @@ export interface DaySums extends UsageSums {
   readonly daySeconds: number;
 }
 
-/** Invariant: days, minutes and seconds add up to the same sums, because they are written in the settling transaction. */
+/** Invariant: days, minutes and seconds add up to the same sums, and a call counts from the transaction that settles it. */
 export interface UsageBook {
   /** The sums of all segments, read at one moment, one row for each UTC day that has any. */
   readonly sums: (scope: UsageScope, segments: readonly UsageSegment[]) => Promise<readonly DaySums[]>;
@@ -150,7 +150,7 @@ export const noUsage: UsageSums = {
   chargedMicros: 0n,
 };
 
-export const addSums = (a: UsageSums, b: UsageSums): UsageSums => ({
+const addSums = (a: UsageSums, b: UsageSums): UsageSums => ({
   requests: a.requests + b.requests,
   failedRequests: a.failedRequests + b.failedRequests,
   inputTokens: a.inputTokens + b.inputTokens,

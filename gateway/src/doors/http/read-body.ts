@@ -34,15 +34,13 @@ export function createBodyReader(timeoutMs: number, monotonicMs: () => number): 
       const slow: Slow = {
         deadlineMs: monotonicMs() + timeoutMs,
         giveUp: () => {
-          reading.delete(slow);
+          forget();
           reject(new CallRefused("request_timeout", "The body did not arrive in time."));
         },
       };
+      const forget = (): void => void reading.delete(slow);
       reading.add(slow);
-      read
-        .then(resolve, reject)
-        .finally(() => reading.delete(slow))
-        .catch(() => {});
+      read.then(resolve, reject).then(forget, forget);
     });
 
   return {

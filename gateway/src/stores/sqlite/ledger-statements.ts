@@ -79,7 +79,7 @@ export function prepareLedger(db: Database) {
     >(
       `INSERT INTO call (id, account_id, key_id, operation_id, model, state, held_micros, price_version,
                          multiplier_ppm, budget_window_start_ms, run_id, created_at_ms, grant_id)
-       VALUES (?1, ?2, ?3, ?4, ?5, 'held', ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
+       VALUES (?1, ?2, ?3, ?4, ?5, 'held', ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING`,
     ),
     earlier: db.query<
       {
@@ -149,8 +149,10 @@ export function prepareLedger(db: Database) {
       `UPDATE grant_day SET spent_micros = spent_micros + ?1, held_micros = held_micros - ?2
        WHERE grant_id = ?3 AND start_ms = ?4`,
     ),
-    insertEntry: db.query<never, [string, string, string, bigint, number]>(
-      "INSERT INTO entry (transfer_id, kind, party, amount_micros, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
+    /** Both sides of a transfer: what leaves one party comes to the other. */
+    insertEntries: db.query<never, [string, string, string, string, bigint, number]>(
+      `INSERT INTO entry (transfer_id, kind, party, amount_micros, created_at_ms)
+       VALUES (?1, ?2, ?3, -?5, ?6), (?1, ?2, ?4, ?5, ?6)`,
     ),
     insertRun: db.query<{ id: bigint }, [number]>("INSERT INTO run (started_at_ms) VALUES (?1) RETURNING id"),
     unexplainedHolds: db.query<{ subject: string; detail: string }, []>(unexplainedHolds),

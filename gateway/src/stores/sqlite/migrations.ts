@@ -321,6 +321,30 @@ const migrations: readonly string[] = [
     PRIMARY KEY (approval_id, position)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE account_call (
+    account_id TEXT NOT NULL,
+    call_id    TEXT NOT NULL,
+    PRIMARY KEY (account_id, call_id)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO account_call SELECT account_id, id FROM call WHERE settled_at_ms IS NOT NULL ORDER BY account_id, id;
+  DROP INDEX call_of_account;
+
+  CREATE TABLE daybook (
+    call_id            TEXT NOT NULL,
+    account_id         TEXT NOT NULL,
+    key_id             TEXT NOT NULL,
+    settled_seconds    INTEGER NOT NULL,
+    requests           INTEGER NOT NULL,
+    failed_requests    INTEGER NOT NULL,
+    input_tokens       INTEGER NOT NULL,
+    output_tokens      INTEGER NOT NULL,
+    cache_read_tokens  INTEGER NOT NULL,
+    cache_write_tokens INTEGER NOT NULL,
+    value_micros       INTEGER NOT NULL,
+    charged_micros     INTEGER NOT NULL
+  ) STRICT;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

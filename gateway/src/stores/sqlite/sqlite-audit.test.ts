@@ -656,6 +656,23 @@ const corruptions: readonly Corruption[] = [
     ];
   }),
   {
+    name: "usage that was never filed",
+    sql: [
+      "INSERT INTO daybook SELECT id, account_id, key_id, settled_at_ms / 1000, 1, 0, 0, 0, 0, 0, 0, 0 FROM call WHERE id = 'chat_1'",
+    ],
+    subject: "chat_1",
+  },
+  {
+    name: "a call missing from its account's list",
+    sql: ["DELETE FROM account_call WHERE call_id = 'chat_1'"],
+    subject: "chat_1",
+  },
+  {
+    name: "a call in the list of another account",
+    sql: ["UPDATE account_call SET account_id = 'acc_b' WHERE call_id = 'chat_1'"],
+    subject: "chat_1",
+  },
+  {
     name: "what a budget has spent edited",
     sql: ["UPDATE budget SET spent_micros = spent_micros - 1 WHERE spent_micros > 0"],
     subject: "key_day",

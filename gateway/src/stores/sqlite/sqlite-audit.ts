@@ -3,6 +3,7 @@ import type { AuditReport, Auditor, Finding } from "../../ledger/audit.ts";
 import type { Quantities } from "../../operation/quantities.ts";
 import { termsVersion, valuePico, type Terms } from "../../operation/terms.ts";
 import { attoPerMicro, picoPerMicro } from "../../platform/money.ts";
+import { bucketWidthsSeconds } from "./daybook.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
 
 const findingsMax = 200;
@@ -168,7 +169,20 @@ const rules: readonly { readonly name: string; readonly violations: string }[] =
       SELECT upstream || ' ' || upstream_task_id, count(*) || ' tasks with this id' FROM task
       WHERE upstream_task_id IS NOT NULL GROUP BY upstream, upstream_task_id HAVING count(*) > 1`,
   },
-  ...[1, 60, 86_400].map((width) => ({
+  {
+    name: "an account's list names its ended calls, each once",
+    violations: `
+      WITH listed AS (SELECT account_id, call_id FROM account_call UNION ALL SELECT account_id, call_id FROM daybook)
+      SELECT call_id AS subject, 'listed ' || count(*) || ' times' AS detail
+      FROM listed GROUP BY call_id HAVING count(*) <> 1
+      UNION ALL
+      SELECT call_id, 'listed for ' || account_id || ', which has no such ended call'
+      FROM (SELECT * FROM listed EXCEPT SELECT account_id, id FROM call WHERE settled_at_ms IS NOT NULL)
+      UNION ALL
+      SELECT id, 'missing from the list of ' || account_id
+      FROM (SELECT account_id, id FROM call WHERE settled_at_ms IS NOT NULL EXCEPT SELECT * FROM listed)`,
+  },
+  ...bucketWidthsSeconds.map((width) => ({
     name: `the usage buckets of ${width} s are the sum of their calls`,
     violations: usageDifference(width),
   })),
@@ -207,7 +221,13 @@ const rules: readonly { readonly name: string; readonly violations: string }[] =
 function usageDifference(widthSeconds: number): string {
   const figures =
     "requests, failed_requests, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, value_micros, charged_micros";
-  const kept = `SELECT account_id, key_id, start_seconds, ${figures} FROM usage_bucket WHERE width_seconds = ${widthSeconds}`;
+  const sums = figures.replaceAll(/\w+/g, "sum($&) AS $&");
+  const kept = `
+    SELECT account_id, key_id, start_seconds, ${sums} FROM (
+      SELECT account_id, key_id, start_seconds, ${figures} FROM usage_bucket WHERE width_seconds = ${widthSeconds}
+      UNION ALL
+      SELECT account_id, key_id, settled_seconds - settled_seconds % ${widthSeconds}, ${figures} FROM daybook
+    ) GROUP BY 1, 2, 3`;
   const real = `
     SELECT account_id, key_id, settled_at_ms / 1000 - settled_at_ms / 1000 % ${widthSeconds} AS start_seconds,
            count(*) AS requests, sum(outcome <> 'succeeded') AS failed_requests,
@@ -220,10 +240,10 @@ function usageDifference(widthSeconds: number): string {
     FROM (SELECT *, ${soundUsed} AS sound_used FROM call WHERE settled_at_ms IS NOT NULL) GROUP BY 1, 2, 3`;
   return `
     SELECT key_id AS subject, 'bucket at ' || start_seconds || ' says what no calls say' AS detail
-    FROM (${kept} EXCEPT SELECT * FROM (${real}))
+    FROM (SELECT * FROM (${kept}) EXCEPT SELECT * FROM (${real}))
     UNION ALL
     SELECT key_id, 'calls at ' || start_seconds || ' are missing from their bucket'
-    FROM (SELECT * FROM (${real}) EXCEPT ${kept})`;
+    FROM (SELECT * FROM (${real}) EXCEPT SELECT * FROM (${kept}))`;
 }
 
 function fileFindings(db: Database): Finding[] {

@@ -29,13 +29,24 @@ type ListParameters = [string, string | null, string | null, string | null, stri
 
 export function createSqliteCalls(db: Database): CallBook {
   const find = db.query<CallRow, [string, string]>(`${select} WHERE account_id = ?1 AND id = ?2`);
-  const list = db.query<CallRow, ListParameters>(
-    `${select} WHERE account_id = ?1 AND (?2 IS NULL OR id < ?2) AND (?3 IS NULL OR call.operation_id = ?3)
-       AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR key_id = ?5)
+  const filter = `(?3 IS NULL OR call.operation_id = ?3) AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR call.key_id = ?5)`;
+  const listOpen = db.query<CallRow, ListParameters>(
+    `${select} WHERE settled_at_ms IS NULL AND account_id = ?1 AND (?2 IS NULL OR id < ?2) AND ${filter}
      ORDER BY id DESC LIMIT ?6`,
   );
   const findByKey = db.query<CallRow, [string, Uint8Array]>(
     `${select} WHERE id = (SELECT call_id FROM idempotency WHERE account_id = ?1 AND key_hash = ?2)`,
+  );
+  // The order of these joins is the order of the loops: from the few rows of the list to the calls they name.
+  const listEnded = (list: "account_call" | "daybook") =>
+    db.query<CallRow, ListParameters>(
+      `${selectFrom(`${list} CROSS JOIN call ON call.id = ${list}.call_id`)}
+       WHERE ${list}.account_id = ?1 AND (?2 IS NULL OR ${list}.call_id < ?2) AND ${filter}
+       ORDER BY ${list}.call_id DESC LIMIT ?6`,
+    );
+  const lists = [listOpen, listEnded("daybook"), listEnded("account_call")];
+  const readLists = db.transaction((parameters: ListParameters): CallRow[] =>
+    lists.flatMap((list) => list.all(...parameters)),
   );
   return {
     findByKey: async (accountId, keyHash) => {
@@ -46,25 +57,20 @@ export function createSqliteCalls(db: Database): CallBook {
       const row = find.get(accountId, callId);
       return row ? callOf(row) : undefined;
     },
-    list: async (accountId, filter) =>
-      list
-        .all(
-          accountId,
-          filter.before ?? null,
-          filter.operationId ?? null,
-          filter.status ?? null,
-          filter.keyId ?? null,
-          filter.limit,
-        )
+    list: async (accountId, { before, operationId, status, keyId, limit }) =>
+      readLists([accountId, before ?? null, operationId ?? null, status ?? null, keyId ?? null, limit])
+        .toSorted((a, b) => (a.id < b.id ? 1 : -1))
+        .slice(0, limit)
         .map(callOf),
   };
 }
 
-const select = `
-  SELECT id, account_id, key_id, call.operation_id, call.model, state, outcome, held_micros, value_micros,
-         charged_micros, written_off_micros, multiplier_ppm, price_version, unit_prices, used, usage_source,
+const selectFrom = (calls: string): string => `
+  SELECT call.id, call.account_id, call.key_id, call.operation_id, call.model, state, outcome, held_micros, call.value_micros,
+         call.charged_micros, written_off_micros, multiplier_ppm, price_version, unit_prices, used, usage_source,
          http_status, attempts, created_at_ms, settled_at_ms
-  FROM call JOIN price ON price.version = call.price_version`;
+  FROM ${calls} JOIN price ON price.version = call.price_version`;
+const select = selectFrom("call");
 
 // The JSON columns are written by the ledger alone, from the very types they are read back into.
 const callOf = (row: CallRow): CallRecord => ({

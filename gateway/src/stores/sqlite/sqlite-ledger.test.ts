@@ -1,26 +1,29 @@
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { grantsConformance } from "../../ledger/grants-conformance.ts";
 import { ledgerConformance } from "../../ledger/ledger-conformance.ts";
-import { failureOf, withBooks, type OpenStore } from "../../ledger/shared-conformance.ts";
+import { receiptsConformance } from "../../ledger/receipts-conformance.ts";
+import { failureOf, middayMs, withBooks, type OpenStore } from "../../ledger/shared-conformance.ts";
 import { tasksConformance } from "../../tasks/tasks-conformance.ts";
-import { openSqliteStore } from "./sqlite-store.ts";
+import { usageConformance } from "../../usage/usage-conformance.ts";
+import { openSqliteStore, type SqliteStoreOptions } from "./sqlite-store.ts";
 
 let newestPath = "";
 
-const openStore: OpenStore = async () => {
+const openStore: OpenStore = () => openWith({});
+const openWith = async (options: Partial<SqliteStoreOptions>): ReturnType<OpenStore> => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-ledger-"));
   const path = join(folder, "tollgate.db");
   newestPath = path;
-  let store = openSqliteStore({ path });
+  let store = openSqliteStore({ path, ...options });
   return {
     store,
     reopen: async () => {
       await store.close();
-      return (store = openSqliteStore({ path }));
+      return (store = openSqliteStore({ path, ...options }));
     },
     close: async () => {
       await store.close();
@@ -32,6 +35,36 @@ const openStore: OpenStore = async () => {
 ledgerConformance("SQLite", openStore);
 tasksConformance("SQLite", openStore);
 grantsConformance("SQLite", openStore);
+
+// Few histories are long enough to be filed while they run; these are, all the time.
+describe.each([1, 3])("SQLite, filing after %d ended calls", (daybookRowsMax) => {
+  usageConformance(() => openWith({ daybookRowsMax }));
+  receiptsConformance(() => openWith({ daybookRowsMax }));
+});
+
+test("SQLite: usage and lists are whole before and after filing", () =>
+  withBooks(
+    () => openWith({ daybookRowsMax: 5 }),
+    async (books) => {
+      const caller = await books.openCaller({ creditMicros: 100_000n });
+      const callIds: string[] = [];
+      const today = (middayMs - (middayMs % 86_400_000)) / 1000;
+      for (let ended = 1; ended <= 12; ended++) {
+        const callId = await books.held(caller);
+        callIds.unshift(callId);
+        await books.settle(callId, { units: 60 });
+        const { calls, usage, auditor } = books.store();
+        const filter = { before: undefined, operationId: undefined, status: undefined, keyId: undefined };
+        const listed = await calls.list(caller.accountId, { ...filter, limit: 50 });
+        const daySums = await usage.sums({ accountId: caller.accountId, keyId: undefined }, [
+          { source: "day", fromSeconds: today, toSeconds: today + 86_400 },
+        ]);
+        expect(listed.map(({ id }) => id)).toEqual(callIds.toSorted().toReversed());
+        expect(daySums.reduce((sum, { requests }) => sum + requests, 0)).toBe(ended);
+        expect((await auditor.audit()).findings).toEqual([]);
+      }
+    },
+  ));
 
 test("SQLite: a run on holds that do not add up is refused, and nothing is held in it", () =>
   withBooks(openStore, async (books) => {

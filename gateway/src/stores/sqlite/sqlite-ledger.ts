@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { ApprovalDenial } from "../../approvals/approvals.ts";
 import { budgetWindowStartMs } from "../../keys/budget-window.ts";
+import type { Budget } from "../../keys/keys.ts";
 import type { CallOutcome, UsageSource } from "../../ledger/call-record.ts";
 import { chargeFor, type Charge } from "../../ledger/charge.ts";
 import type {
@@ -19,17 +20,17 @@ import { tokenTotals, type Quantities } from "../../operation/quantities.ts";
 import { valuePico, type Terms } from "../../operation/terms.ts";
 import type { Micros, Pico } from "../../platform/money.ts";
 import { prepareApprovalUses } from "./sqlite-approvals.ts";
+import type { Daybook } from "./daybook.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { prepareLedger, type OpenCall } from "./ledger-statements.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
 import type { TaskEnd } from "../../tasks/task.ts";
 import type { TaskRows } from "./task-rows.ts";
-import type { UsageBuckets } from "./usage-buckets.ts";
 
 interface Parts {
   readonly db: Database;
   readonly commits: GroupCommit;
-  readonly buckets: UsageBuckets;
+  readonly daybook: Daybook;
   readonly tasks: TaskRows;
   /** False when what room there is must be kept for calls that already run. */
   readonly hasRoom: () => boolean;
@@ -52,7 +53,7 @@ const houseRevenue = "house:revenue";
 const houseWriteOffs = "house:write_offs";
 
 export function createSqliteLedger(parts: Parts): Ledger {
-  const { db, commits, buckets, tasks, hasRoom } = parts;
+  const { db, commits, daybook, tasks, hasRoom } = parts;
   const sql = prepareLedger(db);
   const approvals = prepareApprovalUses(db);
   let dispatched = new Map<string, number>();
@@ -60,9 +61,14 @@ export function createSqliteLedger(parts: Parts): Ledger {
   let runId: bigint | undefined;
 
   const hold = (request: HoldRequest): HoldResult => {
+    const result = holdOnce(request);
+    // A hold that is repeated meets its own earlier self as an obstacle; only then is it looked for.
+    return result.kind !== "held" && sql.callState.get(request.callId) ? { kind: "held" } : result;
+  };
+
+  const holdOnce = (request: HoldRequest): HoldResult => {
     if (runId === undefined) throw new Error("Nothing can be held before the run has begun.");
     if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");
-    if (sql.callState.get(request.callId)) return { kind: "held" };
     const earlier =
       request.idempotency && findEarlier(request.accountId, request.idempotency, request.createdAtMs);
     if (earlier) return { kind: "idempotency_conflict", earlier };
@@ -71,7 +77,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     const windowStartMs = request.budget && budgetWindowStartMs(request.budget.window, request.createdAtMs);
     const refusal = takeAll(request, windowStartMs);
     if (refusal) return refusal;
-    sql.insertCall.run(
+    const inserted = sql.insertCall.run(
       request.callId,
       request.accountId,
       request.keyId,
@@ -85,6 +91,10 @@ export function createSqliteLedger(parts: Parts): Ledger {
       request.createdAtMs,
       request.grant?.id ?? null,
     );
+    if (inserted.changes === 0) {
+      giveBack(request, windowStartMs, request.grant && grantDayStartMs(request.createdAtMs));
+      return { kind: "held" };
+    }
     if (request.task) tasks.insert(request.task, request);
     if (request.approval) approvals.use(request.approval, request.callId);
     if (request.idempotency) {
@@ -99,35 +109,48 @@ export function createSqliteLedger(parts: Parts): Ledger {
   /** Takes the amount from everything that bounds it, or from nothing: then the first bound that refused is told. */
   const takeAll = (request: HoldRequest, windowStartMs: number | undefined): HoldResult | undefined => {
     const { amountMicros, accountId, keyId, budget, grant } = request;
-    const givingBack: (() => void)[] = [];
-    const refused = (result: HoldResult): HoldResult => {
-      for (const giveBack of givingBack) giveBack();
-      return result;
-    };
-
     if (grant && !sql.grantLives.get(grant.id, request.createdAtMs)) return { kind: "grant_ended" };
     if (sql.takeFromAccount.run(amountMicros, accountId).changes === 0) return whyNotTaken(accountId);
-    givingBack.push(() => sql.giveBackToAccount.run(amountMicros, accountId));
 
-    if (budget && windowStartMs !== undefined) {
-      sql.openBudget.run(keyId, windowStartMs);
-      const fits = sql.takeFromBudget.run(amountMicros, keyId, windowStartMs, budget.limitMicros);
-      if (fits.changes === 0) {
-        return refused({ kind: "budget_exceeded", ...useOf(sql.budgetUse.get(keyId, windowStartMs)) });
-      }
-      givingBack.push(() => sql.chargeBudget.run(0n, amountMicros, keyId, BigInt(windowStartMs)));
+    if (budget && windowStartMs !== undefined && !takeFromBudget(request, windowStartMs, budget)) {
+      giveBack(request, undefined, undefined);
+      return { kind: "budget_exceeded", ...useOf(sql.budgetUse.get(keyId, windowStartMs)) };
     }
-    if (grant) {
-      const dayStartMs = grantDayStartMs(request.createdAtMs);
+    const dayStartMs = grant && grantDayStartMs(request.createdAtMs);
+    if (grant && dayStartMs !== undefined) {
       sql.openGrantDay.run(grant.id, dayStartMs);
       const fits = sql.takeFromGrantDay.run(amountMicros, grant.id, dayStartMs, grant.perDayMicros);
       if (fits.changes === 0) {
-        return refused({ kind: "grant_day_exceeded", ...useOf(sql.grantDayUse.get(grant.id, dayStartMs)) });
+        giveBack(request, windowStartMs, undefined);
+        return { kind: "grant_day_exceeded", ...useOf(sql.grantDayUse.get(grant.id, dayStartMs)) };
       }
-      givingBack.push(() => sql.chargeGrantDay.run(0n, amountMicros, grant.id, dayStartMs));
     }
     const reason = whyUnapproved(request);
-    return reason && refused({ kind: "approval_required", reason });
+    if (!reason) return undefined;
+    giveBack(request, windowStartMs, dayStartMs);
+    return { kind: "approval_required", reason };
+  };
+
+  /** False when it does not fit. The first call of a window opens it. */
+  const takeFromBudget = (
+    { amountMicros, keyId }: HoldRequest,
+    windowStartMs: number,
+    { limitMicros }: Budget,
+  ): boolean => {
+    const take = (): boolean =>
+      sql.takeFromBudget.run(amountMicros, keyId, windowStartMs, limitMicros).changes > 0;
+    return take() || (sql.openBudget.run(keyId, windowStartMs).changes > 0 && take());
+  };
+
+  /** Undoes what was taken: from the account always, from a budget and a grant's day where it came that far. */
+  const giveBack = (
+    { amountMicros, accountId, keyId, grant }: HoldRequest,
+    windowStartMs: number | undefined,
+    dayStartMs: number | undefined,
+  ): void => {
+    sql.giveBackToAccount.run(amountMicros, accountId);
+    if (windowStartMs !== undefined) sql.chargeBudget.run(0n, amountMicros, keyId, BigInt(windowStartMs));
+    if (grant && dayStartMs !== undefined) sql.chargeGrantDay.run(0n, amountMicros, grant.id, dayStartMs);
   };
 
   /** An approval that is brought is used up even when the call needed none: who replays it is told so. */
@@ -236,8 +259,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
   const bookEntries = (ending: End, accountId: string, charge: Charge): void => {
     const book = (kind: string, from: string, amountMicros: Micros): void => {
       if (amountMicros === 0n) return;
-      sql.insertEntry.run(ending.callId, kind, from, -amountMicros, ending.settledAtMs);
-      sql.insertEntry.run(ending.callId, kind, houseRevenue, amountMicros, ending.settledAtMs);
+      sql.insertEntries.run(ending.callId, kind, from, houseRevenue, amountMicros, ending.settledAtMs);
     };
     book("charge", accountId, charge.chargedMicros);
     book("write_off", houseWriteOffs, charge.writtenOffMicros);
@@ -245,7 +267,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
 
   const countUsage = (ending: End, call: OpenCall, charge: Charge): void => {
     const tokens = tokenTotals(ending.used);
-    buckets.add({
+    daybook.note({
+      callId: ending.callId,
       accountId: call.account_id,
       keyId: call.key_id,
       settledAtMs: ending.settledAtMs,

@@ -5,6 +5,7 @@ import { systemClock } from "../../platform/clock.ts";
 import { backUp } from "./backup.ts";
 import { createBallast, type Ballast } from "./ballast.ts";
 import { openDatabase } from "./database.ts";
+import { createDaybook } from "./daybook.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createSqliteAccounts } from "./sqlite-accounts.ts";
 import { createSqliteApprovals } from "./sqlite-approvals.ts";
@@ -20,7 +21,6 @@ import { createSqliteSignIns } from "./sqlite-sign-ins.ts";
 import { createSqliteTasks } from "./sqlite-tasks.ts";
 import { createSqliteUsage } from "./sqlite-usage.ts";
 import { createTaskRows } from "./task-rows.ts";
-import { createUsageBuckets } from "./usage-buckets.ts";
 
 export interface SqliteStoreOptions {
   readonly path: string;
@@ -29,6 +29,8 @@ export interface SqliteStoreOptions {
   /** Where to keep room for settlements on a full disk; a server has one, a command line needs none. */
   readonly ballastPath?: string;
   readonly onBrokenDisk?: (error: unknown) => void;
+  /** How many ended calls are filed together. */
+  readonly daybookRowsMax?: number;
 }
 
 export function openSqliteStore(options: SqliteStoreOptions): Store {
@@ -39,21 +41,21 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onBrokenDisk = () => {},
   } = options;
   const db = openDatabase(path);
-  const buckets = createUsageBuckets(db);
+  const daybook = createDaybook(db, options.daybookRowsMax);
   const tasks = createTaskRows(db);
   const ballast =
     options.ballastPath === undefined ? undefined : createBallast(options.ballastPath, monotonicMs);
   const commits = createGroupCommit({
     db,
     monotonicMs,
-    beforeCommit: buckets.write,
-    onRollback: buckets.forget,
+    beforeCommit: daybook.fileWhenFull,
+    onRollback: daybook.recount,
     onCommit,
     onFull: () => ballast?.drop() ?? false,
     onBrokenDisk,
   });
   return {
-    ledger: createSqliteLedger({ db, commits, buckets, tasks, hasRoom: () => hasRoom(ballast) }),
+    ledger: createSqliteLedger({ db, commits, daybook, tasks, hasRoom: () => hasRoom(ballast) }),
     accounts: createSqliteAccounts(db, commits),
     keys: createSqliteKeys(db, commits),
     usage: createSqliteUsage(db),
@@ -74,7 +76,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     backUp: async (file) => backUp(db, file),
     close: async () => {
       // Whatever is queued before this is written before the file is closed.
-      await commits.run(() => undefined).catch(() => {});
+      await commits.run(daybook.file).catch(() => {});
       db.close();
     },
   };

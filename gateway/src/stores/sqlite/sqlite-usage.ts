@@ -19,8 +19,13 @@ export function createSqliteUsage(db: Database): UsageBook {
     segments.flatMap((segment) => rowsOf(scope, segment).map(daySumsOf)),
   );
 
-  const rowsOf = (scope: UsageScope, { source, fromSeconds, toSeconds }: UsageSegment): SumsRow[] =>
-    sql.buckets.all(scope.accountId, widthSeconds[source], fromSeconds, toSeconds, scope.keyId ?? null);
+  const rowsOf = (scope: UsageScope, { source, fromSeconds, toSeconds }: UsageSegment): SumsRow[] => {
+    const { accountId, keyId = null } = scope;
+    return [
+      ...sql.filed.all(accountId, widthSeconds[source], fromSeconds, toSeconds, keyId),
+      ...sql.unfiled.all(accountId, fromSeconds, toSeconds, keyId),
+    ];
+  };
 
   return { sums: async (scope, segments) => readAll(scope, segments) };
 }
@@ -39,19 +44,26 @@ const daySumsOf = (row: SumsRow): DaySums => ({
 
 const widthSeconds = { second: 1, minute: 60, day: 86_400 } as const;
 
+const sums = `sum(requests) AS requests, sum(failed_requests) AS failed, sum(input_tokens) AS input,
+  sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read, sum(cache_write_tokens) AS cache_write,
+  sum(value_micros) AS value, sum(charged_micros) AS charged`;
+
 function prepare(db: Database) {
   return {
     // Buckets are keyed by time first, so each moment of the segment is looked up on its own; a segment has at
     // most a few hundred days, or the minutes of one day, or the seconds of one minute.
-    buckets: db.query<SumsRow, [string, number, number, number, string | null]>(
+    filed: db.query<SumsRow, [string, number, number, number, string | null]>(
       `WITH RECURSIVE moment (start) AS (
          SELECT ?3 UNION ALL SELECT start + ?2 FROM moment WHERE start + ?2 < ?4
        )
-       SELECT start - start % 86400 AS day, sum(requests) AS requests, sum(failed_requests) AS failed,
-              sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
-              sum(cache_write_tokens) AS cache_write, sum(value_micros) AS value, sum(charged_micros) AS charged
+       SELECT start - start % 86400 AS day, ${sums}
        FROM moment CROSS JOIN usage_bucket
          ON width_seconds = ?2 AND start_seconds = start AND account_id = ?1 AND (?5 IS NULL OR key_id = ?5)
+       GROUP BY day`,
+    ),
+    unfiled: db.query<SumsRow, [string, number, number, string | null]>(
+      `SELECT settled_seconds - settled_seconds % 86400 AS day, ${sums} FROM daybook
+       WHERE account_id = ?1 AND settled_seconds >= ?2 AND settled_seconds < ?3 AND (?4 IS NULL OR key_id = ?4)
        GROUP BY day`,
     ),
   };

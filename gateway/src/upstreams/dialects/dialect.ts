@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../platform/json.ts";
-import type { ChatAnswer, ChatEvent, ChatRequest } from "./chat.ts";
+import type { ChatAnswer, ChatEvent, ChatRequest, ChatUsage } from "./chat.ts";
 
 /** One event of a server-sent stream. `event` is undefined where the dialect does not name its events. */
 export interface SseEvent {
@@ -32,6 +32,8 @@ export interface Dialect {
   ) => ChatRequest;
   readonly writeRequest: (request: ChatRequest) => JsonObject;
   readonly readAnswer: (json: unknown) => ChatAnswer;
+  /** The usage report of an answer alone, for whoever only has to pay for it. */
+  readonly readUsage: (reported: unknown) => ChatUsage | undefined;
   readonly writeAnswer: (answer: ChatAnswer, context: WriteContext) => JsonObject;
   /** A fresh reader for one stream: hand it each event, collect what it means. */
   readonly createEventReader: () => (event: SseEvent) => readonly ChatEvent[];

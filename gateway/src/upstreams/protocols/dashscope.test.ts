@@ -79,7 +79,7 @@ interface Told {
 /** What the gateway reads, which is also what it would pass on. */
 const jsonOf = (exchanged: Exchanged): unknown => {
   if (exchanged.kind !== "answered") throw new Error(`it ended ${exchanged.kind}`);
-  expect(JSON.parse(new TextDecoder().decode(exchanged.body))).toEqual(exchanged.answer.json);
+  expect(JSON.parse(Buffer.from(exchanged.body).toString())).toEqual(exchanged.answer.json);
   return exchanged.answer.json;
 };
 

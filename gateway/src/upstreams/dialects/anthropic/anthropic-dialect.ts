@@ -4,6 +4,7 @@ import type { Dialect } from "../dialect.ts";
 import { readAnswer } from "./read-answer.ts";
 import { createEventReader } from "./read-events.ts";
 import { readRequest } from "./read-request.ts";
+import { readUsage } from "./usage.ts";
 import { writeAnswer } from "./write-answer.ts";
 import { createEventWriter } from "./write-events.ts";
 import { writeRequest } from "./write-request.ts";
@@ -13,6 +14,7 @@ export const anthropicDialect: Dialect = {
   readRequest,
   writeRequest,
   readAnswer,
+  readUsage,
   writeAnswer,
   createEventReader,
   createEventWriter,

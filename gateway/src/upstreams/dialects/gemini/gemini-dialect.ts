@@ -3,6 +3,7 @@ import { createEventReader } from "./event-reader.ts";
 import { createEventWriter } from "./event-writer.ts";
 import { readAnswer } from "./read-answer.ts";
 import { readRequest } from "./read-request.ts";
+import { readUsage } from "./usage.ts";
 import { writeAnswer } from "./write-answer.ts";
 import { writeRequest } from "./write-request.ts";
 
@@ -12,6 +13,7 @@ export const geminiDialect: Dialect = {
   readRequest,
   writeRequest,
   readAnswer,
+  readUsage,
   writeAnswer,
   createEventReader,
   createEventWriter,

@@ -1,0 +1,21 @@
+import type { Upstream } from "./upstream.ts";
+
+/** One way from the load generator to the upstream. To add a contestant, write one file and list it in `bench.ts`. */
+export interface Contestant {
+  readonly name: string;
+  readonly open: (upstream: Upstream) => Promise<RunningContestant>;
+}
+
+export interface RunningContestant {
+  readonly url: string;
+  /** Whose CPU time is counted, with its children; undefined when nobody stands between. */
+  readonly pid: number | undefined;
+  /** What callers show at its door. Each request takes the next one; contestants without keys ignore it. */
+  readonly keys: readonly string[];
+  /** The only status that counts as having done the work; 200 when not given. */
+  readonly status?: number;
+  readonly close: () => Promise<void>;
+}
+
+/** For contestants that do not look at the key, so that every request carries as many bytes as anybody's. */
+export const anyKeys: readonly string[] = ["tgk_0000000000000000000000000000000000"];

@@ -1,0 +1,22 @@
+/** A port nobody listens on at the moment, for programs that cannot choose one themselves. */
+export async function freePort(): Promise<number> {
+  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+  const { port } = server;
+  await server.stop(true);
+  if (port === undefined) throw new Error("The system gave no port.");
+  return port;
+}
+
+/** Resolves when it says there that all is well. */
+export async function waitUntilServing(url: string): Promise<void> {
+  for (let triesLeft = 200; triesLeft > 0; triesLeft--) {
+    try {
+      const { ok } = await fetch(url, { signal: AbortSignal.timeout(1_000) });
+      if (ok) return;
+    } catch {
+      // Nobody listens yet.
+    }
+    await Bun.sleep(50);
+  }
+  throw new Error(`Nothing answers at ${url}.`);
+}
