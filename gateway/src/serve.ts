@@ -84,13 +84,12 @@ export async function serve(parts: ServeParts): Promise<number> {
 
   const stopWatching = reloadOnChange(parts, gateway, sandboxes);
   const stopped = stopSignal();
-  // Last, because describing the whole offer takes a moment in which no signal or change of the file may be lost.
-  await gateway.publish();
+  // Describing the whole offer takes a moment, in which no signal or change of the file may be lost or kept waiting.
+  await Promise.race([gateway.publish(), stopped]);
   await stopped;
   log.info("stopping", { calls_in_flight: gateway.callsInFlight() });
   stopWatching();
-  await gateway.stop();
-  await drain(gateway, listener.stop, parts.clock);
+  await Promise.all([gateway.stop(), drain(gateway, listener.stop, parts.clock)]);
   await sandboxes.stop();
   log.info("stopped");
   return 0;
