@@ -504,6 +504,8 @@ async function run(mutant) {
       "client",
       "gateway",
       "sandbox",
+      "site",
+      "contract",
       "test",
       "scripts",
       "package.json",
