@@ -23,7 +23,9 @@ export const streamStudy: Study = {
   name: "streams",
   inShort: true,
   run: (settings) => {
-    const contestants = settings.contestants.filter(({ name }) => name !== direct.name);
+    const contestants = settings.contestants.filter(
+      ({ name }) => name !== direct.name && !(settings.short && name === nginxProxy.name),
+    );
     return withContestants(openSseUpstream(pauseMs), contestants, async (running, upstream) => {
       const costs = await measure(running, upstream, settings);
       return { tables: [eventTable(costs)], bars: [eventBar(costs, connections)] };
