@@ -1,71 +1,134 @@
-// How much a call costs beyond what a proxy costs: the same upstream, the same load, contestants in turn. CPU time is
-// the process's own accounting, so a busy machine disturbs it less than it disturbs a clock; judge the ratios.
+// What the gate costs, side by side in one run: the same upstream, the same load, contestants in turn. Ratios are judged.
 //
-//   npm run bench -- [--connections 64] [--rounds 5] [--seconds 3] [--only "Tollgate,bare Bun proxy"] [--stream]
+//   npm run bench                                      everything; writes bench/results/report.md and report.svg
+//   npm run bench -- --short                           what continuous integration runs, with slack; kept in bench/results/tmp
+//   npm run bench -- --only chat --connections 64 --contestants "Tollgate,bare Bun proxy" --rounds 5 --seconds 3
 
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { bareBun } from "./contestants/bare-bun.ts";
 import { direct } from "./contestants/direct.ts";
 import { nginxProxy } from "./contestants/nginx-proxy.ts";
+import { portkey } from "./contestants/portkey.ts";
 import { tollgate } from "./contestants/tollgate.ts";
-import type { RunningContestant } from "./rig/contestant.ts";
-import { runRounds, type Round } from "./rig/rounds.ts";
-import { median, medianRatio, spread } from "./rig/statistics.ts";
-import { openUpstream } from "./rig/upstream.ts";
-import { chat } from "./scenarios/chat.ts";
-import { streamedChat } from "./scenarios/streamed-chat.ts";
+import { judge, type Chapter } from "./report/chapter.ts";
+import { barTable, markdownOf, tableText } from "./report/markdown.ts";
+import { plotOf } from "./report/plot.ts";
+import { describeCommit, describeMachine, loadNow, missingPrograms } from "./rig/machine.ts";
+import { chatStudy } from "./studies/chat.ts";
+import { rerankStudy, resellerStudy } from "./studies/endpoints.ts";
+import { historyStudy } from "./studies/history.ts";
+import { latencyStudy } from "./studies/latency.ts";
+import { openStreamStudy } from "./studies/open-streams.ts";
+import { refusalStudy } from "./studies/refusals.ts";
+import { soakStudy } from "./studies/soak.ts";
+import { streamStudy } from "./studies/streams.ts";
+import type { Settings, Study } from "./studies/study.ts";
 
-const contestants = [direct, nginxProxy, bareBun, tollgate];
+const contestants = [direct, nginxProxy, bareBun, tollgate, portkey];
+const studies: readonly Study[] = [
+  chatStudy,
+  latencyStudy,
+  streamStudy,
+  openStreamStudy,
+  refusalStudy,
+  rerankStudy,
+  resellerStudy,
+  historyStudy,
+  soakStudy,
+];
 
 const { values } = parseArgs({
   options: {
-    connections: { type: "string", default: "64" },
-    rounds: { type: "string", default: "5" },
-    seconds: { type: "string", default: "3" },
+    short: { type: "boolean", default: false },
     only: { type: "string" },
-    idempotent: { type: "boolean", default: false },
-    stream: { type: "boolean", default: false },
+    contestants: { type: "string" },
+    connections: { type: "string" },
+    rounds: { type: "string" },
+    seconds: { type: "string" },
+    calls: { type: "string" },
   },
 });
-const chosen = contestants.filter(({ name }) => values.only?.split(",").includes(name) ?? true);
-const { request, answer } = values.stream ? streamedChat : chat;
-const upstream = await openUpstream(answer);
-const running = new Map<string, RunningContestant>();
-try {
-  for (const contestant of chosen) running.set(contestant.name, await contestant.open(upstream));
-  const rounds = await runRounds(running, {
-    request: { ...request, idempotent: values.idempotent },
-    connections: Number(values.connections),
-    rounds: Number(values.rounds),
-    roundSeconds: Number(values.seconds),
-    warmUpSeconds: 3,
-  });
-  print(rounds);
-} finally {
-  for (const contestant of running.values()) await contestant.close();
-  await upstream.close();
+
+const missing = missingPrograms();
+if (missing.length > 0) {
+  console.error(`The benchmark needs ${missing.join(" and ")}: apt-get install ${missing.join(" ")}`);
+  process.exit(1);
+}
+process.exit(await run());
+
+async function run(): Promise<number> {
+  const settings = settingsOf();
+  const chosen = chosenStudies();
+  const started = { ms: performance.now(), load: loadNow() };
+  const chapters: Chapter[] = [];
+  for (const study of chosen) {
+    console.error(`${study.name} …`);
+    const chapter = await runStudy(study, settings);
+    chapters.push(chapter);
+    for (const { title, columns, rows } of chapter.tables)
+      console.log(`\n${title}\n${tableText(columns, rows)}`);
+  }
+  const tables = chapters.flatMap((chapter) => chapter.tables);
+  const bars = chapters.flatMap((chapter) => chapter.bars).map((bar) => judge(bar, values.short));
+  console.log(`\nBars${values.short ? ", with slack for noise" : ""}\n${barTable(bars)}`);
+
+  const report = {
+    machine: describeMachine(),
+    commit: describeCommit(),
+    date: new Date().toISOString().slice(0, 10),
+    load: started.load,
+    minutes: (performance.now() - started.ms) / 60_000,
+    bars,
+    tables,
+  };
+  const folder = folderFor(chosen.length === studies.length);
+  const panels = tables.flatMap(({ title, plot }) => (plot ? [{ title, ...plot }] : []));
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "report.svg"), plotOf(panels));
+  writeFileSync(join(folder, "report.md"), markdownOf(report, "report.svg"));
+  console.log(`\nWritten to ${folder}`);
+  return bars.every(({ holds }) => holds) ? 0 : 1;
 }
 
-function print(results: ReadonlyMap<string, readonly Round[]>): void {
-  const floor = cpuOf(results.get(bareBun.name) ?? []);
-  const limit = cpuOf(results.get(nginxProxy.name) ?? []);
-  const rows = [...results].map(([name, rounds]) => {
-    const cpu = cpuOf(rounds);
-    const { least, most } = spread(cpu);
-    return {
-      contestant: name,
-      "CPU µs/request":
-        cpu.length === 0 ? "-" : `${median(cpu).toFixed(1)} (${least.toFixed(1)}–${most.toFixed(1)})`,
-      "× bare Bun": medianRatio(cpu, floor).toFixed(2),
-      "× nginx": medianRatio(cpu, limit).toFixed(2),
-      "requests/s": Math.round(median(rounds.map(({ requestsPerSecond }) => requestsPerSecond))),
-      "p50 ms": median(rounds.map(({ p50Ms }) => p50Ms)).toFixed(2),
-      "p99 ms": median(rounds.map(({ p99Ms }) => p99Ms)).toFixed(2),
-    };
-  });
-  console.table(rows);
+/** In the short form a missed bar is measured once more: noise does not come twice, a slower gate does. */
+async function runStudy(study: Study, settings: Settings): Promise<Chapter> {
+  const chapter = await study.run(settings);
+  if (!settings.short || chapter.bars.every((bar) => judge(bar, true).holds)) return chapter;
+  console.error(`${study.name} once more …`);
+  return study.run(settings);
 }
 
-function cpuOf(rounds: readonly Round[]): number[] {
-  return rounds.flatMap(({ cpuMicrosPerRequest }) => cpuMicrosPerRequest ?? []);
+function chosenStudies(): readonly Study[] {
+  const names = values.only?.split(",");
+  if (!names) return studies.filter(({ inShort }) => inShort || !values.short);
+  const unknown = names.filter((wanted) => !studies.some(({ name }) => name === wanted));
+  if (unknown.length === 0) return studies.filter(({ name }) => names.includes(name));
+  throw new Error(
+    `No study is called ${unknown.join(", ")}. There are ${studies.map(({ name }) => name).join(", ")}.`,
+  );
+}
+
+/** Only a whole run is a result to keep. */
+function folderFor(whole: boolean): string {
+  return join(import.meta.dir, whole ? "results" : "results/tmp");
+}
+
+function settingsOf(): Settings {
+  const { short } = values;
+  const numbers = (text: string | undefined, usual: number[]): number[] =>
+    text?.split(",").map(Number) ?? usual;
+  const [few = 0, many = 0] = numbers(values.calls, short ? [20_000, 200_000] : [100_000, 10_000_000]);
+  const named = values.contestants?.split(",");
+  const usual = short ? contestants.filter((contestant) => contestant !== portkey) : contestants;
+  return {
+    short,
+    contestants: named ? contestants.filter(({ name }) => named.includes(name)) : usual,
+    rounds: Number(values.rounds ?? (short ? 3 : 5)),
+    roundSeconds: Number(values.seconds ?? (short ? 1 : 3)),
+    warmUpSeconds: short ? 3 : 10,
+    connections: numbers(values.connections, short ? [64] : [1, 16, 64, 256]),
+    history: { few, many },
+  };
 }

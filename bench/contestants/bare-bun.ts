@@ -22,18 +22,19 @@ if (import.meta.main) {
     hostname: "127.0.0.1",
     port: Number(process.env["PORT"]),
     idleTimeout: 60,
-    fetch: (request) => (request.method === "POST" ? forward(request, upstream) : new Response("ready")),
+    fetch: (request) => {
+      const { pathname, search } = new URL(request.url);
+      return pathname === "/" ? new Response("ready") : forward(request, upstream + pathname + search);
+    },
   });
 }
 
-async function forward(request: Request, upstream: string): Promise<Response> {
-  const text = await request.text();
-  const asked = JSON.parse(text) as { stream?: boolean };
-  const response = await fetch(upstream + new URL(request.url).pathname, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: text,
-  });
+async function forward(request: Request, url: string): Promise<Response> {
+  const text = request.method === "POST" ? await request.text() : undefined;
+  const asked = text === undefined ? {} : (JSON.parse(text) as { stream?: boolean });
+  const response = await (text === undefined
+    ? fetch(url)
+    : fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: text }));
   const headers = { "content-type": response.headers.get("content-type") ?? "" };
   if (asked.stream === true) return new Response(response.body, { status: response.status, headers });
   const answer = await response.text();

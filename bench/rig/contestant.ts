@@ -12,6 +12,8 @@ export interface RunningContestant {
   readonly pid: number | undefined;
   /** What callers show at its door. Each request takes the next one; contestants without keys ignore it. */
   readonly keys: readonly string[];
+  /** What it wants to be told with every request besides the key. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The only status that counts as having done the work; 200 when not given. */
   readonly status?: number;
   readonly close: () => Promise<void>;

@@ -9,14 +9,14 @@ export async function freePort(): Promise<number> {
 
 /** Resolves when it says there that all is well. */
 export async function waitUntilServing(url: string): Promise<void> {
-  for (let triesLeft = 200; triesLeft > 0; triesLeft--) {
+  for (let triesLeft = 2_000; triesLeft > 0; triesLeft--) {
     try {
       const { ok } = await fetch(url, { signal: AbortSignal.timeout(1_000) });
       if (ok) return;
     } catch {
       // Nobody listens yet.
     }
-    await Bun.sleep(50);
+    await Bun.sleep(5);
   }
   throw new Error(`Nothing answers at ${url}.`);
 }

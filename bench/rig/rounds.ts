@@ -17,21 +17,29 @@ export interface Plan {
   readonly rounds: number;
   readonly roundSeconds: number;
   readonly warmUpSeconds: number;
+  readonly thinkMs?: number;
 }
 
 /**
  * Lets the contestants run in turn, round by round, so that whatever else the machine does meets all of them. A
- * contestant that answers something else than was asked for ends the run: a fast refusal is no result.
+ * contestant that answers something else than was asked for leaves the run: a fast refusal is no result.
  */
 export async function runRounds(
   contestants: ReadonlyMap<string, RunningContestant>,
   plan: Plan,
 ): Promise<ReadonlyMap<string, readonly Round[]>> {
   const all = new Map<string, Round[]>([...contestants.keys()].map((name) => [name, []]));
-  for (const [name, contestant] of contestants) await runRound(name, contestant, plan, plan.warmUpSeconds);
-  for (let round = 0; round < plan.rounds; round++) {
-    for (const [name, contestant] of contestants) {
-      all.get(name)?.push(await runRound(name, contestant, plan, plan.roundSeconds));
+  for (let round = -1; round < plan.rounds; round++) {
+    const seconds = round < 0 ? plan.warmUpSeconds : plan.roundSeconds;
+    for (const [name, rounds] of all) {
+      const contestant = contestants.get(name);
+      try {
+        const done = contestant && (await runRound(name, contestant, plan, seconds));
+        if (done && round >= 0) rounds.push(done);
+      } catch (error) {
+        all.delete(name);
+        console.error(`left out: ${error instanceof Error ? error.message : String(error)}`);
+      }
     }
   }
   return all;
@@ -42,12 +50,14 @@ const asWantedShareMin = 0.98;
 
 async function runRound(
   name: string,
-  { url, keys, pid, status = 200 }: RunningContestant,
-  { request, connections }: Plan,
+  { url, keys, pid, headers = {}, status = 200 }: RunningContestant,
+  { request, connections, thinkMs }: Plan,
   seconds: number,
 ): Promise<Round> {
   const before = pid === undefined ? 0 : cpuSeconds(pid);
-  const result = await load({ url, keys, request, connections, seconds });
+  const told = { ...request, headers: { ...request.headers, ...headers } };
+  const pause = thinkMs === undefined ? {} : { thinkMs };
+  const result = await load({ url, keys, request: told, connections, seconds, ...pause });
   const used = pid === undefined ? undefined : cpuSeconds(pid) - before;
   const answers = result.statuses.values().reduce((sum, count) => sum + count, 0);
   const asWanted = result.statuses.get(status) ?? 0;

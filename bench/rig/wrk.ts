@@ -17,6 +17,8 @@ export interface Load {
   readonly request: LoadRequest;
   readonly connections: number;
   readonly seconds: number;
+  /** How long a caller waits on average between an answer and its next request; not at all when absent. */
+  readonly thinkMs?: number;
 }
 
 export interface LoadResult {
@@ -29,12 +31,12 @@ export interface LoadResult {
   readonly broken: number;
 }
 
-/** Asks as fast as the answers come, with one thread of wrk, the keys in turn. */
-export async function load({ url, keys, request, connections, seconds }: Load): Promise<LoadResult> {
+/** Asks as fast as the answers come (or after a pause of thought), with one thread of wrk, the keys in turn. */
+export async function load({ url, keys, request, connections, seconds, thinkMs }: Load): Promise<LoadResult> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-wrk-"));
   try {
     const script = join(folder, "load.lua");
-    writeFileSync(script, luaOf(request, keys));
+    writeFileSync(script, luaOf(request, keys, thinkMs));
     const child = Bun.spawn(
       ["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "30s", "-s", script, url],
       { stdout: "pipe", stderr: "inherit" },
@@ -51,7 +53,7 @@ export async function load({ url, keys, request, connections, seconds }: Load): 
 const lua = (text: string): string => JSON.stringify(text);
 
 /** wrk runs this inside its own process; statuses are counted by the thread and printed when all is done. */
-const luaOf = (request: LoadRequest, keys: readonly string[]): string => `
+const luaOf = (request: LoadRequest, keys: readonly string[], thinkMs: number | undefined): string => `
   local keys = { ${keys.map(lua).join(", ")} }
   local headers = { ${Object.entries(request.headers)
     .map(([name, value]) => `[${lua(name)}] = ${lua(value)}`)
@@ -83,6 +85,8 @@ const luaOf = (request: LoadRequest, keys: readonly string[]): string => `
         : "return prepared[index]"
     }
   end
+
+  ${thinkMs === undefined ? "" : `function delay() return math.random(0, ${Math.round(2 * thinkMs)}) end`}
 
   function response(status)
     counts[status] = (counts[status] or 0) + 1

@@ -1,0 +1,82 @@
+import { readable, type Mark, type Plot } from "./chapter.ts";
+
+// Drawn by hand, because a few bars need no library. Colours follow the reader's scheme, the ground stays transparent.
+
+const width = 860;
+const labelWidth = 150;
+const valueWidth = 170;
+const rowHeight = 24;
+const barHeight = 14;
+const panelGap = 26;
+const titleHeight = 26;
+const barWidthMax = width - labelWidth - valueWidth;
+/** A bar longer than this many times the shortest one would make the others unreadable; it is cut and says so. */
+const cutAboveOurs = 2.2;
+const ours = "Tollgate";
+
+export interface Panel extends Plot {
+  readonly title: string;
+}
+
+/** One panel for each table, one row for each contestant: the bar ends at the median, the line spans all rounds. */
+export function plotOf(panels: readonly Panel[]): string {
+  let top = 12;
+  const drawn = panels.map((panel) => {
+    const at = top;
+    top += titleHeight + panel.marks.length * rowHeight + panelGap;
+    return drawPanel(panel, at);
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${top}" width="${width}" height="${top}" role="img">
+<title>CPU by contestant</title>
+<style>
+  text { font: 13px system-ui, sans-serif; fill: #24292f }
+  .title { font-weight: 600 }
+  .unit, .spread { fill: #57606a }
+  .bar { fill: #8c959f }
+  .ours { fill: #0969da }
+  .whisker { stroke: #24292f; stroke-width: 1.5 }
+  .cut { fill: none; stroke: #24292f; stroke-width: 1.5 }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3 }
+    .unit, .spread { fill: #9198a1 }
+    .bar { fill: #6e7681 }
+    .ours { fill: #4493f8 }
+    .whisker, .cut { stroke: #e6edf3 }
+  }
+</style>
+${drawn.join("\n")}
+</svg>
+`;
+}
+
+function drawPanel({ title, unit, marks }: Panel, top: number): string {
+  const end = scaleEnd(marks);
+  const rows = marks.map((mark, at) => drawRow(mark, end, top + titleHeight + at * rowHeight));
+  return [
+    `<text class="title" x="0" y="${top + 12}">${title} <tspan class="unit" font-weight="400">${unit}</tspan></text>`,
+    ...rows,
+  ].join("\n");
+}
+
+/** The scale ends at the longest bar that is not out of all proportion to ours. */
+function scaleEnd(marks: readonly Mark[]): number {
+  const own = Math.max(...marks.filter(({ name }) => name.startsWith(ours)).map(({ median }) => median), 0);
+  const kept = marks.filter(({ median }) => own === 0 || median <= own * cutAboveOurs);
+  return Math.max(...kept.map(({ most }) => most)) * 1.02;
+}
+
+function drawRow({ name, median, least, most }: Mark, end: number, top: number): string {
+  const x = (value: number): string => (labelWidth + (Math.min(value, end) / end) * barWidthMax).toFixed(1);
+  const middle = top + barHeight / 2;
+  const right = labelWidth + barWidthMax;
+  const spread =
+    median > end
+      ? `<path class="cut" d="M${right - 8} ${top - 2}l-6 ${barHeight + 4}m5 0l6 -${barHeight + 4}"/>`
+      : `<path class="whisker" d="M${x(least)} ${middle}H${x(most)}M${x(least)} ${middle - 4}v8M${x(most)} ${middle - 4}v8"/>`;
+  return [
+    `<text x="${labelWidth - 10}" y="${middle + 4.5}" text-anchor="end">${name}</text>`,
+    `<rect class="${name.startsWith(ours) ? "bar ours" : "bar"}" x="${labelWidth}" y="${top}" width="${(Number(x(median)) - labelWidth).toFixed(1)}" height="${barHeight}" rx="2"/>`,
+    spread,
+    `<text x="${right + 12}" y="${middle + 4.5}">${readable(median)} <tspan class="spread">(${readable(least)}–${readable(most)})</tspan></text>`,
+  ].join("");
+}

@@ -1,0 +1,31 @@
+import { cpus, loadavg, release, totalmem } from "node:os";
+
+/** What kind of machine this is, without saying which one. */
+export function describeMachine(): string {
+  const cores = cpus();
+  const gibibytes = Math.round(totalmem() / 2 ** 30);
+  const model = cores[0]?.model.trim() ?? "unknown processor";
+  return `${cores.length} cores (${model}), ${gibibytes} GiB, Linux ${release()}, Bun ${Bun.version}, ${version("nginx", "-v")}, ${version("wrk", "-v")}`;
+}
+
+/** Others at work on the machine blur clocks and, less, CPU figures; a reader should know. */
+export const loadNow = (): number => loadavg()[0] ?? 0;
+
+/** The commit that is measured, and whether the files differ from it. */
+export function describeCommit(): string {
+  const commit = said(["git", "rev-parse", "--short=12", "HEAD"]);
+  const changed = said(["git", "status", "--porcelain", "--untracked-files=no"]) !== "";
+  return commit === "" ? "unknown" : `${commit}${changed ? " with changes" : ""}`;
+}
+
+/** Both print their version first, wherever they print it. */
+const version = (program: string, flag: string): string =>
+  /nginx\/[\d.]+|wrk [\w./-]+/.exec(said([program, flag]))?.[0] ?? program;
+
+function said(words: string[]): string {
+  const { stdout, stderr } = Bun.spawnSync(words, { stdout: "pipe", stderr: "pipe" });
+  return (stdout.toString() + stderr.toString()).trim();
+}
+
+/** What must be installed and is not. The benchmark installs no system packages by itself. */
+export const missingPrograms = (): string[] => ["nginx", "wrk"].filter((name) => Bun.which(name) === null);

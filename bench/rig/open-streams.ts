@@ -1,0 +1,95 @@
+// A thousand callers who each open one stream and read it to its end. wrk opens the next stream as soon as one ends
+// and breaks off when its time is over; here everybody is there at the same moment, and that is when memory is looked
+// at. Run as a program it is the callers; imported it starts them.
+
+import type { RunningContestant } from "./contestant.ts";
+import type { LoadRequest } from "./wrk.ts";
+
+export interface OpenStreams {
+  /** Resolves when every stream has brought its first event, with how many are open at that moment. */
+  readonly begun: Promise<number>;
+  /** Resolves when every stream has ended, with how many of them were whole. */
+  readonly ended: Promise<number>;
+}
+
+export function openStreams(count: number, contestant: RunningContestant, request: LoadRequest): OpenStreams {
+  const child = Bun.spawn([process.execPath, import.meta.path], {
+    env: { ...process.env, STREAMS: JSON.stringify({ count, requests: requestsOf(contestant, request) }) },
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const begun = Promise.withResolvers<number>();
+  const read = async (): Promise<number> => {
+    let said = "";
+    const decoder = new TextDecoder();
+    for await (const bytes of child.stdout) {
+      said += decoder.decode(bytes);
+      const open = /^begun (\d+)$/m.exec(said)?.[1];
+      if (open !== undefined) begun.resolve(Number(open));
+    }
+    begun.resolve(0);
+    return Number(/^whole (\d+)$/m.exec(said)?.[1] ?? 0);
+  };
+  return { begun: begun.promise, ended: read() };
+}
+
+function requestsOf({ url, keys, headers = {} }: RunningContestant, request: LoadRequest): object {
+  const { hostname, port } = new URL(url);
+  const all = Object.entries({ ...request.headers, ...headers, host: `${hostname}:${port}` });
+  const body = request.body ?? "";
+  const texts = keys.map((key) =>
+    [
+      `${request.method} ${request.path} HTTP/1.1`,
+      ...all.map(([name, value]) => `${name}: ${value}`),
+      `authorization: Bearer ${key}`,
+      `content-length: ${Buffer.byteLength(body)}`,
+      "",
+      body,
+    ].join("\r\n"),
+  );
+  return { hostname, port: Number(port), texts };
+}
+
+if (import.meta.main) await run();
+
+async function run(): Promise<void> {
+  const { count, requests } = JSON.parse(process.env["STREAMS"] ?? "{}") as {
+    count: number;
+    requests: { hostname: string; port: number; texts: string[] };
+  };
+  let [begun, open, whole] = [0, 0, 0];
+  const all = Promise.withResolvers<void>();
+  const end = (): void => {
+    open--;
+    if (open === 0 && begun === count) all.resolve();
+  };
+  for (let at = 0; at < count; at++) {
+    let received = "";
+    await Bun.connect({
+      hostname: requests.hostname,
+      port: requests.port,
+      socket: {
+        open: (socket) => void socket.write(requests.texts[at % requests.texts.length] ?? ""),
+        data: (socket, bytes) => {
+          const first = received === "";
+          // Only the head and the end matter; in between the tail is enough to recognise an end that is cut in two.
+          received = (first ? "" : received.slice(-4)) + bytes.toString("latin1");
+          if (first) {
+            open++;
+            if (++begun === count) console.log(`begun ${open}`);
+            if (!received.startsWith("HTTP/1.1 200")) socket.end();
+          }
+          if (!received.endsWith("0\r\n\r\n")) return;
+          whole++;
+          socket.end();
+        },
+        close: () => (received === "" ? all.reject(new Error("A stream was refused.")) : end()),
+        error: () => {},
+      },
+    });
+    // Callers do not all come in the same millisecond.
+    if (at % 10 === 9) await Bun.sleep(10);
+  }
+  await all.promise;
+  console.log(`whole ${whole}`);
+}
