@@ -148,8 +148,8 @@ const mutants = [
   {
     name: "a call without a usable link is held before it is refused",
     file: "gateway/src/call/admit.ts",
-    find: "checkHeld(await gate.ledger.wouldHold(holdRequest(paid)), paid);",
-    replace: "checkHeld(await gate.ledger.hold(holdRequest(paid)), paid);",
+    find: "checkHeld(await booked(paid, gate, (ledger) => ledger.wouldHold(holdRequest(paid))), paid);",
+    replace: "checkHeld(await booked(paid, gate, (ledger) => ledger.hold(holdRequest(paid))), paid);",
     tests: ["test/linked-calls.test.ts"],
   },
   {
