@@ -35,6 +35,7 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
     if (limits?.slot) codes.push("quota_exceeded");
   }
   if (changesFreely(operation)) codes.push("insufficient_scope");
+  if (changesFreely(operation) && !isAboutTask(operation)) codes.push("billing_dependency_timeout");
   if (isSold(operation)) {
     if (operation.task) codes.push("quota_exceeded");
     if (operation.link) codes.push("link_required", "link_expired");
