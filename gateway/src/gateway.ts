@@ -32,6 +32,7 @@ import type { Catalogue } from "./operation/catalogue.ts";
 import { createBooks } from "./operation/create-books.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import { systemBytes, systemChance } from "./platform/chance.ts";
+import { callerAddress, createIsProxy } from "./platform/caller-address.ts";
 import type { Clock } from "./platform/clock.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
@@ -126,6 +127,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   });
   let view = readersView(parts.config);
   let { mcp } = parts.config;
+  let isProxy = createIsProxy(parts.config.trustedProxies);
   let inFlight = 0;
   let drains = 0;
   const begin = (): (() => void) => {
@@ -315,7 +317,9 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     fetch: async (request, address = () => undefined) => {
       const end = begin();
       try {
-        return await serve(request, address);
+        return await serve(request, () =>
+          callerAddress(address(), request.headers.get("x-forwarded-for"), isProxy),
+        );
       } finally {
         end();
       }
@@ -325,6 +329,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       offer = await prepare(catalogue, config, sandboxUrl);
       view = readersView(config);
       ({ mcp } = config);
+      isProxy = createIsProxy(config.trustedProxies);
       sales.refresh();
       return offer;
     },
