@@ -222,6 +222,14 @@ describe("life signs", () => {
       );
       const forwarded = { "x-forwarded-for": "203.0.113.9" };
       expect((await fetch(`${tollgate.url}/metrics`, { headers: forwarded })).status).toBe(403);
+      for (const [host, status] of [
+        ["evil.example", 403],
+        ["evil.example:8787", 403],
+        ["localhost:8787", 200],
+        ["[::1]:8787", 200],
+      ] as const) {
+        expect((await fetch(`${tollgate.url}/metrics`, { headers: { host } })).status).toBe(status);
+      }
       const operator = { ...forwarded, authorization: "Bearer the operator's token" };
       expect((await fetch(`${tollgate.url}/metrics`, { headers: operator })).status).toBe(200);
     } finally {
