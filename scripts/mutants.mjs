@@ -146,10 +146,17 @@ const mutants = [
     tests: ["test/linked-calls.test.ts"],
   },
   {
+    name: "a token that may only read cancels paid work",
+    file: "gateway/src/call/run-call.ts",
+    find: "checkMayChange(operation, caller);",
+    replace: "",
+    tests: ["test/access-tokens.test.ts"],
+  },
+  {
     name: "a call without a usable link is held before it is refused",
     file: "gateway/src/call/admit.ts",
-    find: "checkHeld(await gate.ledger.wouldHold(holdRequest(paid)), paid);",
-    replace: "checkHeld(await gate.ledger.hold(holdRequest(paid)), paid);",
+    find: "checkHeld(await booked(paid, gate, (ledger) => ledger.wouldHold(holdRequest(paid))), paid);",
+    replace: "checkHeld(await booked(paid, gate, (ledger) => ledger.hold(holdRequest(paid))), paid);",
     tests: ["test/linked-calls.test.ts"],
   },
   {

@@ -69,6 +69,32 @@ describe("at the API", () => {
     expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
   });
 
+  test("a token that may only read links, unlinks, cancels and applies for nothing", async () => {
+    const account = await gateway.openAccount();
+    const { access_token: reading } = await signInWith(gateway.url, account.key, { spend: "" });
+    const { access_token: spending } = await signInWith(gateway.url, account.key);
+    const wish = { expected_rpm: 100, expected_tpm: 100, models: ["m"], use_case: "u" };
+    const changes: readonly (readonly [path: string, body: object | undefined, status: number])[] = [
+      ["/apis/v1/social_a/auth_social_a", {}, 200],
+      ["/apis/v1/social_a/links/none/revoke", undefined, 404],
+      ["/apis/v1/services/aigc/tasks/none/cancel", undefined, 200],
+      ["/v1/limits/requests", wish, 200],
+    ];
+    const send = (path: string, body: object | undefined, token: string): Promise<Response> =>
+      fetch(gateway.url + path, {
+        method: "POST",
+        headers: { ...bearer(token), "content-type": "application/json" },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+      });
+    for (const [path, body, status] of changes) {
+      const refused = await send(path, body, reading);
+      expect([path, refused.status, await errorOf(refused)]).toEqual([path, 403, "insufficient_scope"]);
+      expect([path, (await send(path, body, spending)).status]).toEqual([path, status]);
+    }
+    expect((await get("/apis/v1/social_a/links", reading)).status).toBe(200);
+    expect((await get("/apis/v1/services/aigc/tasks/none", reading)).status).toBe(200);
+  });
+
   test("a call above what the person covered needs approval, and costs nothing", async () => {
     const account = await gateway.openAccount({ creditUsd: "10" });
     const { access_token: token } = await signInWith(gateway.url, account.key, { per_call_usd: "1.999999" });

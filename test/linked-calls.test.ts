@@ -1,5 +1,6 @@
 // Write calls in the name of a linked account: whose token leaves, what it costs, and who is told no.
 
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { nested, read } from "./bad-inputs/error-shapes.ts";
 import { readBooks } from "./bad-inputs/nothing-happened.ts";
@@ -448,4 +449,40 @@ test("two links whose stored tokens are swapped open for neither key", async () 
 test("the books balance after all of it", async () => {
   expect(await linking.gateway.audit()).toEqual([]);
   expect(linking.platform.violations).toEqual([]);
+});
+
+describe("while another process holds the write lock", () => {
+  const whileLocked = async (act: (unlock: () => void) => Promise<void>): Promise<void> => {
+    const other = new Database(linking.gateway.databasePath);
+    other.run("BEGIN IMMEDIATE");
+    const unlock = (): void => void other.run("COMMIT");
+    await act(unlock);
+    other.close();
+  };
+
+  test("a call without a link is told that the books are busy, not that something broke", async () => {
+    const account = await linking.gateway.openAccount();
+    await whileLocked(async (unlock) => {
+      const refused = await linking.follow(account);
+      unlock();
+      expect(refused.status).toBe(503);
+      expect(refused.headers.get("retry-after")).toBe("1");
+      expect(await codeOf(refused)).toBe("billing_dependency_timeout");
+    });
+    expect((await linking.follow(account)).status).toBe(403);
+  });
+
+  test("a renewal that cannot be written sends nobody to link again", async () => {
+    const account = await linked(lastingScopes);
+    linking.clock.advance(3 * hourMs);
+    await whileLocked(async (unlock) => {
+      // Long enough for the claim of the renewal to give up; the books are free again when they are asked.
+      setTimeout(unlock, 2_300);
+      const refused = await linking.follow(account);
+      expect(refused.status).toBe(503);
+      expect(await codeOf(refused)).toBe("provider_unavailable");
+    });
+    expect((await linking.follow(account)).status).toBe(200);
+    expect(await linking.gateway.audit()).toEqual([]);
+  });
 });

@@ -203,6 +203,10 @@ describe("life signs", () => {
   test("healthz, readyz and metrics need no key; metrics are for this machine or the operator's token", async () => {
     const tollgate = await openTestGateway({ parts: { operatorToken: "the operator's token" } });
     try {
+      // Some load balancers look without reading.
+      for (const page of ["/healthz", "/readyz", "/metrics"]) {
+        expect((await fetch(tollgate.url + page, { method: "HEAD" })).status).toBe(200);
+      }
       expect(await (await fetch(`${tollgate.url}/healthz`)).json()).toEqual({ status: "live" });
       expect(await (await fetch(`${tollgate.url}/readyz`)).json()).toEqual({ status: "ready" });
       const account = await tollgate.openAccount();
@@ -218,11 +222,56 @@ describe("life signs", () => {
       );
       const forwarded = { "x-forwarded-for": "203.0.113.9" };
       expect((await fetch(`${tollgate.url}/metrics`, { headers: forwarded })).status).toBe(403);
+      for (const [host, status] of [
+        ["evil.example", 403],
+        ["evil.example:8787", 403],
+        ["localhost:8787", 200],
+        ["[::1]:8787", 200],
+      ] as const) {
+        expect((await fetch(`${tollgate.url}/metrics`, { headers: { host } })).status).toBe(status);
+      }
       const operator = { ...forwarded, authorization: "Bearer the operator's token" };
       expect((await fetch(`${tollgate.url}/metrics`, { headers: operator })).status).toBe(200);
     } finally {
       await tollgate.close();
     }
+  });
+
+  test("every answer carries a request id, whoever makes it", async () => {
+    const tollgate = await openTestGateway();
+    const nameless: string[] = [];
+    for (const path of [
+      "/",
+      "/docs",
+      "/nowhere",
+      "/healthz",
+      "/readyz",
+      "/metrics",
+      "/mcp",
+      "/oauth/grants",
+      "/oauth/jwks",
+      "/oauth/nowhere",
+      "/authorize",
+      "/token",
+      "/.well-known/oauth-authorization-server",
+      "/.well-known/oauth-protected-resource/mcp",
+      "/sandbox/x/nowhere",
+      "/sandbox/nowhere",
+      "/api/contracts/version",
+      "/api/sales-api-data",
+      "/openapi/account.json",
+      "/v1/models",
+    ]) {
+      for (const method of ["GET", "HEAD", "POST"]) {
+        for (const headers of [{}, { host: "evil.example" }]) {
+          const response = await fetch(tollgate.url + path, { method, headers });
+          if (!/^[0-9a-f-]{36}$/.test(response.headers.get("x-request-id") ?? ""))
+            nameless.push(`${method} ${path}`);
+        }
+      }
+    }
+    await tollgate.close();
+    expect(nameless).toEqual([]);
   });
 
   test("logs are one JSON object a line, with no body and no header in them", async () => {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { headerValues } from "./doubles/http-wire.ts";
 import { openVendorDouble } from "./doubles/vendor-double.ts";
-import { openGatewayProcess, openTestGateway, type TestGateway } from "./harness.ts";
+import { openGatewayProcess, openTestGateway, type TestGateway, until } from "./harness.ts";
 import { asynchronous, createPath, quick, taskPath, video, type Resource } from "./tasks/task-caller.ts";
 
 let gateway: TestGateway;
@@ -116,3 +116,30 @@ test("the video of a task made by the shipped program is served under its own ad
   expect(await program.exited).toBe(0);
   rmSync(dataFolder, { recursive: true, force: true });
 }, 30_000);
+
+test("links into a sandbox that is gone are a 502 that can be named, and everything else goes on", async () => {
+  const alone = await openTestGateway();
+  alone.sandbox.stop();
+  await until(() =>
+    fetch(alone.sandbox.url).then(
+      () => false,
+      () => true,
+    ),
+  );
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  for (const [path, init] of [
+    ["/sandbox/x/oauth2/authorize", {}],
+    ["/sandbox/x/oauth2/authorize", { method: "POST", headers: form, body: "a=b" }],
+    [link.pathname, {}],
+  ] as const) {
+    const response = await fetch(alone.url + path, init);
+    expect(response.status).toBe(502);
+    expect(await response.json()).toEqual({
+      error: "provider request failed",
+      code: "provider_request_failed",
+      request_id: response.headers.get("x-request-id") ?? "",
+    });
+  }
+  expect((await fetch(`${alone.url}/healthz`)).status).toBe(200);
+  await alone.close();
+});

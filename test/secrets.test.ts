@@ -179,6 +179,25 @@ test("an upstream that echoes the operator's key in an answer does not get it th
   }
 });
 
+test("nor in the middle of a stream, which ends there and says so", async () => {
+  const chunk = (content: string): string =>
+    `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", choices: [{ index: 0, delta: { content } }] })}\n\n`;
+  const told = `${chunk("Hello")}${chunk(`your key is ${vendorKey("openai")}`)}${chunk("bye")}data: [DONE]\n\n`;
+  const headers = { "content-type": "text/event-stream" };
+  for (const body of [{ body: told }, { chunks: [...told] }]) {
+    answers.splice(0);
+    vendorAnswer = () => ({ status: 200, headers, ...body });
+    const streaming = { ...chat, stream: true };
+    expect(await record(gateway.post(account, "/v1/chat/completions", streaming))).toBe(200);
+    const passed = answers.join("\n");
+    expect(passed).toContain("Hello");
+    expect(passed).toContain("error");
+    expect(passed).not.toContain("bye");
+    expect(passed).not.toContain("[DONE]");
+  }
+  expect(await gateway.audit()).toEqual([]);
+});
+
 test("a key in the wrong place is neither obeyed nor repeated", async () => {
   vendorAnswer = () => ({ status: 200, headers: { "content-type": "application/json" }, body: "{}" });
   const { key } = account;

@@ -375,6 +375,36 @@ describe("the pages", () => {
     }
   });
 
+  test("behind a proxy of ours they are counted by caller, and nobody else is shut out", async () => {
+    const own = await openTestGateway({ config: 'trusted_proxies: ["127.0.0.1"]' });
+    const mine = await own.openAccount();
+    const { url } = (await registerClient(own.url)).begin();
+    const key = `tgk_${"0".repeat(36)}`;
+    // A guesser can write what it likes before what the proxy adds.
+    const from = (forwardedFor: string): RequestInit => ({ headers: { "x-forwarded-for": forwardedFor } });
+    const guess = async (forwardedFor: string, typed: string): Promise<number> => {
+      const browser = createPerson(own.url, typed);
+      const page = await browser.open(url, from(forwardedFor));
+      const csrf = /name="csrf" value="([^"]*)"/.exec(page.html)?.[1] ?? "";
+      const answered = await browser.open(page.url.href, {
+        method: "POST",
+        headers: {
+          "content-type": "application/x-www-form-urlencoded",
+          origin: own.url,
+          "x-forwarded-for": forwardedFor,
+        },
+        body: new URLSearchParams({ csrf, action: "sign_in", key: typed }).toString(),
+      });
+      return answered.response.status;
+    };
+    for (let wrong = 0; wrong < 10; wrong++) {
+      expect(await guess(`192.0.2.${wrong}, 203.0.113.5`, key)).toBe(401);
+    }
+    expect(await guess("203.0.113.5", mine.key)).toBe(429);
+    expect(await guess("203.0.113.6", mine.key)).toBe(200);
+    await own.close();
+  });
+
   test("a person ends what they granted, and only what is theirs", async () => {
     const { access_token: token } = await signInWith(gateway.url, account.key);
     const headers = { authorization: `Bearer ${token}` };

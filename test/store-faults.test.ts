@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openGatewayProcess, openTestGateway, type TestGateway, until } from "./harness.ts";
+import { createTask, shiftedClock, stuck, taskPath, video } from "./tasks/task-caller.ts";
 
 const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
 
@@ -59,6 +60,31 @@ describe("another process holds the write lock", () => {
     expect(await tollgate.sandbox.book()).toHaveLength(0);
     expect(await tollgate.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
     expect((await tollgate.call(account, path)).status).toBe(200);
+  });
+
+  test("for too long: what is free is refused in the same words, and a poll tells what is known", async () => {
+    const clock = shiftedClock();
+    tollgate = await openTestGateway({ clock });
+    const account = await tollgate.openAccount();
+    const { output } = await createTask(tollgate, account, video(stuck));
+    const other = new Database(tollgate.databasePath);
+    other.run("BEGIN IMMEDIATE");
+    clock.forward(3_100);
+    const wish = { expected_rpm: 100, expected_tpm: 100, models: ["m"], use_case: "u" };
+    const [polled, linked, applied] = await Promise.all([
+      tollgate.call(account, taskPath(output.task_id)),
+      tollgate.post(account, "/apis/v1/social_a/auth_social_a", {}),
+      tollgate.post(account, "/v1/limits/requests", wish),
+    ]);
+    other.run("COMMIT");
+    other.close();
+    expect(await polled.json()).toMatchObject({ output: { task_status: "PENDING" } });
+    for (const refused of [linked, applied]) {
+      expect(refused.status).toBe(503);
+      const { error } = (await refused.json()) as Refused;
+      expect(error).toMatchObject({ code: "billing_dependency_timeout", retryable: true });
+    }
+    expect((await tollgate.post(account, "/apis/v1/social_a/auth_social_a", {})).status).toBe(200);
   });
 
   test("when a call ends: its answer waits for the settlement", async () => {

@@ -32,6 +32,7 @@ import type { Catalogue } from "./operation/catalogue.ts";
 import { createBooks } from "./operation/create-books.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import { systemBytes, systemChance } from "./platform/chance.ts";
+import { callerAddress, createIsProxy } from "./platform/caller-address.ts";
 import type { Clock } from "./platform/clock.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
@@ -126,6 +127,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   });
   let view = readersView(parts.config);
   let { mcp } = parts.config;
+  let isProxy = createIsProxy(parts.config.trustedProxies);
   let inFlight = 0;
   let drains = 0;
   const begin = (): (() => void) => {
@@ -277,18 +279,29 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       : servePage(request, { path, rawQuery }, address);
   };
 
-  const servePage = async (
+  /** Every answer has a name by which it can be asked about, also one that went wrong. */
+  const servePage: typeof findPage = async (request, target, address) => {
+    try {
+      const response = await findPage(request, target, address);
+      if (!response.headers.has("x-request-id")) response.headers.set("x-request-id", parts.newId());
+      return response;
+    } catch (error) {
+      if (error instanceof CallRefused) return door.refuse(error, target.path);
+      log.error("a page failed unexpectedly", { path: target.path, ...describeError(error) });
+      return door.refuse(new CallRefused("internal", "internal error"), target.path);
+    }
+  };
+
+  const findPage = async (
     request: Request,
     { path, rawQuery }: { readonly path: string; readonly rawQuery: string },
     address: () => string | undefined,
   ): Promise<Response> => {
     if (signIn.owns(path)) return signIn.answer(request, { path, rawQuery }, address());
-    const page = request.method === "GET" ? pages.find(path) : undefined;
+    const reads = request.method === "GET" || request.method === "HEAD";
+    const page = reads ? pages.find(path) : undefined;
     if (page) return page(request, address());
-    const read =
-      request.method === "GET" || request.method === "HEAD"
-        ? (site.find(path) ?? website.find(path))
-        : undefined;
+    const read = reads ? (site.find(path) ?? website.find(path)) : undefined;
     if (read) return read(request, rawQuery);
     const linked = path.startsWith("/sandbox/")
       ? await followSandboxLink(request, { path, rawQuery }, { offer, baseUrl: parts.addresses.baseUrl })
@@ -304,7 +317,9 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     fetch: async (request, address = () => undefined) => {
       const end = begin();
       try {
-        return await serve(request, address);
+        return await serve(request, () =>
+          callerAddress(address(), request.headers.get("x-forwarded-for"), isProxy),
+        );
       } finally {
         end();
       }
@@ -314,6 +329,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       offer = await prepare(catalogue, config, sandboxUrl);
       view = readersView(config);
       ({ mcp } = config);
+      isProxy = createIsProxy(config.trustedProxies);
       sales.refresh();
       return offer;
     },

@@ -84,12 +84,15 @@ export async function serve(parts: ServeParts): Promise<number> {
 
   const stopWatching = reloadOnChange(parts, gateway, sandboxes);
   const stopped = stopSignal();
-  // Describing the whole offer takes a moment, in which no signal or change of the file may be lost or kept waiting.
-  await Promise.race([gateway.publish(), stopped]);
+  // Last, because describing the whole offer takes a moment in which no signal or change of the file may be lost.
+  const published = gateway.publish();
+  await Promise.race([published, stopped]);
   await stopped;
+  // First of all nobody new is let in: whatever else has to end may take its time.
+  const closed = listener.stop();
   log.info("stopping", { calls_in_flight: gateway.callsInFlight() });
   stopWatching();
-  await Promise.all([gateway.stop(), drain(gateway, listener.stop, parts.clock)]);
+  await Promise.all([published, gateway.stop(), drain(gateway, closed, parts.clock)]);
   await sandboxes.stop();
   log.info("stopped");
   return 0;
@@ -168,10 +171,9 @@ function stopSignal(): Promise<void> {
   });
 }
 
-async function drain(gateway: Gateway, stop: () => Promise<void>, clock: Clock): Promise<void> {
-  const stopped = stop();
+async function drain(gateway: Gateway, closed: Promise<void>, clock: Clock): Promise<void> {
   const deadlineMs = clock.monotonicMs() + drainMs;
   while (gateway.callsInFlight() > 0 && clock.monotonicMs() < deadlineMs) await Bun.sleep(drainLookEveryMs);
   // Connections that idle on after their last call must not hold up the end.
-  await Promise.race([stopped, Bun.sleep(200)]);
+  await Promise.race([closed, Bun.sleep(200)]);
 }

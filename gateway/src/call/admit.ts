@@ -57,7 +57,7 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
     }
     if (paid.acting?.kind === "refused") {
       // Told last: who could not pay, or has asked before, hears that first. Nothing is held or written for it.
-      checkHeld(await gate.ledger.wouldHold(holdRequest(paid)), paid);
+      checkHeld(await booked(paid, gate, (ledger) => ledger.wouldHold(holdRequest(paid))), paid);
       throw paid.acting.refusal;
     }
     const held = await hold(paid, gate);
@@ -209,13 +209,26 @@ function holdRequest(paid: PaidCall): HoldRequest {
   };
 }
 
-async function hold(paid: PaidCall, gate: Gate): Promise<HoldResult> {
-  const { call } = paid;
+const hold = (paid: PaidCall, gate: Gate): Promise<HoldResult> =>
+  booked(paid, gate, async (ledger) => {
+    try {
+      return await ledger.hold(holdRequest(paid));
+    } catch (error) {
+      // Should the hold be on disk all the same, it must not stay there.
+      endLater(paid.call.id, gate);
+      throw error;
+    }
+  });
+
+/** Asks the ledger; where it cannot answer, the caller hears that nothing was done and that trying again may help. */
+async function booked(
+  { call }: PaidCall,
+  gate: Gate,
+  ask: (ledger: Gate["ledger"]) => Promise<HoldResult>,
+): Promise<HoldResult> {
   try {
-    return await gate.ledger.hold(holdRequest(paid));
+    return await ask(gate.ledger);
   } catch (error) {
-    // Should the hold be on disk all the same, it must not stay there.
-    endLater(call.id, gate);
     return refuseUnbooked(error, call, gate, "The call could not be booked, so it was not made.", true);
   }
 }

@@ -1,8 +1,10 @@
 import type { Credential } from "../keys/keys.ts";
+import { StoreBusy } from "../ledger/store-errors.ts";
 import { limitsOf } from "../limits/tiers.ts";
-import type { CallInput, OwnOperation } from "../operation/operation.ts";
+import { changesFreely, type CallInput, type OwnOperation } from "../operation/operation.ts";
 import { jsonAnswer, type Answer, type Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
+import { refuseUnbooked } from "./refuse-unbooked.ts";
 import type { Wishes } from "./wishes.ts";
 
 /** A free operation that the gateway answers itself: nothing is held, nothing leaves. */
@@ -20,5 +22,10 @@ export async function answerFromBooks(
   const { id: requestId, confirmsLinks } = call;
   const who = { accountId, keyId, scope, budget, tier, limits };
   const asker = { ...who, nowMs, requestId, idempotency, confirmsLinks };
-  return jsonAnswer(200, await operation.answer(input, asker, gate.books));
+  try {
+    return jsonAnswer(200, await operation.answer(input, asker, gate.books));
+  } catch (error) {
+    if (!changesFreely(operation) || !(error instanceof StoreBusy)) throw error;
+    return refuseUnbooked(error, call, gate, "This could not be written down, so nothing was done.", true);
+  }
 }

@@ -23,6 +23,7 @@ import { prepare } from "./prepare.ts";
 import { priceCall } from "./price-call.ts";
 import { quote } from "./quote.ts";
 import { settle } from "./settle.ts";
+import { checkMayChange } from "./spend-policy.ts";
 import { streamAnswer } from "./stream-answer.ts";
 import { validate } from "./validate.ts";
 import { readWishes } from "./wishes.ts";
@@ -35,6 +36,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   await countOperation(call, operation, caller, gate); //                        429
   const input = await validate(call, operation, params); //                      400
   const wishes = readWishes(call, operation, input); //                          400
+  checkMayChange(operation, caller); //                                          403
   if (isAboutTask(operation)) return answerAboutTask(call, operation, input, caller, gate);
   if (!isSold(operation)) return answerFromBooks(call, operation, input, caller, wishes, gate);
   if (operation.price.kind === "free") return answerFree(call, operation, offered, input, gate);

@@ -4,6 +4,7 @@
 import type { ApprovalDenial } from "../approvals/approvals.ts";
 import type { TokenGrant } from "../grants/grants.ts";
 import type { BudgetUse, Credential } from "../keys/keys.ts";
+import { changesFreely, type Operation } from "../operation/operation.ts";
 import { usdFromMicros, type Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
@@ -13,11 +14,16 @@ export function checkMaySpend({ grant }: Credential): void {
   if (!grant || grant.scopes.includes("tools:spend")) return;
   refuse(
     "insufficient_scope",
-    "This access token may read, not spend; sign in again and allow tools:spend.",
+    "This access token may read, not spend or change anything; sign in again and allow tools:spend.",
     {
       inError: { required_scopes: ["tools:read", "tools:spend"] },
     },
   );
+}
+
+/** What is free can still undo paid work or act for the account: whoever was allowed to read may not do it. */
+export function checkMayChange(operation: Operation, caller: Credential): void {
+  if (changesFreely(operation)) checkMaySpend(caller);
 }
 
 /**

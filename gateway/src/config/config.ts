@@ -12,6 +12,7 @@ import {
 } from "../platform/money.ts";
 import type { LinkSettings } from "../operation/upstream.ts";
 import { mcp, mcpUsual, type McpConfig } from "./mcp-config.ts";
+import { isNetwork } from "../platform/caller-address.ts";
 import { defaultNames, placeholders, type Names } from "./names.ts";
 
 /** Everything an operator can set in tollgate.yaml, parsed. Defaults stand beside the field they belong to. */
@@ -28,6 +29,8 @@ export interface Config {
   readonly links: LinkConfig;
   /** Folders with operations of the operator's own, beside the catalogue that ships. */
   readonly catalogueFolders: readonly string[];
+  /** Addresses and networks of the proxies in front of us: their X-Forwarded-For is believed, nobody else's. */
+  readonly trustedProxies: readonly string[];
   /** Where sales data comes from, instead of the price list that is served. */
   readonly sales: SalesConfig | undefined;
 }
@@ -244,6 +247,9 @@ export const configSchema = z
       .strictObject({ confirm: z.boolean().optional(), offline_access: z.boolean().optional() })
       .optional(),
     catalogue_folders: z.array(z.string()).optional(),
+    trusted_proxies: z
+      .array(z.string().refine(isNetwork, { error: "expected an address, or a network such as 10.0.0.0/8" }))
+      .optional(),
     sales: z
       .strictObject({
         url: z.url({ protocol: /^https?$/, error: "expected an http(s) address" }),
@@ -265,6 +271,7 @@ export const configSchema = z
       offlineAccess: written.links?.offline_access ?? false,
     },
     catalogueFolders: written.catalogue_folders ?? [],
+    trustedProxies: written.trusted_proxies ?? [],
     sales: written.sales,
   }));
 

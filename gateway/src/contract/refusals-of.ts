@@ -1,4 +1,4 @@
-import { isAboutTask, isSold, type Operation } from "../operation/operation.ts";
+import { changesFreely, isAboutTask, isSold, type Operation } from "../operation/operation.ts";
 import type { RefusalCode } from "../platform/refusals.ts";
 
 /** Every refusal that the life of a call can give this operation, in the order of that life. */
@@ -34,6 +34,8 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
     );
     if (limits?.slot) codes.push("quota_exceeded");
   }
+  if (changesFreely(operation)) codes.push("insufficient_scope");
+  if (changesFreely(operation) && !isAboutTask(operation)) codes.push("billing_dependency_timeout");
   if (isSold(operation)) {
     if (operation.task) codes.push("quota_exceeded");
     if (operation.link) codes.push("link_required", "link_expired");

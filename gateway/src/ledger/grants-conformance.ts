@@ -2,7 +2,14 @@
 
 import { describe, expect, test } from "bun:test";
 import { openApprovalsMax, type ApprovalItem } from "../approvals/approvals.ts";
-import { middayMs, withBooks, type Books, type Caller, type OpenStore } from "./shared-conformance.ts";
+import {
+  middayMs,
+  settlementOf,
+  withBooks,
+  type Books,
+  type Caller,
+  type OpenStore,
+} from "./shared-conformance.ts";
 
 const dayMs = 24 * 60 * 60_000;
 const digest = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.padEnd(32, ".")));
@@ -265,6 +272,62 @@ export function grantsConformance(kind: string, openStore: OpenStore): void {
         const approval = { id: await openApproval(books, caller), digest: digest("a") };
         expect((await books.hold(caller, { idempotency, approval })).kind).toBe("idempotency_conflict");
         await books.held(caller, { approval });
+      },
+    );
+
+    promise(
+      "is used once by a hold that is repeated, with everything else that bounds it, and counts until the end",
+      async (books) => {
+        const budget = { limitMicros: 1_000n, window: "day" } as const;
+        const caller = await books.openCaller({ creditMicros: 10_000n, budget });
+        const grant = await openGrant(books, caller, 1_000n);
+        const callId = books.newId("call");
+        const wanted = {
+          callId,
+          amountMicros: 400n,
+          coveredMicros: 100n,
+          budget,
+          grant,
+          approval: { id: await openApproval(books, caller, { grantId: grant.id }), digest: digest("a") },
+          idempotency: { keyHash: digest("key"), fingerprint: digest("body") },
+          task: {
+            id: books.newId("task"),
+            expected: { units: 400 },
+            deadlineAtMs: middayMs + dayMs,
+            openMax: 1,
+          },
+        };
+        const held = { spentMicros: 0n, heldMicros: 400n };
+        const start = Date.UTC(2026, 9, 20);
+        const expectHeldOnce = async (): Promise<void> => {
+          expect(await books.balance(caller)).toEqual({ posted: 10_000n, held: 400n });
+          expect(await books.store().grants.dayUse(grant.id, start)).toEqual(held);
+          expect(await books.store().keys.budgetUse(caller.keyId, start)).toEqual(held);
+          expect(await books.store().tasks.countOpen(caller.keyId)).toBe(1);
+        };
+        for (let times = 0; times < 3; times++) await books.held(caller, wanted);
+        // Less and less of it stands in its own way.
+        const { idempotency: _, ...keyless } = wanted;
+        await books.held(caller, keyless);
+        await books.held(caller, { ...keyless, task: { ...wanted.task, openMax: 3 } });
+        await books.held(caller, { callId, amountMicros: 400n, budget, grant });
+        await books.wouldHold(caller, { ...wanted, callId: "other" });
+        await expectHeldOnce();
+
+        const { begin } = books.store().tasks;
+        const at = { upstream: "vendor", upstreamTaskId: "v", state: "PENDING", attempts: [] } as const;
+        await begin({ taskId: wanted.task.id, ...at, askedAtMs: middayMs, nextPollAtMs: middayMs });
+        await books.restart(middayMs + dayMs / 2);
+        await expectHeldOnce();
+        const end = { taskId: wanted.task.id, fence: 0, state: "SUCCEEDED", report: undefined } as const;
+        await books.store().ledger.settle({
+          ...settlementOf(callId, { units: 150 }, { atMs: middayMs + dayMs / 2 + 1 }),
+          task: { ...end, forgetAtMs: middayMs + 2 * dayMs },
+        });
+        expect(await books.balance(caller)).toEqual({ posted: 9_850n, held: 0n });
+        const spent = { spentMicros: 150n, heldMicros: 0n };
+        expect(await books.store().grants.dayUse(grant.id, start)).toEqual(spent);
+        expect(await books.store().keys.budgetUse(caller.keyId, start)).toEqual(spent);
       },
     );
 

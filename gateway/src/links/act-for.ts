@@ -1,3 +1,4 @@
+import { StoreBusy } from "../ledger/store-errors.ts";
 import type { ActingFor, Upstream } from "../operation/upstream.ts";
 import { describeError } from "../platform/log.ts";
 import { CallRefused } from "../platform/refusals.ts";
@@ -46,7 +47,7 @@ export async function actAgain(
   renew: Renew,
   parts: LinkParts,
 ): Promise<Acting> {
-  const renewed = await reading(link, parts, () => renew(link));
+  const renewed = await reading(link, parts, () => renewing(link, renew, parts));
   if (!renewed) return linkExpired();
   switch (renewed.kind) {
     case "renewed":
@@ -57,6 +58,17 @@ export async function actAgain(
       return linkExpired();
     case "failed":
       return platformAway();
+  }
+}
+
+/** A store that is busy says nothing about the link: nobody is sent to link again for it. */
+async function renewing(link: Link, renew: Renew, { log }: LinkParts): Promise<Renewed> {
+  try {
+    return await renew(link);
+  } catch (error) {
+    if (!(error instanceof StoreBusy)) throw error;
+    log.error("a link's renewal could not be written", { link_id: link.id, ...describeError(error) });
+    return { kind: "failed" };
   }
 }
 
@@ -89,10 +101,15 @@ async function learnUser(
   link: Link,
   upstream: Upstream,
   accessToken: string,
-  { client, book }: LinkParts,
+  { client, book, log }: LinkParts,
 ): Promise<PlatformUser | undefined> {
   const user = await client.whoIs(upstream, { accessToken, scopes: link.scopes });
-  if (user) await book.setUser(link.id, user);
+  // What cannot be written down now is asked for again with the next call; this one knows it.
+  if (user) {
+    await book
+      .setUser(link.id, user)
+      .catch((error: unknown) => log.warn("a linked account's name could not be kept", describeError(error)));
+  }
   return user;
 }
 

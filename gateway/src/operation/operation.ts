@@ -242,3 +242,7 @@ export type Operation = SoldOperation | OwnOperation | TaskOperation;
 export const isSold = (operation: Operation): operation is SoldOperation => "servedBy" in operation;
 
 export const isAboutTask = (operation: Operation): operation is TaskOperation => "aboutTask" in operation;
+
+/** Free, and yet not only read: it links, unlinks, cancels or applies for the account. */
+export const changesFreely = (operation: Operation): boolean =>
+  !isSold(operation) && operation.method !== "GET";

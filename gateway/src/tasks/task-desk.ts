@@ -126,10 +126,20 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     if (!task || task.endedAtMs !== undefined || !at || task.askedAtMs > notAskedSinceMs) return task;
     if (task.errors > 0 && task.nextPollAtMs > nowMs) return task;
     if (!quotaOf(at.upstream).take()) return task;
-    const claimed = await tasks.claim({ taskId, nowMs, leaseMs, notAskedSinceMs });
+    const claimed = await claimSafely({ taskId, nowMs, leaseMs, notAskedSinceMs });
     if (!claimed) return task;
     await askSafely(claimed);
     return tasks.find(accountId, taskId);
+  };
+
+  /** Whoever asks while nothing can be written hears what is known. */
+  const claimSafely: TaskBook["claim"] = async (wanted) => {
+    try {
+      return await tasks.claim(wanted);
+    } catch (error) {
+      log.error("a task could not be claimed", { task_id: wanted.taskId, ...describeError(error) });
+      return undefined;
+    }
   };
 
   return {
@@ -143,7 +153,11 @@ export function createTaskDesk(parts: Parts): TaskDesk {
       const exchanged = await send(task, at, "task_cancel", parts);
       if (!isSuccess(exchanged)) return { kind: "refused", exchanged, upstream: at.upstream };
       // The vendor agreed; whether and at what price it stopped, only its own word about the task tells.
-      await tasks.hurry(taskId, clock.wallMs());
+      await tasks
+        .hurry(taskId, clock.wallMs())
+        .catch((error: unknown) =>
+          log.warn("a cancelled task is asked about in its turn", describeError(error)),
+        );
       return { kind: "looked", task: await look(accountId, taskId) };
     },
     askDue: async (at, limit) => {

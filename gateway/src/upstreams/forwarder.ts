@@ -50,7 +50,8 @@ async function send(request: VendorRequest, sending: Sending): Promise<Exchanged
   const rules = exchange.stream?.(dispatch);
   if (!rules) throw new Error("A stream came for an exchange that has none.");
   const { contentType } = rules;
-  return { kind: "streaming", status: outcome.status, contentType, relay: createStreamRelay(outcome, rules) };
+  const relay = createStreamRelay(outcome, rules, (text) => repeats(upstream.key, text, undefined));
+  return { kind: "streaming", status: outcome.status, contentType, relay };
 }
 
 const pathFor = (path: string, actingFor: ActingFor | undefined): string =>

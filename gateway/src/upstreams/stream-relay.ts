@@ -17,16 +17,23 @@ export interface StreamRules {
   readonly oddFigures: (frame: SseFrame) => readonly string[];
 }
 
-/** Passes a stream on, frame by frame, and meters what passes. */
-export function createStreamRelay(stream: HttpStream, rules: StreamRules): StreamRelay {
+/** Passes a stream on, frame by frame, and meters what passes. It ends before a frame that is to be withheld. */
+export function createStreamRelay(
+  stream: HttpStream,
+  rules: StreamRules,
+  isWithheld: (text: string) => boolean,
+): StreamRelay {
   const parser = createSseParser();
   const encoder = new TextEncoder();
   const meter = createMeter();
   let ended = false;
+  let stopsHere = false;
 
   const pass = (frames: readonly SseFrame[]): string => {
     let text = "";
     for (const frame of frames) {
+      stopsHere = isWithheld(frame.text);
+      if (stopsHere) break;
       const events = rules.read(frame);
       meter.add(events, rules.oddFigures(frame));
       text += rules.write(frame, events);
@@ -47,6 +54,10 @@ export function createStreamRelay(stream: HttpStream, rules: StreamRules): Strea
           if (bytes === undefined)
             return finish(pass(parser.rest()) + rules.end(meter.told() ? "whole" : "early"));
           const text = pass(parser.push(bytes));
+          if (stopsHere) {
+            stream.leave();
+            return finish(text + rules.end(meter.told() ? "whole" : "cut"));
+          }
           if (text !== "") return encoder.encode(text);
         } catch {
           // The upstream broke off, fell silent, or sent an event without end: the caller's stream ends here too,

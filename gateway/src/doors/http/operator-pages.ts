@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { Metrics } from "../../platform/metrics.ts";
 
 /** Names what the gateway cannot do without right now; undefined when it is ready. */
@@ -42,5 +43,11 @@ const loopback = /^(127\.|::1$|::ffff:127\.)/;
 function isOperator(request: Request, address: string | undefined, token: string | undefined): boolean {
   if (token !== undefined && request.headers.get("authorization") === `Bearer ${token}`) return true;
   const forwarded = request.headers.has("x-forwarded-for") || request.headers.has("forwarded");
-  return !forwarded && address !== undefined && loopback.test(address);
+  return !forwarded && address !== undefined && loopback.test(address) && namesThisMachine(request);
+}
+
+/** A page in the operator's own browser can reach us under a name of its own that it points here; by number it cannot. */
+function namesThisMachine(request: Request): boolean {
+  const host = (request.headers.get("host") ?? "").replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
+  return host === "" || host === "localhost" || isIP(host) !== 0;
 }

@@ -1,4 +1,5 @@
 import type { Offer } from "../../offer/offer.ts";
+import { refuse } from "../../platform/refusals.ts";
 
 /** Forms of the stand-in platform are a name and a few ticks. */
 const formBytesMax = 64 * 1024;
@@ -15,8 +16,13 @@ export async function followSandboxLink(
   if (!/^[\w-]+(\/[\w.-]+)*$/.test(link) || link.includes("..")) return undefined;
   const query = rawQuery === "" ? "" : `?${rawQuery}`;
   const target = `${offer.sandboxUrl}/public/${link}${query}`;
-  if (link.startsWith("x/")) return visitPlatform(request, target, `${baseUrl}/sandbox`);
-  return request.method === "GET" ? fetchFile(request, target) : undefined;
+  try {
+    if (link.startsWith("x/")) return await visitPlatform(request, target, `${baseUrl}/sandbox`);
+    return request.method === "GET" ? await fetchFile(request, target) : undefined;
+  } catch {
+    // A sandbox that was stopped or hangs is no fault of the gateway's.
+    return refuse("provider_request_failed", "provider request failed");
+  }
 }
 
 /** What a player or a program needs to know about a file. */
@@ -27,6 +33,7 @@ async function fetchFile(request: Request, target: string): Promise<Response> {
     redirect: "manual",
     // Nothing else of the caller's travels: not its key, not its cookies.
     headers: { "accept-encoding": "identity", ...picked(request.headers, ["range"]) },
+    signal: AbortSignal.timeout(timeoutMs),
   });
   // Read whole: it is small, and a body that is still coming would be sent without the length that players go by.
   return new Response(await response.arrayBuffer(), {

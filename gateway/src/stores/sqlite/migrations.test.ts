@@ -1,12 +1,15 @@
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { createTerms } from "../../operation/terms.ts";
+import { readUsage } from "../../usage/usage-report.ts";
 import { openDatabase } from "./database.ts";
 import { migrate, schemaVersion, versionOf } from "./migrations.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
+const terms = createTerms("sold", undefined, { units: 1_000_000n });
 const folders: string[] = [];
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
@@ -55,7 +58,8 @@ describe("the schema", () => {
 
   test("programs that open a fresh folder at the same moment all succeed", async () => {
     const path = newPath();
-    const program = `import { openDatabase } from ${JSON.stringify(join(import.meta.dir, "database.ts"))};
+    const program = `import { readUsage } from "../../usage/usage-report.ts";
+import { openDatabase } from ${JSON.stringify(join(import.meta.dir, "database.ts"))};
       openDatabase(process.argv[1]).close();`;
     const children = Array.from({ length: 6 }, () =>
       Bun.spawn([process.execPath, "-e", program, path], { stderr: "pipe" }),
@@ -84,6 +88,65 @@ describe("the schema", () => {
     expect(versionOf(db)).toBe(schemaVersion);
     db.close();
   });
+});
+
+describe("a file of an earlier program", () => {
+  /** What the first two schemas could hold: calls that ended, one that is open, money, usage, a budget, a key in use. */
+  const data = `
+    INSERT INTO account (id, name, tier, plan_multiplier_ppm, posted_micros, held_micros, created_at_ms)
+      VALUES ('acc_1', 'one', 'free', 1000000, 940, 30, 1), ('acc_2', 'two', 'free', 1000000, 0, 0, 1);
+    INSERT INTO key (id, account_id, name, scope, budget_micros, budget_window, created_at_ms)
+      VALUES ('key_1', 'acc_1', 'k', 'key', 500, 'total', 1);
+    INSERT INTO budget VALUES ('key_1', 0, 60, 30);
+    INSERT INTO price VALUES ('${terms.version}', 'sold', NULL, '{"units":"1000000"}');
+    INSERT INTO call (id, account_id, key_id, operation_id, state, outcome, held_micros, value_micros, charged_micros,
+                      price_version, multiplier_ppm, budget_window_start_ms, used, usage_source, run_id, created_at_ms, settled_at_ms)
+      VALUES ('call_1', 'acc_1', 'key_1', 'sold', 'settled', 'succeeded', 100, 60, 60, '${terms.version}', 1000000, 0, '{"units":60}', 'provider', 1, 1000, 2000),
+             ('call_2', 'acc_1', 'key_1', 'sold', 'released', 'failed', 100, 0, 0, '${terms.version}', 1000000, 0, '{}', 'none', 1, 1000, 2000),
+             ('call_3', 'acc_1', 'key_1', 'sold', 'held', NULL, 30, 0, 0, '${terms.version}', 1000000, 0, '{}', 'none', 1, 3000, NULL);
+    INSERT INTO entry (transfer_id, kind, party, amount_micros, created_at_ms)
+      VALUES ('g', 'grant', 'house:grants', -1000, 1), ('g', 'grant', 'acc_1', 1000, 1),
+             ('call_1', 'charge', 'acc_1', -60, 2000), ('call_1', 'charge', 'house:revenue', 60, 2000);
+    INSERT INTO usage_bucket
+      SELECT 'acc_1', width, 2 - 2 % width, 'key_1', 2, 1, 0, 0, 0, 0, 60, 60
+      FROM (SELECT 1 AS width UNION SELECT 60 UNION SELECT 86400);
+    INSERT INTO run VALUES (1, 1);`;
+
+  test.each(Array.from({ length: schemaVersion - 1 }, (_, at) => at + 2))(
+    "of schema %d is brought forward with everything in it",
+    async (version) => {
+      const path = newPath();
+      mkdirSync(dirname(path), { recursive: true });
+      const old = new Database(path, { safeIntegers: true });
+      migrate(old, 2);
+      old.run(data);
+      migrate(old, version);
+      expect(versionOf(old)).toBe(version);
+      old.close();
+
+      const store = openSqliteStore({ path });
+      expect((await store.auditor.audit()).findings).toEqual([]);
+      expect(await store.ledger.beginRun(5_000)).toMatchObject({ releasedCalls: 1, releasedMicros: 30n });
+      const listed = await store.calls.list("acc_1", {
+        before: undefined,
+        operationId: undefined,
+        status: undefined,
+        keyId: undefined,
+        limit: 10,
+      });
+      expect(listed.map(({ id, state }) => `${id} ${state}`)).toEqual([
+        "call_3 released",
+        "call_2 released",
+        "call_1 settled",
+      ]);
+      expect(await store.accounts.find("acc_1")).toMatchObject({ postedMicros: 940n, heldMicros: 0n });
+      const scope = { accountId: "acc_1", keyId: undefined };
+      const { totals } = await readUsage(store.usage, scope, { startSeconds: 1, endSeconds: 86_400 });
+      expect(totals).toMatchObject({ requests: 3, failed_requests: 2, charged_micros_usd: 60 });
+      expect((await store.auditor.audit()).findings).toEqual([]);
+      await store.close();
+    },
+  );
 });
 
 describe("what is promised of every file", () => {

@@ -349,8 +349,8 @@ const migrations: readonly string[] = [
 
 export const schemaVersion = migrations.length;
 
-/** Brings the file forward to this program's schema; refuses one made by a newer program. */
-export function migrate(db: Database): void {
+/** Brings the file forward to this program's schema, or to an older one; refuses one made by a newer program. */
+export function migrate(db: Database, target = schemaVersion): void {
   const version = versionOf(db);
   if (version > schemaVersion) {
     throw new Error(
@@ -358,7 +358,7 @@ export function migrate(db: Database): void {
         "Start that version, or restore an older backup.",
     );
   }
-  for (let next = version; next < schemaVersion; next++) {
+  for (let next = version; next < target; next++) {
     db.transaction(() => {
       // Another program may have opened the same file and run it since we looked.
       if (versionOf(db) !== next) return;

@@ -82,6 +82,19 @@ test("SQLite: a run on holds that do not add up is refused, and nothing is held 
     expect(await books.hold(caller)).toEqual({ kind: "held" });
   }));
 
+test("SQLite: a question that SQLite ends by itself fails with its own error, and nothing stays of it", () =>
+  withBooks(openStore, async (books) => {
+    const caller = await books.openCaller({ creditMicros: 1_000n });
+    const db = new Database(newestPath);
+    // As on a full disk: the whole transaction is rolled back under the savepoint of the question.
+    db.run(`CREATE TRIGGER no_room BEFORE UPDATE ON account BEGIN SELECT RAISE(ROLLBACK, 'no room'); END`);
+    expect(await failureOf(books.wouldHold(caller))).toContain("no room");
+    db.run("DROP TRIGGER no_room");
+    db.close();
+    expect(await books.wouldHold(caller)).toEqual({ kind: "held" });
+    expect(await books.hold(caller, { amountMicros: 1_000n })).toEqual({ kind: "held" });
+  }));
+
 test("SQLite: every charge is two entries that sum to zero, and balances are their sums", () =>
   withBooks(openStore, async (books) => {
     const caller = await books.openCaller({ creditMicros: 1_000n });

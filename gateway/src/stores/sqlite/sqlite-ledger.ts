@@ -190,13 +190,13 @@ export function createSqliteLedger(parts: Parts): Ledger {
     const earlier = idempotency && findEarlier(request.accountId, idempotency, createdAtMs);
     if (earlier) return { kind: "idempotency_conflict", earlier };
     db.run("SAVEPOINT would_hold");
-    try {
-      const windowStartMs = budget && budgetWindowStartMs(budget.window, createdAtMs);
-      return takeAll(request, windowStartMs) ?? { kind: "held" };
-    } finally {
-      db.run("ROLLBACK TO would_hold");
-      db.run("RELEASE would_hold");
-    }
+    const windowStartMs = budget && budgetWindowStartMs(budget.window, createdAtMs);
+    // Should this throw, its whole transaction is undone. On a full disk SQLite does so by itself, and a savepoint that
+    // is gone must not speak in place of the error that says why.
+    const refusal = takeAll(request, windowStartMs);
+    db.run("ROLLBACK TO would_hold");
+    db.run("RELEASE would_hold");
+    return refusal ?? { kind: "held" };
   };
 
   const whyNotTaken = (accountId: string): HoldResult => {

@@ -1,0 +1,29 @@
+import { expect, test } from "bun:test";
+import { callerAddress, createIsProxy, isNetwork } from "./caller-address.ts";
+
+const isProxy = createIsProxy(["10.0.0.0/8", "127.0.0.1", "2001:db8::/32"]);
+
+test.each([
+  ["without proxies between", "203.0.113.7", null, "203.0.113.7"],
+  ["a stranger's own word is not taken", "203.0.113.7", "198.51.100.1", "203.0.113.7"],
+  ["behind one proxy", "127.0.0.1", "198.51.100.1", "198.51.100.1"],
+  ["behind two", "10.1.2.3", "198.51.100.1, 10.9.9.9", "198.51.100.1"],
+  ["what the caller wrote before", "127.0.0.1", "1.2.3.4, 198.51.100.1", "198.51.100.1"],
+  ["a proxy in IPv6 clothes", "::ffff:127.0.0.1", "198.51.100.1", "198.51.100.1"],
+  ["IPv6", "2001:db8::1", "2001:470::5", "2001:470::5"],
+  ["a proxy that says nothing", "127.0.0.1", null, "127.0.0.1"],
+  ["nonsense ends the reading", "127.0.0.1", "198.51.100.1, unknown", "127.0.0.1"],
+  ["an empty word", "127.0.0.1", "", "127.0.0.1"],
+  ["only proxies", "127.0.0.1", "10.0.0.1", "10.0.0.1"],
+  ["no peer", undefined, "198.51.100.1", undefined],
+])("%s", (_, peer, forwardedFor, caller) => {
+  expect(callerAddress(peer, forwardedFor, isProxy)).toBe(caller);
+});
+
+test("a network is an address, or an address and its bits", () => {
+  for (const network of ["10.0.0.1", "10.0.0.0/8", "::1", "2001:db8::/32"])
+    expect(isNetwork(network)).toBe(true);
+  for (const not of ["", "proxy", "10.0.0.0/33", "10.0.0.0/", "10.0.0/8", "::/129", "10.0.0.0/8/8"]) {
+    expect(isNetwork(not)).toBe(false);
+  }
+});

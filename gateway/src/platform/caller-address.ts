@@ -1,0 +1,50 @@
+import { BlockList, isIP } from "node:net";
+
+/** Tells whether an address is one of the operator's own proxies. */
+export type IsProxy = (address: string) => boolean;
+
+/** An address, or a network as 10.0.0.0/8. */
+export function isNetwork(written: string): boolean {
+  const [address = "", bits, ...more] = written.split("/");
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+export function createIsProxy(networks: readonly string[]): IsProxy {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = "", bits] = network.split("/");
+    const family = isIP(address) === 4 ? "ipv4" : "ipv6";
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return (address) => {
+    const plain = withoutMapping(address);
+    const family = isIP(plain);
+    return family !== 0 && list.check(plain, family === 4 ? "ipv4" : "ipv6");
+  };
+}
+
+/**
+ * Where a request came from. Anybody can write X-Forwarded-For, so it is read from its end, and only as far as our own
+ * proxies wrote it: the first address that is none of theirs is the caller's.
+ */
+export function callerAddress(
+  peer: string | undefined,
+  forwardedFor: string | null,
+  isProxy: IsProxy,
+): string | undefined {
+  let address = peer;
+  const hops = forwardedFor === null ? [] : forwardedFor.split(",");
+  while (address !== undefined && isProxy(address) && hops.length > 0) {
+    const hop = (hops.pop() ?? "").trim();
+    // What is no address says nothing, and what stands before it was written by nobody we know.
+    if (isIP(hop) === 0) break;
+    address = hop;
+  }
+  return address;
+}
+
+const withoutMapping = (address: string): string =>
+  /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
