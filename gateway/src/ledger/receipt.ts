@@ -1,6 +1,7 @@
 import { createTerms, priceLines } from "../operation/terms.ts";
 import { multiplierFromPpm, usdFromPico } from "../platform/money.ts";
 import type { CallRecord, CallState } from "./call-record.ts";
+import { isoTime } from "../platform/clock.ts";
 
 export interface ReceiptFilter {
   readonly limit: number;
@@ -126,5 +127,3 @@ function explain(call: CallRecord): string {
   reasons.push("Fractions of a micro-USD are carried to the account's next call.");
   return reasons.join(" ");
 }
-
-const isoTime = (ms: number): string => new Date(ms).toISOString();

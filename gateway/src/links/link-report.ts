@@ -1,5 +1,6 @@
 import type { LinkReport } from "../operation/books.ts";
 import type { Link } from "./links.ts";
+import { isoTime } from "../platform/clock.ts";
 
 /** A link as its owner sees it. */
 export const linkReport = (link: Link, nowMs: number): LinkReport => ({
@@ -8,7 +9,7 @@ export const linkReport = (link: Link, nowMs: number): LinkReport => ({
   user: link.user ?? null,
   scopes: link.scopes,
   status: statusOf(link, nowMs),
-  created_at: new Date(link.createdAtMs).toISOString(),
+  created_at: isoTime(link.createdAtMs),
 });
 
 function statusOf({ revokedAtMs, lapsedAtMs, tokens }: Link, nowMs: number): LinkReport["status"] {

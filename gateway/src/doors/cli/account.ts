@@ -9,9 +9,10 @@ import {
   WrongUsage,
   type Answer,
 } from "./command.ts";
-import { fieldLines, isoTime, table, usd } from "./output.ts";
+import { fieldLines, table, usd } from "./output.ts";
 import { readCredit, readMultiplier, readText, readTier } from "./values.ts";
 import { newIdOf, withStore } from "./with-store.ts";
+import { isoTime } from "../../platform/clock.ts";
 
 const tierHelp = "free, starter, growth or enterprise";
 const multiplierHelp = "what list prices are multiplied by, like 0.9";

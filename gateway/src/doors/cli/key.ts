@@ -13,9 +13,10 @@ import {
   WrongUsage,
   type Answer,
 } from "./command.ts";
-import { fieldLines, isoTime, isoTimeOrNull, table, usd } from "./output.ts";
+import { fieldLines, isoTimeOrNull, table, usd } from "./output.ts";
 import { readBudget, readDurationMs, readFutureMs, readScope, readText } from "./values.ts";
 import { newIdOf, withStore } from "./with-store.ts";
+import { isoTime } from "../../platform/clock.ts";
 
 const scopeHelp = "whose usage it sees: its own (key) or the whole account's (account)";
 const budgetHelp = "the most it may spend in a window";

@@ -14,7 +14,7 @@ import { askForKey, readForm, signIn, signOut, type Asked, type FormParts } from
 import { nodePair, type NodePair } from "./node-exchange.ts";
 import { consentDays, consentPage, type ConsentFields } from "./pages/consent-page.ts";
 import { errorPage } from "./pages/message-page.ts";
-import { pageResponse } from "./pages/page.ts";
+import { pageResponse } from "../pages/small-page.ts";
 import type { Person } from "./person.ts";
 import { usedClientMs } from "./record-adapter.ts";
 import { isLoopback } from "./redirect-policy.ts";

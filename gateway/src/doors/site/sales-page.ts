@@ -1,5 +1,6 @@
 import type { SalesShelf } from "../../contract/sales-shelf.ts";
 import type { SitePage } from "./site-page.ts";
+import { isoTime } from "../../platform/clock.ts";
 
 /** What is sold and for how much, with how old that knowledge is. */
 export const salesPage =
@@ -8,7 +9,7 @@ export const salesPage =
     const data = sales.read();
     if (!data) return Response.json(none, { status: 503, headers: noCache });
     const { freshness, observedAtMs, source, items } = data;
-    const observed_at = new Date(observedAtMs).toISOString();
+    const observed_at = isoTime(observedAtMs);
     return Response.json({ freshness, observed_at, source, items }, { headers: noCache });
   };
 

@@ -4,6 +4,7 @@ import { table } from "../output.ts";
 import { readFigure } from "../values.ts";
 import { microsAsUsd } from "./micros.ts";
 import { withClient } from "./open-client.ts";
+import { isoTime } from "../../../platform/clock.ts";
 
 const daysUsual = "7";
 const daysMax = 400;
@@ -38,8 +39,7 @@ export const usage = defineCommand({
   },
 });
 
-const dayOf = ({ start_time: start }: UsageBucket): string =>
-  new Date(start * 1000).toISOString().slice(0, 10);
+const dayOf = ({ start_time: start }: UsageBucket): string => isoTime(start * 1000).slice(0, 10);
 
 const figures = (of: UsageTotals): string[] => [
   String(of.requests),

@@ -8,7 +8,7 @@ import { blocksHtml } from "./blocks-html.ts";
 import { blocksMarkdown } from "./blocks-markdown.ts";
 import { code, heading, text, type Block } from "./blocks.ts";
 import { exampleCurl } from "./example-call.ts";
-import { html } from "./html.ts";
+import { html } from "../../pages/html.ts";
 import type { Material, Page, ReadContract } from "./page.ts";
 import { priceWords, sentence } from "./price-tables.ts";
 import { describe, schemaRows, typeWords, type SchemaRow } from "./schema-rows.ts";

@@ -3,7 +3,7 @@ import { blocksMarkdown } from "./blocks-markdown.ts";
 import { code, heading, text, type Block } from "./blocks.ts";
 import { exampleCurl } from "./example-call.ts";
 import { firstCall } from "./first-call.ts";
-import { html } from "./html.ts";
+import { html } from "../../pages/html.ts";
 import { mcpSnippets } from "./mcp-snippets.ts";
 import type { Material, Page } from "./page.ts";
 import { clientSnippets, type ClientSnippets } from "./snippets.ts";
