@@ -504,6 +504,7 @@ async function run(mutant) {
       "client",
       "gateway",
       "sandbox",
+      "site",
       "test",
       "scripts",
       "package.json",
