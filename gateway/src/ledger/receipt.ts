@@ -1,7 +1,7 @@
 import { createTerms, priceLines } from "../operation/terms.ts";
 import { multiplierFromPpm, usdFromPico } from "../platform/money.ts";
-import type { CallRecord, CallState } from "./call-record.ts";
 import { isoTime } from "../platform/clock.ts";
+import type { CallRecord, CallState } from "./call-record.ts";
 
 export interface ReceiptFilter {
   readonly limit: number;

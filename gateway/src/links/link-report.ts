@@ -1,6 +1,6 @@
 import type { LinkReport } from "../operation/books.ts";
-import type { Link } from "./links.ts";
 import { isoTime } from "../platform/clock.ts";
+import type { Link } from "./links.ts";
 
 /** A link as its owner sees it. */
 export const linkReport = (link: Link, nowMs: number): LinkReport => ({

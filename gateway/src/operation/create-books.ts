@@ -7,9 +7,9 @@ import type { LinkDesk } from "../links/link-desk.ts";
 import { linkReport } from "../links/link-report.ts";
 import type { Limiter, Want } from "../limits/limiter.ts";
 import { readUsage } from "../usage/usage-report.ts";
+import { isoTime } from "../platform/clock.ts";
 import type { BalanceReport, Books, BudgetReport, LimitReport, ModelListing } from "./books.ts";
 import type { Asker } from "./operation.ts";
-import { isoTime } from "../platform/clock.ts";
 
 interface Parts {
   readonly store: Store;

@@ -1,5 +1,6 @@
 import type { Account, AccountChange } from "../../ledger/accounts.ts";
 import { multiplierFromPpm, multiplierOne } from "../../platform/money.ts";
+import { isoTime } from "../../platform/clock.ts";
 import {
   CommandFailed,
   defineCommand,
@@ -12,7 +13,6 @@ import {
 import { fieldLines, table, usd } from "./output.ts";
 import { readCredit, readMultiplier, readText, readTier } from "./values.ts";
 import { newIdOf, withStore } from "./with-store.ts";
-import { isoTime } from "../../platform/clock.ts";
 
 const tierHelp = "free, starter, growth or enterprise";
 const multiplierHelp = "what list prices are multiplied by, like 0.9";

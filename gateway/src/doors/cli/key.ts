@@ -2,6 +2,7 @@ import { budgetWindowEndMs, budgetWindowStartMs } from "../../keys/budget-window
 import { createKeySecret } from "../../keys/key-format.ts";
 import type { BudgetUse, Key, KeyChange } from "../../keys/keys.ts";
 import type { Store } from "../../ledger/store.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { known as knownAccount } from "./account.ts";
 import type { CliParts } from "./cli-parts.ts";
 import {
@@ -16,7 +17,6 @@ import {
 import { fieldLines, isoTimeOrNull, table, usd } from "./output.ts";
 import { readBudget, readDurationMs, readFutureMs, readScope, readText } from "./values.ts";
 import { newIdOf, withStore } from "./with-store.ts";
-import { isoTime } from "../../platform/clock.ts";
 
 const scopeHelp = "whose usage it sees: its own (key) or the whole account's (account)";
 const budgetHelp = "the most it may spend in a window";

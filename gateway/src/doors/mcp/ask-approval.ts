@@ -2,10 +2,10 @@ import { inputRequired, inputResponse, type InputRequiredResult } from "@modelco
 import { approvalTtlMs, type Approval, type ApprovalItem } from "../../approvals/approvals.ts";
 import { capMicrosFromNumber, usdFromMicros, type Micros } from "../../platform/money.ts";
 import { CallRefused } from "../../platform/refusals.ts";
+import { isoTime } from "../../platform/clock.ts";
 import type { AskedState } from "./request-state.ts";
 import { usdNumber, type ApprovalHandle } from "./tool-shapes.ts";
 import type { ToolParts, Visit } from "./visit.ts";
-import { isoTime } from "../../platform/clock.ts";
 
 /** How a tool call stands with its person. */
 export type Standing =

@@ -3,11 +3,11 @@
 import { approvalPages } from "../../approvals/approval-page.ts";
 import type { Store } from "../../ledger/store.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { pageResponse } from "../pages/small-page.ts";
 import { askForKey, readForm, signIn, signOut, type Asked, type FormParts } from "./form.ts";
 import { approvalPage } from "./pages/approval-page.ts";
 import { grantsPage } from "./pages/grants-page.ts";
 import { errorPage } from "./pages/message-page.ts";
-import { pageResponse } from "../pages/small-page.ts";
 
 export interface PageParts extends FormParts {
   readonly store: Store;

@@ -1,7 +1,7 @@
 import type { Limiter } from "../../limits/limiter.ts";
-import { errorPage } from "./pages/message-page.ts";
 import { formFields } from "../pages/form-fields.ts";
 import { pageResponse } from "../pages/small-page.ts";
+import { errorPage } from "./pages/message-page.ts";
 import { signInPage } from "./pages/sign-in-page.ts";
 import type { People, Person } from "./person.ts";
 

@@ -5,9 +5,9 @@ import type { Contract } from "../../contract/create-contract.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { JsonObject } from "../../platform/json.ts";
 import { refuse } from "../../platform/refusals.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { createRecent } from "./recent.ts";
 import { hashHeader, revisionHeader, type Asked, type SitePage } from "./site-page.ts";
-import { isoTime } from "../../platform/clock.ts";
 
 interface Parts {
   readonly contracts: ContractShelf;

@@ -1,6 +1,6 @@
 import type { SalesShelf } from "../../contract/sales-shelf.ts";
-import type { SitePage } from "./site-page.ts";
 import { isoTime } from "../../platform/clock.ts";
+import type { SitePage } from "./site-page.ts";
 
 /** What is sold and for how much, with how old that knowledge is. */
 export const salesPage =

@@ -1,10 +1,10 @@
 import type { UsageBucket, UsageTotals } from "../../../../../client/src/operations.ts";
+import { isoTime } from "../../../platform/clock.ts";
 import { defineCommand, optional, WrongUsage } from "../command.ts";
 import { table } from "../output.ts";
 import { readFigure } from "../values.ts";
 import { microsAsUsd } from "./micros.ts";
 import { withClient } from "./open-client.ts";
-import { isoTime } from "../../../platform/clock.ts";
 
 const daysUsual = "7";
 const daysMax = 400;
