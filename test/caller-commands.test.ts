@@ -169,6 +169,23 @@ test("tollgate usage shows a row for each day, the sum, and a bar where money wa
   expect(2_000_000 - (await gateway.balance(account)).balance).toBe(report.totals.charged_micros_usd);
 });
 
+test("tollgate call says of a task that it goes on, when it is charged, and how to wait for it", async () => {
+  const scripted = await openScriptedGateway({
+    answers: [{ status: 200, body: { output: { task_id: "t1", task_status: "PENDING" }, request_id: "r" } }],
+  });
+  try {
+    const video = ["video.synthesis.create", "--arg", "model=m", "--json-arg", 'input={"prompt":"a fox"}'];
+    const { code, out } = await tollgate(["call", ...video], {
+      TOLLGATE_BASE_URL: scripted.transport.baseUrl,
+    });
+    expect(code).toBe(0);
+    expect(out).toContain("not yet");
+    expect(out).toContain("tollgate watch t1");
+  } finally {
+    await scripted.close();
+  }
+});
+
 test("tollgate watch waits until a task has ended, and fails when the task did", async () => {
   const state = (status: string, more: object = {}) => ({
     status: 200,

@@ -34,7 +34,7 @@ test("the page names who asks and for what, and sets a cookie that scripts and o
   const page = await createVisitor().open(authUrl);
   expect(page.status).toBe(200);
   expect(page.text).toContain("Alice&#x27;s &lt;key&gt;");
-  for (const scope of writeScopes) expect(page.text).toContain(`<li>${scope}</li>`);
+  for (const scope of writeScopes) expect(page.text).toContain(`<li><code>${scope}</code></li>`);
   expect(page.headers.get("set-cookie")).toMatch(
     /^tollgate-link-[0-9a-f]{16}=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
   );

@@ -44,7 +44,7 @@ for (const { device, ...screen } of [
       expect(said).toContain("The account @ada is now linked to the key test of test.");
       expect(await isWiderThanScreen(browser)).toBe(false);
       const ink = await page.evaluate<string>("getComputedStyle(document.body).color");
-      expect(ink).toBe(screen.dark ? "rgb(255, 255, 255)" : "rgb(0, 0, 0)");
+      expect(ink).toBe(screen.dark ? "rgb(232, 233, 228)" : "rgb(29, 31, 28)");
 
       const before = await gateway.balance(account);
       const followed = await gateway.post(account, followPath, ben);

@@ -353,7 +353,7 @@ describe("the pages", () => {
     const page = await person().open(client.begin().url);
     expect(page.html).not.toContain("<img");
     expect(page.html).not.toContain("\u202E");
-    expect(page.html).toContain("&lt;img src=x onerror=alert(1)&gt;&quot;&#39;");
+    expect(page.html).toContain("&lt;img src=x onerror=alert(1)&gt;&quot;&#x27;");
   });
 
   test("wrong keys are counted: after ten in a minute nobody from there gets in, whatever they type", async () => {

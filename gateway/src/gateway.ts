@@ -214,7 +214,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     offer: () => offer,
     settings: () => mcp,
     approvals: store.approvals,
-    states: createRequestStates(parts.secrets.requestStateKey),
+    states: createRequestStates(parts.secrets.keyFor("request state")),
     approvalPage: (id) => approvalPageUrl(parts.addresses, id),
     addresses: parts.addresses,
     bodies,
@@ -225,7 +225,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const signIn = createSignInDoor({
     ...parts,
     config: () => mcp,
-    randomBytes: parts.randomBytes ?? ((count) => crypto.getRandomValues(new Uint8Array(count))),
+    randomBytes,
     fetchDocument: parts.fetchDocument ?? (() => Promise.reject(new Error("No documents are fetched here."))),
     readBody: bodies.read,
   });

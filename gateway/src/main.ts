@@ -13,6 +13,7 @@ import { createSecrets, type Secrets } from "./keys/secrets.ts";
 import type { Store } from "./ledger/store.ts";
 import { createOffer } from "./offer/create-offer.ts";
 import { loadCatalogue } from "./operation/catalogue.ts";
+import { systemBytes } from "./platform/chance.ts";
 import { systemClock } from "./platform/clock.ts";
 import { createLog, describeError } from "./platform/log.ts";
 import { createMetrics } from "./platform/metrics.ts";
@@ -28,7 +29,6 @@ import { protocols } from "./upstreams/protocols.ts";
 
 const projectFolder = join(import.meta.dir, "../..");
 const environment = process.env;
-const randomBytes = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
 const newId = (): string => Bun.randomUUIDv7();
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const printError = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -49,14 +49,14 @@ async function main(words: readonly string[]): Promise<number> {
 
 function cliParts(settings: Settings): CliParts {
   const secrets = (): Secrets =>
-    createSecrets(loadInstallationSecret(settings.secret, settings.dataFolder, randomBytes));
+    createSecrets(loadInstallationSecret(settings.secret, settings.dataFolder, systemBytes));
   return {
     openStore: () => openStore(settings, secrets()),
     secrets,
     platformClient: createPlatformClient(httpClient),
     clock: systemClock,
     newId,
-    randomBytes,
+    randomBytes: systemBytes,
     print,
     printError,
     backUp: async (file) => {
@@ -126,7 +126,7 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
       platformClient: createPlatformClient(httpClient),
       clock: systemClock,
       newId,
-      randomBytes,
+      randomBytes: systemBytes,
       fetchDocument: createDocumentFetch({
         resolve: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
       }),

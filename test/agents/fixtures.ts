@@ -16,7 +16,7 @@ import { createRequestStates } from "../../gateway/src/doors/mcp/request-state.t
 import { createSecrets } from "../../gateway/src/keys/secrets.ts";
 import { testSecret } from "../harness.ts";
 
-const states = createRequestStates(createSecrets(testSecret).requestStateKey);
+const states = createRequestStates(createSecrets(testSecret).keyFor("request state"));
 const seal = (step: string, ctx: ServerContext): Promise<string> =>
   states.mint({ approval: step, mode: "form", question: "" }, ctx);
 const stepOf = (ctx: ServerContext): string | undefined =>

@@ -1,5 +1,6 @@
 import type { Operation } from "../operation/operation.ts";
 import { priceLines } from "../operation/terms.ts";
+import { isoTime } from "../platform/clock.ts";
 import { microsRoundedUp, usdFromPico } from "../platform/money.ts";
 import { jsonAnswer, type Answer } from "./call.ts";
 import type { Gate } from "./gate.ts";
@@ -16,7 +17,7 @@ export function quote(operation: Operation, priced: PricedCall, gate: Gate): Ans
     estimated_cost_micros_usd: Number(priced.expectedMicros),
     max_cost_micros_usd: Number(priced.atMostMicros),
     may_exceed_estimate: !priced.exact,
-    estimated_at: new Date(gate.clock.wallMs()).toISOString(),
+    estimated_at: isoTime(gate.clock.wallMs()),
     price_version: terms.version,
     breakdown: priceLines(estimate.expected, terms).map((line) => ({
       unit: line.unit,

@@ -10,8 +10,6 @@ export interface Secrets {
   readonly keyFor: (purpose: string) => Uint8Array;
   /** Proves that a data folder and a secret belong together, without telling the secret. */
   readonly fingerprint: string;
-  /** Seals what an agent carries back and forth while its person is asked. */
-  readonly requestStateKey: Uint8Array;
 }
 
 export function createSecrets(secret: string): Secrets {
@@ -23,7 +21,6 @@ export function createSecrets(secret: string): Secrets {
     rowKey: (salt) => new Uint8Array(hkdfSync("sha256", rowSecret, salt, "tollgate sealed row", 32)),
     keyFor: (purpose) => derive(secret, `tollgate ${purpose}`),
     fingerprint,
-    requestStateKey: derive(secret, "tollgate request state"),
   };
 }
 

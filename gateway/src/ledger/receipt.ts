@@ -1,5 +1,6 @@
 import { createTerms, priceLines } from "../operation/terms.ts";
 import { multiplierFromPpm, usdFromPico } from "../platform/money.ts";
+import { isoTime } from "../platform/clock.ts";
 import type { CallRecord, CallState } from "./call-record.ts";
 
 export interface ReceiptFilter {
@@ -126,5 +127,3 @@ function explain(call: CallRecord): string {
   reasons.push("Fractions of a micro-USD are carried to the account's next call.");
   return reasons.join(" ");
 }
-
-const isoTime = (ms: number): string => new Date(ms).toISOString();

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from "node:crypto";
+import { isSameSecret } from "../keys/is-same-secret.ts";
 import { attemptRow, authorizeUrl } from "./begin-link.ts";
 import { digestOf, findLinkUpstream, newToken, type LinkParts } from "./link-parts.ts";
 import type { LinkAttempt, LinkOwner } from "./links.ts";
@@ -56,7 +56,7 @@ export async function confirmLink(
   const upstream = attempt && findLinkUpstream(parts.offer(), attempt.upstream);
   const browserToken = cookies.get(cookieNameOf(state, parts));
   if (!attempt || !upstream || browserToken === undefined) return undefined;
-  if (!isSame(digestOf(formToken), digestOf(formTokenOf(state, browserToken)))) return undefined;
+  if (!isSameSecret(digestOf(formToken), digestOf(formTokenOf(state, browserToken)))) return undefined;
   await parts.book.bindBrowser(attempt.stateHash, digestOf(browserToken));
   const verifier = parts.vault(attemptRow(attempt)).open("verifier", attempt.verifier);
   return authorizeUrl(upstream, { state, verifier, scopes: attempt.scopes }, parts);
@@ -71,7 +71,9 @@ export function isConfirmedIn(
 ): boolean {
   const token = cookies.get(cookieNameOf(state, parts));
   return (
-    token !== undefined && attempt.browserHash !== undefined && isSame(digestOf(token), attempt.browserHash)
+    token !== undefined &&
+    attempt.browserHash !== undefined &&
+    isSameSecret(digestOf(token), attempt.browserHash)
   );
 }
 
@@ -99,6 +101,3 @@ const cookieNameOf = (state: string, { baseUrl }: LinkParts): string =>
 /** Another site can send a browser to our page, but it cannot read what stands on it. */
 const formTokenOf = (state: string, browserToken: string): string =>
   Buffer.from(digestOf(`confirm ${state} ${browserToken}`)).toString("base64url");
-
-const isSame = (one: Uint8Array, other: Uint8Array): boolean =>
-  one.byteLength === other.byteLength && timingSafeEqual(one, other);

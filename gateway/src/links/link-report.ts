@@ -1,4 +1,5 @@
 import type { LinkReport } from "../operation/books.ts";
+import { isoTime } from "../platform/clock.ts";
 import type { Link } from "./links.ts";
 
 /** A link as its owner sees it. */
@@ -8,7 +9,7 @@ export const linkReport = (link: Link, nowMs: number): LinkReport => ({
   user: link.user ?? null,
   scopes: link.scopes,
   status: statusOf(link, nowMs),
-  created_at: new Date(link.createdAtMs).toISOString(),
+  created_at: isoTime(link.createdAtMs),
 });
 
 function statusOf({ revokedAtMs, lapsedAtMs, tokens }: Link, nowMs: number): LinkReport["status"] {

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv } from "node:crypto";
+import { createSealing } from "../keys/sealing.ts";
 
 /** Seals and opens the secrets of one row. */
 export interface RowVault {
@@ -23,34 +23,18 @@ export interface Row {
 }
 
 export const saltBytes = 32;
-const nonceBytes = 12;
-const tagBytes = 16;
-/** The first byte of a sealed value says how it was sealed, so that another way can come beside this one. */
-const way = 1;
 
-/** AES-256-GCM under a key of the row's own, which nobody without the installation's secret can derive. */
+/** Each row is sealed under a key of its own, which nobody without the installation's secret can derive. */
 export const createVault =
   ({ rowKey, randomBytes }: Parts) =>
   (row: Row): RowVault => {
-    const key = rowKey(row.salt);
+    const sealing = createSealing(rowKey(row.salt), randomBytes);
     return {
-      seal: (column, secret) => {
-        const nonce = randomBytes(nonceBytes);
-        const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(placeOf(row, column));
-        const sealed = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
-        return Buffer.concat([Buffer.of(way), nonce, sealed, cipher.getAuthTag()]);
-      },
+      seal: (column, secret) => sealing.seal(secret, placeOf(row, column)),
       open: (column, sealed) => {
-        const bytes = Buffer.from(sealed);
-        if (bytes[0] !== way || bytes.length < 1 + nonceBytes + tagBytes) {
-          throw new Error(`${row.table} ${row.id}: ${column} is not a sealed value.`);
-        }
-        const nonce = bytes.subarray(1, 1 + nonceBytes);
-        const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: tagBytes })
-          .setAAD(placeOf(row, column))
-          .setAuthTag(bytes.subarray(-tagBytes));
-        const opened = decipher.update(bytes.subarray(1 + nonceBytes, -tagBytes));
-        return Buffer.concat([opened, decipher.final()]).toString("utf8");
+        const secret = sealing.open(sealed, placeOf(row, column));
+        if (secret === undefined) throw new Error(`${row.table} ${row.id}: ${column} was not sealed here.`);
+        return secret;
       },
     };
   };
@@ -58,5 +42,5 @@ export const createVault =
 export type Vault = ReturnType<typeof createVault>;
 
 /** A list as JSON: no two places can be spelled alike. */
-const placeOf = ({ table, id, accountId, keyId, version }: Row, column: string): Uint8Array =>
-  Buffer.from(JSON.stringify([table, id, accountId, keyId, version, column]));
+const placeOf = ({ table, id, accountId, keyId, version }: Row, column: string): string =>
+  JSON.stringify([table, id, accountId, keyId, version, column]);

@@ -7,6 +7,7 @@ import type { LinkDesk } from "../links/link-desk.ts";
 import { linkReport } from "../links/link-report.ts";
 import type { Limiter, Want } from "../limits/limiter.ts";
 import { readUsage } from "../usage/usage-report.ts";
+import { isoTime } from "../platform/clock.ts";
 import type { BalanceReport, Books, BudgetReport, LimitReport, ModelListing } from "./books.ts";
 import type { Asker } from "./operation.ts";
 
@@ -92,7 +93,7 @@ export function createBooks({ store, limiter, links, models, sharedLimits }: Par
       return (
         ended && {
           ...linkReport({ ...ended.link, revokedAtMs: ended.revokedAtMs }, asker.nowMs),
-          revoked_at: new Date(ended.revokedAtMs).toISOString(),
+          revoked_at: isoTime(ended.revokedAtMs),
           platform: ended.platform,
         }
       );

@@ -1,3 +1,5 @@
+import { isoTime } from "./clock.ts";
+
 // One JSON object a line. Fields are scalars chosen by the writer, never a request, a header bag or an
 // error object; as a last line of defence every string that looks like one of our keys, or equals a
 // configured vendor key, is replaced.
@@ -37,7 +39,7 @@ export function createLog(options: LogOptions): Log {
     (level: LogLevel) =>
     (event: string, fields: LogFields = {}) => {
       if (ranks[level] < ranks[options.level]) return;
-      const line: Record<string, unknown> = { time: new Date(options.nowMs()).toISOString(), level, event };
+      const line: Record<string, unknown> = { time: isoTime(options.nowMs()), level, event };
       for (const [name, value] of Object.entries(fields)) {
         if (value === undefined) continue;
         line[name] = typeof value === "bigint" ? Number(value) : value;

@@ -1,6 +1,7 @@
+import { isoTime } from "../platform/clock.ts";
+
 /** How times are written in a task: `YYYY-MM-DD HH:MM:SS.mmm`, UTC. */
-export const writeTaskTime = (ms: number): string =>
-  new Date(ms).toISOString().replace("T", " ").slice(0, -1);
+export const writeTaskTime = (ms: number): string => isoTime(ms).replace("T", " ").slice(0, -1);
 
 const written = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}\.\d{3})$/;
 

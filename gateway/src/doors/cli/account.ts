@@ -1,5 +1,6 @@
 import type { Account, AccountChange } from "../../ledger/accounts.ts";
 import { multiplierFromPpm, multiplierOne } from "../../platform/money.ts";
+import { isoTime } from "../../platform/clock.ts";
 import {
   CommandFailed,
   defineCommand,
@@ -9,7 +10,7 @@ import {
   WrongUsage,
   type Answer,
 } from "./command.ts";
-import { fieldLines, isoTime, table, usd } from "./output.ts";
+import { fieldLines, table, usd } from "./output.ts";
 import { readCredit, readMultiplier, readText, readTier } from "./values.ts";
 import { newIdOf, withStore } from "./with-store.ts";
 

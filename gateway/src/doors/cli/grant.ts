@@ -2,8 +2,9 @@ import type { Grant } from "../../grants/grants.ts";
 import { budgetWindowStartMs } from "../../keys/budget-window.ts";
 import type { Store } from "../../ledger/store.ts";
 import { usdFromMicros } from "../../platform/money.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { CommandFailed, defineCommand, optional } from "./command.ts";
-import { fieldLines, isoTime, isoTimeOrNull, table } from "./output.ts";
+import { fieldLines, isoTimeOrNull, table } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
 export const grantList = defineCommand({

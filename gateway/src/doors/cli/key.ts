@@ -2,6 +2,7 @@ import { budgetWindowEndMs, budgetWindowStartMs } from "../../keys/budget-window
 import { createKeySecret } from "../../keys/key-format.ts";
 import type { BudgetUse, Key, KeyChange } from "../../keys/keys.ts";
 import type { Store } from "../../ledger/store.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { known as knownAccount } from "./account.ts";
 import type { CliParts } from "./cli-parts.ts";
 import {
@@ -13,7 +14,7 @@ import {
   WrongUsage,
   type Answer,
 } from "./command.ts";
-import { fieldLines, isoTime, isoTimeOrNull, table, usd } from "./output.ts";
+import { fieldLines, isoTimeOrNull, table, usd } from "./output.ts";
 import { readBudget, readDurationMs, readFutureMs, readScope, readText } from "./values.ts";
 import { newIdOf, withStore } from "./with-store.ts";
 

@@ -1,3 +1,4 @@
+import { isoTime } from "../../platform/clock.ts";
 import { usdFromMicros, type Micros } from "../../platform/money.ts";
 
 /** Columns for people; a list without rows says so. */
@@ -21,8 +22,6 @@ export function fieldLines(fields: Readonly<Record<string, string>>): string[] {
 }
 
 export const usd = (micros: Micros): string => `${usdFromMicros(micros)} USD`;
-
-export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 export const isoTimeOrNull = (ms: number | undefined): string | null =>
   ms === undefined ? null : isoTime(ms);

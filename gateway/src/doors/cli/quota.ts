@@ -1,6 +1,7 @@
 import type { QuotaApplication, QuotaGrant } from "../../limits/quota-applications.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { CommandFailed, defineCommand, optional, WrongUsage, type Answer } from "./command.ts";
-import { fieldLines, isoTime, isoTimeOrNull, table } from "./output.ts";
+import { fieldLines, isoTimeOrNull, table } from "./output.ts";
 import { readFigure, readTier } from "./values.ts";
 import { withStore } from "./with-store.ts";
 

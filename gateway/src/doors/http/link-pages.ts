@@ -4,7 +4,10 @@ import type { WhyNotLinked } from "../../links/finish-link.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { CallRefused } from "../../platform/refusals.ts";
-import { html, page, type Html, type Page } from "./page.ts";
+import { cookiesOf } from "../pages/cookies.ts";
+import { formFields } from "../pages/form-fields.ts";
+import { html, type Html } from "../pages/html.ts";
+import { pageResponse, type SmallPage } from "../pages/small-page.ts";
 import type { BodyReader } from "./read-body.ts";
 
 interface Parts {
@@ -40,12 +43,13 @@ export function createLinkPages(parts: Parts): LinkPages {
         <p>
           ${user ? html`The account <strong>@${user.username}</strong>` : html`The account`} is now linked to
           the key <strong>${requester.keyName}</strong> of <strong>${requester.accountName}</strong>. Calls
-          with this key can act for it: ${scopes.join(", ")}.
+          with this key can act for it:
         </p>
+        ${listOf(scopes)}
         <p>You can close this page. If you did not mean to do this, undo it now:</p>
         <form method="post" action="${parts.baseUrl}${linkPaths(offer()).undo}">
           <input type="hidden" name="token" value="${undoToken}" />
-          <button>Undo</button>
+          <div class="buttons"><button>Undo</button></div>
         </form>
       `,
     });
@@ -81,14 +85,12 @@ export function createLinkPages(parts: Parts): LinkPages {
             The key <strong>${asking.requester.keyName}</strong> of
             <strong>${asking.requester.accountName}</strong> asks to act for your account:
           </p>
-          <ul>
-            ${asking.scopes.map((scope) => html`<li>${scope}</li>`)}
-          </ul>
+          ${listOf(asking.scopes)}
           <p>Go on only if you asked for this yourself. If somebody sent you here, close this page.</p>
           <form method="post" action="${parts.baseUrl}${linkPaths(offer()).confirm}">
             <input type="hidden" name="state" value="${state}" />
             <input type="hidden" name="token" value="${asking.formToken}" />
-            <button>Go on to the platform</button>
+            <div class="buttons"><button class="main">Go on to the platform</button></div>
           </form>
         `,
       },
@@ -138,14 +140,23 @@ export function createLinkPages(parts: Parts): LinkPages {
   };
 }
 
-async function readForm(request: Request, bodies: BodyReader): Promise<URLSearchParams> {
-  return new URLSearchParams(new TextDecoder().decode(await bodies.read(request, formBytesMax)));
+interface Page extends SmallPage {
+  readonly status: number;
 }
 
-function cookiesOf(request: Request): ReadonlyMap<string, string> {
-  const pairs = (request.headers.get("cookie") ?? "").split(";").map((pair) => pair.trim().split("="));
-  return new Map(pairs.map(([name = "", value = ""]) => [name, value]));
-}
+/** The addresses of these pages hold states and codes: no other page is told them, and none keeps a hold on these. */
+const discreet = { "referrer-policy": "no-referrer", "cross-origin-opener-policy": "same-origin" } as const;
+
+const page = ({ status, ...shown }: Page, further: Readonly<Record<string, string>> = {}): Response =>
+  pageResponse(shown, status, { ...discreet, ...further });
+
+const readForm = async (request: Request, bodies: BodyReader): Promise<URLSearchParams> =>
+  formFields(await bodies.read(request, formBytesMax));
+
+const listOf = (scopes: readonly string[]): Html =>
+  html`<ul>
+    ${scopes.map((scope) => html`<li><code>${scope}</code></li>`)}
+  </ul>`;
 
 const startAgain = html`<p>Nothing was linked. Ask for a new link and open it within 10 minutes.</p>`;
 

@@ -2,6 +2,7 @@ import { inputRequired, inputResponse, type InputRequiredResult } from "@modelco
 import { approvalTtlMs, type Approval, type ApprovalItem } from "../../approvals/approvals.ts";
 import { capMicrosFromNumber, usdFromMicros, type Micros } from "../../platform/money.ts";
 import { CallRefused } from "../../platform/refusals.ts";
+import { isoTime } from "../../platform/clock.ts";
 import type { AskedState } from "./request-state.ts";
 import { usdNumber, type ApprovalHandle } from "./tool-shapes.ts";
 import type { ToolParts, Visit } from "./visit.ts";
@@ -137,7 +138,7 @@ function handleOf(approval: Approval, rateMicros: Micros, { approvalPage }: Tool
     operation_ids: approval.items.map(({ operationId }) => operationId),
     rate_usd: usdNumber(rateMicros),
     max_exposure_usd: usdNumber(exposure),
-    expires_at: new Date(approval.expiresAtMs).toISOString(),
+    expires_at: isoTime(approval.expiresAtMs),
     url: approvalPage(approval.id),
   };
 }

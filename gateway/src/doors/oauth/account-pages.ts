@@ -3,72 +3,88 @@
 import { approvalPages } from "../../approvals/approval-page.ts";
 import type { Store } from "../../ledger/store.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { pageResponse } from "../pages/small-page.ts";
 import { askForKey, readForm, signIn, signOut, type Asked, type FormParts } from "./form.ts";
 import { approvalPage } from "./pages/approval-page.ts";
 import { grantsPage } from "./pages/grants-page.ts";
 import { errorPage } from "./pages/message-page.ts";
-import { pageResponse } from "./pages/page.ts";
 
 export interface PageParts extends FormParts {
   readonly store: Store;
   readonly clock: Clock;
 }
 
-export async function answerApproval(asked: Asked, parts: PageParts): Promise<Response> {
-  const { people, store, clock } = parts;
-  const about = { purpose: "An agent asks for your approval. First show that the account is yours." };
-  const person = await people.read(asked.request);
-  const posted = asked.request.method === "POST";
-  const form = posted ? await readForm(asked, person, parts) : undefined;
-  if (form?.ok === false) return form.refusal;
-  const action = form?.fields.get("action");
-  if (action === "sign_in") return signIn(asked, person, form?.fields.get("key") ?? "", about, parts);
-  if (action === "sign_out") return signOut(asked, parts);
-  if (!person.key) return askForKey(asked, person, about, parts);
+export const answerApproval = (asked: Asked, parts: PageParts): Promise<Response> =>
+  withPerson(asked, parts, {
+    purpose: "An agent asks for your approval. First show that the account is yours.",
+    show: async ({ accountId, action, csrf, signedInAs }) => {
+      const { approvals } = parts.store;
+      const id = asked.path.slice(approvalPages.length);
+      // Somebody else's question looks like none: what other accounts ask is nobody's business.
+      const approval = await approvals.find(id, accountId);
+      if (!approval) return unknownApproval();
+      const decision = action === undefined ? undefined : decisions.get(action);
+      if (action !== undefined && decision === undefined) return notUnderstood();
+      const nowMs = parts.clock.wallMs();
+      const stands = decision && (await approvals.decide({ id, accountId, decision, nowMs }));
+      return pageResponse(approvalPage({ csrf, approval: stands ?? approval, signedInAs, nowMs }));
+    },
+  });
 
-  const { accountId } = person.key;
-  const id = asked.path.slice(approvalPages.length);
-  // Somebody else's question looks like none: what other accounts ask is nobody's business.
-  const approval = await store.approvals.find(id, accountId);
-  if (!approval) return unknownApproval();
-  const decisions: Record<string, "approved" | "denied"> = { approve: "approved", deny: "denied" };
-  const decision = decisions[action ?? ""];
-  if (posted && decision === undefined) return notUnderstood();
-  const nowMs = clock.wallMs();
-  const stands = decision && (await store.approvals.decide({ id, accountId, decision, nowMs }));
-  return pageResponse(
-    approvalPage({
-      csrf: people.csrf(person, asked.path),
-      approval: stands ?? approval,
-      signedInAs: people.describe(person.key),
-      nowMs,
-    }),
-  );
+const decisions: ReadonlyMap<string, "approved" | "denied"> = new Map([
+  ["approve", "approved"],
+  ["deny", "denied"],
+]);
+
+export const answerGrants = (asked: Asked, parts: PageParts): Promise<Response> =>
+  withPerson(asked, parts, {
+    purpose: "See which clients were let in to your account, and end them.",
+    show: async ({ accountId, action, fields, csrf, signedInAs }) => {
+      if (action !== undefined && action !== "revoke") return notUnderstood();
+      const { grants } = parts.store;
+      const nowMs = parts.clock.wallMs();
+      const ending = fields.get("grant");
+      const grant = ending === null ? undefined : await grants.find(ending);
+      if (grant?.accountId === accountId) await grants.revoke(grant.id, nowMs);
+      const living = (await grants.list(accountId)).filter(
+        ({ revokedAtMs, policy }) => revokedAtMs === undefined && policy.expiresAtMs > nowMs,
+      );
+      return pageResponse(grantsPage({ csrf, grants: living, signedInAs }));
+    },
+  });
+
+interface Visit {
+  readonly accountId: string;
+  /** The button that was pressed, "" for none of ours; undefined when the page was only opened. */
+  readonly action: string | undefined;
+  readonly fields: URLSearchParams;
+  readonly csrf: string;
+  readonly signedInAs: string;
 }
 
-export async function answerGrants(asked: Asked, parts: PageParts): Promise<Response> {
-  const { people, store, clock } = parts;
-  const about = { purpose: "See which clients were let in to your account, and end them." };
+/** Shows a page to whoever signed in; everybody else is asked for a key first. */
+async function withPerson(
+  asked: Asked,
+  parts: PageParts,
+  page: { readonly purpose: string; readonly show: (visit: Visit) => Promise<Response> },
+): Promise<Response> {
+  const { people } = parts;
   const person = await people.read(asked.request);
   const posted = asked.request.method === "POST";
   const form = posted ? await readForm(asked, person, parts) : undefined;
   if (form?.ok === false) return form.refusal;
-  const action = form?.fields.get("action");
-  if (action === "sign_in") return signIn(asked, person, form?.fields.get("key") ?? "", about, parts);
+  const fields = form?.fields ?? new URLSearchParams();
+  const action = posted ? (fields.get("action") ?? "") : undefined;
+  if (action === "sign_in") return signIn(asked, person, fields.get("key") ?? "", page, parts);
   if (action === "sign_out") return signOut(asked, parts);
-  if (!person.key) return askForKey(asked, person, about, parts);
-  if (posted && action !== "revoke") return notUnderstood();
-
-  const { accountId } = person.key;
-  const ending = form?.fields.get("grant") ?? undefined;
-  const grant = ending === undefined ? undefined : await store.grants.find(ending);
-  if (grant?.accountId === accountId) await store.grants.revoke(grant.id, clock.wallMs());
-  const nowMs = clock.wallMs();
-  const grants = (await store.grants.list(accountId)).filter(
-    ({ revokedAtMs, policy }) => revokedAtMs === undefined && policy.expiresAtMs > nowMs,
-  );
-  const csrf = people.csrf(person, asked.path);
-  return pageResponse(grantsPage({ csrf, grants, signedInAs: people.describe(person.key) }));
+  if (!person.key) return askForKey(asked, person, page, parts);
+  return page.show({
+    accountId: person.key.accountId,
+    action,
+    fields,
+    csrf: people.csrf(person, asked.path),
+    signedInAs: people.describe(person.key),
+  });
 }
 
 const unknownApproval = (): Response =>

@@ -9,6 +9,7 @@ import { createSealing } from "../../keys/sealing.ts";
 import type { Store } from "../../ledger/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { describeError, type Log } from "../../platform/log.ts";
+import { writePage } from "../pages/small-page.ts";
 import { errorPage } from "./pages/message-page.ts";
 import { createCookieSigner } from "./cookie-signer.ts";
 import { createRecordAdapters } from "./record-adapter.ts";
@@ -174,10 +175,12 @@ function configure(parts: ServerParts, errors: typeof ProviderErrors): Configura
       Session: 10 * minutes,
     },
     renderError: (ctx, out) => {
-      const page = errorPage("This cannot be done", out.error_description ?? out.error);
+      const { markup, headers } = writePage(
+        errorPage("This cannot be done", out.error_description ?? out.error),
+      );
       ctx.type = "html";
-      for (const [name, value] of Object.entries(page.headers)) ctx.set(name, value);
-      ctx.body = page.html;
+      for (const [name, value] of Object.entries(headers)) ctx.set(name, value);
+      ctx.body = markup;
     },
   };
 }

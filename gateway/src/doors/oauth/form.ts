@@ -1,6 +1,7 @@
 import type { Limiter } from "../../limits/limiter.ts";
+import { formFields } from "../pages/form-fields.ts";
+import { pageResponse } from "../pages/small-page.ts";
 import { errorPage } from "./pages/message-page.ts";
-import { pageResponse } from "./pages/page.ts";
 import { signInPage } from "./pages/sign-in-page.ts";
 import type { People, Person } from "./person.ts";
 
@@ -32,7 +33,7 @@ export async function readForm(
 ): Promise<ReadForm> {
   const origin = request.headers.get("origin");
   if (origin !== null && !parts.origins.has(origin)) return { ok: false, refusal: foreignForm() };
-  const fields = new URLSearchParams(new TextDecoder().decode(await parts.readBody(request, formBytesMax)));
+  const fields = formFields(await parts.readBody(request, formBytesMax));
   const ours = parts.people.isCsrf(person, path, fields.get("csrf") ?? "");
   return ours ? { ok: true, fields } : { ok: false, refusal: foreignForm() };
 }

@@ -1,10 +1,11 @@
-import { timingSafeEqual } from "node:crypto";
+import { isSameSecret } from "../../keys/is-same-secret.ts";
 import { isWellFormedKey } from "../../keys/key-format.ts";
 import type { Key } from "../../keys/keys.ts";
-import { createSealing } from "../../keys/sealing.ts";
+import { createSealing, type Sealing } from "../../keys/sealing.ts";
 import type { Secrets } from "../../keys/secrets.ts";
 import type { Store } from "../../ledger/store.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { cookiesOf } from "../pages/cookies.ts";
 
 /** Whoever sits at a browser: known by a cookie of ours, signed in with a key or not. */
 export interface Person {
@@ -75,11 +76,7 @@ export function createPeople({ store, secrets, clock, randomBytes, encrypted }: 
     },
     signedIn: (key) => ({ browserId: newBrowserId(), key }),
     csrf,
-    isCsrf: (person, purpose, presented) => {
-      const expected = Buffer.from(csrf(person, purpose));
-      const given = Buffer.from(presented);
-      return given.length === expected.length && timingSafeEqual(given, expected);
-    },
+    isCsrf: (person, purpose, presented) => isSameSecret(presented, csrf(person, purpose)),
     describe: (key) => `key “${key.name}” (…${key.secrets[0]?.last4 ?? ""})`,
   };
 }
@@ -90,17 +87,10 @@ interface Remembered {
   readonly untilMs: number;
 }
 
-function openCookie(
-  request: Request,
-  name: string,
-  sealing: ReturnType<typeof createSealing>,
-): Remembered | undefined {
-  const written = (request.headers.get("cookie") ?? "")
-    .split(";")
-    .map((one) => one.trim())
-    .find((one) => one.startsWith(`${name}=`));
+function openCookie(request: Request, name: string, sealing: Sealing): Remembered | undefined {
+  const written = cookiesOf(request).get(name);
   if (written === undefined) return undefined;
-  const text = sealing.open(Buffer.from(written.slice(name.length + 1), "base64url"), name);
+  const text = sealing.open(Buffer.from(written, "base64url"), name);
   // Nobody but us can seal one, so what opens is what we wrote.
   return text === undefined ? undefined : (JSON.parse(text) as Remembered);
 }

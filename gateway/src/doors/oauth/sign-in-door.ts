@@ -7,6 +7,8 @@ import { unusedClientsMax } from "../../grants/sign-in-records.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused } from "../../platform/refusals.ts";
+import { formFields } from "../pages/form-fields.ts";
+import { pageResponse } from "../pages/small-page.ts";
 import { answerApproval, answerGrants } from "./account-pages.ts";
 import {
   issuerOf,
@@ -19,7 +21,6 @@ import { answerConsent, type ConsentParts } from "./consent.ts";
 import { addressBlock, type Asked } from "./form.ts";
 import { askNodeApp } from "./node-exchange.ts";
 import { errorPage } from "./pages/message-page.ts";
-import { pageResponse } from "./pages/page.ts";
 import { createPeople } from "./person.ts";
 import { readRegistration, registrationBytesMax } from "./registration.ts";
 
@@ -188,7 +189,7 @@ function completeQuery(rawQuery: string, mcpUrl: string): string {
 }
 
 function sameResource(body: Uint8Array, mcpUrl: string): Uint8Array {
-  const form = new URLSearchParams(new TextDecoder().decode(body));
+  const form = formFields(body);
   nameResource(form, mcpUrl);
   return new TextEncoder().encode(form.toString());
 }

@@ -5,6 +5,7 @@ import type { Contract } from "../../contract/create-contract.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { JsonObject } from "../../platform/json.ts";
 import { refuse } from "../../platform/refusals.ts";
+import { isoTime } from "../../platform/clock.ts";
 import { createRecent } from "./recent.ts";
 import { hashHeader, revisionHeader, type Asked, type SitePage } from "./site-page.ts";
 
@@ -81,7 +82,7 @@ export function createContractPages({ contracts, offer }: Parts): Readonly<Recor
       const versions = (await contracts.history(historyMax)).map((one) => ({
         contentHash: one.contentHash,
         docsRevision: one.revision,
-        last_current_at: new Date(one.publishedAtMs).toISOString(),
+        last_current_at: isoTime(one.publishedAtMs),
       }));
       return Response.json({ object: "list", data: versions }, { headers: noCache });
     },

@@ -1,4 +1,5 @@
 import type { SalesShelf } from "../../contract/sales-shelf.ts";
+import { isoTime } from "../../platform/clock.ts";
 import type { SitePage } from "./site-page.ts";
 
 /** What is sold and for how much, with how old that knowledge is. */
@@ -8,7 +9,7 @@ export const salesPage =
     const data = sales.read();
     if (!data) return Response.json(none, { status: 503, headers: noCache });
     const { freshness, observedAtMs, source, items } = data;
-    const observed_at = new Date(observedAtMs).toISOString();
+    const observed_at = isoTime(observedAtMs);
     return Response.json({ freshness, observed_at, source, items }, { headers: noCache });
   };
 

@@ -8,6 +8,7 @@ import {
   type NewLinkAttempt,
   type TakenAttempt,
 } from "../../links/links.ts";
+import { freeConflict } from "./free-conflict.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { attemptOf, linkOf, prepareLinks } from "./link-statements.ts";
 
@@ -27,18 +28,7 @@ export function createSqliteLinks(db: Database, commits: GroupCommit): LinkBook 
     // Old attempts are swept a few at a time by those who bring new ones, so the table stays bounded.
     sql.sweep.run(attempt.createdAtMs - attemptsKeptMs, sweptAtOnce);
     const earlier = idempotency && sql.earlier.get(accountId, idempotency.keyHash);
-    if (earlier) {
-      return {
-        kind: "idempotency_conflict",
-        earlier: {
-          callId: earlier.id,
-          sameRequest: Buffer.compare(earlier.fingerprint, idempotency.fingerprint) === 0,
-          state: "settled",
-          outcome: "succeeded",
-          chargedMicros: 0n,
-        },
-      };
-    }
+    if (earlier) return freeConflict(earlier, idempotency.fingerprint);
     sql.insertAttempt.run(
       attempt.stateHash,
       attempt.id,

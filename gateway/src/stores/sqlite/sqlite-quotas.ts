@@ -7,6 +7,7 @@ import {
   type QuotaBook,
   type QuotaGrant,
 } from "../../limits/quota-applications.ts";
+import { freeConflict } from "./free-conflict.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
 interface ApplicationRow {
@@ -29,18 +30,7 @@ export function createSqliteQuotas(db: Database, commits: GroupCommit): QuotaBoo
   const file = (application: NewQuotaApplication): Filed => {
     const { accountId, idempotency } = application;
     const earlier = idempotency && sql.earlier.get(accountId, idempotency.keyHash);
-    if (earlier) {
-      return {
-        kind: "idempotency_conflict",
-        earlier: {
-          callId: earlier.id,
-          sameRequest: Buffer.compare(earlier.fingerprint, idempotency.fingerprint) === 0,
-          state: "settled",
-          outcome: "succeeded",
-          chargedMicros: 0n,
-        },
-      };
-    }
+    if (earlier) return freeConflict(earlier, idempotency.fingerprint);
     if (Number(sql.countOpen.get(accountId)?.n ?? 0n) >= openApplicationsMax)
       return { kind: "too_many_open" };
     sql.insert.run(

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { Dispatch } from "../../operation/upstream.ts";
+import { isoTime } from "../../platform/clock.ts";
 import type { Exchange, Protocol } from "../protocol.ts";
 import { nativeBody } from "./native-body.ts";
 
@@ -85,7 +86,7 @@ function timesOf(output: JsonObject): JsonObject {
 function utcOf(value: unknown): string | undefined {
   const match = typeof value === "string" ? written.exec(value) : null;
   const ms = match ? Date.parse(`${match[1]}T${match[2]}+08:00`) : Number.NaN;
-  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString().replace("T", " ").slice(0, -1);
+  return Number.isNaN(ms) ? undefined : isoTime(ms).replace("T", " ").slice(0, -1);
 }
 
 const written = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?)$/;

@@ -72,6 +72,7 @@ async function whole(client: Client, id: OperationId, args: AnyInput, options: O
     lines: [
       typeof result.data === "string" ? result.data : JSON.stringify(result.data, undefined, 2),
       ...costLines(result),
+      ...taskLines(result.data),
     ],
     json: {
       data: result.data,
@@ -120,8 +121,16 @@ function costLines(paid: {
   readonly requestId: string | undefined;
 }): string[] {
   const { chargedMicrosUsd: charged, requestId } = paid;
-  const cost = charged === undefined ? "not known; see the receipt" : microsAsUsd(charged);
+  const cost = charged === undefined ? "not yet; the receipt will say" : microsAsUsd(charged);
   return fieldLines({ charged: cost, ...(requestId === undefined ? {} : { request: requestId }) });
+}
+
+/** What a call began and did not wait for is charged at its end. */
+function taskLines(data: unknown): string[] {
+  const { output } = Object(data) as { output?: unknown };
+  const { task_id: id, task_status: status } = Object(output) as { task_id?: unknown; task_status?: unknown };
+  if (typeof id !== "string" || status !== "PENDING") return [];
+  return [`The task goes on, and is charged when it has succeeded: tollgate watch ${id}`];
 }
 
 function readOperation(word: string): OperationId {

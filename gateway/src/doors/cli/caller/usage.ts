@@ -1,4 +1,5 @@
 import type { UsageBucket, UsageTotals } from "../../../../../client/src/operations.ts";
+import { isoTime } from "../../../platform/clock.ts";
 import { defineCommand, optional, WrongUsage } from "../command.ts";
 import { table } from "../output.ts";
 import { readFigure } from "../values.ts";
@@ -38,8 +39,7 @@ export const usage = defineCommand({
   },
 });
 
-const dayOf = ({ start_time: start }: UsageBucket): string =>
-  new Date(start * 1000).toISOString().slice(0, 10);
+const dayOf = ({ start_time: start }: UsageBucket): string => isoTime(start * 1000).slice(0, 10);
 
 const figures = (of: UsageTotals): string[] => [
   String(of.requests),

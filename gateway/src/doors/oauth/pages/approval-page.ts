@@ -1,7 +1,8 @@
 import type { Approval } from "../../../approvals/approvals.ts";
+import { dayAndMinute } from "../../../platform/clock.ts";
 import { usdFromMicros } from "../../../platform/money.ts";
-import { html } from "./html.ts";
-import { page, type Page } from "./page.ts";
+import { html } from "../../pages/html.ts";
+import type { SmallPage } from "../../pages/small-page.ts";
 
 interface Asked {
   readonly csrf: string;
@@ -10,12 +11,12 @@ interface Asked {
   readonly nowMs: number;
 }
 
-export const approvalPage = ({ csrf, approval, signedInAs, nowMs }: Asked): Page => {
+export const approvalPage = ({ csrf, approval, signedInAs, nowMs }: Asked): SmallPage => {
   const state = stateOf(approval, nowMs);
   const exposureMicros = approval.items.reduce((sum, { capMicros }) => sum + capMicros, 0n);
-  return page(
-    state === "open" ? "Approve this spending?" : titles[state],
-    html`<dl>
+  return {
+    title: state === "open" ? "Approve this spending?" : titles[state],
+    body: html`<dl>
         <dt>Asked by</dt>
         <dd>${approval.asker}</dd>
         <dt>At most</dt>
@@ -23,27 +24,22 @@ export const approvalPage = ({ csrf, approval, signedInAs, nowMs }: Asked): Page
         <dt>Signed in as</dt>
         <dd>${signedInAs}</dd>
         <dt>Open until</dt>
-        <dd>${new Date(approval.expiresAtMs).toISOString()}</dd>
+        <dd>${dayAndMinute(approval.expiresAtMs)}</dd>
       </dl>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Operation</th>
-            <th scope="col">Rate</th>
-            <th scope="col">At most</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${approval.items.map(
-            (item) =>
-              html`<tr>
-                <td>${item.operationId}<br /><code>${item.summary}</code></td>
-                <td>${item.rate}</td>
-                <td>${usdFromMicros(item.capMicros)} USD</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
+      <ul class="entries">
+        ${approval.items.map(
+          (item) =>
+            html`<li>
+              <p><strong>${item.operationId}</strong><br /><code>${item.summary}</code></p>
+              <dl>
+                <dt>Rate</dt>
+                <dd>${item.rate}</dd>
+                <dt>At most</dt>
+                <dd>${usdFromMicros(item.capMicros)} USD</dd>
+              </dl>
+            </li>`,
+        )}
+      </ul>
       ${
         state === "open"
           ? html`<form method="post" autocomplete="off">
@@ -57,7 +53,7 @@ export const approvalPage = ({ csrf, approval, signedInAs, nowMs }: Asked): Page
             </form>`
           : html`<p role="status">${sentences[state]}</p>`
       }`,
-  );
+  };
 };
 
 const stateOf = ({ decision, expiresAtMs }: Approval, nowMs: number) =>

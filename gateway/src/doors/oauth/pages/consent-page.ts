@@ -1,5 +1,5 @@
-import { html } from "./html.ts";
-import { page, type Page } from "./page.ts";
+import { html } from "../../pages/html.ts";
+import type { SmallPage } from "../../pages/small-page.ts";
 
 export interface Consent {
   readonly csrf: string;
@@ -26,53 +26,52 @@ export interface ConsentFields {
 
 export const consentDays = ["1", "7", "30", "90", "365"];
 
-export const consentPage = (consent: Consent): Page =>
-  page(
-    `Let ${consent.clientName} in?`,
-    html`<dl>
-        <dt>Client</dt>
-        <dd>${consent.clientName}</dd>
-        <dt>Known as</dt>
-        <dd>${consent.clientHost ?? "a client that registered itself; its name is its own word"}</dd>
-        <dt>Returns to</dt>
-        <dd><strong>${consent.redirectHost}</strong></dd>
-        <dt>Signed in as</dt>
-        <dd>${consent.signedInAs}</dd>
-      </dl>
-      ${consent.toThisMachine ? localWarning : undefined}
-      ${
-        consent.problem === undefined
-          ? undefined
-          : html`<p class="warning" role="alert" id="problem">${consent.problem}</p>`
-      }
-      <form method="post" autocomplete="off">
-        <input type="hidden" name="csrf" value="${consent.csrf}" />
-        <fieldset>
-          <legend>It may</legend>
-          <p>
-            Look around: search operations, read their details, and see the usage, balance and receipts of the
-            account.
-          </p>
-          ${consent.asksToSpend ? spending(consent.fields) : undefined}
-        </fieldset>
-        <label for="days">Until</label>
-        <select id="days" name="days">
-          ${consentDays.map(
-            (days) =>
-              html`<option value="${days}" ${days === consent.fields.days ? html`selected` : undefined}>
-                ${days === "1" ? "1 day" : `${days} days`} from now
-              </option>`,
-          )}
-        </select>
-        <p class="hint">You can end it earlier under <a href="/oauth/grants">your clients</a>.</p>
-        <div class="buttons">
-          <button class="main" name="action" value="allow">Allow</button>
-          <button name="action" value="deny">Deny</button>
-          <button name="action" value="sign_out">Use another key</button>
-        </div>
-      </form>`,
-    { formEndsAt: consent.redirectOrigin },
-  );
+export const consentPage = (consent: Consent): SmallPage => ({
+  title: `Let ${consent.clientName} in?`,
+  body: html`<dl>
+      <dt>Client</dt>
+      <dd>${consent.clientName}</dd>
+      <dt>Known as</dt>
+      <dd>${consent.clientHost ?? "a client that registered itself; its name is its own word"}</dd>
+      <dt>Returns to</dt>
+      <dd><strong>${consent.redirectHost}</strong></dd>
+      <dt>Signed in as</dt>
+      <dd>${consent.signedInAs}</dd>
+    </dl>
+    ${consent.toThisMachine ? localWarning : undefined}
+    ${
+      consent.problem === undefined
+        ? undefined
+        : html`<p class="warning" role="alert" id="problem">${consent.problem}</p>`
+    }
+    <form method="post" autocomplete="off">
+      <input type="hidden" name="csrf" value="${consent.csrf}" />
+      <fieldset>
+        <legend>It may</legend>
+        <p>
+          Look around: search operations, read their details, and see the usage, balance and receipts of the
+          account.
+        </p>
+        ${consent.asksToSpend ? spending(consent.fields) : undefined}
+      </fieldset>
+      <label for="days">Until</label>
+      <select id="days" name="days">
+        ${consentDays.map(
+          (days) =>
+            html`<option value="${days}" ${days === consent.fields.days ? html`selected` : undefined}>
+              ${days === "1" ? "1 day" : `${days} days`} from now
+            </option>`,
+        )}
+      </select>
+      <p class="hint">You can end it earlier under <a href="/oauth/grants">your clients</a>.</p>
+      <div class="buttons">
+        <button class="main" name="action" value="allow">Allow</button>
+        <button name="action" value="deny">Deny</button>
+        <button name="action" value="sign_out">Use another key</button>
+      </div>
+    </form>`,
+  formEndsAt: consent.redirectOrigin,
+});
 
 const localWarning = html`<p class="warning">
   This client runs on your own machine. Allow it only if you have just started it yourself: any program there
@@ -80,7 +79,7 @@ const localWarning = html`<p class="warning">
 </p>`;
 
 const spending = ({ spend, perCallUsd, perDayUsd }: ConsentFields) =>
-  html`<p>
+  html`<p class="choice">
       <input type="checkbox" id="spend" name="spend" value="yes" ${spend ? html`checked` : undefined} />
       <label for="spend">Spend the account's money, within these bounds:</label>
     </p>

@@ -1,7 +1,8 @@
 import type { Grant } from "../../../grants/grants.ts";
+import { dayAndMinute } from "../../../platform/clock.ts";
 import { usdFromMicros } from "../../../platform/money.ts";
-import { html } from "./html.ts";
-import { page, type Page } from "./page.ts";
+import { html } from "../../pages/html.ts";
+import type { SmallPage } from "../../pages/small-page.ts";
 
 interface Listed {
   readonly csrf: string;
@@ -9,49 +10,42 @@ interface Listed {
   readonly signedInAs: string;
 }
 
-export const grantsPage = ({ csrf, grants, signedInAs }: Listed): Page =>
-  page(
-    "Your clients",
-    html`<p>Clients that were let in to the account of ${signedInAs}.</p>
-      ${
-        grants.length === 0
-          ? html`<p>There are none.</p>`
-          : html`<table>
-              <thead>
-                <tr>
-                  <th scope="col">Client</th>
-                  <th scope="col">May</th>
-                  <th scope="col">Until</th>
-                  <th scope="col"><span class="hint">End it</span></th>
-                </tr>
-              </thead>
-              <tbody>
-                ${grants.map((grant) => rowOf(grant, csrf))}
-              </tbody>
-            </table>`
-      }
-      <form method="post">
-        <input type="hidden" name="csrf" value="${csrf}" />
-        <div class="buttons"><button name="action" value="sign_out">Sign out</button></div>
-      </form>`,
-  );
+export const grantsPage = ({ csrf, grants, signedInAs }: Listed): SmallPage => ({
+  title: "Your clients",
+  body: html`<p>Clients that were let in to the account of ${signedInAs}.</p>
+    ${
+      grants.length === 0
+        ? html`<p>There are none.</p>`
+        : html`<ul class="entries">
+            ${grants.map((grant) => entryOf(grant, csrf))}
+          </ul>`
+    }
+    <form method="post">
+      <input type="hidden" name="csrf" value="${csrf}" />
+      <div class="buttons"><button name="action" value="sign_out">Sign out</button></div>
+    </form>`,
+});
 
-const rowOf = (grant: Grant, csrf: string) =>
-  html`<tr>
-    <td>${grant.clientName}<br /><span class="hint">returns to ${grant.redirectHost}</span></td>
-    <td>
-      ${
-        grant.scopes.includes("tools:spend")
-          ? `look around; spend ${usdFromMicros(grant.policy.perCallMicros)} USD a call, ${usdFromMicros(grant.policy.perDayMicros)} a day`
-          : "look around"
-      }
-    </td>
-    <td>${new Date(grant.policy.expiresAtMs).toISOString().slice(0, 10)}</td>
-    <td>
-      <form method="post">
-        <input type="hidden" name="csrf" value="${csrf}" />
-        <input type="hidden" name="grant" value="${grant.id}" />
-        <button name="action" value="revoke" aria-label="End ${grant.clientName}">End</button>
-      </form>
-    </td>
-  </tr>`;
+const entryOf = ({ id, clientName, redirectHost, scopes, policy }: Grant, csrf: string) =>
+  html`<li>
+    <p><strong>${clientName}</strong></p>
+    <dl>
+      <dt>Returns to</dt>
+      <dd>${redirectHost}</dd>
+      <dt>May</dt>
+      <dd>
+        ${
+          scopes.includes("tools:spend")
+            ? `look around; spend ${usdFromMicros(policy.perCallMicros)} USD a call, ${usdFromMicros(policy.perDayMicros)} USD a day`
+            : "look around"
+        }
+      </dd>
+      <dt>Until</dt>
+      <dd>${dayAndMinute(policy.expiresAtMs)}</dd>
+    </dl>
+    <form method="post">
+      <input type="hidden" name="csrf" value="${csrf}" />
+      <input type="hidden" name="grant" value="${id}" />
+      <button name="action" value="revoke" aria-label="End ${clientName}">End</button>
+    </form>
+  </li>`;

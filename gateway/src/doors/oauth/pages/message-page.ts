@@ -1,5 +1,7 @@
-import { html } from "./html.ts";
-import { page, type Page } from "./page.ts";
+import { html } from "../../pages/html.ts";
+import type { SmallPage } from "../../pages/small-page.ts";
 
-export const errorPage = (title: string, sentence: string): Page =>
-  page(title, html`<p role="alert">${sentence}</p>`);
+export const errorPage = (title: string, sentence: string): SmallPage => ({
+  title,
+  body: html`<p role="alert">${sentence}</p>`,
+});

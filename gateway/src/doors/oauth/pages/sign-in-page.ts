@@ -1,5 +1,5 @@
-import { html } from "./html.ts";
-import { page, type Page } from "./page.ts";
+import { html } from "../../pages/html.ts";
+import type { SmallPage } from "../../pages/small-page.ts";
 
 interface SignIn {
   readonly csrf: string;
@@ -10,29 +10,28 @@ interface SignIn {
 }
 
 /** Asks for a key of the account. What was typed is never shown again, not even after a mistake. */
-export const signInPage = ({ csrf, purpose, problem, formEndsAt }: SignIn): Page =>
-  page(
-    "Sign in",
-    html`<p>${purpose}</p>
-      ${problem === undefined ? undefined : html`<p class="warning" role="alert" id="problem">${problem}</p>`}
-      <form method="post" autocomplete="off">
-        <input type="hidden" name="csrf" value="${csrf}" />
-        <label for="key">API key of your account</label>
-        <input
-          type="password"
-          id="key"
-          name="key"
-          required
-          autofocus
-          autocomplete="off"
-          spellcheck="false"
-          maxlength="200"
-          aria-describedby="key-hint${problem === undefined ? "" : " problem"}"
-        />
-        <p class="hint" id="key-hint">
-          It begins with tgk_. It is used to recognise your account and is not passed on.
-        </p>
-        <div class="buttons"><button class="main" name="action" value="sign_in">Sign in</button></div>
-      </form>`,
-    { formEndsAt },
-  );
+export const signInPage = ({ csrf, purpose, problem, formEndsAt }: SignIn): SmallPage => ({
+  title: "Sign in",
+  body: html`<p>${purpose}</p>
+    ${problem === undefined ? undefined : html`<p class="warning" role="alert" id="problem">${problem}</p>`}
+    <form method="post" autocomplete="off">
+      <input type="hidden" name="csrf" value="${csrf}" />
+      <label for="key">API key of your account</label>
+      <input
+        type="password"
+        id="key"
+        name="key"
+        required
+        autofocus
+        autocomplete="off"
+        spellcheck="false"
+        maxlength="200"
+        aria-describedby="key-hint${problem === undefined ? "" : " problem"}"
+      />
+      <p class="hint" id="key-hint">
+        It begins with tgk_. It is used to recognise your account and is not passed on.
+      </p>
+      <div class="buttons"><button class="main" name="action" value="sign_in">Sign in</button></div>
+    </form>`,
+  formEndsAt,
+});

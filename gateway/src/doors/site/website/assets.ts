@@ -24,15 +24,16 @@ export interface Assets {
 }
 
 export const loadAssets = (): Assets => ({
-  style: textAsset("style.css", "text/css; charset=utf-8"),
+  style: textAsset("style.css", "text/css; charset=utf-8", ["colours.css", "style.css"]),
   script: textAsset("page.js", "text/javascript; charset=utf-8"),
   reference: textAsset("reference.js", "text/javascript; charset=utf-8"),
   scalar: scalarAsset(),
   icon: textAsset("icon.svg", "image/svg+xml"),
 });
 
-function textAsset(name: string, contentType: string): Asset {
-  const bytes = readFileSync(join(folder, name));
+/** A file of one part or of several, read in their order. */
+function textAsset(name: string, contentType: string, parts: readonly string[] = [name]): Asset {
+  const bytes = Buffer.concat(parts.map((part) => readFileSync(join(folder, part))));
   const [stem = "", ending = ""] = name.split(".");
   return { path: `/assets/${stem}.${sha256(bytes).slice(0, 16)}.${ending}`, contentType, body: () => bytes };
 }

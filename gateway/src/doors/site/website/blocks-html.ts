@@ -1,5 +1,5 @@
+import { html, type Html } from "../../pages/html.ts";
 import { piecesOf, type Block, type Table } from "./blocks.ts";
-import { html, type Html } from "./html.ts";
 
 /** Where a path of this site leads, seen from a page. */
 export type Link = (path: string) => string;

@@ -1,4 +1,5 @@
-import { html, type Html } from "./html.ts";
+import { brandMark } from "../../pages/brand-mark.ts";
+import { html, type Html } from "../../pages/html.ts";
 import { twinOf, type Material, type Page } from "./page.ts";
 
 /** The whole page around what it says. Where the content brings its own main landmark, ours steps back. */
@@ -28,7 +29,7 @@ ${page.head}</head>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="top">
 <div class="bar">
-<a class="brand" href="${link("/")}">${mark}Tollgate</a>
+<a class="brand" href="${link("/")}">${brandMark}Tollgate</a>
 <nav aria-label="Main"><ul>
 ${places.map(
   ({ path, words, section }) =>
@@ -60,16 +61,3 @@ const footer = (link: (path: string) => string, twin: string | undefined): Html 
       </nav>
     </div>
   </footer> `;
-
-/** A gate, drawn with the text's own colour. */
-const mark = html`<svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true" focusable="false">
-  <path
-    d="M6 27V13a10 10 0 0 1 20 0v14"
-    fill="none"
-    stroke="currentColor"
-    stroke-width="3"
-    stroke-linecap="round"
-  />
-  <path d="M3 19h26" stroke="currentColor" stroke-width="3" stroke-linecap="round" />
-  <circle cx="16" cy="19" r="3.4" fill="currentColor" />
-</svg>`;

@@ -1,4 +1,4 @@
-import { html } from "./html.ts";
+import { html } from "../../pages/html.ts";
 import type { Material, Page } from "./page.ts";
 
 export const notFoundPage = ({ link }: Material): Page => ({

@@ -1,7 +1,7 @@
+import { html } from "../../pages/html.ts";
 import { blocksHtml } from "./blocks-html.ts";
 import { blocksMarkdown } from "./blocks-markdown.ts";
 import { heading, type Block } from "./blocks.ts";
-import { html } from "./html.ts";
 import type { Material, Page } from "./page.ts";
 import { categories, sentence, sorted } from "./price-tables.ts";
 

@@ -1,8 +1,8 @@
 import type { Addresses } from "../../../config/addresses.ts";
 import type { Offer } from "../../../offer/offer.ts";
 import type { JsonObject } from "../../../platform/json.ts";
+import type { Html } from "../../pages/html.ts";
 import type { Assets } from "./assets.ts";
-import type { Html } from "./html.ts";
 
 /** What pages are made from: the offer of one moment, and where things are. */
 export interface Material {

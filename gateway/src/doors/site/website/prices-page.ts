@@ -1,7 +1,7 @@
+import { html, type Html } from "../../pages/html.ts";
 import { tableHtml, type Link } from "./blocks-html.ts";
 import { blocksMarkdown } from "./blocks-markdown.ts";
 import type { Block, Table } from "./blocks.ts";
-import { html, type Html } from "./html.ts";
 import type { Material, Page } from "./page.ts";
 import {
   categories,

@@ -1,9 +1,9 @@
+import { html } from "../../pages/html.ts";
 import { blocksHtml } from "./blocks-html.ts";
 import { blocksMarkdown } from "./blocks-markdown.ts";
 import { code, heading, text, type Block } from "./blocks.ts";
 import { exampleCurl } from "./example-call.ts";
 import { firstCall } from "./first-call.ts";
-import { html } from "./html.ts";
 import { mcpSnippets } from "./mcp-snippets.ts";
 import type { Material, Page } from "./page.ts";
 import { clientSnippets, type ClientSnippets } from "./snippets.ts";

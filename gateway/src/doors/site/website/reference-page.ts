@@ -1,5 +1,5 @@
+import { html } from "../../pages/html.ts";
 import { blocksHtml } from "./blocks-html.ts";
-import { html } from "./html.ts";
 import { listOperations } from "./operations-page.ts";
 import type { Material, Page } from "./page.ts";
 import { sorted } from "./price-tables.ts";
