@@ -1,7 +1,7 @@
 // What the gate costs, side by side in one run: the same upstream, the same load, contestants in turn. Ratios are judged.
 //
 //   npm run bench                                      everything; writes bench/results/report.md and report.svg
-//   npm run bench -- --short                           what continuous integration runs, with slack; kept in bench/results/tmp
+//   npm run bench -- --short                           what continuous integration runs, with limits of its own; kept in bench/results/tmp
 //   npm run bench -- --only chat --connections 64 --contestants "Tollgate,bare Bun proxy" --rounds 5 --seconds 3
 
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -72,7 +72,7 @@ async function run(): Promise<number> {
   }
   const tables = chapters.flatMap((chapter) => chapter.tables);
   const bars = chapters.flatMap((chapter) => chapter.bars).map((bar) => judge(bar, values.short));
-  console.log(`\nBars${values.short ? ", with slack for noise" : ""}\n${barTable(bars)}`);
+  console.log(`\nBars${values.short ? ", with CI's own limits" : ""}\n${barTable(bars)}`);
 
   const report = {
     machine: describeMachine(),

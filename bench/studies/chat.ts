@@ -69,13 +69,13 @@ const barsOf = (results: ReadonlyMap<string, readonly Round[]>, { contestants }:
     promise: "Chat: CPU beside the bare Bun proxy",
     ratio: cpuRatio(results, tollgate.name, bareBun.name),
     atMost: 1.5,
-    slack: 1.5,
+    inShort: 8,
   },
   {
     promise: "Chat: CPU beside nginx as a proxy",
     ratio: cpuRatio(results, tollgate.name, nginxProxy.name),
     atMost: 6,
-    slack: 1.5,
+    inShort: 30,
   },
   ...(contestants.includes(portkey)
     ? [
@@ -83,7 +83,7 @@ const barsOf = (results: ReadonlyMap<string, readonly Round[]>, { contestants }:
           promise: "Chat: Portkey's CPU beside ours",
           ratio: cpuRatio(results, portkey.name, tollgate.name),
           atLeast: 15,
-          slack: 1.5,
+          inShort: 5,
         },
       ]
     : []),

@@ -83,8 +83,8 @@ function chapterOf(
       },
     ],
     bars: [
-      { promise: `Usage report on ${many} beside ${few}`, ratio: ratio("reportMs"), atMost: 2, slack: 1.5 },
-      { promise: `Start-up on ${many} beside ${few}`, ratio: ratio("startUpMs"), atMost: 2, slack: 1.5 },
+      { promise: `Usage report on ${many} beside ${few}`, ratio: ratio("reportMs"), atMost: 2, inShort: 3 },
+      { promise: `Start-up on ${many} beside ${few}`, ratio: ratio("startUpMs"), atMost: 2, inShort: 3 },
     ],
   };
 }

@@ -78,7 +78,7 @@ export const openStreamStudy: Study = {
             promise: "SSE, 1,000 open: memory beside the bare Bun pass-through",
             ratio: beside(memory, tollgate.name),
             atMost: 3,
-            slack: 1.5,
+            inShort: 6,
           },
         ],
       };

@@ -49,7 +49,7 @@ export const refusalStudy: Study = {
         promise: `Refusal ${status}: CPU beside a served call`,
         ratio: cpuRatio(results, status, served),
         atMost: 0.5,
-        slack: 1.4,
+        inShort: 0.7,
       }));
       return { tables: [table], bars };
     }),
