@@ -133,9 +133,9 @@ const mutants = [
   {
     name: "one kind of operation is sent without a hold",
     file: "gateway/src/call/admit.ts",
-    find: "    return await gate.ledger.hold(",
+    find: "      return await ledger.hold(",
     replace:
-      '    if (paid.operation.category === "data") return { kind: "held" };\n    return await gate.ledger.hold(',
+      '      if (paid.operation.category === "data") return { kind: "held" };\n      return await ledger.hold(',
     tests: ["test/spending.test.ts"],
   },
   {
