@@ -36,7 +36,7 @@ interface Sending {
 }
 
 async function send(request: VendorRequest, sending: Sending): Promise<Exchanged> {
-  const { http, protocol, exchange, dispatch, actingFor } = sending;
+  const { http, exchange, dispatch, actingFor } = sending;
   const { upstream } = dispatch;
   const streaming = dispatch.streaming && exchange.stream !== undefined;
   const outcome = await (streaming ? http.open : http.send)({
