@@ -33,6 +33,13 @@ const mutants = [
     tests: ledgerTests,
   },
   {
+    name: "a call is ended from memory, whatever its row says",
+    file: ledger,
+    find: "if (ended.changes === 0) return undefined;",
+    replace: "",
+    tests: ledgerTests,
+  },
+  {
     name: "the balance is checked, then taken in another step",
     file: statements,
     find: "WHERE id = ?2 AND suspended = 0 AND posted_micros - held_micros >= ?1`",

@@ -1,6 +1,8 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import type { NoAnswerReason } from "../operation/upstream.ts";
+import { systemClock } from "../platform/clock.ts";
+import { createDeadlines, type Deadline } from "../platform/deadlines.ts";
 
 /** Sends one request and reads one answer, whatever the other side does. */
 export interface HttpClient {
@@ -69,6 +71,8 @@ export function createHttpClient(changes: Partial<Limits> = {}): HttpClient {
 
 export const httpClient: HttpClient = createHttpClient();
 
+const deadlines = createDeadlines(systemClock.monotonicMs);
+
 /** Sends the request and lets `take` have the answer, within the time each of the two may need. */
 async function exchange<Taken extends HttpOutcome | HttpStream>(
   request: HttpRequest,
@@ -77,11 +81,10 @@ async function exchange<Taken extends HttpOutcome | HttpStream>(
 ): Promise<Taken | HttpOutcome> {
   const abort = new AbortController();
   let timedOut = false;
-  const giveUp = (): void => {
+  const deadline = deadlines.set(request.firstByteTimeoutMs, () => {
     timedOut = true;
     abort.abort();
-  };
-  let timer = setTimeout(giveUp, request.firstByteTimeoutMs);
+  });
   try {
     const response = await fetch(request.url, {
       method: request.method,
@@ -94,8 +97,7 @@ async function exchange<Taken extends HttpOutcome | HttpStream>(
       keepalive: request.method !== "GET",
       signal: abort.signal,
     });
-    clearTimeout(timer);
-    timer = setTimeout(giveUp, limits.bodyTimeoutMs);
+    deadlines.move(deadline, limits.bodyTimeoutMs);
     const outcome = await take(response, abort);
     // Whatever is still to come is not wanted; the connection goes with it.
     if (outcome.kind === "no_answer") abort.abort();
@@ -103,7 +105,7 @@ async function exchange<Taken extends HttpOutcome | HttpStream>(
   } catch (error) {
     return timedOut ? noAnswer("timeout") : outcomeOf(codeOf(error));
   } finally {
-    clearTimeout(timer);
+    deadlines.end(deadline);
   }
 }
 
@@ -116,27 +118,30 @@ const isEventStream = ({ status, headers }: Response): boolean =>
 function streamOf(response: Response, abort: AbortController, limits: Limits): HttpStream {
   const stream: ReadableStream<Uint8Array> | null = response.body;
   const reader = stream?.getReader();
-  const whole = setTimeout(() => abort.abort(), limits.streamTimeoutMs);
-  whole.unref();
+  const breakOff = (): void => abort.abort();
+  const whole = deadlines.set(limits.streamTimeoutMs, breakOff);
+  // Set whenever the upstream is asked for more: a caller who reads slowly is no silence of the upstream's.
+  const silence: Deadline = { onMissed: breakOff, atMs: 0 };
   return {
     kind: "streaming",
     status: response.status,
     next: async () => {
-      const silence = setTimeout(() => abort.abort(), limits.silenceTimeoutMs);
+      deadlines.move(silence, limits.silenceTimeoutMs);
       try {
         const piece = await reader?.read();
         if (piece !== undefined && !piece.done) return piece.value;
-        clearTimeout(whole);
+        deadlines.end(whole);
         return undefined;
       } catch (error) {
-        clearTimeout(whole);
+        deadlines.end(whole);
         throw error;
       } finally {
-        clearTimeout(silence);
+        deadlines.end(silence);
       }
     },
     leave: () => {
-      clearTimeout(whole);
+      deadlines.end(whole);
+      deadlines.end(silence);
       abort.abort();
     },
   };
@@ -167,31 +172,35 @@ function outcomeOf(code: string): HttpOutcome {
 async function read(response: Response, bytesMax: number): Promise<HttpOutcome> {
   const { status, headers } = response;
   if (status >= 300 && status < 400) return noAnswer("redirect");
-  if (status < 200 || status > 599 || isFramedTwice(headers)) return noAnswer("malformed");
-  const raw = await readAtMost(response, bytesMax);
+  const announced = headers.get("content-length");
+  if (status < 200 || status > 599 || isFramedTwice(announced, headers)) return noAnswer("malformed");
+  const raw = await readAtMost(response, announced, bytesMax);
   if (!raw) return noAnswer("too_large");
   const encoding = headers.get("content-encoding");
   const body = encoding === null ? raw : await decompress(raw, encoding, bytesMax);
   if (typeof body === "string") return noAnswer(body);
+  const retryAfter = headers.get("retry-after") ?? undefined;
   return {
     kind: "answered",
     status,
     contentType: headers.get("content-type") ?? undefined,
-    retryAfter: headers.get("retry-after") ?? undefined,
-    date: headers.get("date") ?? undefined,
+    retryAfter,
+    date: retryAfter === undefined ? undefined : (headers.get("date") ?? undefined),
     body,
   };
 }
 
 /** Two lengths, or a length beside chunks: two readers could see two different answers. */
-function isFramedTwice(headers: Headers): boolean {
-  const announced = headers.get("content-length");
+function isFramedTwice(announced: string | null, headers: Headers): boolean {
   return announced !== null && (!/^\d+$/.test(announced) || headers.has("transfer-encoding"));
 }
 
 /** Undefined when there is more than `bytesMax`. */
-async function readAtMost(response: Response, bytesMax: number): Promise<Uint8Array | undefined> {
-  const announced = response.headers.get("content-length");
+async function readAtMost(
+  response: Response,
+  announced: string | null,
+  bytesMax: number,
+): Promise<Uint8Array | undefined> {
   if (announced !== null) return Number(announced) > bytesMax ? undefined : response.bytes();
   const stream: ReadableStream<Uint8Array> | null = response.body;
   if (!stream) return new Uint8Array();

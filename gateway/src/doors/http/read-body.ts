@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import { createDeadlines } from "../../platform/deadlines.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
 
 /** Reads request bodies within limits of size, time and compression. */
@@ -13,33 +14,16 @@ const acceptable =
 
 /** No honest text shrinks further than this. */
 const compressionRatioMax = 100;
-const sweepEveryMs = 1_000;
-
-interface Slow {
-  readonly deadlineMs: number;
-  readonly giveUp: () => void;
-}
 
 export function createBodyReader(timeoutMs: number, monotonicMs: () => number): BodyReader {
-  const reading = new Set<Slow>();
-  // One timer for all bodies: a timer for each request would cost more than reading most of them.
-  const sweeper = setInterval(() => {
-    const nowMs = monotonicMs();
-    for (const slow of reading) if (slow.deadlineMs <= nowMs) slow.giveUp();
-  }, sweepEveryMs);
-  sweeper.unref();
+  const deadlines = createDeadlines(monotonicMs);
 
   const withDeadline = (read: Promise<Uint8Array>): Promise<Uint8Array> =>
     new Promise((resolve, reject) => {
-      const slow: Slow = {
-        deadlineMs: monotonicMs() + timeoutMs,
-        giveUp: () => {
-          forget();
-          reject(new CallRefused("request_timeout", "The body did not arrive in time."));
-        },
-      };
-      const forget = (): void => void reading.delete(slow);
-      reading.add(slow);
+      const deadline = deadlines.set(timeoutMs, () =>
+        reject(new CallRefused("request_timeout", "The body did not arrive in time.")),
+      );
+      const forget = (): void => deadlines.end(deadline);
       read.then(resolve, reject).then(forget, forget);
     });
 

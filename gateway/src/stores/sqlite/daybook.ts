@@ -24,8 +24,11 @@ export interface Daybook {
   readonly recount: () => void;
 }
 
-/** Enough to share pages; few enough to be filed in about a millisecond, and to be added up by every reader. */
-const rowsUsualMax = 512;
+/**
+ * Enough to share pages: filing touches a page of each account's list however few calls it files. Few enough to be filed
+ * in some milliseconds, during which nobody else is served, and to be added up by every reader.
+ */
+const rowsUsualMax = 1_024;
 
 export const bucketWidthsSeconds = [1, 60, 86_400] as const;
 

@@ -2,22 +2,22 @@ import type { Database } from "bun:sqlite";
 import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
 import { unexplainedHolds } from "./sqlite-audit.ts";
 
-/** What the end of a call needs to know about it, and about what its account carries. */
-export interface OpenCall {
+/** What the end of a call needs to know of its beginning; none of it ever changes. */
+export interface HeldCall {
   account_id: string;
   key_id: string;
-  state: CallState;
-  outcome: CallOutcome | null;
   held_micros: bigint;
-  value_micros: bigint;
-  charged_micros: bigint;
-  written_off_micros: bigint;
   multiplier_ppm: bigint;
   budget_window_start_ms: bigint | null;
   grant_id: string | null;
   created_at_ms: bigint;
-  charge_carry_atto: bigint;
-  value_carry_pico: bigint;
+}
+
+export interface CallRow extends HeldCall {
+  state: CallState;
+  value_micros: bigint;
+  charged_micros: bigint;
+  written_off_micros: bigint;
 }
 
 /** The statements of the ledger, prepared once. The guards against overspending stand inside the updates. */
@@ -109,11 +109,13 @@ export function prepareLedger(db: Database) {
     markDispatched: db.query<never, [number, string]>(
       "UPDATE call SET state = 'dispatched', dispatched_at_ms = ?1 WHERE id = ?2 AND state = 'held'",
     ),
-    openCall: db.query<OpenCall, [string]>(
-      `SELECT call.account_id, key_id, state, outcome, call.held_micros, value_micros, charged_micros,
-              written_off_micros, multiplier_ppm, budget_window_start_ms, charge_carry_atto, value_carry_pico,
-              grant_id, call.created_at_ms
-       FROM call JOIN account ON account.id = call.account_id WHERE call.id = ?1`,
+    findCall: db.query<CallRow, [string]>(
+      `SELECT account_id, key_id, state, held_micros, value_micros, charged_micros, written_off_micros, multiplier_ppm,
+              budget_window_start_ms, grant_id, created_at_ms
+       FROM call WHERE id = ?1`,
+    ),
+    carry: db.query<{ charge_carry_atto: bigint; value_carry_pico: bigint }, [string]>(
+      "SELECT charge_carry_atto, value_carry_pico FROM account WHERE id = ?1",
     ),
     endCall: db.query<
       never,

@@ -95,6 +95,19 @@ test("SQLite: a question that SQLite ends by itself fails with its own error, an
     expect(await books.hold(caller, { amountMicros: 1_000n })).toEqual({ kind: "held" });
   }));
 
+test("SQLite: a call that somebody else has ended is not ended again from memory", () =>
+  withBooks(openStore, async (books) => {
+    const caller = await books.openCaller({ creditMicros: 1_000n });
+    const callId = await books.held(caller);
+    const other = openSqliteStore({ path: newestPath });
+    expect(await other.ledger.beginRun(middayMs)).toMatchObject({ releasedCalls: 1 });
+    await other.close();
+    // With another hold on the account no constraint of its row would notice that the first one ends twice.
+    await books.held(caller);
+    expect(await books.settle(callId, { units: 60 })).toMatchObject({ first: false, state: "released" });
+    expect((await books.store().auditor.audit()).findings).toEqual([]);
+  }));
+
 test("SQLite: every charge is two entries that sum to zero, and balances are their sums", () =>
   withBooks(openStore, async (books) => {
     const caller = await books.openCaller({ creditMicros: 1_000n });

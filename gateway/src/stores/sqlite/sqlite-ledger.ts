@@ -22,7 +22,7 @@ import type { Micros, Pico } from "../../platform/money.ts";
 import { prepareApprovalUses } from "./sqlite-approvals.ts";
 import type { Daybook } from "./daybook.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { prepareLedger, type OpenCall } from "./ledger-statements.ts";
+import { prepareLedger, type CallRow, type HeldCall } from "./ledger-statements.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
 import type { TaskEnd } from "../../tasks/task.ts";
 import type { TaskRows } from "./task-rows.ts";
@@ -57,6 +57,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
   const sql = prepareLedger(db);
   const approvals = prepareApprovalUses(db);
   let dispatched = new Map<string, number>();
+  /** What was held by this process and has not ended, so that most ends need not look for their call. */
+  const held = new Map<string, HeldCall>();
   /** The run that owns new calls; calls of earlier runs are nobody's. */
   let runId: bigint | undefined;
 
@@ -96,6 +98,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
       return { kind: "held" };
     }
     if (request.task) tasks.insert(request.task, request);
+    else held.set(request.callId, heldCallOf(request, windowStartMs));
     if (request.approval) approvals.use(request.approval, request.callId);
     if (request.idempotency) {
       const { keyHash, fingerprint } = request.idempotency;
@@ -206,16 +209,26 @@ export function createSqliteLedger(parts: Parts): Ledger {
   };
 
   const end = (ending: End): Resolved => {
-    const call = sql.openCall.get(ending.callId);
+    const remembered = held.get(ending.callId);
+    held.delete(ending.callId);
+    return (remembered && endOpen(remembered, ending)) ?? endFound(ending);
+  };
+
+  const endFound = (ending: End): Resolved => {
+    const call = sql.findCall.get(ending.callId);
     if (!call) throw new Error(`There is no call ${ending.callId} to resolve.`);
     if (call.state === "settled" || call.state === "released") return earlier(call);
     // Whoever lost the claim on the task saw something that may be old: another one ends it, or has.
     if (ending.task && !tasks.end(ending.task, ending.settledAtMs)) return earlier(call);
+    const resolved = endOpen(call, ending);
+    if (!resolved) throw new Error(`The call ${ending.callId} is open and cannot be ended.`);
+    return resolved;
+  };
 
+  /** Undefined, and nothing is written, when the row says that the call is not open: memory may be wrong, rows are not. */
+  const endOpen = (call: HeldCall, ending: End): Resolved | undefined => {
     const charge = chargeOf(call, ending);
-    const dispatchedAtMs = dispatched.get(ending.callId);
-    dispatched.delete(ending.callId);
-    sql.endCall.run(
+    const ended = sql.endCall.run(
       ending.state,
       ending.outcome,
       charge.valueMicros,
@@ -225,10 +238,12 @@ export function createSqliteLedger(parts: Parts): Ledger {
       ending.usageSource,
       ending.httpStatus ?? null,
       JSON.stringify(ending.attempts),
-      dispatchedAtMs ?? null,
+      dispatched.get(ending.callId) ?? null,
       ending.settledAtMs,
       ending.callId,
     );
+    dispatched.delete(ending.callId);
+    if (ended.changes === 0) return undefined;
     sql.chargeAccount.run(
       charge.chargedMicros,
       call.held_micros,
@@ -248,13 +263,16 @@ export function createSqliteLedger(parts: Parts): Ledger {
     return { first: true, state: ending.state, ...charge };
   };
 
-  const chargeOf = (call: OpenCall, ending: End): Charge =>
-    chargeFor({
+  const chargeOf = (call: HeldCall, ending: End): Charge => {
+    const carried = sql.carry.get(call.account_id);
+    if (!carried) throw new Error(`There is no account ${call.account_id} to charge.`);
+    return chargeFor({
       valuePico: ending.valuePico,
       multiplierPpm: call.multiplier_ppm,
       heldMicros: call.held_micros,
-      carry: { chargeAtto: call.charge_carry_atto, valuePico: call.value_carry_pico },
+      carry: { chargeAtto: carried.charge_carry_atto, valuePico: carried.value_carry_pico },
     });
+  };
 
   const bookEntries = (ending: End, accountId: string, charge: Charge): void => {
     const book = (kind: string, from: string, amountMicros: Micros): void => {
@@ -265,7 +283,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     book("write_off", houseWriteOffs, charge.writtenOffMicros);
   };
 
-  const countUsage = (ending: End, call: OpenCall, charge: Charge): void => {
+  const countUsage = (ending: End, call: HeldCall, charge: Charge): void => {
     const tokens = tokenTotals(ending.used);
     daybook.note({
       callId: ending.callId,
@@ -351,7 +369,10 @@ export function createSqliteLedger(parts: Parts): Ledger {
     release: (release: Release) =>
       commits.run(() => {
         // A hold that never came about needs no release; whoever doubts it may ask.
-        if (!sql.callState.get(release.callId)) return neverHeld;
+        if (!sql.callState.get(release.callId)) {
+          held.delete(release.callId);
+          return neverHeld;
+        }
         const resolved = end({ ...nothingUsed, ...release });
         if (resolved.first && release.abandonsTask) tasks.abandon(release.callId, release.settledAtMs);
         if (resolved.first && release.freed) {
@@ -383,12 +404,22 @@ const neverHeld: Resolved = {
   writtenOffMicros: 0n,
 };
 
-const earlier = (call: OpenCall): Resolved => ({
+const earlier = (call: CallRow): Resolved => ({
   first: false,
   state: call.state,
   chargedMicros: call.charged_micros,
   valueMicros: call.value_micros,
   writtenOffMicros: call.written_off_micros,
+});
+
+const heldCallOf = (request: HoldRequest, windowStartMs: number | undefined): HeldCall => ({
+  account_id: request.accountId,
+  key_id: request.keyId,
+  held_micros: request.amountMicros,
+  multiplier_ppm: request.multiplierPpm,
+  budget_window_start_ms: windowStartMs === undefined ? null : BigInt(windowStartMs),
+  grant_id: request.grant?.id ?? null,
+  created_at_ms: BigInt(request.createdAtMs),
 });
 
 /** A call belongs to the day in which it was held, whenever it ends. */

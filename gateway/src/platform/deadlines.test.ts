@@ -1,0 +1,56 @@
+import { expect, test } from "bun:test";
+import { createDeadlines } from "./deadlines.ts";
+
+/** Longer than it takes to notice that a deadline was missed. */
+const aWhile = (): Promise<void> => Bun.sleep(100);
+
+function watched() {
+  let nowMs = 0;
+  const missed: string[] = [];
+  const deadlines = createDeadlines(() => nowMs);
+  return {
+    deadlines,
+    missed,
+    set: (name: string, afterMs: number) => deadlines.set(afterMs, () => void missed.push(name)),
+    pass: async (ms: number) => {
+      nowMs += ms;
+      await aWhile();
+    },
+  };
+}
+
+test("a deadline is missed once, when its time has come and not before", async () => {
+  const { set, pass, missed } = watched();
+  set("soon", 10);
+  set("later", 30);
+  await pass(9);
+  expect(missed).toEqual([]);
+  await pass(1);
+  expect(missed).toEqual(["soon"]);
+  await pass(100);
+  expect(missed).toEqual(["soon", "later"]);
+  await pass(100);
+  expect(missed).toEqual(["soon", "later"]);
+});
+
+test("what has ended is not missed, and what was moved is missed later", async () => {
+  const { deadlines, set, pass, missed } = watched();
+  const ended = set("ended", 10);
+  const moved = set("moved", 10);
+  deadlines.end(ended);
+  deadlines.move(moved, 30);
+  await pass(20);
+  expect(missed).toEqual([]);
+  await pass(10);
+  expect(missed).toEqual(["moved"]);
+});
+
+test("a deadline that had ended can be set again by moving it, also after a time without any", async () => {
+  const { deadlines, set, pass, missed } = watched();
+  const deadline = set("again", 10);
+  deadlines.end(deadline);
+  await pass(50);
+  deadlines.move(deadline, 10);
+  await pass(10);
+  expect(missed).toEqual(["again"]);
+});
