@@ -1,6 +1,7 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import type { NoAnswerReason } from "../operation/upstream.ts";
+import { watchSilence } from "../platform/silence-watch.ts";
 
 /** Sends one request and reads one answer, whatever the other side does. */
 export interface HttpClient {
@@ -118,25 +119,29 @@ function streamOf(response: Response, abort: AbortController, limits: Limits): H
   const reader = stream?.getReader();
   const whole = setTimeout(() => abort.abort(), limits.streamTimeoutMs);
   whole.unref();
+  const silence = watchSilence(limits.silenceTimeoutMs, () => abort.abort());
+  const end = (): void => {
+    clearTimeout(whole);
+    silence.end();
+  };
+  const take = (piece: { readonly value?: Uint8Array | undefined }): Uint8Array | undefined => {
+    silence.heard();
+    if (piece.value === undefined) end();
+    return piece.value;
+  };
+  const fail = (error: unknown): never => {
+    end();
+    throw error;
+  };
   return {
     kind: "streaming",
     status: response.status,
-    next: async () => {
-      const silence = setTimeout(() => abort.abort(), limits.silenceTimeoutMs);
-      try {
-        const piece = await reader?.read();
-        if (piece !== undefined && !piece.done) return piece.value;
-        clearTimeout(whole);
-        return undefined;
-      } catch (error) {
-        clearTimeout(whole);
-        throw error;
-      } finally {
-        clearTimeout(silence);
-      }
+    next: () => {
+      silence.wait();
+      return reader ? reader.read().then(take, fail) : Promise.resolve(take({}));
     },
     leave: () => {
-      clearTimeout(whole);
+      end();
       abort.abort();
     },
   };
