@@ -264,7 +264,7 @@ const mutants = [
   {
     name: "a stream whose caller left is never settled",
     file: "gateway/src/call/stream-answer.ts",
-    find: "          .then(end)\n",
+    find: "      .then(end)\n",
     replace: "",
     tests: ["test/streams.test.ts"],
   },
@@ -276,8 +276,15 @@ const mutants = [
     tests: ["test/streams.test.ts"],
   },
   {
+    name: "output that passes unread is not counted",
+    file: "gateway/src/upstreams/stream-meter.ts",
+    find: "      outputBytes += bytes;\n",
+    replace: "",
+    tests: ["gateway/src/upstreams/stream-relay.test.ts"],
+  },
+  {
     name: "cached tokens are counted as input too",
-    file: "gateway/src/upstreams/stream-relay.ts",
+    file: "gateway/src/upstreams/stream-meter.ts",
     find: "  input_tokens: usage.input,\n",
     replace: "  input_tokens: usage.input + usage.cacheRead,\n",
     tests: ["test/dialect-matrix.test.ts"],

@@ -67,7 +67,14 @@ const readAll = async (response: Response) => {
       for await (const chunk of chunks) text += decoder.decode(chunk, { stream: true });
     })(),
   );
-  return { events: eventsIn(text), text, failure };
+  return {
+    text,
+    failure,
+    /** Only for whoever asks: a text that was cut may end in the middle of an event. */
+    get events() {
+      return eventsIn(text);
+    },
+  };
 };
 
 const entry = () => book.read().entries.at(-1);

@@ -1,6 +1,8 @@
 import type { Quantities } from "../operation/quantities.ts";
 import type { StreamRelay } from "../operation/upstream.ts";
 import { describeError } from "../platform/log.ts";
+import { createPacedBody, type Reader } from "../platform/paced-body.ts";
+import { watchSilence, type SilenceWatch } from "../platform/silence-watch.ts";
 import type { Admission } from "./admit.ts";
 import type { Answer } from "./call.ts";
 import type { Attempted } from "./forward.ts";
@@ -31,7 +33,6 @@ export function streamAnswer(
   if (exchanged.kind !== "streaming") throw new Error("There is no stream to answer with.");
   const { relay, status, contentType } = exchanged;
   const { dialect = "openai" } = paid.operation.servedBy[upstream.protocol] ?? {};
-  const encoder = new TextEncoder();
   const running = gate.begin();
   let hasEnded: (() => void) | undefined;
   const ended = new Promise<void>((resolve) => (hasEnded = resolve));
@@ -57,59 +58,63 @@ export function streamAnswer(
   };
 
   let notedAtMs = gate.clock.monotonicMs();
-  const noteProgress = (): void => {
-    if (gate.clock.monotonicMs() - notedAtMs < progressEveryMs) return;
-    notedAtMs = gate.clock.monotonicMs();
+  const noteProgress = (nowMs: number): void => {
+    if (nowMs - notedAtMs < progressEveryMs) return;
+    notedAtMs = nowMs;
     const { used: known, estimate } = relay.read().tokens;
     const expected = paid.priced.estimate.expected["input_tokens"] ?? 0;
     gate.ledger.noteProgress(paid.call.id, known ?? { input_tokens: expected, ...estimate });
   };
 
+  let callerLeft = false;
   let pending: Promise<Uint8Array | undefined> | undefined;
-  const body = new ReadableStream<Uint8Array>(
-    {
-      pull: async (controller) => {
-        pending ??= relay.next();
-        const ping = pings[dialect];
-        // A pull that brings nothing is never asked again, so without a ping there is no waking up.
-        const next = await (ping === "" ? pending : nextOrSilence(pending));
-        if (next === "silence") return controller.enqueue(encoder.encode(ping));
-        pending = undefined;
-        if (next !== undefined) {
-          controller.enqueue(next);
-          return noteProgress();
-        }
-        const comment = await end();
-        if (comment !== "" && commentsWelcome[dialect]) controller.enqueue(encoder.encode(comment));
-        controller.close();
-      },
-      cancel: () => {
-        // The place is the caller's, and the caller has left it; reading on is our own affair.
-        admission
-          .freeSlot()
-          .then(() => finishWithoutCaller(relay, pending, upstream.onCallerLeft, gate))
-          .then(end)
-          .catch(() => {});
-      },
-    },
-    // Nothing is read ahead: the upstream goes no faster than the caller reads.
-    { highWaterMark: 0 },
-  );
-  return { status, contentType, body, ended };
-}
+  let silence: SilenceWatch | undefined;
 
-async function nextOrSilence(
-  next: Promise<Uint8Array | undefined>,
-): Promise<Uint8Array | undefined | "silence"> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const silence = new Promise<"silence">((resolve) => {
-    timer = setTimeout(() => resolve("silence"), pingAfterMs);
+  const passOn = async (caller: Reader): Promise<void> => {
+    const ping = pings[dialect];
+    silence = watchSilence(
+      pingAfterMs,
+      () => {
+        if (ping !== "") caller.send(ping)?.catch(() => {});
+      },
+      gate.clock,
+    );
+    while (!callerLeft) {
+      // What the piece before delivered, once the caller has taken it.
+      noteProgress(silence.wait());
+      pending = relay.next();
+      const piece = await pending;
+      pending = undefined;
+      silence.heard();
+      if (callerLeft || piece === undefined) break;
+      // Nothing is read ahead: the upstream goes no faster than the caller reads.
+      const behind = caller.send(piece);
+      if (behind) await behind;
+    }
+    silence.end();
+    if (callerLeft) return;
+    const comment = await end();
+    if (comment !== "" && commentsWelcome[dialect]) await caller.send(comment);
+  };
+
+  const goOnWithoutCaller = (): void => {
+    if (callerLeft) return;
+    callerLeft = true;
+    silence?.end();
+    // The place is the caller's, and the caller has left it; reading on is our own affair.
+    admission
+      .freeSlot()
+      .then(() => finishWithoutCaller(relay, pending, upstream.onCallerLeft, gate))
+      .then(end)
+      .catch(() => {});
+  };
+
+  const body = createPacedBody({
+    // A caller to whom nothing can be sent has left, whoever notices first.
+    write: (caller) => passOn(caller).catch(goOnWithoutCaller),
+    cancel: goOnWithoutCaller,
   });
-  try {
-    return await Promise.race([next, silence]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return { status, contentType, body, ended };
 }
 
 async function finishWithoutCaller(

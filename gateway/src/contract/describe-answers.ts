@@ -153,6 +153,9 @@ const dialectNames = { openai: "OpenAI", anthropic: "Anthropic", gemini: "Gemini
 function codesName(codes: readonly RefusalCode[]): string {
   if (codes.length <= 2) return codes.map(pascal).join("Or");
   if (codes.includes("link_required")) return "Linked";
+  // A free call may find the books busy too, but has no price that could be missing.
+  if (codes.includes("billing_dependency_timeout") && !codes.includes("billing_config_invalid"))
+    return "Free";
   const prefix = "traffic_analytics_";
   return codes.every((code) => code.startsWith(prefix)) ? pascal(prefix) : "";
 }

@@ -1,12 +1,12 @@
 /** Deadlines of many things at once, on one timer: a timer for each costs more than much of what it would watch. */
-export interface Deadlines {
+interface Deadlines {
   /** `onMissed` runs once, up to a moment late and never early, unless the deadline is moved or ended before. */
   readonly set: (afterMs: number, onMissed: () => void) => Deadline;
   readonly move: (deadline: Deadline, afterMs: number) => void;
   readonly end: (deadline: Deadline) => void;
 }
 
-export interface Deadline {
+interface Deadline {
   readonly onMissed: () => void;
   atMs: number;
 }

@@ -7,7 +7,8 @@ import { writeDialectError, readErrorMessage } from "./dialects/dialect-errors.t
 import type { Exchange, VendorRequest } from "./protocol.ts";
 import { readCount } from "./protocols/read-count.ts";
 import { sseText, type SseFrame } from "./sse.ts";
-import { quantitiesOf, type StreamRules } from "./stream-relay.ts";
+import type { StreamRules } from "./frame-passer.ts";
+import { quantitiesOf } from "./stream-meter.ts";
 
 /** What is particular about speaking to one vendor in its own dialect. */
 export interface NativeChat {
@@ -83,18 +84,22 @@ function streamRules(callers: Dialect, native: NativeChat, dispatch: Dispatch): 
     contentType: form.contentType,
     read: ({ event }: SseFrame) => (event ? read(event) : []),
   };
-  const writer = callers.createEventWriter(contextOf(dispatch));
-  const brokeOff = (): string => writer.write(brokenOff).map(form.say).join("");
   if (callers === native.dialect) {
+    const brokeOff = (): string =>
+      callers.createEventWriter(contextOf(dispatch)).write(brokenOff).map(form.say).join("");
     return {
       ...common,
+      alike: form === serverSent,
       write: (frame) => native.showFrame?.(frame, dispatch) ?? form.sayFrame(frame),
       // What the vendor ended in good order passes as the vendor ended it.
       end: (ending) => (ending === "cut" ? brokeOff() : "") + form.end(),
     };
   }
+  const writer = callers.createEventWriter(contextOf(dispatch));
+  const brokeOff = (): string => writer.write(brokenOff).map(form.say).join("");
   return {
     ...common,
+    alike: false,
     write: (_frame, events) =>
       events
         .flatMap((event) => writer.write(event))

@@ -2,7 +2,8 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import type { NoAnswerReason } from "../operation/upstream.ts";
 import { systemClock } from "../platform/clock.ts";
-import { createDeadlines, type Deadline } from "../platform/deadlines.ts";
+import { createDeadlines } from "../platform/deadlines.ts";
+import { watchSilence } from "../platform/silence-watch.ts";
 
 /** Sends one request and reads one answer, whatever the other side does. */
 export interface HttpClient {
@@ -118,30 +119,30 @@ const isEventStream = ({ status, headers }: Response): boolean =>
 function streamOf(response: Response, abort: AbortController, limits: Limits): HttpStream {
   const stream: ReadableStream<Uint8Array> | null = response.body;
   const reader = stream?.getReader();
-  const breakOff = (): void => abort.abort();
-  const whole = deadlines.set(limits.streamTimeoutMs, breakOff);
-  // Set whenever the upstream is asked for more: a caller who reads slowly is no silence of the upstream's.
-  const silence: Deadline = { onMissed: breakOff, atMs: 0 };
+  const whole = deadlines.set(limits.streamTimeoutMs, () => abort.abort());
+  const silence = watchSilence(limits.silenceTimeoutMs, () => abort.abort());
+  const end = (): void => {
+    deadlines.end(whole);
+    silence.end();
+  };
+  const take = (piece: { readonly value?: Uint8Array | undefined }): Uint8Array | undefined => {
+    silence.heard();
+    if (piece.value === undefined) end();
+    return piece.value;
+  };
+  const fail = (error: unknown): never => {
+    end();
+    throw error;
+  };
   return {
     kind: "streaming",
     status: response.status,
-    next: async () => {
-      deadlines.move(silence, limits.silenceTimeoutMs);
-      try {
-        const piece = await reader?.read();
-        if (piece !== undefined && !piece.done) return piece.value;
-        deadlines.end(whole);
-        return undefined;
-      } catch (error) {
-        deadlines.end(whole);
-        throw error;
-      } finally {
-        deadlines.end(silence);
-      }
+    next: () => {
+      silence.wait();
+      return reader ? reader.read().then(take, fail) : Promise.resolve(take({}));
     },
     leave: () => {
-      deadlines.end(whole);
-      deadlines.end(silence);
+      end();
       abort.abort();
     },
   };

@@ -1,7 +1,7 @@
 import type { ExchangeName } from "../operation/operation.ts";
 import type { Dispatch, TokenReading } from "../operation/upstream.ts";
 import type { JsonObject } from "../platform/json.ts";
-import type { StreamRules } from "./stream-relay.ts";
+import type { StreamRules } from "./frame-passer.ts";
 
 /** How one vendor is spoken to: where its key goes, and what it can exchange. */
 export interface Protocol {

@@ -1,5 +1,5 @@
-// Server-sent events as bytes arrive, in whatever pieces. Frames keep their text as it came, so that what is not
-// changed is not written anew.
+// Server-sent events as bytes arrive, in whatever pieces. Whole frames are found without reading what is in them, so
+// that what is not changed is passed on as the very bytes that came.
 
 import type { SseEvent } from "./dialects/dialect.ts";
 
@@ -11,80 +11,88 @@ export interface SseFrame {
 }
 
 /** No honest event is longer; a line without end must not fill the memory. */
-const frameCharactersMax = 1024 * 1024;
+export const frameBytesMax = 1024 * 1024;
 
-class FrameTooLong extends Error {
+export class FrameTooLong extends Error {
   constructor() {
-    super(`An event is longer than ${frameCharactersMax} characters.`);
+    super(`An event is longer than ${frameBytesMax} bytes.`);
     this.name = "FrameTooLong";
   }
 }
 
-export interface SseParser {
-  /** The frames that are complete now. Throws FrameTooLong. */
-  readonly push: (bytes: Uint8Array) => SseFrame[];
+export interface FrameCutter {
+  /** The frames that are complete now, one behind the other; empty when none is. Throws FrameTooLong. */
+  readonly push: (piece: Uint8Array) => Uint8Array;
   /** What is left when the stream ends without a blank line. */
-  readonly rest: () => SseFrame[];
+  readonly rest: () => Uint8Array;
 }
 
-export function createSseParser(): SseParser {
-  const decoder = new TextDecoder();
-  let pending = "";
-  let searched = 0;
-  let tooLong = false;
+const nothing = new Uint8Array();
 
-  const takeFrames = (): SseFrame[] => {
-    const frames: SseFrame[] = [];
-    let start = 0;
-    for (let end = endOfFrame(pending, searched); end !== undefined; end = endOfFrame(pending, start)) {
-      tooLong ||= end - start > frameCharactersMax;
-      if (tooLong) break;
-      frames.push(frameOf(pending.slice(start, end)));
-      start = end;
-    }
-    pending = pending.slice(start);
-    // A blank line may have begun, but not sooner than its last characters.
-    searched = Math.max(0, pending.length - blankLineCharactersMax);
-    tooLong ||= pending.length > frameCharactersMax;
-    return frames;
-  };
+/** Holds back what is not a whole frame yet: should the stream break off there, the caller must not get half an event. */
+export function createFrameCutter(): FrameCutter {
+  let pending: Uint8Array = nothing;
 
   return {
-    push: (bytes) => {
-      if (tooLong) throw new FrameTooLong();
-      pending += decoder.decode(bytes, { stream: true });
-      const frames = takeFrames();
-      // What came whole before the long one is still passed on; the next push ends the stream.
-      if (tooLong && frames.length === 0) throw new FrameTooLong();
-      return frames;
+    push: (piece) => {
+      // What came whole before a long one was still passed on; here the stream ends.
+      if (pending.length > frameBytesMax) throw new FrameTooLong();
+      const begun = pending.length;
+      const bytes = begun === 0 ? piece : Buffer.concat([pending, piece]);
+      // In what was pending no frame ended, unless with a CR that came last.
+      const end = endOfFrames(bytes, begun - 1);
+      if (end === bytes.length) {
+        pending = nothing;
+        return bytes;
+      }
+      pending = bytes.subarray(end);
+      if (end === 0 && pending.length > frameBytesMax) throw new FrameTooLong();
+      return bytes.subarray(0, end);
     },
     rest: () => {
-      if (tooLong) throw new FrameTooLong();
-      pending += decoder.decode();
-      const last = pending.trim() === "" ? [] : [frameOf(pending)];
-      pending = "";
+      if (pending.length > frameBytesMax) throw new FrameTooLong();
+      const last = pending;
+      pending = nothing;
       return last;
     },
   };
 }
 
-/** Lines end with CR LF, LF or CR alone, and a frame ends with an empty one. */
-const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))/g;
-const blankLineCharactersMax = 4;
+const LF = 0x0a;
+const CR = 0x0d;
 
-/** Just behind the blank line that ends the frame; undefined while it has not come. */
-function endOfFrame(text: string, start: number): number | undefined {
-  blankLine.lastIndex = start;
-  if (!blankLine.test(text)) return undefined;
-  const end = blankLine.lastIndex;
-  // A CR that came last may be the first half of a line end.
-  return end === text.length && text.endsWith("\r") ? undefined : end;
+/** Just behind the last blank line, looked for from the end, where it usually is; 0 when there is none. */
+function endOfFrames(bytes: Uint8Array, notBefore: number): number {
+  for (let end = bytes.length; end > 0 && end > notBefore; end--) {
+    const lineEnd = startOfLineEnd(bytes, end);
+    if (lineEnd > 0 && startOfLineEnd(bytes, lineEnd) >= 0) return end;
+  }
+  return 0;
 }
 
-function frameOf(text: string): SseFrame {
+/** Where the line end begins that ends at `end`; -1 when none does. Lines end with CR LF, LF or CR alone. */
+function startOfLineEnd(bytes: Uint8Array, end: number): number {
+  const last = bytes[end - 1];
+  if (last === LF) return bytes[end - 2] === CR ? end - 2 : end - 1;
+  // A CR that came last may be the first half of a line end.
+  return last === CR && end < bytes.length && bytes[end] !== LF ? end - 1 : -1;
+}
+
+const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))/g;
+
+/** Just behind the blank line that ends the frame that begins at `start`, or the end of the text. */
+export function endOfFrame(text: string, start: number): number {
+  blankLine.lastIndex = start;
+  return blankLine.test(text) ? blankLine.lastIndex : text.length;
+}
+
+const byteOrderMark = "\u{feff}";
+
+export function frameOf(text: string): SseFrame {
   let event: string | undefined;
   let data: string | undefined;
-  for (const line of text.split(/\r\n|\n|\r/)) {
+  const lines = (text.startsWith(byteOrderMark) ? text.slice(1) : text).split(/\r\n|\n|\r/);
+  for (const line of lines) {
     if (line.startsWith("data:")) {
       const value = line.charCodeAt(5) === 0x20 ? line.slice(6) : line.slice(5);
       data = data === undefined ? value : `${data}\n${value}`;

@@ -6,7 +6,8 @@ import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
 import type { Exchange } from "../protocol.ts";
 import { sseText, type SseFrame } from "../sse.ts";
-import { quantitiesOf, type StreamRules } from "../stream-relay.ts";
+import type { StreamRules } from "../frame-passer.ts";
+import { quantitiesOf } from "../stream-meter.ts";
 import { nativeBody } from "./native-body.ts";
 import { readCount } from "./read-count.ts";
 
@@ -66,6 +67,7 @@ function streamRules(): StreamRules {
   return {
     contentType: "text/event-stream; charset=utf-8",
     read: (frame) => readEvents(eventOf(frame)),
+    alike: true,
     write: ({ text }) => text,
     end: (ending) => (ending === "whole" ? "" : sseText({ event: "error", data: brokenOff })),
     oddFigures: (frame) => {

@@ -16,22 +16,23 @@ interface Call {
 }
 
 export interface CallsReader {
-  readonly read: (delta: JsonObject) => Generator<ChatEvent>;
-  readonly end: () => Generator<ChatEvent>;
+  readonly read: (delta: JsonObject) => void;
+  readonly end: () => void;
   readonly any: () => boolean;
 }
 
 export function createCallsReader(parts: {
   readonly answerId: string;
+  readonly tell: (event: ChatEvent) => void;
   /** Begins a part of the answer and gives its number. */
-  readonly begin: () => Generator<ChatEvent, number>;
+  readonly begin: () => number;
 }): CallsReader {
   const calls: Call[] = [];
 
   return {
     any: () => calls.length > 0,
 
-    *read(delta) {
+    read: (delta) => {
       for (const piece of callsIn(delta)) {
         const { name, text } = readCalled(piece);
         const call = callOf(piece, name);
@@ -39,13 +40,13 @@ export function createCallsReader(parts: {
         if (call.name === "") call.name = name;
         call.signature = { ...call.signature, ...readSignature(piece) };
         call.waiting += text;
-        if (call.name !== "") yield* tell(call);
+        if (call.name !== "") tellAbout(call);
       }
     },
 
-    *end() {
-      for (const call of calls) yield* tell(call);
-      for (const { index } of calls) if (index !== undefined) yield { kind: "part_end", index };
+    end: () => {
+      for (const call of calls) tellAbout(call);
+      for (const { index } of calls) if (index !== undefined) parts.tell({ kind: "part_end", index });
     },
   };
 
@@ -61,15 +62,15 @@ export function createCallsReader(parts: {
     return call;
   }
 
-  function* tell(call: Call): Generator<ChatEvent> {
+  function tellAbout(call: Call): void {
     if (call.index === undefined) {
-      const index = yield* parts.begin();
+      const index = parts.begin();
       if (call.id === "") call.id = madeCallId(parts.answerId, calls.indexOf(call));
       call.index = index;
-      yield { kind: "tool_call", index, id: call.id, name: call.name, ...call.signature };
+      parts.tell({ kind: "tool_call", index, id: call.id, name: call.name, ...call.signature });
     }
     if (call.waiting === "") return;
-    yield { kind: "tool_arguments", index: call.index, text: call.waiting };
+    parts.tell({ kind: "tool_arguments", index: call.index, text: call.waiting });
     call.waiting = "";
   }
 }

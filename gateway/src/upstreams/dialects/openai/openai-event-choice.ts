@@ -8,60 +8,61 @@ import { createCallsReader } from "./openai-event-calls.ts";
 import { readFinish } from "./openai-finish.ts";
 
 export interface ChoiceReader {
-  readonly read: (choice: JsonObject) => Generator<ChatEvent>;
-  readonly end: (finish: string | undefined) => Generator<ChatEvent>;
+  readonly read: (choice: JsonObject) => void;
+  readonly end: (finish: string | undefined) => void;
   /** Undefined while more may come. */
   readonly stopped: () => StopReason | undefined;
 }
 
 export function createChoiceReader(parts: {
   readonly answerId: string;
+  /** Takes what the choice says, in order. */
+  readonly tell: (event: ChatEvent) => void;
   /** The number of the part that begins now. */
   readonly nextIndex: () => number;
 }): ChoiceReader {
   let open: { readonly kind: "text" | "reasoning"; readonly index: number } | undefined;
   let refused = false;
   let stop: StopReason | undefined;
-  const calls = createCallsReader({ answerId: parts.answerId, begin });
+  const calls = createCallsReader({ answerId: parts.answerId, tell: parts.tell, begin });
 
   return {
-    *read(choice) {
+    read: (choice) => {
       const delta = isJsonObject(choice["delta"]) ? choice["delta"] : {};
       const refusal = textOf(delta["refusal"]);
       refused ||= refusal !== "";
-      yield* say("reasoning", thinkingOf(delta));
-      yield* say("text", textOf(delta["content"]) + refusal);
-      yield* calls.read(delta);
+      say("reasoning", thinkingOf(delta));
+      say("text", textOf(delta["content"]) + refusal);
+      calls.read(delta);
       const finish = choice["finish_reason"];
-      if (typeof finish === "string") yield* end(finish);
+      if (typeof finish === "string") end(finish);
     },
     end,
     stopped: () => stop,
   };
 
-  function* say(kind: "text" | "reasoning", text: string): Generator<ChatEvent> {
+  function say(kind: "text" | "reasoning", text: string): void {
     if (text === "") return;
     if (open?.kind !== kind) {
-      const index = yield* begin();
-      open = { kind, index };
+      open = { kind, index: begin() };
     }
-    yield { kind, index: open.index, text };
+    parts.tell({ kind, index: open.index, text });
   }
 
-  function* begin(): Generator<ChatEvent, number> {
-    yield* close();
+  function begin(): number {
+    close();
     return parts.nextIndex();
   }
 
-  function* close(): Generator<ChatEvent> {
-    if (open !== undefined) yield { kind: "part_end", index: open.index };
+  function close(): void {
+    if (open !== undefined) parts.tell({ kind: "part_end", index: open.index });
     open = undefined;
   }
 
-  function* end(finish: string | undefined): Generator<ChatEvent> {
+  function end(finish: string | undefined): void {
     if (stop !== undefined) return;
-    yield* close();
-    yield* calls.end();
+    close();
+    calls.end();
     stop = readFinish(finish, { called: calls.any(), refused });
   }
 }

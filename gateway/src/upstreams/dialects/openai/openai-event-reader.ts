@@ -16,46 +16,51 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
   let answerId = "";
   let partsBegun = 0;
 
-  return ({ data }) => [...(data.trim() === "[DONE]" ? readDone() : readChunk(parsed(data)))];
+  let told: ChatEvent[] = [];
+  const tell = (event: ChatEvent): void => void told.push(event);
 
-  function* readChunk(chunk: JsonObject): Generator<ChatEvent> {
-    if (isError(chunk["error"])) {
-      yield readError(chunk["error"]);
-      return;
-    }
-    const told = choicesOf(chunk["choices"]);
+  return ({ data }) => {
+    told = [];
+    if (data.trim() === "[DONE]") readDone();
+    else readChunk(parsed(data));
+    return told;
+  };
+
+  function readChunk(chunk: JsonObject): void {
+    if (isError(chunk["error"])) return tell(readError(chunk["error"]));
+    const chosen = choicesOf(chunk["choices"]);
     const usage = readUsage(chunk["usage"]);
-    if (!started && (told.length > 0 || usage !== undefined)) {
+    if (!started && (chosen.length > 0 || usage !== undefined)) {
       started = true;
       answerId = textOf(chunk["id"]);
-      yield { kind: "start", id: answerId || undefined, model: textOf(chunk["model"]) || undefined };
+      tell({ kind: "start", id: answerId || undefined, model: textOf(chunk["model"]) || undefined });
     }
-    for (const choice of told) yield* readerOf(choice["index"] ?? 0).read(choice);
-    if (told.length > 0) yield* stopWhenAllHave();
-    if (usage !== undefined) yield { kind: "usage", usage };
+    for (const choice of chosen) readerOf(choice["index"] ?? 0).read(choice);
+    if (chosen.length > 0) stopWhenAllHave();
+    if (usage !== undefined) tell({ kind: "usage", usage });
   }
 
   /** A vendor that says it is done has finished, even if it did not say how. */
-  function* readDone(): Generator<ChatEvent> {
+  function readDone(): void {
     if (!started || stopped) return;
     const readers = choices.size === 0 ? [readerOf(0)] : [...choices.values()];
-    for (const reader of readers) yield* reader.end(undefined);
-    yield* stopWhenAllHave();
+    for (const reader of readers) reader.end(undefined);
+    stopWhenAllHave();
   }
 
   function readerOf(choice: unknown): ChoiceReader {
     const known = choices.get(choice);
     if (known !== undefined) return known;
-    const reader = createChoiceReader({ answerId, nextIndex: () => partsBegun++ });
+    const reader = createChoiceReader({ answerId, tell, nextIndex: () => partsBegun++ });
     choices.set(choice, reader);
     return reader;
   }
 
-  function* stopWhenAllHave(): Generator<ChatEvent> {
+  function stopWhenAllHave(): void {
     const [reason, ...others] = [...choices.values()].map((reader) => reader.stopped());
     if (stopped || reason === undefined || others.includes(undefined)) return;
     stopped = true;
-    yield { kind: "stop", reason, stopSequence: undefined };
+    tell({ kind: "stop", reason, stopSequence: undefined });
   }
 }
 
