@@ -75,7 +75,7 @@ const barsOf = (results: ReadonlyMap<string, readonly Round[]>, { contestants }:
     promise: "Chat: CPU beside nginx as a proxy",
     ratio: cpuRatio(results, tollgate.name, nginxProxy.name),
     atMost: 6,
-    inShort: 30,
+    inShort: 18,
   },
   ...(contestants.includes(portkey)
     ? [

@@ -75,7 +75,7 @@ export const eventBar = (costs: EventCosts, open: number): Bar => ({
   promise: `SSE, ${open.toLocaleString("en-US")} open: CPU per event beside the bare Bun pass-through`,
   ratio: ratioOf(costs.get(tollgate.name) ?? [], costs.get(bareBun.name) ?? []),
   atMost: 1.5,
-  inShort: 8,
+  inShort: 5,
 });
 
 const eventTable = (costs: EventCosts): Table => ({
