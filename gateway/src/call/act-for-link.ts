@@ -10,12 +10,11 @@ import type { Wishes } from "./wishes.ts";
  * told when nothing else speaks against the call. A quote needs no account.
  */
 export async function actForLink(
-  { link }: SoldOperation,
+  { scopes }: NonNullable<SoldOperation["link"]>,
   { upstreams }: PricedCall,
   { keyId }: Credential,
   { quote }: Wishes,
   gate: Gate,
 ): Promise<Acting | undefined> {
-  if (!link || quote) return undefined;
-  return gate.links.actFor({ keyId, upstreams, scopes: link.scopes });
+  return quote ? undefined : gate.links.actFor({ keyId, upstreams, scopes });
 }

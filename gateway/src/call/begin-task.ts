@@ -91,8 +91,8 @@ function writeLater(what: string, gate: Gate, write: () => Promise<void>, afterM
 
 /** A creation that is repeated under its idempotency key is answered with the task that there is. */
 export async function findEarlierTask(paid: PaidCall, gate: Gate): Promise<Answer | undefined> {
-  const { call, caller, wishes, taskId } = paid;
-  if (taskId === undefined || !wishes.claim) return undefined;
+  const { call, caller, wishes } = paid;
+  if (!wishes.claim) return undefined;
   const earlier = await gate.ledger.findEarlier(caller.accountId, wishes.claim, call.receivedAtMs);
   if (!earlier?.sameRequest) return undefined;
   const task = await gate.tasks.findByCall(earlier.callId);

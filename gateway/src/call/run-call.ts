@@ -43,13 +43,13 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
 
   const priced = priceCall(operation, offered, input, caller, gate); //          404 · 503
   call.known.atMostMicros = priced.atMostMicros;
-  const acting = await actForLink(operation, priced, caller, wishes, gate);
+  const acting = operation.link && (await actForLink(operation.link, priced, caller, wishes, gate));
   const taskId = operation.task && gate.newTaskId();
   const paid = { call, operation, input, caller, wishes, priced, acting, taskId };
   const route = prepare(paid, gate); //                                          400
   if (wishes.quote) return quote(operation, priced, gate);
 
-  const earlierTask = await findEarlierTask(paid, gate);
+  const earlierTask = taskId === undefined ? undefined : await findEarlierTask(paid, gate);
   if (earlierTask) return earlierTask;
 
   const admission = await admit(paid, route, gate); //                           409 · 429 · 503 · 402 · 403

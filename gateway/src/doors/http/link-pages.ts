@@ -31,6 +31,13 @@ const formBytesMax = 4_096;
 
 export function createLinkPages(parts: Parts): LinkPages {
   const { desk, offer, bodies } = parts;
+  let known = { offer: offer(), paths: linkPaths(offer()) };
+  /** Every call of the gateway passes by here, so the paths are made once for each offer. */
+  const pathsNow = (): ReturnType<typeof linkPaths> => {
+    const now = offer();
+    if (now !== known.offer) known = { offer: now, paths: linkPaths(now) };
+    return known.paths;
+  };
 
   const callback: Visit = async (request, rawQuery) => {
     const finished = await desk.finish(new URLSearchParams(rawQuery), cookiesOf(request));
@@ -47,7 +54,7 @@ export function createLinkPages(parts: Parts): LinkPages {
         </p>
         ${listOf(scopes)}
         <p>You can close this page. If you did not mean to do this, undo it now:</p>
-        <form method="post" action="${parts.baseUrl}${linkPaths(offer()).undo}">
+        <form method="post" action="${parts.baseUrl}${pathsNow().undo}">
           <input type="hidden" name="token" value="${undoToken}" />
           <div class="buttons"><button>Undo</button></div>
         </form>
@@ -87,7 +94,7 @@ export function createLinkPages(parts: Parts): LinkPages {
           </p>
           ${listOf(asking.scopes)}
           <p>Go on only if you asked for this yourself. If somebody sent you here, close this page.</p>
-          <form method="post" action="${parts.baseUrl}${linkPaths(offer()).confirm}">
+          <form method="post" action="${parts.baseUrl}${pathsNow().confirm}">
             <input type="hidden" name="state" value="${state}" />
             <input type="hidden" name="token" value="${asking.formToken}" />
             <div class="buttons"><button class="main">Go on to the platform</button></div>
@@ -130,7 +137,7 @@ export function createLinkPages(parts: Parts): LinkPages {
 
   return {
     find: (method, path) => {
-      const paths = linkPaths(offer());
+      const paths = pathsNow();
       if (path === paths.callback && method === "GET") return safely(callback);
       if (path === paths.undo && method === "POST") return safely(undo);
       if (path !== paths.confirm) return undefined;
