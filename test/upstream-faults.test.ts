@@ -1,5 +1,6 @@
 // Upstreams that misbehave: what the caller is told, what is charged, and that the books stay right.
 
+import { holdOnDisk } from "./hold-on-disk.ts";
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
@@ -701,17 +702,8 @@ describe("usage as the upstream states it", () => {
 });
 
 test("the hold is on disk before a request leaves, seen from another connection when it arrives", async () => {
-  const seen: (object | null)[] = [];
-  const look = (callId: string): void => {
-    seen.push(
-      second
-        .query<{ state: string; held_micros: number; account_held: number }, [string]>(
-          `SELECT state, call.held_micros, account.held_micros AS account_held
-           FROM call JOIN account ON account.id = call.account_id WHERE call.id = ?`,
-        )
-        .get(callId),
-    );
-  };
+  const seen: (number | undefined)[] = [];
+  const look = (callId: string): void => void seen.push(holdOnDisk(second, callId));
   const watcher = await openVendorDouble({
     handlers: {
       "*": ({ headers }) => {
@@ -725,10 +717,7 @@ test("the hold is on disk before a request leaves, seen from another connection 
   for (const target of targets) {
     const account = await watched.openAccount();
     expect((await target.send(account, watched)).status).toBe(503);
-    const row = seen.at(-1) as { state: string; held_micros: number; account_held: number };
-    expect(["held", "dispatched"]).toContain(row.state);
-    expect(row.held_micros).toBeGreaterThan(0);
-    expect(row.account_held).toBe(row.held_micros);
+    expect(seen.at(-1)).toBeGreaterThan(0);
   }
   expect(seen).toHaveLength(targets.length);
   second.close();

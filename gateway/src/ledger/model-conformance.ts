@@ -176,8 +176,8 @@ const commands = [
   fc.constant(restart()),
 ];
 
-export function modelConformance(openStore: OpenStore): void {
-  const numRuns = propertyRuns(300);
+export function modelConformance(openStore: OpenStore, histories = 300): void {
+  const numRuns = propertyRuns(histories);
   const timeoutMs = 20_000 + numRuns * 100;
 
   const runModel = async (): Promise<void> => {

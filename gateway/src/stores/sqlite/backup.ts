@@ -44,7 +44,7 @@ function foldInLog(path: string): void {
 
 /** Other programs number their schemas too; only ours has accounts and entries. */
 function holdsBooks(db: Database): boolean {
-  const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema").all();
   return ["account", "call", "entry"].every((name) => tables.some((table) => table.name === name));
 }
 

@@ -17,6 +17,8 @@ export interface GroupCommit {
 interface Parts {
   readonly db: Database;
   readonly monotonicMs: () => number;
+  /** Runs inside each transaction before its writes. */
+  readonly afterBegin: () => void;
   /** Runs inside each transaction after its writes, for what is cheaper to write once than per write. */
   readonly beforeCommit: () => void;
   /** Forgets what `beforeCommit` would have written, because the transaction was rolled back. */
@@ -74,6 +76,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     const results: unknown[] = [];
     try {
       begin.run();
+      parts.afterBegin();
       for (const write of riding) write();
       for (const queued of batch) results.push(queued.write());
       parts.beforeCommit();

@@ -147,6 +147,43 @@ describe("a file of an earlier program", () => {
       await store.close();
     },
   );
+
+  test("with calls that were never filed keeps their usage and their place in the list", async () => {
+    const path = oldFile(7, [
+      "DELETE FROM account_call",
+      "DELETE FROM usage_bucket",
+      ...["call_1", "call_2"].map(
+        (id) =>
+          `INSERT INTO daybook SELECT id, account_id, key_id, 2, 1, outcome <> 'succeeded', 0, 0, 0, 0, value_micros, charged_micros FROM call WHERE id = '${id}'`,
+      ),
+    ]);
+    const store = openSqliteStore({ path });
+    expect((await store.auditor.audit()).findings).toEqual([]);
+    await store.close();
+  });
+
+  test("whose entries contradict its calls is left as it is", () => {
+    const path = oldFile(7, [
+      `INSERT INTO entry (transfer_id, kind, party, amount_micros, created_at_ms)
+       VALUES ('call_2', 'charge', 'acc_1', -5, 1), ('call_2', 'charge', 'house:revenue', 5, 1)`,
+    ]);
+    expect(() => openSqliteStore({ path })).toThrow("run_audit_before_this_update");
+    const db = new Database(path, { safeIntegers: true });
+    expect(versionOf(db)).toBe(7);
+    db.close();
+  });
+
+  function oldFile(version: number, statements: readonly string[]): string {
+    const path = newPath();
+    mkdirSync(dirname(path), { recursive: true });
+    const old = new Database(path, { safeIntegers: true });
+    migrate(old, 2);
+    old.run(data);
+    migrate(old, version);
+    for (const statement of statements) old.run(statement);
+    old.close();
+    return path;
+  }
 });
 
 describe("what is promised of every file", () => {
@@ -158,7 +195,7 @@ describe("what is promised of every file", () => {
     db.close();
   });
 
-  test("entries can be added, but neither changed nor removed", async () => {
+  test("payments can be added, but neither changed nor removed", async () => {
     const path = newPath();
     const store = openSqliteStore({ path });
     const account = { id: "acc_1", name: "n", tier: "free", planMultiplierPpm: 1n, nowMs: 1 } as const;
@@ -166,10 +203,10 @@ describe("what is promised of every file", () => {
     await store.close();
     const db = new Database(path);
     for (const sql of [
-      "UPDATE entry SET amount_micros = 8 WHERE party = 'acc_1'",
-      "UPDATE entry SET memo = 'x'",
-      "DELETE FROM entry WHERE party = 'acc_1'",
-      "DELETE FROM entry",
+      "UPDATE payment SET amount_micros = 8 WHERE party = 'acc_1'",
+      "UPDATE payment SET memo = 'x'",
+      "DELETE FROM payment WHERE party = 'acc_1'",
+      "DELETE FROM payment",
     ]) {
       expect(() => db.run(sql)).toThrow("append-only");
     }

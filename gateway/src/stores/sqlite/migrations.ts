@@ -345,6 +345,61 @@ const migrations: readonly string[] = [
     charged_micros     INTEGER NOT NULL
   ) STRICT;
   `,
+  `
+  INSERT INTO usage_bucket
+  SELECT account_id, width_seconds, settled_seconds - settled_seconds % width_seconds, key_id, sum(requests),
+         sum(failed_requests), sum(input_tokens), sum(output_tokens), sum(cache_read_tokens), sum(cache_write_tokens),
+         sum(value_micros), sum(charged_micros)
+  FROM daybook CROSS JOIN (SELECT 1 AS width_seconds UNION ALL SELECT 60 UNION ALL SELECT 86400)
+  WHERE true GROUP BY 1, 2, 3, 4
+  ON CONFLICT DO UPDATE SET
+    requests = requests + excluded.requests,
+    failed_requests = failed_requests + excluded.failed_requests,
+    input_tokens = input_tokens + excluded.input_tokens,
+    output_tokens = output_tokens + excluded.output_tokens,
+    cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,
+    cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens,
+    value_micros = value_micros + excluded.value_micros,
+    charged_micros = charged_micros + excluded.charged_micros;
+  INSERT INTO account_call SELECT account_id, call_id FROM daybook ORDER BY account_id, call_id;
+  DROP TABLE daybook;
+
+  CREATE TABLE journal (
+    number INTEGER PRIMARY KEY,
+    lines  TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE found (differences INTEGER CONSTRAINT run_audit_before_this_update CHECK (differences = 0)) STRICT;
+  INSERT INTO found
+  SELECT count(*) FROM (
+    SELECT transfer_id, kind, party, amount_micros FROM entry WHERE kind = 'charge' OR kind = 'write_off'
+    EXCEPT SELECT * FROM (
+      SELECT id, 'charge', account_id, -charged_micros FROM call UNION ALL
+      SELECT id, 'charge', 'house:revenue', charged_micros FROM call UNION ALL
+      SELECT id, 'write_off', 'house:write_offs', -written_off_micros FROM call UNION ALL
+      SELECT id, 'write_off', 'house:revenue', written_off_micros FROM call));
+  DROP TABLE found;
+  DROP TRIGGER entry_is_never_changed;
+  DROP TRIGGER entry_is_never_removed;
+  ALTER TABLE entry RENAME TO payment;
+  DELETE FROM payment WHERE kind = 'charge' OR kind = 'write_off';
+  CREATE TRIGGER payment_is_never_changed BEFORE UPDATE ON payment
+    BEGIN SELECT RAISE(ABORT, 'payments are append-only'); END;
+  CREATE TRIGGER payment_is_never_removed BEFORE DELETE ON payment
+    BEGIN SELECT RAISE(ABORT, 'payments are append-only'); END;
+  CREATE TRIGGER ended_call_is_never_changed BEFORE UPDATE ON call WHEN old.settled_at_ms IS NOT NULL
+    BEGIN SELECT RAISE(ABORT, 'a call that has ended is never changed'); END;
+  CREATE TRIGGER call_is_never_removed BEFORE DELETE ON call
+    BEGIN SELECT RAISE(ABORT, 'calls are never removed'); END;
+  CREATE VIEW entry (transfer_id, kind, party, amount_micros, memo, created_at_ms) AS
+    SELECT transfer_id, kind, party, amount_micros, memo, created_at_ms FROM payment UNION ALL
+    SELECT id, 'charge', account_id, -charged_micros, NULL, settled_at_ms FROM call WHERE charged_micros <> 0 UNION ALL
+    SELECT id, 'charge', 'house:revenue', charged_micros, NULL, settled_at_ms FROM call WHERE charged_micros <> 0 UNION ALL
+    SELECT id, 'write_off', 'house:write_offs', -written_off_micros, NULL, settled_at_ms FROM call
+    WHERE written_off_micros <> 0 UNION ALL
+    SELECT id, 'write_off', 'house:revenue', written_off_micros, NULL, settled_at_ms FROM call
+    WHERE written_off_micros <> 0;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { Account, AccountBook, AccountChange, NewAccount, Payment } from "../../ledger/accounts.ts";
 import { tierAfterTopUp, type TierName } from "../../limits/tiers.ts";
 import type { Micros } from "../../platform/money.ts";
-import type { GroupCommit } from "./group-commit.ts";
+import type { Books } from "./books.ts";
 import { grantedLimitsOf } from "./granted-limits.ts";
 
 const houseCash = "house:cash";
@@ -24,7 +24,7 @@ interface AccountRow {
   concurrency: bigint | null;
 }
 
-export function createSqliteAccounts(db: Database, commits: GroupCommit): AccountBook {
+export function createSqliteAccounts(db: Database, books: Books): AccountBook {
   const sql = prepare(db);
 
   const find = (accountId: string): Account | undefined => {
@@ -100,12 +100,12 @@ export function createSqliteAccounts(db: Database, commits: GroupCommit): Accoun
   };
 
   return {
-    create: (account) => commits.run(() => create(account)),
-    find: async (accountId) => find(accountId),
-    list: async () => sql.list.all().map(accountOf),
-    update: (accountId, change) => commits.run(() => update(accountId, change)),
-    topUp: (payment) => commits.run(() => topUp(payment)),
-    adjust: (correction) => commits.run(() => adjust(correction)),
+    create: (account) => books.run(() => create(account)),
+    find: (accountId) => books.read(() => find(accountId)),
+    list: () => books.read(() => sql.list.all().map(accountOf)),
+    update: (accountId, change) => books.run(() => update(accountId, change)),
+    topUp: (payment) => books.run(() => topUp(payment)),
+    adjust: (correction) => books.run(() => adjust(correction)),
   };
 }
 
@@ -142,9 +142,9 @@ function prepare(db: Database) {
     raiseTier: db.query<never, [Micros, string, string]>(
       "UPDATE account SET topped_up_micros = ?1, tier = ?2 WHERE id = ?3",
     ),
-    booked: db.query<{ kind: string }, [string]>("SELECT kind FROM entry WHERE transfer_id = ?1 LIMIT 1"),
+    booked: db.query<{ kind: string }, [string]>("SELECT kind FROM payment WHERE transfer_id = ?1 LIMIT 1"),
     insertEntry: db.query<never, [string, string, string, bigint, string | null, number]>(
-      `INSERT INTO entry (transfer_id, kind, party, amount_micros, memo, created_at_ms)
+      `INSERT INTO payment (transfer_id, kind, party, amount_micros, memo, created_at_ms)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
     ),
   };

@@ -189,8 +189,13 @@ function tamperedWith(statements: readonly string[]): string {
   const db = new Database(copy, { readwrite: true });
   db.run("PRAGMA foreign_keys = OFF");
   db.run("PRAGMA ignore_check_constraints = ON");
-  db.run("DROP TRIGGER entry_is_never_changed");
-  db.run("DROP TRIGGER entry_is_never_removed");
+  for (const trigger of [
+    "payment_is_never_changed",
+    "payment_is_never_removed",
+    "ended_call_is_never_changed",
+    "call_is_never_removed",
+  ])
+    db.run(`DROP TRIGGER ${trigger}`);
   for (const statement of statements) {
     if (db.run(statement).changes === 0) throw new Error(`Changed nothing: ${statement}`);
   }
@@ -231,12 +236,14 @@ describe("audit of sound books", () => {
     expect((await auditOf(tamperedWith([]))).findings).toEqual([]);
   });
 
-  test("the books of a program cannot be tampered with in passing: entries refuse to change", () => {
+  test("the books of a program cannot be tampered with in passing: payments and ended calls refuse to change", () => {
     const copy = join(folder, "guarded.db");
     copyFileSync(sound, copy);
     const db = new Database(copy, { readwrite: true });
-    expect(() => db.run("UPDATE entry SET amount_micros = 1")).toThrow("append-only");
-    expect(() => db.run("DELETE FROM entry")).toThrow("append-only");
+    expect(() => db.run("UPDATE payment SET amount_micros = 1")).toThrow("append-only");
+    expect(() => db.run("DELETE FROM payment")).toThrow("append-only");
+    expect(() => db.run("UPDATE call SET charged_micros = 1 WHERE id = 'chat_1'")).toThrow("never changed");
+    expect(() => db.run("DELETE FROM call WHERE id = 'chat_1'")).toThrow("never removed");
     db.close();
   });
 });
@@ -249,7 +256,7 @@ interface Corruption {
 }
 
 const entry = (transfer: string, kind: string, party: string, amount: number): string =>
-  `INSERT INTO entry VALUES ('${transfer}', '${kind}', '${party}', ${amount}, NULL, ${startMs})`;
+  `INSERT INTO payment VALUES ('${transfer}', '${kind}', '${party}', ${amount}, NULL, ${startMs})`;
 
 function task(
   callId: string,
@@ -271,30 +278,30 @@ const corruptions: readonly Corruption[] = [
   {
     name: "one side of an entry edited",
     sql: [
-      "UPDATE entry SET amount_micros = amount_micros + 1 WHERE transfer_id = 'pay_1' AND party = 'acc_a'",
+      "UPDATE payment SET amount_micros = amount_micros + 1 WHERE transfer_id = 'pay_1' AND party = 'acc_a'",
     ],
     subject: "pay_1",
   },
   {
     name: "both sides of an entry edited",
-    sql: ["UPDATE entry SET amount_micros = amount_micros * 2 WHERE transfer_id = 'pay_3'"],
+    sql: ["UPDATE payment SET amount_micros = amount_micros * 2 WHERE transfer_id = 'pay_3'"],
     subject: "acc_b",
   },
   {
     name: "one side deleted",
-    sql: ["DELETE FROM entry WHERE transfer_id = 'chat_1' AND party = 'acc_a'"],
-    subject: "chat_1",
+    sql: ["DELETE FROM payment WHERE transfer_id = 'fix_2' AND party = 'acc_a'"],
+    subject: "fix_2",
   },
   {
     name: "a whole transfer deleted",
-    sql: ["DELETE FROM entry WHERE transfer_id = 'fix_1'"],
+    sql: ["DELETE FROM payment WHERE transfer_id = 'fix_1'"],
     subject: "acc_a",
   },
   {
-    name: "a whole charge deleted, and the balance raised to match",
+    name: "a charge forgotten, and the balance raised to match",
     sql: [
       "UPDATE account SET posted_micros = posted_micros + 48000 WHERE id = 'acc_a'",
-      "DELETE FROM entry WHERE transfer_id = 'snap_1'",
+      "UPDATE call SET charged_micros = 0 WHERE id = 'snap_1'",
     ],
     subject: "snap_1",
   },
@@ -341,29 +348,29 @@ const corruptions: readonly Corruption[] = [
     subject: "open",
   },
   {
-    name: "revenue booked to a house account nobody knows",
-    sql: ["UPDATE entry SET party = 'house:pocket' WHERE transfer_id = 'chat_1' AND party = 'house:revenue'"],
-    subject: "chat_1",
+    name: "a payment booked to a house account nobody knows",
+    sql: ["UPDATE payment SET party = 'house:pocket' WHERE transfer_id = 'pay_3' AND party = 'house:cash'"],
+    subject: "pay_3",
   },
   {
     name: "a payment booked against the wrong house account",
-    sql: ["UPDATE entry SET party = 'house:grants' WHERE transfer_id = 'pay_1' AND party = 'house:cash'"],
+    sql: ["UPDATE payment SET party = 'house:grants' WHERE transfer_id = 'pay_1' AND party = 'house:cash'"],
     subject: "pay_1",
   },
   {
-    name: "a charge renamed an adjustment",
-    sql: ["UPDATE entry SET kind = 'adjustment' WHERE transfer_id = 'chat_2'"],
-    subject: "chat_2",
+    name: "an adjustment renamed a charge",
+    sql: ["UPDATE payment SET kind = 'charge' WHERE transfer_id = 'fix_2'"],
+    subject: "fix_2",
   },
   {
     name: "a payment renamed a grant",
-    sql: ["UPDATE entry SET kind = 'grant' WHERE transfer_id = 'pay_1'"],
+    sql: ["UPDATE payment SET kind = 'grant' WHERE transfer_id = 'pay_1'"],
     subject: "acc_a",
   },
   {
     name: "a payment moved to another account, with its balance",
     sql: [
-      "UPDATE entry SET party = 'acc_empty' WHERE transfer_id = 'pay_1' AND party = 'acc_a'",
+      "UPDATE payment SET party = 'acc_empty' WHERE transfer_id = 'pay_1' AND party = 'acc_a'",
       "UPDATE account SET posted_micros = posted_micros - 10000000 WHERE id = 'acc_a'",
       "UPDATE account SET posted_micros = 10000000 WHERE id = 'acc_empty'",
     ],
@@ -431,7 +438,7 @@ const corruptions: readonly Corruption[] = [
   {
     name: "a call's charge edited",
     sql: ["UPDATE call SET charged_micros = charged_micros + 1 WHERE id = 'chat_1'"],
-    subject: "chat_1",
+    subject: "acc_a",
   },
   {
     name: "a call's charge forgotten",
@@ -442,8 +449,6 @@ const corruptions: readonly Corruption[] = [
     name: "a call's charge raised in every place that keeps it",
     sql: [
       "UPDATE call SET charged_micros = charged_micros + 7 WHERE id = 'chat_1'",
-      "UPDATE entry SET amount_micros = amount_micros - 7 WHERE transfer_id = 'chat_1' AND party = 'acc_a'",
-      "UPDATE entry SET amount_micros = amount_micros + 7 WHERE transfer_id = 'chat_1' AND party = 'house:revenue'",
       "UPDATE account SET posted_micros = posted_micros - 7 WHERE id = 'acc_a'",
       `UPDATE usage_bucket SET charged_micros = charged_micros + 7
        WHERE key_id = 'key_a' AND start_seconds IN (${minuteOf(startMs + minute)}, ${dayOf(startMs + minute)})`,
@@ -455,10 +460,6 @@ const corruptions: readonly Corruption[] = [
     sql: [
       "UPDATE call SET charged_micros = charged_micros + 7 WHERE id = 'chat_1'",
       "UPDATE call SET charged_micros = charged_micros - 7 WHERE id = 'chat_2'",
-      "UPDATE entry SET amount_micros = amount_micros - 7 WHERE transfer_id = 'chat_1' AND party = 'acc_a'",
-      "UPDATE entry SET amount_micros = amount_micros + 7 WHERE transfer_id = 'chat_1' AND party = 'house:revenue'",
-      "UPDATE entry SET amount_micros = amount_micros + 7 WHERE transfer_id = 'chat_2' AND party = 'acc_a'",
-      "UPDATE entry SET amount_micros = amount_micros - 7 WHERE transfer_id = 'chat_2' AND party = 'house:revenue'",
     ],
     subject: "chat_1",
   },
@@ -483,12 +484,7 @@ const corruptions: readonly Corruption[] = [
   {
     name: "a write-off edited",
     sql: ["UPDATE call SET written_off_micros = written_off_micros - 1 WHERE id = 'above'"],
-    subject: "above",
-  },
-  {
-    name: "a write-off's entries deleted",
-    sql: ["DELETE FROM entry WHERE transfer_id = 'above' AND kind = 'write_off'"],
-    subject: "above",
+    subject: "acc_b",
   },
   {
     name: "a settled call opened again",
@@ -523,11 +519,9 @@ const corruptions: readonly Corruption[] = [
     subject: "refused",
   },
   {
-    name: "a released call charged with entries and balance",
+    name: "a released call charged with its balance",
     sql: [
       "UPDATE call SET charged_micros = 5 WHERE id = 'refused'",
-      entry("refused", "charge", "acc_a", -5),
-      entry("refused", "charge", "house:revenue", 5),
       "UPDATE account SET posted_micros = posted_micros - 5 WHERE id = 'acc_a'",
     ],
     subject: "refused",
@@ -656,11 +650,21 @@ const corruptions: readonly Corruption[] = [
     ];
   }),
   {
-    name: "usage that was never filed",
+    name: "a call ended in the journal and not in its row",
+    sql: [`INSERT INTO journal (lines) VALUES ('[["end","open","0","0"]]')`],
+    subject: "journal",
+  },
+  {
+    name: "a journal that cannot be read",
+    sql: ["INSERT INTO journal (lines) VALUES ('[[')"],
+    subject: "journal",
+  },
+  {
+    name: "a call held in the journal for an account that cannot pay it",
     sql: [
-      "INSERT INTO daybook SELECT id, account_id, key_id, settled_at_ms / 1000, 1, 0, 0, 0, 0, 0, 0, 0 FROM call WHERE id = 'chat_1'",
+      `INSERT INTO journal (lines) VALUES ('[["held","poor","acc_empty","key_a","rerank.create","ranker","5","${rerank.version}","1000000",null,null,"1",0]]')`,
     ],
-    subject: "chat_1",
+    subject: "journal",
   },
   {
     name: "a call missing from its account's list",

@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { Attempt, CallOutcome, CallRecord, CallState, UsageSource } from "../../ledger/call-record.ts";
+import type { Books } from "./books.ts";
 import type { CallBook } from "../../ledger/receipt.ts";
 
 interface CallRow {
@@ -27,7 +28,7 @@ interface CallRow {
 
 type ListParameters = [string, string | null, string | null, string | null, string | null, number];
 
-export function createSqliteCalls(db: Database): CallBook {
+export function createSqliteCalls(db: Database, books: Books): CallBook {
   const find = db.query<CallRow, [string, string]>(`${select} WHERE account_id = ?1 AND id = ?2`);
   const filter = `(?3 IS NULL OR call.operation_id = ?3) AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR call.key_id = ?5)`;
   const listOpen = db.query<CallRow, ListParameters>(
@@ -38,30 +39,34 @@ export function createSqliteCalls(db: Database): CallBook {
     `${select} WHERE id = (SELECT call_id FROM idempotency WHERE account_id = ?1 AND key_hash = ?2)`,
   );
   // The order of these joins is the order of the loops: from the few rows of the list to the calls they name.
-  const listEnded = (list: "account_call" | "daybook") =>
-    db.query<CallRow, ListParameters>(
-      `${selectFrom(`${list} CROSS JOIN call ON call.id = ${list}.call_id`)}
-       WHERE ${list}.account_id = ?1 AND (?2 IS NULL OR ${list}.call_id < ?2) AND ${filter}
-       ORDER BY ${list}.call_id DESC LIMIT ?6`,
-    );
-  const lists = [listOpen, listEnded("daybook"), listEnded("account_call")];
+  const listEnded = db.query<CallRow, ListParameters>(
+    `${selectFrom("account_call CROSS JOIN call ON call.id = account_call.call_id")}
+     WHERE account_call.account_id = ?1 AND (?2 IS NULL OR account_call.call_id < ?2) AND ${filter}
+     ORDER BY account_call.call_id DESC LIMIT ?6`,
+  );
   const readLists = db.transaction((parameters: ListParameters): CallRow[] =>
-    lists.flatMap((list) => list.all(...parameters)),
+    [listOpen, listEnded].flatMap((list) => list.all(...parameters)),
   );
   return {
-    findByKey: async (accountId, keyHash) => {
-      const row = findByKey.get(accountId, keyHash);
-      return row ? callOf(row) : undefined;
-    },
+    findByKey: (accountId, keyHash) =>
+      books.read(() => {
+        const row = findByKey.get(accountId, keyHash);
+        return row ? callOf(row) : undefined;
+      }),
     find: async (accountId, callId) => {
-      const row = find.get(accountId, callId);
+      // The row of an ended call never changes; whether another call is open, the journal knows.
+      const ended = find.get(accountId, callId);
+      if (ended && ended.settled_at_ms !== null) return callOf(ended);
+      const row = await books.read(() => find.get(accountId, callId));
       return row ? callOf(row) : undefined;
     },
-    list: async (accountId, { before, operationId, status, keyId, limit }) =>
-      readLists([accountId, before ?? null, operationId ?? null, status ?? null, keyId ?? null, limit])
-        .toSorted((a, b) => (a.id < b.id ? 1 : -1))
-        .slice(0, limit)
-        .map(callOf),
+    list: (accountId, { before, operationId, status, keyId, limit }) =>
+      books.read(() =>
+        readLists([accountId, before ?? null, operationId ?? null, status ?? null, keyId ?? null, limit])
+          .toSorted((a, b) => (a.id < b.id ? 1 : -1))
+          .slice(0, limit)
+          .map(callOf),
+      ),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { readScopes, type Grant, type GrantBook } from "../../grants/grants.ts";
 import type { Credential } from "../../keys/keys.ts";
+import type { Books } from "./books.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { credentialColumns, credentialOf, type CredentialRow } from "./sqlite-keys.ts";
 
@@ -30,7 +31,7 @@ interface TokenRow extends CredentialRow {
   grant_expires_at_ms: bigint;
 }
 
-export function createSqliteGrants(db: Database, commits: GroupCommit): GrantBook {
+export function createSqliteGrants(db: Database, commits: GroupCommit, books: Books): GrantBook {
   const sql = prepare(db);
 
   const find = (grantId: string): Grant | undefined => {
@@ -64,10 +65,11 @@ export function createSqliteGrants(db: Database, commits: GroupCommit): GrantBoo
         sql.removeRecords.run(grantId);
         return find(grantId);
       }),
-    dayUse: async (grantId, dayStartMs) => {
-      const row = sql.dayUse.get(grantId, dayStartMs);
-      return { spentMicros: row?.spent_micros ?? 0n, heldMicros: row?.held_micros ?? 0n };
-    },
+    dayUse: (grantId, dayStartMs) =>
+      books.read(() => {
+        const row = sql.dayUse.get(grantId, dayStartMs);
+        return { spentMicros: row?.spent_micros ?? 0n, heldMicros: row?.held_micros ?? 0n };
+      }),
     findCredential: async (tokenHash, audience, nowMs) => {
       const row = sql.credential.get(tokenHash, audience, nowMs);
       return row ? tokenCredentialOf(row) : undefined;

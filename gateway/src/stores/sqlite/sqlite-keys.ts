@@ -11,6 +11,7 @@ import type {
   NewKey,
 } from "../../keys/keys.ts";
 import type { TierName } from "../../limits/tiers.ts";
+import type { Books } from "./books.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { grantedLimitsOf } from "./granted-limits.ts";
 
@@ -48,7 +49,7 @@ export interface CredentialRow {
   concurrency: bigint | null;
 }
 
-export function createSqliteKeys(db: Database, commits: GroupCommit): KeyBook {
+export function createSqliteKeys(db: Database, commits: GroupCommit, books: Books): KeyBook {
   const sql = prepare(db);
 
   const find = (keyId: string): Key | undefined => {
@@ -111,10 +112,11 @@ export function createSqliteKeys(db: Database, commits: GroupCommit): KeyBook {
         sql.revoke.run(nowMs, keyId);
         return find(keyId);
       }),
-    budgetUse: async (keyId, windowStartMs) => {
-      const row = sql.budgetUse.get(keyId, windowStartMs);
-      return { spentMicros: row?.spent_micros ?? 0n, heldMicros: row?.held_micros ?? 0n };
-    },
+    budgetUse: (keyId, windowStartMs) =>
+      books.read(() => {
+        const row = sql.budgetUse.get(keyId, windowStartMs);
+        return { spentMicros: row?.spent_micros ?? 0n, heldMicros: row?.held_micros ?? 0n };
+      }),
     findCredential: async (secretHash, nowMs) => {
       const row = sql.credential.get(secretHash, nowMs);
       return row ? credentialOf(row) : undefined;

@@ -3,10 +3,12 @@ import { StoreFull } from "../../ledger/store-errors.ts";
 import type { Store } from "../../ledger/store.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { backUp } from "./backup.ts";
+import { createBooks } from "./books.ts";
 import { createBallast, type Ballast } from "./ballast.ts";
 import { openDatabase } from "./database.ts";
-import { createDaybook } from "./daybook.ts";
 import { createGroupCommit } from "./group-commit.ts";
+import { createJournal } from "./journal.ts";
+import type { HeldCall } from "./sheet.ts";
 import { createSqliteAccounts } from "./sqlite-accounts.ts";
 import { createSqliteApprovals } from "./sqlite-approvals.ts";
 import { createSqliteAuditor } from "./sqlite-audit.ts";
@@ -20,6 +22,7 @@ import { createSqliteQuotas } from "./sqlite-quotas.ts";
 import { createSqliteSignIns } from "./sqlite-sign-ins.ts";
 import { createSqliteTasks } from "./sqlite-tasks.ts";
 import { createSqliteUsage } from "./sqlite-usage.ts";
+import { createStandings } from "./standings.ts";
 import { createTaskRows } from "./task-rows.ts";
 
 export interface SqliteStoreOptions {
@@ -29,8 +32,8 @@ export interface SqliteStoreOptions {
   /** Where to keep room for settlements on a full disk; a server has one, a command line needs none. */
   readonly ballastPath?: string;
   readonly onBrokenDisk?: (error: unknown) => void;
-  /** How many ended calls are filed together. */
-  readonly daybookRowsMax?: number;
+  /** How many lines of the journal are posted together. */
+  readonly journalLinesMax?: number;
 }
 
 export function openSqliteStore(options: SqliteStoreOptions): Store {
@@ -41,33 +44,53 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onBrokenDisk = () => {},
   } = options;
   const db = openDatabase(path);
-  const daybook = createDaybook(db, options.daybookRowsMax);
+  const journal = createJournal(db, options.journalLinesMax);
+  const standings = createStandings(db);
+  /** What this process holds and has not ended, so that most ends need not look for their call. */
+  const openCalls = new Map<string, HeldCall>();
   const tasks = createTaskRows(db);
   const ballast =
     options.ballastPath === undefined ? undefined : createBallast(options.ballastPath, monotonicMs);
   const commits = createGroupCommit({
     db,
     monotonicMs,
-    beforeCommit: daybook.fileWhenFull,
-    onRollback: daybook.recount,
+    afterBegin: () => {
+      if (!journal.catchUp()) return;
+      standings.forget();
+      openCalls.clear();
+    },
+    beforeCommit: () => {
+      if (journal.write()) standings.forgetWhenMany();
+    },
+    onRollback: journal.distrust,
     onCommit,
     onFull: () => ballast?.drop() ?? false,
     onBrokenDisk,
   });
+  const books = createBooks(commits, journal, standings);
   return {
-    ledger: createSqliteLedger({ db, commits, daybook, tasks, hasRoom: () => hasRoom(ballast) }),
-    accounts: createSqliteAccounts(db, commits),
-    keys: createSqliteKeys(db, commits),
-    usage: createSqliteUsage(db),
-    calls: createSqliteCalls(db),
+    ledger: createSqliteLedger({
+      db,
+      commits,
+      journal,
+      standings,
+      openCalls,
+      books,
+      tasks,
+      hasRoom: () => hasRoom(ballast),
+    }),
+    accounts: createSqliteAccounts(db, books),
+    keys: createSqliteKeys(db, commits, books),
+    usage: createSqliteUsage(db, books),
+    calls: createSqliteCalls(db, books),
     quotas: createSqliteQuotas(db, commits),
     links: createSqliteLinks(db, commits),
     tasks: createSqliteTasks(db, commits, tasks),
     publications: createSqlitePublications(db, commits),
-    grants: createSqliteGrants(db, commits),
+    grants: createSqliteGrants(db, commits, books),
     approvals: createSqliteApprovals(db, commits),
     signIns: createSqliteSignIns(db, commits),
-    auditor: createSqliteAuditor(db),
+    auditor: createSqliteAuditor(db, books),
     claimSecret: (fingerprint) => commits.run(() => claimSecret(db, fingerprint)),
     ping: async () => {
       db.query("SELECT 1").get();
@@ -76,7 +99,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     backUp: async (file) => backUp(db, file),
     close: async () => {
       // Whatever is queued before this is written before the file is closed.
-      await commits.run(daybook.file).catch(() => {});
+      await commits.run(journal.post).catch(() => {});
       db.close();
     },
   };

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import type { Books } from "./books.ts";
 import type { DaySums, UsageBook, UsageScope, UsageSegment } from "../../usage/usage-report.ts";
 
 interface SumsRow {
@@ -13,7 +14,7 @@ interface SumsRow {
   charged: bigint;
 }
 
-export function createSqliteUsage(db: Database): UsageBook {
+export function createSqliteUsage(db: Database, books: Books): UsageBook {
   const sql = prepare(db);
   const readAll = db.transaction((scope: UsageScope, segments: readonly UsageSegment[]): DaySums[] =>
     segments.flatMap((segment) => rowsOf(scope, segment).map(daySumsOf)),
@@ -21,13 +22,10 @@ export function createSqliteUsage(db: Database): UsageBook {
 
   const rowsOf = (scope: UsageScope, { source, fromSeconds, toSeconds }: UsageSegment): SumsRow[] => {
     const { accountId, keyId = null } = scope;
-    return [
-      ...sql.filed.all(accountId, widthSeconds[source], fromSeconds, toSeconds, keyId),
-      ...sql.unfiled.all(accountId, fromSeconds, toSeconds, keyId),
-    ];
+    return sql.sums.all(accountId, widthSeconds[source], fromSeconds, toSeconds, keyId);
   };
 
-  return { sums: async (scope, segments) => readAll(scope, segments) };
+  return { sums: (scope, segments) => books.read(() => readAll(scope, segments)) };
 }
 
 const daySumsOf = (row: SumsRow): DaySums => ({
@@ -52,18 +50,13 @@ function prepare(db: Database) {
   return {
     // Buckets are keyed by time first, so each moment of the segment is looked up on its own; a segment has at
     // most a few hundred days, or the minutes of one day, or the seconds of one minute.
-    filed: db.query<SumsRow, [string, number, number, number, string | null]>(
+    sums: db.query<SumsRow, [string, number, number, number, string | null]>(
       `WITH RECURSIVE moment (start) AS (
          SELECT ?3 UNION ALL SELECT start + ?2 FROM moment WHERE start + ?2 < ?4
        )
        SELECT start - start % 86400 AS day, ${sums}
        FROM moment CROSS JOIN usage_bucket
          ON width_seconds = ?2 AND start_seconds = start AND account_id = ?1 AND (?5 IS NULL OR key_id = ?5)
-       GROUP BY day`,
-    ),
-    unfiled: db.query<SumsRow, [string, number, number, string | null]>(
-      `SELECT settled_seconds - settled_seconds % 86400 AS day, ${sums} FROM daybook
-       WHERE account_id = ?1 AND settled_seconds >= ?2 AND settled_seconds < ?3 AND (?4 IS NULL OR key_id = ?4)
        GROUP BY day`,
     ),
   };

@@ -1,0 +1,123 @@
+import type { Database } from "bun:sqlite";
+import type { Micros } from "../../platform/money.ts";
+
+/** Where an account stands, unposted lines included. */
+export interface AccountStanding {
+  readonly suspended: boolean;
+  postedMicros: Micros;
+  heldMicros: Micros;
+  chargeCarryAtto: bigint;
+  valueCarryPico: bigint;
+}
+
+/** What was spent and is held within a bound: a key's budget in one window, a grant's in one day. */
+export interface BoundStanding {
+  spentMicros: Micros;
+  heldMicros: Micros;
+}
+
+/**
+ * The figures that decide whether a call may begin, of the accounts that call now. They are read from the books when they
+ * are first asked for, and from then on changed together with the journal: an account that has unposted lines is here.
+ * Whoever else writes to the books makes all of them be forgotten.
+ */
+export interface Standings {
+  /** Undefined when nobody has opened it. */
+  readonly account: (accountId: string) => AccountStanding | undefined;
+  readonly budget: (keyId: string, windowStartMs: number) => BoundStanding;
+  readonly grantDay: (grantId: string, dayStartMs: number) => BoundStanding;
+  readonly knowsKey: (keyId: string) => boolean;
+  readonly knowsPrices: (version: string) => boolean;
+  /** Only when everything is posted. */
+  readonly forget: () => void;
+  readonly forgetWhenMany: () => void;
+}
+
+/** What is kept in memory is bounded; reading it again costs little. */
+const standingsMax = 10_000;
+
+export function createStandings(db: Database): Standings {
+  const sql = prepare(db);
+  const accounts = new Map<string, AccountStanding>();
+  const bounds = new Map<string, BoundStanding>();
+  /** Keys and prices that are in the books. They never leave them. */
+  const known = new Set<string>();
+
+  const isKnown = (name: string, ask: { readonly get: (name: string) => unknown }): boolean => {
+    if (known.has(name)) return true;
+    if (ask.get(name) === null) return false;
+    known.add(name);
+    return true;
+  };
+
+  const bound = (
+    name: string,
+    read: () => { spent_micros: bigint; held_micros: bigint } | null,
+  ): BoundStanding => {
+    const found = bounds.get(name);
+    if (found) return found;
+    const row = read();
+    const standing = { spentMicros: row?.spent_micros ?? 0n, heldMicros: row?.held_micros ?? 0n };
+    bounds.set(name, standing);
+    return standing;
+  };
+
+  const forget = (): void => {
+    accounts.clear();
+    bounds.clear();
+    known.clear();
+  };
+
+  return {
+    account: (accountId) => {
+      const found = accounts.get(accountId);
+      if (found) return found;
+      const row = sql.account.get(accountId);
+      if (!row) return undefined;
+      const standing = {
+        suspended: row.suspended === 1n,
+        postedMicros: row.posted_micros,
+        heldMicros: row.held_micros,
+        chargeCarryAtto: row.charge_carry_atto,
+        valueCarryPico: row.value_carry_pico,
+      };
+      accounts.set(accountId, standing);
+      return standing;
+    },
+    budget: (keyId, windowStartMs) =>
+      bound(`${keyId} ${windowStartMs}`, () => sql.budget.get(keyId, windowStartMs)),
+    grantDay: (grantId, dayStartMs) =>
+      bound(`${grantId} ${dayStartMs}`, () => sql.grantDay.get(grantId, dayStartMs)),
+    knowsKey: (keyId) => isKnown(keyId, sql.key),
+    knowsPrices: (version) => isKnown(version, sql.prices),
+    forget,
+    forgetWhenMany: () => {
+      if (accounts.size + bounds.size + known.size > standingsMax) forget();
+    },
+  };
+}
+
+function prepare(db: Database) {
+  return {
+    key: db.query<{ id: string }, [string]>("SELECT id FROM key WHERE id = ?1"),
+    prices: db.query<{ version: string }, [string]>("SELECT version FROM price WHERE version = ?1"),
+    account: db.query<
+      {
+        suspended: bigint;
+        posted_micros: bigint;
+        held_micros: bigint;
+        charge_carry_atto: bigint;
+        value_carry_pico: bigint;
+      },
+      [string]
+    >(
+      "SELECT suspended, posted_micros, held_micros, charge_carry_atto, value_carry_pico FROM account WHERE id = ?1",
+    ),
+    budget: db.query<{ spent_micros: bigint; held_micros: bigint }, [string, number]>(
+      "SELECT spent_micros, held_micros FROM budget WHERE key_id = ?1 AND window_start_ms = ?2",
+    ),
+    grantDay: db.query<{ spent_micros: bigint; held_micros: bigint }, [string, number]>(
+      "SELECT spent_micros, held_micros FROM grant_day WHERE grant_id = ?1 AND start_ms = ?2",
+    ),
+  };
+}
