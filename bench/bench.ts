@@ -16,7 +16,7 @@ import { describePortkey, portkey, portkeyOnNewestNode } from "./contestants/por
 import { tollgate } from "./contestants/tollgate.ts";
 import type { Chapter, Findings } from "./report/chapter.ts";
 import { judgeAll, type Judged } from "./report/judge.ts";
-import { barTable, markdownOf, tableText, type StudyRun } from "./report/markdown.ts";
+import { barTable, markdownOf, tableText, type Report, type StudyRun } from "./report/markdown.ts";
 import { plotOf } from "./report/plot.ts";
 import { cleanUpWhenInterrupted } from "./rig/leftovers.ts";
 import { describeCommit, describeMachine, loadNow, missingPrograms } from "./rig/machine.ts";
@@ -70,7 +70,8 @@ process.exit(await run());
 async function run(): Promise<number> {
   const chosen = chosenStudies();
   const settings = settingsOf();
-  const load = loadNow();
+  // Looked at before the run: afterwards the load is ours, and the files may be somebody's next commit.
+  const start = { load: loadNow(), commit: describeCommit(), date: new Date().toISOString().slice(0, 10) };
   const runs: StudyRun[] = chosen.map(({ name }) => ({ name, leftOut: [] }));
   const chapters: Chapter[] = [];
   tellDuration(chosen, settings);
@@ -82,7 +83,7 @@ async function run(): Promise<number> {
     for (const { title, columns, rows } of chapter?.tables ?? [])
       console.log(`\n${title}\n${tableText(columns, rows)}`);
     // Written after each study: whatever happens to the next ones, what was found is kept.
-    write(runs, chapters, load);
+    write(runs, chapters, start);
   }
 
   const bars = barsOf(runs, chapters);
@@ -125,14 +126,16 @@ async function runStudy(study: Study, settings: Settings): Promise<StudyRun & { 
   }
 }
 
-function write(runs: readonly StudyRun[], chapters: readonly Chapter[], load: number): void {
+function write(
+  runs: readonly StudyRun[],
+  chapters: readonly Chapter[],
+  start: Pick<Report, "load" | "commit" | "date">,
+): void {
   const tables = chapters.flatMap((chapter) => chapter.tables);
   const panels = tables.flatMap(({ title, plot }) => (plot ? [{ title, ...plot }] : []));
   const report = {
     machine: [...describeMachine(), ...(values.short ? [] : describePortkey())],
-    commit: describeCommit(),
-    date: new Date().toISOString().slice(0, 10),
-    load,
+    ...start,
     short: values.short,
     studies: runs,
     bars: barsOf(runs, chapters),

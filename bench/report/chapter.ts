@@ -31,6 +31,8 @@ export interface Table {
 export interface Plot {
   readonly unit: string;
   readonly marks: readonly Mark[];
+  /** Where the bar lies that ours must stay below, by what it is compared with in this run. */
+  readonly limit?: { readonly value: number; readonly label: string } | undefined;
 }
 
 /** One contestant's figure over all rounds. */

@@ -1,6 +1,6 @@
 import type { Results, Round } from "../rig/rounds.ts";
 import { median, ratiosOf, spread } from "../rig/statistics.ts";
-import { readable, type Mark, type Table } from "./chapter.ts";
+import { readable, type Mark, type Plot, type Table } from "./chapter.ts";
 
 /** The table of a load: what each contestant's CPU, throughput and latency were, and its CPU beside the others'. */
 export function roundTable(options: {
@@ -9,7 +9,9 @@ export function roundTable(options: {
   readonly results: Results;
   /** Whose CPU the others are compared with, and how that column is called. */
   readonly beside: Readonly<Record<string, string>>;
+  /** Whether a plot shows it, and where ours has to stay below how many times somebody else's. */
   readonly drawn?: boolean;
+  readonly limit?: Limit;
 }): Table {
   const { title, note, results } = options;
   const beside = Object.entries(options.beside).filter(([other]) => results.has(other));
@@ -27,8 +29,20 @@ export function roundTable(options: {
     ]),
   };
   return options.drawn === true
-    ? { ...table, plot: { unit: "CPU µs/request", marks: cpuMarks(results) } }
+    ? { ...table, plot: plotOfMarks("CPU µs/request", cpuMarks(results), options.limit) }
     : table;
+}
+
+export interface Limit {
+  readonly times: number;
+  readonly of: string;
+}
+
+/** The limit is drawn where it lies in this run; not at all when the other one was not measured. */
+export function plotOfMarks(unit: string, marks: readonly Mark[], limit?: Limit): Plot {
+  const other = marks.find(({ name }) => name === limit?.of);
+  if (!limit || !other) return { unit, marks };
+  return { unit, marks, limit: { value: limit.times * other.median, label: `${limit.times} × ${limit.of}` } };
 }
 
 const cpuOf = (rounds: readonly Round[]): number[] =>

@@ -1,3 +1,4 @@
+import { bars } from "../bars.ts";
 import { bareBun } from "../contestants/bare-bun.ts";
 import { nginxProxy } from "../contestants/nginx-proxy.ts";
 import { portkey, portkeyOnNewestNode } from "../contestants/portkey.ts";
@@ -84,6 +85,7 @@ const table = (name: string, note: string, connections: number, results: Results
     results,
     beside: { [bareBun.name]: "× bare", [nginxProxy.name]: "× nginx" },
     drawn: connections === judgedConnections,
+    limit: { times: bars.chatBesideBare.atMost, of: bareBun.name },
   });
 
 const findingsOf = (results: Results) => ({

@@ -1,9 +1,10 @@
+import { bars } from "../bars.ts";
 import { bareBun } from "../contestants/bare-bun.ts";
 import { direct } from "../contestants/direct.ts";
 import { nginxProxy } from "../contestants/nginx-proxy.ts";
 import { tollgate } from "../contestants/tollgate.ts";
 import { readable, type Finding, type Table } from "../report/chapter.ts";
-import { withSpread } from "../report/round-table.ts";
+import { marksOf, plotOfMarks, withSpread } from "../report/round-table.ts";
 import { runRounds, warmUpUnder, type Results, type Round } from "../rig/rounds.ts";
 import { median, ratiosOf } from "../rig/statistics.ts";
 import { openUpstream } from "../rig/upstream.ts";
@@ -90,4 +91,13 @@ const table = (results: Results, best: number): Table => ({
       name === direct.name ? "–" : withSpread(added(results, name, column)),
     ),
   ]),
+  plot: plotOfMarks(
+    "ms added, p50",
+    marksOf(
+      [...results.keys()]
+        .filter((name) => name !== direct.name)
+        .map((name) => [name, added(results, name, "p50Ms")]),
+    ),
+    { times: bars.addedP50.atMost, of: bareBun.name },
+  ),
 });

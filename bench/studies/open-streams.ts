@@ -1,9 +1,10 @@
+import { bars } from "../bars.ts";
 import { bareBun } from "../contestants/bare-bun.ts";
 import { direct } from "../contestants/direct.ts";
 import { portkeyOnNewestNode } from "../contestants/portkey.ts";
 import { tollgate } from "../contestants/tollgate.ts";
 import { readable, type Chapter } from "../report/chapter.ts";
-import { marksOf, withSpread } from "../report/round-table.ts";
+import { marksOf, plotOfMarks, withSpread } from "../report/round-table.ts";
 import type { RunningContestant } from "../rig/contestant.ts";
 import { cpuSecondsBetween, readCpu } from "../rig/cpu.ts";
 import { inTurns } from "../rig/in-turns.ts";
@@ -95,10 +96,11 @@ function chapterOf(seen: ReadonlyMap<string, readonly Seen[]>): Chapter {
           readable(figures(name, "megabytesBefore")[0] ?? Number.NaN),
           readable(figures(name, "megabytesAfter").at(-1) ?? Number.NaN),
         ]),
-        plot: {
-          unit: "MB resident",
-          marks: marksOf([...seen.keys()].map((name) => [name, figures(name, "megabytes")])),
-        },
+        plot: plotOfMarks(
+          "MB resident",
+          marksOf([...seen.keys()].map((name) => [name, figures(name, "megabytes")])),
+          { times: bars.memoryOfMany.atMost, of: bareBun.name },
+        ),
       },
     ],
     findings: {

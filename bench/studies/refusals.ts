@@ -1,3 +1,4 @@
+import { bars } from "../bars.ts";
 import { tollgate, tollgateFor } from "../contestants/tollgate.ts";
 import { cpuRatios, roundTable } from "../report/round-table.ts";
 import type { RunningContestant } from "../rig/contestant.ts";
@@ -53,6 +54,7 @@ export const refusalStudy: Study = {
             results,
             beside: { [served]: "× served" },
             drawn: true,
+            limit: { times: bars.refusal402.atMost, of: served },
           }),
         ],
         findings: { refusal401: ratios("401"), refusal402: ratios("402"), refusal429: ratios("429") },

@@ -1,10 +1,11 @@
+import { bars } from "../bars.ts";
 import { bareBun } from "../contestants/bare-bun.ts";
 import { direct } from "../contestants/direct.ts";
 import { nginxProxy } from "../contestants/nginx-proxy.ts";
 import { portkeyOnNewestNode } from "../contestants/portkey.ts";
 import { tollgate } from "../contestants/tollgate.ts";
 import { readable, type Table } from "../report/chapter.ts";
-import { marksOf, withSpread } from "../report/round-table.ts";
+import { marksOf, plotOfMarks, withSpread } from "../report/round-table.ts";
 import type { RunningContestant } from "../rig/contestant.ts";
 import { cpuSecondsBetween, readCpu } from "../rig/cpu.ts";
 import { inTurns } from "../rig/in-turns.ts";
@@ -78,5 +79,8 @@ const eventTable = (costs: ReadonlyMap<string, readonly number[]>): Table => ({
       readable(median(ratiosOf(values, costs.get(other) ?? []))),
     ),
   ]),
-  plot: { unit: "CPU µs/event", marks: marksOf([...costs]) },
+  plot: plotOfMarks("CPU µs/event", marksOf([...costs]), {
+    times: bars.eventOfFew.atMost,
+    of: bareBun.name,
+  }),
 });
