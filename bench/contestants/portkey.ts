@@ -38,7 +38,7 @@ function portkeyOn(name: string, node: string): Contestant {
       const url = `http://127.0.0.1:${port}`;
       const words = [node, program, "--headless", `--port=${port}`];
       const child = tied(Bun.spawn(words, { cwd: folder, stdout: "ignore", stderr: "ignore" }));
-      await waitUntilServing(url);
+      await waitUntilServing(url, child);
       return {
         url,
         pid: child.pid,

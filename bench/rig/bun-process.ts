@@ -22,7 +22,7 @@ export async function openBunProcess(
       stderr: "inherit",
     }),
   );
-  await waitUntilServing(url);
+  await waitUntilServing(url, child);
   return {
     pid: child.pid,
     close: async () => {

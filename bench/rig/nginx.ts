@@ -15,7 +15,7 @@ export async function openNginx(port: number, http: string): Promise<Nginx> {
   writeFileSync(file, configuration(folder.path, http));
   const words = ["nginx", "-c", file, "-p", folder.path, "-e", join(folder.path, "error.log")];
   const child = tied(Bun.spawn(words, { stdout: "ignore", stderr: "inherit" }));
-  await waitUntilServing(`http://127.0.0.1:${port}/`);
+  await waitUntilServing(`http://127.0.0.1:${port}/`, child);
   return {
     pid: child.pid,
     close: async () => {

@@ -27,10 +27,10 @@ export const historyStudy: Study = {
       const few = await openHistory(settings.history.few);
       opened.push(few);
       // What a call takes on disk is known by now, so a disk that is too small is known before it is full.
-      const calls = Math.min(settings.history.many, callsThatFit(few));
-      if (calls < timesFewMin * few.calls)
-        throw new Error(`The disk has room for ${calls.toLocaleString("en-US")} calls only.`);
-      const many = await openHistory(calls);
+      const fit = callsThatFit(few);
+      if (fit < timesFewMin * few.calls)
+        throw new Error(`The disk has room for ${fit.toLocaleString("en-US")} calls only.`);
+      const many = await openHistory(Math.min(settings.history.many, fit));
       opened.push(many);
       for (const history of opened) await checkReports(history);
       return chapterOf(await compare({ few, many }, settings), { few, many }, settings);
