@@ -1,7 +1,7 @@
 // What a run opens and must not leave behind, however it ends: processes, and folders of up to ten gigabytes. Whoever
 // opens something says here how to undo it, and takes that back once it is undone in the ordinary way.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -27,15 +27,22 @@ export interface TemporaryFolder {
 
 export function openTemporaryFolder(prefix: string, inside = tmpdir()): TemporaryFolder {
   const path = mkdtempSync(join(inside, prefix));
-  const erase = (): void => rmSync(path, { recursive: true, force: true });
-  const forget = undoAtExit(erase);
+  const forget = undoAtExit(() => erase(path));
   return {
     path,
     remove: () => {
-      erase();
+      erase(path);
       forget();
     },
   };
+}
+
+/** A program that is just ending may remove files of its own at the same time; then Bun stops half-way and says nothing. */
+function erase(path: string): void {
+  for (let triesLeft = 20; triesLeft > 0 && existsSync(path); triesLeft--) {
+    if (triesLeft < 20) Bun.sleepSync(10);
+    rmSync(path, { recursive: true, force: true });
+  }
 }
 
 /** For the program itself: from here on an interrupted run cleans up as a finished one does. */
