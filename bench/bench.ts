@@ -165,7 +165,9 @@ function tellDuration(chosen: readonly Study[], settings: Settings): void {
   const seconds = chosen.reduce((sum, study) => sum + study.expectedSeconds(settings), 0);
   const names = chosen.map(({ name }) => name).join(", ");
   const length = seconds < 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} minutes`;
-  console.error(`About ${length}: ${names}. Load of the machine now: ${loadNow().toFixed(2)}.`);
+  console.error(
+    `About ${length} on a quiet machine: ${names}. Load of the machine now: ${loadNow().toFixed(2)}.`,
+  );
 }
 
 function chosenStudies(): readonly Study[] {
