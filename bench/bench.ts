@@ -1,8 +1,10 @@
 // What the gate costs, side by side in one run: the same upstream, the same load, contestants in turn. Ratios are judged.
 //
 //   npm run bench                                      everything; writes bench/results/report.md and report.svg
-//   npm run bench -- --short                           what continuous integration runs, with limits of its own; kept in bench/results/tmp
+//   npm run bench -- --short                           what continuous integration runs, with limits of its own
 //   npm run bench -- --only chat --connections 64 --contestants "Tollgate,bare Bun proxy" --rounds 5 --seconds 3
+//
+// Only a whole run without other words is a result to keep; what anything else finds stays in bench/results/tmp.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,11 +12,13 @@ import { parseArgs } from "node:util";
 import { bareBun } from "./contestants/bare-bun.ts";
 import { direct } from "./contestants/direct.ts";
 import { nginxProxy } from "./contestants/nginx-proxy.ts";
-import { portkey } from "./contestants/portkey.ts";
+import { describePortkey, portkey, portkeyOnNewestNode } from "./contestants/portkey.ts";
 import { tollgate } from "./contestants/tollgate.ts";
-import { judge, type Chapter } from "./report/chapter.ts";
-import { barTable, markdownOf, tableText } from "./report/markdown.ts";
+import type { Chapter, Findings } from "./report/chapter.ts";
+import { judgeAll, type Judged } from "./report/judge.ts";
+import { barTable, markdownOf, tableText, type Report, type StudyRun } from "./report/markdown.ts";
 import { plotOf } from "./report/plot.ts";
+import { cleanUpWhenInterrupted } from "./rig/leftovers.ts";
 import { describeCommit, describeMachine, loadNow, missingPrograms } from "./rig/machine.ts";
 import { chatStudy } from "./studies/chat.ts";
 import { rerankStudy, resellerStudy } from "./studies/endpoints.ts";
@@ -26,7 +30,9 @@ import { soakStudy } from "./studies/soak.ts";
 import { streamStudy } from "./studies/streams.ts";
 import type { Settings, Study } from "./studies/study.ts";
 
-const contestants = [direct, nginxProxy, bareBun, tollgate, portkey];
+const contestants = [direct, nginxProxy, bareBun, tollgate, portkey, portkeyOnNewestNode];
+/** The short form has no time for those that none of its bars is about, nor to install somebody else's gateway. */
+const inShort = [nginxProxy, bareBun, tollgate];
 const studies: readonly Study[] = [
   chatStudy,
   latencyStudy,
@@ -47,7 +53,9 @@ const { values } = parseArgs({
     connections: { type: "string" },
     rounds: { type: "string" },
     seconds: { type: "string" },
+    "warm-up": { type: "string" },
     calls: { type: "string" },
+    soak: { type: "string" },
   },
 });
 
@@ -56,53 +64,115 @@ if (missing.length > 0) {
   console.error(`The benchmark needs ${missing.join(" and ")}: apt-get install ${missing.join(" ")}`);
   process.exit(1);
 }
+cleanUpWhenInterrupted();
 process.exit(await run());
 
 async function run(): Promise<number> {
-  const settings = settingsOf();
   const chosen = chosenStudies();
-  const started = { ms: performance.now(), load: loadNow() };
+  const settings = settingsOf();
+  // Looked at before the run: afterwards the load is ours, and the files may be somebody's next commit.
+  const start = { load: loadNow(), commit: describeCommit(), date: new Date().toISOString().slice(0, 10) };
+  const runs: StudyRun[] = chosen.map(({ name }) => ({ name, leftOut: [] }));
   const chapters: Chapter[] = [];
-  for (const study of chosen) {
-    console.error(`${study.name} …`);
-    const chapter = await runStudy(study, settings);
-    chapters.push(chapter);
-    for (const { title, columns, rows } of chapter.tables)
-      console.log(`\n${title}\n${tableText(columns, rows)}`);
-  }
-  const tables = chapters.flatMap((chapter) => chapter.tables);
-  const bars = chapters.flatMap((chapter) => chapter.bars).map((bar) => judge(bar, values.short));
-  console.log(`\nBars${values.short ? ", with CI's own limits" : ""}\n${barTable(bars)}`);
+  tellDuration(chosen, settings);
 
-  const report = {
-    machine: describeMachine(),
-    commit: describeCommit(),
-    date: new Date().toISOString().slice(0, 10),
-    load: started.load,
-    minutes: (performance.now() - started.ms) / 60_000,
-    bars,
-    tables,
-  };
-  const folder = folderFor(chosen.length === studies.length);
-  const panels = tables.flatMap(({ title, plot }) => (plot ? [{ title, ...plot }] : []));
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "report.svg"), plotOf(panels));
-  writeFileSync(join(folder, "report.md"), markdownOf(report, "report.svg"));
-  console.log(`\nWritten to ${folder}`);
-  return bars.every(({ holds }) => holds) ? 0 : 1;
+  for (const [at, study] of chosen.entries()) {
+    const { chapter, ...went } = await runStudy(study, settings);
+    runs[at] = went;
+    if (chapter) chapters.push(chapter);
+    for (const { title, columns, rows } of chapter?.tables ?? [])
+      console.log(`\n${title}\n${tableText(columns, rows)}`);
+    // Written after each study: whatever happens to the next ones, what was found is kept.
+    write(runs, chapters, start);
+  }
+
+  const bars = barsOf(runs, chapters);
+  console.log(`\nBars${values.short ? ", with the limits of the short form" : ""}\n${barTable(bars)}`);
+  const failed = runs.filter((one) => one.failed !== undefined);
+  for (const { name, failed: why } of failed) console.log(`The study ${name} failed: ${why}`);
+  console.log(`\nWritten to ${folder()}`);
+  return failed.length === 0 && bars.every(({ verdict }) => verdict === "holds") ? 0 : 1;
 }
 
 /** In the short form a missed bar is measured once more: noise does not come twice, a slower gate does. */
-async function runStudy(study: Study, settings: Settings): Promise<Chapter> {
-  const chapter = await study.run(settings);
-  if (!settings.short || chapter.bars.every((bar) => judge(bar, true).holds)) return chapter;
-  console.error(`${study.name} once more …`);
-  return study.run(settings);
+async function runStudy(study: Study, settings: Settings): Promise<StudyRun & { chapter?: Chapter }> {
+  const startedMs = performance.now();
+  const leftOut = new Set<string>();
+  const told: Settings = {
+    ...settings,
+    leaveOut: (name, why) => {
+      leftOut.add(`${name}: ${why}`);
+      console.error(`  left out: ${name}: ${why}`);
+    },
+  };
+  const once = async (): Promise<Chapter> => {
+    console.error(`${study.name}, about ${Math.ceil(study.expectedSeconds(settings))} s …`);
+    return study.run(told);
+  };
+  const went = () => ({
+    name: study.name,
+    seconds: (performance.now() - startedMs) / 1000,
+    leftOut: [...leftOut],
+  });
+  try {
+    const first = await once();
+    const bars = judgeAll([study.name], first.findings, settings.short);
+    const isRepeated = settings.short && bars.some(({ verdict }) => verdict !== "holds");
+    const chapter = isRepeated ? await once() : first;
+    return { ...went(), chapter };
+  } catch (error) {
+    console.error(error);
+    return { ...went(), failed: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function write(
+  runs: readonly StudyRun[],
+  chapters: readonly Chapter[],
+  start: Pick<Report, "load" | "commit" | "date">,
+): void {
+  const tables = chapters.flatMap((chapter) => chapter.tables);
+  const panels = tables.flatMap(({ title, plot }) => (plot ? [{ title, ...plot }] : []));
+  const report = {
+    machine: [...describeMachine(), ...(values.short ? [] : describePortkey())],
+    ...start,
+    short: values.short,
+    studies: runs,
+    bars: barsOf(runs, chapters),
+    tables,
+  };
+  mkdirSync(folder(), { recursive: true });
+  if (panels.length > 0) writeFileSync(join(folder(), "report.svg"), plotOf(panels));
+  const plotFile = panels.length > 0 ? "report.svg" : undefined;
+  writeFileSync(join(folder(), "report.md"), markdownOf(report, plotFile));
+}
+
+function barsOf(runs: readonly StudyRun[], chapters: readonly Chapter[]): Judged[] {
+  const findings = chapters.reduce<Findings>((all, chapter) => ({ ...all, ...chapter.findings }), {});
+  return judgeAll(
+    runs.map(({ name }) => name),
+    findings,
+    values.short,
+  );
+}
+
+function folder(): string {
+  const isWhole = Object.entries(values).every(([name, value]) => name === "short" && value === false);
+  return join(import.meta.dir, isWhole ? "results" : "results/tmp");
+}
+
+function tellDuration(chosen: readonly Study[], settings: Settings): void {
+  const seconds = chosen.reduce((sum, study) => sum + study.expectedSeconds(settings), 0);
+  const names = chosen.map(({ name }) => name).join(", ");
+  const length = seconds < 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} minutes`;
+  console.error(
+    `About ${length} on a quiet machine: ${names}. Load of the machine now: ${loadNow().toFixed(2)}.`,
+  );
 }
 
 function chosenStudies(): readonly Study[] {
   const names = values.only?.split(",");
-  if (!names) return studies.filter(({ inShort }) => inShort || !values.short);
+  if (!names) return studies.filter((study) => study.inShort || !values.short);
   const unknown = names.filter((wanted) => !studies.some(({ name }) => name === wanted));
   if (unknown.length === 0) return studies.filter(({ name }) => names.includes(name));
   throw new Error(
@@ -110,25 +180,26 @@ function chosenStudies(): readonly Study[] {
   );
 }
 
-/** Only a whole run is a result to keep. */
-function folderFor(whole: boolean): string {
-  return join(import.meta.dir, whole ? "results" : "results/tmp");
-}
-
 function settingsOf(): Settings {
   const { short } = values;
   const numbers = (text: string | undefined, usual: number[]): number[] =>
     text?.split(",").map(Number) ?? usual;
   const [few = 0, many = 0] = numbers(values.calls, short ? [20_000, 200_000] : [100_000, 10_000_000]);
+  const [secondsMin = 0, secondsMax = secondsMin] = numbers(values["warm-up"], short ? [5, 5] : [8, 30]);
   const named = values.contestants?.split(",");
-  const usual = short ? contestants.filter((contestant) => contestant !== portkey) : contestants;
   return {
     short,
-    contestants: named ? contestants.filter(({ name }) => named.includes(name)) : usual,
+    contestants: named
+      ? contestants.filter(({ name }) => named.includes(name))
+      : short
+        ? inShort
+        : contestants,
     rounds: Number(values.rounds ?? (short ? 3 : 5)),
     roundSeconds: Number(values.seconds ?? (short ? 1 : 3)),
-    warmUpSeconds: short ? 3 : 10,
+    warmUp: { secondsMin, secondsMax },
     connections: numbers(values.connections, short ? [64] : [1, 16, 64, 256]),
     history: { few, many },
+    soakCalls: Number(values.soak ?? 500_000),
+    leaveOut: () => {},
   };
 }

@@ -12,7 +12,7 @@ export const bareBun: Contestant = {
     const url = `http://127.0.0.1:${port}`;
     const environment = { PORT: String(port), UPSTREAM: `http://127.0.0.1:${upstream.port}` };
     const running = await openBunProcess([import.meta.path], environment, url);
-    return { url, pid: running.pid, keys: anyKeys, close: running.close };
+    return { url, pid: running.pid, keys: anyKeys, compiles: true, close: running.close };
   },
 };
 

@@ -3,12 +3,11 @@
 
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import type { Contestant, RunningContestant } from "../rig/contestant.ts";
+import { openTemporaryFolder } from "../rig/leftovers.ts";
 import {
-  createTollgateFolder,
   databaseIn,
   openAccount,
   plentyMicros,
-  removeTollgateFolder,
   serveTollgate,
   type AccountWish,
 } from "../rig/tollgate-server.ts";
@@ -34,15 +33,16 @@ export const tollgateFor = (caller: "poor" | "limited"): Contestant => ({
 });
 
 async function open(upstream: Upstream, wish: AccountWish): Promise<RunningContestant> {
-  const folder = createTollgateFolder();
-  const keys = await openKeys(folder, wish);
-  const { close, ...server } = await serveTollgate(folder, upstream.url);
+  const folder = openTemporaryFolder("tollgate-bench-");
+  const keys = await openKeys(folder.path, wish);
+  const { close, ...server } = await serveTollgate(folder.path, upstream.url);
   return {
     ...server,
     keys,
+    compiles: true,
     close: async () => {
       await close();
-      removeTollgateFolder(folder);
+      folder.remove();
     },
   };
 }

@@ -1,12 +1,26 @@
+import type { BarName } from "../bars.ts";
+
 /** What one study found out. */
 export interface Chapter {
   readonly tables: readonly Table[];
-  readonly bars: readonly Bar[];
+  readonly findings: Findings;
+}
+
+export type Findings = Partial<Record<BarName, Finding>>;
+
+/** What was measured for a bar. */
+export interface Finding {
+  /** Round by round, or one of medians; none when a side was not measured, which is not a pass. */
+  readonly ratios: readonly number[];
+  /** Why this is not what the bar is about, although something was measured; that is not a pass either. */
+  readonly notShown?: string | undefined;
+  /** What was compared, where the bar leaves that open. */
+  readonly compared?: string;
 }
 
 export interface Table {
   readonly title: string;
-  /** What was asked of whom, in a sentence or two. */
+  /** What was asked of whom, and what it shows, in a sentence or two. */
   readonly note: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -17,6 +31,8 @@ export interface Table {
 export interface Plot {
   readonly unit: string;
   readonly marks: readonly Mark[];
+  /** Where the bar lies that ours must stay below, by what it is compared with in this run. */
+  readonly limit?: { readonly value: number; readonly label: string } | undefined;
 }
 
 /** One contestant's figure over all rounds. */
@@ -25,35 +41,6 @@ export interface Mark {
   readonly median: number;
   readonly least: number;
   readonly most: number;
-}
-
-/** A promise about a ratio within one run. Absolute figures belong to a machine and are never judged. */
-export interface Bar {
-  readonly promise: string;
-  /** Undefined when one of the two sides was not measured, which is not a pass. */
-  readonly ratio: number | undefined;
-  readonly atMost?: number;
-  readonly atLeast?: number;
-  /**
-   * What continuous integration holds us to, whose rounds are few and whose machine is shared: the bar with room for
-   * noise, or, where the bar is not reached yet, about twice what is, so that a doubling is noticed.
-   */
-  readonly inShort: number;
-}
-
-export interface Judged extends Bar {
-  readonly limit: string;
-  readonly holds: boolean;
-}
-
-export function judge(bar: Bar, short: boolean): Judged {
-  const ratio = bar.ratio ?? Number.NaN;
-  if (bar.atLeast !== undefined) {
-    const least = short ? bar.inShort : bar.atLeast;
-    return { ...bar, limit: `≥ ${readable(least)}`, holds: ratio >= least };
-  }
-  const most = short ? bar.inShort : (bar.atMost ?? 0);
-  return { ...bar, limit: `≤ ${readable(most)}`, holds: ratio <= most };
 }
 
 /** Two decimals where they matter. */

@@ -1,25 +1,44 @@
-import type { Judged, Table } from "./chapter.ts";
-import { readable } from "./chapter.ts";
+import type { Table } from "./chapter.ts";
+import type { Judged } from "./judge.ts";
 
 export interface Report {
-  readonly machine: string;
+  readonly machine: readonly string[];
   readonly commit: string;
   readonly date: string;
   /** Processes that wanted to run when the measuring began, without ours. */
   readonly load: number;
-  readonly minutes: number;
+  readonly short: boolean;
+  readonly studies: readonly StudyRun[];
   readonly bars: readonly Judged[];
   readonly tables: readonly Table[];
 }
 
+/** How one study went; without seconds it has not run yet. */
+export interface StudyRun {
+  readonly name: string;
+  readonly seconds?: number;
+  readonly failed?: string;
+  /** Contestants that did not do the work, and why. */
+  readonly leftOut: readonly string[];
+}
+
 export function markdownOf(report: Report, plotFile: string | undefined): string {
+  const { studies, bars } = report;
+  const minutes = studies.reduce((sum, { seconds = 0 }) => sum + seconds, 0) / 60;
+  const notMet = bars.filter(({ verdict }) => verdict !== "holds").length;
   return [
     "# What the gate costs",
-    `Commit ${report.commit}, ${report.date}. ${report.machine}. Load before the run: ${report.load.toFixed(2)}. Measured in ${report.minutes.toFixed(0)} minutes.`,
-    "Ratios compare contestants within this run and are what is judged; absolute figures belong to this machine. A figure is the median over interleaved rounds, in parentheses the least and the most. CPU is user and system time of the contestant's own processes.",
-    "## Bars",
-    barTable(report.bars),
-    ...(plotFile === undefined ? [] : [`![CPU by contestant](${plotFile})`]),
+    ...warningsOf(studies),
+    barTable(bars),
+    `${bars.length - notMet} of ${bars.length} bars hold${report.short ? ", by the wider limits of the short form" : ""}. ${ratioNote}`,
+    ...bars.flatMap(({ promise, why }) => (why === undefined ? [] : [`Not shown: ${promise}: ${why}`])),
+    ...(plotFile === undefined ? [] : [`![Cost by contestant and scenario](${plotFile})`]),
+    "## The run",
+    [
+      `- commit ${report.commit}, ${report.date}, ${minutes.toFixed(0)} minutes (${studies.map(({ name, seconds }) => `${name} ${seconds === undefined ? "–" : `${Math.round(seconds)} s`}`).join(", ")})`,
+      ...report.machine.map((line) => `- ${line}`),
+      `- load before the run: ${report.load.toFixed(2)}`,
+    ].join("\n"),
     ...report.tables.flatMap((table) => [
       `## ${table.title}`,
       table.note,
@@ -29,14 +48,29 @@ export function markdownOf(report: Report, plotFile: string | undefined): string
   ].join("\n\n");
 }
 
+const ratioNote =
+  "Only ratios within this run are judged; absolute figures belong to the machine. A figure is the median over interleaved rounds, in parentheses the least and the most. CPU is user and system time of the contestant's own processes.";
+
+/** What a reader must know before any figure. */
+function warningsOf(studies: readonly StudyRun[]): string[] {
+  const done = studies.filter(({ seconds }) => seconds !== undefined).length;
+  return [
+    ...(done < studies.length ? [`**Unfinished: ${done} of ${studies.length} studies so far.**`] : []),
+    ...studies.flatMap(({ name, failed }) =>
+      failed === undefined ? [] : [`**The study ${name} failed: ${failed}**`],
+    ),
+    ...studies.flatMap(({ name, leftOut }) => leftOut.map((who) => `**Left out of ${name}: ${who}**`)),
+  ];
+}
+
 export const barTable = (bars: readonly Judged[]): string =>
   tableText(
     ["", "ratio", "bar", ""],
-    bars.map(({ promise, ratio, limit, holds }) => [
+    bars.map(({ promise, ratio, limit, verdict }) => [
       promise,
-      ratio === undefined ? "not measured" : readable(ratio),
+      ratio,
       limit,
-      holds ? "pass" : "**FAIL**",
+      verdict === "holds" ? verdict : `**${verdict}**`,
     ]),
   );
 

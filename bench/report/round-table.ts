@@ -1,8 +1,6 @@
-import type { Round } from "../rig/rounds.ts";
-import { median, medianRatio, spread } from "../rig/statistics.ts";
-import { readable, type Mark, type Table } from "./chapter.ts";
-
-type Results = ReadonlyMap<string, readonly Round[]>;
+import type { Results, Round } from "../rig/rounds.ts";
+import { median, ratiosOf, spread } from "../rig/statistics.ts";
+import { readable, type Mark, type Plot, type Table } from "./chapter.ts";
 
 /** The table of a load: what each contestant's CPU, throughput and latency were, and its CPU beside the others'. */
 export function roundTable(options: {
@@ -11,25 +9,40 @@ export function roundTable(options: {
   readonly results: Results;
   /** Whose CPU the others are compared with, and how that column is called. */
   readonly beside: Readonly<Record<string, string>>;
+  /** Whether a plot shows it, and where ours has to stay below how many times somebody else's. */
   readonly drawn?: boolean;
+  readonly limit?: Limit;
 }): Table {
-  const { title, note, results, beside } = options;
+  const { title, note, results } = options;
+  const beside = Object.entries(options.beside).filter(([other]) => results.has(other));
   const table: Table = {
     title,
     note,
-    columns: ["", "CPU µs/request", ...Object.values(beside), "requests/s", "p50 ms", "p99 ms"],
+    columns: ["", "CPU µs/request", ...beside.map(([, column]) => column), "requests/s", "p50 ms", "p99 ms"],
     rows: [...results].map(([name, rounds]) => [
       name,
       withSpread(cpuOf(rounds)),
-      ...Object.keys(beside).map((other) => readable(cpuRatio(results, name, other) ?? Number.NaN)),
-      readable(median(rounds.map(({ requestsPerSecond }) => requestsPerSecond))),
-      readable(median(rounds.map(({ p50Ms }) => p50Ms))),
-      readable(median(rounds.map(({ p99Ms }) => p99Ms))),
+      ...beside.map(([other]) => readable(median(cpuRatios(results, name, other)))),
+      withSpread(rounds.map(({ requestsPerSecond }) => requestsPerSecond)),
+      withSpread(rounds.map(({ p50Ms }) => p50Ms)),
+      withSpread(rounds.map(({ p99Ms }) => p99Ms)),
     ]),
   };
   return options.drawn === true
-    ? { ...table, plot: { unit: "CPU µs/request", marks: cpuMarks(results) } }
+    ? { ...table, plot: plotOfMarks("CPU µs/request", cpuMarks(results), options.limit) }
     : table;
+}
+
+export interface Limit {
+  readonly times: number;
+  readonly of: string;
+}
+
+/** The limit is drawn where it lies in this run; not at all when the other one was not measured. */
+export function plotOfMarks(unit: string, marks: readonly Mark[], limit?: Limit): Plot {
+  const other = marks.find(({ name }) => name === limit?.of);
+  if (!limit || !other) return { unit, marks };
+  return { unit, marks, limit: { value: limit.times * other.median, label: `${limit.times} × ${limit.of}` } };
 }
 
 const cpuOf = (rounds: readonly Round[]): number[] =>
@@ -46,15 +59,11 @@ export const marksOf = (figures: readonly (readonly [string, readonly number[]])
 export function withSpread(values: readonly number[]): string {
   if (values.length === 0) return "–";
   const { least, most } = spread(values);
-  return `${readable(median(values))} (${readable(least)}–${readable(most)})`;
+  return values.length === 1
+    ? readable(median(values))
+    : `${readable(median(values))} (${readable(least)}–${readable(most)})`;
 }
 
-/** Undefined when one of them was not measured. */
-export function cpuRatio(results: Results, of: string, to: string): number | undefined {
-  return ratioOf(cpuOf(results.get(of) ?? []), cpuOf(results.get(to) ?? []));
-}
-
-export function ratioOf(of: readonly number[], to: readonly number[]): number | undefined {
-  const ratio = medianRatio(of, to);
-  return Number.isNaN(ratio) ? undefined : ratio;
-}
+/** Round by round; empty when one of them was not measured. */
+export const cpuRatios = (results: Results, of: string, to: string): number[] =>
+  ratiosOf(cpuOf(results.get(of) ?? []), cpuOf(results.get(to) ?? []));

@@ -1,4 +1,5 @@
 import { waitUntilServing } from "./free-port.ts";
+import { tied } from "./leftovers.ts";
 
 export interface BunProcess {
   readonly pid: number;
@@ -14,12 +15,14 @@ export async function openBunProcess(
   environment: Readonly<Record<string, string>>,
   url: string,
 ): Promise<BunProcess> {
-  const child = Bun.spawn([process.execPath, ...words], {
-    env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: outgoingMax, ...environment },
-    stdout: "ignore",
-    stderr: "inherit",
-  });
-  await waitUntilServing(url);
+  const child = tied(
+    Bun.spawn([process.execPath, ...words], {
+      env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: outgoingMax, ...environment },
+      stdout: "ignore",
+      stderr: "inherit",
+    }),
+  );
+  await waitUntilServing(url, child);
   return {
     pid: child.pid,
     close: async () => {

@@ -1,123 +1,91 @@
-// A database that has seen many days: calls held and settled through the ledger's own door, so that every row, sum and
-// bucket is what the gateway would have written, and the audit finds nothing to say.
+// A database that has seen many days, as long as somebody looks at it. Run as a program it writes one; imported it
+// starts that program, so that a long statement of SQL keeps nobody from stopping the run.
 
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Store } from "../../gateway/src/ledger/store.ts";
-import { createTerms, valuePico } from "../../gateway/src/operation/terms.ts";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
+import { historyDays, historyPrice, writeHistory } from "./history-writer.ts";
+import { openTemporaryFolder, tied } from "./leftovers.ts";
 import { databaseIn, openAccount, plentyMicros, type OpenedAccount } from "./tollgate-server.ts";
 
 export interface History {
   readonly folder: string;
+  readonly calls: number;
   readonly keys: readonly string[];
   readonly startSeconds: number;
   readonly endSeconds: number;
+  readonly bytes: number;
+  readonly remove: () => void;
 }
 
 const accounts = 100;
-const days = 400;
 const dayMs = 86_400_000;
-/** What one call takes on disk with its entries and buckets, rounded up. */
-const bytesPerCall = 2_000;
-/** One commit takes this many. */
-const together = 256;
+/** Beside the repository's other unkept results, because a temporary folder of the system may live in memory. */
+const home = join(import.meta.dir, "../results/tmp");
+const prefix = "history-";
 
-const keptIn = join(import.meta.dir, "../results/tmp");
-const schemaFile = join(import.meta.dir, "../../gateway/src/stores/sqlite/migrations.ts");
-
-/** Written once and kept: it is made anew when the schema changes. Undefined when the disk has no room for it. */
-export async function openHistory(calls: number): Promise<History | undefined> {
-  const schema = createHash("sha256").update(readFileSync(schemaFile)).digest("hex").slice(0, 8);
-  const folder = join(keptIn, `history-${calls}-${schema}`);
-  const note = join(folder, "history.json");
-  if (existsSync(note)) return JSON.parse(readFileSync(note, "utf8")) as History;
-
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  const { bavail, bsize } = statfsSync(folder);
-  if (bavail * bsize < calls * bytesPerCall * 1.2) return undefined;
-  const history = await write(folder, calls);
-  writeFileSync(note, JSON.stringify(history));
-  return history;
+export async function openHistory(calls: number): Promise<History> {
+  const folder = openTemporaryFolder(prefix, home);
+  try {
+    // Whatever else runs on the machine has the right of way over preparations.
+    const words = ["nice", process.execPath, import.meta.path, folder.path, String(calls)];
+    const child = tied(Bun.spawn(words, { stdout: "pipe", stderr: "inherit" }));
+    const said = await new Response(child.stdout).text();
+    if ((await child.exited) !== 0) throw new Error(`No history of ${calls} calls could be written.`);
+    const written = JSON.parse(said) as Pick<History, "keys" | "startSeconds" | "endSeconds">;
+    const bytes = statSync(databaseIn(folder.path)).size;
+    return { ...written, folder: folder.path, calls, bytes, remove: folder.remove };
+  } catch (error) {
+    folder.remove();
+    throw error;
+  }
 }
 
-async function write(folder: string, calls: number): Promise<History> {
-  const store = openSqliteStore({ path: databaseIn(folder) });
-  const endMs = Date.now();
-  const startMs = endMs - days * dayMs;
+/** A run that was killed could not clean up behind itself; nobody else makes such folders. */
+export function removeOldHistories(): void {
+  mkdirSync(home, { recursive: true });
+  for (const name of readdirSync(home))
+    if (name.startsWith(prefix)) rmSync(join(home, name), { recursive: true, force: true });
+}
+
+/** For the log that grows while a server looks at the books, and so that the disk is never filled to its brim. */
+const roomKept = 0.85;
+
+/** How many calls the disk has room for, by what the calls of another history take. */
+export function callsThatFit({ bytes, calls }: Pick<History, "bytes" | "calls">): number {
+  const { bavail, bsize } = statfsSync(home);
+  const fit = (bavail * bsize * roomKept) / (bytes / calls);
+  const grain = 10 ** Math.max(0, Math.floor(Math.log10(fit)) - 1);
+  return Math.floor(fit / grain) * grain;
+}
+
+if (import.meta.main) {
+  const [folder = "", calls = ""] = process.argv.slice(2);
+  console.log(JSON.stringify(await write(folder, Number(calls))));
+}
+
+async function write(folder: string, calls: number) {
+  const endMs = Math.floor(Date.now() / dayMs) * dayMs;
+  const startMs = endMs - historyDays * dayMs;
+  const path = databaseIn(folder);
+  const store = openSqliteStore({ path });
   await store.ledger.beginRun(startMs);
-  await store.ledger.recordPrices([{ operationId, model, terms }]);
+  await store.ledger.recordPrices([historyPrice]);
   const owners: OpenedAccount[] = [];
   for (let number = 0; number < accounts; number++) {
     owners.push(await openAccount(store, { creditMicros: plentyMicros, tier: "enterprise" }, startMs));
   }
-  let toldMs = performance.now();
-  for (let first = 0; first < calls; first += together) {
-    const numbers = Array.from({ length: Math.min(together, calls - first) }, (_, at) => first + at);
-    await bookCalls(
-      store,
-      owners,
-      numbers.map((number) => startMs + Math.floor((number / calls) * days * dayMs)),
-    );
-    if (performance.now() - toldMs < 10_000) continue;
-    toldMs = performance.now();
-    console.error(`  ${first.toLocaleString("en-US")} of ${calls.toLocaleString("en-US")} calls written`);
-  }
   await store.close();
-  return {
-    folder,
-    keys: owners.map(({ key }) => key),
-    startSeconds: Math.floor(startMs / 1000) + 1,
-    endSeconds: Math.floor(endMs / 1000),
-  };
-}
 
-const operationId = "chat.completions.create";
-const model = "bench-model";
-const terms = createTerms(operationId, model, { input_tokens: 2_500_000n, output_tokens: 10_000_000n });
-const used = { input_tokens: 112, output_tokens: 97 };
-const heldMicros = 10_000n;
-
-async function bookCalls(
-  store: Store,
-  owners: readonly OpenedAccount[],
-  timesMs: readonly number[],
-): Promise<void> {
-  const calls = timesMs.map((atMs) => ({ callId: Bun.randomUUIDv7("hex", atMs), atMs }));
-  const holds = calls.map(({ callId, atMs }) => {
-    const owner = owners[Math.floor(Math.random() * owners.length)] ?? owners[0];
-    if (!owner) throw new Error("Nobody has an account.");
-    return store.ledger.hold({
-      callId,
-      accountId: owner.accountId,
-      keyId: owner.keyId,
-      operationId,
-      model,
-      amountMicros: heldMicros,
-      terms,
-      multiplierPpm: 1_000_000n,
-      createdAtMs: atMs,
-      budget: { limitMicros: plentyMicros, window: "day" },
-      idempotency: undefined,
-    });
+  let toldMs = performance.now();
+  writeHistory(path, { calls, startMs, owners }, (daysDone) => {
+    if (performance.now() - toldMs < 15_000) return;
+    toldMs = performance.now();
+    console.error(`  ${daysDone} of ${historyDays} days written`);
   });
-  for (const held of await Promise.all(holds)) {
-    if (held.kind !== "held") throw new Error(`A hold was refused: ${held.kind}.`);
-  }
-  await Promise.all(
-    calls.map(({ callId, atMs }) =>
-      store.ledger.settle({
-        callId,
-        outcome: "succeeded",
-        used,
-        usageSource: "provider",
-        valuePico: valuePico(used, terms),
-        httpStatus: 200,
-        attempts: [],
-        settledAtMs: atMs,
-      }),
-    ),
-  );
+  return {
+    keys: owners.map(({ key }) => key),
+    startSeconds: startMs / 1000,
+    endSeconds: endMs / 1000,
+  };
 }

@@ -1,11 +1,14 @@
 import { cpus, loadavg, release, totalmem } from "node:os";
 
-/** What kind of machine this is, without saying which one. */
-export function describeMachine(): string {
+/** What kind of machine this is, without saying which one, and the programs that took part. */
+export function describeMachine(): string[] {
   const cores = cpus();
   const gibibytes = Math.round(totalmem() / 2 ** 30);
   const model = cores[0]?.model.trim() ?? "unknown processor";
-  return `${cores.length} cores (${model}), ${gibibytes} GiB, Linux ${release()}, Bun ${Bun.version}, ${version("nginx", "-v")}, ${version("wrk", "-v")}`;
+  return [
+    `${cores.length} cores (${model}), ${gibibytes} GiB of memory, Linux ${release()}`,
+    `Bun ${Bun.version}, Node ${versionOf("node")}, nginx ${versionOf("nginx", "-v")}, wrk ${versionOf("wrk", "-v")}`,
+  ];
 }
 
 /** Others at work on the machine blur clocks and, less, CPU figures; a reader should know. */
@@ -18,13 +21,17 @@ export function describeCommit(): string {
   return commit === "" ? "unknown" : `${commit}${changed ? " with changes" : ""}`;
 }
 
-/** Both print their version first, wherever they print it. */
-const version = (program: string, flag: string): string =>
-  /nginx\/[\d.]+|wrk [\w./-]+/.exec(said([program, flag]))?.[0] ?? program;
+/** The first number with a point in what a program prints about itself, wherever it prints it. */
+export const versionOf = (program: string, flag = "--version"): string =>
+  /\d+\.[\d.]*\d/.exec(said([program, flag]))?.[0] ?? "of an unknown version";
 
 function said(words: string[]): string {
-  const { stdout, stderr } = Bun.spawnSync(words, { stdout: "pipe", stderr: "pipe" });
-  return (stdout.toString() + stderr.toString()).trim();
+  try {
+    const { stdout, stderr } = Bun.spawnSync(words, { stdout: "pipe", stderr: "pipe" });
+    return (stdout.toString() + stderr.toString()).trim();
+  } catch {
+    return "";
+  }
 }
 
 /** What must be installed and is not. The benchmark installs no system packages by itself. */

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { waitUntilServing } from "./free-port.ts";
+import { openTemporaryFolder, tied } from "./leftovers.ts";
 
 export interface Nginx {
   readonly pid: number;
@@ -10,20 +10,18 @@ export interface Nginx {
 
 /** Runs nginx in the foreground with one worker, so that it has one core like everybody else. */
 export async function openNginx(port: number, http: string): Promise<Nginx> {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-nginx-"));
-  const file = join(folder, "nginx.conf");
-  writeFileSync(file, configuration(folder, http));
-  const child = Bun.spawn(["nginx", "-c", file, "-p", folder, "-e", join(folder, "error.log")], {
-    stdout: "ignore",
-    stderr: "inherit",
-  });
-  await waitUntilServing(`http://127.0.0.1:${port}/`);
+  const folder = openTemporaryFolder("tollgate-nginx-");
+  const file = join(folder.path, "nginx.conf");
+  writeFileSync(file, configuration(folder.path, http));
+  const words = ["nginx", "-c", file, "-p", folder.path, "-e", join(folder.path, "error.log")];
+  const child = tied(Bun.spawn(words, { stdout: "ignore", stderr: "inherit" }));
+  await waitUntilServing(`http://127.0.0.1:${port}/`, child);
   return {
     pid: child.pid,
     close: async () => {
       child.kill("SIGTERM");
       await child.exited;
-      rmSync(folder, { recursive: true, force: true });
+      folder.remove();
     },
   };
 }

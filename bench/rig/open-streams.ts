@@ -3,6 +3,7 @@
 // at. Run as a program it is the callers; imported it starts them.
 
 import type { RunningContestant } from "./contestant.ts";
+import { tied } from "./leftovers.ts";
 import type { LoadRequest } from "./wrk.ts";
 
 export interface OpenStreams {
@@ -13,11 +14,13 @@ export interface OpenStreams {
 }
 
 export function openStreams(count: number, contestant: RunningContestant, request: LoadRequest): OpenStreams {
-  const child = Bun.spawn([process.execPath, import.meta.path], {
-    env: { ...process.env, STREAMS: JSON.stringify({ count, requests: requestsOf(contestant, request) }) },
-    stdout: "pipe",
-    stderr: "inherit",
-  });
+  const child = tied(
+    Bun.spawn([process.execPath, import.meta.path], {
+      env: { ...process.env, STREAMS: JSON.stringify({ count, requests: requestsOf(contestant, request) }) },
+      stdout: "pipe",
+      stderr: "inherit",
+    }),
+  );
   const begun = Promise.withResolvers<number>();
   const read = async (): Promise<number> => {
     let said = "";

@@ -1,5 +1,7 @@
 import type { RunningContestant } from "./contestant.ts";
-import { cpuSeconds } from "./cpu.ts";
+import { cpuSecondsBetween, readCpu } from "./cpu.ts";
+import { inTurns, type LeaveOut, type Runners } from "./in-turns.ts";
+import { warmUp, type WarmUp } from "./warm-up.ts";
 import { load, type LoadRequest } from "./wrk.ts";
 
 /** What one contestant did in one round. */
@@ -11,59 +13,52 @@ export interface Round {
   readonly p99Ms: number;
 }
 
+export type Results = ReadonlyMap<string, readonly Round[]>;
+
 export interface Plan {
   readonly request: LoadRequest;
   readonly connections: number;
   readonly rounds: number;
   readonly roundSeconds: number;
-  readonly warmUpSeconds: number;
+  readonly warmUp: WarmUp;
   readonly thinkMs?: number;
+  readonly leaveOut: LeaveOut;
 }
 
-/**
- * Lets the contestants run in turn, round by round, so that whatever else the machine does meets all of them. A
- * contestant that answers something else than was asked for leaves the run: a fast refusal is no result.
- */
-export async function runRounds(
-  contestants: ReadonlyMap<string, RunningContestant>,
-  plan: Plan,
-): Promise<ReadonlyMap<string, readonly Round[]>> {
-  const all = new Map<string, Round[]>([...contestants.keys()].map((name) => [name, []]));
-  for (let round = -1; round < plan.rounds; round++) {
-    const seconds = round < 0 ? plan.warmUpSeconds : plan.roundSeconds;
-    for (const [name, rounds] of all) {
-      const contestant = contestants.get(name);
-      try {
-        const done = contestant && (await runRound(name, contestant, plan, seconds));
-        if (done && round >= 0) rounds.push(done);
-      } catch (error) {
-        all.delete(name);
-        console.error(`left out: ${error instanceof Error ? error.message : String(error)}`);
-      }
-    }
-  }
-  return all;
+/** Warms everybody up, then measures. A contestant that answers something else than was asked for leaves the run. */
+export async function runRounds(contestants: Runners, plan: Plan): Promise<Results> {
+  const warm = await warmUpUnder(contestants, plan);
+  return inTurns(warm, plan, (contestant) => runRound(contestant, plan, plan.roundSeconds));
 }
+
+/** Returns those who did the work. */
+export const warmUpUnder = (contestants: Runners, plan: Plan): Promise<Runners> =>
+  warmUp(contestants, { ...plan, bounds: plan.warmUp }, async (contestant) => {
+    const { cpuMicrosPerRequest, requestsPerSecond } = await runRound(contestant, plan, 1);
+    return cpuMicrosPerRequest ?? 1 / requestsPerSecond;
+  });
 
 /** A limit that is refused lets one through now and then; whoever answers otherwise more often does not do the work. */
 const asWantedShareMin = 0.98;
 
 async function runRound(
-  name: string,
   { url, keys, pid, headers = {}, status = 200 }: RunningContestant,
   { request, connections, thinkMs }: Plan,
   seconds: number,
 ): Promise<Round> {
-  const before = pid === undefined ? 0 : cpuSeconds(pid);
+  const before = pid === undefined ? undefined : readCpu(pid);
   const told = { ...request, headers: { ...request.headers, ...headers } };
   const pause = thinkMs === undefined ? {} : { thinkMs };
   const result = await load({ url, keys, request: told, connections, seconds, ...pause });
-  const used = pid === undefined ? undefined : cpuSeconds(pid) - before;
+  const used = pid === undefined || !before ? undefined : cpuSecondsBetween(before, readCpu(pid));
   const answers = result.statuses.values().reduce((sum, count) => sum + count, 0);
   const asWanted = result.statuses.get(status) ?? 0;
+  // A fast refusal is no result.
   if (answers === 0 || result.broken > 0 || asWanted < answers * asWantedShareMin) {
     const seen = [...result.statuses].map(([code, count]) => `${count} × ${code}`).join(", ");
-    throw new Error(`${name}: ${result.broken} broken requests of ${result.requests}; answers: ${seen}`);
+    throw new Error(
+      `${result.broken} broken requests of ${result.requests} at ${connections} connections; answers: ${seen}`,
+    );
   }
   return {
     cpuMicrosPerRequest: used === undefined ? undefined : (used / result.requests) * 1e6,

@@ -10,6 +10,6 @@ export const spread = (values: readonly number[]): { readonly least: number; rea
   most: Math.max(...values),
 });
 
-/** The median of the ratios round by round: neighbours in time met the same machine. */
-export const medianRatio = (of: readonly number[], to: readonly number[]): number =>
-  median(of.flatMap((value, round) => (to[round] === undefined ? [] : [value / to[round]])));
+/** Round by round, because neighbours in time met the same machine. */
+export const ratiosOf = (of: readonly number[], to: readonly number[]): number[] =>
+  of.flatMap((value, round) => (to[round] === undefined ? [] : [value / to[round]]));

@@ -1,7 +1,6 @@
 // Tollgate as an operator runs it: the real program on a real database file, with accounts opened through its store.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createKeySecret } from "../../gateway/src/keys/key-format.ts";
 import { createSecrets } from "../../gateway/src/keys/secrets.ts";
@@ -19,9 +18,6 @@ export interface TollgateServer extends BunProcess {
   readonly url: string;
 }
 
-export const createTollgateFolder = (): string => mkdtempSync(join(tmpdir(), "tollgate-bench-"));
-export const removeTollgateFolder = (folder: string): void =>
-  rmSync(folder, { recursive: true, force: true });
 export const databaseIn = (folder: string): string => join(folder, "tollgate.db");
 
 export async function serveTollgate(folder: string, upstreamUrl: string): Promise<TollgateServer> {

@@ -1,24 +1,30 @@
 import type { Contestant, RunningContestant } from "./contestant.ts";
+import type { LeaveOut, Runners } from "./in-turns.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** Opens an upstream and the contestants before it, lets them work, and closes them all. */
 export async function withContestants<Source extends Upstream, Result>(
   opening: Promise<Source>,
-  contestants: readonly Contestant[],
-  work: (running: ReadonlyMap<string, RunningContestant>, upstream: Source) => Promise<Result>,
+  { contestants, leaveOut }: { readonly contestants: readonly Contestant[]; readonly leaveOut: LeaveOut },
+  work: (running: Runners, upstream: Source) => Promise<Result>,
 ): Promise<Result> {
   const upstream = await opening;
   const running = new Map<string, RunningContestant>();
   try {
     for (const { name, open } of contestants) {
-      const opened = await open(upstream).catch((error: unknown) => {
-        console.error(`left out: ${name}: ${error instanceof Error ? error.message : String(error)}`);
-      });
-      if (opened) running.set(name, opened);
+      try {
+        running.set(name, await open(upstream));
+      } catch (error) {
+        leaveOut(name, error instanceof Error ? error.message : String(error));
+      }
     }
     return await work(running, upstream);
   } finally {
-    for (const contestant of running.values()) await contestant.close();
+    await Promise.allSettled([...running.values()].map((contestant) => contestant.close()));
     await upstream.close();
   }
 }
+
+/** Those of them whose names are given. */
+export const only = (running: Runners, names: readonly string[]): Runners =>
+  new Map([...running].filter(([name]) => names.includes(name)));

@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { openTemporaryFolder, tied } from "./leftovers.ts";
 
 export interface LoadRequest {
   readonly method: "GET" | "POST";
@@ -33,19 +33,17 @@ export interface LoadResult {
 
 /** Asks as fast as the answers come (or after a pause of thought), with one thread of wrk, the keys in turn. */
 export async function load({ url, keys, request, connections, seconds, thinkMs }: Load): Promise<LoadResult> {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-wrk-"));
+  const folder = openTemporaryFolder("tollgate-wrk-");
   try {
-    const script = join(folder, "load.lua");
+    const script = join(folder.path, "load.lua");
     writeFileSync(script, luaOf(request, keys, thinkMs));
-    const child = Bun.spawn(
-      ["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "30s", "-s", script, url],
-      { stdout: "pipe", stderr: "inherit" },
-    );
+    const words = ["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "30s", "-s", script, url];
+    const child = tied(Bun.spawn(words, { stdout: "pipe", stderr: "inherit" }));
     const output = await new Response(child.stdout).text();
     if ((await child.exited) !== 0) throw new Error(`wrk failed: ${output}`);
     return resultOf(output);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    folder.remove();
   }
 }
 

@@ -1,90 +1,95 @@
+import { bars } from "../bars.ts";
 import { bareBun } from "../contestants/bare-bun.ts";
 import { nginxProxy } from "../contestants/nginx-proxy.ts";
-import { portkey } from "../contestants/portkey.ts";
+import { portkey, portkeyOnNewestNode } from "../contestants/portkey.ts";
 import { tollgate } from "../contestants/tollgate.ts";
-import type { Bar, Table } from "../report/chapter.ts";
-import { cpuRatio, roundTable } from "../report/round-table.ts";
-import { runRounds, type Round } from "../rig/rounds.ts";
+import type { Table } from "../report/chapter.ts";
+import { cpuRatios, roundTable } from "../report/round-table.ts";
+import type { Runners } from "../rig/in-turns.ts";
+import { runRounds, warmUpUnder, type Results } from "../rig/rounds.ts";
 import { openUpstream } from "../rig/upstream.ts";
-import { withContestants } from "../rig/with-contestants.ts";
+import { briefly, notAtAll } from "../rig/warm-up.ts";
+import { only, withContestants } from "../rig/with-contestants.ts";
 import { chat } from "../scenarios/chat.ts";
-import type { Settings, Study } from "./study.ts";
+import { expectedRounds, fewerRounds, usualWarmUp, type Settings, type Study } from "./study.ts";
 
 /** Where the bars are set: enough callers to keep a process busy, few enough that nobody queues for long. */
 const judgedConnections = 64;
-const beside = { [bareBun.name]: "× bare", [nginxProxy.name]: "× nginx" };
 /** Those to whom an idempotency key means something, and whom they are compared with. */
 const withKeys = [bareBun.name, tollgate.name];
 
 export const chatStudy: Study = {
   name: "chat",
   inShort: true,
+  expectedSeconds: (settings) => {
+    const { contestants, connections, short } = settings;
+    const one = (count: number, size: number): number =>
+      expectedRounds(count, roundsAt(size, settings), short ? 0 : briefly.secondsMax);
+    const all = connections.map((size) => one(contestants.length, size) + (short ? 0 : one(2, size)));
+    return contestants.length * usualWarmUp(settings) + all.reduce((sum, seconds) => sum + seconds, 0);
+  },
   run: (settings) =>
-    withContestants(openUpstream(chat.answer), settings.contestants, async (running) => {
-      const tables: Table[] = [];
-      const bars: Bar[] = [];
-      // Bun compiles what is hot while it runs, so everybody is warmed up at length once, and briefly before each size.
-      const request = chat.request;
-      await runRounds(running, { ...settings, request, connections: judgedConnections, rounds: 0 });
-      const warm = { ...settings, warmUpSeconds: 1 };
+    withContestants(openUpstream(chat.answer), settings, async (running) => {
+      const { request } = chat;
+      // Everybody is warmed up at length once, and briefly before each size.
+      const plan = { ...settings, request, connections: judgedConnections };
+      const warm = await warmUpUnder(running, plan);
+      const brief = { ...plan, warmUp: settings.short ? notAtAll : briefly };
+
+      const measured = new Map<number, Results>();
       for (const connections of settings.connections) {
-        const results = await runRounds(running, { ...warm, request, connections });
-        const judged = connections === judgedConnections;
-        tables.push(
-          table(`Chat, ${connections} ${connections === 1 ? "connection" : "connections"}`, results, judged),
-        );
-        if (judged) bars.push(...barsOf(results, settings));
+        const taking = connections === judgedConnections ? warm : withoutDoubles(warm);
+        const rounds = roundsAt(connections, settings);
+        measured.set(connections, await runRounds(taking, { ...brief, ...rounds, connections }));
       }
-      if (settings.short) return { tables, bars };
-      const chosen = new Map([...running].filter(([name]) => withKeys.includes(name)));
-      for (const connections of settings.connections) {
-        const results = await runRounds(chosen, {
-          ...warm,
-          request: { ...request, idempotent: true },
+      const keyed = new Map<number, Results>();
+      for (const connections of settings.short ? [] : settings.connections) {
+        const asked = { ...request, idempotent: true };
+        const rounds = roundsAt(connections, settings);
+        keyed.set(
           connections,
-        });
-        tables.push(
-          table(
-            `Chat with idempotency keys, ${connections} ${connections === 1 ? "connection" : "connections"}`,
-            results,
-            connections === judgedConnections,
-          ),
+          await runRounds(only(warm, withKeys), { ...brief, ...rounds, request: asked, connections }),
         );
       }
-      return { tables, bars };
+      return {
+        tables: [
+          ...[...measured].map(([connections, results]) => table("Chat", plainNote, connections, results)),
+          ...[...keyed].map(([connections, results]) =>
+            table("Chat with idempotency keys", keyedNote, connections, results),
+          ),
+        ],
+        findings: findingsOf(measured.get(judgedConnections) ?? new Map()),
+      };
     }),
 };
 
-const table = (title: string, results: ReadonlyMap<string, readonly Round[]>, drawn: boolean): Table =>
+const roundsAt = (connections: number, settings: Settings) =>
+  connections === judgedConnections ? settings : fewerRounds(settings);
+
+/** The second Portkey is there for one comparison, and slow. */
+const withoutDoubles = (running: Runners): Runners =>
+  only(
+    running,
+    [...running.keys()].filter((name) => name !== portkeyOnNewestNode.name),
+  );
+
+const plainNote =
+  "What one JSON question and answer of ordinary size costs when asked as fast as answers come. The bare proxy parses both bodies and does nothing else; Tollgate has everything on.";
+const keyedNote =
+  "The same with a new idempotency key in every request, which Tollgate must remember durably and the bare proxy ignores: the distance to the table without keys is what a key costs.";
+
+const table = (name: string, note: string, connections: number, results: Results): Table =>
   roundTable({
-    title,
-    note: "A JSON question and answer of ordinary size, asked as fast as answers come. The bare proxy parses both bodies and does nothing else; Tollgate has everything on.",
+    title: `${name}, ${connections} ${connections === 1 ? "connection" : "connections"}`,
+    note,
     results,
-    beside,
-    drawn,
+    beside: { [bareBun.name]: "× bare", [nginxProxy.name]: "× nginx" },
+    drawn: connections === judgedConnections,
+    limit: { times: bars.chatBesideBare.atMost, of: bareBun.name },
   });
 
-const barsOf = (results: ReadonlyMap<string, readonly Round[]>, { contestants }: Settings): Bar[] => [
-  {
-    promise: "Chat: CPU beside the bare Bun proxy",
-    ratio: cpuRatio(results, tollgate.name, bareBun.name),
-    atMost: 1.5,
-    inShort: 8,
-  },
-  {
-    promise: "Chat: CPU beside nginx as a proxy",
-    ratio: cpuRatio(results, tollgate.name, nginxProxy.name),
-    atMost: 6,
-    inShort: 18,
-  },
-  ...(contestants.includes(portkey)
-    ? [
-        {
-          promise: "Chat: Portkey's CPU beside ours",
-          ratio: cpuRatio(results, portkey.name, tollgate.name),
-          atLeast: 15,
-          inShort: 5,
-        },
-      ]
-    : []),
-];
+const findingsOf = (results: Results) => ({
+  chatBesideBare: { ratios: cpuRatios(results, tollgate.name, bareBun.name) },
+  chatBesideNginx: { ratios: cpuRatios(results, tollgate.name, nginxProxy.name) },
+  portkeyBesideChat: { ratios: cpuRatios(results, portkey.name, tollgate.name) },
+});

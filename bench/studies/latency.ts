@@ -1,14 +1,17 @@
+import { bars } from "../bars.ts";
 import { bareBun } from "../contestants/bare-bun.ts";
 import { direct } from "../contestants/direct.ts";
 import { nginxProxy } from "../contestants/nginx-proxy.ts";
 import { tollgate } from "../contestants/tollgate.ts";
-import { readable, type Bar } from "../report/chapter.ts";
-import { runRounds, type Round } from "../rig/rounds.ts";
-import { median } from "../rig/statistics.ts";
+import { readable, type Finding, type Table } from "../report/chapter.ts";
+import { marksOf, plotOfMarks, withSpread } from "../report/round-table.ts";
+import { runRounds, warmUpUnder, type Results, type Round } from "../rig/rounds.ts";
+import { median, ratiosOf } from "../rig/statistics.ts";
 import { openUpstream } from "../rig/upstream.ts";
-import { withContestants } from "../rig/with-contestants.ts";
+import { briefly } from "../rig/warm-up.ts";
+import { only, withContestants } from "../rig/with-contestants.ts";
 import { chat } from "../scenarios/chat.ts";
-import type { Study } from "./study.ts";
+import { expectedRounds, usualWarmUp, type Settings, type Study } from "./study.ts";
 
 /**
  * wrk has no rate limit, but its callers can think. Many callers who think much longer than they wait for an answer
@@ -17,68 +20,84 @@ import type { Study } from "./study.ts";
 const callers = 256;
 /** Portkey cannot keep this pace, so it has no latency at it. */
 const names = [direct.name, nginxProxy.name, bareBun.name, tollgate.name];
+/** Where the bare proxy's best is looked for, and for how long. */
+const triedConnections = [16, 64, 256];
+const tries = { rounds: 2, roundSeconds: 2 };
+
+const keepingPace = ({ contestants }: Settings) => contestants.filter(({ name }) => names.includes(name));
 
 export const latencyStudy: Study = {
   name: "latency",
   inShort: false,
-  run: (settings) => {
-    const contestants = settings.contestants.filter(({ name }) => names.includes(name));
-    return withContestants(openUpstream(chat.answer), contestants, async (running) => {
-      const pace = { ...settings, request: chat.request };
-      const bare = new Map([...running].filter(([name]) => name === bareBun.name));
-      const tries = [];
-      for (const connections of [16, 64, 256])
-        tries.push(await runRounds(bare, { ...pace, rounds: 2, warmUpSeconds: 3, connections }));
-      const best = Math.max(...tries.map((results) => rateOf(results.get(bareBun.name) ?? [])));
-      const thinkMs = (callers / (best / 2)) * 1000;
-      const results = await runRounds(running, { ...pace, connections: callers, thinkMs });
-      return { tables: [table(results, best)], bars: barsOf(results) };
-    });
-  },
+  expectedSeconds: (settings) =>
+    expectedRounds(keepingPace(settings).length, settings, usualWarmUp(settings) + 1) +
+    triedConnections.length * expectedRounds(1, tries, 1),
+  run: (settings) =>
+    withContestants(
+      openUpstream(chat.answer),
+      { ...settings, contestants: keepingPace(settings) },
+      async (running) => {
+        const plan = { ...settings, request: chat.request, connections: 64 };
+        const warm = await warmUpUnder(running, plan);
+        const brief = { ...plan, warmUp: briefly };
+        const bare = only(warm, [bareBun.name]);
+        let best = 0;
+        for (const connections of triedConnections) {
+          const results = await runRounds(bare, { ...brief, ...tries, connections });
+          best = Math.max(best, ...rates(results.get(bareBun.name) ?? []));
+        }
+        if (best === 0) throw new Error("Without the bare proxy there is no pace to measure at.");
+        const thinkMs = (callers / (best / 2)) * 1000;
+        const results = await runRounds(warm, { ...brief, connections: callers, thinkMs });
+        const finding = (column: Column): Finding => ({
+          ratios: ratioOfMedians(added(results, tollgate.name, column), added(results, bareBun.name, column)),
+        });
+        return {
+          tables: [table(results, best)],
+          findings: { addedP50: finding("p50Ms"), addedP99: finding("p99Ms") },
+        };
+      },
+    ),
 };
 
-type Results = ReadonlyMap<string, readonly Round[]>;
+type Column = "p50Ms" | "p99Ms";
 
-const rateOf = (rounds: readonly Round[]): number =>
-  median(rounds.map(({ requestsPerSecond }) => requestsPerSecond));
+const rates = (rounds: readonly Round[]): number[] =>
+  rounds.map(({ requestsPerSecond }) => requestsPerSecond);
 
-const columns = ["p50Ms", "p99Ms"] as const;
-
-/** What standing between adds to what the upstream alone takes, in the median round. */
-function added(results: Results, name: string, column: (typeof columns)[number]): number {
-  const of = (rounds: readonly Round[]): number => median(rounds.map((round) => round[column]));
-  return of(results.get(name) ?? []) - of(results.get(direct.name) ?? []);
+/** What standing between adds to what the upstream alone takes, round by round. */
+function added(results: Results, name: string, column: Column): number[] {
+  const alone = results.get(direct.name) ?? [];
+  return (results.get(name) ?? []).flatMap((round, at) => {
+    const without = alone[at]?.[column];
+    return without === undefined ? [] : [round[column] - without];
+  });
 }
 
-function barsOf(results: Results): Bar[] {
-  const ratio = (column: (typeof columns)[number]): number | undefined => {
-    const value = added(results, tollgate.name, column) / added(results, bareBun.name, column);
-    return Number.isFinite(value) ? value : undefined;
-  };
-  return [
-    {
-      promise: "Added latency, p50: beside what the bare proxy adds",
-      ratio: ratio("p50Ms"),
-      atMost: 2,
-      inShort: 50,
-    },
-    {
-      promise: "Added latency, p99: beside what the bare proxy adds",
-      ratio: ratio("p99Ms"),
-      atMost: 3,
-      inShort: 20,
-    },
-  ];
-}
+/** Not round by round: in a single round the bare proxy may add next to nothing, and a ratio to that says nothing. */
+const ratioOfMedians = (of: readonly number[], to: readonly number[]): number[] =>
+  ratiosOf([median(of)], [median(to)]).filter((ratio) => Number.isFinite(ratio));
 
-const table = (results: Results, best: number) => ({
+const table = (results: Results, best: number): Table => ({
   title: "Latency at half of the bare proxy's best throughput",
-  note: `Chat at about ${readable(best / 2)} requests/s, half of the ${readable(best)} that the bare proxy serves at best: ${callers} callers who think for a random time between answer and request. Added is what comes on top of direct. Durable settlement included.`,
+  note: `What a caller waits longer because somebody stands between, durable settlement included: chat at about ${readable(best / 2)} requests/s, half of the ${readable(best)} that the bare proxy serves at best, from ${callers} callers who think for a random time between answer and request. Added is what comes on top of direct.`,
   columns: ["", "requests/s", "p50 ms", "p99 ms", "p50 added", "p99 added"],
   rows: [...results].map(([name, rounds]) => [
     name,
-    readable(rateOf(rounds)),
-    ...columns.map((column) => readable(median(rounds.map((round) => round[column])))),
-    ...columns.map((column) => (name === direct.name ? "–" : readable(added(results, name, column)))),
+    withSpread(rates(rounds)),
+    withSpread(rounds.map(({ p50Ms }) => p50Ms)),
+    withSpread(rounds.map(({ p99Ms }) => p99Ms)),
+    ...(["p50Ms", "p99Ms"] as const).map((column) =>
+      name === direct.name ? "–" : withSpread(added(results, name, column)),
+    ),
   ]),
+  plot: plotOfMarks(
+    "ms added, p50",
+    marksOf(
+      [...results.keys()]
+        .filter((name) => name !== direct.name)
+        .map((name) => [name, added(results, name, "p50Ms")]),
+    ),
+    { times: bars.addedP50.atMost, of: bareBun.name },
+  ),
 });

@@ -1,59 +1,56 @@
+import { bars } from "../bars.ts";
 import { bareBun } from "../contestants/bare-bun.ts";
 import { direct } from "../contestants/direct.ts";
 import { nginxProxy } from "../contestants/nginx-proxy.ts";
+import { portkeyOnNewestNode } from "../contestants/portkey.ts";
 import { tollgate } from "../contestants/tollgate.ts";
-import { readable, type Bar, type Table } from "../report/chapter.ts";
-import { marksOf, ratioOf, withSpread } from "../report/round-table.ts";
+import { readable, type Table } from "../report/chapter.ts";
+import { marksOf, plotOfMarks, withSpread } from "../report/round-table.ts";
 import type { RunningContestant } from "../rig/contestant.ts";
-import { cpuSeconds } from "../rig/cpu.ts";
+import { cpuSecondsBetween, readCpu } from "../rig/cpu.ts";
+import { inTurns } from "../rig/in-turns.ts";
 import { openSseUpstream, type SseUpstream } from "../rig/sse-upstream.ts";
+import { median, ratiosOf } from "../rig/statistics.ts";
+import { warmUp } from "../rig/warm-up.ts";
 import { withContestants } from "../rig/with-contestants.ts";
 import { load } from "../rig/wrk.ts";
 import { streamedChat } from "../scenarios/streamed-chat.ts";
-import type { Settings, Study } from "./study.ts";
+import { expectedRounds, usualWarmUp, type Settings, type Study } from "./study.ts";
 
 const connections = 16;
 /** Eight thousand events a second: enough to weigh, and everybody keeps the pace. */
 const pauseMs = 2;
 
-type EventCosts = ReadonlyMap<string, readonly number[]>;
+const streaming = ({ contestants, short }: Settings) =>
+  contestants.filter(
+    ({ name }) =>
+      name !== direct.name && name !== portkeyOnNewestNode.name && !(short && name === nginxProxy.name),
+  );
 
 /** A few streams at a time, one after the other. */
 export const streamStudy: Study = {
   name: "streams",
   inShort: true,
-  run: (settings) => {
-    const contestants = settings.contestants.filter(
-      ({ name }) => name !== direct.name && !(settings.short && name === nginxProxy.name),
-    );
-    return withContestants(openSseUpstream(pauseMs), contestants, async (running, upstream) => {
-      const costs = await measure(running, upstream, settings);
-      return { tables: [eventTable(costs)], bars: [eventBar(costs, connections)] };
-    });
-  },
+  expectedSeconds: (settings) => expectedRounds(streaming(settings).length, settings, usualWarmUp(settings)),
+  run: (settings) =>
+    withContestants(
+      openSseUpstream(pauseMs),
+      { ...settings, contestants: streaming(settings) },
+      async (running, upstream) => {
+        const cost = (contestant: RunningContestant, seconds: number): Promise<number> =>
+          cpuPerEvent(contestant, upstream, seconds);
+        const bounds = { ...settings, bounds: settings.warmUp };
+        const warm = await warmUp(running, bounds, (contestant) => cost(contestant, 1));
+        const costs = await inTurns(warm, settings, (contestant) => cost(contestant, settings.roundSeconds));
+        return {
+          tables: [eventTable(costs)],
+          findings: {
+            eventOfFew: { ratios: ratiosOf(costs.get(tollgate.name) ?? [], costs.get(bareBun.name) ?? []) },
+          },
+        };
+      },
+    ),
 };
-
-async function measure(
-  running: ReadonlyMap<string, RunningContestant>,
-  upstream: SseUpstream,
-  { rounds, roundSeconds, warmUpSeconds }: Settings,
-): Promise<EventCosts> {
-  const costs = new Map<string, number[]>([...running.keys()].map((name) => [name, []]));
-  for (let round = -1; round < rounds; round++) {
-    for (const [name, figures] of costs) {
-      const contestant = running.get(name);
-      const seconds = round < 0 ? warmUpSeconds : roundSeconds;
-      try {
-        const micros = contestant && (await cpuPerEvent(contestant, upstream, seconds));
-        if (micros !== undefined && round >= 0) figures.push(micros);
-      } catch (error) {
-        costs.delete(name);
-        console.error(`left out: ${name}: ${error instanceof Error ? error.message : String(error)}`);
-      }
-    }
-  }
-  return costs;
-}
 
 async function cpuPerEvent(
   contestant: RunningContestant,
@@ -62,32 +59,28 @@ async function cpuPerEvent(
 ): Promise<number> {
   const { pid = 0, headers = {} } = contestant;
   const request = { ...streamedChat.request, headers: { ...streamedChat.request.headers, ...headers } };
-  const [cpuBefore, sentBefore] = [cpuSeconds(pid), await upstream.eventsSent()];
+  const [cpuBefore, sentBefore] = [readCpu(pid), await upstream.eventsSent()];
   const { statuses, broken } = await load({ ...contestant, request, connections, seconds });
-  const [cpuAfter, sentAfter] = [cpuSeconds(pid), await upstream.eventsSent()];
+  const [cpuAfter, sentAfter] = [readCpu(pid), await upstream.eventsSent()];
   if (broken > 0 || statuses.size !== 1 || !statuses.has(200)) {
     throw new Error(`${broken} broken streams; answers: ${[...statuses.keys()].join(", ")}`);
   }
-  return ((cpuAfter - cpuBefore) / (sentAfter - sentBefore)) * 1e6;
+  return (cpuSecondsBetween(cpuBefore, cpuAfter) / (sentAfter - sentBefore)) * 1e6;
 }
 
-export const eventBar = (costs: EventCosts, open: number): Bar => ({
-  promise: `SSE, ${open.toLocaleString("en-US")} open: CPU per event beside the bare Bun pass-through`,
-  ratio: ratioOf(costs.get(tollgate.name) ?? [], costs.get(bareBun.name) ?? []),
-  atMost: 1.5,
-  inShort: 5,
-});
-
-const eventTable = (costs: EventCosts): Table => ({
+const eventTable = (costs: ReadonlyMap<string, readonly number[]>): Table => ({
   title: `Streams, ${connections} open`,
-  note: `Streams of 100 events, ${pauseMs} ms apart, each written by itself, because that is how models speak. The bare proxy passes bytes; Tollgate meters every event and settles before the end.`,
+  note: `What passing on one event costs: streams of 100 events, ${pauseMs} ms apart, each written by itself, because that is how models speak. The bare proxy passes bytes; Tollgate meters every event and settles before the end.`,
   columns: ["", "CPU µs/event", "× bare", "× nginx"],
   rows: [...costs].map(([name, values]) => [
     name,
     withSpread(values),
     ...[bareBun.name, nginxProxy.name].map((other) =>
-      readable(ratioOf(values, costs.get(other) ?? []) ?? Number.NaN),
+      readable(median(ratiosOf(values, costs.get(other) ?? []))),
     ),
   ]),
-  plot: { unit: "CPU µs/event", marks: marksOf([...costs]) },
+  plot: plotOfMarks("CPU µs/event", marksOf([...costs]), {
+    times: bars.eventOfFew.atMost,
+    of: bareBun.name,
+  }),
 });

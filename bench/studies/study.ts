@@ -1,11 +1,15 @@
 import type { Chapter } from "../report/chapter.ts";
 import type { Contestant } from "../rig/contestant.ts";
+import type { LeaveOut } from "../rig/in-turns.ts";
+import type { WarmUp } from "../rig/warm-up.ts";
 
-/** One thing to find out. To add a study, write one file and list it in `bench.ts`. */
+/** One thing to find out. To add a study, write one file and list it in `bench.ts`; its bars stand in `bars.ts`. */
 export interface Study {
   readonly name: string;
   /** Whether continuous integration has the time for it. */
   readonly inShort: boolean;
+  /** About how long it takes, for the impatient. */
+  readonly expectedSeconds: (settings: Settings) => number;
   readonly run: (settings: Settings) => Promise<Chapter>;
 }
 
@@ -14,9 +18,33 @@ export interface Settings {
   readonly contestants: readonly Contestant[];
   readonly rounds: number;
   readonly roundSeconds: number;
-  readonly warmUpSeconds: number;
+  readonly warmUp: WarmUp;
   /** How many callers ask at the same time, where a study does not say otherwise by its nature. */
   readonly connections: readonly number[];
   /** How many settled calls the two histories hold that are compared. */
   readonly history: { readonly few: number; readonly many: number };
+  /** How many calls each contestant of the soak serves. */
+  readonly soakCalls: number;
+  readonly leaveOut: LeaveOut;
 }
+
+/** For figures that no bar is about: a median and a spread need no more. */
+export const fewerRounds = ({ rounds, roundSeconds }: Settings) => ({
+  rounds: Math.min(rounds, 3),
+  roundSeconds: Math.min(roundSeconds, 2),
+});
+
+/** A second of load comes with the start of its generator and the reading of what was used. */
+const secondsAround = 0.15;
+
+/** How long so many rounds of all these take, after their warm-up at length or in brief. */
+export function expectedRounds(
+  contestants: number,
+  { rounds, roundSeconds }: Pick<Settings, "rounds" | "roundSeconds">,
+  warmUpSeconds: number,
+): number {
+  return contestants * (rounds * (roundSeconds + secondsAround) + warmUpSeconds * (1 + secondsAround));
+}
+
+/** What the long warm-up usually takes, on the average of those who compile and those who do not. */
+export const usualWarmUp = ({ warmUp }: Settings): number => (warmUp.secondsMin + warmUp.secondsMax) / 3;

@@ -1,0 +1,94 @@
+// Every bar of the benchmark, in one place: what is promised about a ratio within one run. Absolute figures belong to a
+// machine and are never judged.
+
+export interface Bar {
+  /** The study that measures it. */
+  readonly study: string;
+  readonly promise: string;
+  readonly atMost?: number;
+  readonly atLeast?: number;
+  /**
+   * What continuous integration holds us to, whose rounds are few and whose machine is shared: the bar with room for
+   * noise, or, where the bar is not reached yet, about twice what is, so that a doubling is noticed. Absent where the
+   * short form does not measure.
+   */
+  readonly inShort?: number;
+}
+
+export const bars = {
+  chatBesideBare: {
+    study: "chat",
+    promise: "Chat, 64 connections: CPU beside the bare Bun proxy",
+    atMost: 1.5,
+    inShort: 8,
+  },
+  chatBesideNginx: {
+    study: "chat",
+    promise: "Chat, 64 connections: CPU beside nginx as a proxy",
+    atMost: 6,
+    inShort: 18,
+  },
+  portkeyBesideChat: {
+    study: "chat",
+    promise: "Chat, 64 connections: Portkey's CPU beside ours",
+    atLeast: 15,
+  },
+  addedP50: {
+    study: "latency",
+    promise: "Added latency, p50, at half of the bare proxy's best: beside what it adds",
+    atMost: 2,
+  },
+  addedP99: {
+    study: "latency",
+    promise: "Added latency, p99, at half of the bare proxy's best: beside what it adds",
+    atMost: 3,
+  },
+  eventOfFew: {
+    study: "streams",
+    promise: "SSE, 16 open: CPU per event beside the bare Bun pass-through",
+    atMost: 1.5,
+    inShort: 5,
+  },
+  eventOfMany: {
+    study: "open-streams",
+    promise: "SSE, 1,000 open: CPU per event beside the bare Bun pass-through",
+    atMost: 1.5,
+  },
+  memoryOfMany: {
+    study: "open-streams",
+    promise: "SSE, 1,000 open: memory beside the bare Bun pass-through",
+    atMost: 3,
+  },
+  refusal401: {
+    study: "refusals",
+    promise: "Refusal 401: CPU beside a served call",
+    atMost: 0.5,
+    inShort: 0.7,
+  },
+  refusal402: {
+    study: "refusals",
+    promise: "Refusal 402: CPU beside a served call",
+    atMost: 0.5,
+    inShort: 0.7,
+  },
+  refusal429: {
+    study: "refusals",
+    promise: "Refusal 429: CPU beside a served call",
+    atMost: 0.5,
+    inShort: 0.7,
+  },
+  usageReport: {
+    study: "history",
+    promise: "Usage report on the long history beside the short one",
+    atMost: 2,
+    inShort: 3,
+  },
+  startUp: {
+    study: "history",
+    promise: "Start-up on the long history beside the short one",
+    atMost: 2,
+    inShort: 3,
+  },
+} as const satisfies Record<string, Bar>;
+
+export type BarName = keyof typeof bars;

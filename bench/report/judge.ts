@@ -1,0 +1,34 @@
+import { bars, type Bar, type BarName } from "../bars.ts";
+import { median } from "../rig/statistics.ts";
+import { readable, type Findings } from "./chapter.ts";
+import { withSpread } from "./round-table.ts";
+
+export interface Judged {
+  readonly promise: string;
+  readonly ratio: string;
+  readonly limit: string;
+  readonly verdict: "holds" | "missed" | "not measured" | "not shown";
+  /** Why it is not shown. */
+  readonly why?: string;
+}
+
+/** Every bar of the studies that were to run, measured or not: a study that failed must not hide its bars. */
+export const judgeAll = (studies: readonly string[], findings: Findings, short: boolean): Judged[] =>
+  Object.entries(bars)
+    .filter(([, bar]: [string, Bar]) => studies.includes(bar.study) && (!short || bar.inShort !== undefined))
+    .map(([name, bar]) => judge(bar, findings[name as BarName], short));
+
+function judge(bar: Bar, finding: Findings[BarName], short: boolean): Judged {
+  const limit = (short ? bar.inShort : (bar.atMost ?? bar.atLeast)) ?? Number.NaN;
+  const isFloor = bar.atLeast !== undefined;
+  const { ratios = [], notShown, compared } = finding ?? {};
+  const ratio = median(ratios);
+  const said = {
+    promise: compared === undefined ? bar.promise : `${bar.promise} (${compared})`,
+    ratio: withSpread(ratios),
+    limit: `${isFloor ? "≥" : "≤"} ${readable(limit)}`,
+  };
+  if (Number.isNaN(ratio)) return { ...said, verdict: "not measured" };
+  if (notShown !== undefined) return { ...said, verdict: "not shown", why: notShown };
+  return { ...said, verdict: (isFloor ? ratio >= limit : ratio <= limit) ? "holds" : "missed" };
+}

@@ -1,0 +1,55 @@
+// What a run opens and must not leave behind, however it ends: processes, and folders of up to ten gigabytes. Whoever
+// opens something says here how to undo it, and takes that back once it is undone in the ordinary way.
+
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const undoing = new Set<() => void>();
+
+/** Returns what to call when nothing is left to undo. */
+function undoAtExit(undo: () => void): () => void {
+  undoing.add(undo);
+  return () => void undoing.delete(undo);
+}
+
+/** Ends with us at the latest. nginx takes its worker along when it is asked to end, not when it is killed. */
+export function tied<Child extends Bun.Subprocess>(child: Child): Child {
+  const forget = undoAtExit(() => child.kill("SIGTERM"));
+  child.exited.then(forget, forget);
+  return child;
+}
+
+export interface TemporaryFolder {
+  readonly path: string;
+  readonly remove: () => void;
+}
+
+export function openTemporaryFolder(prefix: string, inside = tmpdir()): TemporaryFolder {
+  const path = mkdtempSync(join(inside, prefix));
+  const forget = undoAtExit(() => erase(path));
+  return {
+    path,
+    remove: () => {
+      erase(path);
+      forget();
+    },
+  };
+}
+
+/** A program that is just ending may remove files of its own at the same time; then Bun stops half-way and says nothing. */
+function erase(path: string): void {
+  for (let triesLeft = 20; triesLeft > 0 && existsSync(path); triesLeft--) {
+    if (triesLeft < 20) Bun.sleepSync(10);
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/** For the program itself: from here on an interrupted run cleans up as a finished one does. */
+export function cleanUpWhenInterrupted(): void {
+  // The last opened goes first: a process before the folder it writes to.
+  process.on("exit", () => {
+    for (const undo of [...undoing].toReversed()) undo();
+  });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(130));
+}
