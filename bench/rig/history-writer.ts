@@ -88,7 +88,6 @@ function writeDay(
     multiplier: historyHold.multiplierPpm,
     version: historyPrice.terms.version,
   });
-  steps.entries.run();
   steps.lists.run();
   for (const width of [1, 60, 86_400]) steps.buckets.run({ width });
   steps.budgets.run();
@@ -121,12 +120,6 @@ function prepareSteps(db: Database) {
               '{"input_tokens":' || input || ',"output_tokens":' || output || '}', 'provider',
               200, '[]', (SELECT max(id) FROM run), at_ms, at_ms + ${answeredAfterMs}
        FROM made`,
-    ),
-    entries: db.query<never, []>(
-      `INSERT INTO entry (transfer_id, kind, party, amount_micros, created_at_ms)
-       SELECT id, 'charge', iif(side = 0, account_id, 'house:revenue'), iif(side = 0, -micros, micros),
-              at_ms + ${answeredAfterMs}
-       FROM made CROSS JOIN (SELECT 0 AS side UNION ALL SELECT 1)`,
     ),
     lists: db.query<never, []>(
       "INSERT INTO account_call SELECT account_id, id FROM made ORDER BY account_id, id",

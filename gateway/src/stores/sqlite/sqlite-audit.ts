@@ -177,35 +177,38 @@ const rules: readonly { readonly name: string; readonly violations: string }[] =
   })),
   {
     name: "a budget is the sum of its calls",
-    violations: `
-      WITH real AS (
-        SELECT key_id, budget_window_start_ms AS window_start_ms, sum(charged_micros) AS spent,
-               sum(iif(settled_at_ms IS NULL, held_micros, 0)) AS held
-        FROM call WHERE budget_window_start_ms IS NOT NULL GROUP BY 1, 2
-      )
-      SELECT coalesce(budget.key_id, real.key_id) AS subject,
-             'budget has ' || coalesce(spent_micros, 0) || ' spent, ' || coalesce(held_micros, 0) ||
-             ' held; calls have ' || coalesce(spent, 0) || ' and ' || coalesce(held, 0) AS detail
-      FROM budget FULL OUTER JOIN real
-        ON real.key_id = budget.key_id AND real.window_start_ms = budget.window_start_ms
-      WHERE coalesce(spent_micros, 0) <> coalesce(spent, 0) OR coalesce(held_micros, 0) <> coalesce(held, 0)`,
+    violations: boundDifference("budget", {
+      kept: "SELECT key_id AS subject, window_start_ms AS start_ms, spent_micros, held_micros FROM budget",
+      of: "key_id",
+      startMs: "budget_window_start_ms",
+    }),
   },
   {
     name: "a grant's day is the sum of its calls",
-    violations: `
-      WITH real AS (
-        SELECT grant_id, created_at_ms - created_at_ms % 86400000 AS start_ms, sum(charged_micros) AS spent,
-               sum(iif(settled_at_ms IS NULL, held_micros, 0)) AS held
-        FROM call WHERE grant_id IS NOT NULL GROUP BY 1, 2
-      )
-      SELECT coalesce(grant_day.grant_id, real.grant_id) AS subject,
-             'day has ' || coalesce(spent_micros, 0) || ' spent, ' || coalesce(held_micros, 0) ||
-             ' held; calls have ' || coalesce(spent, 0) || ' and ' || coalesce(held, 0) AS detail
-      FROM grant_day FULL OUTER JOIN real
-        ON real.grant_id = grant_day.grant_id AND real.start_ms = grant_day.start_ms
-      WHERE coalesce(spent_micros, 0) <> coalesce(spent, 0) OR coalesce(held_micros, 0) <> coalesce(held, 0)`,
+    violations: boundDifference("day", {
+      kept: "SELECT grant_id AS subject, start_ms, spent_micros, held_micros FROM grant_day",
+      of: "grant_id",
+      startMs: "iif(grant_id IS NULL, NULL, created_at_ms - created_at_ms % 86400000)",
+    }),
   },
 ];
+
+/** Both sides are summed in one pass: joined, every bound would be looked for among all others. */
+function boundDifference(
+  name: string,
+  { kept, of, startMs }: { readonly kept: string; readonly of: string; readonly startMs: string },
+): string {
+  return `
+    SELECT subject, '${name} has ' || sum(spent_micros) || ' spent, ' || sum(held_micros) ||
+           ' held; calls have ' || sum(spent) || ' and ' || sum(held) AS detail
+    FROM (
+      SELECT subject, start_ms, spent_micros, held_micros, 0 AS spent, 0 AS held FROM (${kept})
+      UNION ALL
+      SELECT ${of}, ${startMs}, 0, 0, charged_micros, iif(settled_at_ms IS NULL, held_micros, 0)
+      FROM call WHERE ${startMs} IS NOT NULL
+    )
+    GROUP BY subject, start_ms HAVING sum(spent_micros) <> sum(spent) OR sum(held_micros) <> sum(held)`;
+}
 
 function usageDifference(widthSeconds: number): string {
   const figures =
