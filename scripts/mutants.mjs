@@ -35,7 +35,7 @@ const mutants = [
     tests: ledgerTests,
   },
   {
-    name: "a call is ended from memory, whatever another process has written",
+    name: "what another process has written is not noticed",
     file: journal,
     find: "if (now === dataVersion) return false;",
     replace: "if (dataVersion !== undefined) return false;",

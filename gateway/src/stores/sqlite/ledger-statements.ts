@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
+import { forgetKeys } from "./idempotency-rows.ts";
 import type { HeldRow } from "./posting.ts";
 import { unexplainedHolds } from "./sqlite-audit.ts";
 
@@ -36,11 +37,7 @@ export function prepareLedger(db: Database) {
       `SELECT call_id, fingerprint, state, outcome, charged_micros, settled_at_ms
        FROM idempotency JOIN call ON call.id = call_id WHERE idempotency.account_id = ?1 AND key_hash = ?2`,
     ),
-    forgetKeys: db.query<never, [number, number]>(
-      `DELETE FROM idempotency WHERE (account_id, key_hash) IN (
-         SELECT idempotency.account_id, key_hash FROM idempotency JOIN call ON call.id = call_id
-         WHERE idempotency.created_at_ms < ?1 AND settled_at_ms < ?1 LIMIT ?2)`,
-    ),
+    forgetKeys: db.query<never, [number, number]>(forgetKeys),
     findCall: db.query<CallRow, [string]>(
       `SELECT ${heldColumns}, state, value_micros, charged_micros, written_off_micros FROM call WHERE id = ?1`,
     ),

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { forgetKeys } from "./idempotency-rows.ts";
 import type { EndRow, HeldRow } from "./posting.ts";
 
 /** The statements that bring the books up to date, prepared once. The constraints of the tables guard them once more. */
@@ -124,6 +125,7 @@ export function preparePosting(db: Database) {
     freeKey: db.query<never, [string, Uint8Array, string]>(
       "DELETE FROM idempotency WHERE account_id = ?1 AND key_hash = ?2 AND call_id = ?3",
     ),
+    forgetKeys: db.query<never, [number, number]>(forgetKeys),
     findHeld: db.query<HeldRow, [string]>(
       `SELECT id, account_id, key_id, operation_id, model, held_micros, price_version, multiplier_ppm,
               budget_window_start_ms, grant_id, run_id, created_at_ms

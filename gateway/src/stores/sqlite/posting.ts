@@ -1,6 +1,8 @@
 import type { Database } from "bun:sqlite";
 import { budgetWindowStartMs } from "../../keys/budget-window.ts";
+import type { IdempotencyClaim } from "../../ledger/ledger.ts";
 import type { Micros } from "../../platform/money.ts";
+import { idempotencyKeptMs } from "./idempotency-rows.ts";
 import { preparePosting } from "./posting-statements.ts";
 import type { CallEnd, HeldCall, Sheet, SheetCall } from "./sheet.ts";
 import { addUsage, bucketsOf, type Bucket } from "./usage-buckets.ts";
@@ -14,6 +16,9 @@ export interface Posting {
   readonly findHeld: (callId: string) => HeldCall;
   readonly findEnd: (callId: string) => Omit<CallEnd, "carry" | "freedKeyHash">;
 }
+
+/** Old keys are swept by those who bring new ones, so the table stays bounded. */
+const keysForgottenForOne = 4;
 
 /** How far a sheet moves the figures of one account, budget or day. */
 interface Moves {
@@ -166,13 +171,22 @@ export function createPosting(db: Database): Posting {
   };
 
   const writeClaims = (sheet: Sheet): void => {
-    for (const { held, isNew } of sheet.calls.values()) {
+    let claims = 0;
+    let newestMs = 0;
+    for (const { held, isNew, end } of sheet.calls.values()) {
       if (!isNew || !held.claim) continue;
-      const { keyHash, fingerprint } = held.claim;
-      sql.claimKey.run(held.accountId, keyHash, fingerprint, held.callId, held.createdAtMs);
+      // A key that is free again was claimed on this sheet or in the books, and may since be another call's.
+      if (!end?.freedKeyHash) claimKey(held, held.claim);
+      newestMs = Math.max(newestMs, held.createdAtMs);
+      claims++;
     }
     for (const { held, end } of sheet.calls.values())
       if (end?.freedKeyHash) sql.freeKey.run(held.accountId, end.freedKeyHash, held.callId);
+    if (claims > 0) sql.forgetKeys.run(newestMs - idempotencyKeptMs, claims * keysForgottenForOne);
+  };
+
+  const claimKey = ({ accountId, callId, createdAtMs }: HeldCall, claim: IdempotencyClaim): void => {
+    sql.claimKey.run(accountId, claim.keyHash, claim.fingerprint, callId, createdAtMs);
   };
 
   const findHeld = (callId: string): HeldCall => {

@@ -219,6 +219,20 @@ test("SQLite: a line that the books would not take is never written", () =>
     expect(await books.settle(callId, { units: 60 })).toMatchObject({ first: true, chargedMicros: 60n });
   }));
 
+test("SQLite: what another process does to an account binds the next hold", () =>
+  withBooks(openStore, async (books) => {
+    const caller = await books.openCaller({ creditMicros: 1_000n });
+    await books.held(caller);
+    const other = openSqliteStore({ path: newestPath });
+    const correction = { transferId: "fix", accountId: caller.accountId, reason: "test", nowMs: middayMs };
+    await other.accounts.adjust({ ...correction, amountMicros: -850n });
+    const refused = { kind: "insufficient_balance", availableMicros: 50n } as const;
+    expect(await books.hold(caller, { amountMicros: 51n })).toEqual(refused);
+    await other.accounts.update(caller.accountId, { suspended: true });
+    expect(await books.hold(caller, { amountMicros: 50n })).toEqual({ kind: "account_suspended" });
+    await other.close();
+  }));
+
 test("SQLite: every charge is two entries that sum to zero, and balances are their sums", () =>
   withBooks(openStore, async (books) => {
     const caller = await books.openCaller({ creditMicros: 1_000n });

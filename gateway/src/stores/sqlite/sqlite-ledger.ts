@@ -23,6 +23,7 @@ import type { Books } from "./books.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Journal } from "./journal.ts";
 import { prepareLedger, type CallRow } from "./ledger-statements.ts";
+import { idempotencyKeptMs } from "./idempotency-rows.ts";
 import { grantDayStartMs, heldCallOf } from "./posting.ts";
 import type { CallEnd, HeldCall } from "./sheet.ts";
 import { prepareApprovalUses } from "./sqlite-approvals.ts";
@@ -90,7 +91,6 @@ export function createSqliteLedger(parts: Parts): Ledger {
     journal.hold(call);
     if (!request.task) openCalls.set(call.callId, call);
     if (request.task || request.approval) holdForMore(request);
-    if (call.claim) sql.forgetKeys.run(request.createdAtMs - idempotencyKeptMs, keysForgottenAtOnce);
     return { kind: "held" };
   };
 
@@ -158,8 +158,9 @@ export function createSqliteLedger(parts: Parts): Ledger {
     nowMs: number,
   ): EarlierCall | undefined => {
     // A key that is taken says what became of its call, so the call's row must be up to date.
-    if (journal.hasClaim(accountId, claim.keyHash) || sql.earlier.get(accountId, claim.keyHash))
-      journal.post();
+    const posted = findPosted(accountId, claim, nowMs);
+    if (!posted && !journal.hasClaim(accountId, claim.keyHash)) return undefined;
+    journal.post();
     return findPosted(accountId, claim, nowMs);
   };
 
@@ -265,8 +266,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
       endOpen(call, { ...ending, ...value, state: "settled", settledAtMs: nowMs });
       settledCalls++;
     }
-    sql.forgetKeys.run(nowMs - idempotencyKeptMs, -1);
     journal.post();
+    sql.forgetKeys.run(nowMs - idempotencyKeptMs, -1);
     const broken = sql.unexplainedHolds.get();
     if (broken)
       throw new Error(`Account ${broken.subject}: ${broken.detail}. Run "tollgate audit" before serving.`);
@@ -333,11 +334,6 @@ const markAfterMs = 100;
 
 /** The work is done and paid for upstream; booking its end is worth a longer wait than beginning it. */
 const endingPatienceMs = 20_000;
-
-/** A key is kept for a day after its call ended, and for as long as the call is open. */
-const idempotencyKeptMs = 24 * 60 * 60 * 1000;
-/** Old keys are swept a few at a time by those who bring new ones, so the table stays bounded. */
-const keysForgottenAtOnce = 4;
 
 const nothingUsed = { state: "released", used: {}, usageSource: "none", valuePico: 0n } as const;
 

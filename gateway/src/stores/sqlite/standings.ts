@@ -39,7 +39,8 @@ const standingsMax = 10_000;
 export function createStandings(db: Database): Standings {
   const sql = prepare(db);
   const accounts = new Map<string, AccountStanding>();
-  const bounds = new Map<string, BoundStanding>();
+  const budgets = new Map<string, Map<number, BoundStanding>>();
+  const grantDays = new Map<string, Map<number, BoundStanding>>();
   /** Keys and prices that are in the books. They never leave them. */
   const known = new Set<string>();
 
@@ -50,21 +51,27 @@ export function createStandings(db: Database): Standings {
     return true;
   };
 
-  const bound = (
-    name: string,
-    read: () => { spent_micros: bigint; held_micros: bigint } | null,
+  const boundIn = (
+    bounds: Map<string, Map<number, BoundStanding>>,
+    of: string,
+    startMs: number,
+    ask: typeof sql.budget,
   ): BoundStanding => {
-    const found = bounds.get(name);
-    if (found) return found;
-    const row = read();
-    const standing = { spentMicros: row?.spent_micros ?? 0n, heldMicros: row?.held_micros ?? 0n };
-    bounds.set(name, standing);
+    let windows = bounds.get(of);
+    if (!windows) bounds.set(of, (windows = new Map()));
+    let standing = windows.get(startMs);
+    if (!standing) {
+      const row = ask.get(of, startMs);
+      standing = { spentMicros: row?.spent_micros ?? 0n, heldMicros: row?.held_micros ?? 0n };
+      windows.set(startMs, standing);
+    }
     return standing;
   };
 
   const forget = (): void => {
     accounts.clear();
-    bounds.clear();
+    budgets.clear();
+    grantDays.clear();
     known.clear();
   };
 
@@ -84,15 +91,13 @@ export function createStandings(db: Database): Standings {
       accounts.set(accountId, standing);
       return standing;
     },
-    budget: (keyId, windowStartMs) =>
-      bound(`${keyId} ${windowStartMs}`, () => sql.budget.get(keyId, windowStartMs)),
-    grantDay: (grantId, dayStartMs) =>
-      bound(`${grantId} ${dayStartMs}`, () => sql.grantDay.get(grantId, dayStartMs)),
+    budget: (keyId, windowStartMs) => boundIn(budgets, keyId, windowStartMs, sql.budget),
+    grantDay: (grantId, dayStartMs) => boundIn(grantDays, grantId, dayStartMs, sql.grantDay),
     knowsKey: (keyId) => isKnown(keyId, sql.key),
     knowsPrices: (version) => isKnown(version, sql.prices),
     forget,
     forgetWhenMany: () => {
-      if (accounts.size + bounds.size + known.size > standingsMax) forget();
+      if (accounts.size + budgets.size + grantDays.size + known.size > standingsMax) forget();
     },
   };
 }
