@@ -52,7 +52,13 @@ export async function forward(
     turn = await nextTurn(route, gate);
   }
   if (!told) throw new Error("A call was forwarded to nobody.");
-  return { ...told, attempts, linkRefusal: acting?.kind === "refused" ? acting.refusal : undefined };
+  const { upstream, exchanged } = told;
+  return {
+    upstream,
+    exchanged,
+    attempts,
+    linkRefusal: acting?.kind === "refused" ? acting.refusal : undefined,
+  };
 }
 
 const actingForOf = (acting: Acting | undefined): ActingFor | undefined =>

@@ -1,4 +1,4 @@
-import type { Release, Resolved } from "../ledger/ledger.ts";
+import type { Resolved } from "../ledger/ledger.ts";
 import { valuePico } from "../operation/terms.ts";
 import type { Exchanged, Upstream } from "../operation/upstream.ts";
 import { refuse } from "../platform/refusals.ts";
@@ -39,11 +39,8 @@ export async function bookEnd(
   metered: Metered,
   gate: Gate,
 ): Promise<Resolved> {
-  const { call, operation, caller, wishes } = paid;
-  const { claim } = wishes;
-  const frees = claim !== undefined && didNothing(attempted.exchanged);
-  const freed = frees ? { accountId: caller.accountId, keyHash: claim.keyHash } : undefined;
-  const resolved = await resolve(paid, attempted, metered, freed, gate);
+  const { call, operation } = paid;
+  const resolved = await resolve(paid, attempted, metered, gate);
   const labels = { operation: operation.id };
   gate.metrics.count("tollgate_charged_micros_usd_total", labels, Number(resolved.chargedMicros));
   if (resolved.writtenOffMicros > 0n) {
@@ -65,33 +62,36 @@ const didNothing = (exchanged: Exchanged): boolean =>
   (exchanged.kind === "no_answer" && !exchanged.sent);
 
 async function resolve(
-  { call, priced, taskId }: PaidCall,
+  { call, caller, wishes, priced, taskId }: PaidCall,
   { exchanged, attempts }: Attempted,
   metered: Metered,
-  freed: Release["freed"],
   gate: Gate,
 ): Promise<Resolved> {
-  const ending = {
-    callId: call.id,
-    httpStatus: "status" in exchanged ? exchanged.status : undefined,
-    attempts,
-    settledAtMs: gate.clock.wallMs(),
-  };
+  const httpStatus = "status" in exchanged ? exchanged.status : undefined;
+  const settledAtMs = gate.clock.wallMs();
   try {
-    if (metered.succeeded !== true) {
-      return await gate.ledger.release({
-        ...ending,
-        task: taskId === undefined ? undefined : refusedTask(taskId, ending.settledAtMs),
-        outcome: metered.succeeded === false ? "failed" : "unknown",
-        freed,
+    if (metered.succeeded === true) {
+      return await gate.ledger.settle({
+        callId: call.id,
+        outcome: "succeeded",
+        used: metered.used,
+        usageSource: metered.source,
+        valuePico: valuePico(metered.used, priced.terms),
+        httpStatus,
+        attempts,
+        settledAtMs,
       });
     }
-    return await gate.ledger.settle({
-      ...ending,
-      outcome: "succeeded",
-      used: metered.used,
-      usageSource: metered.source,
-      valuePico: valuePico(metered.used, priced.terms),
+    const { claim } = wishes;
+    const frees = claim !== undefined && didNothing(exchanged);
+    return await gate.ledger.release({
+      callId: call.id,
+      outcome: metered.succeeded === false ? "failed" : "unknown",
+      httpStatus,
+      attempts,
+      settledAtMs,
+      freed: frees ? { accountId: caller.accountId, keyHash: claim.keyHash } : undefined,
+      task: taskId === undefined ? undefined : refusedTask(taskId, settledAtMs),
     });
   } catch (error) {
     endLater(call.id, gate);

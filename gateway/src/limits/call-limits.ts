@@ -28,7 +28,7 @@ export const groupRequests = (
   limit,
 });
 
-export const tokensName = (keyId: string): string => `tokens ${keyId}`;
+const tokensName = (keyId: string): string => `tokens ${keyId}`;
 
 /** An estimate above the limit itself is counted as the limit: such a call must be possible, alone in its minute. */
 export const keyTokens = (keyId: string, amount: number, limit: number): Want => ({
