@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { CallInput, Operation } from "../operation/operation.ts";
+import { plainlyValid } from "../operation/plainly-valid.ts";
 import { isJsonObject, parseJson } from "../platform/json.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
@@ -46,6 +47,7 @@ function checkNothing(schema: z.ZodType): unknown {
 const ofNothing = new WeakMap<z.ZodType, unknown>();
 
 function check(schema: z.ZodType, value: unknown): unknown {
+  if (quickLookOf(schema)?.(value) === true) return value;
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
@@ -53,6 +55,13 @@ function check(schema: z.ZodType, value: unknown): unknown {
   const message = describe(issue, field, value);
   return refuse("invalid_parameters", message, field === "" ? {} : { field });
 }
+
+function quickLookOf(schema: z.ZodType): ReturnType<typeof plainlyValid> {
+  if (!quickLooks.has(schema)) quickLooks.set(schema, plainlyValid(schema));
+  return quickLooks.get(schema);
+}
+
+const quickLooks = new WeakMap<z.ZodType, ReturnType<typeof plainlyValid>>();
 
 function describe(issue: z.core.$ZodIssue | undefined, field: string, value: unknown): string {
   if (!issue) return "the request is not valid";
