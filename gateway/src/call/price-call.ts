@@ -75,12 +75,23 @@ function priced(
   call: Omit<PricedCall, "multiplierPpm" | "expectedMicros" | "atMostMicros">,
   { planMultiplierPpm: multiplierPpm }: Credential,
 ): PricedCall {
-  const { terms, estimate, exact } = call;
+  const { terms, model, upstreams, ordered, streaming, estimate, exact } = call;
   const atMostMicros = microsRoundedUp(valuePico(estimate.atMost, terms) * multiplierPpm);
   const expectedMicros = exact
     ? atMostMicros
     : microsRoundedUp(valuePico(estimate.expected, terms) * multiplierPpm);
-  return { ...call, multiplierPpm, expectedMicros, atMostMicros };
+  return {
+    terms,
+    model,
+    upstreams,
+    ordered,
+    streaming,
+    estimate,
+    exact,
+    multiplierPpm,
+    expectedMicros,
+    atMostMicros,
+  };
 }
 
 const bodyModel = (input: CallInput): unknown => (isJsonObject(input.body) ? input.body["model"] : undefined);
