@@ -36,7 +36,8 @@ function lacking(schema: z.ZodOptional | z.ZodNullable): IsPlainlyValid | undefi
 function looseObject(schema: z.ZodObject): IsPlainlyValid | undefined {
   if (!(schema.def.catchall instanceof z.ZodUnknown) || hasChecks(schema)) return undefined;
   const members: (readonly [name: string, isValid: IsPlainlyValid])[] = [];
-  for (const [name, member] of Object.entries(schema.shape)) {
+  const shape: Readonly<Record<string, z.core.$ZodType>> = schema.shape;
+  for (const [name, member] of Object.entries(shape)) {
     const isValid = plainlyValid(member);
     if (!isValid) return undefined;
     members.push([name, isValid]);
