@@ -40,7 +40,19 @@ export async function bookEnd(
   gate: Gate,
 ): Promise<Resolved> {
   const { call, operation } = paid;
-  const resolved = await resolve(paid, attempted, metered, gate);
+  let resolved: Resolved;
+  try {
+    resolved = await writeEnd(paid, attempted, metered, gate);
+  } catch (error) {
+    endLater(call.id, gate);
+    return refuseUnbooked(
+      error,
+      call,
+      gate,
+      "The call was made but could not be booked; it is not charged.",
+      false,
+    );
+  }
   const labels = { operation: operation.id };
   gate.metrics.count("tollgate_charged_micros_usd_total", labels, Number(resolved.chargedMicros));
   if (resolved.writtenOffMicros > 0n) {
@@ -61,7 +73,7 @@ const didNothing = (exchanged: Exchanged): boolean =>
   exchanged.kind === "link_rejected" ||
   (exchanged.kind === "no_answer" && !exchanged.sent);
 
-async function resolve(
+function writeEnd(
   { call, caller, wishes, priced, taskId }: PaidCall,
   { exchanged, attempts }: Attempted,
   metered: Metered,
@@ -69,40 +81,29 @@ async function resolve(
 ): Promise<Resolved> {
   const httpStatus = "status" in exchanged ? exchanged.status : undefined;
   const settledAtMs = gate.clock.wallMs();
-  try {
-    if (metered.succeeded === true) {
-      return await gate.ledger.settle({
-        callId: call.id,
-        outcome: "succeeded",
-        used: metered.used,
-        usageSource: metered.source,
-        valuePico: valuePico(metered.used, priced.terms),
-        httpStatus,
-        attempts,
-        settledAtMs,
-      });
-    }
-    const { claim } = wishes;
-    const frees = claim !== undefined && didNothing(exchanged);
-    return await gate.ledger.release({
+  if (metered.succeeded === true) {
+    return gate.ledger.settle({
       callId: call.id,
-      outcome: metered.succeeded === false ? "failed" : "unknown",
+      outcome: "succeeded",
+      used: metered.used,
+      usageSource: metered.source,
+      valuePico: valuePico(metered.used, priced.terms),
       httpStatus,
       attempts,
       settledAtMs,
-      freed: frees ? { accountId: caller.accountId, keyHash: claim.keyHash } : undefined,
-      task: taskId === undefined ? undefined : refusedTask(taskId, settledAtMs),
     });
-  } catch (error) {
-    endLater(call.id, gate);
-    return refuseUnbooked(
-      error,
-      call,
-      gate,
-      "The call was made but could not be booked; it is not charged.",
-      false,
-    );
   }
+  const { claim } = wishes;
+  const frees = claim !== undefined && didNothing(exchanged);
+  return gate.ledger.release({
+    callId: call.id,
+    outcome: metered.succeeded === false ? "failed" : "unknown",
+    httpStatus,
+    attempts,
+    settledAtMs,
+    freed: frees ? { accountId: caller.accountId, keyHash: claim.keyHash } : undefined,
+    task: taskId === undefined ? undefined : refusedTask(taskId, settledAtMs),
+  });
 }
 
 /** A task that the vendor did not take: nobody ever saw its id. */

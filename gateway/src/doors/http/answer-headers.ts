@@ -19,12 +19,15 @@ interface AboutAnswer {
  */
 export function createAnswerHeaders(): AnswerHeaders {
   let sheet = new Headers();
-  const written = new Map<string, string | number | bigint | undefined>();
+  const written: (string | number | bigint | undefined)[] = [];
+  /** Headers are put in the same order each time, so each is known by its place. */
+  let place = 0;
   let names: Offer["headers"] | undefined;
 
   const put = (name: string, value: string | number | bigint | undefined): void => {
-    if (written.get(name) === value) return;
-    written.set(name, value);
+    const at = place++;
+    if (written[at] === value) return;
+    written[at] = value;
     if (value === undefined) sheet.delete(name);
     else sheet.set(name, String(value));
   };
@@ -39,9 +42,10 @@ export function createAnswerHeaders(): AnswerHeaders {
     if (offer.headers !== names) {
       // Another offer may call them differently, and what the one before wrote must not stay.
       sheet = new Headers();
-      written.clear();
+      written.length = 0;
       names = offer.headers;
     }
+    place = 0;
     const streams = contentType?.startsWith("text/event-stream") === true;
     put("x-request-id", id);
     put("content-type", contentType);
