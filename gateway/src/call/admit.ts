@@ -81,7 +81,7 @@ function admissionOf(
   gate: Gate,
 ): Admission {
   let tokensUsed = 0;
-  const freeSlot = async (): Promise<void> => gate.limiter.freeSlot(slotsName(caller.keyId), call.id);
+  const freeSlot = async (): Promise<void> => gate.limiter.freeSlot(slotsName(caller), call.id);
   const correct = (): void | Promise<void> => {
     if (estimated?.kind !== "rate") return;
     return gate.limiter.correct(estimated.name, tokensUsed - estimated.amount, turn.takenAtMs);
@@ -109,9 +109,8 @@ const tokensFirst = 0;
 function wantsOf({ call, operation, priced, caller }: PaidCall): Want[] {
   const limits = limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
   const wants: Want[] = [];
-  if (priced.estimate.tokens !== undefined)
-    wants.push(keyTokens(caller.keyId, priced.estimate.tokens, limits.tpm));
-  if (takesSlot(operation, priced)) wants.push(keySlot(caller.keyId, call.id, limits.concurrency));
+  if (priced.estimate.tokens !== undefined) wants.push(keyTokens(caller, priced.estimate.tokens, limits.tpm));
+  if (takesSlot(operation, priced)) wants.push(keySlot(caller, call.id, limits.concurrency));
   return wants;
 }
 
