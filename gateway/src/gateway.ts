@@ -315,13 +315,13 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
 
   return {
     fetch: async (request, address = () => undefined) => {
-      const end = begin();
+      inFlight++;
       try {
         return await serve(request, () =>
           callerAddress(address(), request.headers.get("x-forwarded-for"), isProxy),
         );
       } finally {
-        end();
+        inFlight--;
       }
     },
     offer: () => offer,
@@ -341,11 +341,12 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
 
 /** Where a credential is asked for before anything else, whether the path exists or not. */
 const isApiPath = (path: string): boolean =>
-  apiRoots.some(
-    (root) => path.startsWith(root) && (path.length === root.length || path[root.length] === "/"),
-  );
+  path.startsWith("/v1/") ||
+  path.startsWith("/v1beta/") ||
+  path.startsWith("/apis/v1/") ||
+  apiRoots.has(path);
 
-const apiRoots = ["/v1", "/v1beta", "/apis/v1"];
+const apiRoots: ReadonlySet<string> = new Set(["/v1", "/v1beta", "/apis/v1"]);
 
 function splitTarget(url: string): { path: string; rawQuery: string } {
   // HTTP/1.0 without a Host leaves the bare path; everything else arrives as an absolute address.

@@ -1,8 +1,9 @@
 import type { HoldRequest, HoldResult } from "../ledger/ledger.ts";
-import { keySlot, keyTokens, slotsName, tokensName } from "../limits/call-limits.ts";
+import { keySlot, keyTokens, slotsName } from "../limits/call-limits.ts";
 import type { Want } from "../limits/limiter.ts";
 import { limitsOf } from "../limits/tiers.ts";
 import type { SoldOperation } from "../operation/operation.ts";
+import { tokenTotals, type Quantities } from "../operation/quantities.ts";
 import type { Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
 import { taskLifeMs, type NewTask } from "../tasks/task.ts";
@@ -23,8 +24,10 @@ export interface Admission {
   readonly turn: Turn;
   /** Returns the slot. May be repeated: a caller who leaves a stream returns it before the stream has ended. */
   readonly freeSlot: () => Promise<void>;
+  /** Notes what was really used, for when it ends. */
+  readonly used: (quantities: Quantities) => void;
   /** Returns the slot, and replaces the estimated tokens by the real ones. */
-  readonly end: (tokensUsed: number) => Promise<void>;
+  readonly end: () => void | Promise<void>;
 }
 
 /**
@@ -42,7 +45,7 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
     return refuseShut(call, taken.upstream, gate);
   }
   const { turn, standings } = taken;
-  const tokensAt = wants.findIndex(({ name }) => name === tokensName(caller.keyId));
+  const tokensAt = priced.estimate.tokens === undefined ? -1 : tokensFirst;
   const tokens = standings[tokensAt];
   if (tokens) call.known.tokens = tokens;
 
@@ -57,7 +60,7 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
     }
     if (paid.acting?.kind === "refused") {
       // Told last: who could not pay, or has asked before, hears that first. Nothing is held or written for it.
-      checkHeld(await booked(paid, gate, (ledger) => ledger.wouldHold(holdRequest(paid))), paid);
+      checkHeld(await wouldHold(paid, gate), paid);
       throw paid.acting.refusal;
     }
     const held = await hold(paid, gate);
@@ -68,30 +71,46 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
     await giveTurnBack(turn, gate);
     throw error;
   }
-  const freeSlot = async (): Promise<void> => {
-    if (takesSlot(operation, priced)) await gate.limiter.freeSlot(slotsName(caller.keyId), call.id);
+  return admissionOf(paid, turn, wants[tokensAt], gate);
+}
+
+function admissionOf(
+  { call, operation, priced, caller }: PaidCall,
+  turn: Turn,
+  estimated: Want | undefined,
+  gate: Gate,
+): Admission {
+  let tokensUsed = 0;
+  const freeSlot = async (): Promise<void> => gate.limiter.freeSlot(slotsName(caller), call.id);
+  const correct = (): void | Promise<void> => {
+    if (estimated?.kind !== "rate") return;
+    return gate.limiter.correct(estimated.name, tokensUsed - estimated.amount, turn.takenAtMs);
   };
+  const hasSlot = takesSlot(operation, priced);
   return {
     turn,
-    freeSlot,
-    end: async (tokensUsed) => {
-      await freeSlot();
-      const estimated = wants[tokensAt];
-      if (estimated?.kind !== "rate") return;
-      await gate.limiter.correct(estimated.name, tokensUsed - estimated.amount, turn.takenAtMs);
+    freeSlot: hasSlot ? freeSlot : nothingToFree,
+    used: (quantities) => {
+      const { input, output, cacheRead, cacheWrite } = tokenTotals(quantities);
+      tokensUsed = input + output + cacheRead + cacheWrite;
     },
+    end: () => (hasSlot ? freeSlot().then(correct) : correct()),
   };
 }
+
+const nothingToFree = async (): Promise<void> => {};
 
 const takesSlot = ({ limits }: SoldOperation, { streaming }: PricedCall): boolean =>
   limits?.slot === "always" || (limits?.slot === "streaming" && streaming);
 
+/** Where the tokens stand among the wants, when the call has any. */
+const tokensFirst = 0;
+
 function wantsOf({ call, operation, priced, caller }: PaidCall): Want[] {
   const limits = limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
   const wants: Want[] = [];
-  if (priced.estimate.tokens !== undefined)
-    wants.push(keyTokens(caller.keyId, priced.estimate.tokens, limits.tpm));
-  if (takesSlot(operation, priced)) wants.push(keySlot(caller.keyId, call.id, limits.concurrency));
+  if (priced.estimate.tokens !== undefined) wants.push(keyTokens(caller, priced.estimate.tokens, limits.tpm));
+  if (takesSlot(operation, priced)) wants.push(keySlot(caller, call.id, limits.concurrency));
   return wants;
 }
 
@@ -209,26 +228,24 @@ function holdRequest(paid: PaidCall): HoldRequest {
   };
 }
 
-const hold = (paid: PaidCall, gate: Gate): Promise<HoldResult> =>
-  booked(paid, gate, async (ledger) => {
-    try {
-      return await ledger.hold(holdRequest(paid));
-    } catch (error) {
-      // Should the hold be on disk all the same, it must not stay there.
-      endLater(paid.call.id, gate);
-      throw error;
-    }
-  });
-
-/** Asks the ledger; where it cannot answer, the caller hears that nothing was done and that trying again may help. */
-async function booked(
-  { call }: PaidCall,
-  gate: Gate,
-  ask: (ledger: Gate["ledger"]) => Promise<HoldResult>,
-): Promise<HoldResult> {
+async function hold(paid: PaidCall, gate: Gate): Promise<HoldResult> {
   try {
-    return await ask(gate.ledger);
+    return await gate.ledger.hold(holdRequest(paid));
   } catch (error) {
-    return refuseUnbooked(error, call, gate, "The call could not be booked, so it was not made.", true);
+    // Should the hold be on disk all the same, it must not stay there.
+    endLater(paid.call.id, gate);
+    return unbooked(error, paid, gate);
   }
 }
+
+async function wouldHold(paid: PaidCall, gate: Gate): Promise<HoldResult> {
+  try {
+    return await gate.ledger.wouldHold(holdRequest(paid));
+  } catch (error) {
+    return unbooked(error, paid, gate);
+  }
+}
+
+/** Where the ledger cannot answer, the caller hears that nothing was done and that trying again may help. */
+const unbooked = (error: unknown, { call }: PaidCall, gate: Gate): never =>
+  refuseUnbooked(error, call, gate, "The call could not be booked, so it was not made.", true);

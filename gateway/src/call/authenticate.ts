@@ -5,23 +5,29 @@ import type { Call, PresentedKey } from "./call.ts";
 import type { Gate } from "./gate.ts";
 
 /** Who is calling. Runs before the route is looked up, so an unknown path tells a stranger nothing. */
-export async function authenticate(call: Call, gate: Gate): Promise<Credential> {
+export function authenticate(call: Call, gate: Gate): Credential | Promise<Credential> {
   const { presented } = call;
   if (presented.kind === "none" && isHidden(call)) refuse("unknown_endpoint", "api endpoint not found");
   return checkCredential(presented, call.receivedAtMs, gate);
 }
 
-/** A live credential behind what was presented, or a refusal. */
-export async function checkCredential(
+/** A live credential behind what was presented, or a refusal. Nobody waits for a key that was looked up just now. */
+export function checkCredential(
   presented: PresentedKey,
   nowMs: number,
   gate: Gate,
-): Promise<Credential> {
+): Credential | Promise<Credential> {
   if (presented.kind === "none") {
     refuse("missing_api_key", "No API key was sent. Send it as: Authorization: Bearer <key>");
   }
   if (presented.kind === "malformed") refuse("invalid_api_key", presented.why);
-  const credential = await find(presented.value, gate);
+  const found = find(presented.value, gate);
+  return found instanceof Promise
+    ? found.then((credential) => checkLive(credential, nowMs))
+    : checkLive(found, nowMs);
+}
+
+function checkLive(credential: Credential | undefined, nowMs: number): Credential {
   // Unknown and revoked look the same: what existed once is nobody's business.
   if (!credential || credential.revoked) refuse("invalid_api_key", "This API key is not valid.");
   if (credential.expiresAtMs !== undefined && credential.expiresAtMs <= nowMs) {
@@ -39,14 +45,19 @@ export async function checkCredential(
 const isHidden = ({ offer, method, path }: Call): boolean =>
   offer.routes.find(method, path)?.offered.operation.hidden === true;
 
-async function find(presented: string, gate: Gate): Promise<Credential | undefined> {
+function find(presented: string, gate: Gate): ReturnType<Gate["credentials"]["find"]> {
   try {
-    return await gate.credentials.find(presented);
+    const found = gate.credentials.find(presented);
+    return found instanceof Promise ? found.catch((error: unknown) => unavailable(error, gate)) : found;
   } catch (error) {
-    gate.log.error("authentication store failed", describeError(error));
-    return refuse("authentication_unavailable", "Keys cannot be checked right now; try again.", {
-      inError: { retryable: true },
-      retryAfterSeconds: 1,
-    });
+    return unavailable(error, gate);
   }
+}
+
+function unavailable(error: unknown, gate: Gate): never {
+  gate.log.error("authentication store failed", describeError(error));
+  return refuse("authentication_unavailable", "Keys cannot be checked right now; try again.", {
+    inError: { retryable: true },
+    retryAfterSeconds: 1,
+  });
 }

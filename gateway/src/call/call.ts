@@ -41,18 +41,30 @@ export interface Call {
 }
 
 export interface Known {
-  operationId?: string;
+  operationId?: string | undefined;
   /** The tightest limit on requests that applied, and the one on tokens where there is one. */
-  requests?: Standing;
-  tokens?: Standing;
+  requests?: Standing | undefined;
+  tokens?: Standing | undefined;
   /** What was counted so far, to be returned should a later limit refuse the call. */
   counted: { readonly wants: readonly Want[]; readonly takenAtMs: number }[];
   /** The most the call can cost, and whether that was held for it. */
-  atMostMicros?: Micros;
-  held?: true;
-  costMicros?: Micros;
-  servedBySandbox?: boolean;
+  atMostMicros?: Micros | undefined;
+  held?: true | undefined;
+  costMicros?: Micros | undefined;
+  servedBySandbox?: boolean | undefined;
 }
+
+/** Nothing yet. Every member has its place from the beginning: an object that grows is moved each time. */
+export const nothingKnown = (): Known => ({
+  operationId: undefined,
+  requests: undefined,
+  tokens: undefined,
+  counted: [],
+  atMostMicros: undefined,
+  held: undefined,
+  costMicros: undefined,
+  servedBySandbox: undefined,
+});
 
 /** What the caller gets when the call was not refused. */
 export interface Answer {

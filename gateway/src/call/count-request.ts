@@ -1,5 +1,5 @@
 import { keyRequests, groupRequests } from "../limits/call-limits.ts";
-import type { Standing, Want } from "../limits/limiter.ts";
+import type { Standing, Take, Want } from "../limits/limiter.ts";
 import { limitsOf } from "../limits/tiers.ts";
 import type { Credential } from "../keys/keys.ts";
 import type { Operation } from "../operation/operation.ts";
@@ -11,29 +11,38 @@ import { refuseByLimit } from "./refuse-by-limit.ts";
 type Visit = Pick<Call, "known" | "receivedAtMs" | "offer">;
 
 /** Counts the request against its key, whatever its answer will be; a refused one is not counted. */
-export async function countRequest(call: Visit, caller: Credential, gate: Gate): Promise<void> {
+export function countRequest(call: Visit, caller: Credential, gate: Gate): void | Promise<void> {
   // A door that had to know more before it could make a call of it has counted the request itself.
   if (call.known.counted.length > 0) return;
   const { rpm } = limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
-  return count(call, keyRequests(caller.keyId, rpm), gate);
+  return count(call, keyRequests(caller, rpm), gate);
 }
 
 /** Some operations have a limit of their own beside the key's. */
-export async function countOperation(
+export function countOperation(
   call: Call,
   operation: Operation,
   caller: Credential,
   gate: Gate,
-): Promise<void> {
-  if (operation.limits?.rpm) await count(call, groupRequests(caller.keyId, operation.limits.rpm), gate);
+): void | Promise<void> {
+  if (operation.limits?.rpm) return count(call, groupRequests(caller, operation.limits.rpm), gate);
 }
 
-async function count(call: Pick<Visit, "known" | "receivedAtMs">, want: Want, gate: Gate): Promise<void> {
-  const take = await gate.limiter.take([want]);
+type Counted = Pick<Visit, "known" | "receivedAtMs">;
+
+function count(call: Counted, want: Want, gate: Gate): void | Promise<void> {
+  const wants = [want];
+  const take = gate.limiter.take(wants);
+  return take instanceof Promise
+    ? take.then((taken) => note(call, wants, taken, gate))
+    : note(call, wants, take, gate);
+}
+
+function note(call: Counted, wants: readonly Want[], take: Take, gate: Gate): void | Promise<never> {
   const standing = take.kind === "taken" ? take.standings[0] : take.standing;
   if (standing) call.known.requests = tighter(call.known.requests, standing);
   if (take.kind === "refused") return refuseByLimit(call, take, gate);
-  call.known.counted.push({ wants: [want], takenAtMs: take.takenAtMs });
+  call.known.counted.push({ wants, takenAtMs: take.takenAtMs });
 }
 
 const tighter = (a: Standing | undefined, b: Standing): Standing => (a && a.remaining <= b.remaining ? a : b);

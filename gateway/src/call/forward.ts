@@ -37,9 +37,16 @@ export async function forward(
   let turn: Turn | undefined = firstTurn;
   let acting = linked;
   while (turn) {
-    const { upstream } = turn.prepared;
+    const { prepared, entry, quota, takenAtMs }: Turn = turn;
+    const { upstream } = prepared;
     const startedAtMs = gate.clock.wallMs();
-    const exchanged = await exchange(turn, actingForOf(acting), gate);
+    let exchanged: Exchanged | undefined;
+    try {
+      exchanged = await prepared.send(actingForOf(acting));
+    } finally {
+      gate.health.leave(upstream, entry, exchanged ? verdictOf(exchanged) : unused);
+    }
+    if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
     attempts.push(attemptOf(upstream, exchanged, startedAtMs, gate));
     told = moreTelling(told, { upstream, exchanged });
     if (attempts.length === attemptsMax) break;
@@ -52,7 +59,13 @@ export async function forward(
     turn = await nextTurn(route, gate);
   }
   if (!told) throw new Error("A call was forwarded to nobody.");
-  return { ...told, attempts, linkRefusal: acting?.kind === "refused" ? acting.refusal : undefined };
+  const { upstream, exchanged } = told;
+  return {
+    upstream,
+    exchanged,
+    attempts,
+    linkRefusal: acting?.kind === "refused" ? acting.refusal : undefined,
+  };
 }
 
 const actingForOf = (acting: Acting | undefined): ActingFor | undefined =>
@@ -62,20 +75,6 @@ const actAgain = async (acting: Acting | undefined, gate: Gate): Promise<Acting 
   acting?.kind === "ready" ? gate.links.actAgain(acting) : acting;
 
 type Told = Pick<Attempted, "upstream" | "exchanged">;
-
-async function exchange(turn: Turn, actingFor: ActingFor | undefined, gate: Gate): Promise<Exchanged> {
-  const { prepared, entry, quota, takenAtMs } = turn;
-  const { upstream, send } = prepared;
-  let verdict = unused;
-  try {
-    const exchanged = await send(actingFor);
-    verdict = verdictOf(exchanged);
-    if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
-    return exchanged;
-  } finally {
-    gate.health.leave(upstream, entry, verdict);
-  }
-}
 
 const neverSent = (exchanged: Exchanged): boolean => exchanged.kind === "no_answer" && !exchanged.sent;
 

@@ -22,7 +22,6 @@ export interface PricedCall {
   readonly estimate: Estimate;
   readonly exact: boolean;
   readonly multiplierPpm: bigint;
-  readonly expectedMicros: Micros;
   readonly atMostMicros: Micros;
 }
 
@@ -72,16 +71,17 @@ function costEstimate(
 }
 
 function priced(
-  call: Omit<PricedCall, "multiplierPpm" | "expectedMicros" | "atMostMicros">,
+  call: Omit<PricedCall, "multiplierPpm" | "atMostMicros">,
   { planMultiplierPpm: multiplierPpm }: Credential,
 ): PricedCall {
-  const { terms, estimate, exact } = call;
+  const { terms, model, upstreams, ordered, streaming, estimate, exact } = call;
   const atMostMicros = microsRoundedUp(valuePico(estimate.atMost, terms) * multiplierPpm);
-  const expectedMicros = exact
-    ? atMostMicros
-    : microsRoundedUp(valuePico(estimate.expected, terms) * multiplierPpm);
-  return { ...call, multiplierPpm, expectedMicros, atMostMicros };
+  return { terms, model, upstreams, ordered, streaming, estimate, exact, multiplierPpm, atMostMicros };
 }
+
+/** What the call will probably cost; only a quote asks. */
+export const expectedMicros = ({ terms, estimate, exact, multiplierPpm, atMostMicros }: PricedCall): Micros =>
+  exact ? atMostMicros : microsRoundedUp(valuePico(estimate.expected, terms) * multiplierPpm);
 
 const bodyModel = (input: CallInput): unknown => (isJsonObject(input.body) ? input.body["model"] : undefined);
 

@@ -4,7 +4,7 @@ import { isoTime } from "../platform/clock.ts";
 import { microsRoundedUp, usdFromPico } from "../platform/money.ts";
 import { jsonAnswer, type Answer } from "./call.ts";
 import type { Gate } from "./gate.ts";
-import type { PricedCall } from "./price-call.ts";
+import { expectedMicros, type PricedCall } from "./price-call.ts";
 
 /** The price of this very call, by the same figures it would be held under. Nothing is held or sent. */
 export function quote(operation: Operation, priced: PricedCall, gate: Gate): Answer {
@@ -14,7 +14,7 @@ export function quote(operation: Operation, priced: PricedCall, gate: Gate): Ans
     operation_id: operation.id,
     currency: "USD",
     estimate_kind: priced.exact ? "exact" : "estimate",
-    estimated_cost_micros_usd: Number(priced.expectedMicros),
+    estimated_cost_micros_usd: Number(expectedMicros(priced)),
     max_cost_micros_usd: Number(priced.atMostMicros),
     may_exceed_estimate: !priced.exact,
     estimated_at: isoTime(gate.clock.wallMs()),

@@ -1,7 +1,6 @@
 // The life of a call, in one straight line. Start reading here. Every door walks it, and each step either
 // hands on what the next one needs or refuses; there is no way around a step.
 
-import { tokenTotals, type Quantities } from "../operation/quantities.ts";
 import { isAboutTask, isSold } from "../operation/operation.ts";
 import { CallRefused } from "../platform/refusals.ts";
 import { answerAboutTask } from "./about-task.ts";
@@ -19,7 +18,7 @@ import { forward } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import { meter } from "./meter.ts";
 import type { PaidCall } from "./paid-call.ts";
-import { prepare } from "./prepare.ts";
+import { prepare, type Route } from "./prepare.ts";
 import { priceCall } from "./price-call.ts";
 import { quote } from "./quote.ts";
 import { settle } from "./settle.ts";
@@ -54,42 +53,33 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
 
   const admission = await admit(paid, route, gate); //                           409 · 429 · 503 · 402 · 403
   call.known.held = true;
-  return endingWell(paid, admission, gate, async (used) => {
-    const attempted = await forward(paid, admission.turn, route, gate);
-    if (taskId !== undefined) return beginTask(paid, taskId, attempted, gate); // 429 · 502 · 503
-    if (attempted.exchanged.kind === "streaming") return streamAnswer(paid, attempted, admission, used, gate);
-    const metered = meter(paid, attempted, gate);
-    used(metered.used);
-    return settle(paid, attempted, metered, gate); //                            429 · 502 · 503
-  });
-}
-
-/**
- * Whatever happens while money is held, the slot comes back, and a bug of ours ends the hold: nothing was delivered.
- * Only a task may be made all the same, so its hold waits for the deadline.
- */
-async function endingWell(
-  { call, taskId }: PaidCall,
-  admission: Admission,
-  gate: Gate,
-  steps: (used: (quantities: Quantities) => void) => Promise<Answer>,
-): Promise<Answer> {
-  let tokensUsed = 0;
-  const end = (): Promise<void> => admission.end(tokensUsed);
   try {
-    const answer = await steps((quantities) => {
-      const { input, output, cacheRead, cacheWrite } = tokenTotals(quantities);
-      tokensUsed = input + output + cacheRead + cacheWrite;
-    });
+    const answer = await deliver(paid, admission, route, gate); //               429 · 502 · 503
     // A stream goes on after this; it gives back what it took when it has ended.
-    if (answer.ended) answer.ended.then(end, end).catch(() => {});
-    else await end();
+    if (answer.ended) answer.ended.then(admission.end, admission.end).catch(() => {});
+    else await admission.end();
     return answer;
   } catch (error) {
-    await end();
-    if (error instanceof CallRefused) throw error;
-    if (taskId === undefined) endLater(call.id, gate);
-    else loseLater(taskId, gate);
+    // Whatever happens while money is held, the slot comes back.
+    await admission.end();
+    if (!(error instanceof CallRefused)) endAfterBug(paid, gate);
     throw error;
   }
+}
+
+async function deliver(paid: PaidCall, admission: Admission, route: Route, gate: Gate): Promise<Answer> {
+  const attempted = await forward(paid, admission.turn, route, gate);
+  if (paid.taskId !== undefined) return beginTask(paid, paid.taskId, attempted, gate);
+  if (attempted.exchanged.kind === "streaming") {
+    return streamAnswer(paid, attempted, admission, admission.used, gate);
+  }
+  const metered = meter(paid, attempted, gate);
+  admission.used(metered.used);
+  return settle(paid, attempted, metered, gate);
+}
+
+/** A bug of ours ends the hold: nothing was delivered. Only a task may be made all the same, so its hold waits for the deadline. */
+function endAfterBug({ call, taskId }: PaidCall, gate: Gate): void {
+  if (taskId === undefined) endLater(call.id, gate);
+  else loseLater(taskId, gate);
 }

@@ -1,4 +1,4 @@
-import type { Release, Resolved } from "../ledger/ledger.ts";
+import type { Resolved } from "../ledger/ledger.ts";
 import { valuePico } from "../operation/terms.ts";
 import type { Exchanged, Upstream } from "../operation/upstream.ts";
 import { refuse } from "../platform/refusals.ts";
@@ -39,11 +39,20 @@ export async function bookEnd(
   metered: Metered,
   gate: Gate,
 ): Promise<Resolved> {
-  const { call, operation, caller, wishes } = paid;
-  const { claim } = wishes;
-  const frees = claim !== undefined && didNothing(attempted.exchanged);
-  const freed = frees ? { accountId: caller.accountId, keyHash: claim.keyHash } : undefined;
-  const resolved = await resolve(paid, attempted, metered, freed, gate);
+  const { call, operation } = paid;
+  let resolved: Resolved;
+  try {
+    resolved = await writeEnd(paid, attempted, metered, gate);
+  } catch (error) {
+    endLater(call.id, gate);
+    return refuseUnbooked(
+      error,
+      call,
+      gate,
+      "The call was made but could not be booked; it is not charged.",
+      false,
+    );
+  }
   const labels = { operation: operation.id };
   gate.metrics.count("tollgate_charged_micros_usd_total", labels, Number(resolved.chargedMicros));
   if (resolved.writtenOffMicros > 0n) {
@@ -64,45 +73,37 @@ const didNothing = (exchanged: Exchanged): boolean =>
   exchanged.kind === "link_rejected" ||
   (exchanged.kind === "no_answer" && !exchanged.sent);
 
-async function resolve(
-  { call, priced, taskId }: PaidCall,
+function writeEnd(
+  { call, caller, wishes, priced, taskId }: PaidCall,
   { exchanged, attempts }: Attempted,
   metered: Metered,
-  freed: Release["freed"],
   gate: Gate,
 ): Promise<Resolved> {
-  const ending = {
-    callId: call.id,
-    httpStatus: "status" in exchanged ? exchanged.status : undefined,
-    attempts,
-    settledAtMs: gate.clock.wallMs(),
-  };
-  try {
-    if (metered.succeeded !== true) {
-      return await gate.ledger.release({
-        ...ending,
-        task: taskId === undefined ? undefined : refusedTask(taskId, ending.settledAtMs),
-        outcome: metered.succeeded === false ? "failed" : "unknown",
-        freed,
-      });
-    }
-    return await gate.ledger.settle({
-      ...ending,
+  const httpStatus = "status" in exchanged ? exchanged.status : undefined;
+  const settledAtMs = gate.clock.wallMs();
+  if (metered.succeeded === true) {
+    return gate.ledger.settle({
+      callId: call.id,
       outcome: "succeeded",
       used: metered.used,
       usageSource: metered.source,
       valuePico: valuePico(metered.used, priced.terms),
+      httpStatus,
+      attempts,
+      settledAtMs,
     });
-  } catch (error) {
-    endLater(call.id, gate);
-    return refuseUnbooked(
-      error,
-      call,
-      gate,
-      "The call was made but could not be booked; it is not charged.",
-      false,
-    );
   }
+  const { claim } = wishes;
+  const frees = claim !== undefined && didNothing(exchanged);
+  return gate.ledger.release({
+    callId: call.id,
+    outcome: metered.succeeded === false ? "failed" : "unknown",
+    httpStatus,
+    attempts,
+    settledAtMs,
+    freed: frees ? { accountId: caller.accountId, keyHash: claim.keyHash } : undefined,
+    task: taskId === undefined ? undefined : refusedTask(taskId, settledAtMs),
+  });
 }
 
 /** A task that the vendor did not take: nobody ever saw its id. */

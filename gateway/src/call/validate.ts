@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { CallInput, Operation } from "../operation/operation.ts";
+import { plainlyValid } from "../operation/plainly-valid.ts";
 import { isJsonObject, parseJson } from "../platform/json.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
@@ -39,13 +40,17 @@ function readQuery(rawQuery: string): Record<string, string | string[]> {
 
 /** Most calls have no query; what their schema makes of that is always the same. */
 function checkNothing(schema: z.ZodType): unknown {
-  if (!ofNothing.has(schema)) ofNothing.set(schema, check(schema, readQuery("")));
-  return ofNothing.get(schema);
+  const known = ofNothing.get(schema);
+  if (known !== undefined || ofNothing.has(schema)) return known;
+  const made = check(schema, readQuery(""));
+  ofNothing.set(schema, made);
+  return made;
 }
 
 const ofNothing = new WeakMap<z.ZodType, unknown>();
 
 function check(schema: z.ZodType, value: unknown): unknown {
+  if (quickLookOf(schema)(value)) return value;
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
@@ -53,6 +58,16 @@ function check(schema: z.ZodType, value: unknown): unknown {
   const message = describe(issue, field, value);
   return refuse("invalid_parameters", message, field === "" ? {} : { field });
 }
+
+function quickLookOf(schema: z.ZodType): QuickLook {
+  let look = quickLooks.get(schema);
+  if (!look) quickLooks.set(schema, (look = plainlyValid(schema) ?? neverSure));
+  return look;
+}
+
+type QuickLook = NonNullable<ReturnType<typeof plainlyValid>>;
+const neverSure: QuickLook = () => false;
+const quickLooks = new WeakMap<z.ZodType, QuickLook>();
 
 function describe(issue: z.core.$ZodIssue | undefined, field: string, value: unknown): string {
   if (!issue) return "the request is not valid";

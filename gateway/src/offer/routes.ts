@@ -17,7 +17,8 @@ export interface Routes {
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
 export function createRoutes(all: readonly OfferedOperation[]): Routes {
-  const fixed = new Map<string, Found>();
+  /** By path and then by method, so that no text has to be made to look one up. */
+  const fixed = new Map<string, Map<string, Found>>();
   const patterns: {
     readonly method: string;
     readonly pattern: RegExp;
@@ -25,8 +26,12 @@ export function createRoutes(all: readonly OfferedOperation[]): Routes {
   }[] = [];
   for (const offered of all) {
     const { method } = offered.operation;
-    if (!offered.path.includes("{")) fixed.set(`${method} ${offered.path}`, { offered, params: noParams });
-    else patterns.push({ method, pattern: patternOf(offered.path), offered });
+    if (offered.path.includes("{")) {
+      patterns.push({ method, pattern: patternOf(offered.path), offered });
+      continue;
+    }
+    const methods = fixed.get(offered.path) ?? new Map<string, Found>();
+    fixed.set(offered.path, methods.set(method, { offered, params: noParams }));
   }
   const unsupported = new Set(
     all.flatMap(({ operation: { method, unsupportedPath } }) =>
@@ -37,7 +42,7 @@ export function createRoutes(all: readonly OfferedOperation[]): Routes {
     all,
     isUnsupported: (method, path, rawQuery) => rawQuery !== "" && unsupported.has(`${method} ${path}`),
     find: (method, path) => {
-      const found = fixed.get(`${method} ${path}`);
+      const found = fixed.get(path)?.get(method);
       if (found) return found;
       for (const { method: wanted, pattern, offered } of patterns) {
         const match = wanted === method ? pattern.exec(path) : null;

@@ -30,10 +30,12 @@ export function priceLines(used: Quantities, terms: Terms): PriceLine[] {
 }
 
 export function valuePico(used: Quantities, terms: Terms): Pico {
+  const { unitPricesPico } = terms;
   let total = 0n;
-  for (const unit in terms.unitPricesPico) {
+  // A call uses fewer units than its terms price.
+  for (const unit in used) {
     const quantity = used[unit];
-    const unitPricePico = terms.unitPricesPico[unit];
+    const unitPricePico = unitPricesPico[unit];
     if (quantity !== undefined && unitPricePico !== undefined) total += BigInt(quantity) * unitPricePico;
   }
   return total;

@@ -35,26 +35,43 @@ interface Series {
   value: number;
 }
 
+/** The lines of a counter, found by the values of their labels one after the other: no text is made to count. */
+interface Branch {
+  series: Series | undefined;
+  readonly by: Map<string, Branch>;
+}
+
+const newBranch = (): Branch => ({ series: undefined, by: new Map() });
+
+function branchOf(root: Branch, labels: Labels | undefined): Branch {
+  let branch = root;
+  for (const label in labels) {
+    const value = labels[label] ?? "";
+    let next = branch.by.get(value);
+    if (!next) branch.by.set(value, (next = newBranch()));
+    branch = next;
+  }
+  return branch;
+}
+
 export function createMetrics(): Metrics {
-  const counters = new Map<MetricName, Map<string, Series>>();
+  const counters = new Map<MetricName, { readonly root: Branch; readonly all: Series[] }>();
   const gauges = new Map<MetricName, () => number | readonly Labelled[]>();
 
   return {
     count: (name, labels, by = 1) => {
-      let all = counters.get(name);
-      if (!all) counters.set(name, (all = new Map<string, Series>()));
-      let key = "";
-      for (const label in labels) key += `${labels[label]}\n`;
-      const series = all.get(key);
-      if (series) series.value += by;
-      else all.set(key, { labels, value: by });
+      let counter = counters.get(name);
+      if (!counter) counters.set(name, (counter = { root: newBranch(), all: [] }));
+      const branch = branchOf(counter.root, labels);
+      if (branch.series) branch.series.value += by;
+      else counter.all.push((branch.series = { labels, value: by }));
     },
     gauge: (name, read) => void gauges.set(name, read),
     render: () => {
       const lines: string[] = [];
-      for (const [name, all] of counters) {
+      for (const [name, { all }] of counters) {
         lines.push(`# HELP ${name} ${metrics[name]}`, `# TYPE ${name} counter`);
-        for (const { labels, value } of all.values()) lines.push(`${name}${renderLabels(labels)} ${value}`);
+        for (const { labels, value } of all) lines.push(`${name}${renderLabels(labels)} ${value}`);
       }
       for (const [name, read] of gauges) {
         lines.push(`# HELP ${name} ${metrics[name]}`, `# TYPE ${name} gauge`);

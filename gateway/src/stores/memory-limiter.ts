@@ -28,14 +28,11 @@ export function createMemoryLimiter(monotonicMs: () => number): Limiter {
     return holders;
   };
 
-  const rateStanding = (want: RateWant, nowMs: number): Standing => {
-    const minute = minuteOf(want.name);
-    return {
-      limit: want.limit,
-      remaining: Math.max(0, minute.remaining(want.limit, nowMs)),
-      resetsInMs: minute.oldestLeavesAtMs(nowMs) - nowMs,
-    };
-  };
+  const rateStanding = ({ limit }: RateWant, minute: SlidingMinute, nowMs: number): Standing => ({
+    limit,
+    remaining: Math.max(0, minute.remaining(limit, nowMs)),
+    resetsInMs: minute.oldestLeavesAtMs(nowMs) - nowMs,
+  });
 
   const slotStanding = (want: SlotWant, nowMs: number): Standing => {
     const holders = holdersOf(want.name);
@@ -45,7 +42,18 @@ export function createMemoryLimiter(monotonicMs: () => number): Limiter {
   };
 
   const standingOf = (want: Want, nowMs: number): Standing =>
-    want.kind === "rate" ? rateStanding(want, nowMs) : slotStanding(want, nowMs);
+    want.kind === "rate" ? rateStanding(want, minuteOf(want.name), nowMs) : slotStanding(want, nowMs);
+
+  /** Takes what is known to fit, and tells how the limit stands then. */
+  const takeOne = (want: Want, nowMs: number): Standing => {
+    if (want.kind === "slot") {
+      holdersOf(want.name).set(want.holder, nowMs + want.leaseMs);
+      return slotStanding(want, nowMs);
+    }
+    const minute = minuteOf(want.name);
+    minute.add(want.amount, nowMs);
+    return rateStanding(want, minute, nowMs);
+  };
 
   const fits = (want: Want, nowMs: number): boolean =>
     want.kind === "rate"
@@ -62,8 +70,8 @@ export function createMemoryLimiter(monotonicMs: () => number): Limiter {
     take: (wants) => {
       const nowMs = monotonicMs();
       if (nowMs - sweptAtMs > minuteMs) sweep(nowMs);
-      const want = wants.find((candidate) => !fits(candidate, nowMs));
-      if (want) {
+      for (const want of wants) {
+        if (fits(want, nowMs)) continue;
         return {
           kind: "refused",
           want,
@@ -71,11 +79,9 @@ export function createMemoryLimiter(monotonicMs: () => number): Limiter {
           retryInMs: retryInMs(want, nowMs),
         };
       }
-      for (const taken of wants) {
-        if (taken.kind === "rate") minuteOf(taken.name).add(taken.amount, nowMs);
-        else holdersOf(taken.name).set(taken.holder, nowMs + taken.leaseMs);
-      }
-      return { kind: "taken", standings: wants.map((taken) => standingOf(taken, nowMs)), takenAtMs: nowMs };
+      const standings: Standing[] = [];
+      for (const want of wants) standings.push(takeOne(want, nowMs));
+      return { kind: "taken", standings, takenAtMs: nowMs };
     },
     giveBack: (wants, takenAtMs) => {
       const nowMs = monotonicMs();

@@ -1,11 +1,10 @@
-import { quantityMax } from "../operation/quantities.ts";
 import type { Dispatch, TokenReading } from "../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import type { ChatAnswer } from "./dialects/chat.ts";
 import type { Dialect, SseEvent, WriteContext } from "./dialects/dialect.ts";
 import { writeDialectError, readErrorMessage } from "./dialects/dialect-errors.ts";
 import type { Exchange, VendorRequest } from "./protocol.ts";
-import { readCount } from "./protocols/read-count.ts";
+import { isPlainCount, readCount } from "./protocols/read-count.ts";
 import { sseText, type SseFrame } from "./sse.ts";
 import type { StreamRules } from "./frame-passer.ts";
 import { quantitiesOf } from "./stream-meter.ts";
@@ -41,7 +40,7 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
       method: "POST",
       path: native.path(dispatch),
       body,
-      headers: { ...native.headers, ...(callers === own ? dispatch.forwarded : {}) },
+      headers: headersOf(native, callers === own ? dispatch.forwarded : undefined),
     };
   };
 
@@ -62,6 +61,13 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
     stream: (dispatch) => streamRules(callersOf(dispatch), native, dispatch),
   };
 }
+
+/** The vendor's own and the caller's; copied only where there are both. */
+const headersOf = ({ headers = none }: NativeChat, forwarded: Headers = none): Headers =>
+  headers === none ? forwarded : { ...headers, ...forwarded };
+
+type Headers = Readonly<Record<string, string>>;
+const none: Headers = Object.freeze({});
 
 function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dispatch): JsonObject {
   const asked = { model: dispatch.model ?? "", stream: dispatch.streaming };
@@ -180,23 +186,19 @@ function textOf(part: ChatAnswer["parts"][number]): string {
 }
 
 /** Names every figure of a usage report, nested ones too, that cannot be meant. */
-function oddUsage(usage: unknown): string[] {
-  const anomalies: string[] = [];
+function oddUsage(usage: unknown, anomalies: string[] = []): string[] {
   if (!isJsonObject(usage)) return anomalies;
   for (const name in usage) {
     const value = usage[name];
-    if (isJsonObject(value)) anomalies.push(...oddUsage(value));
-    else if (!isPlainCount(value) && countsTokens.test(name)) readCount(value, name, anomalies);
+    if (isPlainCount(value)) continue;
+    if (isJsonObject(value)) oddUsage(value, anomalies);
+    else if (countsTokens.test(name)) readCount(value, name, anomalies);
   }
   if (cachedBeyondInput(usage)) anomalies.push("more tokens are cached than were sent");
   return anomalies;
 }
 
 const countsTokens = /tokens?(_?count)?$/i;
-
-/** What nearly every figure is: nothing about it needs a name. */
-const isPlainCount = (value: unknown): boolean =>
-  typeof value === "number" && value >= 0 && value <= quantityMax && Number.isInteger(value);
 
 /** OpenAI and Gemini count cached tokens among the prompt's; Anthropic counts them apart. */
 function cachedBeyondInput(usage: JsonObject): boolean {

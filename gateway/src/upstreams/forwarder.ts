@@ -17,8 +17,10 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
       try {
         const request = exchange.request(dispatch);
         if ("answer" in request) return { kind: "ready", send: async () => answeredHere(request) };
-        const sending = { http, protocol, exchange, dispatch };
-        return { kind: "ready", send: (actingFor) => send(request, { ...sending, actingFor }) };
+        return {
+          kind: "ready",
+          send: (actingFor) => send(request, { http, protocol, exchange, dispatch, actingFor }),
+        };
       } catch (error) {
         if (!(error instanceof Inexpressible)) throw error;
         return { kind: "inexpressible", field: error.field, message: error.message };
@@ -69,7 +71,7 @@ function headersOf(
     "x-request-id": callId,
   };
   if (body !== undefined) all["content-type"] = "application/json";
-  Object.assign(all, headers);
+  if (headers) Object.assign(all, headers);
   if (actingFor) {
     all["authorization"] = `Bearer ${actingFor.accessToken}`;
     return all;
@@ -99,25 +101,21 @@ function exchangedOf(outcome: HttpOutcome, sending: Sending): Exchanged {
 
   const json = parse(text);
   if (actingFor && protocol.isAboutOperator?.(status, json) === true) return { kind: "key_rejected", status };
-  const answer = { status, json };
+  const succeeded = json !== undefined && status >= 200 && status <= 299;
+  const reading = succeeded ? exchange.read(json, dispatch) : undefined;
+  const failed = json !== undefined && !succeeded;
+  const ours = failed ? exchange.readError?.(status, json, dispatch) : reading?.json;
   const asItCame: Answered = {
     kind: "answered",
     status,
     contentType,
     // A text without a type would be given one on its way.
     body: contentType === undefined ? body : passed,
-    answer,
-    tokens: undefined,
+    answer: { status, json },
+    tokens: reading?.tokens,
     retryAfterSeconds,
   };
-  if (json === undefined) return asItCame;
-  if (status < 200 || status > 299) {
-    const error = exchange.readError?.(status, json, dispatch);
-    return error === undefined ? asItCame : rewritten(asItCame, error);
-  }
-  const reading = exchange.read(json, dispatch);
-  if (reading.json === undefined) return { ...asItCame, tokens: reading.tokens };
-  return { ...rewritten(asItCame, reading.json), tokens: reading.tokens };
+  return ours === undefined ? asItCame : rewritten(asItCame, ours);
 }
 
 /** Nothing leaves for it. */

@@ -18,52 +18,60 @@ const compressionRatioMax = 100;
 export function createBodyReader(timeoutMs: number, monotonicMs: () => number): BodyReader {
   const deadlines = createDeadlines(monotonicMs);
 
-  const withDeadline = (read: Promise<Uint8Array>): Promise<Uint8Array> =>
+  const withDeadline = (arriving: Promise<Uint8Array>): Promise<Uint8Array> =>
     new Promise((resolve, reject) => {
       const deadline = deadlines.set(timeoutMs, () =>
         reject(new CallRefused("request_timeout", "The body did not arrive in time.")),
       );
-      const forget = (): void => deadlines.end(deadline);
-      read.then(resolve, reject).then(forget, forget);
+      arriving.then(
+        (body) => {
+          deadlines.end(deadline);
+          resolve(body);
+        },
+        (error: unknown) => {
+          deadlines.end(deadline);
+          reject(whyBroken(error));
+        },
+      );
     });
 
   return {
-    read: async (request, bytesMax) => {
-      checkHeaders(request, bytesMax);
-      const body = await withDeadline(readAtMost(request, bytesMax));
-      return request.headers.get("content-encoding")?.trim().toLowerCase() === "gzip"
-        ? decompress(body, bytesMax)
-        : body;
+    read: (request, bytesMax) => {
+      // Each look at a header costs, so each is looked at once.
+      const { headers } = request;
+      checkType(headers.get("content-type"));
+      const packed = isPacked(headers.get("content-encoding"));
+      const length = headers.get("content-length");
+      if (length !== null && Number(length) > bytesMax) tooLarge(bytesMax);
+      const body = withDeadline(length === null ? readChunks(request, bytesMax) : request.bytes());
+      return packed ? body.then((bytes) => decompress(bytes, bytesMax)) : body;
     },
   };
 }
 
-function checkHeaders(request: Request, bytesMax: number): void {
-  const type = request.headers.get("content-type");
-  if (type !== null && !acceptable.test(type)) {
-    refuse("unsupported_media_type", `Content-Type: expected application/json, got ${type.slice(0, 80)}`);
-  }
-  const coding = request.headers.get("content-encoding")?.trim().toLowerCase();
-  if (coding !== undefined && coding !== "identity" && coding !== "gzip") {
-    refuse("unsupported_media_type", "Content-Encoding: expected gzip or none");
-  }
-  if (Number(request.headers.get("content-length") ?? 0) > bytesMax) tooLarge(bytesMax);
+function checkType(type: string | null): void {
+  if (type === null || type === "application/json" || acceptable.test(type)) return;
+  refuse("unsupported_media_type", `Content-Type: expected application/json, got ${type.slice(0, 80)}`);
 }
 
-async function readAtMost(request: Request, bytesMax: number): Promise<Uint8Array> {
-  try {
-    return await readWhole(request, bytesMax);
-  } catch (error) {
-    // A caller that leaves while it sends is no failure of ours.
-    if (error instanceof Error && error.name === "AbortError") {
-      return refuse("invalid_parameters", "the body ended before it was complete");
-    }
-    throw error;
-  }
+function isPacked(encoding: string | null): boolean {
+  if (encoding === null) return false;
+  const coding = encoding.trim().toLowerCase();
+  if (coding === "gzip") return true;
+  return coding === "identity"
+    ? false
+    : refuse("unsupported_media_type", "Content-Encoding: expected gzip or none");
 }
 
-async function readWhole(request: Request, bytesMax: number): Promise<Uint8Array> {
-  if (request.headers.has("content-length")) return request.bytes();
+/** A caller that leaves while it sends is no failure of ours. */
+function whyBroken(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(String(error));
+  return error.name === "AbortError"
+    ? new CallRefused("invalid_parameters", "the body ended before it was complete")
+    : error;
+}
+
+async function readChunks(request: Request, bytesMax: number): Promise<Uint8Array> {
   if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let total = 0;

@@ -5,7 +5,7 @@ import {
   type McpServer,
 } from "@modelcontextprotocol/server";
 import { checkCredential } from "../../call/authenticate.ts";
-import type { Known } from "../../call/call.ts";
+import { nothingKnown } from "../../call/call.ts";
 import { countRequest } from "../../call/count-request.ts";
 import type { Addresses } from "../../config/addresses.ts";
 import { bearerChallenge } from "../../grants/challenge.ts";
@@ -75,7 +75,7 @@ export function createMcpDoor(parts: Parts): McpDoor {
     const caller = await checkCredential(presented, nowMs, gate);
     const body = request.method === "POST" ? await readMessage(request, parts.bodies) : undefined;
     if (body instanceof Response) return body;
-    const known: Known = { counted: [] };
+    const known = nothingKnown();
     const limited = await refusalOf(
       countRequest({ known, receivedAtMs: nowMs, offer: parts.offer() }, caller, gate),
     );
@@ -117,7 +117,7 @@ export function createMcpDoor(parts: Parts): McpDoor {
   };
 }
 
-async function refusalOf(step: Promise<void>): Promise<CallRefused | undefined> {
+async function refusalOf(step: void | Promise<void>): Promise<CallRefused | undefined> {
   try {
     await step;
     return undefined;

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../platform/json.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { notForUpstreams } from "../not-for-upstreams.ts";
 import { membersAsWritten } from "./json-members.ts";
 
@@ -12,14 +12,18 @@ export function nativeBody(
   set: Readonly<Record<string, unknown>>,
 ): string | Uint8Array {
   const body = isJsonObject(parsed) ? parsed : {};
-  const clean = !notForUpstreams.some((name) => name in body);
-  if (clean && Object.keys(set).length === 0) return raw;
+  if (isClean(body) && Object.keys(set).length === 0) return raw;
   const members = membersAsWritten(decoder.decode(raw));
   for (const name of notForUpstreams) members.delete(name);
   for (const [name, value] of Object.entries(set)) {
     members.set(name, `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   }
   return `{${[...members.values()].join(",")}}`;
+}
+
+function isClean(body: JsonObject): boolean {
+  for (const name of notForUpstreams) if (name in body) return false;
+  return true;
 }
 
 const decoder = new TextDecoder();

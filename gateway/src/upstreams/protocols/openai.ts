@@ -37,11 +37,14 @@ export const openai: Protocol = {
 /** A limit when the caller gave none, for it is what the hold was computed from; and usage at a stream's end. */
 function additions(body: JsonObject, { maxOutputTokens, streaming }: Dispatch): Record<string, unknown> {
   const limited = typeof body["max_completion_tokens"] === "number" || typeof body["max_tokens"] === "number";
+  if (limited && !streaming) return nothing;
   return {
     ...(limited || maxOutputTokens === undefined ? {} : { max_completion_tokens: maxOutputTokens }),
     ...(streaming && !asksForUsage(body) ? usageAsked(body["stream_options"]) : {}),
   };
 }
+
+const nothing = Object.freeze({});
 
 const usageAsked = (options: unknown): Record<string, unknown> => ({
   stream_options: { ...(isJsonObject(options) ? options : {}), include_usage: true },

@@ -24,3 +24,7 @@ export function readCount(value: unknown, name: string, anomalies: string[]): nu
   }
   return value;
 }
+
+/** What nearly every figure is: nothing about it needs a name. */
+export const isPlainCount = (value: unknown): value is number =>
+  typeof value === "number" && value >= 0 && value <= quantityMax && Number.isInteger(value);

@@ -1,7 +1,7 @@
 // OpenAI counts cached tokens inside the prompt; ours are disjoint.
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
-import { readCount } from "../../protocols/read-count.ts";
+import { isPlainCount, readCount } from "../../protocols/read-count.ts";
 import type { ChatUsage } from "../chat.ts";
 import { withoutUndefined } from "./openai-members.ts";
 
@@ -42,6 +42,10 @@ export function writeUsage(usage: ChatUsage): JsonObject {
   });
 }
 
-const count = (from: JsonObject, name: string): number | undefined => readCount(from[name], name, []);
+function count(from: JsonObject, name: string): number | undefined {
+  const value = from[name];
+  return isPlainCount(value) ? value : readCount(value, name, []);
+}
 
-const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
+const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : nothing);
+const nothing: JsonObject = Object.freeze({});

@@ -1,0 +1,77 @@
+import type { Call } from "../../call/call.ts";
+import { resetSeconds } from "../../call/refuse-by-limit.ts";
+import type { Standing } from "../../limits/limiter.ts";
+import type { Offer } from "../../offer/offer.ts";
+
+/** The headers of one answer, to be copied into a `Response` before the next answer's are asked for. */
+export type AnswerHeaders = (call: Call, about: AboutAnswer) => Headers;
+
+interface AboutAnswer {
+  readonly contentType: string | undefined;
+  readonly retryAfterSeconds?: number | undefined;
+  /** The connection ends with this answer. */
+  readonly closes?: boolean;
+}
+
+/**
+ * Nine headers cost more than many a step of the call, and most of them say what the last answer's said. So there is
+ * one sheet, on which only what differs is written anew; a `Response` takes a copy of it, which is cheap.
+ */
+export function createAnswerHeaders(): AnswerHeaders {
+  let sheet = new Headers();
+  const written: (string | number | bigint | undefined)[] = [];
+  /** Headers are put in the same order each time, so each is known by its place. */
+  let place = 0;
+  let names: Offer["headers"] | undefined;
+
+  const put = (name: string, value: string | number | bigint | undefined): void => {
+    const at = place++;
+    if (written[at] === value) return;
+    written[at] = value;
+    if (value === undefined) sheet.delete(name);
+    else sheet.set(name, String(value));
+  };
+
+  const putLimit = (names: LimitNames, standing: Standing | undefined, nowMs: number): void => {
+    put(names.limit, standing?.limit);
+    put(names.remaining, standing?.remaining);
+    put(names.reset, standing && resetSeconds(standing.resetsInMs, nowMs));
+  };
+
+  return ({ id, known, offer, receivedAtMs }, { contentType, retryAfterSeconds, closes = false }) => {
+    if (offer.headers !== names) {
+      // Another offer may call them differently, and what the one before wrote must not stay.
+      sheet = new Headers();
+      written.length = 0;
+      names = offer.headers;
+    }
+    place = 0;
+    const streams = contentType?.startsWith("text/event-stream") === true;
+    put("x-request-id", id);
+    put("content-type", contentType);
+    put("cache-control", streams ? "no-cache" : undefined);
+    put("x-accel-buffering", streams ? "no" : undefined);
+    put("retry-after", retryAfterSeconds);
+    put("connection", closes ? "close" : undefined);
+    putLimit(requestsLimit, known.requests, receivedAtMs);
+    putLimit(tokensLimit, known.tokens, receivedAtMs);
+    put(offer.headers.costMicrosUsd, known.costMicros);
+    put(offer.headers.upstream, known.servedBySandbox === true ? "sandbox" : undefined);
+    return sheet;
+  };
+}
+
+interface LimitNames {
+  readonly limit: string;
+  readonly remaining: string;
+  readonly reset: string;
+}
+
+const limitNames = (of: string): LimitNames => ({
+  limit: `x-ratelimit-limit-${of}`,
+  remaining: `x-ratelimit-remaining-${of}`,
+  reset: `x-ratelimit-reset-${of}`,
+});
+
+const requestsLimit = limitNames("requests");
+const tokensLimit = limitNames("tokens");

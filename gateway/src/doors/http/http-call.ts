@@ -1,0 +1,72 @@
+import { nothingKnown, type Call, type Known, type PresentedKey } from "../../call/call.ts";
+import type { Offer } from "../../offer/offer.ts";
+import { forwardedHeaders } from "./forwarded-headers.ts";
+import { presentedKey } from "./presented-key.ts";
+import type { BodyReader } from "./read-body.ts";
+
+interface Arrived {
+  readonly id: string;
+  readonly receivedAtMs: number;
+  /** Undefined for what is refused before it is read. */
+  readonly request: Request | undefined;
+  readonly path: string;
+  readonly rawQuery: string;
+  readonly offer: Offer;
+  readonly bodies: BodyReader;
+}
+
+const noKey: PresentedKey = { kind: "none" };
+const noBytes = new Uint8Array();
+const noHeaders = Object.freeze({});
+
+/** A request as a call. A header that few calls send and not every operation heeds is looked up when it is asked for. */
+export class HttpCall implements Call {
+  readonly id: string;
+  readonly receivedAtMs: number;
+  readonly method: string;
+  readonly path: string;
+  readonly rawQuery: string;
+  readonly presented: PresentedKey;
+  readonly forwarded: Readonly<Record<string, string>>;
+  readonly offer: Offer;
+  readonly known: Known = nothingKnown();
+  readonly #request: Request | undefined;
+  readonly #bodies: BodyReader;
+
+  constructor({ id, receivedAtMs, request, path, rawQuery, offer, bodies }: Arrived) {
+    this.id = id;
+    this.receivedAtMs = receivedAtMs;
+    this.method = request?.method ?? "GET";
+    this.path = path;
+    this.rawQuery = rawQuery;
+    this.presented = request ? presentedKey(request.headers, path) : noKey;
+    this.forwarded = request ? forwardedHeaders(request.headers, path) : noHeaders;
+    this.offer = offer;
+    this.#request = request;
+    this.#bodies = bodies;
+  }
+
+  get costMode(): string | undefined {
+    return this.#header(this.offer.headers.costMode);
+  }
+
+  get maxPriceUsd(): string | undefined {
+    return this.#header(this.offer.headers.maxPriceUsd);
+  }
+
+  get idempotencyKey(): string | undefined {
+    return this.#header("idempotency-key");
+  }
+
+  get asyncMode(): string | undefined {
+    return this.#header(this.offer.headers.asyncMode);
+  }
+
+  readBody(bytesMax: number): Promise<Uint8Array> {
+    return this.#request ? this.#bodies.read(this.#request, bytesMax) : Promise.resolve(noBytes);
+  }
+
+  #header(name: string): string | undefined {
+    return this.#request?.headers.get(name) ?? undefined;
+  }
+}
