@@ -1,6 +1,7 @@
 // How the journal is written: one JSON array for each thing that happened to a call, in the order it happened.
 
 import type { Quantities } from "../../operation/quantities.ts";
+import type { CallRows } from "./call-rows.ts";
 import type { CallEnd, HeldCall, Sheet } from "./sheet.ts";
 
 export const heldLine = (call: HeldCall): string =>
@@ -37,7 +38,7 @@ export const endLine = (callId: string, { carry, freedKeyHash }: CallEnd): strin
   ] satisfies EndWords);
 
 /** Puts what a commit wrote on the sheet again. */
-export function readLines(text: string, sheet: Sheet, rows: CallRows): void {
+export function readLines(text: string, sheet: Sheet, rows: Pick<CallRows, "findHeld" | "findEnd">): void {
   // Our own programs wrote these lines, in the shapes named here.
   for (const words of JSON.parse(text) as (HeldWords | SentWords | ProgressWords | EndWords)[]) {
     const [kind, callId] = words;
@@ -50,12 +51,6 @@ export function readLines(text: string, sheet: Sheet, rows: CallRows): void {
     else if (kind === "progress") sheet.progress(call, words[2]);
     else sheet.end(call, { ...rows.findEnd(callId), ...restOfEnd(words) });
   }
-}
-
-/** What the books say of the calls that lines name. */
-interface CallRows {
-  readonly findHeld: (callId: string) => HeldCall;
-  readonly findEnd: (callId: string) => Omit<CallEnd, "carry" | "freedKeyHash">;
 }
 
 type HeldWords = [

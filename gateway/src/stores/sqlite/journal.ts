@@ -1,5 +1,6 @@
 import { SQLiteError, type Database } from "bun:sqlite";
 import type { Quantities } from "../../operation/quantities.ts";
+import { createCallRows } from "./call-rows.ts";
 import { endLine, heldLine, progressLine, readLines, sentLine } from "./journal-line.ts";
 import { createPosting } from "./posting.ts";
 import { createSheet, type CallEnd, type HeldCall } from "./sheet.ts";
@@ -42,7 +43,8 @@ const linesUsualMax = 4_096;
 
 export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
   const sql = prepare(db);
-  const posting = createPosting(db);
+  const rows = createCallRows(db);
+  const posting = createPosting(db, rows);
   const sheet = createSheet();
   let lines: string[] = [];
   let linesOnSheet = 0;
@@ -72,7 +74,7 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
     lines = [];
     newestRowId = sql.newestCall.get()?.id ?? "";
     try {
-      for (const row of sql.rows.all()) readLines(row.lines, sheet, posting);
+      for (const row of sql.written.all()) readLines(row.lines, sheet, rows);
       post();
     } catch (error) {
       if (error instanceof SQLiteError && !isRefusal(error)) throw error;
@@ -95,7 +97,7 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
       note(progressLine(call.callId, used));
     },
     end: (call, end) => {
-      posting.writeEnd(sheet.end(call, end));
+      rows.writeEnd(sheet.end(call, end));
       if (call.callId > newestRowId) newestRowId = call.callId;
       note(endLine(call.callId, end));
     },
@@ -139,7 +141,7 @@ const isRefusal = ({ code }: SQLiteError): boolean => String(code).startsWith("S
 function prepare(db: Database) {
   return {
     insert: db.query<never, [string]>("INSERT INTO journal (lines) VALUES (?1)"),
-    rows: db.query<{ lines: string }, []>("SELECT lines FROM journal ORDER BY number"),
+    written: db.query<{ lines: string }, []>("SELECT lines FROM journal ORDER BY number"),
     anyRow: db.query<{ number: bigint }, []>("SELECT number FROM journal LIMIT 1"),
     clear: db.query<never, []>("DELETE FROM journal"),
     /** Changes when another connection wrote to the file, and never by what this one writes. */

@@ -2,19 +2,16 @@ import type { Database } from "bun:sqlite";
 import { budgetWindowStartMs } from "../../keys/budget-window.ts";
 import type { IdempotencyClaim } from "../../ledger/ledger.ts";
 import type { Micros } from "../../platform/money.ts";
+import { changedOne, type CallRows } from "./call-rows.ts";
 import { idempotencyKeptMs } from "./idempotency-rows.ts";
 import { preparePosting } from "./posting-statements.ts";
-import type { CallEnd, HeldCall, Sheet, SheetCall } from "./sheet.ts";
+import type { HeldCall, Sheet, SheetCall } from "./sheet.ts";
 import { addUsage, bucketsOf, type Bucket } from "./usage-buckets.ts";
 
 /** Brings the books up to date with a sheet. Everything is written in one transaction, the caller's. */
 export interface Posting {
-  /** Writes the row of a call that has ended: from now on it never changes. */
-  readonly writeEnd: (call: SheetCall) => void;
   /** Writes the rows of calls that are open, and adds up everything that the sheet says. */
   readonly post: (sheet: Sheet) => void;
-  readonly findHeld: (callId: string) => HeldCall;
-  readonly findEnd: (callId: string) => Omit<CallEnd, "carry" | "freedKeyHash">;
 }
 
 /** Old keys are swept by those who bring new ones, so the table stays bounded. */
@@ -27,7 +24,7 @@ interface Moves {
   spentMicros: Micros;
 }
 
-export function createPosting(db: Database): Posting {
+export function createPosting(db: Database, rows: CallRows): Posting {
   const sql = preparePosting(db);
 
   const post = (sheet: Sheet): void => {
@@ -36,7 +33,7 @@ export function createPosting(db: Database): Posting {
     for (const call of sheet.calls.values()) {
       addMoves(sums, call);
       if (!call.end) {
-        writeOpen(call);
+        rows.writeOpen(call);
         continue;
       }
       ended.push(call);
@@ -67,84 +64,6 @@ export function createPosting(db: Database): Posting {
     for (const bucket of bucketsOf(sums.usage)) addToBucket(bucket);
     listEnded(ended);
     writeClaims(sheet);
-  };
-
-  const writeEnd = ({ held, isNew, sentAtMs, end }: SheetCall): void => {
-    if (!end) throw new Error(`The call ${held.callId} has not ended.`);
-    if (isNew) insertEnded(held, end, sentAtMs);
-    else endRow(held, end, sentAtMs);
-  };
-
-  const writeOpen = ({ held, isNew, sentAtMs, progress }: SheetCall): void => {
-    if (isNew) return insertOpen(held, sentAtMs, progress && JSON.stringify(progress));
-    if (sentAtMs !== null) sql.markSent.run(sentAtMs, held.callId);
-    if (progress) sql.noteProgress.run(JSON.stringify(progress), held.callId);
-  };
-
-  const insertOpen = (held: HeldCall, sentAtMs: number | null, progress: string | undefined): void => {
-    sql.insertOpen.run(
-      held.callId,
-      held.accountId,
-      held.keyId,
-      held.operationId,
-      held.model,
-      sentAtMs === null ? "held" : "dispatched",
-      held.heldMicros,
-      held.priceVersion,
-      held.multiplierPpm,
-      held.windowStartMs,
-      held.grantId,
-      held.runId,
-      held.createdAtMs,
-      sentAtMs,
-      progress ?? null,
-    );
-  };
-
-  const insertEnded = (held: HeldCall, end: CallEnd, sentAtMs: number | null): void => {
-    sql.insertEnded.run(
-      held.callId,
-      held.accountId,
-      held.keyId,
-      held.operationId,
-      held.model,
-      end.state,
-      end.outcome,
-      held.heldMicros,
-      end.valueMicros,
-      end.chargedMicros,
-      end.writtenOffMicros,
-      held.priceVersion,
-      held.multiplierPpm,
-      held.windowStartMs,
-      held.grantId,
-      JSON.stringify(end.used),
-      end.usageSource,
-      end.httpStatus,
-      JSON.stringify(end.attempts),
-      held.runId,
-      held.createdAtMs,
-      sentAtMs ?? end.sentAtMs,
-      end.settledAtMs,
-    );
-  };
-
-  const endRow = (held: HeldCall, end: CallEnd, sentAtMs: number | null): void => {
-    const written = sql.endRow.run(
-      end.state,
-      end.outcome,
-      end.valueMicros,
-      end.chargedMicros,
-      end.writtenOffMicros,
-      JSON.stringify(end.used),
-      end.usageSource,
-      end.httpStatus,
-      JSON.stringify(end.attempts),
-      sentAtMs ?? end.sentAtMs,
-      end.settledAtMs,
-      held.callId,
-    );
-    changedOne(written, held.callId);
   };
 
   const addToBucket = ({ widthSeconds, startSeconds, accountId, keyId, sums }: Bucket): void => {
@@ -189,80 +108,8 @@ export function createPosting(db: Database): Posting {
     sql.claimKey.run(accountId, claim.keyHash, claim.fingerprint, callId, createdAtMs);
   };
 
-  const findHeld = (callId: string): HeldCall => {
-    const row = sql.findHeld.get(callId);
-    if (!row) throw new Error(`The journal names a call ${callId} that the books do not have.`);
-    return heldCallOf(row);
-  };
-
-  const findEnd: Posting["findEnd"] = (callId) => {
-    const row = sql.findEnd.get(callId);
-    if (!row) throw new Error(`The journal says that the call ${callId} has ended, and its row does not.`);
-    return endOf(row);
-  };
-
-  return { writeEnd, post, findHeld, findEnd };
+  return { post };
 }
-
-export interface HeldRow {
-  id: string;
-  account_id: string;
-  key_id: string;
-  operation_id: string;
-  model: string | null;
-  held_micros: bigint;
-  price_version: string;
-  multiplier_ppm: bigint;
-  budget_window_start_ms: bigint | null;
-  grant_id: string | null;
-  run_id: bigint;
-  created_at_ms: bigint;
-}
-
-export const heldCallOf = (row: HeldRow): HeldCall => ({
-  callId: row.id,
-  accountId: row.account_id,
-  keyId: row.key_id,
-  operationId: row.operation_id,
-  model: row.model,
-  heldMicros: row.held_micros,
-  priceVersion: row.price_version,
-  multiplierPpm: row.multiplier_ppm,
-  windowStartMs: row.budget_window_start_ms === null ? null : Number(row.budget_window_start_ms),
-  grantId: row.grant_id,
-  runId: row.run_id,
-  createdAtMs: Number(row.created_at_ms),
-  claim: undefined,
-});
-
-export interface EndRow {
-  state: CallEnd["state"];
-  outcome: CallEnd["outcome"];
-  value_micros: bigint;
-  charged_micros: bigint;
-  written_off_micros: bigint;
-  used: string;
-  usage_source: CallEnd["usageSource"];
-  http_status: bigint | null;
-  attempts: string;
-  dispatched_at_ms: bigint | null;
-  settled_at_ms: bigint;
-}
-
-// The JSON columns are written here alone, from the very types they are read back into.
-const endOf = (row: EndRow): ReturnType<Posting["findEnd"]> => ({
-  state: row.state,
-  outcome: row.outcome,
-  valueMicros: row.value_micros,
-  chargedMicros: row.charged_micros,
-  writtenOffMicros: row.written_off_micros,
-  used: JSON.parse(row.used) as CallEnd["used"],
-  usageSource: row.usage_source,
-  httpStatus: row.http_status === null ? null : Number(row.http_status),
-  attempts: JSON.parse(row.attempts) as CallEnd["attempts"],
-  sentAtMs: row.dispatched_at_ms === null ? null : Number(row.dispatched_at_ms),
-  settledAtMs: Number(row.settled_at_ms),
-});
 
 /** A call belongs to the day in which it was held, whenever it ends. */
 export const grantDayStartMs = (createdAtMs: number): number => budgetWindowStartMs("day", createdAtMs);
@@ -305,8 +152,3 @@ function boundedIn(all: Map<string, Bounded>, of: string, startMs: number): Move
 }
 
 const noMoves = (): Moves => ({ postedMicros: 0n, heldMicros: 0n, spentMicros: 0n });
-
-/** The books disagree with the journal: better stopped than wrong. */
-function changedOne({ changes }: { readonly changes: number }, name: string): void {
-  if (changes !== 1) throw new Error(`The journal cannot be posted: the books have no open ${name}.`);
-}

@@ -58,7 +58,7 @@ export function createStandings(db: Database): Standings {
     ask: typeof sql.budget,
   ): BoundStanding => {
     let windows = bounds.get(of);
-    if (!windows) bounds.set(of, (windows = new Map()));
+    if (!windows) bounds.set(of, (windows = new Map<number, BoundStanding>()));
     let standing = windows.get(startMs);
     if (!standing) {
       const row = ask.get(of, startMs);
