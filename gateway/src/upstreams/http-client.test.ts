@@ -79,7 +79,7 @@ test("a request is written as HTTP says it", async () => {
   });
   const host = vendor.url.slice("http://".length);
   expect(vendor.received[0]).toBe(
-    `POST /c?x=%221%22 HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\ncontent-type: application/json\r\nx-name: caf\xe9\r\ncontent-length: 2\r\n\r\n\xc3\xa9`,
+    `POST /c?x=%221%22 HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\nx-name: caf\xe9\r\ncontent-length: 2\r\n\r\n\xc3\xa9`,
   );
   await client.send({
     url: vendor.url,
@@ -89,7 +89,7 @@ test("a request is written as HTTP says it", async () => {
     firstByteTimeoutMs: 1_000,
   });
   expect(vendor.received[0]).toEndWith(
-    `POST / HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\ncontent-length: 0\r\n\r\n`,
+    `POST / HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 0\r\n\r\n`,
   );
 });
 

@@ -45,6 +45,7 @@ export class ChunkedBody {
     let end = 0;
     let at = 0;
     while (at < piece.length && this.#awaits !== "nothing") {
+      at = this.#skipUsual(piece, at);
       if (this.#awaits === "data") {
         const length = Math.min(this.#left, piece.length - at);
         if (end === start) {
@@ -59,12 +60,35 @@ export class ChunkedBody {
         if (this.#left === 0) this.#awaits = "CR of data";
         continue;
       }
+      if (at === piece.length) break;
       this.#step(piece[at] ?? 0);
       if (this.#isMalformed) break;
       at++;
     }
     this.excessBytes = piece.length - at;
     return piece.subarray(start, end);
+  }
+
+  /**
+   * What stands between two chunks is nearly always a line end, a size and a line end, all in one piece. Whatever is not
+   * exactly that is left to be read step by step.
+   */
+  #skipUsual(piece: Buffer, start: number): number {
+    let at = start;
+    if (this.#awaits === "CR of data" && piece[at] === CR && piece[at + 1] === LF) {
+      this.#awaits = "size";
+      at += 2;
+    }
+    if (this.#awaits !== "size") return at;
+    let size = 0;
+    let end = at;
+    for (let digit = hexDigit(piece[end]); digit >= 0 && end < at + 8; digit = hexDigit(piece[++end])) {
+      size = size * 16 + digit;
+    }
+    if (size === 0 || piece[end] !== CR || piece[end + 1] !== LF) return at;
+    this.#left = size;
+    this.#awaits = "data";
+    return end + 2;
   }
 
   #step(byte: number): void {
@@ -134,7 +158,7 @@ export class ChunkedBody {
 }
 
 /** -1 for what is none. */
-function hexDigit(byte: number): number {
+function hexDigit(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const lower = byte | 0x20;
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;

@@ -15,7 +15,7 @@ export function writeRequest(
 ): string | Uint8Array | undefined {
   if (!sayablePath.test(path)) return undefined;
   let isAscii = true;
-  let head = `${method} ${path} HTTP/1.1\r\nhost: ${origin.host}\r\nconnection: keep-alive\r\n`;
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${origin.host}\r\n`;
   for (const name in headers) {
     const value = headers[name] ?? "";
     if (!plainValue.test(value)) {
