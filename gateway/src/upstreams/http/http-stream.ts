@@ -113,7 +113,7 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
 
   #take(piece: Uint8Array): void {
     if (this.#reader && !this.#isPaused) {
-      this.#reader.onPiece(piece);
+      this.#give(this.#reader, piece);
       return;
     }
     this.#kept.push(piece);
@@ -143,7 +143,7 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
   #handOver(): void {
     const reader = this.#reader;
     if (!reader) return;
-    for (let piece = this.#next(); piece; piece = this.#next()) reader.onPiece(piece);
+    for (let piece = this.#next(); piece; piece = this.#next()) this.#give(reader, piece);
     if (this.#isPaused || this.#hasTold) return;
     if (this.#ending === undefined) {
       this.#connection.resume();
@@ -151,6 +151,15 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
     }
     this.#hasTold = true;
     reader.onEnd(this.#ending);
+  }
+
+  /** A reader that fails gets no more: what it could not read must not be counted as passed. */
+  #give(reader: StreamReader, piece: Uint8Array): void {
+    try {
+      reader.onPiece(piece);
+    } catch {
+      this.leave();
+    }
   }
 
   #next(): Uint8Array | undefined {
