@@ -88,9 +88,7 @@ test("a request is written as HTTP says it", async () => {
     body: undefined,
     firstByteTimeoutMs: 1_000,
   });
-  expect(vendor.received[0]).toEndWith(
-    `POST / HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 0\r\n\r\n`,
-  );
+  expect(vendor.received[0]).toEndWith(`POST / HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 0\r\n\r\n`);
 });
 
 test("an address with a name and a password asks for them, unless a key is sent", async () => {

@@ -13,7 +13,7 @@ export type HttpOutcome =
       readonly status: number;
       readonly contentType: string | undefined;
       readonly retryAfter: string | undefined;
-      /** When the upstream says it answered; what a Retry-After given as a date counts from. */
+      /** When the upstream says it answered, told beside Retry-After, which counts from then if it is a date. */
       readonly date: string | undefined;
       readonly body: Uint8Array;
     }
@@ -168,7 +168,7 @@ const answered = (
   status,
   contentType,
   retryAfter,
-  date: retryAfter === undefined ? undefined : date,
+  date,
   body,
 });
 

@@ -10,6 +10,7 @@ export interface ResponseHead {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly retryAfter: string | undefined;
+  /** Told beside Retry-After only. */
   readonly date: string | undefined;
 }
 
@@ -29,7 +30,6 @@ export function readResponseHead(text: string): ResponseHead | undefined {
   let contentType: string | undefined;
   let contentEncoding: string | undefined;
   let retryAfter: string | undefined;
-  let date: string | undefined;
   for (let at = text.indexOf("\r\n") + 2; at < text.length;) {
     const end = text.indexOf("\r\n", at);
     const colon = text.indexOf(":", at);
@@ -61,9 +61,6 @@ export function readResponseHead(text: string): ResponseHead | undefined {
       case "retry-after":
         retryAfter = joined(retryAfter, value);
         break;
-      case "date":
-        date = joined(date, value);
-        break;
       default:
     }
   }
@@ -81,7 +78,8 @@ export function readResponseHead(text: string): ResponseHead | undefined {
     contentType,
     contentEncoding,
     retryAfter,
-    date,
+    // Nobody asks what day it is unless there is something to wait for.
+    date: retryAfter === undefined ? undefined : dateLine.exec(text)?.[1],
   };
 }
 
@@ -94,7 +92,6 @@ const wholeHead =
 
 const lengths: ReadonlySet<number> = new Set(
   [
-    "date",
     "connection",
     "keep-alive",
     "retry-after",
@@ -109,6 +106,7 @@ const lengths: ReadonlySet<number> = new Set(
 const joined = (earlier: string | undefined, value: string): string =>
   earlier === undefined ? value : `${earlier}, ${value}`;
 
+const dateLine = /^date:[\t ]*(.*?)[\t ]*\r$/im;
 const closes = /(?:^|,)\s*close\s*(?:,|$)/i;
 
 function timeoutIn(value: string): number | undefined {

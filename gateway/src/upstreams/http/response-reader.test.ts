@@ -118,6 +118,13 @@ test("HTTP/1.0 keeps a connection only where it says so", () => {
   expect(readText(kept).head).toMatchObject({ keepAlive: true, keepAliveSeconds: 7 });
 });
 
+test("a wait is told with the moment it counts from, and that moment with nothing else", () => {
+  const dated = `${line}DATE:  Sun, 15 Nov 2026 08:00:00 GMT \r\nContent-Length: 0\r\n`;
+  expect(readText(`${dated}\r\n`).head).toMatchObject({ retryAfter: undefined, date: undefined });
+  const head = readText(`${dated}Retry-After: 7\r\n\r\n`).head;
+  expect(head).toMatchObject({ retryAfter: "7", date: "Sun, 15 Nov 2026 08:00:00 GMT" });
+});
+
 /** Answers, whole and spoilt: pieces of HTTP in any order make more odd cases than anybody thinks of. */
 const token = fc.constantFrom(
   line,
