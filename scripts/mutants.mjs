@@ -265,8 +265,15 @@ const mutants = [
   {
     name: "a stream whose caller left is never settled",
     file: "gateway/src/call/stream-answer.ts",
-    find: "      .then(end)\n",
-    replace: "",
+    find: ".then(finishWithoutCaller).then(end)",
+    replace: ".then(finishWithoutCaller)",
+    tests: ["test/streams.test.ts"],
+  },
+  {
+    name: "a caller who does not read fills the memory",
+    file: "gateway/src/call/stream-answer.ts",
+    find: "    relay.pause();\n    silence?.heard();",
+    replace: "    silence?.heard();",
     tests: ["test/streams.test.ts"],
   },
   {

@@ -60,7 +60,9 @@ export class Connection {
     if (written < 0) return false;
     this.writtenBytes += written;
     const size = typeof bytes === "string" ? Buffer.byteLength(bytes) : bytes.length;
-    if (written < size) this.#unsent = Buffer.from(bytes as string).subarray(written);
+    if (written < size) {
+      this.#unsent = (typeof bytes === "string" ? Buffer.from(bytes) : bytes).subarray(written);
+    }
     return true;
   }
 
