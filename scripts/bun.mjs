@@ -6,7 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import { ensureInstalled, root, SetupError } from "./install.mjs";
 
-/** Bun allows 256 outgoing requests at once unless told before it starts; a gateway needs more. */
+/** Bun's fetch allows 256 requests at once unless told before it starts; programs that load a gateway need more. */
 export const bunEnv = { BUN_CONFIG_MAX_HTTP_REQUESTS: "20000", ...process.env };
 
 export async function openBun() {

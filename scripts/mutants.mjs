@@ -307,8 +307,15 @@ const mutants = [
   {
     name: "a stream whose caller left is never settled",
     file: "gateway/src/call/stream-answer.ts",
-    find: "      .then(end)\n",
-    replace: "",
+    find: ".then(finishWithoutCaller).then(end)",
+    replace: ".then(finishWithoutCaller)",
+    tests: ["test/streams.test.ts"],
+  },
+  {
+    name: "a caller who does not read fills the memory",
+    file: "gateway/src/call/stream-answer.ts",
+    find: "    relay.pause();\n    silence?.heard();",
+    replace: "    silence?.heard();",
     tests: ["test/streams.test.ts"],
   },
   {
@@ -333,10 +340,10 @@ const mutants = [
     tests: ["test/dialect-matrix.test.ts"],
   },
   {
-    name: "redirects are followed with the vendor's key",
-    file: "gateway/src/upstreams/http-client.ts",
-    find: 'redirect: "manual"',
-    replace: 'redirect: "follow"',
+    name: "a redirect is taken for an answer",
+    file: "gateway/src/upstreams/http/exchange.ts",
+    find: 'if (status >= 300 && status < 400) this.#giveUp("redirect");',
+    replace: 'if (status === 300) this.#giveUp("redirect");',
     tests: ["test/upstream-faults.test.ts"],
   },
   {
@@ -421,11 +428,25 @@ const mutants = [
     tests: ["test/task-verdicts.test.ts"],
   },
   {
-    name: "a paid GET may be sent twice",
-    file: "gateway/src/upstreams/http-client.ts",
-    find: 'request.method !== "GET"',
-    replace: "true",
+    name: "a paid request may be sent twice",
+    file: "gateway/src/upstreams/http/exchange.ts",
+    find: "    else this.#giveUp(this.#hasWritten()",
+    replace: "    else if (!head) this.#begin();\n    else this.#giveUp(this.#hasWritten()",
     tests: ["test/upstream-faults.test.ts", "gateway/src/upstreams/http-client.test.ts"],
+  },
+  {
+    name: "a request that was read by a vendor who closed is called never sent",
+    file: "gateway/src/upstreams/http/exchange.ts",
+    find: '? "cut_off" : "unreachable"',
+    replace: '? "unreachable" : "unreachable"',
+    tests: ["gateway/src/upstreams/http-client.test.ts"],
+  },
+  {
+    name: "what a vendor says unasked is taken for the next call's answer",
+    file: "gateway/src/upstreams/http-client.ts",
+    find: "if (hasExcess || connection.hasUnsent",
+    replace: "if (connection.hasUnsent",
+    tests: ["gateway/src/upstreams/http-client.test.ts"],
   },
   {
     name: "an agent's cap does not bind",

@@ -4,7 +4,7 @@
 import type { GatewayParts } from "../gateway/src/gateway.ts";
 import type { TaskEnd } from "../gateway/src/tasks/task.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
-import { httpClient, type HttpClient } from "../gateway/src/upstreams/http-client.ts";
+import { httpClient, type HttpClient, type HttpStream } from "../gateway/src/upstreams/http-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
 
 export const failpoints = [
@@ -52,14 +52,24 @@ export function withFailpoint(parts: GatewayParts, at: AnyFailpoint, act: () => 
       if (outcome.kind !== "streaming") return outcome;
       pass("upstream.headers");
       let pieces = 0;
-      const next = async (): Promise<Uint8Array | undefined> => {
-        const piece = await outcome.next();
-        pieces++;
-        if (pieces === 1) pass("upstream.first_byte");
-        if (pieces === 3) pass("upstream.mid");
-        return piece;
+      const start: HttpStream["start"] = (reader) =>
+        outcome.start({
+          ...reader,
+          onPiece: (piece) => {
+            pieces++;
+            if (pieces === 1) pass("upstream.first_byte");
+            if (pieces === 3) pass("upstream.mid");
+            reader.onPiece(piece);
+          },
+        });
+      return {
+        kind: "streaming",
+        status: outcome.status,
+        start,
+        pause: () => outcome.pause(),
+        resume: () => outcome.resume(),
+        leave: () => outcome.leave(),
       };
-      return { ...outcome, next };
     },
     send: async (request) => {
       pass("dispatch.before");

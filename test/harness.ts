@@ -268,7 +268,6 @@ export async function openGatewayProcess(options: ProcessOptions): Promise<Gatew
     cwd: options.dataFolder,
     env: {
       PATH: process.env["PATH"],
-      BUN_CONFIG_MAX_HTTP_REQUESTS: "20000",
       PORT: String(options.port ?? 0),
       TOLLGATE_DATA: options.dataFolder,
       ...options.environment,

@@ -254,8 +254,7 @@ describe.each(vendors)("$name", (vendor) => {
     const request = last(doubles[vendor.name]);
     const [keyName, keyValue] = vendor.keyHeader;
     const always = ["accept", "accept-encoding", "host", "user-agent", "x-request-id", keyName];
-    const allowed =
-      vendor.body === undefined ? always : [...always, "connection", "content-type", "content-length"];
+    const allowed = vendor.body === undefined ? always : [...always, "content-type", "content-length"];
     const names = request.headers.map(([name]) => name.toLowerCase());
     expect(names.toSorted()).toEqual(allowed.toSorted());
     expect(headerValues(request.headers, keyName)).toEqual([keyValue]);

@@ -1,5 +1,4 @@
 import type { Quantities } from "../operation/quantities.ts";
-import type { StreamRelay } from "../operation/upstream.ts";
 import { describeError } from "../platform/log.ts";
 import { createPacedBody, type Reader } from "../platform/paced-body.ts";
 import { watchSilence, type SilenceWatch } from "../platform/silence-watch.ts";
@@ -66,74 +65,106 @@ export function streamAnswer(
     gate.ledger.noteProgress(paid.call.id, known ?? { input_tokens: expected, ...estimate });
   };
 
+  let caller: Reader | undefined;
   let callerLeft = false;
-  let pending: Promise<Uint8Array | undefined> | undefined;
   let silence: SilenceWatch | undefined;
+  let hasStarted = false;
+  const upstreamEnded = Promise.withResolvers<void>();
+  /** The upstream's stream has ended, or nobody reads it any more. */
+  const over = Promise.withResolvers<void>();
 
-  const passOn = async (caller: Reader): Promise<void> => {
+  const start = (): void => {
+    if (hasStarted) return;
+    hasStarted = true;
+    relay.start({
+      onPiece: pass,
+      onEnd: () => {
+        upstreamEnded.resolve();
+        over.resolve();
+      },
+    });
+  };
+
+  const pass = (piece: Uint8Array): void => {
+    if (!caller) return;
+    let behind: Promise<unknown> | undefined;
+    try {
+      behind = caller.send(piece);
+    } catch {
+      goOnWithoutCaller();
+      return;
+    }
+    if (!behind) {
+      awaitMore();
+      return;
+    }
+    // Nothing is read ahead: the upstream goes no faster than the caller reads.
+    relay.pause();
+    silence?.heard();
+    behind
+      .then(() => {
+        awaitMore();
+        relay.resume();
+      })
+      .catch(goOnWithoutCaller);
+  };
+
+  /** The caller has taken what came so far. */
+  const awaitMore = (): void => {
+    if (silence && caller) noteProgress(silence.wait());
+  };
+
+  const passOn = async (reader: Reader): Promise<void> => {
     const ping = pings[dialect];
     silence = watchSilence(
       pingAfterMs,
       () => {
-        if (ping !== "") caller.send(ping)?.catch(() => {});
+        if (ping !== "") reader.send(ping)?.catch(noop);
       },
       gate.clock,
     );
-    while (!callerLeft) {
-      // What the piece before delivered, once the caller has taken it.
-      noteProgress(silence.wait());
-      pending = relay.next();
-      const piece = await pending;
-      pending = undefined;
-      silence.heard();
-      if (callerLeft || piece === undefined) break;
-      // Nothing is read ahead: the upstream goes no faster than the caller reads.
-      const behind = caller.send(piece);
-      if (behind) await behind;
-    }
+    caller = reader;
+    awaitMore();
+    start();
+    await over.promise;
     silence.end();
     if (callerLeft) return;
     const comment = await end();
-    if (comment !== "" && commentsWelcome[dialect]) await caller.send(comment);
+    if (comment !== "" && commentsWelcome[dialect]) await reader.send(comment);
   };
 
   const goOnWithoutCaller = (): void => {
     if (callerLeft) return;
     callerLeft = true;
+    caller = undefined;
     silence?.end();
+    over.resolve();
+    relay.pause();
     // The place is the caller's, and the caller has left it; reading on is our own affair.
-    admission
-      .freeSlot()
-      .then(() => finishWithoutCaller(relay, pending, upstream.onCallerLeft, gate))
-      .then(end)
-      .catch(() => {});
+    admission.freeSlot().then(finishWithoutCaller).then(end).catch(noop);
+  };
+
+  /** Nobody takes the pieces any more; where the policy is to read on, they are only counted. */
+  const finishWithoutCaller = async (): Promise<void> => {
+    const endDrain = upstream.onCallerLeft === "drain" ? gate.beginDrain() : undefined;
+    if (endDrain) relay.resume();
+    else relay.leave();
+    start();
+    const patience = setTimeout(relay.leave, drainMsMax);
+    await upstreamEnded.promise;
+    clearTimeout(patience);
+    endDrain?.();
   };
 
   const body = createPacedBody({
     // A caller to whom nothing can be sent has left, whoever notices first.
-    write: (caller) => passOn(caller).catch(goOnWithoutCaller),
+    write: (reader) => passOn(reader).catch(goOnWithoutCaller),
     cancel: goOnWithoutCaller,
   });
   return { status, contentType, body, ended };
 }
 
-async function finishWithoutCaller(
-  relay: StreamRelay,
-  pending: Promise<unknown> | undefined,
-  policy: "drain" | "abort",
-  gate: Gate,
-): Promise<void> {
-  const endDrain = policy === "drain" ? gate.beginDrain() : undefined;
-  if (!endDrain) relay.leave();
-  const patience = setTimeout(relay.leave, drainMsMax);
-  try {
-    await pending;
-    while ((await relay.next()) !== undefined);
-  } finally {
-    clearTimeout(patience);
-    endDrain?.();
-  }
-}
+const noop = (): void => {};
 
 const pings = {
   openai: ": ping\n\n",

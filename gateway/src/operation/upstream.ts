@@ -84,14 +84,23 @@ export type Exchanged =
 
 export type NoAnswerReason = "unreachable" | "timeout" | "cut_off" | "redirect" | "too_large" | "malformed";
 
-/** A streamed answer on its way from the upstream to the caller, in the caller's dialect. */
+/** A streamed answer on its way from the upstream to the caller, in the caller's dialect. Never throws. */
 export interface StreamRelay {
-  /** The next bytes for the caller; undefined when there are no more. Never throws. */
-  readonly next: () => Promise<Uint8Array | undefined>;
-  /** What passed so far; final once `next` gave undefined. */
+  /** From now on the bytes for the caller are handed over as they come; once. */
+  readonly start: (taker: StreamTaker) => void;
+  /** Nothing more is handed over until `resume`, and the upstream is kept waiting. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+  /** What passed so far; final once the end was told. */
   readonly read: () => StreamReading;
-  /** Ends the connection to the upstream; `next` then soon gives undefined. */
+  /** Ends the connection to the upstream; the end is then told. */
   readonly leave: () => void;
+}
+
+export interface StreamTaker {
+  readonly onPiece: (bytes: Uint8Array) => void;
+  /** Comes once, last. */
+  readonly onEnd: () => void;
 }
 
 interface StreamReading {

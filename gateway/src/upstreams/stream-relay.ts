@@ -1,6 +1,6 @@
-import type { StreamRelay } from "../operation/upstream.ts";
+import type { StreamRelay, StreamTaker } from "../operation/upstream.ts";
 import { createFramePasser, type StreamRules } from "./frame-passer.ts";
-import type { HttpStream } from "./http-client.ts";
+import type { HttpStream, StreamReader } from "./http/http-stream.ts";
 import { createFrameCutter } from "./sse.ts";
 import { createStreamMeter } from "./stream-meter.ts";
 
@@ -13,41 +13,61 @@ export function createStreamRelay(
   const cutter = createFrameCutter();
   const meter = createStreamMeter();
   const passer = createFramePasser(rules, meter, isWithheld);
+  let taker: StreamTaker | undefined;
   let ended = false;
 
-  const finish = (bytes: Uint8Array): Uint8Array | undefined => {
-    ended = true;
-    return bytes.length === 0 ? undefined : bytes;
+  const give = (bytes: Uint8Array): void => {
+    if (bytes.length > 0) taker?.onPiece(bytes);
   };
 
-  const take = (piece: Uint8Array | undefined): Uint8Array | undefined | Promise<Uint8Array | undefined> => {
-    try {
-      if (piece === undefined) {
-        const last = passer.pass(cutter.rest());
-        return finish(Buffer.concat([last, Buffer.from(rules.end(meter.told() ? "whole" : "early"))]));
-      }
-      const shown = passer.pass(cutter.push(piece));
-      if (passer.stopped()) return breakOff(shown);
-      return shown.length > 0 ? shown : next();
-    } catch {
-      return breakOff();
-    }
+  const end = (shown: Uint8Array, ending: "whole" | "early" | "cut"): void => {
+    ended = true;
+    const last = Buffer.from(rules.end(ending));
+    give(last.length === 0 ? shown : Buffer.concat([shown, last]));
+    taker?.onEnd();
   };
 
   // The upstream broke off, fell silent, or sent an event without end or one to withhold: the caller's stream ends
   // here too, and says so, because half an answer must not look like a whole one.
-  const breakOff = (shown: Uint8Array = nothing): Uint8Array | undefined => {
+  const breakOff = (shown: Uint8Array = nothing): void => {
+    ended = true;
     stream.leave();
-    return finish(Buffer.concat([shown, Buffer.from(rules.end(meter.told() ? "whole" : "cut"))]));
+    end(shown, meter.told() ? "whole" : "cut");
   };
 
-  const next = (): Promise<Uint8Array | undefined> =>
-    ended ? Promise.resolve(undefined) : stream.next().then(take, () => breakOff());
+  /** What is shown of frames that are complete; undefined where they cannot be read. */
+  const pass = (cut: (piece: Uint8Array) => Uint8Array, piece: Uint8Array): Uint8Array | undefined => {
+    try {
+      return passer.pass(cut(piece));
+    } catch {
+      return undefined;
+    }
+  };
+
+  const reader: StreamReader = {
+    onPiece: (piece) => {
+      if (ended) return;
+      const shown = pass(cutter.push, piece);
+      if (shown === undefined || passer.stopped()) breakOff(shown);
+      else give(shown);
+    },
+    onEnd: (ending) => {
+      if (ended) return;
+      const shown = ending === "broken" ? undefined : pass(cutter.rest, nothing);
+      if (shown === undefined) breakOff();
+      else end(shown, meter.told() ? "whole" : "early");
+    },
+  };
 
   return {
-    next,
+    start: (to) => {
+      taker = to;
+      stream.start(reader);
+    },
+    pause: () => stream.pause(),
+    resume: () => stream.resume(),
     read: () => ({ tokens: meter.tokens(), complete: meter.stopped() }),
-    leave: stream.leave,
+    leave: () => stream.leave(),
   };
 }
 

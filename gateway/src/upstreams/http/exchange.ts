@@ -1,0 +1,179 @@
+import type { NoAnswerReason } from "../../operation/upstream.ts";
+import type { Connection, ConnectionUser } from "./connection.ts";
+import type { ConnectionPool } from "./connection-pool.ts";
+import { decompress } from "./decompress.ts";
+import { ReceivedStream, type HttpStream, type StreamParts } from "./http-stream.ts";
+import type { Origin } from "./origin.ts";
+import type { ResponseHead } from "./response-head.ts";
+import { ResponseReader } from "./response-reader.ts";
+
+export type HttpOutcome =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly contentType: string | undefined;
+      readonly retryAfter: string | undefined;
+      /** When the upstream says it answered, told beside Retry-After, which counts from then if it is a date. */
+      readonly date: string | undefined;
+      readonly body: Uint8Array;
+    }
+  | { readonly kind: "no_answer"; readonly reason: NoAnswerReason; readonly sent: boolean };
+
+export interface ExchangeParts extends StreamParts {
+  readonly pool: ConnectionPool;
+  readonly limits: StreamParts["limits"] & {
+    /** An answer is read whole, so it is bounded; video and files never pass through here. */
+    readonly answerBytesMax: number;
+    /** Once an answer has begun it must end within this time. */
+    readonly bodyTimeoutMs: number;
+  };
+}
+
+/** What leaves, and where it goes. */
+interface Outgoing {
+  readonly origin: Origin;
+  readonly bytes: string | Uint8Array;
+  readonly firstByteTimeoutMs: number;
+  readonly mayStream: boolean;
+}
+
+/**
+ * One request and its answer. The request is written once: when its connection ends before the answer does, the other
+ * side may have read it, and only whoever asked can know whether it may be sent again.
+ */
+export class Exchange implements ConnectionUser {
+  readonly #outgoing: Outgoing;
+  readonly #parts: ExchangeParts;
+  readonly #resolve: (outcome: HttpOutcome | HttpStream) => void;
+  readonly #deadline: ReturnType<StreamParts["deadlines"]["set"]>;
+  readonly #answer = new ResponseReader();
+  #connection: Connection | undefined;
+  #pieces: Buffer[] = [];
+  #bodyBytes = 0;
+
+  constructor(
+    outgoing: Outgoing,
+    parts: ExchangeParts,
+    resolve: (outcome: HttpOutcome | HttpStream) => void,
+  ) {
+    this.#outgoing = outgoing;
+    this.#parts = parts;
+    this.#resolve = resolve;
+    this.#deadline = parts.deadlines.set(outgoing.firstByteTimeoutMs, () => this.#giveUp("timeout"));
+    this.#begin();
+  }
+
+  /** Looks for a connection that takes the request; one that was closed while it was idle takes none of it. */
+  #begin(): void {
+    const { pool } = this.#parts;
+    const { origin, bytes } = this.#outgoing;
+    for (let idle = pool.take(origin, this); idle; idle = pool.take(origin, this)) {
+      this.#connection = idle;
+      if (idle.write(bytes)) return;
+      idle.close();
+    }
+    this.#connection = pool.open(origin, this);
+    if (!this.#connection) this.#giveUp("unreachable");
+  }
+
+  onReady(connection: Connection): void {
+    this.#connection = connection;
+    if (!connection.write(this.#outgoing.bytes)) this.#giveUp("unreachable");
+  }
+
+  onBytes(bytes: Buffer): void {
+    const hadHead = this.#answer.head !== undefined;
+    const piece = this.#answer.push(bytes);
+    const { head, state } = this.#answer;
+    if (state === "malformed") this.#giveUp("malformed");
+    else if (head && (hadHead || this.#accept(head, piece))) this.#add(head, piece);
+  }
+
+  onClosed(how: "ended" | "broken"): void {
+    // TLS is not asked whether its end was the other side's wish, so only a frame of its own ends a body there.
+    if (how === "ended" && !this.#outgoing.origin.secure) this.#answer.end();
+    const { head, state } = this.#answer;
+    if (head && state === "whole") this.#complete(head);
+    else this.#giveUp(this.#hasWritten() ? "cut_off" : "unreachable");
+  }
+
+  /** Whether the answer is one to read whole; if not, the exchange is over, or goes on as a stream. */
+  #accept(head: ResponseHead, piece: Buffer): boolean {
+    const { limits, deadlines } = this.#parts;
+    const { status, contentLength = 0 } = head;
+    if (status >= 300 && status < 400) this.#giveUp("redirect");
+    else if (this.#connection && this.#outgoing.mayStream && isEventStream(head)) {
+      deadlines.end(this.#deadline);
+      this.#resolve(new ReceivedStream(this.#connection, this.#answer, piece, this.#parts));
+    } else if (contentLength > limits.answerBytesMax) this.#giveUp("too_large");
+    else {
+      if (this.#answer.state === "body") deadlines.move(this.#deadline, limits.bodyTimeoutMs);
+      return true;
+    }
+    return false;
+  }
+
+  #add(head: ResponseHead, piece: Buffer): void {
+    this.#bodyBytes += piece.length;
+    if (this.#bodyBytes > this.#parts.limits.answerBytesMax) {
+      this.#giveUp("too_large");
+      return;
+    }
+    if (piece.length > 0) this.#pieces.push(piece);
+    if (this.#answer.state !== "whole") return;
+    if (this.#connection) this.#parts.release(this.#connection, this.#answer);
+    this.#complete(head);
+  }
+
+  #complete(head: ResponseHead): void {
+    this.#parts.deadlines.end(this.#deadline);
+    const [first = nothing] = this.#pieces;
+    const raw = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : first;
+    const { contentEncoding } = head;
+    if (contentEncoding === undefined) {
+      this.#resolve(answered(head, raw));
+      return;
+    }
+    decompress(raw, contentEncoding, this.#parts.limits.answerBytesMax)
+      .then((body) => this.#resolve(typeof body === "string" ? noAnswer(body, true) : answered(head, body)))
+      .catch(() => this.#resolve(noAnswer("malformed", true)));
+  }
+
+  /** Whatever is still to come is not wanted; the connection goes with it. */
+  #giveUp(reason: NoAnswerReason): void {
+    this.#parts.deadlines.end(this.#deadline);
+    const sent = reason !== "unreachable" && this.#hasWritten();
+    this.#connection?.close();
+    this.#resolve(noAnswer(reason, sent));
+  }
+
+  #hasWritten(): boolean {
+    return this.#connection !== undefined && this.#connection.writtenBytes > 0;
+  }
+}
+
+const nothing = Buffer.alloc(0);
+
+const isEventStream = ({ status, contentEncoding, contentType }: ResponseHead): boolean =>
+  status >= 200 &&
+  status < 300 &&
+  contentEncoding === undefined &&
+  contentType?.startsWith("text/event-stream") === true;
+
+const answered = (
+  { status, contentType, retryAfter, date }: ResponseHead,
+  body: Uint8Array,
+): HttpOutcome => ({
+  kind: "answered",
+  status,
+  contentType,
+  retryAfter,
+  date,
+  body,
+});
+
+export const noAnswer = (reason: NoAnswerReason, sent: boolean): HttpOutcome => ({
+  kind: "no_answer",
+  reason,
+  sent,
+});

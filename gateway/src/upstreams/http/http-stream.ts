@@ -1,0 +1,177 @@
+import type { createDeadlines } from "../../platform/deadlines.ts";
+import type { Connection, ConnectionUser } from "./connection.ts";
+import type { ResponseReader } from "./response-reader.ts";
+
+/** An answer that is still coming. Its pieces are pushed as they come, until the reader asks for a pause. */
+export interface HttpStream {
+  readonly kind: "streaming";
+  readonly status: number;
+  /** From now on the pieces are handed over; once. What came before was kept, and no more than a piece was taken. */
+  readonly start: (reader: StreamReader) => void;
+  /** Nothing more is handed over, or taken from the upstream, until `resume`. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+  /** Ends the connection; the reader is told that the stream broke, unless it had ended. */
+  readonly leave: () => void;
+}
+
+export interface StreamReader {
+  /** The piece is the reader's. */
+  readonly onPiece: (piece: Uint8Array) => void;
+  /** Comes once, last: the proper end, or the upstream fell silent, broke off, or was left. */
+  readonly onEnd: (ending: StreamEnding) => void;
+}
+
+export type StreamEnding = "whole" | "broken";
+
+interface StreamLimits {
+  /** How long a stream may be silent, and how long it may last in all. */
+  readonly silenceTimeoutMs: number;
+  readonly streamTimeoutMs: number;
+}
+
+/** What all streams of a client share. */
+export interface StreamParts {
+  readonly limits: StreamLimits;
+  readonly deadlines: ReturnType<typeof createDeadlines>;
+  readonly monotonicMs: () => number;
+  /** The answer is whole, and the connection is nobody's any more. */
+  readonly release: (connection: Connection, answer: ResponseReader) => void;
+}
+
+/** The body of an answer whose head has come. A class, because thousands may be open at once. */
+export class ReceivedStream implements HttpStream, ConnectionUser {
+  readonly kind = "streaming";
+  readonly status: number;
+
+  readonly #connection: Connection;
+  readonly #answer: ResponseReader;
+  readonly #parts: StreamParts;
+  readonly #endsAtMs: number;
+  readonly #deadline: ReturnType<StreamParts["deadlines"]["set"]>;
+  #reader: StreamReader | undefined;
+  #isPaused = false;
+  /** What came while nobody took it. */
+  #kept: Uint8Array[];
+  #ending: StreamEnding | undefined;
+  #hasTold = false;
+
+  constructor(connection: Connection, answer: ResponseReader, firstPiece: Uint8Array, parts: StreamParts) {
+    const { limits, deadlines, monotonicMs } = parts;
+    this.status = answer.head?.status ?? 0;
+    this.#connection = connection;
+    this.#answer = answer;
+    this.#parts = parts;
+    this.#kept = firstPiece.length === 0 ? [] : [firstPiece];
+    this.#endsAtMs = monotonicMs() + limits.streamTimeoutMs;
+    this.#deadline = deadlines.set(limits.silenceTimeoutMs, () => this.#breakOff());
+    connection.user = this;
+    this.#lookForEnd();
+  }
+
+  start(reader: StreamReader): void {
+    this.#reader = reader;
+    this.#handOver();
+  }
+
+  pause(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    if (this.#ending !== undefined) return;
+    this.#connection.pause();
+    // The upstream is kept waiting, so its silence says nothing.
+    this.#parts.deadlines.move(this.#deadline, this.#leftMs());
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    if (this.#ending === undefined) this.#waitForMore();
+    this.#handOver();
+  }
+
+  leave(): void {
+    this.#kept = [];
+    this.#isPaused = false;
+    this.#breakOff();
+  }
+
+  onReady(): void {}
+
+  onBytes(bytes: Buffer): void {
+    this.#waitForMore();
+    const piece = this.#answer.push(bytes);
+    if (piece.length > 0) this.#take(piece);
+    if (this.#ending === undefined) this.#lookForEnd();
+  }
+
+  onClosed(how: "ended" | "broken"): void {
+    // TLS is not asked whether its end was the other side's wish, so only a frame of its own ends a body there.
+    if (how === "ended" && !this.#connection.origin.secure) this.#answer.end();
+    this.#end(this.#answer.state === "whole" ? "whole" : "broken");
+  }
+
+  #take(piece: Uint8Array): void {
+    if (this.#reader && !this.#isPaused) {
+      this.#give(this.#reader, piece);
+      return;
+    }
+    this.#kept.push(piece);
+    this.#connection.pause();
+  }
+
+  #lookForEnd(): void {
+    const { state } = this.#answer;
+    if (state === "malformed") this.#breakOff();
+    if (state !== "whole") return;
+    this.#end("whole");
+    this.#parts.release(this.#connection, this.#answer);
+  }
+
+  #breakOff(): void {
+    if (this.#ending === undefined) this.#connection.close();
+    this.#end("broken");
+  }
+
+  #end(ending: StreamEnding): void {
+    this.#ending ??= ending;
+    this.#parts.deadlines.end(this.#deadline);
+    this.#handOver();
+  }
+
+  /** Hands over what was kept, then the end if it has come; else more may come. */
+  #handOver(): void {
+    const reader = this.#reader;
+    if (!reader) return;
+    for (let piece = this.#next(); piece; piece = this.#next()) this.#give(reader, piece);
+    if (this.#isPaused || this.#hasTold) return;
+    if (this.#ending === undefined) {
+      this.#connection.resume();
+      return;
+    }
+    this.#hasTold = true;
+    reader.onEnd(this.#ending);
+  }
+
+  /** A reader that fails gets no more: what it could not read must not be counted as passed. */
+  #give(reader: StreamReader, piece: Uint8Array): void {
+    try {
+      reader.onPiece(piece);
+    } catch {
+      this.leave();
+    }
+  }
+
+  #next(): Uint8Array | undefined {
+    return this.#isPaused ? undefined : this.#kept.shift();
+  }
+
+  #waitForMore(): void {
+    const waitMs = Math.min(this.#parts.limits.silenceTimeoutMs, this.#leftMs());
+    this.#parts.deadlines.move(this.#deadline, waitMs);
+  }
+
+  #leftMs(): number {
+    return this.#endsAtMs - this.#parts.monotonicMs();
+  }
+}

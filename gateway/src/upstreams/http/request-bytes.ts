@@ -1,0 +1,43 @@
+import type { Target } from "./origin.ts";
+
+export interface HttpRequest {
+  readonly url: string;
+  readonly method: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array | undefined;
+  readonly firstByteTimeoutMs: number;
+}
+
+/** A request as it goes over the wire, in one piece; undefined when a header or the path cannot be said in HTTP. */
+export function writeRequest(
+  { method, headers, body }: HttpRequest,
+  { origin, path }: Target,
+): string | Uint8Array | undefined {
+  if (!sayablePath.test(path)) return undefined;
+  let isAscii = true;
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${origin.host}\r\n`;
+  for (const name in headers) {
+    const value = headers[name] ?? "";
+    if (!plainValue.test(value)) {
+      if (unsayable.test(value)) return undefined;
+      isAscii = false;
+    }
+    if (!headerName.test(name)) return undefined;
+    head += `${name}: ${value}\r\n`;
+  }
+  if (origin.authorization !== undefined && headers["authorization"] === undefined) {
+    head += `authorization: ${origin.authorization}\r\n`;
+  }
+  if (body !== undefined) head += `content-length: ${Buffer.byteLength(body)}\r\n`;
+  else if (method === "POST") head += "content-length: 0\r\n";
+  // A text is written as UTF-8, in which only ASCII is what it was.
+  if (typeof body !== "object" && isAscii) return `${head}\r\n${body ?? ""}`;
+  const rest = typeof body === "object" ? body : Buffer.from(body ?? "");
+  return Buffer.concat([Buffer.from(`${head}\r\n`, "latin1"), rest]);
+}
+
+const sayablePath = /^\/[\x21-\x7e]*$/;
+const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
+const plainValue = /^[\x20-\x7e]*$/;
+/** Whatever would end a header or is no byte. */
+const unsayable = /[^\t\x20-\x7e\x80-\xff]/;
