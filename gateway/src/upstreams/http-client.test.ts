@@ -67,6 +67,12 @@ test("where TLS does not come about, nothing was sent, and nobody waits for it",
   expect(outcome).toEqual(noAnswer("unreachable", false));
 });
 
+test("where no connection stands in time, it is certain that nothing was sent", async () => {
+  const vendor = await openVendor(() => {});
+  const outcome = await get(createHttpClient(), vendor.url.replace("http:", "https:"), 100);
+  expect(outcome).toEqual(noAnswer("timeout", false));
+});
+
 test("a request is written as HTTP says it", async () => {
   const vendor = await openVendor((socket) => socket.write(ok));
   const client = createHttpClient();

@@ -31,8 +31,8 @@ const usualLimits: Limits = {
 };
 
 /**
- * HTTP/1.1 of our own, because `fetch` sends a GET a second time when a kept-alive connection closes under it, costs a
- * call more than all that is done with its answer, and knows no streams that push.
+ * HTTP/1.1 of our own, because `fetch` sends a GET a second time when a kept-alive connection closes under it, does not
+ * say whether anything was sent, and knows no streams that push.
  */
 export function createHttpClient(changes: Partial<Limits> = {}): HttpClient {
   const limits = { ...usualLimits, ...changes };
