@@ -34,7 +34,9 @@ interface Queued {
   readonly write: () => unknown;
   readonly resolve: (result: never) => void;
   readonly reject: (error: unknown) => void;
-  readonly deadlineMs: number;
+  readonly patienceMs: number;
+  /** When its patience ends, from when another process was first in its way; clocks are not asked before. */
+  deadlineMs: number | undefined;
 }
 
 /** Bounds how long one transaction keeps the event loop; the rest waits for the next turn. */
@@ -105,8 +107,8 @@ export function createGroupCommit(parts: Parts): GroupCommit {
   /** Another process is writing. Those whose patience ends are told; the others keep their place. */
   const waitForTurn = (batch: readonly Queued[], riding: readonly (() => void)[]): void => {
     const nowMs = parts.monotonicMs();
-    const patient = batch.filter((queued) => queued.deadlineMs > nowMs);
-    for (const queued of batch) if (queued.deadlineMs <= nowMs) queued.reject(new StoreBusy());
+    const patient = batch.filter((queued) => (queued.deadlineMs ??= nowMs + queued.patienceMs) > nowMs);
+    for (const queued of batch) if (!patient.includes(queued)) queued.reject(new StoreBusy());
     queue = [...patient, ...queue];
     riders = [...riding, ...riders];
     scheduled = true;
@@ -138,7 +140,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
   return {
     run: (write, patienceMs = patienceUsualMs) =>
       new Promise((resolve, reject) => {
-        queue.push({ write, resolve, reject, deadlineMs: parts.monotonicMs() + patienceMs });
+        queue.push({ write, resolve, reject, patienceMs, deadlineMs: undefined });
         schedule();
       }),
     ride: (write) => {

@@ -4,23 +4,16 @@ import type { Quantities } from "../../operation/quantities.ts";
 import type { CallRows } from "./call-rows.ts";
 import type { CallEnd, HeldCall, Sheet } from "./sheet.ts";
 
-export const heldLine = (call: HeldCall): string =>
-  JSON.stringify([
-    "held",
-    call.callId,
-    call.accountId,
-    call.keyId,
-    call.operationId,
-    call.model,
-    String(call.heldMicros),
-    call.priceVersion,
-    String(call.multiplierPpm),
-    call.windowStartMs,
-    call.grantId,
-    String(call.runId),
-    call.createdAtMs,
-    ...(call.claim ? [textOf(call.claim.keyHash), textOf(call.claim.fingerprint)] : []),
-  ] satisfies HeldWords);
+/** Written by hand, because every call waits for this line. */
+export function heldLine(call: HeldCall): string {
+  const { heldMicros, multiplierPpm, windowStartMs, runId, createdAtMs, claim } = call;
+  const claimed = claim ? `,"${textOf(claim.keyHash)}","${textOf(claim.fingerprint)}"` : "";
+  return (
+    `["held",${JSON.stringify(call.callId)},${quoted(call.accountId)},${quoted(call.keyId)},${quoted(call.operationId)},` +
+    `${quotedOrNull(call.model)},"${heldMicros}",${quoted(call.priceVersion)},"${multiplierPpm}",${windowStartMs},` +
+    `${quotedOrNull(call.grantId)},"${runId}",${createdAtMs}${claimed}]`
+  );
+}
 
 export const sentLine = (callId: string, atMs: number): string => JSON.stringify(["sent", callId, atMs]);
 
@@ -52,6 +45,20 @@ export function readLines(text: string, sheet: Sheet, rows: Pick<CallRows, "find
     else sheet.end(call, { ...rows.findEnd(callId), ...restOfEnd(words) });
   }
 }
+
+/** As JSON writes it. Names of accounts, keys, operations and models come again and again, so they are remembered. */
+function quoted(name: string): string {
+  let words = quotedNames.get(name);
+  if (words === undefined) {
+    if (quotedNames.size >= quotedNamesMax) quotedNames.clear();
+    quotedNames.set(name, (words = JSON.stringify(name)));
+  }
+  return words;
+}
+const quotedNames = new Map<string, string>();
+const quotedNamesMax = 10_000;
+
+const quotedOrNull = (name: string | null): string | null => (name === null ? null : quoted(name));
 
 type HeldWords = [
   "held",
