@@ -19,6 +19,8 @@ export interface TaskWorker {
 const lookAgainMs = 100;
 /** While there is something to ask, quotas are used up as they come free. */
 const lookAgainSoonMs = 20;
+/** Deadlines lie a day away; nobody waits for the end of one by the moment. */
+const expireEveryMs = 1_000;
 /** Questions under way at one upstream. A vendor that answers slowly gets no more; its tasks wait in the table. */
 const asksAtOnceMax = 64;
 
@@ -42,12 +44,16 @@ export function startTaskWorker({ desk, upstreams, log }: Parts): TaskWorker {
     return questions.length > 0 || mine.size > 0;
   };
 
+  let sinceExpiredMs = expireEveryMs;
   /** True when there was something to ask. */
-  const turn = async (): Promise<boolean> => {
+  const turn = async (afterMs: number): Promise<boolean> => {
     let busy = false;
+    sinceExpiredMs += afterMs;
     try {
       for (const at of upstreams()) if (!stopped && (await askDue(at))) busy = true;
-      if (!stopped) await desk.expire();
+      if (stopped || sinceExpiredMs < expireEveryMs) return busy;
+      sinceExpiredMs = 0;
+      await desk.expire();
     } catch (error) {
       log.error("the tasks could not be looked at", describeError(error));
     }
@@ -57,7 +63,7 @@ export function startTaskWorker({ desk, upstreams, log }: Parts): TaskWorker {
   let turning: Promise<boolean> = Promise.resolve(false);
   const again = (afterMs: number): void => {
     timer = setTimeout(() => {
-      turning = turn();
+      turning = turn(afterMs);
       turning
         .then((busy) => (stopped ? undefined : again(busy ? lookAgainSoonMs : lookAgainMs)))
         .catch(() => {});
