@@ -89,7 +89,7 @@ function writeDay(
     version: historyPrice.terms.version,
   });
   steps.lists.run();
-  for (const width of [1, 60, 86_400]) steps.buckets.run({ width });
+  for (const width of [1, 60, 3_600, 86_400]) steps.buckets.run({ width });
   steps.budgets.run();
   steps.accounts.run();
 }

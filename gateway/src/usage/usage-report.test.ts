@@ -2,13 +2,13 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { noUsage, readUsage, segmentsOf, type UsageBook, type UsageWindow } from "./usage-report.ts";
 
-const widths = { day: 86_400, minute: 60, second: 1 } as const;
+const widths = { day: 86_400, hour: 3_600, minute: 60, second: 1 } as const;
 
 const window: fc.Arbitrary<UsageWindow> = fc
   .tuple(
     fc.integer({ min: 1, max: 2_000_000_000 }),
     fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 400 * 86_400 })),
-    fc.constantFrom(1, 60, 86_400),
+    fc.constantFrom(1, 60, 3_600, 86_400),
   )
   .map(([start, length, grid]) => {
     const startSeconds = Math.max(1, start - (start % grid));
@@ -33,15 +33,16 @@ describe("the segments of a window", () => {
     );
   });
 
-  test("read at most two minutes by the second and two days by the minute, however long the window", () => {
+  test("read at most two minutes by the second, two hours by the minute and two days by the hour, however long the window", () => {
     fc.assert(
       fc.property(window, (wanted) => {
-        const read = { day: 0, minute: 0, second: 0 };
+        const read = { day: 0, hour: 0, minute: 0, second: 0 };
         for (const { source, fromSeconds, toSeconds } of segmentsOf(wanted)) {
           read[source] += toSeconds - fromSeconds;
         }
         expect(read.second).toBeLessThan(2 * 60);
-        expect(read.minute).toBeLessThan(2 * 86_400);
+        expect(read.minute).toBeLessThan(2 * 3_600);
+        expect(read.hour).toBeLessThan(2 * 86_400);
       }),
       { numRuns: 1_000 },
     );

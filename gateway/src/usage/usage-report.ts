@@ -1,7 +1,11 @@
 import type { Micros } from "../platform/money.ts";
 
 const secondsPerDay = 86_400;
-const secondsPerMinute = 60;
+
+/** What usage is recorded by, the coarsest first; each is made of whole ones of the next. */
+const widthsSeconds = { day: secondsPerDay, hour: 3_600, minute: 60, second: 1 } as const;
+const sources = ["day", "hour", "minute", "second"] as const;
+type UsageSource = (typeof sources)[number];
 
 /** Whole Unix seconds; the end is exclusive. */
 export interface UsageWindow {
@@ -28,7 +32,7 @@ export interface UsageSums {
 
 /** One part of a window and the coarsest record that covers it exactly. */
 export interface UsageSegment {
-  readonly source: "day" | "minute" | "second";
+  readonly source: UsageSource;
   readonly fromSeconds: number;
   readonly toSeconds: number;
 }
@@ -37,7 +41,7 @@ export interface DaySums extends UsageSums {
   readonly daySeconds: number;
 }
 
-/** Invariant: days, minutes and seconds add up to the same sums, and a call counts from the transaction that settles it. */
+/** Invariant: days, hours, minutes and seconds add up to the same sums, and a call counts from the transaction that settles it. */
 export interface UsageBook {
   /** The sums of all segments, read at one moment, one row for each UTC day that has any. */
   readonly sums: (scope: UsageScope, segments: readonly UsageSegment[]) => Promise<readonly DaySums[]>;
@@ -52,40 +56,30 @@ export async function readUsage(
   return reportOf(scope, window, rows);
 }
 
-/** Whole days from day records, whole minutes at the ragged ends from minute records, the rest by the second. */
+/** Whole days from day records, whole hours at the ragged ends from hour records, then minutes, the rest by the second. */
 export function segmentsOf({ startSeconds, endSeconds }: UsageWindow): UsageSegment[] {
   const segments: UsageSegment[] = [];
-  const firstDay = roundUp(startSeconds, secondsPerDay);
-  const lastDay = roundDown(endSeconds, secondsPerDay);
-  if (firstDay >= lastDay) {
-    addMinutes(segments, startSeconds, endSeconds);
-    return segments;
-  }
-  addMinutes(segments, startSeconds, firstDay);
-  segments.push({ source: "day", fromSeconds: firstDay, toSeconds: lastDay });
-  addMinutes(segments, lastDay, endSeconds);
+  addParts(segments, sources, startSeconds, endSeconds);
   return segments;
 }
 
-function addMinutes(segments: UsageSegment[], fromSeconds: number, toSeconds: number): void {
-  const firstMinute = roundUp(fromSeconds, secondsPerMinute);
-  const lastMinute = roundDown(toSeconds, secondsPerMinute);
-  if (firstMinute >= lastMinute) {
-    addPart(segments, "second", fromSeconds, toSeconds);
-    return;
-  }
-  addPart(segments, "second", fromSeconds, firstMinute);
-  addPart(segments, "minute", firstMinute, lastMinute);
-  addPart(segments, "second", lastMinute, toSeconds);
-}
-
-function addPart(
+/** The middle by the coarsest source, the ragged ends by the finer ones. */
+function addParts(
   segments: UsageSegment[],
-  source: UsageSegment["source"],
+  [source, ...finer]: readonly UsageSource[],
   fromSeconds: number,
   toSeconds: number,
 ): void {
-  if (toSeconds > fromSeconds) segments.push({ source, fromSeconds, toSeconds });
+  if (source === undefined || fromSeconds >= toSeconds) return;
+  const first = roundUp(fromSeconds, widthsSeconds[source]);
+  const last = roundDown(toSeconds, widthsSeconds[source]);
+  if (first >= last) {
+    addParts(segments, finer, fromSeconds, toSeconds);
+    return;
+  }
+  addParts(segments, finer, fromSeconds, first);
+  segments.push({ source, fromSeconds: first, toSeconds: last });
+  addParts(segments, finer, last, toSeconds);
 }
 
 export interface UsageFigures {

@@ -399,6 +399,30 @@ const migrations: readonly string[] = [
     WHERE written_off_micros <> 0 UNION ALL
     SELECT id, 'write_off', 'house:revenue', written_off_micros, NULL, settled_at_ms FROM call
     WHERE written_off_micros <> 0;
+
+  CREATE TABLE usage_by_hour (
+    account_id         TEXT NOT NULL,
+    width_seconds      INTEGER NOT NULL CHECK (width_seconds = 1 OR width_seconds = 60 OR width_seconds = 3600 OR width_seconds = 86400),
+    start_seconds      INTEGER NOT NULL,
+    key_id             TEXT NOT NULL,
+    requests           INTEGER NOT NULL,
+    failed_requests    INTEGER NOT NULL,
+    input_tokens       INTEGER NOT NULL,
+    output_tokens      INTEGER NOT NULL,
+    cache_read_tokens  INTEGER NOT NULL,
+    cache_write_tokens INTEGER NOT NULL,
+    value_micros       INTEGER NOT NULL,
+    charged_micros     INTEGER NOT NULL,
+    PRIMARY KEY (width_seconds, start_seconds, account_id, key_id)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO usage_by_hour SELECT * FROM usage_bucket;
+  INSERT INTO usage_by_hour
+  SELECT account_id, 3600, start_seconds - start_seconds % 3600 AS start, key_id, sum(requests), sum(failed_requests),
+         sum(input_tokens), sum(output_tokens), sum(cache_read_tokens), sum(cache_write_tokens), sum(value_micros),
+         sum(charged_micros)
+  FROM usage_bucket WHERE width_seconds = 60 GROUP BY start, account_id, key_id;
+  DROP TABLE usage_bucket;
+  ALTER TABLE usage_by_hour RENAME TO usage_bucket;
   `,
 ];
 

@@ -272,6 +272,7 @@ function task(
 }
 
 const minuteOf = (ms: number): number => Math.floor(ms / minute) * 60;
+const hourOf = (ms: number): number => Math.floor(ms / 3_600_000) * 3_600;
 const dayOf = (ms: number): number => Math.floor(ms / day) * 86_400;
 
 const corruptions: readonly Corruption[] = [
@@ -451,7 +452,7 @@ const corruptions: readonly Corruption[] = [
       "UPDATE call SET charged_micros = charged_micros + 7 WHERE id = 'chat_1'",
       "UPDATE account SET posted_micros = posted_micros - 7 WHERE id = 'acc_a'",
       `UPDATE usage_bucket SET charged_micros = charged_micros + 7
-       WHERE key_id = 'key_a' AND start_seconds IN (${minuteOf(startMs + minute)}, ${dayOf(startMs + minute)})`,
+       WHERE key_id = 'key_a' AND start_seconds IN (${minuteOf(startMs + minute)}, ${hourOf(startMs + minute)}, ${dayOf(startMs + minute)})`,
     ],
     subject: "acc_a",
   },
@@ -618,6 +619,7 @@ const corruptions: readonly Corruption[] = [
   ...(
     [
       ["minute", 60, minuteOf(startMs + minute)],
+      ["hour", 3_600, hourOf(startMs + minute)],
       ["day", 86_400, dayOf(startMs + minute)],
     ] as const
   ).flatMap(([word, width, start]): Corruption[] => {

@@ -40,7 +40,7 @@ const daySumsOf = (row: SumsRow): DaySums => ({
   chargedMicros: row.charged,
 });
 
-const widthSeconds = { second: 1, minute: 60, day: 86_400 } as const;
+const widthSeconds = { second: 1, minute: 60, hour: 3_600, day: 86_400 } as const;
 
 const sums = `sum(requests) AS requests, sum(failed_requests) AS failed, sum(input_tokens) AS input,
   sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read, sum(cache_write_tokens) AS cache_write,
@@ -49,7 +49,7 @@ const sums = `sum(requests) AS requests, sum(failed_requests) AS failed, sum(inp
 function prepare(db: Database) {
   return {
     // Buckets are keyed by time first, so each moment of the segment is looked up on its own; a segment has at
-    // most a few hundred days, or the minutes of one day, or the seconds of one minute.
+    // most a few hundred days, or the hours of one day, the minutes of one hour, or the seconds of one minute.
     sums: db.query<SumsRow, [string, number, number, number, string | null]>(
       `WITH RECURSIVE moment (start) AS (
          SELECT ?3 UNION ALL SELECT start + ?2 FROM moment WHERE start + ?2 < ?4

@@ -2,8 +2,8 @@ import { tokenTotals } from "../../operation/quantities.ts";
 import type { UsageSums } from "../../usage/usage-report.ts";
 import type { CallEnd, HeldCall } from "./sheet.ts";
 
-/** Usage is kept by the second, the minute and the day, so that any span of time is the sum of few rows. */
-export const bucketWidthsSeconds = [1, 60, 86_400] as const;
+/** Usage is kept by the second, the minute, the hour and the day, so that any span of time is the sum of few rows. */
+export const bucketWidthsSeconds = [1, 60, 3_600, 86_400] as const;
 
 export interface Bucket {
   readonly widthSeconds: number;
