@@ -20,13 +20,13 @@ export const bars = {
     study: "chat",
     promise: "Chat, 64 connections: CPU beside the bare Bun proxy",
     atMost: 1.5,
-    inShort: 8,
+    inShort: 5,
   },
   chatBesideNginx: {
     study: "chat",
     promise: "Chat, 64 connections: CPU beside nginx as a proxy",
     atMost: 6,
-    inShort: 18,
+    inShort: 12,
   },
   portkeyBesideChat: {
     study: "chat",
@@ -47,7 +47,7 @@ export const bars = {
     study: "streams",
     promise: "SSE, 16 open: CPU per event beside the bare Bun pass-through",
     atMost: 1.5,
-    inShort: 5,
+    inShort: 3,
   },
   eventOfMany: {
     study: "open-streams",

@@ -115,15 +115,7 @@ describe("a file of an earlier program", () => {
   test.each(Array.from({ length: schemaVersion - 1 }, (_, at) => at + 2))(
     "of schema %d is brought forward with everything in it",
     async (version) => {
-      const path = newPath();
-      mkdirSync(dirname(path), { recursive: true });
-      const old = new Database(path, { safeIntegers: true });
-      migrate(old, 2);
-      old.run(data);
-      migrate(old, version);
-      expect(versionOf(old)).toBe(version);
-      old.close();
-
+      const path = oldFile(version, []);
       const store = openSqliteStore({ path });
       expect((await store.auditor.audit()).findings).toEqual([]);
       expect(await store.ledger.beginRun(5_000)).toMatchObject({ releasedCalls: 1, releasedMicros: 30n });
@@ -180,6 +172,7 @@ describe("a file of an earlier program", () => {
     migrate(old, 2);
     old.run(data);
     migrate(old, version);
+    expect(versionOf(old)).toBe(version);
     for (const statement of statements) old.run(statement);
     old.close();
     return path;

@@ -1,5 +1,5 @@
 import { tokenTotals } from "../../operation/quantities.ts";
-import type { UsageSums } from "../../usage/usage-report.ts";
+import { noUsage, type UsageSums } from "../../usage/usage-report.ts";
 import type { CallEnd, HeldCall } from "./sheet.ts";
 
 /** Usage is kept by the second, the minute, the hour and the day, so that any span of time is the sum of few rows. */
@@ -60,17 +60,7 @@ function bucketIn(
 ): Bucket {
   const name = `${widthSeconds} ${startSeconds} ${keyId}`;
   let bucket = all.get(name);
-  if (!bucket) all.set(name, (bucket = { widthSeconds, startSeconds, accountId, keyId, sums: noUsage() }));
+  if (!bucket)
+    all.set(name, (bucket = { widthSeconds, startSeconds, accountId, keyId, sums: { ...noUsage } }));
   return bucket;
 }
-
-const noUsage = (): Bucket["sums"] => ({
-  requests: 0,
-  failedRequests: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  valueMicros: 0n,
-  chargedMicros: 0n,
-});
