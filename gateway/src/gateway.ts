@@ -5,7 +5,6 @@ import { createContractShelf } from "./contract/contract-shelf.ts";
 import { createSalesShelf } from "./contract/sales-shelf.ts";
 import { startTaskWorker } from "./doors/worker/task-worker.ts";
 import { createBodyReader } from "./doors/http/read-body.ts";
-import { createRequestStates } from "./doors/mcp/request-state.ts";
 import { createMcpDoor, type AgentServer } from "./doors/mcp/mcp-door.ts";
 import { approvalPageUrl } from "./approvals/approval-page.ts";
 import { createHttpDoor } from "./doors/http/http-door.ts";
@@ -214,7 +213,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     offer: () => offer,
     settings: () => mcp,
     approvals: store.approvals,
-    states: createRequestStates(parts.secrets.keyFor("request state")),
+    stateKey: parts.secrets.keyFor("request state"),
     approvalPage: (id) => approvalPageUrl(parts.addresses, id),
     addresses: parts.addresses,
     bodies,

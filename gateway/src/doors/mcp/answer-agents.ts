@@ -1,0 +1,143 @@
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type AuthInfo,
+  type McpServer,
+} from "@modelcontextprotocol/server";
+import { checkCredential } from "../../call/authenticate.ts";
+import { nothingKnown } from "../../call/call.ts";
+import { countRequest } from "../../call/count-request.ts";
+import type { Addresses } from "../../config/addresses.ts";
+import { bearerChallenge } from "../../grants/challenge.ts";
+import { isJsonObject, parseJson } from "../../platform/json.ts";
+import { describeError } from "../../platform/log.ts";
+import { CallRefused } from "../../platform/refusals.ts";
+import { presentedKey } from "../http/presented-key.ts";
+import type { BodyReader } from "../http/read-body.ts";
+import { createAnswerMemory } from "./answer-memory.ts";
+import { guardOrigin } from "./guard-origin.ts";
+import { protocolError } from "./protocol-error.ts";
+import { createRequestStates } from "./request-state.ts";
+import { createSearchIndex } from "./search-index.ts";
+import { rememberIndex } from "./search-tool.ts";
+import { createSessions } from "./sessions.ts";
+import { createToolServer } from "./tool-server.ts";
+import { introduce, type ToolParts } from "./visit.ts";
+
+export interface AgentParts extends Omit<ToolParts, "index" | "memory" | "states"> {
+  /** Seals what clients carry while their persons are asked. */
+  readonly stateKey: Uint8Array;
+  readonly addresses: Addresses;
+  readonly bodies: BodyReader;
+  /** What an embedder adds to the five tools. */
+  readonly extend?: ((server: McpServer) => void) | undefined;
+}
+
+/** What is behind the door for agents: both eras of the protocol on one address, with one set of tools. */
+export interface AgentAnswers {
+  readonly answer: (request: Request) => Promise<Response>;
+  readonly sessionCount: () => number;
+}
+
+/** The protocol library's own usual bound. */
+const bodyBytesMax = 4 * 1024 * 1024;
+
+export function createAgentAnswers(parts: AgentParts): AgentAnswers {
+  const { gate, addresses } = parts;
+  const toolParts: ToolParts = {
+    ...parts,
+    states: createRequestStates(parts.stateKey),
+    index: rememberIndex(createSearchIndex),
+    memory: createAnswerMemory(gate.clock.monotonicMs),
+  };
+  const createServer = (): McpServer => {
+    const server = createToolServer(toolParts);
+    parts.extend?.(server);
+    return server;
+  };
+  const onerror = (error: Error): void => gate.log.debug("agent protocol", describeError(error));
+  const modern = createMcpHandler(createServer, { legacy: "reject", onerror });
+  const sessions = createSessions({
+    createServer,
+    newSessionId: parts.newSecretId,
+    monotonicMs: gate.clock.monotonicMs,
+  });
+
+  const route = async (request: Request, body: unknown, introduced: AuthInfo): Promise<Response> =>
+    (await isLegacyRequest(request, body))
+      ? sessions.answer(request, body, introduced)
+      : modern.fetch(request, { authInfo: introduced, ...(body === undefined ? {} : { parsedBody: body }) });
+
+  const letIn = async (request: Request): Promise<Response> => {
+    const nowMs = gate.clock.wallMs();
+    const presented = presentedKey(request.headers, new URL(addresses.mcpUrl).pathname);
+    const caller = await checkCredential(presented, nowMs, gate);
+    const body = request.method === "POST" ? await readMessage(request, parts.bodies) : undefined;
+    if (body instanceof Response) return body;
+    const known = nothingKnown();
+    const limited = await refusalOf(
+      countRequest({ known, receivedAtMs: nowMs, offer: parts.offer() }, caller, gate),
+    );
+    // A model that called a tool can wait and try again, so it is told; anything else is its client's to handle.
+    if (limited && !(isJsonObject(body) && body["method"] === "tools/call")) throw limited;
+    // checkCredential lets nobody pass who presented nothing.
+    const value = presented.kind === "key" ? presented.value : "";
+    return route(
+      request,
+      body,
+      introduce({ caller, counted: known.counted, limited }, value, addresses.mcpUrl),
+    );
+  };
+
+  const answer = async (request: Request): Promise<Response> => {
+    const guarded = guardOrigin(request, addresses, parts.settings().allowedHosts);
+    if (guarded) return guarded;
+    if (!methods.has(request.method)) {
+      return protocolError(405, -32000, "Method not allowed.", { allow: "POST, GET, DELETE" });
+    }
+    try {
+      return await letIn(request);
+    } catch (error) {
+      if (error instanceof CallRefused) return refused(error, addresses.mcpUrl);
+      gate.log.error("the agent door failed unexpectedly", describeError(error));
+      return protocolError(500, -32603, "internal error");
+    }
+  };
+
+  return { answer, sessionCount: sessions.count };
+}
+
+async function refusalOf(step: void | Promise<void>): Promise<CallRefused | undefined> {
+  try {
+    await step;
+    return undefined;
+  } catch (error) {
+    if (error instanceof CallRefused) return error;
+    throw error;
+  }
+}
+
+const methods: ReadonlySet<string> = new Set(["POST", "GET", "DELETE"]);
+
+async function readMessage(request: Request, bodies: BodyReader): Promise<unknown> {
+  const parsed = parseJson(await bodies.read(request, bodyBytesMax));
+  if (!parsed.ok) return protocolError(400, -32700, `Parse error: ${parsed.why}`);
+  // Batches were taken out of the protocol; one message is one request.
+  if (!isJsonObject(parsed.value)) return protocolError(400, -32600, "Invalid Request: expected one message");
+  return parsed.value;
+}
+
+/** Refused before any message was handled, so HTTP says why. */
+function refused(refusal: CallRefused, mcpUrl: string): Response {
+  const { status, code, message, details } = refusal;
+  const headers: Record<string, string> = {};
+  if (details.retryAfterSeconds !== undefined) headers["retry-after"] = String(details.retryAfterSeconds);
+  if (status === 401) {
+    headers["www-authenticate"] = bearerChallenge(
+      mcpUrl,
+      code === "missing_api_key" ? {} : { error: "invalid_token", description: message },
+    );
+  }
+  if (status === 413 || status === 408) headers["connection"] = "close";
+  return protocolError(status, -32000, message, headers, { code });
+}
