@@ -75,16 +75,18 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
 }
 
 function admissionOf(
-  { call, operation, priced, caller }: PaidCall,
+  { call: { id: callId }, operation, priced, caller }: PaidCall,
   turn: Turn,
   estimated: Want | undefined,
   gate: Gate,
 ): Admission {
   let tokensUsed = 0;
-  const freeSlot = async (): Promise<void> => gate.limiter.freeSlot(slotsName(caller), call.id);
+  // What ends a stream is kept as long as it lasts, and the turn holds the whole request.
+  const { takenAtMs } = turn;
+  const freeSlot = async (): Promise<void> => gate.limiter.freeSlot(slotsName(caller), callId);
   const correct = (): void | Promise<void> => {
     if (estimated?.kind !== "rate") return;
-    return gate.limiter.correct(estimated.name, tokensUsed - estimated.amount, turn.takenAtMs);
+    return gate.limiter.correct(estimated.name, tokensUsed - estimated.amount, takenAtMs);
   };
   const hasSlot = takesSlot(operation, priced);
   return {

@@ -1,10 +1,10 @@
 import type { UsageSource } from "../ledger/call-record.ts";
 import type { SoldOperation } from "../operation/operation.ts";
 import type { Quantities } from "../operation/quantities.ts";
-import type { TokenReading, Upstream } from "../operation/upstream.ts";
+import type { StreamRelay, TokenReading, Upstream } from "../operation/upstream.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
-import type { PaidCall } from "./paid-call.ts";
+import type { BookedCall, PaidCall } from "./paid-call.ts";
 import type { PricedCall } from "./price-call.ts";
 
 /** What the evidence says was delivered. */
@@ -23,12 +23,11 @@ export function meter(
   { exchanged, upstream }: Attempted,
   gate: Gate,
 ): Metered {
+  if (exchanged.kind === "streaming") throw new Error("A stream is metered when it ends.");
   if (exchanged.kind === "no_answer") {
     const inDoubt = exchanged.sent && (exchanged.reason === "timeout" || exchanged.reason === "cut_off");
     return { ...nothing, succeeded: inDoubt ? undefined : false };
   }
-  if (exchanged.kind === "streaming")
-    return meterTokens(operation, priced, exchanged.relay.read().tokens, upstream, gate);
   if (exchanged.kind !== "answered" || exchanged.status < 200 || exchanged.status > 299) {
     return { ...nothing, succeeded: false };
   }
@@ -40,6 +39,14 @@ export function meter(
 
   return meterTokens(operation, priced, exchanged.tokens, upstream, gate);
 }
+
+/** The same for a stream, by what passed of it until now. */
+export const meterStream = (
+  { operation, priced }: BookedCall,
+  relay: StreamRelay,
+  upstream: Upstream,
+  gate: Gate,
+): Metered => meterTokens(operation, priced, relay.read().tokens, upstream, gate);
 
 function meterTokens(
   operation: SoldOperation,

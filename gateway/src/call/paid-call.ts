@@ -18,3 +18,18 @@ export interface PaidCall {
   /** The task that the call begins, where its operation has tasks. */
   readonly taskId: string | undefined;
 }
+
+/** What a call is booked by. */
+export interface BookedCall extends Omit<PaidCall, "call" | "input" | "acting"> {
+  readonly call: Pick<Call, "id" | "known">;
+}
+
+/** All that a stream keeps of its call: what was asked has left, and may be megabytes. */
+export const bookedOf = ({ call, operation, caller, wishes, priced, taskId }: PaidCall): BookedCall => ({
+  call: { id: call.id, known: call.known },
+  operation,
+  caller,
+  wishes,
+  priced,
+  taskId,
+});

@@ -7,7 +7,7 @@ import type { Gate } from "./gate.ts";
 /** The books cannot be written. Money fails closed: nothing is sent, or nothing is delivered. */
 export function refuseUnbooked(
   error: unknown,
-  call: Call,
+  call: Pick<Call, "id">,
   gate: Gate,
   message: string,
   retryable: boolean,

@@ -17,7 +17,7 @@ import { findOperation } from "./find-operation.ts";
 import { forward } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import { meter } from "./meter.ts";
-import type { PaidCall } from "./paid-call.ts";
+import { bookedOf, type PaidCall } from "./paid-call.ts";
 import { prepare, type Route } from "./prepare.ts";
 import { priceCall } from "./price-call.ts";
 import { quote } from "./quote.ts";
@@ -71,7 +71,7 @@ async function deliver(paid: PaidCall, admission: Admission, route: Route, gate:
   const attempted = await forward(paid, admission.turn, route, gate);
   if (paid.taskId !== undefined) return beginTask(paid, paid.taskId, attempted, gate);
   if (attempted.exchanged.kind === "streaming") {
-    return streamAnswer(paid, attempted, admission, admission.used, gate);
+    return streamAnswer(bookedOf(paid), attempted, admission, gate);
   }
   const metered = meter(paid, attempted, gate);
   admission.used(metered.used);

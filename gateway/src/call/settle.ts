@@ -8,7 +8,7 @@ import { endLater } from "./end-later.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import type { Metered } from "./meter.ts";
-import type { PaidCall } from "./paid-call.ts";
+import type { BookedCall } from "./paid-call.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
 
 /**
@@ -16,7 +16,7 @@ import { refuseUnbooked } from "./refuse-unbooked.ts";
  * never saw an answer that is not in the books.
  */
 export async function settle(
-  paid: PaidCall,
+  paid: BookedCall,
   attempted: Attempted,
   metered: Metered,
   gate: Gate,
@@ -34,7 +34,7 @@ export async function settle(
 
 /** Charges what was metered, or releases the hold. Refuses when the books cannot be written. */
 export async function bookEnd(
-  paid: PaidCall,
+  paid: BookedCall,
   attempted: Attempted,
   metered: Metered,
   gate: Gate,
@@ -74,7 +74,7 @@ const didNothing = (exchanged: Exchanged): boolean =>
   (exchanged.kind === "no_answer" && !exchanged.sent);
 
 function writeEnd(
-  { call, caller, wishes, priced, taskId }: PaidCall,
+  { call, caller, wishes, priced, taskId }: BookedCall,
   { exchanged, attempts }: Attempted,
   metered: Metered,
   gate: Gate,

@@ -1,4 +1,3 @@
-import type { Quantities } from "../operation/quantities.ts";
 import { describeError } from "../platform/log.ts";
 import { createPacedBody, type Reader } from "../platform/paced-body.ts";
 import { watchSilence, type SilenceWatch } from "../platform/silence-watch.ts";
@@ -6,8 +5,8 @@ import type { Admission } from "./admit.ts";
 import type { Answer } from "./call.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
-import { meter } from "./meter.ts";
-import type { PaidCall } from "./paid-call.ts";
+import { meterStream } from "./meter.ts";
+import type { BookedCall } from "./paid-call.ts";
 import { bookEnd } from "./settle.ts";
 
 /** Proxies and clients give up on silence; a ping says that somebody is still there. */
@@ -22,10 +21,9 @@ const drainMsMax = 120_000;
  * leaves changes nothing about what was used: the upstream's policy decides whether it is read to its end.
  */
 export function streamAnswer(
-  paid: PaidCall,
+  paid: BookedCall,
   attempted: Attempted,
-  admission: Admission,
-  used: (quantities: Quantities) => void,
+  { freeSlot, used }: Pick<Admission, "freeSlot" | "used">,
   gate: Gate,
 ): Answer {
   const { exchanged, upstream } = attempted;
@@ -41,7 +39,7 @@ export function streamAnswer(
   const end = (): Promise<string> => (ending ??= book());
   const book = async (): Promise<string> => {
     try {
-      const metered = meter(paid, attempted, gate);
+      const metered = meterStream(paid, relay, upstream, gate);
       used(metered.used);
       const { chargedMicros } = await bookEnd(paid, attempted, metered, gate);
       paid.call.known.costMicros = chargedMicros;
@@ -141,7 +139,7 @@ export function streamAnswer(
     over.resolve();
     relay.pause();
     // The place is the caller's, and the caller has left it; reading on is our own affair.
-    admission.freeSlot().then(finishWithoutCaller).then(end).catch(noop);
+    freeSlot().then(finishWithoutCaller).then(end).catch(noop);
   };
 
   /** Nobody takes the pieces any more; where the policy is to read on, they are only counted. */

@@ -20,7 +20,7 @@ export interface NativeChat {
   /** A body we wrote, completed with what belongs to the request and not to the conversation. */
   readonly completeBody: (body: JsonObject, dispatch: Dispatch) => JsonObject;
   /** What the caller sees of a frame of its own dialect; undefined passes it as it came. */
-  readonly showFrame?: (frame: SseFrame, dispatch: Dispatch) => string | undefined;
+  readonly showFrame?: (frame: SseFrame, context: WriteContext) => string | undefined;
   /** Where this dialect reports usage. */
   readonly usageOf: (json: JsonObject) => unknown;
 }
@@ -77,7 +77,9 @@ function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dis
   return native.completeBody(to.writeRequest({ ...read, maxOutputTokens }), dispatch);
 }
 
+/** Nothing in here holds on to the dispatch: the request has left, and a stream may last much longer than it is needed. */
 function streamRules(callers: Dialect, native: NativeChat, dispatch: Dispatch): StreamRules {
+  const context = contextOf(dispatch);
   const read = native.dialect.createEventReader();
   const oddFigures = (frame: SseFrame): readonly string[] => {
     if (frame.event === undefined || !frame.event.data.includes("sage")) return [];
@@ -91,17 +93,16 @@ function streamRules(callers: Dialect, native: NativeChat, dispatch: Dispatch): 
     read: ({ event }: SseFrame) => (event ? read(event) : []),
   };
   if (callers === native.dialect) {
-    const brokeOff = (): string =>
-      callers.createEventWriter(contextOf(dispatch)).write(brokenOff).map(form.say).join("");
+    const brokeOff = (): string => callers.createEventWriter(context).write(brokenOff).map(form.say).join("");
     return {
       ...common,
       alike: form === serverSent,
-      write: (frame) => native.showFrame?.(frame, dispatch) ?? form.sayFrame(frame),
+      write: (frame) => native.showFrame?.(frame, context) ?? form.sayFrame(frame),
       // What the vendor ended in good order passes as the vendor ended it.
       end: (ending) => (ending === "cut" ? brokeOff() : "") + form.end(),
     };
   }
-  const writer = callers.createEventWriter(contextOf(dispatch));
+  const writer = callers.createEventWriter(context);
   const brokeOff = (): string => writer.write(brokenOff).map(form.say).join("");
   return {
     ...common,

@@ -52,7 +52,7 @@ async function send(request: VendorRequest, sending: Sending): Promise<Exchanged
   const rules = exchange.stream?.(dispatch);
   if (!rules) throw new Error("A stream came for an exchange that has none.");
   const { contentType } = rules;
-  const relay = createStreamRelay(outcome, rules, (text) => repeats(upstream.key, text, undefined));
+  const relay = createStreamRelay(outcome, rules, repeater(upstream.key));
   return { kind: "streaming", status: outcome.status, contentType, relay };
 }
 
@@ -143,6 +143,12 @@ const keyLengthMin = 8;
 
 const repeats = (key: string, text: string, contentType: string | undefined): boolean =>
   key.length >= keyLengthMin && (text.includes(key) || contentType?.includes(key) === true);
+
+/** Made here, where it can hold on to the key alone: a stream goes on long after its request has left. */
+const repeater =
+  (key: string) =>
+  (text: string): boolean =>
+    repeats(key, text, undefined);
 
 /** The body as text, and what is passed on: the same text where it says every byte, for that costs less than bytes. */
 function textOf(body: Uint8Array): { readonly text: string; readonly passed: string | Uint8Array } {

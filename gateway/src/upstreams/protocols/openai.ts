@@ -19,7 +19,7 @@ const native: NativeChat = {
     return nativeBody(rawBody, body, additions(isJsonObject(body) ? body : {}, dispatch));
   },
   completeBody: (body, dispatch) => ({ ...body, ...(dispatch.streaming ? usageAsked({}) : {}) }),
-  showFrame: (frame, dispatch) => (asksForUsage(dispatch.input.body) ? undefined : withoutUsage(frame)),
+  showFrame: (frame, { includeUsage }) => (includeUsage ? undefined : withoutUsage(frame)),
   usageOf: (json) => json["usage"],
 };
 
