@@ -39,7 +39,7 @@ export interface Journal {
  * Enough that what sums up calls is written once for many of them; few enough to be posted within some milliseconds, in
  * which nobody else is served.
  */
-const linesUsualMax = 4_096;
+const linesUsualMax = 2_048;
 
 export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
   const sql = prepare(db);
@@ -97,7 +97,9 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
       note(progressLine(call.callId, used));
     },
     end: (call, end) => {
-      rows.writeEnd(sheet.end(call, end));
+      const ended = sheet.end(call, end);
+      rows.writeEnd(ended);
+      rows.writeClaim(ended);
       if (call.callId > newestRowId) newestRowId = call.callId;
       note(endLine(call.callId, end));
     },

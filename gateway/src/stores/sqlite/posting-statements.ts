@@ -32,12 +32,6 @@ export function preparePosting(db: Database) {
        ON CONFLICT DO UPDATE SET ${figures.map((each) => `${each} = ${each} + excluded.${each}`).join(", ")}`,
     ),
     listCall: db.query<never, [string, string]>("INSERT INTO account_call VALUES (?1, ?2)"),
-    claimKey: db.query<never, [string, Uint8Array, Uint8Array, string, number]>(
-      "INSERT OR REPLACE INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5)",
-    ),
-    freeKey: db.query<never, [string, Uint8Array, string]>(
-      "DELETE FROM idempotency WHERE account_id = ?1 AND key_hash = ?2 AND call_id = ?3",
-    ),
     forgetKeys: db.query<never, [number, number]>(forgetKeys),
   };
 }

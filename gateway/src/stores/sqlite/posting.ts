@@ -1,11 +1,10 @@
 import type { Database } from "bun:sqlite";
 import { budgetWindowStartMs } from "../../keys/budget-window.ts";
-import type { IdempotencyClaim } from "../../ledger/ledger.ts";
 import type { Micros } from "../../platform/money.ts";
 import { changedOne, type CallRows } from "./call-rows.ts";
 import { idempotencyKeptMs } from "./idempotency-rows.ts";
 import { preparePosting } from "./posting-statements.ts";
-import type { HeldCall, Sheet, SheetCall } from "./sheet.ts";
+import type { Sheet, SheetCall } from "./sheet.ts";
 import { addUsage, bucketsOf, type Bucket } from "./usage-buckets.ts";
 
 /** Brings the books up to date with a sheet. Everything is written in one transaction, the caller's. */
@@ -89,23 +88,17 @@ export function createPosting(db: Database, rows: CallRows): Posting {
     for (const { held } of byAccount) sql.listCall.run(held.accountId, held.callId);
   };
 
+  /** An ended call's claim was settled with its row. */
   const writeClaims = (sheet: Sheet): void => {
     let claims = 0;
     let newestMs = 0;
-    for (const { held, isNew, end } of sheet.calls.values()) {
-      if (!isNew || !held.claim) continue;
-      // A key that is free again was claimed on this sheet or in the books, and may since be another call's.
-      if (!end?.freedKeyHash) claimKey(held, held.claim);
-      newestMs = Math.max(newestMs, held.createdAtMs);
+    for (const call of sheet.calls.values()) {
+      if (!call.isNew || !call.held.claim) continue;
+      if (!call.end) rows.writeClaim(call);
+      newestMs = Math.max(newestMs, call.held.createdAtMs);
       claims++;
     }
-    for (const { held, end } of sheet.calls.values())
-      if (end?.freedKeyHash) sql.freeKey.run(held.accountId, end.freedKeyHash, held.callId);
     if (claims > 0) sql.forgetKeys.run(newestMs - idempotencyKeptMs, claims * keysForgottenForOne);
-  };
-
-  const claimKey = ({ accountId, callId, createdAtMs }: HeldCall, claim: IdempotencyClaim): void => {
-    sql.claimKey.run(accountId, claim.keyHash, claim.fingerprint, callId, createdAtMs);
   };
 
   return { post };
