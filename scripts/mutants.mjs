@@ -321,8 +321,8 @@ const mutants = [
   {
     name: "callers see the usage that only the gateway asked for",
     file: "gateway/src/upstreams/protocols/openai.ts",
-    find: "(asksForUsage(dispatch.input.body) ? undefined : withoutUsage(frame))",
-    replace: "(asksForUsage(dispatch.input.body) ? undefined : frame.text)",
+    find: "(includeUsage ? undefined : withoutUsage(frame))",
+    replace: "(includeUsage ? undefined : frame.text)",
     tests: ["test/streams.test.ts"],
   },
   {
