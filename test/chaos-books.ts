@@ -39,7 +39,7 @@ export async function compareBooks({
   proxy,
   client,
 }: Books): Promise<ChaosReport> {
-  const wrong: string[] = leftoversOf(installation);
+  const wrong: string[] = await leftoversOf(installation);
   const vendorsBook = await installation.sandbox.book();
   const ledger = new Map(
     installation

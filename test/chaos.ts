@@ -60,7 +60,7 @@ export async function runChaos(options: {
     await fetch(`${installation.sandbox.url}/_control/faults`, { method: "DELETE" });
     await working;
     proxy.behave();
-    await until(() => openCalls(installation) === 0, 150_000);
+    await until(() => areAllEnded(installation), 150_000);
     return await compareBooks({ seed, kills, reports, installation, proxy, client });
   } finally {
     await proxy.close();
@@ -107,8 +107,10 @@ async function injectFaults(
   }
 }
 
-const openCalls = ({ read }: Installation): number =>
-  read<{ n: number }>("SELECT count(*) AS n FROM call WHERE settled_at_ms IS NULL")[0]?.n ?? 0;
+async function areAllEnded({ read, post }: Installation): Promise<boolean> {
+  await post();
+  return read<{ n: number }>("SELECT count(*) AS n FROM call WHERE settled_at_ms IS NULL")[0]?.n === 0;
+}
 
 /** The same seed makes the same choices; what the machine's timing makes of them differs. */
 function seededRandom(seed: number): () => number {

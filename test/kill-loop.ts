@@ -2,6 +2,7 @@
 // were told, what the ledger says, what the vendors served, and what the audit finds.
 // As a program: node scripts/kill-loop.mjs [kills=100]
 
+import { openSqliteStore } from "../gateway/src/stores/sqlite/sqlite-store.ts";
 import { Database } from "bun:sqlite";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -45,7 +46,10 @@ export interface Installation {
   readonly key: () => string;
   /** Runs the command line beside the server, or without one. */
   readonly tollgate: (...words: string[]) => Promise<{ code: number; stdout: string; stderr: string }>;
+  /** Reads the file as it is: rows of ended calls are there at once, sums when the journal is posted. */
   readonly read: <Row>(sql: string, ...values: string[]) => Row[];
+  /** Posts the journal, as whoever asks for a balance does. */
+  readonly post: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -92,6 +96,11 @@ export async function openInstallation(): Promise<Installation> {
       } finally {
         db.close();
       }
+    },
+    post: async () => {
+      const store = openSqliteStore({ path: join(dataFolder, "tollgate.db") });
+      await store.accounts.list();
+      await store.close();
     },
     close: async () => {
       for (const gateway of running) gateway.signal("SIGKILL");
@@ -177,7 +186,7 @@ export async function runKillLoop(options: {
       await Promise.all([gateway.exited, load.stop()]);
       gateway = await installation.start();
 
-      leftovers.push(...leftoversOf(installation).map((what) => `after kill ${kill}: ${what}`));
+      leftovers.push(...(await leftoversOf(installation)).map((what) => `after kill ${kill}: ${what}`));
       for (const [id, cost] of load.told) {
         const { charges, charged } = bookedFor(installation, id);
         if (charges > 1) duplicated.push(`${id} was booked ${charges} times`);
@@ -213,7 +222,8 @@ export async function runKillLoop(options: {
 }
 
 /** What must not be there once a restarted gateway is idle. */
-export function leftoversOf({ read }: Installation): string[] {
+export async function leftoversOf({ read, post }: Installation): Promise<string[]> {
+  await post();
   const integrity = read<{ integrity_check: string }>("PRAGMA integrity_check");
   const held = read<{ id: string }>("SELECT id FROM account WHERE held_micros <> 0");
   const open = read<{ id: string }>("SELECT id FROM call WHERE settled_at_ms IS NULL");

@@ -41,7 +41,7 @@ describe("a gateway that is told to stop", () => {
     await load.stop();
 
     // No restart in between: it cleaned up after itself.
-    expect(leftoversOf(installation)).toEqual([]);
+    expect(await leftoversOf(installation)).toEqual([]);
     expect(load.told.size).toBeGreaterThanOrEqual(24);
     for (const [id, cost] of load.told) {
       expect([id, bookedFor(installation, id).charged]).toEqual([id, cost]);
@@ -108,6 +108,6 @@ describe("one data folder", () => {
       expect([id, bookedFor(installation, id).charged]).toEqual([id, cost]);
     }
     expect((await installation.tollgate("audit")).code).toBe(0);
-    expect(leftoversOf(installation)).toEqual([]);
+    expect(await leftoversOf(installation)).toEqual([]);
   });
 });
