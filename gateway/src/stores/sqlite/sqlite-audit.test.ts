@@ -9,6 +9,7 @@ import type { AuditReport } from "../../ledger/audit.ts";
 import type { Store } from "../../ledger/store.ts";
 import type { Quantities } from "../../operation/quantities.ts";
 import { createTerms, valuePico, type Terms } from "../../operation/terms.ts";
+import { failureOf } from "../../ledger/shared-conformance.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 let folder: string;
@@ -752,6 +753,23 @@ describe("audit notices", () => {
     expect(json.exitCode).toBe(1);
     expect(JSON.parse(json.out[0] ?? "")).toMatchObject({ balanced: false, findings: report.findings });
   });
+});
+
+test("whoever knows the installation's secret is let in to audit a journal that cannot be posted", async () => {
+  const copy = tamperedWith([]);
+  const claiming = openSqliteStore({ path: copy });
+  expect(await claiming.claimSecret("ours")).toBe(true);
+  await claiming.close();
+  const db = new Database(copy);
+  db.run(`INSERT INTO journal (lines) VALUES ('[["end","nobody","0","0"]]')`);
+  db.close();
+  const store = openSqliteStore({ path: copy });
+  expect(await store.claimSecret("ours")).toBe(true);
+  expect(await store.claimSecret("another's")).toBe(false);
+  const { findings } = await store.auditor.audit();
+  expect(findings).toMatchObject([{ subject: "journal", detail: expect.stringContaining("nobody") }]);
+  expect(await failureOf(store.ledger.beginRun(startMs))).toContain("The journal contradicts the books");
+  await store.close();
 });
 
 test("a report with very many findings is cut, and says so", async () => {
