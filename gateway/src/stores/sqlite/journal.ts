@@ -22,7 +22,7 @@ export interface Journal {
   readonly hasClaim: (accountId: string, keyHash: Uint8Array) => boolean;
   /** Inside a transaction: from here on the books say everything. */
   readonly post: () => void;
-  /** Whether there is something to post, by whomever it was written. */
+  /** Whether nothing is left to post, by whomever it was written. */
   readonly isPosted: () => boolean;
   /**
    * At the beginning of a transaction: true when this process does not know what the file says, at first, after a
@@ -72,6 +72,7 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
   const readAgain = (): void => {
     sheet.clear();
     lines = [];
+    linesOnSheet = 0;
     newestRowId = sql.newestCall.get()?.id ?? "";
     try {
       for (const row of sql.written.all()) readLines(row.lines, sheet, rows);
@@ -80,7 +81,6 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
       if (error instanceof SQLiteError && !isRefusal(error)) throw error;
       throw new BrokenJournal(error);
     }
-    linesOnSheet = 0;
   };
 
   return {

@@ -52,17 +52,21 @@ export function createPosting(db: Database, rows: CallRows): Posting {
         accountId,
       );
     }
-    for (const { of, startMs, moves } of sums.budgets.values()) {
-      const move = () => sql.moveBudget.run(moves.spentMicros, moves.heldMicros, of, startMs).changes > 0;
-      if (!move()) sql.openBudget.run(of, startMs, moves.spentMicros, moves.heldMicros);
-    }
-    for (const { of, startMs, moves } of sums.grantDays.values()) {
-      const move = () => sql.moveGrantDay.run(moves.spentMicros, moves.heldMicros, of, startMs).changes > 0;
-      if (!move()) sql.openGrantDay.run(of, startMs, moves.spentMicros, moves.heldMicros);
-    }
+    for (const bounded of sums.budgets.values()) moveBound(bounded, sql.moveBudget, sql.openBudget);
+    for (const bounded of sums.grantDays.values()) moveBound(bounded, sql.moveGrantDay, sql.openGrantDay);
     for (const bucket of bucketsOf(sums.usage)) addToBucket(bucket);
     listEnded(ended);
     writeClaims(sheet);
+  };
+
+  /** The first calls of a window or day open its row. */
+  const moveBound = (
+    { of, startMs, moves: { spentMicros, heldMicros } }: Bounded,
+    move: typeof sql.moveBudget,
+    open: typeof sql.openBudget,
+  ): void => {
+    if (move.run(spentMicros, heldMicros, of, startMs).changes === 0)
+      open.run(of, startMs, spentMicros, heldMicros);
   };
 
   const addToBucket = ({ widthSeconds, startSeconds, accountId, keyId, sums }: Bucket): void => {
