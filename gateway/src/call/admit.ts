@@ -37,7 +37,8 @@ export interface Admission {
 export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<Admission> {
   const { call, operation, priced, caller, wishes } = paid;
   checkMaySpend(caller);
-  const wants = wantsOf(paid);
+  const tokensWanted = wantedTokens(paid);
+  const wants = wantsOf(paid, tokensWanted);
   const taken = await takeTurn(route, wants, gate);
   if (taken.kind !== "taken") {
     await checkEarlier(paid, gate);
@@ -45,8 +46,7 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
     return refuseShut(call, taken.upstream, gate);
   }
   const { turn, standings } = taken;
-  const tokensAt = priced.estimate.tokens === undefined ? -1 : tokensFirst;
-  const tokens = standings[tokensAt];
+  const tokens = tokensWanted && standings[wants.indexOf(tokensWanted)];
   if (tokens) call.known.tokens = tokens;
 
   try {
@@ -71,7 +71,7 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
     await giveTurnBack(turn, gate);
     throw error;
   }
-  return admissionOf(paid, turn, wants[tokensAt], gate);
+  return admissionOf(paid, turn, tokensWanted, gate);
 }
 
 function admissionOf(
@@ -83,7 +83,7 @@ function admissionOf(
   let tokensUsed = 0;
   // What ends a stream is kept as long as it lasts, and the turn holds the whole request.
   const { takenAtMs } = turn;
-  const freeSlot = async (): Promise<void> => gate.limiter.freeSlot(slotsName(caller), callId);
+  const freeSlot = async (): Promise<void> => gate.limiter.freeSlot(slotsName(caller.keyId), callId);
   const correct = (): void | Promise<void> => {
     if (estimated?.kind !== "rate") return;
     return gate.limiter.correct(estimated.name, tokensUsed - estimated.amount, takenAtMs);
@@ -105,14 +105,18 @@ const nothingToFree = async (): Promise<void> => {};
 const takesSlot = ({ limits }: SoldOperation, { streaming }: PricedCall): boolean =>
   limits?.slot === "always" || (limits?.slot === "streaming" && streaming);
 
-/** Where the tokens stand among the wants, when the call has any. */
-const tokensFirst = 0;
+const ownLimits = ({ call, caller }: PaidCall) =>
+  limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
 
-function wantsOf({ call, operation, priced, caller }: PaidCall): Want[] {
-  const limits = limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
-  const wants: Want[] = [];
-  if (priced.estimate.tokens !== undefined) wants.push(keyTokens(caller, priced.estimate.tokens, limits.tpm));
-  if (takesSlot(operation, priced)) wants.push(keySlot(caller, call.id, limits.concurrency));
+function wantedTokens(paid: PaidCall): Want | undefined {
+  const { tokens } = paid.priced.estimate;
+  return tokens === undefined ? undefined : keyTokens(paid.caller.keyId, tokens, ownLimits(paid).tpm);
+}
+
+function wantsOf(paid: PaidCall, tokens: Want | undefined): Want[] {
+  const { call, operation, priced, caller } = paid;
+  const wants = tokens ? [tokens] : [];
+  if (takesSlot(operation, priced)) wants.push(keySlot(caller.keyId, call.id, ownLimits(paid).concurrency));
   return wants;
 }
 

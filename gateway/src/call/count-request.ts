@@ -15,7 +15,7 @@ export function countRequest(call: Visit, caller: Credential, gate: Gate): void 
   // A door that had to know more before it could make a call of it has counted the request itself.
   if (call.known.counted.length > 0) return;
   const { rpm } = limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
-  return count(call, keyRequests(caller, rpm), gate);
+  return count(call, keyRequests(caller.keyId, rpm), gate);
 }
 
 /** Some operations have a limit of their own beside the key's. */
@@ -25,7 +25,7 @@ export function countOperation(
   caller: Credential,
   gate: Gate,
 ): void | Promise<void> {
-  if (operation.limits?.rpm) return count(call, groupRequests(caller, operation.limits.rpm), gate);
+  if (operation.limits?.rpm) return count(call, groupRequests(caller.keyId, operation.limits.rpm), gate);
 }
 
 type Counted = Pick<Visit, "known" | "receivedAtMs">;

@@ -40,17 +40,14 @@ function readQuery(rawQuery: string): Record<string, string | string[]> {
 
 /** Most calls have no query; what their schema makes of that is always the same. */
 function checkNothing(schema: z.ZodType): unknown {
-  const known = ofNothing.get(schema);
-  if (known !== undefined || ofNothing.has(schema)) return known;
-  const made = check(schema, readQuery(""));
-  ofNothing.set(schema, made);
-  return made;
+  if (!ofNothing.has(schema)) ofNothing.set(schema, check(schema, readQuery("")));
+  return ofNothing.get(schema);
 }
 
 const ofNothing = new WeakMap<z.ZodType, unknown>();
 
 function check(schema: z.ZodType, value: unknown): unknown {
-  if (quickLookOf(schema)(value)) return value;
+  if (quickLookOf(schema)?.(value) === true) return value;
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
@@ -59,15 +56,12 @@ function check(schema: z.ZodType, value: unknown): unknown {
   return refuse("invalid_parameters", message, field === "" ? {} : { field });
 }
 
-function quickLookOf(schema: z.ZodType): QuickLook {
-  let look = quickLooks.get(schema);
-  if (!look) quickLooks.set(schema, (look = plainlyValid(schema) ?? neverSure));
-  return look;
+function quickLookOf(schema: z.ZodType): ReturnType<typeof plainlyValid> {
+  if (!quickLooks.has(schema)) quickLooks.set(schema, plainlyValid(schema));
+  return quickLooks.get(schema);
 }
 
-type QuickLook = NonNullable<ReturnType<typeof plainlyValid>>;
-const neverSure: QuickLook = () => false;
-const quickLooks = new WeakMap<z.ZodType, QuickLook>();
+const quickLooks = new WeakMap<z.ZodType, ReturnType<typeof plainlyValid>>();
 
 function describe(issue: z.core.$ZodIssue | undefined, field: string, value: unknown): string {
   if (!issue) return "the request is not valid";

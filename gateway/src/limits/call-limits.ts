@@ -11,38 +11,15 @@ export interface OperationLimits {
 /** The longest a call can run; a slot whose holder vanished comes back after it. */
 const slotLeaseMs = 15 * 60_000;
 
-/** Whoever has a key. A credential is remembered for a while, and the names of its limits with it. */
-interface Caller {
-  readonly keyId: string;
-}
-
-interface LimitNames {
-  readonly requests: string;
-  readonly tokens: string;
-  readonly slots: string;
-}
-
-const known = new WeakMap<Caller, LimitNames>();
-
-function namesOf(caller: Caller): LimitNames {
-  let names = known.get(caller);
-  if (!names) {
-    const { keyId } = caller;
-    names = { requests: `requests ${keyId}`, tokens: `tokens ${keyId}`, slots: `slots ${keyId}` };
-    known.set(caller, names);
-  }
-  return names;
-}
-
-export const keyRequests = (caller: Caller, limit: number): Want => ({
+export const keyRequests = (keyId: string, limit: number): Want => ({
   kind: "rate",
-  name: namesOf(caller).requests,
+  name: `requests ${keyId}`,
   amount: 1,
   limit,
 });
 
 export const groupRequests = (
-  { keyId }: Caller,
+  keyId: string,
   { group, limit }: NonNullable<OperationLimits["rpm"]>,
 ): Want => ({
   kind: "rate",
@@ -51,10 +28,12 @@ export const groupRequests = (
   limit,
 });
 
+const tokensName = (keyId: string): string => `tokens ${keyId}`;
+
 /** An estimate above the limit itself is counted as the limit: such a call must be possible, alone in its minute. */
-export const keyTokens = (caller: Caller, amount: number, limit: number): Want => ({
+export const keyTokens = (keyId: string, amount: number, limit: number): Want => ({
   kind: "rate",
-  name: namesOf(caller).tokens,
+  name: tokensName(keyId),
   amount: Math.min(amount, limit),
   limit,
 });
@@ -66,11 +45,11 @@ export const upstreamRequests = (upstream: string, limit: number): Want => ({
   limit,
 });
 
-export const slotsName = (caller: Caller): string => namesOf(caller).slots;
+export const slotsName = (keyId: string): string => `slots ${keyId}`;
 
-export const keySlot = (caller: Caller, holder: string, limit: number): Want => ({
+export const keySlot = (keyId: string, holder: string, limit: number): Want => ({
   kind: "slot",
-  name: slotsName(caller),
+  name: slotsName(keyId),
   holder,
   limit,
   leaseMs: slotLeaseMs,

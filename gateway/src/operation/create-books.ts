@@ -129,15 +129,14 @@ async function readLimits(
       reset: Math.ceil((nowMs + standing.resetsInMs) / 1000),
     };
   };
-  const key = { keyId };
   const own = [
-    await report("requests_per_minute", "all", keyRequests(key, limits.rpm)),
-    await report("tokens_per_minute", operationsWith(shared, "tokens"), keyTokens(key, 0, limits.tpm)),
-    await report("concurrency", operationsWith(shared, "slot"), keySlot(key, "", limits.concurrency)),
+    await report("requests_per_minute", "all", keyRequests(keyId, limits.rpm)),
+    await report("tokens_per_minute", operationsWith(shared, "tokens"), keyTokens(keyId, 0, limits.tpm)),
+    await report("concurrency", operationsWith(shared, "slot"), keySlot(keyId, "", limits.concurrency)),
   ];
   for (const limit of shared) {
     if (limit.kind === "group")
-      own.push(await report("requests_per_minute", limit.operations, groupRequests(key, limit)));
+      own.push(await report("requests_per_minute", limit.operations, groupRequests(keyId, limit)));
     if (limit.kind === "upstream") {
       own.push(await report("upstream", limit.operations, upstreamRequests(limit.upstream, limit.limit)));
     }
