@@ -131,9 +131,12 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
 
 /** Nothing goes on before it is understood: better stopped than wrong. */
 export class BrokenJournal extends Error {
+  readonly why: string;
+
   constructor(cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause);
     super(`The journal contradicts the books: ${why} Run "tollgate audit" before serving.`, { cause });
+    this.why = why;
   }
 }
 

@@ -767,7 +767,8 @@ test("whoever knows the installation's secret is let in to audit a journal that 
   expect(await store.claimSecret("ours")).toBe(true);
   expect(await store.claimSecret("another's")).toBe(false);
   const { findings } = await store.auditor.audit();
-  expect(findings).toMatchObject([{ subject: "journal", detail: expect.stringContaining("nobody") }]);
+  const detail = "The journal names a call nobody that the books do not have.";
+  expect(findings).toEqual([{ rule: "the journal can be posted", subject: "journal", detail }]);
   expect(await failureOf(store.ledger.beginRun(startMs))).toContain("The journal contradicts the books");
   await store.close();
 });

@@ -18,7 +18,7 @@ export function createSqliteAuditor(db: Database, books: Books): Auditor {
         .read(() => db.transaction(() => audit(db, []))())
         .catch((error: unknown) => {
           if (!(error instanceof BrokenJournal)) throw error;
-          const finding = { rule: "the journal can be posted", subject: "journal", detail: error.message };
+          const finding = { rule: "the journal can be posted", subject: "journal", detail: error.why };
           return db.transaction(() => audit(db, [finding]))();
         }),
   };
