@@ -33,6 +33,7 @@ import type { Forwarder } from "./operation/upstream.ts";
 import { systemBytes, systemChance } from "./platform/chance.ts";
 import { callerAddress, createIsProxy } from "./platform/caller-address.ts";
 import type { Clock } from "./platform/clock.ts";
+import { createDeadlines } from "./platform/deadlines.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
 import { CallRefused } from "./platform/refusals.ts";
@@ -84,6 +85,9 @@ export interface Gateway {
 
 /** Streams that are read on for an exact bill after their callers left; beyond these, what passed is the bill. */
 const drainsMax = 256;
+
+/** Pings and notes of progress are due every few seconds, of thousands of streams. */
+const longDeadlinesLookMs = 250;
 
 /** Nobody needs longer to send a body; a trickle only keeps a connection. */
 const bodyTimeoutUsualMs = 60_000;
@@ -189,6 +193,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       sharedLimits: () => listLimits(offer),
     }),
     clock,
+    deadlines: createDeadlines(clock.monotonicMs, longDeadlinesLookMs),
     log,
     metrics,
     begin,

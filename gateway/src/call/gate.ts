@@ -5,6 +5,7 @@ import type { Limiter } from "../limits/limiter.ts";
 import type { Books } from "../operation/books.ts";
 import type { Forwarder } from "../operation/upstream.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { Deadlines } from "../platform/deadlines.ts";
 import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { PollFloor } from "../tasks/poll-floor.ts";
@@ -29,6 +30,8 @@ export interface Gate {
   readonly random: () => number;
   readonly books: Books;
   readonly clock: Clock;
+  /** For what lasts for seconds; looked at a few times in each. */
+  readonly deadlines: Deadlines;
   readonly log: Log;
   readonly metrics: Metrics;
   /** Notes that a call is running; returns how to say that it is not any more. A stop waits for all of them. */

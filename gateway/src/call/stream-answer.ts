@@ -1,6 +1,6 @@
+import type { Deadline } from "../platform/deadlines.ts";
 import { describeError } from "../platform/log.ts";
 import { createPacedBody, type Reader } from "../platform/paced-body.ts";
-import { watchSilence, type SilenceWatch } from "../platform/silence-watch.ts";
 import type { Admission } from "./admit.ts";
 import type { Answer } from "./call.ts";
 import type { Attempted } from "./forward.ts";
@@ -54,10 +54,13 @@ export function streamAnswer(
     }
   };
 
-  let notedAtMs = gate.clock.monotonicMs();
-  const noteProgress = (nowMs: number): void => {
-    if (nowMs - notedAtMs < progressEveryMs) return;
-    notedAtMs = nowMs;
+  let silence: Deadline | undefined;
+  let progress: Deadline | undefined;
+  let hasPassed = false;
+  const noteProgress = (): void => {
+    if (progress) gate.deadlines.move(progress, progressEveryMs);
+    if (!hasPassed) return;
+    hasPassed = false;
     const { used: known, estimate } = relay.read().tokens;
     const expected = paid.priced.estimate.expected["input_tokens"] ?? 0;
     gate.ledger.noteProgress(paid.call.id, known ?? { input_tokens: expected, ...estimate });
@@ -65,7 +68,6 @@ export function streamAnswer(
 
   let caller: Reader | undefined;
   let callerLeft = false;
-  let silence: SilenceWatch | undefined;
   let hasStarted = false;
   const upstreamEnded = Promise.withResolvers<void>();
   /** The upstream's stream has ended, or nobody reads it any more. */
@@ -98,7 +100,7 @@ export function streamAnswer(
     }
     // Nothing is read ahead: the upstream goes no faster than the caller reads.
     relay.pause();
-    silence?.heard();
+    if (silence) gate.deadlines.end(silence);
     behind
       .then(() => {
         awaitMore();
@@ -109,33 +111,40 @@ export function streamAnswer(
 
   /** The caller has taken what came so far. */
   const awaitMore = (): void => {
-    if (silence && caller) noteProgress(silence.wait());
+    if (!silence || !caller) return;
+    hasPassed = true;
+    gate.deadlines.move(silence, pingAfterMs);
   };
 
   const passOn = async (reader: Reader): Promise<void> => {
     const ping = pings[dialect];
-    silence = watchSilence(
-      pingAfterMs,
-      () => {
-        if (ping !== "") reader.send(ping)?.catch(noop);
-      },
-      gate.clock,
-    );
+    const fill = (): void => {
+      if (silence) gate.deadlines.move(silence, pingAfterMs);
+      if (ping !== "") reader.send(ping)?.catch(noop);
+    };
+    silence = gate.deadlines.set(pingAfterMs, fill);
+    progress = gate.deadlines.set(progressEveryMs, noteProgress);
     caller = reader;
-    awaitMore();
     start();
     await over.promise;
-    silence.end();
+    stopWatching();
     if (callerLeft) return;
     const comment = await end();
     if (comment !== "" && commentsWelcome[dialect]) await reader.send(comment);
+  };
+
+  const stopWatching = (): void => {
+    if (silence) gate.deadlines.end(silence);
+    if (progress) gate.deadlines.end(progress);
+    silence = undefined;
+    progress = undefined;
   };
 
   const goOnWithoutCaller = (): void => {
     if (callerLeft) return;
     callerLeft = true;
     caller = undefined;
-    silence?.end();
+    stopWatching();
     over.resolve();
     relay.pause();
     // The place is the caller's, and the caller has left it; reading on is our own affair.

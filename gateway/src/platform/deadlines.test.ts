@@ -23,6 +23,7 @@ test("a deadline is missed once, when its time has come and not before", async (
   const { set, pass, missed } = watched();
   set("soon", 10);
   set("later", 30);
+  await pass(0);
   await pass(9);
   expect(missed).toEqual([]);
   await pass(1);
@@ -38,7 +39,9 @@ test("what has ended is not missed, and what was moved is missed later", async (
   const ended = set("ended", 10);
   const moved = set("moved", 10);
   deadlines.end(ended);
+  await pass(5);
   deadlines.move(moved, 30);
+  await pass(0);
   await pass(20);
   expect(missed).toEqual([]);
   await pass(10);
@@ -51,6 +54,16 @@ test("a deadline that had ended can be set again by moving it, also after a time
   deadlines.end(deadline);
   await pass(50);
   deadlines.move(deadline, 10);
+  await pass(0);
   await pass(10);
   expect(missed).toEqual(["again"]);
+});
+
+test("a time begins with the first look at it, so that nobody has less than the time given", async () => {
+  const { set, pass, missed } = watched();
+  set("given", 10);
+  await pass(10);
+  expect(missed).toEqual([]);
+  await pass(10);
+  expect(missed).toEqual(["given"]);
 });

@@ -47,7 +47,6 @@ export function createHttpClient(changes: Partial<Limits> = {}): HttpClient {
   };
   const parts: ExchangeParts = {
     limits,
-    monotonicMs,
     pool,
     release,
     deadlines: createDeadlines(monotonicMs),

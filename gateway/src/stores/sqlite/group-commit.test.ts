@@ -121,11 +121,18 @@ describe("group commit", () => {
     expect(seenByOthers()).toEqual([1, 2, 3, 4]);
   });
 
-  test("a rider needs nobody to ride with", async () => {
-    const { group, add, seenByOthers } = open();
+  test("riders wait for a while to ride with somebody, and then ride alone, together", async () => {
+    const { group, add, seenByOthers, commits } = open();
     group.ride(() => add(1));
-    await Bun.sleep(5);
-    expect(seenByOthers()).toEqual([1]);
+    await Bun.sleep(20);
+    group.ride(() => add(2));
+    expect(seenByOthers()).toEqual([]);
+    await Bun.sleep(200);
+    expect(seenByOthers()).toEqual([1, 2]);
+    expect(commits).toEqual([0]);
+    group.ride(() => add(3));
+    await Bun.sleep(200);
+    expect(seenByOthers()).toEqual([1, 2, 3]);
   });
 
   test("a crowd is committed in bounded batches, in order", async () => {

@@ -8,7 +8,7 @@ export interface GroupCommit {
    * not get its turn within `patienceMs`, because another process is writing, fails with StoreBusy.
    */
   readonly run: <Result>(write: () => Result, patienceMs?: number) => Promise<Result>;
-  /** Joins the next transaction without anybody waiting for it. */
+  /** Joins the next transaction without anybody waiting for it; begins one of its own only when none comes for a while. */
   readonly ride: (write: () => void) => void;
   /** Commits everything that is queued now. */
   readonly flush: () => void;
@@ -42,6 +42,8 @@ interface Queued {
 /** Bounds how long one transaction keeps the event loop; the rest waits for the next turn. */
 const batchMax = 256;
 const patienceUsualMs = 2_000;
+/** A transaction of its own costs a rider many times what a place in another's does, and nobody waits for it. */
+const ridesWithinMs = 100;
 /** How soon to ask again for a lock that another process has. */
 const busyRetryMs = 5;
 
@@ -52,11 +54,17 @@ export function createGroupCommit(parts: Parts): GroupCommit {
   let queue: Queued[] = [];
   let riders: (() => void)[] = [];
   let scheduled = false;
+  let riderTimer: NodeJS.Timeout | undefined;
 
   const schedule = (): void => {
     if (scheduled) return;
     scheduled = true;
     setImmediate(flush);
+  };
+
+  const rideAlone = (): void => {
+    riderTimer = undefined;
+    if (riders.length > 0) schedule();
   };
 
   const flush = (): void => {
@@ -145,7 +153,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
       }),
     ride: (write) => {
       riders.push(write);
-      schedule();
+      riderTimer ??= setTimeout(rideAlone, ridesWithinMs);
     },
     flush: () => {
       // A turn that takes nothing off the queue waits for another process, which cannot be hurried.

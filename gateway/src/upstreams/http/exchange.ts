@@ -1,4 +1,5 @@
 import type { NoAnswerReason } from "../../operation/upstream.ts";
+import type { Deadline } from "../../platform/deadlines.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { decompress } from "./decompress.ts";
@@ -45,7 +46,7 @@ export class Exchange implements ConnectionUser {
   readonly #outgoing: Outgoing;
   readonly #parts: ExchangeParts;
   readonly #resolve: (outcome: HttpOutcome | HttpStream) => void;
-  readonly #deadline: ReturnType<StreamParts["deadlines"]["set"]>;
+  readonly #deadline: Deadline;
   readonly #answer = new ResponseReader();
   #connection: Connection | undefined;
   #pieces: Buffer[] = [];

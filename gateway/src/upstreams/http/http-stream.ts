@@ -1,4 +1,4 @@
-import type { createDeadlines } from "../../platform/deadlines.ts";
+import type { Deadline, Deadlines } from "../../platform/deadlines.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 import type { ResponseReader } from "./response-reader.ts";
 
@@ -33,8 +33,7 @@ interface StreamLimits {
 /** What all streams of a client share. */
 export interface StreamParts {
   readonly limits: StreamLimits;
-  readonly deadlines: ReturnType<typeof createDeadlines>;
-  readonly monotonicMs: () => number;
+  readonly deadlines: Deadlines;
   /** The answer is whole, and the connection is nobody's any more. */
   readonly release: (connection: Connection, answer: ResponseReader) => void;
 }
@@ -47,8 +46,8 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
   readonly #connection: Connection;
   readonly #answer: ResponseReader;
   readonly #parts: StreamParts;
-  readonly #endsAtMs: number;
-  readonly #deadline: ReturnType<StreamParts["deadlines"]["set"]>;
+  readonly #silence: Deadline;
+  readonly #lifetime: Deadline;
   #reader: StreamReader | undefined;
   #isPaused = false;
   /** What came while nobody took it. */
@@ -57,14 +56,15 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
   #hasTold = false;
 
   constructor(connection: Connection, answer: ResponseReader, firstPiece: Uint8Array, parts: StreamParts) {
-    const { limits, deadlines, monotonicMs } = parts;
+    const { limits, deadlines } = parts;
+    const breakOff = (): void => this.#breakOff();
     this.status = answer.head?.status ?? 0;
     this.#connection = connection;
     this.#answer = answer;
     this.#parts = parts;
     this.#kept = firstPiece.length === 0 ? [] : [firstPiece];
-    this.#endsAtMs = monotonicMs() + limits.streamTimeoutMs;
-    this.#deadline = deadlines.set(limits.silenceTimeoutMs, () => this.#breakOff());
+    this.#silence = deadlines.set(limits.silenceTimeoutMs, breakOff);
+    this.#lifetime = deadlines.set(limits.streamTimeoutMs, breakOff);
     connection.user = this;
     this.#lookForEnd();
   }
@@ -80,7 +80,7 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
     if (this.#ending !== undefined) return;
     this.#connection.pause();
     // The upstream is kept waiting, so its silence says nothing.
-    this.#parts.deadlines.move(this.#deadline, this.#leftMs());
+    this.#parts.deadlines.end(this.#silence);
   }
 
   resume(): void {
@@ -99,7 +99,7 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
   onReady(): void {}
 
   onBytes(bytes: Buffer): void {
-    this.#waitForMore();
+    if (!this.#isPaused) this.#waitForMore();
     const piece = this.#answer.push(bytes);
     if (piece.length > 0) this.#take(piece);
     if (this.#ending === undefined) this.#lookForEnd();
@@ -135,7 +135,8 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
 
   #end(ending: StreamEnding): void {
     this.#ending ??= ending;
-    this.#parts.deadlines.end(this.#deadline);
+    this.#parts.deadlines.end(this.#silence);
+    this.#parts.deadlines.end(this.#lifetime);
     this.#handOver();
   }
 
@@ -167,11 +168,6 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
   }
 
   #waitForMore(): void {
-    const waitMs = Math.min(this.#parts.limits.silenceTimeoutMs, this.#leftMs());
-    this.#parts.deadlines.move(this.#deadline, waitMs);
-  }
-
-  #leftMs(): number {
-    return this.#endsAtMs - this.#parts.monotonicMs();
+    this.#parts.deadlines.move(this.#silence, this.#parts.limits.silenceTimeoutMs);
   }
 }
