@@ -314,8 +314,8 @@ const mutants = [
   {
     name: "a caller who does not read fills the memory",
     file: "gateway/src/call/stream-answer.ts",
-    find: "    relay.pause();\n    silence?.heard();",
-    replace: "    silence?.heard();",
+    find: "    relay.pause();\n    if (silence) gate.deadlines.end(silence);",
+    replace: "    if (silence) gate.deadlines.end(silence);",
     tests: ["test/streams.test.ts"],
   },
   {
