@@ -148,9 +148,9 @@ const mutants = [
   },
   {
     name: "what was held on the same sheet is given back to the sums",
-    file: "gateway/src/stores/sqlite/posting.ts",
-    find: "const heldBefore = isNew ? 0n : held.heldMicros;",
-    replace: "const heldBefore = end ? held.heldMicros : 0n;",
+    file: "gateway/src/stores/sqlite/sheet.ts",
+    find: "if (!call.isNew) sums.addHeld(held, -held.heldMicros);",
+    replace: "sums.addHeld(held, -held.heldMicros);",
     tests: ledgerTests,
   },
   {

@@ -4,10 +4,10 @@ import type { CallEnd, HeldCall, SheetCall } from "./sheet.ts";
 /** The rows of calls. One that ends on the sheet it was held on is written once, with its end. */
 export interface CallRows {
   /** From now on the row never changes. */
-  readonly writeEnd: (call: SheetCall) => void;
+  readonly writeEnd: (call: SheetCall, end: CallEnd) => void;
   readonly writeOpen: (call: SheetCall) => void;
   /** Its idempotency key is taken, or free again when it ended so. */
-  readonly writeClaim: (call: SheetCall) => void;
+  readonly writeClaim: (call: SheetCall, end: CallEnd | undefined) => void;
   readonly findHeld: (callId: string) => HeldCall;
   /** What the row says of the call's end. */
   readonly findEnd: (callId: string) => Omit<CallEnd, "carry" | "freedKeyHash">;
@@ -16,13 +16,12 @@ export interface CallRows {
 export function createCallRows(db: Database): CallRows {
   const sql = prepare(db);
 
-  const writeEnd = ({ held, isNew, sentAtMs, end }: SheetCall): void => {
-    if (!end) throw new Error(`The call ${held.callId} has not ended.`);
+  const writeEnd = ({ held, isNew, sentAtMs }: SheetCall, end: CallEnd): void => {
     if (isNew) insertEnded(held, end, sentAtMs);
     else endRow(held, end, sentAtMs);
   };
 
-  const writeClaim = ({ held, isNew, end }: SheetCall): void => {
+  const writeClaim = ({ held, isNew }: SheetCall, end: CallEnd | undefined): void => {
     const { accountId, callId, createdAtMs, claim } = held;
     if (end?.freedKeyHash) sql.freeKey.run(accountId, end.freedKeyHash, callId);
     // One that was open when its sheet was posted has its row already.

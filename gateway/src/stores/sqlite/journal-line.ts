@@ -39,7 +39,7 @@ export function readLines(text: string, sheet: Sheet, rows: Pick<CallRows, "find
       sheet.hold(heldOf(words));
       continue;
     }
-    const call = sheet.calls.get(callId)?.held ?? rows.findHeld(callId);
+    const call = sheet.open.get(callId)?.held ?? rows.findHeld(callId);
     if (kind === "sent") sheet.send(call, words[2]);
     else if (kind === "progress") sheet.progress(call, words[2]);
     else sheet.end(call, { ...rows.findEnd(callId), ...restOfEnd(words) });

@@ -58,10 +58,10 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
   };
 
   const post = (): void => {
-    if (sheet.calls.size === 0) return;
+    if (sheet.isEmpty()) return;
     // Outside, another process may have posted the same lines.
     if (!db.inTransaction) throw new Error("The journal is posted inside a transaction.");
-    for (const callId of sheet.calls.keys()) if (callId > newestRowId) newestRowId = callId;
+    for (const callId of sheet.open.keys()) if (callId > newestRowId) newestRowId = callId;
     posting.post(sheet);
     sql.clear.run();
     sheet.clear();
@@ -98,13 +98,13 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
     },
     end: (call, end) => {
       const ended = sheet.end(call, end);
-      rows.writeEnd(ended);
-      rows.writeClaim(ended);
+      rows.writeEnd(ended, end);
+      rows.writeClaim(ended, end);
       if (call.callId > newestRowId) newestRowId = call.callId;
       note(endLine(call.callId, end));
     },
     knows: (callId) =>
-      sheet.calls.has(callId) || (callId <= newestRowId && sql.callExists.get(callId) !== null),
+      sheet.open.has(callId) || (callId <= newestRowId && sql.callExists.get(callId) !== null),
     hasClaim: sheet.hasClaim,
     post,
     isPosted: () => sql.anyRow.get() === null,
@@ -121,7 +121,7 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
         sql.insert.run(`[${lines.join(",")}]`);
         lines = [];
       }
-      return sheet.calls.size === 0;
+      return sheet.isEmpty();
     },
     distrust: () => {
       dataVersion = undefined;

@@ -3,6 +3,7 @@ import type { Carry } from "../../ledger/charge.ts";
 import type { IdempotencyClaim } from "../../ledger/ledger.ts";
 import type { Quantities } from "../../operation/quantities.ts";
 import type { Micros } from "../../platform/money.ts";
+import { createSums, type Sums } from "./sums.ts";
 
 /** What is known of a call from the moment it is held; none of it ever changes. */
 export interface HeldCall {
@@ -47,42 +48,49 @@ export interface SheetCall {
   readonly isNew: boolean;
   sentAtMs: number | null;
   progress: Quantities | undefined;
-  end: CallEnd | undefined;
 }
 
-/** Everything the journal says that is not posted yet, call by call. */
+/** Everything the journal says that is not posted yet: open calls one by one, and what the ended ones add up to. */
 export interface Sheet {
-  readonly calls: ReadonlyMap<string, SheetCall>;
-  /** What each account carries after the last of its ended calls. */
-  readonly carries: ReadonlyMap<string, Carry>;
+  readonly open: ReadonlyMap<string, SheetCall>;
+  readonly sums: Sums;
+  /** How many calls on this sheet claimed an idempotency key, and when the last of them was held. */
+  readonly claims: { count: number; newestMs: number };
   readonly hold: (call: HeldCall) => void;
   readonly send: (call: HeldCall, atMs: number) => void;
   readonly progress: (call: HeldCall, used: Quantities) => void;
+  /** The call as it was until now; its end is in the sums. */
   readonly end: (call: HeldCall, end: CallEnd) => SheetCall;
   /** Whether a call on this sheet claimed the idempotency key. */
   readonly hasClaim: (accountId: string, keyHash: Uint8Array) => boolean;
+  readonly isEmpty: () => boolean;
   readonly clear: () => void;
 }
 
 export function createSheet(): Sheet {
-  const calls = new Map<string, SheetCall>();
-  const carries = new Map<string, Carry>();
-  const claims = new Set<string>();
+  const open = new Map<string, SheetCall>();
+  const sums = createSums();
+  const claimed = new Set<string>();
+  const claims = { count: 0, newestMs: 0 };
 
   const callOn = (held: HeldCall): SheetCall => {
-    const known = calls.get(held.callId);
+    const known = open.get(held.callId);
     if (known) return known;
-    const posted = { held, isNew: false, sentAtMs: null, progress: undefined, end: undefined };
-    calls.set(held.callId, posted);
+    const posted = { held, isNew: false, sentAtMs: null, progress: undefined };
+    open.set(held.callId, posted);
     return posted;
   };
 
   return {
-    calls,
-    carries,
+    open,
+    sums,
+    claims,
     hold: (held) => {
-      calls.set(held.callId, { held, isNew: true, sentAtMs: null, progress: undefined, end: undefined });
-      if (held.claim) claims.add(claimName(held.accountId, held.claim.keyHash));
+      open.set(held.callId, { held, isNew: true, sentAtMs: null, progress: undefined });
+      if (!held.claim) return;
+      claimed.add(claimName(held.accountId, held.claim.keyHash));
+      claims.count++;
+      claims.newestMs = Math.max(claims.newestMs, held.createdAtMs);
     },
     send: (held, atMs) => {
       callOn(held).sentAtMs = atMs;
@@ -92,15 +100,20 @@ export function createSheet(): Sheet {
     },
     end: (held, end) => {
       const call = callOn(held);
-      call.end = end;
-      carries.set(held.accountId, end.carry);
+      open.delete(held.callId);
+      // What was held on this sheet was not added to what the books hold, so only what was there before goes back.
+      if (!call.isNew) sums.addHeld(held, -held.heldMicros);
+      sums.addEnd(held, end);
       return call;
     },
-    hasClaim: (accountId, keyHash) => claims.size > 0 && claims.has(claimName(accountId, keyHash)),
+    hasClaim: (accountId, keyHash) => claimed.size > 0 && claimed.has(claimName(accountId, keyHash)),
+    isEmpty: () => open.size === 0 && sums.accounts.size === 0,
     clear: () => {
-      calls.clear();
-      carries.clear();
-      claims.clear();
+      open.clear();
+      sums.clear();
+      claimed.clear();
+      claims.count = 0;
+      claims.newestMs = 0;
     },
   };
 }

@@ -25,11 +25,11 @@ import type { Journal } from "./journal.ts";
 import { prepareLedger, type CallRow } from "./ledger-statements.ts";
 import { idempotencyKeptMs } from "./idempotency-rows.ts";
 import { heldCallOf } from "./call-rows.ts";
-import { grantDayStartMs } from "./posting.ts";
 import type { CallEnd, HeldCall } from "./sheet.ts";
 import { prepareApprovalUses } from "./sqlite-approvals.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
 import type { AccountStanding, BoundStanding, Standings } from "./standings.ts";
+import { grantDayStartMs } from "./sums.ts";
 import type { TaskRows } from "./task-rows.ts";
 
 interface Parts {

@@ -1,6 +1,4 @@
-import { tokenTotals } from "../../operation/quantities.ts";
-import { noUsage, type UsageSums } from "../../usage/usage-report.ts";
-import type { CallEnd, HeldCall } from "./sheet.ts";
+import type { UsageSums } from "../../usage/usage-report.ts";
 
 /** Usage is kept by the second, the minute, the hour and the day, so that any span of time is the sum of few rows. */
 export const bucketWidthsSeconds = [1, 60, 3_600, 86_400] as const;
@@ -13,54 +11,31 @@ export interface Bucket {
   readonly sums: { -readonly [Figure in keyof UsageSums]: UsageSums[Figure] };
 }
 
-/** Adds an ended call to its second. */
-export function addUsage(
-  seconds: Map<string, Bucket>,
-  { accountId, keyId }: HeldCall,
-  { used, outcome, valueMicros, chargedMicros, settledAtMs }: CallEnd,
-): void {
-  const tokens = tokenTotals(used);
-  const { sums } = bucketIn(seconds, { accountId, keyId }, 1, Math.floor(settledAtMs / 1000));
-  sums.requests++;
-  if (outcome !== "succeeded") sums.failedRequests++;
-  sums.inputTokens += tokens.input;
-  sums.outputTokens += tokens.output;
-  sums.cacheReadTokens += tokens.cacheRead;
-  sums.cacheWriteTokens += tokens.cacheWrite;
-  sums.valueMicros += valueMicros;
-  sums.chargedMicros += chargedMicros;
+/** The buckets of every width that contain the seconds of one key, which are in order. */
+export function bucketsOf(seconds: readonly Bucket[]): Bucket[] {
+  return bucketWidthsSeconds.flatMap((widthSeconds) =>
+    widthSeconds === 1 ? seconds : widened(seconds, widthSeconds),
+  );
 }
 
-/** The buckets of every width that contain the given seconds. */
-export function bucketsOf(seconds: ReadonlyMap<string, Bucket>): Iterable<Bucket> {
-  const all = new Map<string, Bucket>(seconds);
-  for (const second of seconds.values()) {
-    for (const widthSeconds of bucketWidthsSeconds) {
-      if (widthSeconds === 1) continue;
-      const startSeconds = second.startSeconds - (second.startSeconds % widthSeconds);
-      const { sums } = bucketIn(all, second, widthSeconds, startSeconds);
-      sums.requests += second.sums.requests;
-      sums.failedRequests += second.sums.failedRequests;
-      sums.inputTokens += second.sums.inputTokens;
-      sums.outputTokens += second.sums.outputTokens;
-      sums.cacheReadTokens += second.sums.cacheReadTokens;
-      sums.cacheWriteTokens += second.sums.cacheWriteTokens;
-      sums.valueMicros += second.sums.valueMicros;
-      sums.chargedMicros += second.sums.chargedMicros;
-    }
+function widened(seconds: readonly Bucket[], widthSeconds: number): Bucket[] {
+  const wide: Bucket[] = [];
+  for (const second of seconds) {
+    const startSeconds = second.startSeconds - (second.startSeconds % widthSeconds);
+    const last = wide.at(-1);
+    if (last?.startSeconds === startSeconds) add(last.sums, second.sums);
+    else wide.push({ ...second, widthSeconds, startSeconds, sums: { ...second.sums } });
   }
-  return all.values();
+  return wide;
 }
 
-function bucketIn(
-  all: Map<string, Bucket>,
-  { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
-  widthSeconds: number,
-  startSeconds: number,
-): Bucket {
-  const name = `${widthSeconds} ${startSeconds} ${keyId}`;
-  let bucket = all.get(name);
-  if (!bucket)
-    all.set(name, (bucket = { widthSeconds, startSeconds, accountId, keyId, sums: { ...noUsage } }));
-  return bucket;
+function add(to: Bucket["sums"], more: UsageSums): void {
+  to.requests += more.requests;
+  to.failedRequests += more.failedRequests;
+  to.inputTokens += more.inputTokens;
+  to.outputTokens += more.outputTokens;
+  to.cacheReadTokens += more.cacheReadTokens;
+  to.cacheWriteTokens += more.cacheWriteTokens;
+  to.valueMicros += more.valueMicros;
+  to.chargedMicros += more.chargedMicros;
 }
