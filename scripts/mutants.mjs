@@ -307,15 +307,15 @@ const mutants = [
   {
     name: "a stream whose caller left is never settled",
     file: "gateway/src/call/stream-answer.ts",
-    find: ".then(finishWithoutCaller).then(end)",
-    replace: ".then(finishWithoutCaller)",
+    find: "      .then(() => this.#end())\n",
+    replace: "",
     tests: ["test/streams.test.ts"],
   },
   {
     name: "a caller who does not read fills the memory",
     file: "gateway/src/call/stream-answer.ts",
-    find: "    relay.pause();\n    if (silence) gate.deadlines.end(silence);",
-    replace: "    if (silence) gate.deadlines.end(silence);",
+    find: "    this.#isBehind = true;\n    this.#relay.pause();\n",
+    replace: "    this.#isBehind = true;\n",
     tests: ["test/streams.test.ts"],
   },
   {
@@ -328,7 +328,7 @@ const mutants = [
   {
     name: "output that passes unread is not counted",
     file: "gateway/src/upstreams/stream-meter.ts",
-    find: "      outputBytes += bytes;\n",
+    find: "    this.#outputBytes += bytes;\n",
     replace: "",
     tests: ["gateway/src/upstreams/stream-relay.test.ts"],
   },

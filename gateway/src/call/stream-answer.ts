@@ -1,3 +1,4 @@
+import type { StreamRelay, StreamTaker } from "../operation/upstream.ts";
 import type { Deadline } from "../platform/deadlines.ts";
 import { describeError } from "../platform/log.ts";
 import { createPacedBody, type Reader } from "../platform/paced-body.ts";
@@ -9,10 +10,10 @@ import { meterStream } from "./meter.ts";
 import type { BookedCall } from "./paid-call.ts";
 import { bookEnd } from "./settle.ts";
 
-/** Proxies and clients give up on silence; a ping says that somebody is still there. */
-const pingAfterMs = 10_000;
 /** Should the process die in the middle, the stream costs what it had delivered by then, give or take this time. */
-const progressEveryMs = 2_000;
+const beatMs = 2_000;
+/** Proxies and clients give up on silence; within ten seconds a ping says that somebody is still there. */
+const silentBeatsMax = 3;
 /** A caller who left is still owed an exact bill, but not for ever, and not any number of them at once. */
 const drainMsMax = 120_000;
 
@@ -23,152 +24,194 @@ const drainMsMax = 120_000;
 export function streamAnswer(
   paid: BookedCall,
   attempted: Attempted,
-  { freeSlot, used }: Pick<Admission, "freeSlot" | "used">,
+  admission: Pick<Admission, "freeSlot" | "used">,
   gate: Gate,
 ): Answer {
-  const { exchanged, upstream } = attempted;
+  const { exchanged } = attempted;
   if (exchanged.kind !== "streaming") throw new Error("There is no stream to answer with.");
   const { relay, status, contentType } = exchanged;
-  const { dialect = "openai" } = paid.operation.servedBy[upstream.protocol] ?? {};
-  const running = gate.begin();
-  let hasEnded: (() => void) | undefined;
-  const ended = new Promise<void>((resolve) => (hasEnded = resolve));
-  let ending: Promise<string> | undefined;
+  const streamed = new StreamedAnswer(paid, attempted, relay, admission, gate);
+  const body = createPacedBody({
+    write: (reader) => streamed.passOn(reader),
+    cancel: () => streamed.goOnWithoutCaller(),
+  });
+  return { status, contentType, body, ended: streamed.ended };
+}
 
-  /** Books the end, once, and says what it cost in the words of the stream. */
-  const end = (): Promise<string> => (ending ??= book());
-  const book = async (): Promise<string> => {
-    try {
-      const metered = meterStream(paid, relay, upstream, gate);
-      used(metered.used);
-      const { chargedMicros } = await bookEnd(paid, attempted, metered, gate);
-      paid.call.known.costMicros = chargedMicros;
-      return closingComment(paid.call.id, chargedMicros);
-    } catch (error) {
-      // The books have already arranged for the hold to end; the caller's stream just lacks its last comment.
-      gate.log.error("a stream could not be settled", { request_id: paid.call.id, ...describeError(error) });
-      return "";
-    } finally {
-      running();
-      hasEnded?.();
-    }
-  };
+/** A class, because thousands may be open at once, and every piece of each comes through here. */
+class StreamedAnswer implements StreamTaker {
+  /** Resolves when the end is booked. */
+  readonly ended: Promise<void>;
 
-  let silence: Deadline | undefined;
-  let progress: Deadline | undefined;
-  let hasPassed = false;
-  const noteProgress = (): void => {
-    if (progress) gate.deadlines.move(progress, progressEveryMs);
-    if (!hasPassed) return;
-    hasPassed = false;
-    const { used: known, estimate } = relay.read().tokens;
-    const expected = paid.priced.estimate.expected["input_tokens"] ?? 0;
-    gate.ledger.noteProgress(paid.call.id, known ?? { input_tokens: expected, ...estimate });
-  };
-
-  let caller: Reader | undefined;
-  let callerLeft = false;
-  let hasStarted = false;
-  const upstreamEnded = Promise.withResolvers<void>();
+  readonly #paid: BookedCall;
+  readonly #attempted: Attempted;
+  readonly #relay: StreamRelay;
+  readonly #admission: Pick<Admission, "freeSlot" | "used">;
+  readonly #gate: Gate;
+  readonly #running: () => void;
+  readonly #hasEnded: () => void;
+  readonly #upstreamEnded = Promise.withResolvers<void>();
   /** The upstream's stream has ended, or nobody reads it any more. */
-  const over = Promise.withResolvers<void>();
+  readonly #over = Promise.withResolvers<void>();
+  #caller: Reader | undefined;
+  #callerLeft = false;
+  #hasStarted = false;
+  #ending: Promise<string> | undefined;
+  #beat: Deadline | undefined;
+  #hasPassed = false;
+  #isBehind = false;
+  #silentBeats = 0;
 
-  const start = (): void => {
-    if (hasStarted) return;
-    hasStarted = true;
-    relay.start({
-      onPiece: pass,
-      onEnd: () => {
-        upstreamEnded.resolve();
-        over.resolve();
-      },
-    });
-  };
+  constructor(
+    paid: BookedCall,
+    attempted: Attempted,
+    relay: StreamRelay,
+    admission: Pick<Admission, "freeSlot" | "used">,
+    gate: Gate,
+  ) {
+    this.#paid = paid;
+    this.#attempted = attempted;
+    this.#relay = relay;
+    this.#admission = admission;
+    this.#gate = gate;
+    this.#running = gate.begin();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ended = promise;
+    this.#hasEnded = resolve;
+  }
 
-  const pass = (piece: Uint8Array): void => {
-    if (!caller) return;
+  async passOn(reader: Reader): Promise<void> {
+    try {
+      this.#caller = reader;
+      this.#beat = this.#gate.deadlines.set(beatMs, () => this.#lookAtPace(reader));
+      this.#start();
+      await this.#over.promise;
+      this.#stopLooking();
+      if (this.#callerLeft) return;
+      const comment = await this.#end();
+      if (comment !== "" && commentsWelcome[this.#dialect()]) await reader.send(comment);
+    } catch {
+      // A caller to whom nothing can be sent has left, whoever notices first.
+      this.goOnWithoutCaller();
+    }
+  }
+
+  onPiece(piece: Uint8Array): void {
+    if (!this.#caller) return;
+    this.#hasPassed = true;
     let behind: Promise<unknown> | undefined;
     try {
-      behind = caller.send(piece);
+      behind = this.#caller.send(piece);
     } catch {
-      goOnWithoutCaller();
+      this.goOnWithoutCaller();
       return;
     }
-    if (!behind) {
-      awaitMore();
-      return;
-    }
-    // Nothing is read ahead: the upstream goes no faster than the caller reads.
-    relay.pause();
-    if (silence) gate.deadlines.end(silence);
+    if (behind) this.#waitFor(behind);
+  }
+
+  onEnd(): void {
+    this.#upstreamEnded.resolve();
+    this.#over.resolve();
+  }
+
+  goOnWithoutCaller(): void {
+    if (this.#callerLeft) return;
+    this.#callerLeft = true;
+    this.#caller = undefined;
+    this.#stopLooking();
+    this.#over.resolve();
+    this.#relay.pause();
+    // The place is the caller's, and the caller has left it; reading on is our own affair.
+    this.#admission
+      .freeSlot()
+      .then(() => this.#finishWithoutCaller())
+      .then(() => this.#end())
+      .catch(noop);
+  }
+
+  #start(): void {
+    if (this.#hasStarted) return;
+    this.#hasStarted = true;
+    this.#relay.start(this);
+  }
+
+  /** Nothing is read ahead: the upstream goes no faster than the caller reads. */
+  #waitFor(behind: Promise<unknown>): void {
+    this.#isBehind = true;
+    this.#relay.pause();
     behind
       .then(() => {
-        awaitMore();
-        relay.resume();
+        this.#isBehind = false;
+        this.#relay.resume();
       })
-      .catch(goOnWithoutCaller);
-  };
+      .catch(() => this.goOnWithoutCaller());
+  }
 
-  /** The caller has taken what came so far. */
-  const awaitMore = (): void => {
-    if (!silence || !caller) return;
-    hasPassed = true;
-    gate.deadlines.move(silence, pingAfterMs);
-  };
+  /** Looked at every few seconds, because to look at every piece would cost more than to pass it. */
+  #lookAtPace(reader: Reader): void {
+    if (!this.#beat) return;
+    this.#gate.deadlines.move(this.#beat, beatMs);
+    if (this.#hasPassed) this.#noteProgress();
+    this.#silentBeats = this.#hasPassed || this.#isBehind ? 0 : this.#silentBeats + 1;
+    this.#hasPassed = false;
+    if (this.#silentBeats < silentBeatsMax) return;
+    this.#silentBeats = 0;
+    const ping = pings[this.#dialect()];
+    if (ping !== "") reader.send(ping)?.catch(noop);
+  }
 
-  const passOn = async (reader: Reader): Promise<void> => {
-    const ping = pings[dialect];
-    const fill = (): void => {
-      if (silence) gate.deadlines.move(silence, pingAfterMs);
-      if (ping !== "") reader.send(ping)?.catch(noop);
-    };
-    silence = gate.deadlines.set(pingAfterMs, fill);
-    progress = gate.deadlines.set(progressEveryMs, noteProgress);
-    caller = reader;
-    start();
-    await over.promise;
-    stopWatching();
-    if (callerLeft) return;
-    const comment = await end();
-    if (comment !== "" && commentsWelcome[dialect]) await reader.send(comment);
-  };
+  #noteProgress(): void {
+    const { call, priced } = this.#paid;
+    const { used, estimate } = this.#relay.read().tokens;
+    const expected = priced.estimate.expected["input_tokens"] ?? 0;
+    this.#gate.ledger.noteProgress(call.id, used ?? { input_tokens: expected, ...estimate });
+  }
 
-  const stopWatching = (): void => {
-    if (silence) gate.deadlines.end(silence);
-    if (progress) gate.deadlines.end(progress);
-    silence = undefined;
-    progress = undefined;
-  };
-
-  const goOnWithoutCaller = (): void => {
-    if (callerLeft) return;
-    callerLeft = true;
-    caller = undefined;
-    stopWatching();
-    over.resolve();
-    relay.pause();
-    // The place is the caller's, and the caller has left it; reading on is our own affair.
-    freeSlot().then(finishWithoutCaller).then(end).catch(noop);
-  };
+  #stopLooking(): void {
+    if (this.#beat) this.#gate.deadlines.end(this.#beat);
+    this.#beat = undefined;
+  }
 
   /** Nobody takes the pieces any more; where the policy is to read on, they are only counted. */
-  const finishWithoutCaller = async (): Promise<void> => {
-    const endDrain = upstream.onCallerLeft === "drain" ? gate.beginDrain() : undefined;
-    if (endDrain) relay.resume();
-    else relay.leave();
-    start();
-    const patience = setTimeout(relay.leave, drainMsMax);
-    await upstreamEnded.promise;
+  async #finishWithoutCaller(): Promise<void> {
+    const { upstream } = this.#attempted;
+    const endDrain = upstream.onCallerLeft === "drain" ? this.#gate.beginDrain() : undefined;
+    if (endDrain) this.#relay.resume();
+    else this.#relay.leave();
+    this.#start();
+    const patience = setTimeout(() => this.#relay.leave(), drainMsMax);
+    await this.#upstreamEnded.promise;
     clearTimeout(patience);
     endDrain?.();
-  };
+  }
 
-  const body = createPacedBody({
-    // A caller to whom nothing can be sent has left, whoever notices first.
-    write: (reader) => passOn(reader).catch(goOnWithoutCaller),
-    cancel: goOnWithoutCaller,
-  });
-  return { status, contentType, body, ended };
+  /** Books the end, once, and says what it cost in the words of the stream. */
+  #end(): Promise<string> {
+    return (this.#ending ??= this.#book());
+  }
+
+  async #book(): Promise<string> {
+    const { call } = this.#paid;
+    try {
+      const metered = meterStream(this.#paid, this.#relay, this.#attempted.upstream, this.#gate);
+      this.#admission.used(metered.used);
+      const { chargedMicros } = await bookEnd(this.#paid, this.#attempted, metered, this.#gate);
+      call.known.costMicros = chargedMicros;
+      return closingComment(call.id, chargedMicros);
+    } catch (error) {
+      // The books have already arranged for the hold to end; the caller's stream just lacks its last comment.
+      this.#gate.log.error("a stream could not be settled", { request_id: call.id, ...describeError(error) });
+      return "";
+    } finally {
+      this.#running();
+      this.#hasEnded();
+    }
+  }
+
+  #dialect(): keyof typeof pings {
+    const { upstream } = this.#attempted;
+    return this.#paid.operation.servedBy[upstream.protocol]?.dialect ?? "openai";
+  }
 }
 
 const noop = (): void => {};

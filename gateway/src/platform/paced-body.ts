@@ -20,15 +20,23 @@ export const createPacedBody = ({ write, cancel }: Writing): ReadableStream<Uint
   new ReadableStream<Uint8Array>({
     type: "direct",
     pull: async (controller) => {
-      await write({
-        send: (piece) => {
-          const taken = controller.write(piece);
-          // A small piece would otherwise wait for more of its kind.
-          const sent = typeof taken === "number" ? controller.flush() : taken;
-          return typeof sent === "number" ? undefined : sent;
-        },
-      });
+      await write(new DirectReader(controller));
       controller.close();
     },
     cancel,
   });
+
+class DirectReader implements Reader {
+  readonly #controller: ReadableStreamDirectController;
+
+  constructor(controller: ReadableStreamDirectController) {
+    this.#controller = controller;
+  }
+
+  send(piece: Uint8Array | string): Promise<number> | undefined {
+    const taken = this.#controller.write(piece);
+    // A small piece would otherwise wait for more of its kind.
+    const sent = typeof taken === "number" ? this.#controller.flush() : taken;
+    return typeof sent === "number" ? undefined : sent;
+  }
+}

@@ -2,6 +2,7 @@ import type { ActingFor, Dispatch, Exchanged, Forwarder } from "../operation/ups
 import type { HttpClient, HttpOutcome } from "./http-client.ts";
 import { Inexpressible } from "./dialects/dialect.ts";
 import type { Exchange, OwnAnswer, Protocol, VendorRequest } from "./protocol.ts";
+import { repeatsKey } from "./repeated-key.ts";
 import { readRetryAfterSeconds } from "./retry-after.ts";
 import { createStreamRelay } from "./stream-relay.ts";
 
@@ -52,7 +53,7 @@ async function send(request: VendorRequest, sending: Sending): Promise<Exchanged
   const rules = exchange.stream?.(dispatch);
   if (!rules) throw new Error("A stream came for an exchange that has none.");
   const { contentType } = rules;
-  const relay = createStreamRelay(outcome, rules, repeater(upstream.key));
+  const relay = createStreamRelay(outcome, rules, upstream.key);
   return { kind: "streaming", status: outcome.status, contentType, relay };
 }
 
@@ -97,7 +98,8 @@ function exchangedOf(outcome: HttpOutcome, sending: Sending): Exchanged {
   const { text, passed } = textOf(body);
   // An upstream that repeats our key, or a linked account's, back to us must not pass it on to the caller.
   const secret = actingFor?.accessToken ?? dispatch.upstream.key;
-  if (repeats(secret, text, contentType)) return { kind: "key_rejected", status };
+  if (repeatsKey(secret, text) || repeatsKey(secret, contentType ?? ""))
+    return { kind: "key_rejected", status };
 
   const json = parse(text);
   if (actingFor && protocol.isAboutOperator?.(status, json) === true) return { kind: "key_rejected", status };
@@ -137,18 +139,6 @@ const rewritten = (answered: Answered, json: unknown): Answered => ({
   body: Buffer.from(JSON.stringify(json)),
   answer: { status: answered.status, json },
 });
-
-/** Shorter keys occur in ordinary text; no vendor issues them. */
-const keyLengthMin = 8;
-
-const repeats = (key: string, text: string, contentType: string | undefined): boolean =>
-  key.length >= keyLengthMin && (text.includes(key) || contentType?.includes(key) === true);
-
-/** Made here, where it can hold on to the key alone: a stream goes on long after its request has left. */
-const repeater =
-  (key: string) =>
-  (text: string): boolean =>
-    repeats(key, text, undefined);
 
 /** The body as text, and what is passed on: the same text where it says every byte, for that costs less than bytes. */
 function textOf(body: Uint8Array): { readonly text: string; readonly passed: string | Uint8Array } {

@@ -9,7 +9,8 @@ import type { ChatEvent } from "./dialects/chat.ts";
 export interface FrameMould {
   readonly before: string;
   readonly after: string;
-  /** The same two as the caller gets to see them. */
+  /** Whether the caller gets to see other words than these two; if so, the next two. */
+  readonly changes: boolean;
   readonly shownBefore: string;
   readonly shownAfter: string;
 }
@@ -22,7 +23,13 @@ export function mouldOf(frame: string, shown: string, events: readonly ChatEvent
   const taken = splitAt(frame, output);
   const given = shown === frame ? taken : splitAt(shown, output);
   if (!taken || !given) return undefined;
-  return { ...taken, shownBefore: given.before, shownAfter: given.after };
+  return {
+    before: taken.before,
+    after: taken.after,
+    changes: given.before !== taken.before || given.after !== taken.after,
+    shownBefore: given.before,
+    shownAfter: given.after,
+  };
 }
 
 type Output = Extract<ChatEvent, { readonly kind: "text" | "reasoning" | "tool_arguments" }>;

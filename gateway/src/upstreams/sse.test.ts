@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { createFrameCutter, frameBytesMax } from "./sse.ts";
+import { FrameCutter, frameBytesMax } from "./sse.ts";
 
 const line = fc.constantFrom("data: a", "event: é", ": c", "");
 const lineEnd = fc.constantFrom("\n", "\r\n", "\r");
@@ -13,7 +13,7 @@ test("whole frames are cut off wherever the bytes are torn, and nothing is lost"
       fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }),
       (lines, end, sizes) => {
         const bytes = Buffer.from(lines.map((one) => one + end).join(""));
-        const cutter = createFrameCutter();
+        const cutter = new FrameCutter();
         const runs: Uint8Array[] = [];
         for (let at = 0, turn = 0; at < bytes.length; turn++) {
           const size = sizes[turn % sizes.length] ?? 1;
@@ -32,14 +32,14 @@ test("whole frames are cut off wherever the bytes are torn, and nothing is lost"
 });
 
 test("an event without end is not kept", () => {
-  const cutter = createFrameCutter();
+  const cutter = new FrameCutter();
   const piece = new Uint8Array(frameBytesMax / 4).fill(0x61);
   for (let count = 0; count < 4; count++) expect(cutter.push(piece)).toHaveLength(0);
   expect(() => cutter.push(piece)).toThrow("longer than");
 });
 
 test("what came whole before an event without end is still passed on", () => {
-  const cutter = createFrameCutter();
+  const cutter = new FrameCutter();
   const frame = Buffer.from("data: a\n\n");
   const run = cutter.push(Buffer.concat([frame, new Uint8Array(frameBytesMax + 1).fill(0x61)]));
   expect(Buffer.from(run).toString()).toBe("data: a\n\n");
@@ -47,7 +47,7 @@ test("what came whole before an event without end is still passed on", () => {
 });
 
 test("a frame that ended with a CR is passed on as soon as no LF can follow", () => {
-  const cutter = createFrameCutter();
+  const cutter = new FrameCutter();
   expect(cutter.push(Buffer.from("data: a\r\r"))).toHaveLength(0);
   expect(Buffer.from(cutter.push(Buffer.from("d"))).toString()).toBe("data: a\r\r");
 });

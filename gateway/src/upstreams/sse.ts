@@ -20,42 +20,36 @@ export class FrameTooLong extends Error {
   }
 }
 
-export interface FrameCutter {
-  /** The frames that are complete now, one behind the other; empty when none is. Throws FrameTooLong. */
-  readonly push: (piece: Uint8Array) => Uint8Array;
-  /** What is left when the stream ends without a blank line. */
-  readonly rest: () => Uint8Array;
-}
-
 const nothing = new Uint8Array();
 
 /** Holds back what is not a whole frame yet: should the stream break off there, the caller must not get half an event. */
-export function createFrameCutter(): FrameCutter {
-  let pending: Uint8Array = nothing;
+export class FrameCutter {
+  #pending: Uint8Array = nothing;
 
-  return {
-    push: (piece) => {
-      // What came whole before a long one was still passed on; here the stream ends.
-      if (pending.length > frameBytesMax) throw new FrameTooLong();
-      const begun = pending.length;
-      const bytes = begun === 0 ? piece : Buffer.concat([pending, piece]);
-      // In what was pending no frame ended, unless with a CR that came last.
-      const end = endOfFrames(bytes, begun - 1);
-      if (end === bytes.length) {
-        pending = nothing;
-        return bytes;
-      }
-      pending = bytes.subarray(end);
-      if (end === 0 && pending.length > frameBytesMax) throw new FrameTooLong();
-      return bytes.subarray(0, end);
-    },
-    rest: () => {
-      if (pending.length > frameBytesMax) throw new FrameTooLong();
-      const last = pending;
-      pending = nothing;
-      return last;
-    },
-  };
+  /** The frames that are complete now, one behind the other; empty when none is. Throws FrameTooLong. */
+  push(piece: Uint8Array): Uint8Array {
+    const begun = this.#pending.length;
+    // What came whole before a long one was still passed on; here the stream ends.
+    if (begun > frameBytesMax) throw new FrameTooLong();
+    const bytes = begun === 0 ? piece : Buffer.concat([this.#pending, piece]);
+    // In what was pending no frame ended, unless with a CR that came last.
+    const end = endOfFrames(bytes, begun - 1);
+    if (end === bytes.length) {
+      if (begun > 0) this.#pending = nothing;
+      return bytes;
+    }
+    this.#pending = bytes.subarray(end);
+    if (end === 0 && this.#pending.length > frameBytesMax) throw new FrameTooLong();
+    return bytes.subarray(0, end);
+  }
+
+  /** What is left when the stream ends without a blank line. */
+  rest(): Uint8Array {
+    const last = this.#pending;
+    if (last.length > frameBytesMax) throw new FrameTooLong();
+    this.#pending = nothing;
+    return last;
+  }
 }
 
 const LF = 0x0a;

@@ -2,48 +2,54 @@ import type { Quantities } from "../operation/quantities.ts";
 import type { TokenReading } from "../operation/upstream.ts";
 import type { ChatEvent, ChatUsage } from "./dialects/chat.ts";
 
-export type StreamMeter = ReturnType<typeof createStreamMeter>;
-
 /** Adds up what passes in a stream, and what the vendor says it used. */
-export function createStreamMeter() {
-  let usage: ChatUsage | undefined;
-  let outputBytes = 0;
-  let stopped = false;
-  let failed = false;
+export class StreamMeter {
+  #usage: ChatUsage | undefined;
+  #outputBytes = 0;
+  #stopped = false;
+  #failed = false;
   /** Figures told before the end are not the last word: some vendors count one token at the start. */
-  let usageIsFinal = false;
-  const anomalies: string[] = [];
-  return {
-    add: (events: readonly ChatEvent[], odd: readonly string[]): void => {
-      stopped ||= events.some(({ kind }) => kind === "stop");
-      for (const event of events) {
-        if (event.kind === "usage") {
-          usage = event.usage;
-          usageIsFinal = stopped;
-        } else if (event.kind === "error") failed = true;
-        else if ("text" in event) outputBytes += Buffer.byteLength(event.text);
-        else if (event.kind === "tool_call") outputBytes += Buffer.byteLength(event.name);
-      }
-      anomalies.push(...odd);
-    },
-    /** Output that was seen to pass without having been read. */
-    addOutput: (bytes: number): void => {
-      outputBytes += bytes;
-    },
-    stopped: () => stopped,
-    /** Whether the vendor itself said how its answer ended. */
-    told: () => stopped || failed,
-    tokens: (): TokenReading => {
-      const output = Math.max(usage?.output ?? 0, Math.ceil(outputBytes / 4));
-      const passed = { ...(usage ? quantitiesOf(usage) : {}), output_tokens: output };
-      return {
-        used: usage && usageIsFinal ? quantitiesOf(usage) : undefined,
-        // A stream that broke off never told its final figures: what was seen to pass is what was used.
-        estimate: outputBytes === 0 ? undefined : passed,
-        anomalies,
-      };
-    },
-  };
+  #usageIsFinal = false;
+  #anomalies: readonly string[] = [];
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** Whether the vendor itself said how its answer ended. */
+  get told(): boolean {
+    return this.#stopped || this.#failed;
+  }
+
+  add(events: readonly ChatEvent[], odd: readonly string[]): void {
+    this.#stopped ||= events.some(({ kind }) => kind === "stop");
+    for (const event of events) {
+      if (event.kind === "usage") {
+        this.#usage = event.usage;
+        this.#usageIsFinal = this.#stopped;
+      } else if (event.kind === "error") this.#failed = true;
+      else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
+      else if (event.kind === "tool_call") this.#outputBytes += Buffer.byteLength(event.name);
+    }
+    if (odd.length > 0) this.#anomalies = [...this.#anomalies, ...odd];
+  }
+
+  /** Output that was seen to pass without having been read. */
+  addOutput(bytes: number): void {
+    this.#outputBytes += bytes;
+  }
+
+  tokens(): TokenReading {
+    const usage = this.#usage;
+    const output = Math.max(usage?.output ?? 0, Math.ceil(this.#outputBytes / 4));
+    const passed = { ...(usage ? quantitiesOf(usage) : {}), output_tokens: output };
+    return {
+      used: usage && this.#usageIsFinal ? quantitiesOf(usage) : undefined,
+      // A stream that broke off never told its final figures: what was seen to pass is what was used.
+      estimate: this.#outputBytes === 0 ? undefined : passed,
+      anomalies: this.#anomalies,
+    };
+  }
 }
 
 export const quantitiesOf = (usage: ChatUsage): Quantities => ({

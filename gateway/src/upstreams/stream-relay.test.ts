@@ -65,7 +65,7 @@ function relayed(
   stream: HttpStream,
   rules: ReturnType<typeof rulesOf>,
 ): { shown: string; tokens: TokenReading } {
-  const relay = createStreamRelay(stream, rules, () => false);
+  const relay = createStreamRelay(stream, rules, "");
   const pieces: Uint8Array[] = [];
   let ends = 0;
   relay.start({ onPiece: (piece) => pieces.push(piece), onEnd: () => ends++ });
@@ -123,7 +123,7 @@ test.each(["openai", "anthropic"] as const)(
 
 test("what is not changed passes as the very bytes that came", () => {
   const bytes = Buffer.from(frames.openai('"a"', 5) + frames.openai('"b"', 5));
-  const relay = createStreamRelay(streamOf(bytes, []), rulesOf("openai", true), () => false);
+  const relay = createStreamRelay(streamOf(bytes, []), rulesOf("openai", true), "");
   const pieces: Uint8Array[] = [];
   relay.start({ onPiece: (piece) => pieces.push(piece), onEnd: () => {} });
   expect(pieces[0]).toEqual(new Uint8Array(bytes));

@@ -1,74 +1,94 @@
 import type { StreamRelay, StreamTaker } from "../operation/upstream.ts";
-import { createFramePasser, type StreamRules } from "./frame-passer.ts";
-import type { HttpStream, StreamReader } from "./http/http-stream.ts";
-import { createFrameCutter } from "./sse.ts";
-import { createStreamMeter } from "./stream-meter.ts";
+import { FramePasser, type StreamRules } from "./frame-passer.ts";
+import type { HttpStream, StreamEnding, StreamReader } from "./http/http-stream.ts";
+import { FrameCutter } from "./sse.ts";
+import { StreamMeter } from "./stream-meter.ts";
 
-/** Passes a stream on, frame by frame, and meters what passes. It ends before a frame that is to be withheld. */
-export function createStreamRelay(
-  stream: HttpStream,
-  rules: StreamRules,
-  isWithheld: (text: string) => boolean,
-): StreamRelay {
-  const cutter = createFrameCutter();
-  const meter = createStreamMeter();
-  const passer = createFramePasser(rules, meter, isWithheld);
-  let taker: StreamTaker | undefined;
-  let ended = false;
+/** Passes a stream on, frame by frame, and meters what passes. It ends before a frame that repeats the upstream's key. */
+export const createStreamRelay = (stream: HttpStream, rules: StreamRules, key: string): StreamRelay =>
+  new FrameRelay(stream, rules, key);
 
-  const give = (bytes: Uint8Array): void => {
-    if (bytes.length > 0) taker?.onPiece(bytes);
-  };
+/**
+ * A class, as all its parts are: thousands of streams are open at once, so that each piece finds whatever belongs to its
+ * stream far away in memory, and a closure for each step would be one more thing to fetch.
+ */
+class FrameRelay implements StreamRelay, StreamReader {
+  readonly #stream: HttpStream;
+  readonly #rules: StreamRules;
+  readonly #cutter = new FrameCutter();
+  readonly #meter = new StreamMeter();
+  readonly #passer: FramePasser;
+  #taker: StreamTaker | undefined;
+  #ended = false;
 
-  const end = (shown: Uint8Array, ending: "whole" | "early" | "cut"): void => {
-    ended = true;
-    const last = Buffer.from(rules.end(ending));
-    give(last.length === 0 ? shown : Buffer.concat([shown, last]));
-    taker?.onEnd();
-  };
+  constructor(stream: HttpStream, rules: StreamRules, key: string) {
+    this.#stream = stream;
+    this.#rules = rules;
+    this.#passer = new FramePasser(rules, this.#meter, key);
+  }
 
-  // The upstream broke off, fell silent, or sent an event without end or one to withhold: the caller's stream ends
-  // here too, and says so, because half an answer must not look like a whole one.
-  const breakOff = (shown: Uint8Array = nothing): void => {
-    ended = true;
-    stream.leave();
-    end(shown, meter.told() ? "whole" : "cut");
-  };
+  start(to: StreamTaker): void {
+    this.#taker = to;
+    this.#stream.start(this);
+  }
 
-  /** What is shown of frames that are complete; undefined where they cannot be read. */
-  const pass = (cut: (piece: Uint8Array) => Uint8Array, piece: Uint8Array): Uint8Array | undefined => {
+  pause(): void {
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#stream.resume();
+  }
+
+  leave(): void {
+    this.#stream.leave();
+  }
+
+  read(): ReturnType<StreamRelay["read"]> {
+    return { tokens: this.#meter.tokens(), complete: this.#meter.stopped };
+  }
+
+  onPiece(piece: Uint8Array): void {
+    if (this.#ended) return;
+    const shown = this.#pass(piece);
+    if (shown === undefined || this.#passer.stopped) this.#breakOff(shown);
+    else this.#give(shown);
+  }
+
+  onEnd(ending: StreamEnding): void {
+    if (this.#ended) return;
+    const shown = ending === "broken" ? undefined : this.#pass(undefined);
+    if (shown === undefined) this.#breakOff();
+    else this.#end(shown, this.#meter.told ? "whole" : "early");
+  }
+
+  /** What is shown of the frames that are complete with this piece, or of the rest; undefined where they cannot be read. */
+  #pass(piece: Uint8Array | undefined): Uint8Array | undefined {
     try {
-      return passer.pass(cut(piece));
+      return this.#passer.pass(piece ? this.#cutter.push(piece) : this.#cutter.rest());
     } catch {
       return undefined;
     }
-  };
+  }
 
-  const reader: StreamReader = {
-    onPiece: (piece) => {
-      if (ended) return;
-      const shown = pass(cutter.push, piece);
-      if (shown === undefined || passer.stopped()) breakOff(shown);
-      else give(shown);
-    },
-    onEnd: (ending) => {
-      if (ended) return;
-      const shown = ending === "broken" ? undefined : pass(cutter.rest, nothing);
-      if (shown === undefined) breakOff();
-      else end(shown, meter.told() ? "whole" : "early");
-    },
-  };
+  #give(bytes: Uint8Array): void {
+    if (bytes.length > 0) this.#taker?.onPiece(bytes);
+  }
 
-  return {
-    start: (to) => {
-      taker = to;
-      stream.start(reader);
-    },
-    pause: () => stream.pause(),
-    resume: () => stream.resume(),
-    read: () => ({ tokens: meter.tokens(), complete: meter.stopped() }),
-    leave: () => stream.leave(),
-  };
+  // The upstream broke off, fell silent, or sent an event without end or one to withhold: the caller's stream ends
+  // here too, and says so, because half an answer must not look like a whole one.
+  #breakOff(shown: Uint8Array = nothing): void {
+    this.#ended = true;
+    this.#stream.leave();
+    this.#end(shown, this.#meter.told ? "whole" : "cut");
+  }
+
+  #end(shown: Uint8Array, ending: "whole" | "early" | "cut"): void {
+    this.#ended = true;
+    const last = Buffer.from(this.#rules.end(ending));
+    this.#give(last.length === 0 ? shown : Buffer.concat([shown, last]));
+    this.#taker?.onEnd();
+  }
 }
 
 const nothing = new Uint8Array();
