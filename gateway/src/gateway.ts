@@ -86,9 +86,6 @@ export interface Gateway {
 /** Streams that are read on for an exact bill after their callers left; beyond these, what passed is the bill. */
 const drainsMax = 256;
 
-/** Pings and notes of progress are due every few seconds, of thousands of streams. */
-const longDeadlinesLookMs = 250;
-
 /** Nobody needs longer to send a body; a trickle only keeps a connection. */
 const bodyTimeoutUsualMs = 60_000;
 
@@ -193,7 +190,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       sharedLimits: () => listLimits(offer),
     }),
     clock,
-    deadlines: createDeadlines(clock.monotonicMs, longDeadlinesLookMs),
+    deadlines: createDeadlines(clock.monotonicMs),
     log,
     metrics,
     begin,

@@ -30,7 +30,6 @@ export interface Gate {
   readonly random: () => number;
   readonly books: Books;
   readonly clock: Clock;
-  /** For what lasts for seconds; looked at a few times in each. */
   readonly deadlines: Deadlines;
   readonly log: Log;
   readonly metrics: Metrics;

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { createDeadlines } from "./deadlines.ts";
 
-/** Longer than it takes to notice that a deadline was missed. */
-const aWhile = (): Promise<void> => Bun.sleep(100);
+/** Longer than it takes to notice that a deadline was missed, be it near or far. */
+const aWhile = (): Promise<void> => Bun.sleep(350);
 
 function watched() {
   let nowMs = 0;
@@ -66,4 +66,17 @@ test("a time begins with the first look at it, so that nobody has less than the 
   expect(missed).toEqual([]);
   await pass(10);
   expect(missed).toEqual(["given"]);
+});
+
+test("a deadline moved from far away to near, or back, is missed when its last time has come", async () => {
+  const { deadlines, set, pass, missed } = watched();
+  const nearer = set("nearer", 60_000);
+  const farther = set("farther", 10);
+  deadlines.move(nearer, 10);
+  deadlines.move(farther, 60_000);
+  await pass(0);
+  await pass(10);
+  expect(missed).toEqual(["nearer"]);
+  await pass(60_000);
+  expect(missed).toEqual(["nearer", "farther"]);
 });

@@ -1,5 +1,5 @@
 /**
- * Deadlines of many things at once, on one timer: a timer for each costs more than much of what it would watch. Nor is a
+ * Deadlines of many things at once, on two timers: a timer for each costs more than much of what it would watch. Nor is a
  * clock asked when one is set or moved, which happens at every piece of a stream: its time begins with the next look.
  */
 export interface Deadlines {
@@ -14,54 +14,75 @@ export interface Deadline {
   readonly onMissed: () => void;
   waitMs: number;
   atMs: number;
-  isKept: boolean;
+  /** Where it is looked at; undefined when it was missed or has ended. */
+  round: Round | undefined;
+}
+
+/** Those that are looked at together. */
+interface Round {
+  readonly lookEveryMs: number;
+  readonly kept: Set<Deadline>;
+  timer: NodeJS.Timeout | undefined;
 }
 
 /** Small beside any time that somebody is given for an answer. */
-const lookUsuallyEveryMs = 20;
+const lookEveryMs = 20;
+/** Thousands of streams wait for what is far away, and to look at all of them that often would cost as much as to serve them. */
+const farMs = 2_000;
+const lookFarEveryMs = 250;
 /** Its time begins with the next look. */
 const notYet = -1;
 
-export function createDeadlines(monotonicMs: () => number, lookEveryMs = lookUsuallyEveryMs): Deadlines {
-  const kept = new Set<Deadline>();
-  let timer: NodeJS.Timeout | undefined;
+export function createDeadlines(monotonicMs: () => number): Deadlines {
+  const near = createRound(lookEveryMs);
+  const far = createRound(lookFarEveryMs);
 
-  const look = (): void => {
+  const keep = (deadline: Deadline, round: Round): void => {
+    deadline.round = round;
+    round.kept.add(deadline);
+    round.timer ??= setInterval(look, round.lookEveryMs, round).unref();
+  };
+
+  const look = (round: Round): void => {
     const nowMs = monotonicMs();
-    for (const deadline of kept) {
+    for (const deadline of round.kept) {
       if (deadline.atMs === notYet) deadline.atMs = nowMs + deadline.waitMs;
       if (deadline.atMs > nowMs) continue;
       end(deadline);
       deadline.onMissed();
     }
-    if (kept.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
-  };
-
-  const keep = (deadline: Deadline): void => {
-    deadline.isKept = true;
-    kept.add(deadline);
-    timer ??= setInterval(look, lookEveryMs).unref();
+    if (round.kept.size > 0) return;
+    clearInterval(round.timer);
+    round.timer = undefined;
   };
 
   const end = (deadline: Deadline): void => {
-    if (!deadline.isKept) return;
-    deadline.isKept = false;
-    kept.delete(deadline);
+    deadline.round?.kept.delete(deadline);
+    deadline.round = undefined;
   };
+
+  const roundFor = (waitMs: number): Round => (waitMs < farMs ? near : far);
 
   return {
     set: (waitMs, onMissed) => {
-      const deadline = { onMissed, waitMs, atMs: notYet, isKept: false };
-      keep(deadline);
+      const deadline = { onMissed, waitMs, atMs: notYet, round: undefined };
+      keep(deadline, roundFor(waitMs));
       return deadline;
     },
     move: (deadline, waitMs) => {
       deadline.waitMs = waitMs;
       deadline.atMs = notYet;
-      if (!deadline.isKept) keep(deadline);
+      const round = roundFor(waitMs);
+      if (deadline.round === round) return;
+      end(deadline);
+      keep(deadline, round);
     },
     end,
   };
 }
+
+const createRound = (everyMs: number): Round => ({
+  lookEveryMs: everyMs,
+  kept: new Set<Deadline>(),
+  timer: undefined,
+});
