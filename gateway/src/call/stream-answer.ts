@@ -24,13 +24,13 @@ const drainMsMax = 120_000;
 export function streamAnswer(
   paid: BookedCall,
   attempted: Attempted,
-  admission: Pick<Admission, "freeSlot" | "used">,
+  { freeSlot, used }: Admission,
   gate: Gate,
 ): Answer {
   const { exchanged } = attempted;
   if (exchanged.kind !== "streaming") throw new Error("There is no stream to answer with.");
   const { relay, status, contentType } = exchanged;
-  const streamed = new StreamedAnswer(paid, attempted, relay, admission, gate);
+  const streamed = new StreamedAnswer(paid, attempted, relay, { freeSlot, used }, gate);
   const body = createPacedBody({
     write: (reader) => streamed.passOn(reader),
     cancel: () => streamed.goOnWithoutCaller(),
@@ -46,6 +46,7 @@ class StreamedAnswer implements StreamTaker {
   readonly #paid: BookedCall;
   readonly #attempted: Attempted;
   readonly #relay: StreamRelay;
+  /** Not the whole of it, which holds on to the request. */
   readonly #admission: Pick<Admission, "freeSlot" | "used">;
   readonly #gate: Gate;
   readonly #running: () => void;
