@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { quantitiesText } from "./journal-line.ts";
 import type { CallEnd, HeldCall, SheetCall } from "./sheet.ts";
 
 /** The rows of calls. One that ends on the sheet it was held on is written once, with its end. */
@@ -72,7 +73,7 @@ export function createCallRows(db: Database): CallRows {
       held.multiplierPpm,
       held.windowStartMs,
       held.grantId,
-      JSON.stringify(end.used),
+      quantitiesText(end.used),
       end.usageSource,
       end.httpStatus,
       JSON.stringify(end.attempts),
@@ -90,7 +91,7 @@ export function createCallRows(db: Database): CallRows {
       end.valueMicros,
       end.chargedMicros,
       end.writtenOffMicros,
-      JSON.stringify(end.used),
+      quantitiesText(end.used),
       end.usageSource,
       end.httpStatus,
       JSON.stringify(end.attempts),
