@@ -58,8 +58,7 @@ describe("the schema", () => {
 
   test("programs that open a fresh folder at the same moment all succeed", async () => {
     const path = newPath();
-    const program = `import { readUsage } from "../../usage/usage-report.ts";
-import { openDatabase } from ${JSON.stringify(join(import.meta.dir, "database.ts"))};
+    const program = `import { openDatabase } from ${JSON.stringify(join(import.meta.dir, "database.ts"))};
       openDatabase(process.argv[1]).close();`;
     const children = Array.from({ length: 6 }, () =>
       Bun.spawn([process.execPath, "-e", program, path], { stderr: "pipe" }),
