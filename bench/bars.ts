@@ -26,7 +26,7 @@ export const bars = {
     study: "chat",
     promise: "Chat, 64 connections: CPU beside nginx as a proxy",
     atMost: 6,
-    inShort: 12,
+    inShort: 10,
   },
   portkeyBesideChat: {
     study: "chat",
@@ -47,7 +47,7 @@ export const bars = {
     study: "streams",
     promise: "SSE, 16 open: CPU per event beside the bare Bun pass-through",
     atMost: 1.5,
-    inShort: 3,
+    inShort: 2.5,
   },
   eventOfMany: {
     study: "open-streams",
