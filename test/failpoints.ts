@@ -54,7 +54,7 @@ export function withFailpoint(parts: GatewayParts, at: AnyFailpoint, act: () => 
       let pieces = 0;
       const start: HttpStream["start"] = (reader) =>
         outcome.start({
-          ...reader,
+          onEnd: (ending) => reader.onEnd(ending),
           onPiece: (piece) => {
             pieces++;
             if (pieces === 1) pass("upstream.first_byte");
