@@ -312,6 +312,13 @@ const mutants = [
     tests: ["test/streams.test.ts"],
   },
   {
+    name: "what a stream has delivered is not noted",
+    file: "gateway/src/call/stream-answer.ts",
+    find: "    if (this.#hasPassed) this.#noteProgress();\n",
+    replace: "",
+    tests: ["test/failpoints.test.ts"],
+  },
+  {
     name: "a caller who does not read fills the memory",
     file: "gateway/src/call/stream-answer.ts",
     find: "    this.#isBehind = true;\n    this.#relay.pause();\n",
