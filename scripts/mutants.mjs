@@ -142,8 +142,8 @@ const mutants = [
   {
     name: "what an account carries on is not written down",
     file: "gateway/src/stores/sqlite/journal-line.ts",
-    find: '"${carry.chargeAtto}"',
-    replace: '"0"',
+    find: "    String(carry.chargeAtto),\n",
+    replace: '    "0",\n',
     tests: ledgerTests,
   },
   {

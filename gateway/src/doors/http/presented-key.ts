@@ -10,7 +10,7 @@ export function presentedKey(headers: Headers, path: string): PresentedKey {
     // Two Authorization headers arrive joined by a comma, which no key contains.
     if (authorization.includes(","))
       return { kind: "malformed", why: "Send exactly one Authorization header." };
-    const value = plainBearer(authorization) ?? bearer.exec(authorization)?.[1];
+    const value = bearer.exec(authorization)?.[1];
     return value === undefined
       ? { kind: "malformed", why: "Authorization: expected Bearer <key>." }
       : { kind: "key", value };
@@ -19,15 +19,3 @@ export function presentedKey(headers: Headers, path: string): PresentedKey {
   const value = name === undefined ? null : headers.get(name);
   return value === null || value === "" ? { kind: "none" } : { kind: "key", value };
 }
-
-/** As every client writes it; whatever looks different is left to the pattern. */
-function plainBearer(authorization: string): string | undefined {
-  if (!authorization.startsWith(usualScheme) || authorization.length === usualScheme.length) return undefined;
-  for (let at = usualScheme.length; at < authorization.length; at++) {
-    const code = authorization.charCodeAt(at);
-    if (code <= 0x20 || code >= 0x7f) return undefined;
-  }
-  return authorization.slice(usualScheme.length);
-}
-
-const usualScheme = "Bearer ";

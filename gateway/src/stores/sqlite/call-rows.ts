@@ -1,5 +1,4 @@
 import type { Database } from "bun:sqlite";
-import { quantitiesText } from "./journal-line.ts";
 import type { CallEnd, HeldCall, SheetCall } from "./sheet.ts";
 
 /** The rows of calls. One that ends on the sheet it was held on is written once, with its end. */
@@ -73,7 +72,7 @@ export function createCallRows(db: Database): CallRows {
       held.multiplierPpm,
       held.windowStartMs,
       held.grantId,
-      quantitiesText(end.used),
+      JSON.stringify(end.used),
       end.usageSource,
       end.httpStatus,
       JSON.stringify(end.attempts),
@@ -91,7 +90,7 @@ export function createCallRows(db: Database): CallRows {
       end.valueMicros,
       end.chargedMicros,
       end.writtenOffMicros,
-      quantitiesText(end.used),
+      JSON.stringify(end.used),
       end.usageSource,
       end.httpStatus,
       JSON.stringify(end.attempts),

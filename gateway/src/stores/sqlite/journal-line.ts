@@ -21,20 +21,14 @@ export const progressLine = (callId: string, used: Quantities): string =>
   JSON.stringify(["progress", callId, used]);
 
 /** The call's own row says how it ended; what the account carries on stands nowhere else. */
-export function endLine(callId: string, { carry, freedKeyHash }: CallEnd): string {
-  const freed = freedKeyHash ? `,"${textOf(freedKeyHash)}"` : "";
-  return `["end",${JSON.stringify(callId)},"${carry.chargeAtto}","${carry.valuePico}"${freed}]`;
-}
-
-/** The same that JSON.stringify writes, for amounts that are whole. */
-export function quantitiesText(used: Quantities): string {
-  let text = "";
-  for (const unit in used) {
-    const amount = used[unit];
-    if (amount !== undefined) text += `${text === "" ? "{" : ","}${quoted(unit)}:${amount}`;
-  }
-  return text === "" ? "{}" : `${text}}`;
-}
+export const endLine = (callId: string, { carry, freedKeyHash }: CallEnd): string =>
+  JSON.stringify([
+    "end",
+    callId,
+    String(carry.chargeAtto),
+    String(carry.valuePico),
+    ...(freedKeyHash ? [textOf(freedKeyHash)] : []),
+  ] satisfies EndWords);
 
 /** Puts what a commit wrote on the sheet again. */
 export function readLines(text: string, sheet: Sheet, rows: Pick<CallRows, "findHeld" | "findEnd">): void {
