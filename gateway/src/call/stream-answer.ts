@@ -84,7 +84,7 @@ class StreamedAnswer implements StreamTaker {
   async passOn(reader: Reader): Promise<void> {
     try {
       this.#caller = reader;
-      this.#beat = this.#gate.deadlines.set(beatMs, () => this.#lookAtPace(reader));
+      this.#beat = this.#gate.deadlines.set(beatMs, () => this.#lookAtPace());
       this.#start();
       await this.#over.promise;
       this.#stopLooking();
@@ -98,15 +98,8 @@ class StreamedAnswer implements StreamTaker {
   }
 
   onPiece(piece: Uint8Array): void {
-    if (!this.#caller) return;
     this.#hasPassed = true;
-    let behind: Promise<unknown> | undefined;
-    try {
-      behind = this.#caller.send(piece);
-    } catch {
-      this.goOnWithoutCaller();
-      return;
-    }
+    const behind = this.#send(piece);
     if (behind) this.#waitFor(behind);
   }
 
@@ -136,6 +129,16 @@ class StreamedAnswer implements StreamTaker {
     this.#relay.start(this);
   }
 
+  /** Nothing goes to a caller who has left; one to whom nothing can be sent has left just now. */
+  #send(piece: Uint8Array | string): Promise<unknown> | undefined {
+    try {
+      return this.#caller?.send(piece);
+    } catch {
+      this.goOnWithoutCaller();
+      return undefined;
+    }
+  }
+
   /** Nothing is read ahead: the upstream goes no faster than the caller reads. */
   #waitFor(behind: Promise<unknown>): void {
     this.#isBehind = true;
@@ -149,7 +152,7 @@ class StreamedAnswer implements StreamTaker {
   }
 
   /** Looked at every few seconds, because to look at every piece would cost more than to pass it. */
-  #lookAtPace(reader: Reader): void {
+  #lookAtPace(): void {
     if (!this.#beat) return;
     this.#gate.deadlines.move(this.#beat, beatMs);
     if (this.#hasPassed) this.#noteProgress();
@@ -158,7 +161,7 @@ class StreamedAnswer implements StreamTaker {
     if (this.#silentBeats < silentBeatsMax) return;
     this.#silentBeats = 0;
     const ping = pings[this.#dialect()];
-    if (ping !== "") reader.send(ping)?.catch(noop);
+    if (ping !== "") this.#send(ping)?.catch(noop);
   }
 
   #noteProgress(): void {

@@ -28,12 +28,10 @@ export const groupRequests = (
   limit,
 });
 
-const tokensName = (keyId: string): string => `tokens ${keyId}`;
-
 /** An estimate above the limit itself is counted as the limit: such a call must be possible, alone in its minute. */
 export const keyTokens = (keyId: string, amount: number, limit: number): Want => ({
   kind: "rate",
-  name: tokensName(keyId),
+  name: `tokens ${keyId}`,
   amount: Math.min(amount, limit),
   limit,
 });
