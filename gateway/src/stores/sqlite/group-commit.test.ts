@@ -23,6 +23,8 @@ function newPath(): string {
   return join(folder, "test.db");
 }
 
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** A table of numbers behind a group commit, and a second connection that sees only what is on disk. */
 function open({
   onFull = () => false,
@@ -147,13 +149,28 @@ describe("group commit", () => {
     expect(commits).toEqual([256, 256, 256, 232]);
   });
 
-  test("flush commits everything that is queued, however much", async () => {
-    const { group, add, seenByOthers } = open();
-    const writes = Array.from({ length: 600 }, (_, n) => group.run(() => add(n)));
-    group.ride(() => add(600));
-    group.flush();
-    expect(seenByOthers()).toHaveLength(601);
-    await Promise.all(writes);
+  test("whoever comes with the next turn of the event loop shares the commit", async () => {
+    const { group, add, commits } = open();
+    const first = group.run(() => add(1));
+    const second = nextTurn().then(() => group.run(() => add(2)));
+    const third = nextTurn()
+      .then(nextTurn)
+      .then(() => group.run(() => add(3)));
+    await Promise.all([first, second, third]);
+    expect(commits).toEqual([3]);
+  });
+
+  test("those who come turn after turn keep nobody waiting for ever", async () => {
+    const { group, add, commits } = open();
+    let done = false;
+    const first = group.run(() => add(0)).then(() => (done = true));
+    const others: Promise<void>[] = [];
+    for (let n = 1; !done; n++) {
+      others.push(group.run(() => add(n)));
+      await nextTurn();
+    }
+    await Promise.all([first, ...others]);
+    expect(commits[0]).toBeLessThan(10);
   });
 
   test("while another process writes, nobody is refused who is patient, and the world goes on", async () => {

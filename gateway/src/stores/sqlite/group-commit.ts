@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { StoreBusy } from "../../ledger/store-errors.ts";
 
-/** Runs writes together: everything that arrives while the event loop turns shares one transaction and one fsync. */
+/** Runs writes together: whatever the event loop brings, turn after turn, shares one transaction and one fsync. */
 export interface GroupCommit {
   /**
    * Resolves with what `write` returned, once it is on disk. A write that throws fails alone; one that does
@@ -10,8 +10,6 @@ export interface GroupCommit {
   readonly run: <Result>(write: () => Result, patienceMs?: number) => Promise<Result>;
   /** Joins the next transaction without anybody waiting for it; begins one of its own only when none comes for a while. */
   readonly ride: (write: () => void) => void;
-  /** Commits everything that is queued now. */
-  readonly flush: () => void;
 }
 
 interface Parts {
@@ -39,8 +37,13 @@ interface Queued {
   deadlineMs: number | undefined;
 }
 
-/** Bounds how long one transaction keeps the event loop; the rest waits for the next turn. */
+/** Bounds how long one transaction keeps the event loop; the rest waits for the next one. */
 const batchMax = 256;
+/**
+ * A turn of the event loop takes microseconds and a commit a tenth of a millisecond, so as long as turns bring more
+ * writes it is worth waiting for the next one; but not for ever.
+ */
+const turnsMax = 4;
 const patienceUsualMs = 2_000;
 /** A transaction of its own costs a rider many times what a place in another's does, and nobody waits for it. */
 const ridesWithinMs = 100;
@@ -54,12 +57,27 @@ export function createGroupCommit(parts: Parts): GroupCommit {
   let queue: Queued[] = [];
   let riders: (() => void)[] = [];
   let scheduled = false;
+  /** How many turns the queue has been waited for, and how long it was at the last of them. */
+  let turns = 0;
+  let queuedBefore = 0;
   let riderTimer: NodeJS.Timeout | undefined;
 
   const schedule = (): void => {
     if (scheduled) return;
     scheduled = true;
-    setImmediate(flush);
+    turns = 0;
+    setImmediate(gather);
+  };
+
+  const gather = (): void => {
+    const isQuiet = turns > 0 && queue.length === queuedBefore;
+    if (isQuiet || turns === turnsMax || queue.length >= batchMax) {
+      flush();
+      return;
+    }
+    turns++;
+    queuedBefore = queue.length;
+    setImmediate(gather);
   };
 
   const rideAlone = (): void => {
@@ -154,13 +172,6 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     ride: (write) => {
       riders.push(write);
       riderTimer ??= setTimeout(rideAlone, ridesWithinMs);
-    },
-    flush: () => {
-      // A turn that takes nothing off the queue waits for another process, which cannot be hurried.
-      for (let left = Infinity; queue.length + riders.length < left;) {
-        left = queue.length + riders.length;
-        flush();
-      }
     },
   };
 }
