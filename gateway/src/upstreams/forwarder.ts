@@ -1,4 +1,4 @@
-import type { ActingFor, Dispatch, Exchanged, Forwarder } from "../operation/upstream.ts";
+import type { ActingFor, Dispatch, Exchanged, Forwarder, Upstream } from "../operation/upstream.ts";
 import type { HttpClient, HttpOutcome } from "./http-client.ts";
 import { Inexpressible } from "./dialects/dialect.ts";
 import type { Exchange, OwnAnswer, Protocol, VendorRequest } from "./protocol.ts";
@@ -46,6 +46,7 @@ async function send(request: VendorRequest, sending: Sending): Promise<Exchanged
     url: upstream.url + pathFor(request.path, actingFor),
     method: request.method,
     headers: headersOf(request, sending, streaming),
+    requestId: dispatch.callId,
     body: request.body,
     firstByteTimeoutMs: upstream.timeoutMs ?? dispatch.firstByteTimeoutMs,
   });
@@ -60,16 +61,33 @@ async function send(request: VendorRequest, sending: Sending): Promise<Exchanged
 const pathFor = (path: string, actingFor: ActingFor | undefined): string =>
   actingFor ? path.replace("{user_id}", encodeURIComponent(actingFor.userId)) : path;
 
-function headersOf(
+type Headers = Readonly<Record<string, string>>;
+
+function headersOf(request: VendorRequest, sending: Sending, streaming: boolean): Headers {
+  const { upstream } = sending.dispatch;
+  if (sending.actingFor || !isEmpty(request.headers)) return writeHeaders(request, sending, streaming);
+  const kind =
+    `${request.body === undefined ? "empty" : "filled"} ${streaming ? "stream" : "whole"}` as const;
+  let kept = usualHeaders.get(upstream);
+  if (!kept) usualHeaders.set(upstream, (kept = {}));
+  return (kept[kind] ??= writeHeaders(request, sending, streaming));
+}
+
+/** What an upstream hears with nearly every request of a kind, put together once. */
+const usualHeaders = new WeakMap<Upstream, Partial<Record<string, Headers>>>();
+
+const isEmpty = (headers: Headers | undefined): boolean =>
+  headers === undefined || Object.keys(headers).length === 0;
+
+function writeHeaders(
   { body, headers }: VendorRequest,
-  { protocol, dispatch: { callId, upstream }, actingFor }: Sending,
+  { protocol, dispatch: { upstream }, actingFor }: Sending,
   streaming: boolean,
-): Record<string, string> {
+): Headers {
   const all: Record<string, string> = {
     accept: streaming ? "text/event-stream" : "application/json",
     "accept-encoding": "identity",
     "user-agent": "tollgate",
-    "x-request-id": callId,
   };
   if (body !== undefined) all["content-type"] = "application/json";
   if (headers) Object.assign(all, headers);

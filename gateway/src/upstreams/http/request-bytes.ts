@@ -3,27 +3,26 @@ import type { Target } from "./origin.ts";
 export interface HttpRequest {
   readonly url: string;
   readonly method: "GET" | "POST";
+  /** Whoever sends the same headers again and again does well to keep the object, by which their text is remembered. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The name of this request, where the other side is to know it. */
+  readonly requestId?: string;
   readonly body: string | Uint8Array | undefined;
   readonly firstByteTimeoutMs: number;
 }
 
 /** A request as it goes over the wire, in one piece; undefined when a header or the path cannot be said in HTTP. */
 export function writeRequest(
-  { method, headers, body }: HttpRequest,
+  { method, headers, requestId, body }: HttpRequest,
   { origin, path }: Target,
 ): string | Uint8Array | undefined {
-  if (!sayablePath.test(path)) return undefined;
-  let isAscii = true;
-  let head = `${method} ${path} HTTP/1.1\r\nhost: ${origin.host}\r\n`;
-  for (const name in headers) {
-    const value = headers[name] ?? "";
-    if (!plainValue.test(value)) {
-      if (unsayable.test(value)) return undefined;
-      isAscii = false;
-    }
-    if (!headerName.test(name)) return undefined;
-    head += `${name}: ${value}\r\n`;
+  const written = writtenHeaders(headers);
+  if (!written || !sayablePath.test(path)) return undefined;
+  const { lines, isAscii } = written;
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${origin.host}\r\n${lines}`;
+  if (requestId !== undefined) {
+    if (!plainValue.test(requestId)) return undefined;
+    head += `x-request-id: ${requestId}\r\n`;
   }
   if (origin.authorization !== undefined && headers["authorization"] === undefined) {
     head += `authorization: ${origin.authorization}\r\n`;
@@ -34,6 +33,33 @@ export function writeRequest(
   if (typeof body !== "object" && isAscii) return `${head}\r\n${body ?? ""}`;
   const rest = typeof body === "object" ? body : Buffer.from(body ?? "");
   return Buffer.concat([Buffer.from(`${head}\r\n`, "latin1"), rest]);
+}
+
+interface WrittenHeaders {
+  readonly lines: string;
+  readonly isAscii: boolean;
+}
+
+const remembered = new WeakMap<HttpRequest["headers"], WrittenHeaders>();
+
+/** Undefined when one of them cannot be said. */
+function writtenHeaders(headers: HttpRequest["headers"]): WrittenHeaders | undefined {
+  const known = remembered.get(headers);
+  if (known) return known;
+  let lines = "";
+  let isAscii = true;
+  for (const name in headers) {
+    const value = headers[name] ?? "";
+    if (!plainValue.test(value)) {
+      if (unsayable.test(value)) return undefined;
+      isAscii = false;
+    }
+    if (!headerName.test(name)) return undefined;
+    lines += `${name}: ${value}\r\n`;
+  }
+  const written = { lines, isAscii };
+  remembered.set(headers, written);
+  return written;
 }
 
 const sayablePath = /^\/[\x21-\x7e]*$/;
