@@ -20,13 +20,13 @@ export const bars = {
     study: "chat",
     promise: "Chat, 64 connections: CPU beside the bare Bun proxy",
     atMost: 1.5,
-    inShort: 5,
+    inShort: 4,
   },
   chatBesideNginx: {
     study: "chat",
     promise: "Chat, 64 connections: CPU beside nginx as a proxy",
     atMost: 6,
-    inShort: 10,
+    inShort: 9,
   },
   portkeyBesideChat: {
     study: "chat",

@@ -9,6 +9,7 @@ import type { OfferedOperation } from "../gateway/src/offer/offer.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
 import { isSold } from "../gateway/src/operation/operation.ts";
 import { openFinancialDatasetsDouble } from "./doubles/financialdatasets.ts";
+import { headerValues } from "./doubles/http-wire.ts";
 import { openVendorDouble, type Handler } from "./doubles/vendor-double.ts";
 import {
   catalogueFolder,
@@ -331,6 +332,26 @@ describe("a reload", () => {
     expect(await gateway.audit()).toEqual([]);
     await gateway.close();
     await Promise.all([slow.close(), next.close()]);
+  });
+
+  test("to another key of the operator's sends that one from then on", async () => {
+    const vendor = await openVendorDouble({ handlers: { "*": sunny } });
+    const config = (key: string): string =>
+      `upstreams: { findata: { protocol: financialdatasets, url: "${vendor.url}", key: ${key} } }`;
+    const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
+    const gateway = await openTestGateway({ config: config("fd-key-000000") });
+    const account = await gateway.openAccount();
+    const ids = [await gateway.call(account, path), await gateway.call(account, path)];
+    const catalogue = await loadCatalogue([catalogueFolder]);
+    const next = parseConfig(config("fd-key-111111"), "the next configuration", {});
+    await gateway.gateway.reload(catalogue, next, gateway.sandbox.url);
+    ids.push(await gateway.call(account, path));
+    const told = (name: string) => vendor.requests.flatMap(({ headers }) => headerValues(headers, name));
+    expect(told("x-api-key")).toEqual(["fd-key-000000", "fd-key-000000", "fd-key-111111"]);
+    // Whatever is told every time, each request has the name of its own call.
+    expect(told("x-request-id")).toEqual(ids.map(({ headers }) => headers.get("x-request-id") ?? ""));
+    await gateway.close();
+    await vendor.close();
   });
 
   test("to equal prices keeps the price version", async () => {

@@ -97,6 +97,23 @@ test("a request is written as HTTP says it", async () => {
   expect(vendor.received[0]).toEndWith(`POST / HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 0\r\n\r\n`);
 });
 
+test("requests that share their headers keep their own names, at each upstream", async () => {
+  const vendors = [
+    await openVendor((socket) => socket.write(ok)),
+    await openVendor((socket) => socket.write(ok)),
+  ];
+  const client = createHttpClient();
+  const common = { method: "GET", headers: { "x-key": "k" }, body: undefined } as const;
+  for (const [at, vendor] of vendors.entries()) {
+    for (const requestId of [`first-${at}`, `second-${at}`])
+      await client.send({ ...common, url: vendor.url, requestId, firstByteTimeoutMs: 1_000 });
+    const host = vendor.url.slice("http://".length);
+    const asked = (id: string): string =>
+      `GET / HTTP/1.1\r\nhost: ${host}\r\nx-key: k\r\nx-request-id: ${id}\r\n\r\n`;
+    expect(vendor.received.join("")).toBe(asked(`first-${at}`) + asked(`second-${at}`));
+  }
+});
+
 test("an address with a name and a password asks for them, unless a key is sent", async () => {
   const vendor = await openVendor((socket) => socket.write(ok));
   await get(createHttpClient(), vendor.url.replace("//", "//user:pa%20ss@"));
@@ -114,6 +131,8 @@ test.each(["a\r\nx-evil: 1", "a\nb", "a\0b", "a\u{100}b"])("a header of %j does 
     firstByteTimeoutMs: 500,
   } as const;
   expect(await createHttpClient().send(request)).toEqual(noAnswer("unreachable", false));
+  const named = { ...request, headers: {}, requestId: value };
+  expect(await createHttpClient().send(named)).toEqual(noAnswer("unreachable", false));
   expect(vendor.received).toEqual([]);
 });
 
