@@ -187,8 +187,9 @@ export async function runKillLoop(options: {
       gateway = await installation.start();
 
       leftovers.push(...(await leftoversOf(installation)).map((what) => `after kill ${kill}: ${what}`));
+      const bookedFor = bookedCalls(installation);
       for (const [id, cost] of load.told) {
-        const { charges, charged } = bookedFor(installation, id);
+        const { charges, charged } = bookedFor(id);
         if (charges > 1) duplicated.push(`${id} was booked ${charges} times`);
         if (charged !== cost) lost.push(`${id} was told ${cost}, the books say ${charged ?? "nothing"}`);
         told.set(id, cost);
@@ -234,21 +235,28 @@ export async function leftoversOf({ read, post }: Installation): Promise<string[
   ];
 }
 
-/** How a call is booked: how many charges, and how much. A charge of 0 has no entry. */
-export function bookedFor(
-  { read }: Installation,
-  callId: string,
-): { charges: number; charged: number | undefined } {
-  const [call] = read<{ charged: number; charges: number; booked: number }>(
-    `SELECT charged_micros AS charged,
-            (SELECT count(*) FROM entry WHERE transfer_id = call.id AND kind = 'charge' AND party = account_id) AS charges,
-            (SELECT coalesce(-sum(amount_micros), 0) FROM entry
-             WHERE transfer_id = call.id AND kind = 'charge' AND party = account_id) AS booked
-     FROM call WHERE id = ?1 AND state = 'settled'`,
-    callId,
+interface Booked {
+  readonly charges: number;
+  readonly charged: number | undefined;
+}
+
+/** How each call is booked: how many charges, and how much. A charge of 0 has no entry. */
+export function bookedCalls({ read }: Installation): (callId: string) => Booked {
+  const calls = read<{ id: string; charged: number }>(
+    "SELECT id, charged_micros AS charged FROM call WHERE state = 'settled'",
   );
-  if (!call || call.charged !== call.booked) return { charges: call?.charges ?? 0, charged: undefined };
-  return { charges: call.charges, charged: call.charged };
+  const entries = read<{ id: string; charges: number; booked: number }>(
+    `SELECT transfer_id AS id, count(*) AS charges, -sum(amount_micros) AS booked FROM entry
+     WHERE kind = 'charge' AND party NOT LIKE 'house:%' GROUP BY transfer_id`,
+  );
+  const entriesOf = new Map(entries.map((entry) => [entry.id, entry]));
+  const booked = new Map(
+    calls.map(({ id, charged }): [string, Booked] => {
+      const { charges, booked } = entriesOf.get(id) ?? { charges: 0, booked: 0 };
+      return [id, { charges, charged: charged === booked ? charged : undefined }];
+    }),
+  );
+  return (callId) => booked.get(callId) ?? { charges: 0, charged: undefined };
 }
 
 const releasedIn = ({ read }: Installation): number =>

@@ -1,8 +1,10 @@
+import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { failureOf } from "../gateway/src/ledger/shared-conformance.ts";
 import { openGatewayProcess } from "./harness.ts";
 import {
-  bookedFor,
+  bookedCalls,
   leftoversOf,
   openInstallation,
   runKillLoop,
@@ -43,8 +45,9 @@ describe("a gateway that is told to stop", () => {
     // No restart in between: it cleaned up after itself.
     expect(await leftoversOf(installation)).toEqual([]);
     expect(load.told.size).toBeGreaterThanOrEqual(24);
+    const bookedFor = bookedCalls(installation);
     for (const [id, cost] of load.told) {
-      expect([id, bookedFor(installation, id).charged]).toEqual([id, cost]);
+      expect([id, bookedFor(id).charged]).toEqual([id, cost]);
     }
     const unanswered = installation.read<{ id: string }>("SELECT id FROM call WHERE state = 'settled'");
     expect(unanswered.filter(({ id }) => !load.told.has(id))).toEqual([]);
@@ -68,6 +71,21 @@ describe("one data folder", () => {
     await first.exited;
     const third = await installation.start();
     expect((await fetch(`${third.url}/v1/credits/balance`, { headers })).status).toBe(200);
+  });
+
+  test("lets who types a command wait longer for a busy file than a caller waits", async () => {
+    installation = await openInstallation();
+    const gateway = await installation.start();
+    gateway.signal("SIGTERM");
+    await gateway.exited;
+    const other = new Database(join(installation.dataFolder, "tollgate.db"));
+    other.run("BEGIN IMMEDIATE");
+    const typed = installation.tollgate("account", "create", "--name", "patient");
+    // A caller is told after two seconds.
+    await Bun.sleep(3_000);
+    other.run("COMMIT");
+    other.close();
+    expect(await typed).toMatchObject({ code: 0, stderr: "" });
   });
 
   test("takes payments and revocations from the command line while the server works", async () => {
@@ -104,8 +122,9 @@ describe("one data folder", () => {
 
     await load.stop();
     expect(load.told.size).toBeGreaterThan(100);
+    const bookedFor = bookedCalls(installation);
     for (const [id, cost] of load.told) {
-      expect([id, bookedFor(installation, id).charged]).toEqual([id, cost]);
+      expect([id, bookedFor(id).charged]).toEqual([id, cost]);
     }
     expect((await installation.tollgate("audit")).code).toBe(0);
     expect(await leftoversOf(installation)).toEqual([]);

@@ -51,7 +51,7 @@ function cliParts(settings: Settings): CliParts {
   const secrets = (): Secrets =>
     createSecrets(loadInstallationSecret(settings.secret, settings.dataFolder, systemBytes));
   return {
-    openStore: () => openStore(settings, secrets()),
+    openStore: () => openStore(settings, secrets(), { patienceMs: patienceOfPeopleMs }),
     secrets,
     platformClient: createPlatformClient(httpClient),
     clock: systemClock,
@@ -60,7 +60,7 @@ function cliParts(settings: Settings): CliParts {
     print,
     printError,
     backUp: async (file) => {
-      const store = await openStore(settings, secrets());
+      const store = await openStore(settings, secrets(), { patienceMs: patienceOfPeopleMs });
       try {
         await store.backUp(file);
       } finally {
@@ -140,6 +140,9 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
     lock.release();
   }
 }
+
+/** Who typed a command would rather wait for a busy server than type it again. */
+const patienceOfPeopleMs = 20_000;
 
 /** Tells a supervisor to start again: recovery then reads what really is on the disk. */
 const brokenDiskExitCode = 70;

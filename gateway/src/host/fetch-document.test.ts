@@ -128,12 +128,12 @@ describe.skipIf(Bun.which("openssl") === null)(
     });
 
     test("a slow document is given up in time, and so is a slow look-up", async () => {
-      answer = { status: 200, body: "{}", delayMs: 2_000 };
+      answer = { status: 200, body: "{}", delayMs: 20_000 };
       const startedMs = performance.now();
       expect(await failure(friendly(150)("https://client.example/slow"))).not.toBe("fetched");
       const never = createDocumentFetch({ resolve: () => new Promise(() => {}) }, 150);
       expect(await failure(never("https://client.example/slow"))).toContain("in time");
-      expect(performance.now() - startedMs).toBeLessThan(1_500);
+      expect(performance.now() - startedMs).toBeLessThan(5_000);
     });
   },
 );

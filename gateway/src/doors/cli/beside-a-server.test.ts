@@ -24,7 +24,7 @@ async function inItsOwnProcess(...words: string[]): Promise<{ exitCode: number; 
   const script = `
     import { createTerminal } from ${JSON.stringify(join(import.meta.dir, "test-terminal.ts"))};
     import { openSqliteStore } from ${JSON.stringify(join(sources, "stores", "sqlite", "sqlite-store.ts"))};
-    const terminal = createTerminal({ openStore: async () => openSqliteStore({ path: ${JSON.stringify(path)} }) });
+    const terminal = createTerminal({ openStore: async () => openSqliteStore({ path: ${JSON.stringify(path)}, patienceMs: 20_000 }) });
     const shown = await terminal.run(...${JSON.stringify(words)});
     process.stderr.write(shown.errors.join("\\n"));
     process.exit(shown.exitCode);`;

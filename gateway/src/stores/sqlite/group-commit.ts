@@ -15,6 +15,8 @@ export interface GroupCommit {
 interface Parts {
   readonly db: Database;
   readonly monotonicMs: () => number;
+  /** How long a write waits for its turn that does not say so itself. */
+  readonly patienceUsualMs?: number | undefined;
   /** Runs inside each transaction before its writes. */
   readonly afterBegin: () => void;
   /** Runs inside each transaction after its writes, for what is cheaper to write once than per write. */
@@ -44,13 +46,14 @@ const batchMax = 256;
  * writes it is worth waiting for the next one; but not for ever.
  */
 const turnsMax = 4;
-const patienceUsualMs = 2_000;
+const patienceOfCallersMs = 2_000;
 /** A transaction of its own costs a rider many times what a place in another's does, and nobody waits for it. */
 const ridesWithinMs = 100;
 /** How soon to ask again for a lock that another process has. */
 const busyRetryMs = 5;
 
 export function createGroupCommit(parts: Parts): GroupCommit {
+  const { patienceUsualMs = patienceOfCallersMs } = parts;
   const begin = parts.db.query("BEGIN IMMEDIATE");
   const commit = parts.db.query("COMMIT");
   const rollback = parts.db.query("ROLLBACK");

@@ -28,6 +28,8 @@ import { createTaskRows } from "./task-rows.ts";
 export interface SqliteStoreOptions {
   readonly path: string;
   readonly monotonicMs?: () => number;
+  /** How long a write waits while another process writes. */
+  readonly patienceMs?: number;
   readonly onCommit?: (writes: number) => void;
   /** Where to keep room for settlements on a full disk; a server has one, a command line needs none. */
   readonly ballastPath?: string;
@@ -54,6 +56,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   const commits = createGroupCommit({
     db,
     monotonicMs,
+    patienceUsualMs: options.patienceMs,
     afterBegin: () => {
       if (!journal.catchUp()) return;
       standings.forget();
