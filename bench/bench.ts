@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { bareBun } from "./contestants/bare-bun.ts";
 import { direct } from "./contestants/direct.ts";
+import { meteredBun } from "./contestants/metered-bun.ts";
 import { nginxProxy } from "./contestants/nginx-proxy.ts";
 import { describePortkey, portkey, portkeyOnNewestNode } from "./contestants/portkey.ts";
 import { tollgate } from "./contestants/tollgate.ts";
@@ -30,7 +31,7 @@ import { soakStudy } from "./studies/soak.ts";
 import { streamStudy } from "./studies/streams.ts";
 import type { Settings, Study } from "./studies/study.ts";
 
-const contestants = [direct, nginxProxy, bareBun, tollgate, portkey, portkeyOnNewestNode];
+const contestants = [direct, nginxProxy, bareBun, meteredBun, tollgate, portkey, portkeyOnNewestNode];
 /** The short form has no time for those that none of its bars is about, nor to install somebody else's gateway. */
 const inShort = [nginxProxy, bareBun, tollgate];
 const studies: readonly Study[] = [

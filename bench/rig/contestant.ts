@@ -3,6 +3,8 @@ import type { Upstream } from "./upstream.ts";
 /** One way from the load generator to the upstream. To add a contestant, write one file and list it in `bench.ts`. */
 export interface Contestant {
   readonly name: string;
+  /** Whether it answers the JSON chat call and nothing else. */
+  readonly chatOnly?: true;
   readonly open: (upstream: Upstream) => Promise<RunningContestant>;
 }
 

@@ -74,7 +74,7 @@ const withoutDoubles = (running: Runners): Runners =>
   );
 
 const plainNote =
-  "What one JSON question and answer of ordinary size costs when asked as fast as answers come. The bare proxy parses both bodies and does nothing else; Tollgate has everything on.";
+  "What one JSON question and answer of ordinary size costs when asked as fast as answers come. The bare proxy parses both bodies and does nothing else; the metered one also holds and settles every call durably, and nothing more; Tollgate has everything on.";
 const keyedNote =
   "The same with a new idempotency key in every request, which Tollgate must remember durably and the bare proxy ignores: the distance to the table without keys is what a key costs.";
 

@@ -12,7 +12,10 @@ import { expectedRounds, fewerRounds, usualWarmUp, type Settings, type Study } f
 
 /** Portkey serves neither. */
 const serving = ({ contestants }: Settings) =>
-  contestants.filter((contestant) => contestant !== portkey && contestant !== portkeyOnNewestNode);
+  contestants.filter(
+    (contestant) =>
+      contestant !== portkey && contestant !== portkeyOnNewestNode && contestant.chatOnly !== true,
+  );
 
 const endpointStudy = (name: string, title: string, note: string, { request, answer }: Scenario): Study => ({
   name,

@@ -1,6 +1,7 @@
 import { bars } from "../bars.ts";
 import { bareBun } from "../contestants/bare-bun.ts";
 import { direct } from "../contestants/direct.ts";
+import { meteredBun } from "../contestants/metered-bun.ts";
 import { nginxProxy } from "../contestants/nginx-proxy.ts";
 import { tollgate } from "../contestants/tollgate.ts";
 import { readable, type Finding, type Table } from "../report/chapter.ts";
@@ -19,7 +20,7 @@ import { expectedRounds, usualWarmUp, type Settings, type Study } from "./study.
  */
 const callers = 256;
 /** Portkey cannot keep this pace, so it has no latency at it. */
-const names = [direct.name, nginxProxy.name, bareBun.name, tollgate.name];
+const names = [direct.name, nginxProxy.name, bareBun.name, meteredBun.name, tollgate.name];
 /** Where the bare proxy's best is looked for, and for how long. */
 const triedConnections = [16, 64, 256];
 const tries = { rounds: 2, roundSeconds: 2 };

@@ -34,7 +34,9 @@ interface Seen {
 }
 
 const streaming = ({ contestants }: Settings) =>
-  contestants.filter(({ name }) => name !== direct.name && name !== portkeyOnNewestNode.name);
+  contestants.filter(
+    ({ name, chatOnly = false }) => !chatOnly && name !== direct.name && name !== portkeyOnNewestNode.name,
+  );
 
 /** A thousand streams at the same moment. */
 export const openStreamStudy: Study = {

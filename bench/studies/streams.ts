@@ -23,8 +23,11 @@ const pauseMs = 2;
 
 const streaming = ({ contestants, short }: Settings) =>
   contestants.filter(
-    ({ name }) =>
-      name !== direct.name && name !== portkeyOnNewestNode.name && !(short && name === nginxProxy.name),
+    ({ name, chatOnly = false }) =>
+      !chatOnly &&
+      name !== direct.name &&
+      name !== portkeyOnNewestNode.name &&
+      !(short && name === nginxProxy.name),
   );
 
 /** A few streams at a time, one after the other. */
