@@ -42,6 +42,13 @@ const mutants = [
     tests: ledgerTests,
   },
   {
+    name: "calls that another process put down for the lists are forgotten",
+    file: journal,
+    find: "      lists.forget();\n",
+    replace: "",
+    tests: ["gateway/src/stores/sqlite/call-lists.test.ts"],
+  },
+  {
     name: "the balance is not guarded",
     file: ledger,
     find: "if (!account || availableMicros < amountMicros)",

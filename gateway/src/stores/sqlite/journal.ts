@@ -1,5 +1,6 @@
 import { SQLiteError, type Database } from "bun:sqlite";
 import type { Quantities } from "../../operation/quantities.ts";
+import { createCallLists } from "./call-lists.ts";
 import { createCallRows } from "./call-rows.ts";
 import { endLine, heldLine, progressLine, readLines, sentLine } from "./journal-line.ts";
 import { createPosting } from "./posting.ts";
@@ -29,7 +30,10 @@ export interface Journal {
    * transaction was rolled back, and after another process wrote. Everything is posted then.
    */
   readonly catchUp: () => boolean;
-  /** At the end of a transaction: writes its lines down, or posts them when there are many. True when nothing is left to post. */
+  /**
+   * At the end of a transaction: writes its lines down, or posts them when there are many, and moves some calls to the
+   * lists they wait for. True when nothing is left to post.
+   */
   readonly write: () => boolean;
   /** The transaction was rolled back, and with it what was noted. */
   readonly distrust: () => void;
@@ -44,7 +48,8 @@ const linesUsualMax = 2_048;
 export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
   const sql = prepare(db);
   const rows = createCallRows(db);
-  const posting = createPosting(db, rows);
+  const lists = createCallLists(db);
+  const posting = createPosting(db, rows, lists);
   const sheet = createSheet();
   let lines: string[] = [];
   let linesOnSheet = 0;
@@ -112,15 +117,18 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
       const now = sql.dataVersion.get()?.data_version ?? 0n;
       if (now === dataVersion) return false;
       dataVersion = now;
+      lists.forget();
       readAgain();
       return true;
     },
     write: () => {
+      const written = lines.length;
       if (linesOnSheet >= linesMax) post();
-      else if (lines.length > 0) {
+      else if (written > 0) {
         sql.insert.run(`[${lines.join(",")}]`);
         lines = [];
       }
+      if (written > 0) lists.move(written);
       return sheet.isEmpty();
     },
     distrust: () => {

@@ -31,7 +31,6 @@ export function preparePosting(db: Database) {
        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
        ON CONFLICT DO UPDATE SET ${figures.map((each) => `${each} = ${each} + excluded.${each}`).join(", ")}`,
     ),
-    listCall: db.query<never, [string, string]>("INSERT INTO account_call VALUES (?1, ?2)"),
     forgetKeys: db.query<never, [number, number]>(forgetKeys),
   };
 }

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import type { CallLists } from "./call-lists.ts";
 import { changedOne, type CallRows } from "./call-rows.ts";
 import { idempotencyKeptMs } from "./idempotency-rows.ts";
 import { preparePosting } from "./posting-statements.ts";
@@ -15,7 +16,7 @@ export interface Posting {
 /** Old keys are swept by those who bring new ones, so the table stays bounded. */
 const keysForgottenForOne = 4;
 
-export function createPosting(db: Database, rows: CallRows): Posting {
+export function createPosting(db: Database, rows: CallRows, lists: CallLists): Posting {
   const sql = preparePosting(db);
 
   const post = (sheet: Sheet): void => {
@@ -27,6 +28,7 @@ export function createPosting(db: Database, rows: CallRows): Posting {
       sums.addHeld(call.held, call.held.heldMicros);
     }
     moveAccounts(sums);
+    lists.add(endedBy(sums));
     for (const [keyId, { windows, seconds }] of sums.keys) {
       for (const window of windows) moveBound(keyId, window, sql.moveBudget, sql.openBudget);
       for (const bucket of bucketsOf(seconds)) addToBucket(bucket);
@@ -39,10 +41,9 @@ export function createPosting(db: Database, rows: CallRows): Posting {
   };
 
   const moveAccounts = ({ accounts }: Sums): void => {
-    for (const [accountId, { postedMicros, heldMicros, carry, endedCallIds }] of accounts) {
+    for (const [accountId, { postedMicros, heldMicros, carry }] of accounts) {
       const { chargeAtto = null, valuePico = null } = carry ?? {};
       changedOne(sql.moveAccount.run(postedMicros, heldMicros, chargeAtto, valuePico, accountId), accountId);
-      for (const callId of endedCallIds) sql.listCall.run(accountId, callId);
     }
   };
 
@@ -76,3 +77,6 @@ export function createPosting(db: Database, rows: CallRows): Posting {
 
   return { post };
 }
+
+const endedBy = ({ accounts }: Sums) =>
+  accounts.entries().map(([accountId, { endedCallIds }]) => [accountId, endedCallIds] as const);

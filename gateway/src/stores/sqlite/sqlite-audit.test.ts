@@ -671,12 +671,20 @@ const corruptions: readonly Corruption[] = [
   },
   {
     name: "a call missing from its account's list",
-    sql: ["DELETE FROM account_call WHERE call_id = 'chat_1'"],
+    sql: [
+      "INSERT INTO account_call SELECT account_id, call_id FROM listed_call WHERE call_id <> 'chat_1'",
+      "DELETE FROM unlisted",
+    ],
+    subject: "chat_1",
+  },
+  {
+    name: "a call missing from what waits to be listed",
+    sql: [`UPDATE unlisted SET lists = replace(replace(lists, '"chat_1",', ''), ',"chat_1"', '')`],
     subject: "chat_1",
   },
   {
     name: "a call in the list of another account",
-    sql: ["UPDATE account_call SET account_id = 'acc_b' WHERE call_id = 'chat_1'"],
+    sql: ["INSERT INTO account_call VALUES ('acc_b', 'chat_1')"],
     subject: "chat_1",
   },
   {

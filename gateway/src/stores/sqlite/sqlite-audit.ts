@@ -161,7 +161,7 @@ const rules: readonly { readonly name: string; readonly violations: string }[] =
   {
     name: "an account's list names its ended calls, each once",
     violations: `
-      WITH listed AS (SELECT account_id, call_id FROM account_call)
+      WITH listed AS (SELECT account_id, call_id FROM listed_call)
       SELECT call_id AS subject, 'listed ' || count(*) || ' times' AS detail
       FROM listed GROUP BY call_id HAVING count(*) <> 1
       UNION ALL

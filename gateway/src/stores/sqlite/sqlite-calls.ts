@@ -44,9 +44,15 @@ export function createSqliteCalls(db: Database, books: Books): CallBook {
      WHERE account_call.account_id = ?1 AND (?2 IS NULL OR account_call.call_id < ?2) AND ${filter}
      ORDER BY account_call.call_id DESC LIMIT ?6`,
   );
-  const readLists = db.transaction((parameters: ListParameters): CallRow[] =>
-    [listOpen, listEnded].flatMap((list) => list.all(...parameters)),
+  // What waits to be listed; while it is moved to the list, a call may stand in both.
+  const listWaiting = db.query<CallRow, ListParameters>(
+    `${selectFrom(`unlisted CROSS JOIN json_each(unlisted.lists, '$."' || ?1 || '"') AS waiting CROSS JOIN call ON call.id = waiting.value`)}
+     WHERE (?2 IS NULL OR call.id < ?2) AND ${filter} ORDER BY call.id DESC LIMIT ?6`,
   );
+  const readLists = db.transaction((parameters: ListParameters): CallRow[] => {
+    const rows = [listOpen, listEnded, listWaiting].flatMap((list) => list.all(...parameters));
+    return [...new Map(rows.map((row) => [row.id, row])).values()];
+  });
   return {
     findByKey: (accountId, keyHash) =>
       books.read(() => {
