@@ -242,17 +242,17 @@ interface Booked {
 
 /** How each call is booked: how many charges, and how much. A charge of 0 has no entry. */
 export function bookedCalls({ read }: Installation): (callId: string) => Booked {
-  const calls = read<{ id: string; charged: number }>(
-    "SELECT id, charged_micros AS charged FROM call WHERE state = 'settled'",
+  const calls = read<{ id: string; account: string; charged: number }>(
+    "SELECT id, account_id AS account, charged_micros AS charged FROM call WHERE state = 'settled'",
   );
-  const entries = read<{ id: string; charges: number; booked: number }>(
-    `SELECT transfer_id AS id, count(*) AS charges, -sum(amount_micros) AS booked FROM entry
-     WHERE kind = 'charge' AND party NOT LIKE 'house:%' GROUP BY transfer_id`,
+  const entries = read<{ id: string; party: string; charges: number; booked: number }>(
+    `SELECT transfer_id AS id, party, count(*) AS charges, -sum(amount_micros) AS booked FROM entry
+     WHERE kind = 'charge' GROUP BY transfer_id, party`,
   );
-  const entriesOf = new Map(entries.map((entry) => [entry.id, entry]));
+  const entriesOf = new Map(entries.map((entry) => [`${entry.id} ${entry.party}`, entry]));
   const booked = new Map(
-    calls.map(({ id, charged }): [string, Booked] => {
-      const { charges, booked } = entriesOf.get(id) ?? { charges: 0, booked: 0 };
+    calls.map(({ id, account, charged }): [string, Booked] => {
+      const { charges, booked } = entriesOf.get(`${id} ${account}`) ?? { charges: 0, booked: 0 };
       return [id, { charges, charged: charged === booked ? charged : undefined }];
     }),
   );

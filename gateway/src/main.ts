@@ -50,8 +50,10 @@ async function main(words: readonly string[]): Promise<number> {
 function cliParts(settings: Settings): CliParts {
   const secrets = (): Secrets =>
     createSecrets(loadInstallationSecret(settings.secret, settings.dataFolder, systemBytes));
+  const openStoreForPeople = (): Promise<Store> =>
+    openStore(settings, secrets(), { patienceMs: patienceOfPeopleMs });
   return {
-    openStore: () => openStore(settings, secrets(), { patienceMs: patienceOfPeopleMs }),
+    openStore: openStoreForPeople,
     secrets,
     platformClient: createPlatformClient(httpClient),
     clock: systemClock,
@@ -60,7 +62,7 @@ function cliParts(settings: Settings): CliParts {
     print,
     printError,
     backUp: async (file) => {
-      const store = await openStore(settings, secrets(), { patienceMs: patienceOfPeopleMs });
+      const store = await openStoreForPeople();
       try {
         await store.backUp(file);
       } finally {

@@ -162,9 +162,9 @@ describe("faults", () => {
     await inject({ mode: "slow_body", latency_ms: 20 });
     const before = performance.now();
     const answer = await ask();
-    const headersMs = performance.now() - before;
+    expect(performance.now() - before).toBeLessThan(100);
     expect(await answer.json()).toHaveProperty("snapshot");
-    expect(performance.now() - before - headersMs).toBeGreaterThanOrEqual(7 * 20 - 10);
+    expect(performance.now() - before).toBeGreaterThanOrEqual(8 * 20 - 10);
   });
 
   test("a fault that cannot be understood is refused", async () => {

@@ -96,11 +96,11 @@ describe("streams over a socket", () => {
     const response = await ask("openai", { more: { max_tokens: 10 } });
     const reader = response.body?.getReader();
     await reader?.read();
-    const firstMs = performance.now() - before;
+    expect(performance.now() - before).toBeLessThan(100);
     let reads = 1;
     while ((await reader?.read())?.done === false) reads += 1;
     expect(reads).toBeGreaterThan(8);
-    expect(performance.now() - before - firstMs).toBeGreaterThan(7 * 15);
+    expect(performance.now() - before).toBeGreaterThan(8 * 15);
   });
 
   test("a caller who leaves is billed for what was sent, and nothing more is made", async () => {
@@ -197,9 +197,9 @@ describe("faults of streams", () => {
     await inject({ mode: "stall_stream", after_events: 3, latency_ms: 120 });
     const before = performance.now();
     const response = await ask("openai");
-    const headersMs = performance.now() - before;
+    expect(performance.now() - before).toBeLessThan(100);
     const { events, failure } = await readAll(response);
-    expect(performance.now() - before - headersMs).toBeGreaterThanOrEqual(100);
+    expect(performance.now() - before).toBeGreaterThanOrEqual(115);
     expect([failure, events.at(-1)?.data]).toEqual([undefined, "[DONE]"]);
   });
 

@@ -229,7 +229,7 @@ describe("group commit", () => {
       Array.from({ length: 100 }, (_, n) => group.run(() => add(n), 50)),
     );
     expect(results.every(({ status }) => status === "rejected")).toBe(true);
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
     blocker.run("ROLLBACK");
     await group.run(() => add(7));
     expect(seenByOthers()).toEqual([7]);
