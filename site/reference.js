@@ -3,6 +3,7 @@
 
 const place = document.getElementById("reference");
 const order = ["models", "data", "account"];
+const prices = JSON.parse(place.dataset.prices);
 
 const response = await fetch(place.dataset.contract);
 if (!response.ok) {
@@ -23,7 +24,7 @@ for (const tag of contract.tags) {
 }
 for (const methods of Object.values(contract.paths)) {
   for (const operation of Object.values(methods)) {
-    operation.description += `\n\n**Price:** ${priceInWords(operation["x-price"])}.`;
+    operation.description += `\n\n**Price:** ${prices[operation.operationId]}.`;
   }
 }
 contract.info.description += `\n\n[The contract as OpenAPI 3.1](${place.dataset.contract})`;
@@ -51,17 +52,3 @@ window.Scalar.createApiReference(place, {
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
   operationTitleSource: "summary",
 });
-
-/** Scalar shows no extensions, and the price is the first thing a reader asks for. */
-function priceInWords(price) {
-  switch (price.kind) {
-    case "free":
-      return "free";
-    case "per_unit":
-      return price.usd_per_unit === null ? "not set yet" : `${price.usd_per_unit} USD per ${price.unit}`;
-    case "per_token":
-      return `[by model](${place.dataset.prices}), per 1,000,000 tokens`;
-    default:
-      return `what the vendor reports, at most ${price.at_most_usd} USD`;
-  }
-}

@@ -104,6 +104,20 @@ for (const width of [360, 1280]) {
   });
 }
 
+testInBrowser("the reference says what every operation costs, in the words of its own page", async () => {
+  const browser = await openBrowser();
+  try {
+    const { page } = browser;
+    await page.goto(
+      `${gateway.url}/docs#tag/models/POST/apis/v1/services/aigc/video-generation/video-synthesis`,
+    );
+    await page.getByText(/Price: wan\S+ [\d.]+ USD \(720p\)/).waitFor();
+    expect(await page.getByText("undefined").count()).toBe(0);
+  } finally {
+    await browser.close();
+  }
+});
+
 testInBrowser("without JavaScript everything can be read, and the price list searched", async () => {
   const browser = await openBrowser({ width: 360, height: 740 });
   try {

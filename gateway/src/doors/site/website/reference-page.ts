@@ -2,7 +2,7 @@ import { html } from "../../pages/html.ts";
 import { blocksHtml } from "./blocks-html.ts";
 import { listOperations } from "./operations-page.ts";
 import type { Material, Page } from "./page.ts";
-import { sorted } from "./price-tables.ts";
+import { priceWords, sorted } from "./price-tables.ts";
 
 /** The interactive reference: Scalar, from here, over the contract of this very offer. */
 export function referencePage(material: Material, contentHash: string, markdown: string): Page {
@@ -20,7 +20,11 @@ export function referencePage(material: Material, contentHash: string, markdown:
       <script src="${link(assets.scalar.path)}" defer></script>
       <script src="${link(assets.reference.path)}" type="module"></script> `,
     main: html`<h1 class="unseen">API reference</h1>
-      <div id="reference" data-contract="${contract}" data-prices="${link("/prices#models")}">
+      <div
+        id="reference"
+        data-contract="${contract}"
+        data-prices="${JSON.stringify(pricesByOperation(material))}"
+      >
         <p class="loading">Loading the reference…</p>
       </div>
       <noscript
@@ -33,3 +37,12 @@ export function referencePage(material: Material, contentHash: string, markdown:
       >`,
   };
 }
+
+/** Scalar shows no extensions, and the price is the first thing a reader asks for. */
+const pricesByOperation = ({ offer, link }: Material): Record<string, string> =>
+  Object.fromEntries(
+    [...offer.operations.values()].map((offered) => [
+      offered.operation.id,
+      priceWords(offered).replaceAll(/\]\((\/[^)]*)\)/g, (_, path: string) => `](${link(path)})`),
+    ]),
+  );
