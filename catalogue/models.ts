@@ -4,7 +4,7 @@ import { geminiModelList, model as modelAnswer, modelList } from "./own-answers.
 export const modelsList = defineOperation({
   id: "models.list",
   title: "List models",
-  summary: "Every model that can be called, with its price per 1,000,000 tokens.",
+  summary: "Every model that can be called, with its price.",
   keywords: ["llm", "catalogue", "available"],
   category: "models",
   method: "GET",
@@ -21,7 +21,7 @@ export const modelsList = defineOperation({
 export const modelsGet = defineOperation({
   id: "models.get",
   title: "Get a model",
-  summary: "One model that can be called, with its price per 1,000,000 tokens.",
+  summary: "One model that can be called, with its price.",
   keywords: ["llm", "details"],
   category: "models",
   method: "GET",

@@ -131,13 +131,17 @@ export const model = z
     object: z.literal("model"),
     created: count,
     id: z.string(),
-    kind: z.string().describe("chat, rerank, embedding, image."),
+    kind: z.string().describe("chat, rerank, embedding, image, video."),
     owned_by: z.string(),
     max_output_tokens: count.nullable(),
     context_tokens: count.nullable(),
     price_usd_per_million_tokens: z
       .record(z.string(), z.string())
       .describe("USD per 1,000,000 tokens, as decimal strings, by price word."),
+    price_usd_per_second: z
+      .record(z.string(), z.string())
+      .describe("USD per second of video, as decimal strings, by resolution; of video models only.")
+      .optional(),
     price_version: z.string(),
   })
   .meta({ id: "Model" });

@@ -172,12 +172,12 @@ export interface Inputs {
     } | null | undefined;
     readonly [name: string]: unknown;
   };
-  /** One model that can be called, with its price per 1,000,000 tokens. */
+  /** One model that can be called, with its price. */
   readonly "models.get": {
     /** The model's name; a slash in it is escaped. */
     readonly id: string;
   };
-  /** Every model that can be called, with its price per 1,000,000 tokens. */
+  /** Every model that can be called, with its price. */
   readonly "models.list": Readonly<Record<string, never>>;
   /** Every model that can be called in the Gemini dialect, in its shape. */
   readonly "models.list_gemini": Readonly<Record<string, never>>;
@@ -696,13 +696,15 @@ export interface Model {
   readonly object: "model";
   readonly created: number;
   readonly id: string;
-  /** chat, rerank, embedding, image. */
+  /** chat, rerank, embedding, image, video. */
   readonly kind: string;
   readonly owned_by: string;
   readonly max_output_tokens: number | null;
   readonly context_tokens: number | null;
   /** USD per 1,000,000 tokens, as decimal strings, by price word. */
   readonly price_usd_per_million_tokens: Readonly<Record<string, string>>;
+  /** USD per second of video, as decimal strings, by resolution; of video models only. */
+  readonly price_usd_per_second?: Readonly<Record<string, string>> | undefined;
   readonly price_version: string;
 }
 

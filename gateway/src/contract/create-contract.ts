@@ -93,7 +93,7 @@ const about = ({ provider }: Names): string =>
 const tagWords: Readonly<Record<string, string>> = {
   account: "Usage, balance, limits and receipts. Free.",
   data: "Data from social platforms, markets and the web.",
-  models: "Model inference in three dialects, embeddings, images, rerank.",
+  models: "Model inference in three dialects, embeddings, images, videos, rerank.",
 };
 
 const tagsOf = (offered: readonly OfferedOperation[]): JsonObject[] =>

@@ -1,4 +1,5 @@
-import type { EarlierCall, IdempotencyClaim } from "../ledger/ledger.ts";
+import type { IdempotencyClaim } from "../ledger/ledger.ts";
+import type { LinkBegun } from "../operation/books.ts";
 import { refuse } from "../platform/refusals.ts";
 import { absolute, digestOf, linkPaths, linkUpstreams, newToken } from "./link-parts.ts";
 import type { LinkParts, LinkUpstream } from "./link-parts.ts";
@@ -12,10 +13,6 @@ export interface LinkWish {
   readonly requestId: string;
   readonly idempotency: IdempotencyClaim | undefined;
 }
-
-export type LinkBegun =
-  | { readonly kind: "begun"; readonly authUrl: string; readonly state: string; readonly expiresAtMs: number }
-  | { readonly kind: "idempotency_conflict"; readonly earlier: EarlierCall };
 
 const lifetimeMs = 10 * 60_000;
 const offlineScope = "offline.access";

@@ -1,6 +1,7 @@
+import type { LinkBegun } from "../operation/books.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import { actAgain, actFor, type Acting, type ActingWish } from "./act-for.ts";
-import { beginLink, type LinkBegun, type LinkWish } from "./begin-link.ts";
+import { beginLink, type LinkWish } from "./begin-link.ts";
 import { confirmLink, showConfirmation, type Confirmable } from "./confirm-link.ts";
 import { endLink, undoLink, type EndedLink } from "./end-link.ts";
 import { finishLink, type Finished } from "./finish-link.ts";

@@ -1,8 +1,8 @@
+import type { EarlierCall } from "../ledger/ledger.ts";
 import type { Receipt, ReceiptFilter, ReceiptPage } from "../ledger/receipt.ts";
-import type { LinkBegun } from "../links/begin-link.ts";
 import type { Filed } from "../limits/quota-applications.ts";
 import type { UsageReport, UsageWindow } from "../usage/usage-report.ts";
-import type { Asker } from "./operation.ts";
+import type { Asker, ModelKind } from "./operation.ts";
 
 /** What the gateway can tell a caller about itself. Everything is limited to the asker's own account. */
 export interface Books {
@@ -83,9 +83,13 @@ export interface BudgetReport {
   readonly resets_at: number | null;
 }
 
+export type LinkBegun =
+  | { readonly kind: "begun"; readonly authUrl: string; readonly state: string; readonly expiresAtMs: number }
+  | { readonly kind: "idempotency_conflict"; readonly earlier: EarlierCall };
+
 export interface ModelListing {
   readonly id: string;
-  readonly kind: string;
+  readonly kind: ModelKind;
   readonly owned_by: string;
   readonly max_output_tokens: number | null;
   readonly context_tokens: number | null;
