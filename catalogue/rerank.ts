@@ -2,8 +2,8 @@ import { defineModel } from "../gateway/src/operation/define-model.ts";
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 
 const documentsMax = 2_048;
-const documentBytesMax = 512 * 1024;
-const queryBytesMax = 64 * 1024;
+const documentCharactersMax = 512 * 1024;
+const queryCharactersMax = 64 * 1024;
 /** Vendors add separators around each pair of query and document. */
 const tokensAddedPerDocument = 8;
 
@@ -14,10 +14,16 @@ const rerankBody = z.object({
     .max(200)
     .optional()
     .describe("Rerank model; the configured default serves when absent."),
-  query: z.string().min(1, "must not be empty").max(queryBytesMax, `at most ${queryBytesMax} characters`),
+  query: z
+    .string()
+    .min(1, "must not be empty")
+    .max(queryCharactersMax, `at most ${queryCharactersMax} characters`),
   documents: z
     .array(
-      z.string().min(1, "must not be empty").max(documentBytesMax, `at most ${documentBytesMax} characters`),
+      z
+        .string()
+        .min(1, "must not be empty")
+        .max(documentCharactersMax, `at most ${documentCharactersMax} characters`),
     )
     .min(1, "must hold at least one document")
     .max(documentsMax, `at most ${documentsMax} documents`),

@@ -224,12 +224,7 @@ export async function openSandbox(): Promise<SandboxControl> {
   return {
     url,
     book,
-    settled: async () => {
-      for (let tries = 0; tries < 100; tries++) {
-        if ((await book()).every(({ status }) => status !== null)) return;
-        await Bun.sleep(20);
-      }
-    },
+    settled: () => until(async () => (await book()).every(({ status }) => status !== null)),
     fault: async (fault) => {
       const response = await fetch(`${url}/_control/faults`, { method: "POST", body: JSON.stringify(fault) });
       if (response.status !== 204) throw new Error(`The sandbox refused a fault: ${await response.text()}`);
@@ -283,14 +278,13 @@ export async function openGatewayProcess(options: ProcessOptions): Promise<Gatew
   const greeted = new Promise<void>((resolve) => (ready = resolve));
   collect(child.stdout, (text) => {
     greeting += text;
-    if (/Tollgate is open at \S+\n/.test(greeting)) ready?.();
+    if (/^Documentation: .+\n/m.test(greeting)) ready?.();
   }).catch(() => {});
   const failed = child.exited.then(async (code) => {
     await complained;
     throw new Error(`exit ${code}: ${stderr}`);
   });
   await Promise.race([greeted, failed]);
-  await Bun.sleep(5);
   const url = /Tollgate is open at (\S+)/.exec(greeting)?.[1] ?? "";
   return {
     url,
