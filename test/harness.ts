@@ -199,7 +199,7 @@ export interface SandboxControl {
   readonly book: () => Promise<readonly BookEntry[]>;
   readonly fault: (fault: object) => Promise<void>;
   readonly clear: () => Promise<void>;
-  /** Waits until every call in the book was answered, or given up by its caller. */
+  /** Waits until every call in the book was answered, or given up by its caller; not for a vendor that never answers. */
   readonly settled: () => Promise<void>;
   readonly stop: () => void;
 }

@@ -7,7 +7,7 @@ import { taskResource } from "../tasks/task-resource.ts";
 import { jsonAnswer, type Answer, type Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import { resetSeconds, returnCounted } from "./refuse-by-limit.ts";
-import { refuseFor } from "./settle.ts";
+import { answerOf } from "./settle.ts";
 
 /** Ours are UUIDs and vendors' are words like them; anything else was never the name of a task. */
 const taskName = /^[\w-]{1,128}$/;
@@ -35,9 +35,7 @@ export async function answerAboutTask(
   if (result.kind === "looked") return resource(result.task);
   const { exchanged, upstream } = result;
   call.known.servedBySandbox = upstream.sandbox;
-  if (exchanged.kind === "streaming") throw new Error("A stream came for a call that asked for none.");
-  if (exchanged.kind !== "answered") return refuseFor(exchanged, upstream);
-  return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
+  return answerOf(exchanged, upstream);
 }
 
 async function checkPace(call: Call, accountId: string, taskId: string, gate: Gate): Promise<void> {

@@ -254,4 +254,9 @@ async function wouldHold(paid: PaidCall, gate: Gate): Promise<HoldResult> {
 
 /** Where the ledger cannot answer, the caller hears that nothing was done and that trying again may help. */
 const unbooked = (error: unknown, { call }: PaidCall, gate: Gate): never =>
-  refuseUnbooked(error, call, gate, "The call could not be booked, so it was not made.", true);
+  refuseUnbooked(
+    error,
+    call,
+    { message: "The call could not be booked, so it was not made.", retryable: true },
+    gate,
+  );

@@ -4,7 +4,7 @@ import { refuse } from "../platform/refusals.ts";
 import type { Answer, Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import { chooseModel } from "./price-call.ts";
-import { refuseFor } from "./settle.ts";
+import { answerOf } from "./settle.ts";
 
 /** A free operation that an upstream answers: nothing is held or booked, and usage does not count it. */
 export async function answerFree(
@@ -36,8 +36,5 @@ export async function answerFree(
     return refuse("invalid_parameters", prepared.message, { field: prepared.field });
   }
   call.known.servedBySandbox = upstream.sandbox;
-  const exchanged = await prepared.send();
-  if (exchanged.kind === "streaming") throw new Error("A stream came for a call that asked for none.");
-  if (exchanged.kind !== "answered") return refuseFor(exchanged, upstream);
-  return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
+  return answerOf(await prepared.send(), upstream);
 }

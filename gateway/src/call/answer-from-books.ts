@@ -26,6 +26,7 @@ export async function answerFromBooks(
     return jsonAnswer(200, await operation.answer(input, asker, gate.books));
   } catch (error) {
     if (!changesFreely(operation) || !(error instanceof StoreBusy)) throw error;
-    return refuseUnbooked(error, call, gate, "This could not be written down, so nothing was done.", true);
+    const message = "This could not be written down, so nothing was done.";
+    return refuseUnbooked(error, call, { message, retryable: true }, gate);
   }
 }

@@ -1,4 +1,4 @@
-import { describeError } from "../platform/log.ts";
+import { isSuccess, neverSent } from "../operation/upstream.ts";
 import { readTaskReport } from "../tasks/read-task-report.ts";
 import type { BegunTask } from "../tasks/task-book.ts";
 import { pollAfterMs } from "../tasks/task-rules.ts";
@@ -9,6 +9,7 @@ import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
 import { refuseFor, settle } from "./settle.ts";
+import { writeLater } from "./write-later.ts";
 
 /**
  * Books what the vendor said about a new task, then answers. Its id is written down and the hold stays; a clear no
@@ -55,8 +56,8 @@ export async function beginTask(
 
 /** True when the vendor certainly has no such task: it refused, or never heard of it. */
 function saysNo(exchanged: Attempted["exchanged"]): boolean {
-  if (exchanged.kind === "no_answer") return !exchanged.sent || exchanged.reason === "redirect";
-  return exchanged.kind !== "answered" || exchanged.status < 200 || exchanged.status > 299;
+  if (exchanged.kind === "no_answer") return neverSent(exchanged) || exchanged.reason === "redirect";
+  return !isSuccess(exchanged);
 }
 
 async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<void> {
@@ -64,29 +65,16 @@ async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<void
     await gate.tasks.begin(begun);
   } catch (error) {
     // The vendor has it. Its id is worth every try: without it the work is done and nobody is charged.
-    writeLater("a new task's id", gate, () => gate.tasks.begin(begun));
-    const why =
+    writeLater("a new task's id", () => gate.tasks.begin(begun), gate);
+    const message =
       "The task was created but could not be written down yet; ask again with the same Idempotency-Key.";
-    refuseUnbooked(error, paid.call, gate, why, false);
+    refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
   }
 }
 
 /** Says that a task is lost, as soon as the store can be written. The next start says the same of what it finds. */
 export function loseLater(taskId: string, gate: Gate, attempts: Attempted["attempts"] = []): void {
-  writeLater("a lost task", gate, () => gate.tasks.lose(taskId, attempts));
-}
-
-const firstRetryMs = 500;
-const retryMsMax = 30_000;
-
-function writeLater(what: string, gate: Gate, write: () => Promise<void>, afterMs = firstRetryMs): void {
-  const timer = setTimeout(() => {
-    write().catch((error: unknown) => {
-      gate.log.error(`${what} still cannot be written`, describeError(error));
-      writeLater(what, gate, write, Math.min(afterMs * 2, retryMsMax));
-    });
-  }, afterMs);
-  timer.unref();
+  writeLater("a lost task", () => gate.tasks.lose(taskId, attempts), gate);
 }
 
 /** A creation that is repeated under its idempotency key is answered with the task that there is. */

@@ -1,7 +1,7 @@
 import type { Attempt } from "../ledger/call-record.ts";
 import type { Acting } from "../links/act-for.ts";
 import type { SoldOperation } from "../operation/operation.ts";
-import type { ActingFor, Exchanged, Upstream } from "../operation/upstream.ts";
+import { neverSent, type ActingFor, type Exchanged, type Upstream } from "../operation/upstream.ts";
 import type { CallRefused } from "../platform/refusals.ts";
 import { unused, verdictOf } from "../routing/upstream-health.ts";
 import type { Gate } from "./gate.ts";
@@ -75,8 +75,6 @@ const actAgain = async (acting: Acting | undefined, gate: Gate): Promise<Acting 
   acting?.kind === "ready" ? gate.links.actAgain(acting) : acting;
 
 type Told = Pick<Attempted, "upstream" | "exchanged">;
-
-const neverSent = (exchanged: Exchanged): boolean => exchanged.kind === "no_answer" && !exchanged.sent;
 
 function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number, gate: Gate): Attempt {
   const outcome = exchanged.kind === "no_answer" ? exchanged.reason : exchanged.kind;

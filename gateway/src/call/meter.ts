@@ -1,7 +1,7 @@
 import type { UsageSource } from "../ledger/call-record.ts";
 import type { SoldOperation } from "../operation/operation.ts";
 import type { Quantities } from "../operation/quantities.ts";
-import type { StreamRelay, TokenReading, Upstream } from "../operation/upstream.ts";
+import { isSuccess, type StreamRelay, type TokenReading, type Upstream } from "../operation/upstream.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import type { BookedCall, PaidCall } from "./paid-call.ts";
@@ -28,9 +28,7 @@ export function meter(
     const inDoubt = exchanged.sent && (exchanged.reason === "timeout" || exchanged.reason === "cut_off");
     return { ...nothing, succeeded: inDoubt ? undefined : false };
   }
-  if (exchanged.kind !== "answered" || exchanged.status < 200 || exchanged.status > 299) {
-    return { ...nothing, succeeded: false };
-  }
+  if (!isSuccess(exchanged)) return { ...nothing, succeeded: false };
   if (operation.price.kind === "per_unit") {
     const delivered = operation.price.delivered(exchanged.answer, input);
     if (delivered === undefined) return { ...nothing, succeeded: false };

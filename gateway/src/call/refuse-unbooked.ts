@@ -8,9 +8,8 @@ import type { Gate } from "./gate.ts";
 export function refuseUnbooked(
   error: unknown,
   call: Pick<Call, "id">,
+  { message, retryable }: { readonly message: string; readonly retryable: boolean },
   gate: Gate,
-  message: string,
-  retryable: boolean,
 ): never {
   gate.log.error("the ledger could not be written", { request_id: call.id, ...describeError(error) });
   const code = error instanceof StoreBusy ? "billing_dependency_timeout" : "billing_unavailable";

@@ -1,6 +1,7 @@
+import { countCharge } from "../ledger/count-charge.ts";
 import type { Resolved } from "../ledger/ledger.ts";
 import { valuePico } from "../operation/terms.ts";
-import type { Exchanged, Upstream } from "../operation/upstream.ts";
+import { neverSent, type Exchanged, type Upstream } from "../operation/upstream.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { TaskEnd } from "../tasks/task.ts";
 import type { Answer } from "./call.ts";
@@ -24,12 +25,15 @@ export async function settle(
   const { exchanged, upstream } = attempted;
   const resolved = await bookEnd(paid, attempted, metered, gate);
   paid.call.known.costMicros = resolved.chargedMicros;
-  if (exchanged.kind === "answered") {
-    return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
-  }
-  if (exchanged.kind === "streaming") throw new Error("A stream is settled when it ends.");
   if (exchanged.kind === "link_rejected" && attempted.linkRefusal) throw attempted.linkRefusal;
-  return refuseFor(exchanged, upstream);
+  return answerOf(exchanged, upstream);
+}
+
+/** The upstream's answer as it is passed on; refuses when there is none. */
+export function answerOf(exchanged: Exchanged, upstream: Upstream): Answer {
+  if (exchanged.kind === "streaming") throw new Error("A stream is answered piece by piece.");
+  if (exchanged.kind !== "answered") return refuseFor(exchanged, upstream);
+  return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
 }
 
 /** Charges what was metered, or releases the hold. Refuses when the books cannot be written. */
@@ -45,24 +49,11 @@ export async function bookEnd(
     resolved = await writeEnd(paid, attempted, metered, gate);
   } catch (error) {
     endLater(call.id, gate);
-    return refuseUnbooked(
-      error,
-      call,
-      gate,
-      "The call was made but could not be booked; it is not charged.",
-      false,
-    );
+    const message = "The call was made but could not be booked; it is not charged.";
+    return refuseUnbooked(error, call, { message, retryable: false }, gate);
   }
-  const labels = { operation: operation.id };
-  gate.metrics.count("tollgate_charged_micros_usd_total", labels, Number(resolved.chargedMicros));
-  if (resolved.writtenOffMicros > 0n) {
-    gate.metrics.count("tollgate_written_off_micros_usd_total", undefined, Number(resolved.writtenOffMicros));
-    gate.log.warn("usage above the hold was written off", {
-      request_id: call.id,
-      upstream: attempted.upstream.name,
-      written_off_micros_usd: resolved.writtenOffMicros,
-    });
-  }
+  const charged = { callId: call.id, operationId: operation.id, upstream: attempted.upstream.name };
+  countCharge(resolved, charged, gate);
   return resolved;
 }
 
@@ -71,7 +62,7 @@ const didNothing = (exchanged: Exchanged): boolean =>
   exchanged.kind === "rate_limited" ||
   exchanged.kind === "key_rejected" ||
   exchanged.kind === "link_rejected" ||
-  (exchanged.kind === "no_answer" && !exchanged.sent);
+  neverSent(exchanged);
 
 function writeEnd(
   { call, caller, wishes, priced, taskId }: BookedCall,

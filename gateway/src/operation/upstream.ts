@@ -82,6 +82,16 @@ export type Exchanged =
   | { readonly kind: "link_rejected"; readonly status: 401 }
   | { readonly kind: "no_answer"; readonly reason: NoAnswerReason; readonly sent: boolean };
 
+type Answered = Extract<Exchanged, { kind: "answered" }>;
+
+export const isSuccess = (exchanged: Exchanged): exchanged is Answered =>
+  exchanged.kind === "answered" && isSuccessStatus(exchanged.status);
+
+export const isSuccessStatus = (status: number): boolean => status >= 200 && status <= 299;
+
+/** True when not a byte of the request left, so that the upstream cannot have done anything. */
+export const neverSent = (exchanged: Exchanged): boolean => exchanged.kind === "no_answer" && !exchanged.sent;
+
 export type NoAnswerReason = "unreachable" | "timeout" | "cut_off" | "redirect" | "too_large" | "malformed";
 
 /** A streamed answer on its way from the upstream to the caller, in the caller's dialect. Never throws. */

@@ -1,7 +1,8 @@
-import type { Ledger, Resolved } from "../ledger/ledger.ts";
+import { countCharge } from "../ledger/count-charge.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { valuePico } from "../operation/terms.ts";
 import type { ExchangeName, Service } from "../operation/operation.ts";
-import type { Exchanged, Forwarder, Upstream } from "../operation/upstream.ts";
+import { isSuccess, type Exchanged, type Forwarder, type Upstream } from "../operation/upstream.ts";
 import type { Clock } from "../platform/clock.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
@@ -69,13 +70,13 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     const at = parts.upstreamOf(name);
     if (!at) log.warn("a task's upstream is not configured any more", { task_id: task.id, upstream: name });
     const exchanged = at && (await send(task, at, "task_poll", parts));
-    const answered = exchanged?.kind === "answered" ? exchanged : undefined;
-    const report = readTaskReport(isSuccess(answered) ? answered?.answer.json : undefined, upstreamTaskId);
+    const json = exchanged && isSuccess(exchanged) ? exchanged.answer.json : undefined;
+    const report = readTaskReport(json, upstreamTaskId);
     metrics.count("tollgate_task_polls_total", {
       upstream: name,
       outcome: report.kind === "state" ? report.status : "no_verdict",
     });
-    const missing = answered?.status === 404;
+    const missing = exchanged?.kind === "answered" && exchanged.status === 404;
     const step = stepFor(task, report, { missing, nowMs: clock.wallMs(), random: parts.random });
     if (step.kind === "wait") await tasks.note(step.note);
     else await bookEnd(task, step);
@@ -83,7 +84,7 @@ export function createTaskDesk(parts: Parts): TaskDesk {
 
   /** The end of the task and of its call are one transaction; whoever comes second changes nothing. */
   const bookEnd = async (task: Task, { end, used }: Extract<Step, { kind: "end" }>): Promise<void> => {
-    const { callId, attempts, terms } = task;
+    const { callId, operationId, attempts, terms } = task;
     const ending = { callId, attempts, httpStatus: 200, settledAtMs: clock.wallMs(), task: end };
     const resolved = used
       ? await ledger.settle({
@@ -94,19 +95,7 @@ export function createTaskDesk(parts: Parts): TaskDesk {
           valuePico: valuePico(used.used, terms),
         })
       : await ledger.release({ ...ending, outcome: "failed" });
-    if (resolved.first) report(task, resolved);
-  };
-
-  const report = ({ operationId, callId, at }: Task, resolved: Resolved): void => {
-    const { chargedMicros, writtenOffMicros } = resolved;
-    metrics.count("tollgate_charged_micros_usd_total", { operation: operationId }, Number(chargedMicros));
-    if (writtenOffMicros === 0n) return;
-    metrics.count("tollgate_written_off_micros_usd_total", undefined, Number(writtenOffMicros));
-    log.warn("usage above the hold was written off", {
-      request_id: callId,
-      upstream: at?.upstream,
-      written_off_micros_usd: writtenOffMicros,
-    });
+    countCharge(resolved, { callId, operationId, upstream: task.at?.upstream }, parts);
   };
 
   /** What cannot be written now is asked again when the claim has run out. */
@@ -197,9 +186,6 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     },
   };
 }
-
-const isSuccess = (exchanged: Exchanged | undefined): boolean =>
-  exchanged?.kind === "answered" && exchanged.status >= 200 && exchanged.status < 300;
 
 /** One question about one task. Its input is the vendor's id and nothing of the caller's. */
 async function send(

@@ -1,4 +1,11 @@
-import type { ActingFor, Dispatch, Exchanged, Forwarder, Upstream } from "../operation/upstream.ts";
+import {
+  isSuccessStatus,
+  type ActingFor,
+  type Dispatch,
+  type Exchanged,
+  type Forwarder,
+  type Upstream,
+} from "../operation/upstream.ts";
 import type { HttpClient, HttpOutcome } from "./http-client.ts";
 import { Inexpressible } from "./dialects/dialect.ts";
 import type { Exchange, OwnAnswer, Protocol, VendorRequest } from "./protocol.ts";
@@ -121,7 +128,7 @@ function exchangedOf(outcome: HttpOutcome, sending: Sending): Exchanged {
 
   const json = parse(text);
   if (actingFor && protocol.isAboutOperator?.(status, json) === true) return { kind: "key_rejected", status };
-  const succeeded = json !== undefined && status >= 200 && status <= 299;
+  const succeeded = json !== undefined && isSuccessStatus(status);
   const reading = succeeded ? exchange.read(json, dispatch) : undefined;
   const failed = json !== undefined && !succeeded;
   const ours = failed ? exchange.readError?.(status, json, dispatch) : reading?.json;

@@ -6,6 +6,7 @@ import { runCall } from "../../call/run-call.ts";
 import type { Credential } from "../../keys/keys.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { writeRequest, type WrittenRequest } from "../../operation/call-arguments.ts";
+import { isSuccessStatus } from "../../operation/upstream.ts";
 import { describeError } from "../../platform/log.ts";
 import { usdFromMicros, type Micros } from "../../platform/money.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
@@ -147,7 +148,7 @@ async function tell(
   { offer, call: asked }: Wanted,
 ): Promise<Omit<UseResult, Head>> {
   const { result, truncated } = await readAnswer(answer);
-  const succeeded = answer.status >= 200 && answer.status <= 299;
+  const succeeded = isSuccessStatus(answer.status);
   const operation = offer.operations.get(asked.operation_id)?.operation;
   const task = operation && succeeded ? taskHandleOf(operation, offer, result) : undefined;
   return {

@@ -1,4 +1,4 @@
-import type { NoAnswerReason } from "../../operation/upstream.ts";
+import { isSuccessStatus, type NoAnswerReason } from "../../operation/upstream.ts";
 import type { Deadline } from "../../platform/deadlines.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
@@ -156,8 +156,7 @@ export class Exchange implements ConnectionUser {
 const nothing = Buffer.alloc(0);
 
 const isEventStream = ({ status, contentEncoding, contentType }: ResponseHead): boolean =>
-  status >= 200 &&
-  status < 300 &&
+  isSuccessStatus(status) &&
   contentEncoding === undefined &&
   contentType?.startsWith("text/event-stream") === true;
 
