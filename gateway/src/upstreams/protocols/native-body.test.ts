@@ -33,6 +33,13 @@ test("what a double cannot hold and what is escaped stay as written", () => {
   expect(sent(`{${members}}`, 9)).toBe(`{${members},"max_completion_tokens":9}`);
 });
 
+test("a member with a name of megabytes stays, and is found as fast as it is read", () => {
+  const member = `"${"n".repeat(8 * 1024 ** 2)}":1`;
+  const startedMs = performance.now();
+  expect(sent(`{${member}}`, 9) === `{${member},"max_completion_tokens":9}`).toBe(true);
+  expect(performance.now() - startedMs).toBeLessThan(1_000);
+});
+
 test("members that are not for upstreams go, also when their names are escaped", () => {
   const written = '{"api\\u005fbase":"http://evil","m":{"api_base":"kept"},"proxy":["a","b"],"max_tokens":1}';
   expect(sent(written, 9)).toBe('{"m":{"api_base":"kept"},"max_tokens":1}');
