@@ -5,6 +5,7 @@ import { completeAddresses } from "../gateway/src/config/addresses.ts";
 import { parseConfig } from "../gateway/src/config/load-config.ts";
 import { createGateway } from "../gateway/src/gateway.ts";
 import { createSecrets } from "../gateway/src/keys/secrets.ts";
+import { createListen } from "../gateway/src/host/listen.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
 import { systemClock, type Clock } from "../gateway/src/platform/clock.ts";
 import { createLog } from "../gateway/src/platform/log.ts";
@@ -30,8 +31,8 @@ const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + Numb
 const die = (): void => void process.kill(process.pid, "SIGKILL");
 
 const open: { answer?: (request: Request) => Promise<Response> } = {};
-const server = Bun.serve({
-  hostname: "127.0.0.1",
+const server = createListen()({
+  host: "127.0.0.1",
   port: 0,
   fetch: async (request) => open.answer?.(request) ?? new Response("not ready", { status: 503 }),
 });

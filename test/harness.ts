@@ -12,6 +12,7 @@ import type { Budget, KeyScope } from "../gateway/src/keys/keys.ts";
 import { createSecrets } from "../gateway/src/keys/secrets.ts";
 import type { Store } from "../gateway/src/ledger/store.ts";
 import type { TierName } from "../gateway/src/limits/tiers.ts";
+import { createListen } from "../gateway/src/host/listen.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
 import { systemClock, type Clock } from "../gateway/src/platform/clock.ts";
 import { createLog } from "../gateway/src/platform/log.ts";
@@ -89,14 +90,11 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
   const secrets = createSecrets(testSecret);
   const logged: string[] = [];
   const open: { gateway?: Gateway } = {};
-  const server = Bun.serve({
-    hostname: "127.0.0.1",
+  const server = createListen()({
+    host: "127.0.0.1",
     port: 0,
-    idleTimeout: 60,
-    maxRequestBodySize: 33 * 1024 * 1024,
-    fetch: async (request, bun) =>
-      open.gateway?.fetch(request, () => bun.requestIP(request)?.address) ??
-      new Response("not ready", { status: 503 }),
+    fetch: async (request, address) =>
+      open.gateway?.fetch(request, address) ?? new Response("not ready", { status: 503 }),
   });
   const url = `http://127.0.0.1:${server.port}`;
   const parts: GatewayParts = {
@@ -126,7 +124,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
 
   return {
     url,
-    port: server.port ?? 0,
+    port: server.port,
     gateway,
     store,
     databasePath,

@@ -74,10 +74,10 @@ test("imports point inward", () => {
   expect(wrong).toEqual([]);
 });
 
-test("only the composition root and the stores name their technology", () => {
+test("only the stores and the listener name their technology", () => {
   const inside = files.filter((file) => file.startsWith(engine));
   const naming = inside.filter((file) => /from "bun:sqlite"|Bun\.(serve|sql|redis)\b/.test(textOf(file)));
-  expect(naming.filter((file) => !file.startsWith(`${engine}/stores/`))).toEqual([`${engine}/main.ts`]);
+  expect(naming.filter((file) => !file.startsWith(`${engine}/stores/`))).toEqual([`${engine}/host/listen.ts`]);
 });
 
 test("the client is nobody's but the web's: it imports its own files and names no runtime", () => {

@@ -9,6 +9,7 @@ import type { CliParts } from "./doors/cli/cli-parts.ts";
 import { runCommand } from "./doors/cli/run-command.ts";
 import { createDocumentFetch } from "./host/fetch-document.ts";
 import { loadInstallationSecret } from "./host/installation-secret.ts";
+import { createListen } from "./host/listen.ts";
 import { createSecrets, type Secrets } from "./keys/secrets.ts";
 import type { Store } from "./ledger/store.ts";
 import { createOffer } from "./offer/create-offer.ts";
@@ -17,7 +18,7 @@ import { systemBytes } from "./platform/chance.ts";
 import { systemClock } from "./platform/clock.ts";
 import { createLog, describeError } from "./platform/log.ts";
 import { createMetrics } from "./platform/metrics.ts";
-import { serve, type Listen } from "./serve.ts";
+import { serve } from "./serve.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
 import { restore } from "./stores/sqlite/backup.ts";
 import { takeServerLock, type ServerLock } from "./stores/sqlite/server-lock.ts";
@@ -135,7 +136,7 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
       log,
       metrics,
       print,
-      listen,
+      listen: createListen(),
     });
   } finally {
     await store.close();
@@ -167,26 +168,6 @@ function lockServer(settings: Settings): ServerLock {
   if (lock) return lock;
   throw new Error(`Another Tollgate is serving ${settings.databasePath}; one file has one server.`);
 }
-
-/** Idle connections are closed after this; a call that waits for its upstream is not idle. */
-const idleTimeoutSeconds = 60;
-/** No body of any operation is larger; a smaller limit of an operation is checked when its body is read. */
-const requestBytesMax = 33 * 1024 * 1024;
-
-const listen: Listen = ({ host, port, fetch }) => {
-  const server = Bun.serve({
-    hostname: host,
-    port,
-    idleTimeout: idleTimeoutSeconds,
-    maxRequestBodySize: requestBytesMax,
-    fetch: (request, bun) => {
-      bun.timeout(request, 0);
-      return fetch(request, () => bun.requestIP(request)?.address);
-    },
-    error: () => Response.json({ error: "internal error", code: "internal" }, { status: 500 }),
-  });
-  return { port: server.port ?? port, stop: () => server.stop() };
-};
 
 const probeTimeoutMs = 5_000;
 

@@ -6,6 +6,7 @@ import { loadConfig, type Environment } from "./config/load-config.ts";
 import { createGateway, type Gateway, type GatewayParts } from "./gateway.ts";
 import { createDemoAccount } from "./host/demo-account.ts";
 import { greeting } from "./host/greeting.ts";
+import type { Listen } from "./host/listen.ts";
 import { openSandboxProcess, type SandboxProcess } from "./host/sandbox-process.ts";
 import { watchFile } from "./host/watch-file.ts";
 import type { Secrets } from "./keys/secrets.ts";
@@ -39,12 +40,6 @@ export interface ServeParts {
 }
 
 /** Starts a listener; the composition root knows which. */
-export type Listen = (options: {
-  readonly host: string;
-  readonly port: number;
-  readonly fetch: (request: Request, address: () => string | undefined) => Promise<Response>;
-}) => { readonly port: number; readonly stop: () => Promise<void> };
-
 const drainMs = 30_000;
 const drainLookEveryMs = 20;
 

@@ -56,6 +56,7 @@ async function send(request: VendorRequest, sending: Sending): Promise<Exchanged
     requestId: dispatch.callId,
     body: request.body,
     firstByteTimeoutMs: upstream.timeoutMs ?? dispatch.firstByteTimeoutMs,
+    silenceTimeoutMs: upstream.timeoutMs,
   });
   if (outcome.kind !== "streaming") return exchangedOf(outcome, sending);
   const rules = exchange.stream?.(dispatch);

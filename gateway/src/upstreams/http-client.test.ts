@@ -416,6 +416,13 @@ test("a stream that breaks off, falls silent, lasts too long, is not HTTP or is 
   }
 });
 
+test("a stream whose reader never goes on ends all the same, when its time is over", async () => {
+  const vendor = await openVendor((socket) => socket.write(`${streamHead}5\r\nhello\r\n`));
+  const { stream, start, ended } = await openStream(vendor.url, { streamTimeoutMs: 200 });
+  start(() => stream.pause());
+  expect(await ended).toBe("broken");
+});
+
 test("a stream that is paused takes no more from its vendor than the system keeps, and goes on where it was", async () => {
   const size = 64 * 1024 * 1024;
   let written = 0;

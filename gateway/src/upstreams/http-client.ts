@@ -22,8 +22,9 @@ type Limits = ExchangeParts["limits"] & PoolLimits;
 
 const usualLimits: Limits = {
   answerBytesMax: 64 * 1024 * 1024,
-  bodyTimeoutMs: 60_000,
-  silenceTimeoutMs: 60_000,
+  // Models that think say nothing for minutes, and some vendors send blank lines until a whole answer is ready.
+  silenceTimeoutMs: 5 * 60_000,
+  bodyTimeoutMs: 15 * 60_000,
   streamTimeoutMs: 15 * 60_000,
   connectionsMax: 20_000,
   idleMaxPerOrigin: 256,
@@ -55,11 +56,11 @@ export function createHttpClient(changes: Partial<Limits> = {}): HttpClient {
   function exchange(request: HttpRequest, mayStream: true): Promise<HttpOutcome | HttpStream>;
   function exchange(request: HttpRequest, mayStream: false): Promise<HttpOutcome>;
   function exchange(request: HttpRequest, mayStream: boolean): Promise<HttpOutcome | HttpStream> {
-    const { firstByteTimeoutMs } = request;
+    const { firstByteTimeoutMs, silenceTimeoutMs = limits.silenceTimeoutMs } = request;
     const target = targetOf(request.url);
     const bytes = writeRequest(request, target);
     if (bytes === undefined) return Promise.resolve(noAnswer("unreachable", false));
-    const outgoing = { origin: target.origin, bytes, firstByteTimeoutMs, mayStream };
+    const outgoing = { origin: target.origin, bytes, firstByteTimeoutMs, silenceTimeoutMs, mayStream };
     return new Promise((resolve) => new Exchange(outgoing, parts, resolve));
   }
 

@@ -93,6 +93,7 @@ export function createPlatformClient(http: HttpClient): PlatformClient {
         },
         body: undefined,
         firstByteTimeoutMs: timeoutMs,
+        silenceTimeoutMs: timeoutMs,
       });
       return outcome.kind === "answered" && outcome.status === 200 ? userIn(outcome.body) : undefined;
     },
@@ -160,6 +161,7 @@ const fetchBy =
       headers: { ...headers, "accept-encoding": "identity", "user-agent": "tollgate" },
       body: body.toString(),
       firstByteTimeoutMs: timeoutMs,
+      silenceTimeoutMs: timeoutMs,
     });
     if (outcome.kind === "no_answer") throw new Error(`no answer: ${outcome.reason}`);
     const { status, contentType } = outcome;

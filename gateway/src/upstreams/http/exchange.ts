@@ -25,7 +25,7 @@ export interface ExchangeParts extends StreamParts {
   readonly limits: StreamParts["limits"] & {
     /** An answer is read whole, so it is bounded; video and files never pass through here. */
     readonly answerBytesMax: number;
-    /** Once an answer has begun it must end within this time. */
+    /** Once an answer has begun it must end within this time, however little of it comes at once. */
     readonly bodyTimeoutMs: number;
   };
 }
@@ -35,6 +35,8 @@ interface Outgoing {
   readonly origin: Origin;
   readonly bytes: string | Uint8Array;
   readonly firstByteTimeoutMs: number;
+  /** How long an answer that has begun may be silent. */
+  readonly silenceTimeoutMs: number;
   readonly mayStream: boolean;
 }
 
@@ -46,7 +48,10 @@ export class Exchange implements ConnectionUser {
   readonly #outgoing: Outgoing;
   readonly #parts: ExchangeParts;
   readonly #resolve: (outcome: HttpOutcome | HttpStream) => void;
+  /** Of the first byte, then of silence. */
   readonly #deadline: Deadline;
+  /** Of a body that does not come all at once. */
+  #lifetime: Deadline | undefined;
   readonly #answer = new ResponseReader();
   #connection: Connection | undefined;
   #pieces: Buffer[] = [];
@@ -105,10 +110,12 @@ export class Exchange implements ConnectionUser {
     if (status >= 300 && status < 400) this.#giveUp("redirect");
     else if (this.#connection && this.#outgoing.mayStream && isEventStream(head)) {
       deadlines.end(this.#deadline);
-      this.#resolve(new ReceivedStream(this.#connection, this.#answer, piece, this.#parts));
+      const begun = { firstPiece: piece, silenceTimeoutMs: this.#outgoing.silenceTimeoutMs };
+      this.#resolve(new ReceivedStream(this.#connection, this.#answer, begun, this.#parts));
     } else if (contentLength > limits.answerBytesMax) this.#giveUp("too_large");
     else {
-      if (this.#answer.state === "body") deadlines.move(this.#deadline, limits.bodyTimeoutMs);
+      if (this.#answer.state === "body")
+        this.#lifetime = deadlines.set(limits.bodyTimeoutMs, this.#deadline.onMissed);
       return true;
     }
     return false;
@@ -121,13 +128,16 @@ export class Exchange implements ConnectionUser {
       return;
     }
     if (piece.length > 0) this.#pieces.push(piece);
-    if (this.#answer.state !== "whole") return;
+    if (this.#answer.state !== "whole") {
+      this.#parts.deadlines.move(this.#deadline, this.#outgoing.silenceTimeoutMs);
+      return;
+    }
     if (this.#connection) this.#parts.release(this.#connection, this.#answer);
     this.#complete(head);
   }
 
   #complete(head: ResponseHead): void {
-    this.#parts.deadlines.end(this.#deadline);
+    this.#endDeadlines();
     const [first = nothing] = this.#pieces;
     const raw = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : first;
     const { contentEncoding } = head;
@@ -142,10 +152,15 @@ export class Exchange implements ConnectionUser {
 
   /** Whatever is still to come is not wanted; the connection goes with it. */
   #giveUp(reason: NoAnswerReason): void {
-    this.#parts.deadlines.end(this.#deadline);
+    this.#endDeadlines();
     const sent = reason !== "unreachable" && this.#hasWritten();
     this.#connection?.close();
     this.#resolve(noAnswer(reason, sent));
+  }
+
+  #endDeadlines(): void {
+    this.#parts.deadlines.end(this.#deadline);
+    if (this.#lifetime) this.#parts.deadlines.end(this.#lifetime);
   }
 
   #hasWritten(): boolean {

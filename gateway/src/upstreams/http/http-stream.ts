@@ -25,9 +25,15 @@ export interface StreamReader {
 export type StreamEnding = "whole" | "broken";
 
 interface StreamLimits {
-  /** How long a stream may be silent, and how long it may last in all. */
+  /** How long an answer that has begun may be silent, where its request does not say, and how long a stream may last in all. */
   readonly silenceTimeoutMs: number;
   readonly streamTimeoutMs: number;
+}
+
+/** What has come of a stream when it begins, and how long it may be silent. */
+interface BegunStream {
+  readonly firstPiece: Uint8Array;
+  readonly silenceTimeoutMs: number;
 }
 
 /** What all streams of a client share. */
@@ -55,7 +61,12 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
   #ending: StreamEnding | undefined;
   #hasTold = false;
 
-  constructor(connection: Connection, answer: ResponseReader, firstPiece: Uint8Array, parts: StreamParts) {
+  constructor(
+    connection: Connection,
+    answer: ResponseReader,
+    { firstPiece, silenceTimeoutMs }: BegunStream,
+    parts: StreamParts,
+  ) {
     const { limits, deadlines } = parts;
     const breakOff = (): void => this.#breakOff();
     this.status = answer.head?.status ?? 0;
@@ -63,7 +74,7 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
     this.#answer = answer;
     this.#parts = parts;
     this.#kept = firstPiece.length === 0 ? [] : [firstPiece];
-    this.#silence = deadlines.set(limits.silenceTimeoutMs, breakOff);
+    this.#silence = deadlines.set(silenceTimeoutMs, breakOff);
     this.#lifetime = deadlines.set(limits.streamTimeoutMs, breakOff);
     connection.user = this;
     this.#lookForEnd();
@@ -168,6 +179,6 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
   }
 
   #waitForMore(): void {
-    this.#parts.deadlines.move(this.#silence, this.#parts.limits.silenceTimeoutMs);
+    this.#parts.deadlines.move(this.#silence, this.#silence.waitMs);
   }
 }

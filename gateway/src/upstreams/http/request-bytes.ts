@@ -9,6 +9,8 @@ export interface HttpRequest {
   readonly requestId?: string;
   readonly body: string | Uint8Array | undefined;
   readonly firstByteTimeoutMs: number;
+  /** How long the other side may be silent once its answer has begun; the client's usual time when not given. */
+  readonly silenceTimeoutMs?: number | undefined;
 }
 
 /** A request as it goes over the wire, in one piece; undefined when a header or the path cannot be said in HTTP. */

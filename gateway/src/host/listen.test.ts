@@ -1,0 +1,61 @@
+import { afterAll, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { createListen } from "./listen.ts";
+
+/** The least that the listener can count is four seconds, and it counts in steps of four. */
+const idleSeconds = 4;
+const overMs = 2 * idleSeconds * 1_000 + 1_000;
+const large = new Uint8Array(64 * 1024 ** 2);
+
+const server = createListen({ idleSeconds, silenceSeconds: 3 * idleSeconds })({
+  host: "127.0.0.1",
+  port: 0,
+  fetch: async (request) => {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/large") return new Response(large);
+    if (pathname === "/stream") {
+      return new Response(twoEvents(), { headers: { "content-type": "text/event-stream" } });
+    }
+    if (pathname === "/slow") await Bun.sleep(overMs);
+    return new Response("here");
+  },
+});
+afterAll(() => server.stop(true));
+
+test.concurrent("a connection on which nothing more is asked is closed", async () => {
+  const { socket, closed } = ask("/");
+  expect(await Promise.race([closed, Bun.sleep(overMs)])).toBe("closed");
+  socket.destroy();
+});
+
+test.concurrent("a peer that does not read its answer does not keep it for ever", async () => {
+  const { socket, closed, received } = ask("/large");
+  socket.pause();
+  await Bun.sleep(overMs);
+  socket.resume();
+  expect(await closed).toBe("closed");
+  expect(received()).toBeLessThan(large.length);
+});
+
+test.concurrent("a call that waits for its answer is not idle", async () => {
+  expect(await (await fetch(`http://127.0.0.1:${server.port}/slow`)).text()).toBe("here");
+});
+
+test.concurrent("a stream may be silent for longer than a connection may be idle", async () => {
+  expect(await (await fetch(`http://127.0.0.1:${server.port}/stream`)).text()).toBe("data: 1\n\ndata: 2\n\n");
+});
+
+function ask(path: string) {
+  let bytes = 0;
+  const socket = connect(server.port, "127.0.0.1");
+  socket.on("data", (piece) => (bytes += piece.length)).on("error", () => {});
+  const closed = new Promise<"closed">((resolve) => socket.once("close", () => resolve("closed")));
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  return { socket, closed, received: () => bytes };
+}
+
+async function* twoEvents(): AsyncGenerator<string> {
+  yield "data: 1\n\n";
+  await Bun.sleep(overMs);
+  yield "data: 2\n\n";
+}
