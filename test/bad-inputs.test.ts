@@ -472,6 +472,24 @@ describe("what a body can be", () => {
     });
   });
 
+  test("row 19: a body beyond any limit is refused in the caller's dialect, under a request id", async () => {
+    const line = "POST /v1/messages HTTP/1.1";
+    const lines = [`Content-Length: ${36 * 1024 ** 2}`];
+    const { status, headers, body } = await sendUntilClosed(
+      gateway.port,
+      rawRequest({ line, key: account, lines, body: "{" }),
+      5_000,
+    );
+    expect({ status, body: JSON.parse(body) as unknown }).toEqual({
+      status: 413,
+      body: {
+        type: "error",
+        error: { type: "request_too_large", code: "payload_too_large", message: someText },
+        request_id: headers["x-request-id"],
+      },
+    });
+  });
+
   test("row 19: a body that trickles is given up and the connection closed", async () => {
     const impatient = await openTestGateway({ parts: { bodyTimeoutMs: 300 } });
     try {

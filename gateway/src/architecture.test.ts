@@ -77,7 +77,9 @@ test("imports point inward", () => {
 test("only the stores and the listener name their technology", () => {
   const inside = files.filter((file) => file.startsWith(engine));
   const naming = inside.filter((file) => /from "bun:sqlite"|Bun\.(serve|sql|redis)\b/.test(textOf(file)));
-  expect(naming.filter((file) => !file.startsWith(`${engine}/stores/`))).toEqual([`${engine}/host/listen.ts`]);
+  expect(naming.filter((file) => !file.startsWith(`${engine}/stores/`))).toEqual([
+    `${engine}/host/listen.ts`,
+  ]);
 });
 
 test("the client is nobody's but the web's: it imports its own files and names no runtime", () => {
