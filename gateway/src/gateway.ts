@@ -170,6 +170,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       grants: store.grants,
       audience: parts.addresses.mcpUrl,
       secrets: parts.secrets,
+      limiter: parts.limiter,
       clock,
     }),
     limiter: parts.limiter,
@@ -268,16 +269,15 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   );
 
   const serve = (request: Request, address: () => string | undefined): Promise<Response> => {
-    const { path, rawQuery } = splitTarget(request.url);
+    const target = splitTarget(request.url);
+    const { path, rawQuery } = target;
     const broken = brokenRequest(request);
     if (broken) return Promise.resolve(closing(door.refuse(broken, path)));
     // People come to these from a platform, without a key, so they are found before a key is asked for.
     const linkPage = linkPages.find(request.method, path);
     if (linkPage) return linkPage(request, rawQuery);
-    if (agents.serves(path, request)) return agents.answer(request);
-    return isApiPath(path)
-      ? door.answer(request, path, rawQuery)
-      : servePage(request, { path, rawQuery }, address);
+    if (agents.serves(path, request)) return agents.answer(request, address);
+    return isApiPath(path) ? door.answer(request, target, address) : servePage(request, target, address);
   };
 
   /** Every answer has a name by which it can be asked about, also one that went wrong. */

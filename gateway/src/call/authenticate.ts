@@ -1,33 +1,36 @@
+import { TooManyGuesses, type Found } from "../keys/credentials.ts";
 import type { Credential } from "../keys/keys.ts";
 import { describeError } from "../platform/log.ts";
 import { refuse } from "../platform/refusals.ts";
-import type { Call, PresentedKey } from "./call.ts";
+import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
+import { resetSeconds } from "./refuse-by-limit.ts";
 
 /** Who is calling. Runs before the route is looked up, so an unknown path tells a stranger nothing. */
 export function authenticate(call: Call, gate: Gate): Credential | Promise<Credential> {
   const { presented } = call;
   if (presented.kind === "none" && isHidden(call)) refuse("unknown_endpoint", "api endpoint not found");
-  return checkCredential(presented, call.receivedAtMs, gate);
+  return checkCredential(call, gate);
 }
 
+/** Whoever wants in: what they show, when they came, and where from. */
+type Visitor = Pick<Call, "presented" | "receivedAtMs" | "address">;
+
 /** A live credential behind what was presented, or a refusal. Nobody waits for a key that was looked up just now. */
-export function checkCredential(
-  presented: PresentedKey,
-  nowMs: number,
-  gate: Gate,
-): Credential | Promise<Credential> {
+export function checkCredential(visitor: Visitor, gate: Gate): Credential | Promise<Credential> {
+  const { presented, receivedAtMs } = visitor;
   if (presented.kind === "none") {
     refuse("missing_api_key", "No API key was sent. Send it as: Authorization: Bearer <key>");
   }
   if (presented.kind === "malformed") refuse("invalid_api_key", presented.why);
-  const found = find(presented.value, gate);
+  const found = find(presented.value, visitor, gate);
   return found instanceof Promise
-    ? found.then((credential) => checkLive(credential, nowMs))
-    : checkLive(found, nowMs);
+    ? found.then((credential) => checkLive(credential, receivedAtMs))
+    : checkLive(found, receivedAtMs);
 }
 
-function checkLive(credential: Credential | undefined, nowMs: number): Credential {
+function checkLive(credential: Found, nowMs: number): Credential {
+  if (credential instanceof TooManyGuesses) return refuseGuesses(credential, nowMs);
   // Unknown and revoked look the same: what existed once is nobody's business.
   if (!credential || credential.revoked) refuse("invalid_api_key", "This API key is not valid.");
   if (credential.expiresAtMs !== undefined && credential.expiresAtMs <= nowMs) {
@@ -42,12 +45,25 @@ function checkLive(credential: Credential | undefined, nowMs: number): Credentia
   return credential;
 }
 
+function refuseGuesses({ limit, retryInMs }: TooManyGuesses, nowMs: number): never {
+  return refuse(
+    "rate_limit_exceeded",
+    "Too many unknown API keys came from your address; check yours, and try again in a minute.",
+    {
+      retryAfterSeconds: Math.max(1, Math.ceil(retryInMs / 1000)),
+      inError: {
+        limit: { name: "unknown_keys", limit, remaining: 0, reset: resetSeconds(retryInMs, nowMs) },
+      },
+    },
+  );
+}
+
 const isHidden = ({ offer, method, path }: Call): boolean =>
   offer.routes.find(method, path)?.offered.operation.hidden === true;
 
-function find(presented: string, gate: Gate): ReturnType<Gate["credentials"]["find"]> {
+function find(presented: string, { address }: Visitor, gate: Gate): Found | Promise<Found> {
   try {
-    const found = gate.credentials.find(presented);
+    const found = gate.credentials.find(presented, address);
     return found instanceof Promise ? found.catch((error: unknown) => unavailable(error, gate)) : found;
   } catch (error) {
     return unavailable(error, gate);

@@ -17,6 +17,8 @@ export interface Call {
   readonly path: string;
   readonly rawQuery: string;
   readonly presented: PresentedKey;
+  /** Where it came from, as far as the listener and the operator's proxies tell. */
+  readonly address: () => string | undefined;
   readonly costMode: string | undefined;
   readonly maxPriceUsd: string | undefined;
   readonly idempotencyKey: string | undefined;

@@ -9,8 +9,9 @@ import type { Gate } from "../call/gate.ts";
 import type { Store } from "../ledger/store.ts";
 import { createLog } from "../platform/log.ts";
 import { CallRefused } from "../platform/refusals.ts";
+import { createMemoryLimiter } from "../stores/memory-limiter.ts";
 import { openSqliteStore } from "../stores/sqlite/sqlite-store.ts";
-import { createCredentials, type Credentials } from "./credentials.ts";
+import { createCredentials, TooManyGuesses, type Credentials } from "./credentials.ts";
 import { createKeySecret } from "./key-format.ts";
 import type { KeyBook } from "./keys.ts";
 import { createSecrets } from "./secrets.ts";
@@ -36,6 +37,7 @@ beforeEach(async () => {
     grants: store.grants,
     audience: "https://gateway.example/mcp",
     secrets,
+    limiter: createMemoryLimiter(() => monotonicMs),
     clock: { wallMs: () => wallMs, monotonicMs: () => monotonicMs },
   });
   const account = {
@@ -91,11 +93,15 @@ function pass(ms: number): void {
   monotonicMs += ms;
 }
 
+const find = (presented: string, address = "192.0.2.7") => credentials.find(presented, () => address);
+
 /** How the front door answers; authentication reads nothing else of a call or of the gate. */
 async function refusalOf(
   presented: string,
 ): Promise<{ code: string; status: number; text: string } | undefined> {
-  const call = { presented: { kind: "key", value: presented }, receivedAtMs: wallMs } as unknown as Call;
+  const address = (): string => "192.0.2.7";
+  const shown = { kind: "key", value: presented };
+  const call = { presented: shown, receivedAtMs: wallMs, address } as unknown as Call;
   const log = createLog({ level: "silent", nowMs: () => wallMs, write: () => {} });
   try {
     await authenticate(call, { credentials, log } as unknown as Gate);
@@ -126,35 +132,62 @@ describe("looking up what a caller presents", () => {
     for (let n = 0; n < 100_000; n++) {
       const garbage = makers[n % makers.length]?.(n) ?? "";
       if (garbage === real) continue;
-      if (credentials.find(garbage) !== undefined) throw new Error(`Looked up ${JSON.stringify(garbage)}.`);
+      if (find(garbage) !== undefined) throw new Error(`Looked up ${JSON.stringify(garbage)}.`);
     }
     expect(lookUps).toBe(0);
-    expect(await credentials.find(real)).toMatchObject({ keyId: "key_1" });
+    expect(await find(real)).toMatchObject({ keyId: "key_1" });
     expect(lookUps).toBe(1);
   });
 
   test("a known key is looked up once in two seconds, however often it calls", async () => {
     const key = await issue();
     for (let n = 0; n < 1_000; n++) {
-      expect(await credentials.find(key)).toMatchObject({ keyId: "key_1" });
+      expect(await find(key)).toMatchObject({ keyId: "key_1" });
       pass(1);
     }
     expect(lookUps).toBe(1);
     pass(1_000);
-    await credentials.find(key);
+    await find(key);
     expect(lookUps).toBe(2);
   });
 
   test("a well-formed key nobody issued is not asked for again and again", async () => {
     const stranger = createKeySecret(randomBytes);
-    for (let n = 0; n < 100; n++) expect(await credentials.find(stranger)).toBeUndefined();
+    for (let n = 0; n < 100; n++) expect(await find(stranger)).toBeUndefined();
     expect(lookUps).toBe(1);
   });
 
-  test("many strangers cannot crowd out memory, nor lock a real key out", async () => {
+  test("many strangers cannot crowd out memory, nor make a real key be looked up again", async () => {
     const key = await issue();
-    for (let n = 0; n < 25_000; n++) await credentials.find(createKeySecret(randomBytes));
-    expect(await credentials.find(key)).toMatchObject({ keyId: "key_1" });
+    await find(key);
+    for (let n = 0; n < 25_000; n++) await find(createKeySecret(randomBytes), `10.0.${n >> 8}.${n & 255}`);
+    lookUps = 0;
+    expect(await find(key)).toMatchObject({ keyId: "key_1" });
+    expect(lookUps).toBe(0);
+  });
+
+  test("after sixty unknown keys in a minute an address is told to wait, and nothing more is looked up", async () => {
+    const known = await issue();
+    await find(known);
+    for (let n = 0; n < 60; n++) expect(await find(createKeySecret(randomBytes))).toBeUndefined();
+    lookUps = 0;
+    expect(await refusalOf(createKeySecret(randomBytes))).toMatchObject({
+      code: "rate_limit_exceeded",
+      status: 429,
+    });
+    expect(lookUps).toBe(0);
+    // Whoever was let in before stays welcome, also when the memory of it has grown old; and so do other addresses.
+    pass(3_000);
+    expect(await find(known)).toMatchObject({ keyId: "key_1" });
+    expect(await find(await issue("key_2"), "192.0.2.8")).toMatchObject({ keyId: "key_2" });
+    pass(60_000);
+    expect(await find(await issue("key_3"))).toMatchObject({ keyId: "key_3" });
+  });
+
+  test("an address of IPv6 stands for its whole network", async () => {
+    for (let n = 0; n < 60; n++) await find(createKeySecret(randomBytes), `2001:db8:1:2::${n}`);
+    expect(await find(createKeySecret(randomBytes), "2001:db8:1:2:ffff::1")).toBeInstanceOf(TooManyGuesses);
+    expect(await find(createKeySecret(randomBytes), "2001:db8:1:3::1")).toBeUndefined();
   });
 
   test("a store that fails is not remembered as an answer", async () => {
@@ -169,11 +202,12 @@ describe("looking up what a caller presents", () => {
       grants: store.grants,
       audience: "https://gateway.example/mcp",
       secrets,
+      limiter: createMemoryLimiter(() => monotonicMs),
       clock: { wallMs: () => wallMs, monotonicMs: () => monotonicMs },
     });
-    expect(await Promise.resolve(shaky.find(key)).catch(String)).toBe("Error: disk");
+    expect(await Promise.resolve(shaky.find(key, () => undefined)).catch(String)).toBe("Error: disk");
     broken = false;
-    expect(await shaky.find(key)).toMatchObject({ keyId: "key_1" });
+    expect(await shaky.find(key, () => undefined)).toMatchObject({ keyId: "key_1" });
   });
 });
 
@@ -193,18 +227,18 @@ describe("what changes about a key holds within 5 s", () => {
 
   test("a key in steady use is not remembered for longer by being used", async () => {
     const key = await issue();
-    await credentials.find(key);
+    await find(key);
     await store.keys.revoke("key_1", wallMs);
     for (let n = 0; n < 499; n++) {
       pass(10);
-      await credentials.find(key);
+      await find(key);
     }
     expect(await refusalOf(key)).toMatchObject({ code: "invalid_api_key" });
   });
 
   test("a wall clock set back does not prolong it", async () => {
     const key = await issue();
-    await credentials.find(key);
+    await find(key);
     await store.keys.revoke("key_1", wallMs);
     wallMs -= 3_600_000;
     monotonicMs += 5_000;
@@ -213,11 +247,11 @@ describe("what changes about a key holds within 5 s", () => {
 
   test("suspension, tier, plan and budget arrive too", async () => {
     const key = await issue();
-    await credentials.find(key);
+    await find(key);
     await store.accounts.update("acc_1", { suspended: true, tier: "growth", planMultiplierPpm: 900_000n });
     await store.keys.update("key_1", { scope: "account", budget: { limitMicros: 5n, window: "day" } });
     pass(5_000);
-    expect(await credentials.find(key)).toMatchObject({
+    expect(await find(key)).toMatchObject({
       suspended: true,
       tier: "growth",
       planMultiplierPpm: 900_000n,
@@ -229,9 +263,9 @@ describe("what changes about a key holds within 5 s", () => {
   test("a rotated secret ends within 5 s of its grace, the new one works at once", async () => {
     const old = await issue();
     const renewed = await rotate("key_1", 60_000);
-    expect(await credentials.find(renewed)).toMatchObject({ keyId: "key_1" });
+    expect(await find(renewed)).toMatchObject({ keyId: "key_1" });
     pass(59_999);
-    expect(await credentials.find(old)).toMatchObject({ keyId: "key_1" });
+    expect(await find(old)).toMatchObject({ keyId: "key_1" });
     pass(5_000);
     expect(await refusalOf(old)).toMatchObject({ code: "invalid_api_key" });
     expect(await refusalOf(renewed)).toBeUndefined();

@@ -1,11 +1,26 @@
 import type { GrantBook } from "../grants/grants.ts";
+import type { Limiter, RateWant } from "../limits/limiter.ts";
+import { addressBlock } from "../platform/caller-address.ts";
 import type { Credential, KeyBook } from "./keys.ts";
 import { isWellFormedKey, isWellFormedToken } from "./key-format.ts";
 import type { Secrets } from "./secrets.ts";
 
 /** Turns what a caller presents, a key or an access token, into a credential. Undefined for anything not live and known. */
 export interface Credentials {
-  readonly find: (presented: string) => Credential | undefined | Promise<Credential | undefined>;
+  /** `address` is asked only about somebody who was not let in before. */
+  readonly find: (presented: string, address: () => string | undefined) => Found | Promise<Found>;
+}
+
+export type Found = Credential | TooManyGuesses | undefined;
+
+/** So many unknown keys came from an address that no more of them are looked up for a while. */
+export class TooManyGuesses {
+  readonly limit = guessesMax;
+  readonly retryInMs: number;
+
+  constructor(retryInMs: number) {
+    this.retryInMs = retryInMs;
+  }
 }
 
 interface Parts {
@@ -14,45 +29,89 @@ interface Parts {
   /** Whom access tokens must be meant for: the address of the agent door, which stands for the API too. */
   readonly audience: string;
   readonly secrets: Secrets;
+  readonly limiter: Pick<Limiter, "look" | "take">;
   readonly clock: { readonly wallMs: () => number; readonly monotonicMs: () => number };
 }
 
 /** A revoked key must stop within 5 s everywhere; half of that leaves room for a slow clock tick. */
 const rememberedMs = 2_000;
 const rememberedMax = 20_000;
+/** Wrong keys have a place of their own, so that nobody can drive out the good ones with them. */
+const missedMax = 2_000;
+/** Unknown keys and tokens per minute and address; a program with a wrong key asks for the same one again. */
+const guessesMax = 60;
 
 interface Remembered {
-  readonly credential: Credential | undefined;
+  readonly credential: Credential;
   readonly untilMs: number;
 }
 
 export function createCredentials(parts: Parts): Credentials {
+  const { clock, secrets, limiter } = parts;
   const remembered = new Map<string, Remembered>();
+  const missedUntilMs = new Map<string, number>();
+  /** Tokens that were good once: guessers at the same address do not lock their owners out. */
+  const goodTokens = new Set<string>();
 
-  const look = async (presented: string): Promise<Credential | undefined> => {
-    const credential = await parts.keys.findCredential(
-      parts.secrets.hashKey(presented),
-      parts.clock.wallMs(),
-    );
-    if (remembered.size >= rememberedMax) remembered.clear();
-    remembered.set(presented, { credential, untilMs: parts.clock.monotonicMs() + rememberedMs });
+  const lookForKey = async (presented: string): Promise<Credential | undefined> => {
+    const credential = await parts.keys.findCredential(secrets.hashKey(presented), clock.wallMs());
+    const untilMs = clock.monotonicMs() + rememberedMs;
+    if (credential) {
+      if (remembered.size >= rememberedMax) remembered.clear();
+      remembered.set(presented, { credential, untilMs });
+    } else {
+      remembered.delete(presented);
+      if (missedUntilMs.size >= missedMax) missedUntilMs.clear();
+      missedUntilMs.set(presented, untilMs);
+    }
+    return credential;
+  };
+
+  const lookForToken = async (presented: string): Promise<Credential | undefined> => {
+    const hash = secrets.hashKey(presented);
+    const credential = await parts.grants.findCredential(hash, parts.audience, clock.wallMs());
+    if (!credential) return undefined;
+    if (goodTokens.size >= rememberedMax) goodTokens.clear();
+    goodTokens.add(presented);
+    return credential;
+  };
+
+  /** Whoever was not let in before may be guessing. */
+  const lookForStranger = async (
+    presented: string,
+    address: string | undefined,
+    look: typeof lookForKey,
+  ): Promise<Found> => {
+    const guess: RateWant = {
+      kind: "rate",
+      name: `guesses ${addressBlock(address)}`,
+      amount: 1,
+      limit: guessesMax,
+    };
+    const { remaining, resetsInMs } = await limiter.look(guess);
+    if (remaining <= 0) return new TooManyGuesses(resetsInMs);
+    const credential = await look(presented);
+    if (!credential) await limiter.take([guess]);
     return credential;
   };
 
   return {
-    find: (presented) => {
+    find: (presented, address) => {
       // Never remembered: whoever revokes a grant must see it stop at once, not within seconds.
       if (isWellFormedToken(presented)) {
-        return parts.grants.findCredential(
-          parts.secrets.hashKey(presented),
-          parts.audience,
-          parts.clock.wallMs(),
-        );
+        return goodTokens.has(presented)
+          ? lookForToken(presented)
+          : lookForStranger(presented, address(), lookForToken);
       }
       const known = remembered.get(presented);
-      if (known !== undefined && known.untilMs > parts.clock.monotonicMs()) return known.credential;
+      if (known !== undefined) {
+        return known.untilMs > clock.monotonicMs() ? known.credential : lookForKey(presented);
+      }
       // A wrong checksum is refused without a look-up, so guessing costs the store nothing.
-      return isWellFormedKey(presented) ? look(presented) : undefined;
+      if (!isWellFormedKey(presented) || (missedUntilMs.get(presented) ?? 0) > clock.monotonicMs()) {
+        return undefined;
+      }
+      return lookForStranger(presented, address(), lookForKey);
     },
   };
 }

@@ -11,6 +11,7 @@ interface Arrived {
   readonly request: Request | undefined;
   readonly path: string;
   readonly rawQuery: string;
+  readonly address: () => string | undefined;
   readonly offer: Offer;
   readonly bodies: BodyReader;
 }
@@ -27,18 +28,20 @@ export class HttpCall implements Call {
   readonly path: string;
   readonly rawQuery: string;
   readonly presented: PresentedKey;
+  readonly address: () => string | undefined;
   readonly forwarded: Readonly<Record<string, string>>;
   readonly offer: Offer;
   readonly known: Known = nothingKnown();
   readonly #request: Request | undefined;
   readonly #bodies: BodyReader;
 
-  constructor({ id, receivedAtMs, request, path, rawQuery, offer, bodies }: Arrived) {
+  constructor({ id, receivedAtMs, request, path, rawQuery, address, offer, bodies }: Arrived) {
     this.id = id;
     this.receivedAtMs = receivedAtMs;
     this.method = request?.method ?? "GET";
     this.path = path;
     this.rawQuery = rawQuery;
+    this.address = address;
     this.presented = request ? presentedKey(request.headers, path) : noKey;
     this.forwarded = request ? forwardedHeaders(request.headers, path) : noHeaders;
     this.offer = offer;

@@ -17,9 +17,14 @@ interface Parts {
   readonly newId: () => string;
 }
 
+interface Target {
+  readonly path: string;
+  readonly rawQuery: string;
+}
+
 /** Turns HTTP into calls and their ends back into HTTP. Knows headers and shapes; decides nothing about money. */
 export interface HttpDoor {
-  readonly answer: (request: Request, path: string, rawQuery: string) => Promise<Response>;
+  readonly answer: (request: Request, target: Target, address: () => string | undefined) => Promise<Response>;
   readonly refuse: (refusal: CallRefused, path: string) => Response;
 }
 
@@ -50,29 +55,38 @@ export function createHttpDoor({ gate, offer, bodies, newId }: Parts): HttpDoor 
     return respond(call, jsonAnswer(refusal.status, body), refusal);
   };
 
-  const open = (request: Request | undefined, path: string, rawQuery: string): Call =>
+  const open = (
+    request: Request | undefined,
+    { path, rawQuery }: Target,
+    address: () => string | undefined,
+  ): Call =>
     new HttpCall({
       id: newId(),
       receivedAtMs: gate.clock.wallMs(),
       request,
       path,
       rawQuery,
+      address,
       offer: offer(),
       bodies,
     });
 
   return {
-    answer: async (request, path, rawQuery) => {
-      const call = open(request, path, rawQuery);
+    answer: async (request, target, address) => {
+      const call = open(request, target, address);
       try {
         return respond(call, await runCall(call, gate));
       } catch (error) {
         if (error instanceof CallRefused) return refused(call, error);
-        gate.log.error("a call failed unexpectedly", { request_id: call.id, path, ...describeError(error) });
+        gate.log.error("a call failed unexpectedly", {
+          request_id: call.id,
+          path: target.path,
+          ...describeError(error),
+        });
         return refused(call, new CallRefused("internal", "internal error"));
       }
     },
-    refuse: (refusal, path) => refused(open(undefined, path, ""), refusal),
+    refuse: (refusal, path) => refused(open(undefined, { path, rawQuery: "" }, nowhere), refusal),
   };
 }
 
@@ -82,5 +96,7 @@ const closing: ReadonlySet<RefusalCode> = new Set([
   "payload_too_large",
   "method_not_allowed",
 ]);
+
+const nowhere = (): undefined => undefined;
 
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);

@@ -35,7 +35,7 @@ export interface AgentParts extends Omit<ToolParts, "index" | "memory" | "states
 
 /** What is behind the door for agents: both eras of the protocol on one address, with one set of tools. */
 export interface AgentAnswers {
-  readonly answer: (request: Request) => Promise<Response>;
+  readonly answer: (request: Request, address: () => string | undefined) => Promise<Response>;
   readonly sessionCount: () => number;
 }
 
@@ -68,10 +68,10 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
       ? sessions.answer(request, body, introduced)
       : modern.fetch(request, { authInfo: introduced, ...(body === undefined ? {} : { parsedBody: body }) });
 
-  const letIn = async (request: Request): Promise<Response> => {
+  const letIn = async (request: Request, address: () => string | undefined): Promise<Response> => {
     const nowMs = gate.clock.wallMs();
     const presented = presentedKey(request.headers, new URL(addresses.mcpUrl).pathname);
-    const caller = await checkCredential(presented, nowMs, gate);
+    const caller = await checkCredential({ presented, receivedAtMs: nowMs, address }, gate);
     const body = request.method === "POST" ? await readMessage(request, parts.bodies) : undefined;
     if (body instanceof Response) return body;
     const known = nothingKnown();
@@ -89,14 +89,14 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     );
   };
 
-  const answer = async (request: Request): Promise<Response> => {
+  const answer: AgentAnswers["answer"] = async (request, address) => {
     const guarded = guardOrigin(request, addresses, parts.settings().allowedHosts);
     if (guarded) return guarded;
     if (!methods.has(request.method)) {
       return protocolError(405, -32000, "Method not allowed.", { allow: "POST, GET, DELETE" });
     }
     try {
-      return await letIn(request);
+      return await letIn(request, address);
     } catch (error) {
       if (error instanceof CallRefused) return refused(error, addresses.mcpUrl);
       gate.log.error("the agent door failed unexpectedly", describeError(error));

@@ -10,7 +10,7 @@ export type AgentServer = McpServer;
 export interface McpDoor {
   /** Whether a request is for this door: its path, and its host too where the door has one of its own. */
   readonly serves: (path: string, request: Request) => boolean;
-  readonly answer: (request: Request) => Promise<Response>;
+  readonly answer: AgentAnswers["answer"];
 }
 
 export function createMcpDoor(parts: AgentParts): McpDoor {
@@ -28,9 +28,9 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
   };
   gate.metrics.gauge("tollgate_agent_sessions", () => sessionCount());
 
-  const answer = async (request: Request): Promise<Response> => {
+  const answer: McpDoor["answer"] = async (request, address) => {
     try {
-      return await (await (opened ??= open())).answer(request);
+      return await (await (opened ??= open())).answer(request, address);
     } catch (error) {
       gate.log.error("the agent door failed unexpectedly", describeError(error));
       return protocolError(500, -32603, "internal error");
@@ -41,8 +41,8 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
   const ownHost = host !== new URL(addresses.baseUrl).host && host !== new URL(addresses.siteUrl).host;
   return {
     serves: (path, request) => path === pathname && (!ownHost || request.headers.get("host") === host),
-    answer: async (request) => {
-      const response = await answer(request);
+    answer: async (request, address) => {
+      const response = await answer(request, address);
       response.headers.set("x-request-id", parts.newId());
       return response;
     },

@@ -1,4 +1,5 @@
 import type { Limiter } from "../../limits/limiter.ts";
+import { addressBlock } from "../../platform/caller-address.ts";
 import { formFields } from "../pages/form-fields.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { errorPage } from "./pages/message-page.ts";
@@ -90,14 +91,3 @@ const backToPage = (path: string, cookie: string): Response =>
     status: 303,
     headers: { location: path, "set-cookie": cookie, "cache-control": "no-store" },
   });
-
-/** Who has one IPv6 address has a whole /64 of them. */
-export const addressBlock = (address: string | undefined): string => {
-  if (address === undefined) return "unknown";
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined || !address.includes(":")) return mapped ?? address;
-  const [head = ""] = address.split("::");
-  return address.includes("::") && head.split(":").length < 4
-    ? `${head}::/64`
-    : `${address.split(":").slice(0, 4).join(":")}::/64`;
-};

@@ -18,7 +18,8 @@ import {
   type ServerParts,
 } from "./authorization-server.ts";
 import { answerConsent, type ConsentParts } from "./consent.ts";
-import { addressBlock, type Asked } from "./form.ts";
+import { addressBlock } from "../../platform/caller-address.ts";
+import type { Asked } from "./form.ts";
 import { askNodeApp } from "./node-exchange.ts";
 import { errorPage } from "./pages/message-page.ts";
 import { createPeople } from "./person.ts";
