@@ -11,6 +11,7 @@ import { createHttpDoor } from "./doors/http/http-door.ts";
 import { createLinkPages } from "./doors/http/link-pages.ts";
 import { createSignInDoor, type FetchDocument } from "./doors/oauth/sign-in-door.ts";
 import { createOperatorPages } from "./doors/http/operator-pages.ts";
+import { answerPreflight } from "./doors/http/preflight.ts";
 import { followSandboxLink } from "./doors/http/sandbox-links.ts";
 import { download } from "./doors/site/download.ts";
 import { createSiteDoor } from "./doors/site/site-door.ts";
@@ -277,7 +278,9 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     const linkPage = linkPages.find(request.method, path);
     if (linkPage) return linkPage(request, rawQuery);
     if (agents.serves(path, request)) return agents.answer(request, address);
-    return isApiPath(path) ? door.answer(request, target, address) : servePage(request, target, address);
+    if (!isApiPath(path)) return servePage(request, target, address);
+    const preflight = answerPreflight(request, parts.newId);
+    return preflight ? Promise.resolve(preflight) : door.answer(request, target, address);
   };
 
   /** Every answer has a name by which it can be asked about, also one that went wrong. */

@@ -65,6 +65,11 @@ export class HttpCall implements Call {
     return this.#header(this.offer.headers.asyncMode);
   }
 
+  /** Whether a page from another place made it; browsers say so with every such request. */
+  get crossesOrigins(): boolean {
+    return this.#header("origin") !== undefined;
+  }
+
   readBody(bytesMax: number): Promise<Uint8Array> {
     return this.#request ? this.#bodies.read(this.#request, bytesMax) : Promise.resolve(noBytes);
   }
