@@ -126,5 +126,6 @@ export function refuseFor(
       inError: { retryable: exchanged.kind !== "key_rejected" },
     });
   }
-  refuse("provider_request_failed", "provider request failed");
+  // What was sent may have been done, and a second one would be paid for as well.
+  refuse("provider_request_failed", "provider request failed", { retryable: neverSent(exchanged) });
 }

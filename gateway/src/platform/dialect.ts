@@ -5,12 +5,14 @@ const openaiPath = /^\/v1\/(chat\/completions|responses|embeddings|images\/|mode
 
 export function dialectOf(path: string): Dialect {
   if (path.startsWith("/v1beta/")) return "gemini";
-  if (path.startsWith("/v1/messages")) return "anthropic";
+  if (isAnthropicPath(path)) return "anthropic";
   return openaiPath.test(path) ? "openai" : "plain";
 }
 
+export const isAnthropicPath = (path: string): boolean => path.startsWith("/v1/messages");
+
 /** The header in which the dialect's official client sends its key, beside a bearer. */
 export function keyHeaderOf(path: string): "x-api-key" | "x-goog-api-key" | undefined {
-  if (path.startsWith("/v1/messages")) return "x-api-key";
+  if (isAnthropicPath(path)) return "x-api-key";
   return path.startsWith("/v1beta/") ? "x-goog-api-key" : undefined;
 }

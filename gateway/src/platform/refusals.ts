@@ -66,6 +66,8 @@ export interface RefusalDetails {
   /** Members that stand beside `error` in the plain shape (and inside it in the model dialects). */
   readonly beside?: Readonly<Record<string, unknown>>;
   readonly retryAfterSeconds?: number;
+  /** Whether a client should send the call again by itself, where `inError` does not say so. */
+  readonly retryable?: boolean;
   /** The field at fault, for dialects that have a place for it. */
   readonly field?: string;
 }
@@ -84,6 +86,12 @@ export class CallRefused extends Error {
 
   get status(): number {
     return refusals[this.code].status;
+  }
+
+  get retryable(): boolean | undefined {
+    const { inError, retryable } = this.details;
+    const said = inError?.["retryable"];
+    return typeof said === "boolean" ? said : retryable;
   }
 }
 

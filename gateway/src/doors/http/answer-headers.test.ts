@@ -5,8 +5,14 @@ import { createAnswerHeaders } from "./answer-headers.ts";
 const names = { costMicrosUsd: "x-one-cost-micros-usd", upstream: "x-one-upstream" };
 
 /** Only what the headers are made from. */
-const call = (id: string, known: Partial<Known> = {}, headers = names): Call =>
-  ({ id, known: { ...nothingKnown(), ...known }, offer: { headers }, receivedAtMs: 0 }) as unknown as Call;
+const call = (id: string, known: Partial<Known> = {}, headers = names, path = "/v1/rerank"): Call =>
+  ({
+    id,
+    path,
+    known: { ...nothingKnown(), ...known },
+    offer: { headers },
+    receivedAtMs: 0,
+  }) as unknown as Call;
 
 const standing = { limit: 60, remaining: 59, resetsInMs: 1_000 };
 const json = { contentType: "application/json" };
@@ -23,7 +29,13 @@ describe("the headers of answers", () => {
   test("nothing of one answer stays on the next", () => {
     const headersOf = createAnswerHeaders();
     const all = { requests: standing, tokens: standing, costMicros: 5n, servedBySandbox: true };
-    headersOf(call("1", all), { contentType: "text/event-stream", retryAfterSeconds: 3, closes: true });
+    headersOf(call("1", all, names, "/v1/messages"), {
+      contentType: "text/event-stream",
+      retryAfterSeconds: 3,
+      closes: true,
+      retryable: false,
+      crossesOrigins: true,
+    });
     const headers = headersOf(call("2"), { contentType: undefined });
     expect(headers.toJSON()).toEqual({ "x-request-id": "2" });
   });

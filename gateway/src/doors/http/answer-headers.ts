@@ -2,6 +2,7 @@ import type { Call } from "../../call/call.ts";
 import { resetSeconds } from "../../call/refuse-by-limit.ts";
 import type { Standing } from "../../limits/limiter.ts";
 import type { Offer } from "../../offer/offer.ts";
+import { isAnthropicPath } from "../../platform/dialect.ts";
 
 /** The headers of one answer, to be copied into a `Response` before the next answer's are asked for. */
 export type AnswerHeaders = (call: Call, about: AboutAnswer) => Headers;
@@ -11,6 +12,10 @@ interface AboutAnswer {
   readonly retryAfterSeconds?: number | undefined;
   /** The connection ends with this answer. */
   readonly closes?: boolean;
+  /** Whether a client should send the call again by itself; undefined where it may decide as it likes. */
+  readonly retryable?: boolean | undefined;
+  /** It is read by a page from another place. */
+  readonly crossesOrigins?: boolean;
 }
 
 /**
@@ -38,7 +43,8 @@ export function createAnswerHeaders(): AnswerHeaders {
     put(names.reset, standing && resetSeconds(standing.resetsInMs, nowMs));
   };
 
-  return ({ id, known, offer, receivedAtMs }, { contentType, retryAfterSeconds, closes = false }) => {
+  return ({ id, path, known, offer, receivedAtMs }, about) => {
+    const { contentType, retryAfterSeconds, retryable, closes = false, crossesOrigins = false } = about;
     if (offer.headers !== names) {
       // Another offer may call them differently, and what the one before wrote must not stay.
       sheet = new Headers();
@@ -48,10 +54,16 @@ export function createAnswerHeaders(): AnswerHeaders {
     place = 0;
     const streams = contentType?.startsWith("text/event-stream") === true;
     put("x-request-id", id);
+    // By this name the dialect's official client knows it.
+    put("request-id", isAnthropicPath(path) ? id : undefined);
     put("content-type", contentType);
     put("cache-control", streams ? "no-cache" : undefined);
     put("x-accel-buffering", streams ? "no" : undefined);
     put("retry-after", retryAfterSeconds);
+    // The official clients of two dialects would else repeat whatever ends with a 409 or a 5xx.
+    put("x-should-retry", retryable === undefined ? undefined : String(retryable));
+    put("access-control-allow-origin", crossesOrigins ? "*" : undefined);
+    put("access-control-expose-headers", crossesOrigins ? "*" : undefined);
     put("connection", closes ? "close" : undefined);
     putLimit(requestsLimit, known.requests, receivedAtMs);
     putLimit(tokensLimit, known.tokens, receivedAtMs);

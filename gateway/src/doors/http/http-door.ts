@@ -1,4 +1,4 @@
-import { jsonAnswer, type Answer, type Call } from "../../call/call.ts";
+import { jsonAnswer, type Answer } from "../../call/call.ts";
 import type { Gate } from "../../call/gate.ts";
 import { runCall } from "../../call/run-call.ts";
 import type { Offer } from "../../offer/offer.ts";
@@ -31,7 +31,11 @@ export interface HttpDoor {
 export function createHttpDoor({ gate, offer, bodies, newId }: Parts): HttpDoor {
   const headersOf = createAnswerHeaders();
 
-  const respond = (call: Call, { status, contentType, body }: Answer, refusal?: CallRefused): Response => {
+  const respond = (
+    call: HttpCall,
+    { status, contentType, body }: Answer,
+    refusal?: CallRefused,
+  ): Response => {
     const { operationId = "none" } = call.known;
     gate.metrics.count("tollgate_calls_total", { operation: operationId, status: String(status) });
     gate.log.debug("call", { request_id: call.id, operation_id: operationId, status });
@@ -39,11 +43,17 @@ export function createHttpDoor({ gate, offer, bodies, newId }: Parts): HttpDoor 
     const closes = refusal !== undefined && closing.has(refusal.code);
     return new Response(bodiless.has(status) ? null : body, {
       status,
-      headers: headersOf(call, { contentType, retryAfterSeconds, closes }),
+      headers: headersOf(call, {
+        contentType,
+        retryAfterSeconds,
+        closes,
+        retryable: refusal?.retryable,
+        crossesOrigins: call.crossesOrigins,
+      }),
     });
   };
 
-  const refused = (call: Call, refusal: CallRefused): Response => {
+  const refused = (call: HttpCall, refusal: CallRefused): Response => {
     gate.metrics.count("tollgate_refusals_total", { code: refusal.code });
     const body = refusalBody(refusal, {
       dialect: dialectOf(call.path),
@@ -59,7 +69,7 @@ export function createHttpDoor({ gate, offer, bodies, newId }: Parts): HttpDoor 
     request: Request | undefined,
     { path, rawQuery }: Target,
     address: () => string | undefined,
-  ): Call =>
+  ): HttpCall =>
     new HttpCall({
       id: newId(),
       receivedAtMs: gate.clock.wallMs(),

@@ -32,11 +32,10 @@ const passing: ReadonlySet<RefusalCode> = new Set([
 /** A refusal in the agents' words. `charged` is what the books say about this attempt. */
 export function toolError(refusal: CallRefused, charged: ToolError["charged"]): ToolError {
   const { code, message, details } = refusal;
-  const said = details.inError?.["retryable"];
   return {
     code: words[code] ?? code,
     message: `${message}${endsSentence.test(message) ? "" : "."} ${advice(charged)}`,
-    retryable: charged === "no" && (typeof said === "boolean" ? said : passing.has(code)),
+    retryable: charged === "no" && (refusal.retryable ?? passing.has(code)),
     ...(details.retryAfterSeconds === undefined ? {} : { retry_after_seconds: details.retryAfterSeconds }),
     charged,
   };
