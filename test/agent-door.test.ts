@@ -227,6 +227,16 @@ describe("sessions of the older revisions", () => {
     expect((await first.ask("tools/list")).status).toBe(404);
   });
 
+  test("are bounded for each account too, however many keys it has", async () => {
+    const owner = await gateway.openAccount();
+    const keys = await Promise.all(Array.from({ length: 5 }, () => gateway.issueKey(owner)));
+    const first = await openOldClient(mcp, owner.key);
+    const stranger = await openOldClient(mcp, account.key);
+    for (let opened = 0; opened < 200; opened++) await openOldClient(mcp, keys[opened % 5]?.key ?? "");
+    expect((await first.ask("tools/list")).status).toBe(404);
+    expect((await stranger.ask("tools/list")).status).toBe(200);
+  });
+
   test("end when nobody used them for half an hour", async () => {
     const clock = createVirtualClock();
     const timed = await openTestGateway({ clock });

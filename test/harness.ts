@@ -44,6 +44,8 @@ export interface TestGateway {
   /** Everything the gateway logged, one line each. */
   readonly logged: readonly string[];
   readonly openAccount: (options?: AccountOptions) => Promise<TestAccount>;
+  /** The same account by another key. */
+  readonly issueKey: (account: TestAccount) => Promise<TestAccount>;
   /** A request with the account's key. */
   readonly call: (account: TestAccount, path: string, init?: RequestInit) => Promise<Response>;
   readonly post: (
@@ -116,6 +118,26 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
   const gateway = await createGateway(options.wrap?.(parts) ?? parts);
   open.gateway = gateway;
 
+  const issueKey = async (
+    accountId: string,
+    key: Pick<AccountOptions, "scope" | "budget" | "expiresAtMs"> = {},
+  ): Promise<TestAccount> => {
+    const value = createKeySecret((count) => crypto.getRandomValues(new Uint8Array(count)));
+    const keyId = `key_${Bun.randomUUIDv7()}`;
+    await store.keys.issue({
+      id: keyId,
+      accountId,
+      name: "test",
+      scope: key.scope ?? "key",
+      budget: key.budget,
+      expiresAtMs: key.expiresAtMs,
+      secretHash: secrets.hashKey(value),
+      last4: value.slice(-4),
+      nowMs: clock.wallMs(),
+    });
+    return { accountId, keyId, key: value };
+  };
+
   const call = (account: TestAccount, path: string, init: RequestInit = {}): Promise<Response> => {
     const headers = new Headers(init.headers);
     headers.set("authorization", `Bearer ${account.key}`);
@@ -130,6 +152,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     databasePath,
     sandbox,
     logged,
+    issueKey: async ({ accountId }) => issueKey(accountId),
     openAccount: async ({
       creditUsd = "2",
       tier = "growth",
@@ -144,20 +167,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
         creditMicros: BigInt(Math.round(Number(creditUsd) * 1_000_000)),
         nowMs: clock.wallMs(),
       });
-      const value = createKeySecret((count) => crypto.getRandomValues(new Uint8Array(count)));
-      const keyId = `key_${Bun.randomUUIDv7()}`;
-      await store.keys.issue({
-        id: keyId,
-        accountId: account.id,
-        name: "test",
-        scope: key.scope ?? "key",
-        budget: key.budget,
-        expiresAtMs: key.expiresAtMs,
-        secretHash: secrets.hashKey(value),
-        last4: value.slice(-4),
-        nowMs: clock.wallMs(),
-      });
-      return { accountId: account.id, keyId, key: value };
+      return issueKey(account.id, key);
     },
     call,
     post: (account, path, body, headers = {}) =>

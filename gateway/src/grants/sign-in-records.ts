@@ -18,8 +18,8 @@ export interface FoundRecord {
   readonly consumedAtMs: number | undefined;
 }
 
-/** Registered clients nobody has used yet; beyond these a flood is under way and registration waits. */
-export const unusedClientsMax = 1_000;
+/** Registered clients nobody has used yet; beyond these a flood is under way, and the oldest of them give way. */
+export const unusedClientsMax = 10_000;
 
 /**
  * Invariants: a record past its time is not found; a record of a revoked grant is not found and cannot be
@@ -34,6 +34,6 @@ export interface SignInRecords {
   readonly remove: (kind: string, idHash: Uint8Array) => Promise<void>;
   /** Lets a record live longer, because it turned out to be used. */
   readonly extend: (kind: string, idHash: Uint8Array, expiresAtMs: number) => Promise<void>;
-  /** How many of a kind were never consumed. */
-  readonly countUnused: (kind: string, nowMs: number) => Promise<number>;
+  /** Forgets the oldest of a kind that were never consumed, so that no more than `most` are left. */
+  readonly keepUnused: (kind: string, most: number) => Promise<void>;
 }

@@ -5,10 +5,12 @@ import {
   type McpServer,
 } from "@modelcontextprotocol/server";
 import { protocolError } from "./protocol-error.ts";
+import { callerOf } from "./visit.ts";
 
 interface Session {
   /** Who opened it; for anybody else it does not exist. */
   readonly principal: string;
+  readonly accountId: string;
   readonly server: McpServer;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   usedAtMs: number;
@@ -31,6 +33,8 @@ const sweepEveryMs = 60_000;
 const sessionsMax = 5_000;
 /** One client needs one; a client that opens them without end only displaces its own. */
 const sessionsEachMax = 50;
+/** Whoever has many keys, or signs in many times, displaces their own too, and nobody else's. */
+const sessionsOfAccountMax = 200;
 
 export function createSessions({ createServer, newSessionId, monotonicMs }: Parts): Sessions {
   const sessions = new Map<string, Session>();
@@ -46,22 +50,28 @@ export function createSessions({ createServer, newSessionId, monotonicMs }: Part
   }, sweepEveryMs);
   sweeper.unref();
 
-  const makeRoom = (principal: string): boolean => {
-    const own = [...sessions].filter(([, session]) => session.principal === principal);
+  const endOldest = (isOwn: (session: Session) => boolean, most: number): void => {
+    const own = [...sessions].filter(([, session]) => isOwn(session));
     const [oldest] = own.toSorted(([, a], [, b]) => a.usedAtMs - b.usedAtMs);
-    if (oldest && own.length >= sessionsEachMax) end(oldest[0]);
+    if (oldest && own.length >= most) end(oldest[0]);
+  };
+
+  const makeRoom = (principal: string, accountId: string): boolean => {
+    endOldest((session) => session.principal === principal, sessionsEachMax);
+    endOldest((session) => session.accountId === accountId, sessionsOfAccountMax);
     return sessions.size < sessionsMax;
   };
 
   const open = async (request: Request, body: unknown, introduced: AuthInfo): Promise<Response> => {
     const principal = introduced.clientId;
-    if (!makeRoom(principal))
+    const { accountId } = callerOf(introduced);
+    if (!makeRoom(principal, accountId))
       return protocolError(503, -32000, "Too many sessions are open; try again later.");
     const server = createServer();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: newSessionId,
       onsessioninitialized: (id) =>
-        void sessions.set(id, { principal, server, transport, usedAtMs: monotonicMs() }),
+        void sessions.set(id, { principal, accountId, server, transport, usedAtMs: monotonicMs() }),
       onsessionclosed: (id) => void sessions.delete(id),
     });
     await server.connect(transport);

@@ -62,11 +62,15 @@ export function introduce(guest: Guest, presented: string, mcpUrl: string): Auth
   };
 }
 
+export const callerOf = (introduced: AuthInfo): Credential => guestOf(introduced).caller;
+
+/** Put there by `introduce`, which is the only way in. */
+const guestOf = ({ extra }: AuthInfo): Guest => extra?.["guest"] as Guest;
+
 export function visitOf(ctx: ServerContext, server: McpServer, offer: Offer): Visit {
   const introduced = ctx.http?.authInfo;
-  if (!introduced?.extra) throw new Error("A tool was asked for by nobody.");
-  // Put there by `introduce`, which is the only way in.
-  const { caller, counted, limited } = introduced.extra["guest"] as Guest;
+  if (!introduced) throw new Error("A tool was asked for by nobody.");
+  const { caller, counted, limited } = guestOf(introduced);
   return {
     presented: { kind: "key", value: introduced.token },
     caller,

@@ -127,3 +127,15 @@ test("records past their time are swept by those who bring new ones", async () =
   const left = await Promise.all(Array.from({ length: 20 }, (_, n) => interactions.find(`old-${n}`)));
   expect(left.filter((record) => record !== undefined)).toEqual([]);
 });
+
+test("when too many clients were registered the oldest that nobody used give way, and those in use stay", async () => {
+  const clients = adapterOf("Client");
+  for (const id of ["used", "old", "middle", "new"]) {
+    await clients.upsert(id, { client_id: id }, 0);
+    nowMs += 1_000;
+  }
+  await clients.consume("used");
+  await store.signIns.keepUnused("Client", 2);
+  const found = await Promise.all(["used", "old", "middle", "new"].map((id) => clients.find(id)));
+  expect(found.map((client) => client !== undefined)).toEqual([true, false, true, true]);
+});

@@ -102,9 +102,9 @@ export function createSignInDoor(parts: Parts): SignInDoor {
   const register = async (asked: Asked, body: Uint8Array): Promise<Response> => {
     const registration = readRegistration(body);
     if (!registration.ok) return oauthError(400, registration.error, registration.why);
-    const fits = await take(`registrations ${addressBlock(asked.address)}`, registrationsPerMinuteMax);
-    const unused = await parts.store.signIns.countUnused("Client", parts.clock.wallMs());
-    if (!fits || unused >= unusedClientsMax) return tooMany();
+    if (!(await take(`registrations ${addressBlock(asked.address)}`, registrationsPerMinuteMax)))
+      return tooMany();
+    await parts.store.signIns.keepUnused("Client", unusedClientsMax - 1);
     return askServer(asked, "", new TextEncoder().encode(JSON.stringify(registration.metadata)));
   };
 

@@ -32,7 +32,7 @@ export function createSqliteSignIns(db: Database, commits: GroupCommit): SignInR
     consume: (kind, idHash, nowMs) => commits.run(() => sql.consume.run(nowMs, kind, idHash).changes > 0),
     remove: (kind, idHash) => commits.run(() => void sql.remove.run(kind, idHash)),
     extend: (kind, idHash, expiresAtMs) => commits.run(() => void sql.extend.run(expiresAtMs, kind, idHash)),
-    countUnused: async (kind, nowMs) => Number(sql.countUnused.get(kind, nowMs)?.count ?? 0n),
+    keepUnused: (kind, most) => commits.run(() => void sql.keepUnused.run(kind, most)),
   };
 }
 
@@ -72,9 +72,10 @@ function prepare(db: Database) {
     extend: db.query<never, [number, string, Uint8Array]>(
       "UPDATE sign_in_record SET expires_at_ms = max(expires_at_ms, ?1) WHERE kind = ?2 AND id_hash = ?3",
     ),
-    countUnused: db.query<{ count: bigint }, [string, number]>(
-      `SELECT count(*) AS count FROM sign_in_record
-       WHERE kind = ?1 AND consumed_at_ms IS NULL AND expires_at_ms > ?2`,
+    keepUnused: db.query<never, [string, number]>(
+      `DELETE FROM sign_in_record WHERE kind = ?1 AND id_hash IN (
+         SELECT id_hash FROM sign_in_record WHERE kind = ?1 AND consumed_at_ms IS NULL
+         ORDER BY expires_at_ms DESC LIMIT -1 OFFSET ?2)`,
     ),
     forget: db.query<never, [number, number]>(
       `DELETE FROM sign_in_record WHERE (kind, id_hash) IN (
