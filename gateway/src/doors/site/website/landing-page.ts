@@ -75,10 +75,13 @@ const promiseHtml =
     </section>`;
 
 export function leadOf(offer: Offer): string {
-  const models = listModels(offer).length;
+  const models = listModels(offer);
+  const conversing = models.filter(({ kind }) => kind === "chat").length;
   const data = [...offer.operations.values()].filter(({ operation }) => operation.category === "data").length;
   const goods = [
-    ...(models > 0 ? [`${models} models in three dialects`] : []),
+    ...(models.length > 0
+      ? [`${models.length} models (${conversing} for conversation, in three dialects)`]
+      : []),
     ...(data > 0 ? [`${data} data operations`] : []),
   ];
   return `Tollgate is a metered API gateway. ${goods.length > 0 ? `One bearer key opens ${goods.join(" and ")}. ` : ""}You can ask what a call costs before you make it, cap it, repeat it safely, and read its receipt afterwards.`;
@@ -88,7 +91,7 @@ const promisesOf = ({ names: { provider } }: Offer): readonly Promised[] => [
   {
     title: "One key",
     words:
-      "The same bearer key for every vendor. Official OpenAI, Anthropic and Google clients work as they are; any model can be called in any of their dialects.",
+      "The same bearer key for every vendor. Official OpenAI, Anthropic and Google clients work as they are; any model that converses can be called in any of their dialects.",
   },
   {
     title: "A quote before spending",

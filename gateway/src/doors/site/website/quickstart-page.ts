@@ -39,7 +39,7 @@ export function quickstartPage(material: Material): Page {
     main: html`<div class="page">
       <h1>Quick start</h1>
       <p class="lead">${about}</p>
-      <nav class="contents" aria-label="On this page">
+      <nav class="on-this-page" aria-label="On this page">
         <ul>
           ${parts.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
         </ul>
