@@ -132,6 +132,13 @@ describe("tollgate call", () => {
     }
   });
 
+  test("says where it asked when nobody is there", async () => {
+    const nobody = "http://127.0.0.1:9";
+    const { code, errors } = await tollgate(["usage"], { TOLLGATE_BASE_URL: nobody });
+    expect(code).toBe(1);
+    expect(errors).toContain(`${nobody} (TOLLGATE_BASE_URL)`);
+  });
+
   test("needs the key in the environment", async () => {
     const { code, errors } = await tollgate(["call", ...rerank], { TOLLGATE_KEY: "" });
     expect(code).toBe(1);

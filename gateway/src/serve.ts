@@ -39,7 +39,6 @@ export interface ServeParts {
   readonly listen: Listen;
 }
 
-/** Starts a listener; the composition root knows which. */
 const drainMs = 30_000;
 const drainLookEveryMs = 20;
 

@@ -45,6 +45,12 @@ test.concurrent("a stream may be silent for longer than a connection may be idle
   expect(await (await fetch(`http://127.0.0.1:${server.port}/stream`)).text()).toBe("data: 1\n\ndata: 2\n\n");
 });
 
+test("a port that is taken is named, and what to do about it", () => {
+  const listenThere = (): unknown =>
+    createListen()({ host: "127.0.0.1", port: server.port, fetch: async () => new Response() });
+  expect(listenThere).toThrow(`Port ${server.port} is taken; set PORT to serve at another one.`);
+});
+
 function ask(path: string) {
   let bytes = 0;
   const socket = connect(server.port, "127.0.0.1");

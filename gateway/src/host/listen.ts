@@ -27,7 +27,7 @@ const requestBytesMax = 2 ** 40;
 export const createListen =
   ({ idleSeconds, silenceSeconds }: Patience = usualPatience): Listen =>
   ({ host, port, fetch }) => {
-    const server = Bun.serve({
+    const server = serveOrSay({
       hostname: host,
       port,
       idleTimeout: idleSeconds,
@@ -43,6 +43,16 @@ export const createListen =
     });
     return { port: server.port ?? port, stop: (hurry) => server.stop(hurry) };
   };
+
+/** Whoever starts a second one, or has another program there, should not have to guess what to do. */
+function serveOrSay(options: Bun.Serve.Options<undefined> & { port: number }): Bun.Server<undefined> {
+  try {
+    return Bun.serve(options);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
+    throw new Error(`Port ${options.port} is taken; set PORT to serve at another one.`, { cause: error });
+  }
+}
 
 const isStream = ({ headers }: Response): boolean =>
   headers.get("content-type")?.startsWith("text/event-stream") === true;

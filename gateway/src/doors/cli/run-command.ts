@@ -90,6 +90,11 @@ function helpAbout(words: readonly string[]): Answer {
 function unknownCommand(words: readonly string[]): WrongUsage {
   const names = namesOf(words);
   if (names.length === 0) return new WrongUsage('No command is given; "tollgate help" lists them.');
+  const family = commands.filter((one) => one.words.length > 1 && one.words[0] === names[0]);
+  if (family.length > 0) {
+    const endings = family.map((one) => one.words[1]).join(", ");
+    return new WrongUsage(`"tollgate ${names[0]}" is followed by one of: ${endings}.`);
+  }
   return new WrongUsage(`There is no command "${names.slice(0, 2).join(" ")}"; "tollgate help" lists them.`);
 }
 

@@ -24,7 +24,7 @@ export async function withClient<Value>(
   try {
     return await use(client);
   } catch (error) {
-    if (error instanceof TollgateError) throw failureOf(error);
+    if (error instanceof TollgateError) throw failureOf(error, baseUrl);
     if (error instanceof TypeError) throw new CommandFailed(error.message);
     throw error;
   }
@@ -39,14 +39,16 @@ function readNames(written: string): Partial<Names> {
   return Object.fromEntries(pairs) as Partial<Names>;
 }
 
-function failureOf(error: TollgateError): CommandFailed {
+function failureOf(error: TollgateError, baseUrl: string): CommandFailed {
   const { status, code, kind, requestId, idempotencyKey, moneyMoved, chargedMicrosUsd } = error;
   const about = [
     `${code}${status === undefined ? "" : `, ${status}`}`,
     ...(requestId === undefined ? [] : [`request ${requestId}`]),
     ...(idempotencyKey === undefined ? [] : [`idempotency key ${idempotencyKey}`]),
   ];
-  return new CommandFailed(`${sentenceOf(error.message)} ${moneySentence(error)} (${about.join("; ")})`, {
+  const where = kind === "connection" ? ` It was asked at ${baseUrl} (TOLLGATE_BASE_URL).` : "";
+  const sentences = `${sentenceOf(error.message)}${where} ${moneySentence(error)}`;
+  return new CommandFailed(`${sentences} (${about.join("; ")})`, {
     kind,
     code,
     status: status ?? null,

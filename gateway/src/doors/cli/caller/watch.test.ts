@@ -2,6 +2,24 @@ import { expect, test } from "bun:test";
 import { openScriptedGateway } from "../../../../../client/scripted-gateway.ts";
 import { createTerminal } from "../test-terminal.ts";
 
+test("watch gives up on a task that nobody knows, and says so", async () => {
+  const unknown = { status: 200, body: { output: { task_id: "t1", task_status: "UNKNOWN" } } };
+  const gateway = await openScriptedGateway({ answers: [unknown, unknown, unknown, unknown] });
+  const terminal = createTerminal({
+    openStore: () => Promise.reject(new Error("A caller's command opens no store.")),
+    caller: () => ({ apiKey: "tgk_test", baseUrl: gateway.transport.baseUrl, names: undefined }),
+  });
+  try {
+    const { exitCode, errors } = await terminal.run("watch", "t1");
+    expect([exitCode, errors]).toEqual([
+      1,
+      ["Nothing is known of a task t1 here; is it this key's account's?"],
+    ]);
+  } finally {
+    await gateway.close();
+  }
+});
+
 test("watch shows how far a task is while it runs, and clears that away when it has ended", async () => {
   const state = (status: string) => ({
     status: 200,

@@ -1,4 +1,4 @@
-import { defineCommand, optional } from "../command.ts";
+import { CommandFailed, defineCommand, optional } from "../command.ts";
 import { fieldLines } from "../output.ts";
 import { readFigure } from "../values.ts";
 import { withClient } from "./open-client.ts";
@@ -6,6 +6,8 @@ import { withClient } from "./open-client.ts";
 const waitUsualSeconds = 300;
 const usualSeconds = { least: 20, most: 90 };
 const barWidth = 30;
+/** What was just made may be unknown for a moment; what was never made stays so. */
+const unknownPollsMax = 3;
 
 export const watch = defineCommand({
   words: ["watch"],
@@ -16,13 +18,22 @@ export const watch = defineCommand({
   },
   run: async ({ operand, flags }, parts) => {
     const seconds = readFigure("timeout-seconds", flags["timeout-seconds"] ?? String(waitUsualSeconds));
+    const givingUp = new AbortController();
     const task = await withClient(parts, (client) =>
       client.waitForTask(operand, {
         timeoutMs: seconds * 1000,
-        onProgress: ({ status, waitedMs }) =>
-          parts.showProgress(progressLine(status, Math.round(waitedMs / 1000))),
+        signal: givingUp.signal,
+        onProgress: ({ status, polls, waitedMs }) => {
+          if (status === "UNKNOWN" && polls === unknownPollsMax) givingUp.abort();
+          else parts.showProgress(progressLine(status, Math.round(waitedMs / 1000)));
+        },
       }),
-    ).finally(() => parts.showProgress(undefined));
+    )
+      .catch((error: unknown) => {
+        if (!givingUp.signal.aborted) throw error;
+        throw new CommandFailed(`Nothing is known of a task ${operand} here; is it this key's account's?`);
+      })
+      .finally(() => parts.showProgress(undefined));
     const { output } = task;
     return {
       lines: fieldLines({
