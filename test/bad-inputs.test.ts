@@ -169,12 +169,14 @@ describe("what the wire can do", () => {
     await expectClosedWith([400, 505], { "bare LF everywhere": onlyLf });
   });
 
-  test("row 7: a request without a Host, or with two, is refused", async () => {
+  test("row 7: a request without a Host, with two, or with one that is no address is refused", async () => {
     const line = `GET ${snapshotPath} HTTP/1.1`;
     await expectClosedWith([400], {
       none: rawRequest({ line, key: account, host: undefined }),
       two: rawRequest({ line, key: account, lines: ["Host: other.test"] }),
       "the same twice": rawRequest({ line, key: account, lines: ["Host: gateway.test"] }),
+      "a path": rawRequest({ line, key: account, host: "x/readyz?" }),
+      empty: rawRequest({ line, key: account, host: "" }),
     });
   });
 

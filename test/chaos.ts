@@ -1,7 +1,7 @@
 // The client in front of the real gateway, with everything going wrong at once: a network that drops and cuts, vendors
 // that refuse, fail and break off, and a gateway that is killed and started again. Afterwards four books are compared:
 // what the client reported, the ledger, the vendors' own book, and the audit.
-// As a program: node scripts/chaos.mjs [seconds=180] [seed=N]
+// As a program: npm run chaos -- [seconds=180] [seed=N]
 
 import { createClient } from "../client/src/client.ts";
 import { compareBooks, figures, type ChaosReport } from "./chaos-books.ts";

@@ -1,6 +1,6 @@
 // Kills the real program under load, again and again, and compares four books after each death: what callers
 // were told, what the ledger says, what the vendors served, and what the audit finds.
-// As a program: node scripts/kill-loop.mjs [kills=100]
+// As a program: npm run kills -- [kills=100]
 
 import { openSqliteStore } from "../gateway/src/stores/sqlite/sqlite-store.ts";
 import { Database } from "bun:sqlite";

@@ -373,8 +373,13 @@ function brokenRequest(request: Request): CallRefused | undefined {
   if (request.method === "CONNECT" || request.method === "TRACE") {
     return new CallRefused("method_not_allowed", "this method is not served");
   }
-  if (request.headers.get("host")?.includes(",") === true) {
+  const host = request.headers.get("host");
+  if (host?.includes(",") === true) {
     return new CallRefused("invalid_parameters", "Host: given more than once");
+  }
+  // An address is made of the Host where that is possible; HTTP/1.0 may come without one.
+  if (host !== null && request.url.startsWith("/")) {
+    return new CallRefused("invalid_parameters", "Host: expected an address");
   }
   if (request.headers.get("content-length")?.includes(",") === true) {
     return new CallRefused("invalid_parameters", "Content-Length: given more than once");

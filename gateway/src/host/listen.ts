@@ -5,7 +5,7 @@ export type Listen = (options: {
   readonly fetch: (request: Request, address: () => string | undefined) => Promise<Response>;
 }) => Listening;
 
-export interface Listening {
+interface Listening {
   readonly port: number;
   /** Resolves when no connection is left; ends them all when told to hurry. */
   readonly stop: (hurry?: boolean) => Promise<void>;
