@@ -220,6 +220,16 @@ describe("life signs", () => {
       expect(metrics).toContain(
         'tollgate_charged_micros_usd_total{operation="financial.metrics.snapshot"} 48000',
       );
+      // Prometheus reads these as histograms: bounds that grow, counts that never fall, and all of them at last.
+      const seconds = (of: string): (string | undefined)[] =>
+        [...metrics.matchAll(new RegExp(`^${of}_bucket\\{[^}]*le="([^"]+)"\\} 1$`, "gm"))].map(
+          ([, le]) => le,
+        );
+      expect(seconds("tollgate_call_seconds").at(-1)).toBe("+Inf");
+      expect(seconds("tollgate_upstream_seconds")).toContain("60");
+      expect(metrics).toMatch(
+        /^tollgate_call_seconds_sum\{operation="financial.metrics.snapshot"\} [\d.]+$/m,
+      );
       const forwarded = { "x-forwarded-for": "203.0.113.9" };
       expect((await fetch(`${tollgate.url}/metrics`, { headers: forwarded })).status).toBe(403);
       for (const [host, status] of [

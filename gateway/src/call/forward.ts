@@ -79,7 +79,9 @@ type Told = Pick<Attempted, "upstream" | "exchanged">;
 function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number, gate: Gate): Attempt {
   const outcome = exchanged.kind === "no_answer" ? exchanged.reason : exchanged.kind;
   const status = "status" in exchanged ? exchanged.status : null;
+  const endedAtMs = gate.clock.wallMs();
   gate.metrics.count("tollgate_upstream_attempts_total", { upstream: upstream.name, outcome });
+  gate.metrics.observe("tollgate_upstream_seconds", { upstream: upstream.name }, endedAtMs - startedAtMs);
   if (exchanged.kind === "key_rejected") {
     gate.log.error("an upstream refused the operator's key", { upstream: upstream.name, status });
   }
@@ -88,7 +90,7 @@ function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number
     outcome,
     status,
     started_at_ms: startedAtMs,
-    ended_at_ms: gate.clock.wallMs(),
+    ended_at_ms: endedAtMs,
   };
 }
 

@@ -1,8 +1,10 @@
-// Counters and gauges in Prometheus text form. Labels come from closed sets (operation ids, status
+// Counters, gauges and durations in Prometheus text form. Labels come from closed sets (operation ids, status
 // classes, upstream names), so the number of series is bounded by the configuration.
 
 export interface Metrics {
   readonly count: (name: MetricName, labels?: Labels, by?: number) => void;
+  /** How long something took. */
+  readonly observe: (name: DurationName, labels: Labels, tookMs: number) => void;
   readonly gauge: (name: MetricName, read: () => number | readonly Labelled[]) => void;
   readonly render: () => string;
 }
@@ -27,44 +29,90 @@ const metrics = {
   tollgate_config_reloads_total: "Reloads of the configuration, by result.",
 } as const;
 
+const durations = {
+  tollgate_call_seconds: "From a call's arrival until its answer begins, by operation.",
+  tollgate_upstream_seconds: "From sending a request until its answer, or the head of a stream, by upstream.",
+} as const;
+
 type MetricName = keyof typeof metrics;
+type DurationName = keyof typeof durations;
 
 /** One line of a counter. Its labels are rendered when somebody reads them, not when something is counted. */
-interface Series {
+interface Counted {
   readonly labels: Labels | undefined;
   value: number;
 }
 
-/** The lines of a counter, found by the values of their labels one after the other: no text is made to count. */
-interface Branch {
-  series: Series | undefined;
-  readonly by: Map<string, Branch>;
+/** The lines of a duration: how many took no longer than each bound but longer than the one before it. */
+interface Observed {
+  readonly labels: Labels | undefined;
+  readonly within: number[];
+  count: number;
+  sumMs: number;
 }
 
-const newBranch = (): Branch => ({ series: undefined, by: new Map() });
+/** From what a refusal takes to the longest answers that anybody waits for. */
+const boundsMs = [
+  5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000,
+];
 
-function branchOf(root: Branch, labels: Labels | undefined): Branch {
-  let branch = root;
+/** The series of a name, found by the values of their labels one after the other: no text is made to count. */
+interface Branch<Series> {
+  series: Series | undefined;
+  readonly by: Map<string, Branch<Series>>;
+}
+
+interface Family<Series> {
+  readonly root: Branch<Series>;
+  readonly all: Series[];
+}
+
+const newBranch = <Series>(): Branch<Series> => ({ series: undefined, by: new Map() });
+
+function seriesOf<Name, Series>(
+  families: Map<Name, Family<Series>>,
+  name: Name,
+  labels: Labels | undefined,
+  create: (labels: Labels | undefined) => Series,
+): Series {
+  let family = families.get(name);
+  if (!family) families.set(name, (family = { root: newBranch(), all: [] }));
+  let branch = family.root;
   for (const label in labels) {
     const value = labels[label] ?? "";
     let next = branch.by.get(value);
     if (!next) branch.by.set(value, (next = newBranch()));
     branch = next;
   }
-  return branch;
+  if (!branch.series) family.all.push((branch.series = create(labels)));
+  return branch.series;
 }
 
+const newCounted = (labels: Labels | undefined): Counted => ({ labels, value: 0 });
+
+const newObserved = (labels: Labels | undefined): Observed => ({
+  labels,
+  within: boundsMs.map(() => 0),
+  count: 0,
+  sumMs: 0,
+});
+
 export function createMetrics(): Metrics {
-  const counters = new Map<MetricName, { readonly root: Branch; readonly all: Series[] }>();
+  const counters = new Map<MetricName, Family<Counted>>();
+  const observed = new Map<DurationName, Family<Observed>>();
   const gauges = new Map<MetricName, () => number | readonly Labelled[]>();
 
   return {
     count: (name, labels, by = 1) => {
-      let counter = counters.get(name);
-      if (!counter) counters.set(name, (counter = { root: newBranch(), all: [] }));
-      const branch = branchOf(counter.root, labels);
-      if (branch.series) branch.series.value += by;
-      else counter.all.push((branch.series = { labels, value: by }));
+      seriesOf(counters, name, labels, newCounted).value += by;
+    },
+    observe: (name, labels, tookMs) => {
+      const series = seriesOf(observed, name, labels, newObserved);
+      const at = boundsMs.findIndex((boundMs) => tookMs <= boundMs);
+      if (at !== -1) series.within[at] = (series.within[at] ?? 0) + 1;
+      series.count++;
+      // A clock that was set back must not make a sum smaller.
+      series.sumMs += Math.max(0, tookMs);
     },
     gauge: (name, read) => void gauges.set(name, read),
     render: () => {
@@ -79,9 +127,27 @@ export function createMetrics(): Metrics {
         if (typeof values === "number") lines.push(`${name} ${values}`);
         else for (const [labels, value] of values) lines.push(`${name}${renderLabels(labels)} ${value}`);
       }
+      for (const [name, { all }] of observed) {
+        lines.push(`# HELP ${name} ${durations[name]}`, `# TYPE ${name} histogram`);
+        for (const series of all) lines.push(...renderObserved(name, series));
+      }
       return `${lines.join("\n")}\n`;
     },
   };
+}
+
+function renderObserved(name: DurationName, { labels, within, count, sumMs }: Observed): string[] {
+  let soFar = 0;
+  const buckets = boundsMs.map((boundMs, at) => {
+    soFar += within[at] ?? 0;
+    return `${name}_bucket${renderLabels({ ...labels, le: String(boundMs / 1000) })} ${soFar}`;
+  });
+  return [
+    ...buckets,
+    `${name}_bucket${renderLabels({ ...labels, le: "+Inf" })} ${count}`,
+    `${name}_sum${renderLabels(labels)} ${sumMs / 1000}`,
+    `${name}_count${renderLabels(labels)} ${count}`,
+  ];
 }
 
 function renderLabels(labels: Labels | undefined): string {

@@ -1,4 +1,5 @@
 import { jsonAnswer, type Answer } from "../../call/call.ts";
+import { countCall } from "../../call/count-call.ts";
 import type { Gate } from "../../call/gate.ts";
 import { runCall } from "../../call/run-call.ts";
 import type { Offer } from "../../offer/offer.ts";
@@ -36,9 +37,8 @@ export function createHttpDoor({ gate, offer, bodies, newId }: Parts): HttpDoor 
     { status, contentType, body }: Answer,
     refusal?: CallRefused,
   ): Response => {
-    const { operationId = "none" } = call.known;
-    gate.metrics.count("tollgate_calls_total", { operation: operationId, status: String(status) });
-    gate.log.debug("call", { request_id: call.id, operation_id: operationId, status });
+    countCall(call, status, gate);
+    gate.log.debug("call", { request_id: call.id, operation_id: call.known.operationId ?? "none", status });
     const retryAfterSeconds = refusal?.details.retryAfterSeconds;
     const closes = refusal !== undefined && closing.has(refusal.code);
     return new Response(bodiless.has(status) ? null : body, {

@@ -1,5 +1,6 @@
 import type { ApprovalClaim } from "../../approvals/approvals.ts";
-import type { Answer, Call, Known, PresentedKey } from "../../call/call.ts";
+import { nothingKnown, type Answer, type Call, type Known, type PresentedKey } from "../../call/call.ts";
+import { countCall } from "../../call/count-call.ts";
 import { countRequest } from "../../call/count-request.ts";
 import type { Gate } from "../../call/gate.ts";
 import { runCall } from "../../call/run-call.ts";
@@ -53,13 +54,13 @@ export async function runOperation(wanted: Wanted, parts: RunParts): Promise<End
   try {
     call = await openCall(wanted, undefined, parts);
     const answer = await runCall(call, gate);
-    noteEnd(asked.operation_id, answer.status, gate);
+    countCall(call, answer.status, gate);
     const told = { ...head, ...(await tell(call, answer, wanted)) };
     return { told, refusal: undefined, atMostMicros: call.known.atMostMicros };
   } catch (error) {
     const refusal = error instanceof CallRefused ? error : internal(error, call, gate);
     gate.metrics.count("tollgate_refusals_total", { code: refusal.code });
-    noteEnd(call?.known.operationId ?? "none", refusal.status, gate);
+    countCall(call ?? { known: nothingKnown(), receivedAtMs: gate.clock.wallMs() }, refusal.status, gate);
     if (refusal.code === "approval_required" && call) await returnOwnLimit(call, gate);
     const told = { ...head, ...facts(call), ...refusedAs(refusal, call) };
     return { told, refusal, atMostMicros: call?.known.atMostMicros };
@@ -73,9 +74,6 @@ async function returnOwnLimit(call: Call, gate: Gate): Promise<void> {
   const [, ...own] = call.known.counted;
   for (const { wants, takenAtMs } of own) await gate.limiter.giveBack(wants, takenAtMs);
 }
-
-const noteEnd = (operation: string, status: number, gate: Gate): void =>
-  gate.metrics.count("tollgate_calls_total", { operation, status: String(status) });
 
 /** What the call would cost at most; a refusal where it would be refused before its price is known. */
 export async function quoteOperation(wanted: Wanted, parts: RunParts): Promise<Micros | CallRefused> {
