@@ -1,12 +1,13 @@
 // Canaries: every key of these tests can be recognised, and afterwards everything the gateway said, wrote
 // or sent is searched for them.
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, spyOn, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { parseConfig } from "../gateway/src/config/load-config.ts";
+import type { Store } from "../gateway/src/ledger/store.ts";
 import type { Answer } from "./doubles/scripted-answer.ts";
 import {
   openAttackerListener,
@@ -37,6 +38,29 @@ const answers: string[] = [];
 const echo = (request: RecordedRequest): string =>
   JSON.stringify({ error: "no", headers: request.headers, target: request.target });
 
+type Step = "hold" | "settle" | "markDispatched" | "findCredential";
+
+/** The step that fails now, and how. */
+let failing: { readonly step: Step; readonly failure: () => never } | undefined;
+
+const breakable = (store: Store): Store => {
+  const orFail =
+    <Arguments extends unknown[], Result>(step: Step, run: (...given: Arguments) => Result) =>
+    (...given: Arguments): Result =>
+      failing?.step === step ? failing.failure() : run(...given);
+  const { ledger, keys } = store;
+  return {
+    ...store,
+    ledger: {
+      ...ledger,
+      hold: orFail("hold", ledger.hold),
+      settle: orFail("settle", ledger.settle),
+      markDispatched: orFail("markDispatched", ledger.markDispatched),
+    },
+    keys: { ...keys, findCredential: orFail("findCredential", keys.findCredential) },
+  };
+};
+
 let vendorAnswer: (request: RecordedRequest) => Answer = () => ({ status: 404 });
 
 beforeAll(async () => {
@@ -50,6 +74,7 @@ beforeAll(async () => {
   );
   gateway = await openTestGateway({
     config: `upstreams:\n${upstreams.join("\n")}\n`,
+    wrap: (parts) => ({ ...parts, store: breakable(parts.store) }),
   });
   account = await gateway.openAccount({ creditUsd: "100" });
 });
@@ -236,26 +261,22 @@ test("an error of our own that carries keys tells the caller nothing and the log
     Object.assign(error, { config: { headers: { authorization: keys } } });
     throw error;
   };
-  const { ledger, keys } = gateway.store;
   const linesBefore = gateway.logged.length;
-
-  const hold = spyOn(ledger, "hold").mockImplementation(failure);
-  expect(await record(gateway.call(account, snapshotPath))).toBe(503);
-  hold.mockRestore();
-
   vendorAnswer = () => ({ status: 200, body: '{"snapshot":{"ticker":"AAPL"}}' });
-  const settle = spyOn(ledger, "settle").mockImplementation(failure);
-  expect(await record(gateway.call(account, snapshotPath))).toBe(503);
-  settle.mockRestore();
-
-  const dispatched = spyOn(ledger, "markDispatched").mockImplementation(failure);
-  expect(await record(gateway.call(account, snapshotPath))).toBe(500);
-  dispatched.mockRestore();
-
-  const find = spyOn(keys, "findCredential").mockImplementation(failure);
-  const stranger = await gateway.openAccount();
-  expect(await record(gateway.call(stranger, snapshotPath))).toBe(503);
-  find.mockRestore();
+  const statusWhenFailing = async (step: Step): Promise<number> => {
+    // Nobody knows this key yet, so that it is looked up.
+    const stranger = await gateway.openAccount();
+    failing = { step, failure };
+    try {
+      return await record(gateway.call(stranger, snapshotPath));
+    } finally {
+      failing = undefined;
+    }
+  };
+  expect(await statusWhenFailing("hold")).toBe(503);
+  expect(await statusWhenFailing("settle")).toBe(503);
+  expect(await statusWhenFailing("markDispatched")).toBe(500);
+  expect(await statusWhenFailing("findCredential")).toBe(503);
 
   const lines = gateway.logged.slice(linesBefore).filter((line) => line.includes("broken: "));
   expect(lines.length).toBeGreaterThanOrEqual(4);

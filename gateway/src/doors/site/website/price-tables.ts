@@ -1,5 +1,6 @@
 import { priceOf } from "../../../contract/price-of.ts";
 import { priceInWords } from "../../../contract/sales-items.ts";
+import { specifiedTiers, type TierLimits } from "../../../limits/tiers.ts";
 import { listModels } from "../../../offer/list-models.ts";
 import type { Offer, OfferedOperation } from "../../../offer/offer.ts";
 import type { Operation } from "../../../operation/operation.ts";
@@ -61,11 +62,14 @@ export const tierLimits = ({ tiers }: Offer): Table => ({
   caption: "Limits of a key, by tier",
   columns: ["Tier", "Requests a minute", "Tokens a minute", "Streams and long calls at once"],
   figures: [1, 2, 3],
-  rows: Object.entries(tiers).map(([name, { rpm, tpm, concurrency }]) => [
-    sentence(name),
-    ...[rpm, tpm, concurrency].map((figure) => figure.toLocaleString("en-US")),
-  ]),
+  rows: Object.entries(tiers).map(([name, limits]) => [sentence(name), ...limitWords(limits)]),
 });
+
+/** Until the operator has written figures for it, Enterprise is what is agreed on. */
+const limitWords = (limits: TierLimits): string[] =>
+  limits === specifiedTiers.enterprise
+    ? ["by agreement", "by agreement", "by agreement"]
+    : [limits.rpm, limits.tpm, limits.concurrency].map((figure) => figure.toLocaleString("en-US"));
 
 /** In the order of the list: by category, then as people would look them up. */
 export const sorted = (offer: Offer): OfferedOperation[] =>
