@@ -1,4 +1,4 @@
-// The plan of the house, checked: who may import whom. ARCHITECTURE.md draws the same table.
+// The plan of the house, checked: who may import whom. ARCHITECTURE.md says it in words.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// The bodies of decisions.md "Error bodies", to the last member; messages are free, everything else is not.
+// The bodies of errors, to the last member; messages are free, everything else is not.
 
 import { expect } from "bun:test";
 

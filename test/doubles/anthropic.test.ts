@@ -1,4 +1,4 @@
-// The Anthropic double, against vendors.md §10.
+// The Anthropic double, as its vendor describes it.
 
 import { describe, expect, test } from "bun:test";
 

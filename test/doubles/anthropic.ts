@@ -1,4 +1,4 @@
-// Anthropic (vendors.md §10): messages, plain and streamed, and the count of their tokens.
+// Anthropic: messages, plain and streamed, and the count of their tokens.
 
 import { messagesUsage, streamedMessage, wholeMessage } from "./anthropic-message.ts";
 import { checkMessages, readMessages, showsThinking } from "./anthropic-request.ts";

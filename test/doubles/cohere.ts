@@ -1,4 +1,4 @@
-// Cohere rerank v2 (vendors.md §8): bills search units, never echoes documents.
+// Cohere rerank v2: bills search units, never echoes documents.
 
 import { rank } from "./ranking.ts";
 import { readRerankRequest } from "./rerank-request.ts";

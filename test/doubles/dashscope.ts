@@ -1,4 +1,4 @@
-// DashScope video (vendors.md §1): a task is created, polled and canceled. A test decides what becomes of each task;
+// DashScope video: a task is created, polled and canceled. A test decides what becomes of each task;
 // left alone, a task goes one state further with every poll.
 
 import type { Answer } from "./scripted-answer.ts";

@@ -1,4 +1,4 @@
-// Exa (vendors.md §12): search whose answer names its price in dollars.
+// Exa: search whose answer names its price in dollars.
 
 import { stringOf } from "./json-read.ts";
 import type { Answer } from "./scripted-answer.ts";

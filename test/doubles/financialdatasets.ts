@@ -1,4 +1,4 @@
-// financialdatasets.ai (vendors.md §7): one GET, key in X-API-KEY, flat price per 2xx.
+// financialdatasets.ai: one GET, key in X-API-KEY, flat price per 2xx.
 
 import type { Answer } from "./scripted-answer.ts";
 import { openVendorDouble } from "./vendor-double.ts";

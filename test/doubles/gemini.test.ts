@@ -1,4 +1,4 @@
-// The Gemini double, against vendors.md §11.
+// The Gemini double, as its vendor describes it.
 
 import { describe, expect, test } from "bun:test";
 

@@ -1,4 +1,4 @@
-// Gemini (vendors.md §11): content, plain and streamed, and the count of its tokens.
+// Gemini: content, plain and streamed, and the count of its tokens.
 
 import type { Asked } from "./asked.ts";
 import { chargeable, contentUsage, streamedContent, wholeContent } from "./gemini-content.ts";

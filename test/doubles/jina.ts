@@ -1,4 +1,4 @@
-// Jina rerank (vendors.md §8).
+// Jina rerank.
 
 import { rank, rankTokens } from "./ranking.ts";
 import { readRerankRequest } from "./rerank-request.ts";

@@ -1,4 +1,4 @@
-// The OpenAI double, against vendors.md §9.
+// The OpenAI double, as its vendor describes it.
 
 import { describe, expect, test } from "bun:test";
 

@@ -1,4 +1,4 @@
-// OpenAI (vendors.md §9): chat completions and responses, plain and streamed; embeddings, images, the model list.
+// OpenAI: chat completions and responses, plain and streamed; embeddings, images, the model list.
 
 import type { Asked } from "./asked.ts";
 import { createModelBook } from "./model-book.ts";

@@ -1,4 +1,4 @@
-// Perplexity (vendors.md §12): the Agent API, plain, streamed and in the background; Sonar only for those who ask.
+// Perplexity: the Agent API, plain, streamed and in the background; Sonar only for those who ask.
 
 import { listOf, objectOf, objectsOf, stringOf } from "./json-read.ts";
 import { countTokens } from "./ranking.ts";

@@ -1,4 +1,4 @@
-// The vendors of deep research, against vendors.md §12.
+// The doubles of deep research, as their vendors describe them.
 
 import { describe, expect, test } from "bun:test";
 

@@ -1,4 +1,4 @@
-// ScrapeCreators (vendors.md §3): one GET, key in x-api-key, credits in the body.
+// ScrapeCreators: one GET, key in x-api-key, credits in the body.
 
 import type { Answer } from "./scripted-answer.ts";
 import { openVendorDouble } from "./vendor-double.ts";

@@ -1,4 +1,4 @@
-// Similarweb v5 (vendors.md §6): one GET, key in api-key, credits by metrics and months, nothing without data.
+// Similarweb v5: one GET, key in api-key, credits by metrics and months, nothing without data.
 
 import type { Answer } from "./scripted-answer.ts";
 import { openVendorDouble } from "./vendor-double.ts";

@@ -1,4 +1,4 @@
-// Tavily (vendors.md §12): search, billed in credits that are told only on request; research, which is polled.
+// Tavily: search, billed in credits that are told only on request; research, which is polled.
 
 import { stringOf } from "./json-read.ts";
 import type { Answer } from "./scripted-answer.ts";

@@ -1,4 +1,4 @@
-// TikHub, the reseller (vendors.md §2): four GETs, one envelope, errors under `detail`.
+// TikHub, the reseller: four GETs, one envelope, errors under `detail`.
 
 import type { Answer } from "./scripted-answer.ts";
 import { openVendorDouble } from "./vendor-double.ts";

@@ -1,4 +1,4 @@
-// twitterapi.io (vendors.md §4): one GET, key in X-API-Key, failures that may come with a 200.
+// twitterapi.io: one GET, key in X-API-Key, failures that may come with a 200.
 
 import type { Answer } from "./scripted-answer.ts";
 import { openVendorDouble } from "./vendor-double.ts";

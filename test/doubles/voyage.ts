@@ -1,4 +1,4 @@
-// Voyage rerank (vendors.md §8): `top_k` in, `data` out, documents as bare strings.
+// Voyage rerank: `top_k` in, `data` out, documents as bare strings.
 
 import { rank, rankTokens } from "./ranking.ts";
 import { readRerankRequest } from "./rerank-request.ts";

@@ -1,4 +1,4 @@
-// X (vendors.md §5): OAuth 2.0 with PKCE for one app, then calls with a member's own token. Errors of the token
+// X: OAuth 2.0 with PKCE for one app, then calls with a member's own token. Errors of the token
 // endpoint are OAuth's, all others are problem documents.
 
 import { createHash, randomBytes } from "node:crypto";
