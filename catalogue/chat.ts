@@ -38,11 +38,11 @@ export const chatCompletionsCreate = defineOperation({
   price: {
     kind: "per_token",
     modelKind: "chat",
-    estimate: ({ body, rawBody }, model) =>
-      conversationEstimate(rawBody, model, {
+    estimate: (input, model) =>
+      conversationEstimate(input, model, {
         // An upstream may honour either limit, so of two the larger is held.
-        outputTokens: Math.max(body.max_completion_tokens ?? 0, body.max_tokens ?? 0),
-        choices: body.n ?? 1,
+        outputTokens: Math.max(input.body.max_completion_tokens ?? 0, input.body.max_tokens ?? 0),
+        choices: input.body.n ?? 1,
       }),
   },
 });

@@ -1,6 +1,7 @@
-// What the three dialects of a conversation have in common: who serves them, what they may take, what they hold.
+// What the dialects of a conversation have in common: who serves them, what they may take, what they hold.
 
 import type { Estimate, ModelFacts } from "../gateway/src/operation/operation.ts";
+import { readInput, type ConversationInput } from "./conversation-input.ts";
 
 type Dialect = "openai" | "anthropic" | "gemini";
 
@@ -21,13 +22,17 @@ export const conversations = (dialect: Dialect) => ({
   } as const,
 });
 
-/** A token is at least one byte, so the body's length bounds the input without counting tokens. */
+/**
+ * A token is at least one byte, so the body's length bounds its text without counting tokens; what else is read is
+ * bounded by the figures below, and everything together by what the model can read.
+ */
 export function conversationEstimate(
-  rawBody: Uint8Array,
+  { body, rawBody }: { readonly body: Readonly<Record<string, unknown>>; readonly rawBody: Uint8Array },
   model: ModelFacts,
   asked: { readonly outputTokens: number; readonly choices: number },
 ): Estimate {
   const limit = asked.outputTokens > 0 ? asked.outputTokens : model.maxOutputTokens;
+  const input = readInput(body);
   const inputTokens = Math.ceil(rawBody.byteLength / 4);
   return {
     expected: {
@@ -35,6 +40,26 @@ export function conversationEstimate(
       output_tokens: Math.min(limit, outputTokensUsual) * asked.choices,
     },
     tokens: inputTokens + (asked.outputTokens > 0 ? asked.outputTokens : tokensAssumed) * asked.choices,
-    atMost: { [model.dearestInputUnit]: rawBody.byteLength, output_tokens: limit * asked.choices },
+    atMost: {
+      [model.dearestInputUnit]: inputTokensMax(input, rawBody.byteLength, model),
+      output_tokens: limit * asked.choices,
+    },
   };
+}
+
+/** The dearest that a vendor counts for an image: eight tiles of 5,667 tokens and 2,833 around them. */
+const imageTokensMax = 50_000;
+/** The most that a vendor says about a tool of its own making, before anybody uses it. */
+const explanationTokensMax = 2_000;
+/** Held for a model whose context nobody wrote down: no model on sale reads more. */
+const contextTokensUnknown = 1_050_000;
+
+function inputTokensMax(
+  { unbounded, mediaBytes, images, explainedTools }: ConversationInput,
+  bodyBytes: number,
+  { contextTokens }: ModelFacts,
+): number {
+  if (unbounded) return contextTokens ?? Math.max(bodyBytes, contextTokensUnknown);
+  const shown = bodyBytes - mediaBytes + images * imageTokensMax + explainedTools * explanationTokensMax;
+  return Math.min(shown, contextTokens ?? Infinity);
 }

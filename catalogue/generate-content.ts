@@ -44,11 +44,11 @@ const common = {
     modelKind: "chat",
     modelOf: ({ params }: { readonly params: Readonly<Record<string, string>> }) => params["model"],
     estimate: (
-      { body, rawBody }: { readonly body: z.infer<typeof generateBody>; readonly rawBody: Uint8Array },
+      input: { readonly body: z.infer<typeof generateBody>; readonly rawBody: Uint8Array },
       model: ModelFacts,
     ) => {
-      const config = body.generationConfig ?? body.generation_config;
-      return conversationEstimate(rawBody, model, {
+      const config = input.body.generationConfig ?? input.body.generation_config;
+      return conversationEstimate(input, model, {
         outputTokens: config?.maxOutputTokens ?? config?.max_output_tokens ?? 0,
         choices: config?.candidateCount ?? config?.candidate_count ?? 1,
       });

@@ -33,7 +33,7 @@ export const messagesCreate = defineOperation({
   price: {
     kind: "per_token",
     modelKind: "chat",
-    estimate: ({ body, rawBody }, model) =>
-      conversationEstimate(rawBody, model, { outputTokens: body.max_tokens, choices: 1 }),
+    estimate: (input, model) =>
+      conversationEstimate(input, model, { outputTokens: input.body.max_tokens, choices: 1 }),
   },
 });

@@ -34,37 +34,8 @@ export const responsesCreate = defineOperation({
   price: {
     kind: "per_token",
     modelKind: "chat",
-    estimate: ({ body, rawBody }, model) => {
-      const asked = { outputTokens: body.max_output_tokens ?? 0, choices: 1 };
-      const estimate = conversationEstimate(rawBody, model, asked);
-      if (!readsMore(body)) return estimate;
-      const inputTokens = Math.max(rawBody.byteLength, model.contextTokens ?? contextTokensUnknown);
-      return { ...estimate, atMost: { ...estimate.atMost, [model.dearestInputUnit]: inputTokens } };
-    },
+    estimate: (input, model) =>
+      conversationEstimate(input, model, { outputTokens: input.body.max_output_tokens ?? 0, choices: 1 }),
   },
   servedBy: { openai: { exchange: "responses", path: "/responses" } },
 });
-
-/** Held for a model whose context nobody wrote down: no model on sale reads more. */
-const contextTokensUnknown = 1_050_000;
-
-/** What brings tokens into the conversation that are not in the body: then only the model's context bounds them. */
-const fromElsewhere: ReadonlySet<string> = new Set(["file_id", "file_url", "image_url", "item_reference"]);
-
-function readsMore(body: z.infer<typeof responsesBody>): boolean {
-  const stored = [body.previous_response_id, body["conversation"], body["prompt"]];
-  if (stored.some((member) => member !== undefined && member !== null)) return true;
-  // A function is answered by the caller; any other tool is run by the vendor, which then reads what it found.
-  const hosted = (body.tools ?? []).some(({ type }) => type !== "function" && type !== "custom");
-  return hosted || refersElsewhere(body.input);
-}
-
-function refersElsewhere(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(refersElsewhere);
-  if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(([name, inner]: [string, unknown]) => {
-    if (typeof inner !== "string") return refersElsewhere(inner);
-    // An image that comes with the body is bounded by its own length.
-    return fromElsewhere.has(name === "type" ? inner : name) && !inner.startsWith("data:");
-  });
-}

@@ -1,0 +1,145 @@
+// What a conversation gives its model to read besides text, in whichever dialect: images and files in the body, and what
+// lies elsewhere. Names mean the same wherever two dialects share them, so there is one rule for all.
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+export interface ConversationInput {
+  /** Tokens come in that the body's length says nothing about: from elsewhere, or from a file of any number of pages. */
+  readonly unbounded: boolean;
+  /** Images, recordings and files, in the body or elsewhere. */
+  readonly media: number;
+  /** Those of them that are images in the body. */
+  readonly images: number;
+  /** Bytes of the body that are media and not text. */
+  readonly mediaBytes: number;
+  /** Tools that the caller runs, and that the vendor explains to the model in words of its own. */
+  readonly explainedTools: number;
+}
+
+type Found = { -readonly [Name in keyof ConversationInput]: ConversationInput[Name] };
+
+/** Only lists and objects are looked into, and of a text only its name, so a plain conversation is seen at a glance. */
+export function readInput(body: JsonObject): ConversationInput {
+  const found = { unbounded: false, media: 0, images: 0, mediaBytes: 0, explainedTools: 0 };
+  for (const name in body) {
+    const member = body[name];
+    if (member === null || member === undefined) continue;
+    if (conversation.has(name)) look(member, name, found);
+    else if (name === "tools") lookAtTools(member, found);
+    else if (fetched.has(name)) found.unbounded = true;
+  }
+  return found;
+}
+
+const conversation: ReadonlySet<string> = new Set([
+  "messages",
+  "system",
+  "contents",
+  "systemInstruction",
+  "system_instruction",
+  "input",
+]);
+
+/** Members of a body for which the vendor adds what it has stored, searched for or run. */
+const fetched: ReadonlySet<string> = new Set([
+  "previous_response_id",
+  "conversation",
+  "prompt",
+  "container",
+  "mcp_servers",
+  "web_search_options",
+  "cachedContent",
+  "cached_content",
+]);
+
+/** Where the texts of a tool's call, its answer or a quotation may be called anything without being read from there. */
+const notReadFrom: ReadonlySet<string> = new Set(["input", "args", "response", "annotations", "citations"]);
+
+function look(value: unknown, under: string, found: Found): void {
+  if (Array.isArray(value)) {
+    for (const element of value) if (typeof element === "object") look(element, under, found);
+    return;
+  }
+  if (!isObject(value)) return;
+  for (const name in value) {
+    const inner = value[name];
+    if (typeof inner === "string") {
+      if (telling.has(name)) lookAtText(name, inner, { under, beside: value }, found);
+    } else if (typeof inner === "object" && !notReadFrom.has(name)) look(inner, name, found);
+  }
+}
+
+const addresses: ReadonlySet<string> = new Set([
+  "file_id",
+  "file_url",
+  "image_url",
+  "video_url",
+  "audio_url",
+  "fileUri",
+  "file_uri",
+]);
+/** Every text that may say something, so that all others are passed over. */
+const telling: ReadonlySet<string> = new Set([...addresses, "url", "data", "file_data", "id"]);
+/** What holds an address under a name that means nothing by itself. */
+const holdsUrl: ReadonlySet<string> = new Set(["image_url", "video_url", "audio_url", "file", "source"]);
+
+function lookAtText(
+  name: string,
+  text: string,
+  { under, beside }: { readonly under: string; readonly beside: JsonObject },
+  found: Found,
+): void {
+  if (addresses.has(name) || (name === "url" && holdsUrl.has(under))) {
+    const [, mediaType] = /^data:([^;,]*)/.exec(text) ?? [];
+    if (mediaType === undefined) addElsewhere(found);
+    else addMedia(mediaType, text, found);
+  } else if (name === "file_data") {
+    addMedia(/^data:([^;,]*)/.exec(text)?.[1] ?? "", text, found);
+  } else if (name === "data") {
+    const { media_type: type = beside["mimeType"] ?? beside["mime_type"] ?? beside["format"] } = beside;
+    // Without a type it is nothing to look at or listen to, but a text that the vendor has sealed.
+    if (typeof type === "string") addMedia(type, text, found);
+  } else if (name === "id" && (under === "audio" || (under === "input" && isReference(beside)))) {
+    addElsewhere(found);
+  }
+}
+
+/** An item of a response that OpenAI has stored: it says so, or has nothing but its id. */
+const isReference = ({ type = null, content }: JsonObject): boolean =>
+  type === "item_reference" || (type === null && content === undefined);
+
+function addElsewhere(found: Found): void {
+  found.unbounded = true;
+  found.media++;
+}
+
+function addMedia(mediaType: string, data: string, found: Found): void {
+  if (mediaType.startsWith("text/")) return;
+  found.media++;
+  found.mediaBytes += data.length;
+  // A few bytes can be a hundred empty pages, or an hour of silence; an image is one image.
+  if (mediaType.startsWith("image/")) found.images++;
+  else found.unbounded = true;
+}
+
+/** Google takes a single tool for a list of one. */
+function lookAtTools(tools: unknown, found: Found): void {
+  for (const tool of Array.isArray(tools) ? tools : [tools]) {
+    if (!isObject(tool)) continue;
+    const { type } = tool;
+    if (typeof type === "string" && explained.test(type)) found.explainedTools++;
+    else if (typeof type === "string" ? !ofCallers.has(type) : isHosted(tool)) found.unbounded = true;
+  }
+}
+
+/** A function is answered by the caller; any other tool is run by the vendor, which then reads what it found. */
+const ofCallers: ReadonlySet<string> = new Set(["function", "custom"]);
+const explained = /^(bash|text_editor|computer|memory)_\d{8}$/;
+
+/** A tool without a type is the caller's when it has a name of its own; Google's have only members that say what they do. */
+const isHosted = (tool: JsonObject): boolean =>
+  typeof tool["name"] !== "string" &&
+  Object.keys(tool).some((name) => !/^function(D|_d)eclarations$/.test(name) && tool[name] !== null);
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
