@@ -33,7 +33,11 @@ export function conversationEstimate(
 ): Estimate {
   const limit = asked.outputTokens > 0 ? asked.outputTokens : model.maxOutputTokens;
   const input = readInput(body);
-  const inputTokens = Math.ceil(rawBody.byteLength / 4);
+  const textBytes = rawBody.byteLength - input.mediaBytes;
+  const inputTokens = Math.min(
+    Math.ceil(textBytes / 4) + input.media * mediumTokensUsual,
+    model.contextTokens ?? Infinity,
+  );
   return {
     expected: {
       input_tokens: inputTokens,
@@ -47,6 +51,8 @@ export function conversationEstimate(
   };
 }
 
+/** About what an image comes to; of a file or a recording nobody knows, and a caller must not pay for a guess. */
+const mediumTokensUsual = 1_000;
 /** The dearest that a vendor counts for an image: eight tiles of 5,667 tokens and 2,833 around them. */
 const imageTokensMax = 50_000;
 /** The most that a vendor says about a tool of its own making, before anybody uses it. */

@@ -1,5 +1,5 @@
-// What a conversation holds for its input: a token a byte for text, the most an image can come to for an image, and all
-// that the model can read for what the body does not show.
+// What a conversation holds for its input, and what it is charged when nobody says what was used: a token a byte for text,
+// the most an image can come to for an image, and all that the model can read for what the body does not show.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { openAnthropicDouble } from "./doubles/anthropic.ts";
@@ -381,5 +381,32 @@ describe("an image in the body holds the most that an image comes to", () => {
       const caller = await gateway.openAccount();
       expect((await gateway.post(caller, path, body)).status).toBe(200);
     }
+  });
+});
+
+describe("an answer without figures is charged by what was expected", () => {
+  const cut = async (body: object): Promise<Receipt> => {
+    openai.answerNext({ kind: "stream", afterEvents: 4, fault: "reset" });
+    const response = await gateway.post(account, chat.path, { ...body, stream: true });
+    await response.text();
+    return receiptOf(response);
+  };
+
+  test("of which an image is a thousand tokens, however many bytes it has", async () => {
+    const url = `data:image/png;base64,${"A".repeat(4_000_000)}`;
+    const receipt = await cut(chat.body([{ type: "image_url", image_url: { url } }]));
+    expect(receipt.usage_source).toBe("estimated");
+    expect(receipt.usage["input_tokens"]).toBeGreaterThanOrEqual(1_000);
+    expect(receipt.usage["input_tokens"]).toBeLessThan(1_100);
+  });
+
+  test("and never more than the model can read", async () => {
+    const rich = await gateway.openAccount({ creditUsd: "100" });
+    const quote = { "x-tollgate-cost-mode": "quote" };
+    const response = await gateway.post(rich, chat.path, chat.body("a".repeat(4_000_000)), quote);
+    const { estimated_cost_micros_usd: expected } = (await response.json()) as {
+      readonly estimated_cost_micros_usd: number;
+    };
+    expect(expected).toBe(holdFor(128_000, chat));
   });
 });
