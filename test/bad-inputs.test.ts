@@ -385,6 +385,37 @@ describe("what a body can be", () => {
     ]);
   });
 
+  test("row 16: also where it is given twice deep inside", async () => {
+    const refused = async (path: string, body: string, headers: Readonly<Record<string, string>> = {}) => {
+      const response = await post(path, body, headers);
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain("a member of the body is given twice");
+    };
+    const generate = "/v1beta/models/gemini-2.5-flash:generateContent";
+    const limited = (config: string) =>
+      `{"contents":[{"parts":[{"text":"a"}]}],"generationConfig":{"maxOutputTokens":65536,${config}}}`;
+    await expectNothingHappened(gateway, async () => {
+      await refused(generate, limited('"maxOutputTokens":1'));
+      await refused(generate, limited('"maxOutputToken\\u0073":1'));
+      await refused(
+        "/apis/v1/services/aigc/video-generation/video-synthesis",
+        '{"model":"wan2.6-t2v","input":{"prompt":"a"},"parameters":{"duration":15,"duration":2}}',
+        { "X-Tollgate-Async": "enable" },
+      );
+      await refused(
+        "/v1/chat/completions",
+        '{"model":"gpt-4o","messages":[{"role":"user","content":[{"type":"text","text":"a","text":"b"}]}]}',
+      );
+    });
+  });
+
+  test("row 16: the same name in different objects, or in a text, is no member given twice", async () => {
+    const body =
+      '{"model":"gpt-4o","metadata":{"model":"a"},"messages":[{"role":"user","content":"a"},' +
+      '{"role":"user","content":"{\\"a\\":1,\\"a\\":2}"}],"max_tokens":5}';
+    expect((await gateway.post(account, "/v1/chat/completions", body)).status).toBe(200);
+  });
+
   test("row 17: deep, wide and poisoned JSON costs little, is refused and changes no prototype", async () => {
     const wide = `{${Array.from({ length: 1_000_000 }, (_, n) => `"k${n}":1`).join(",")}}`;
     const poisoned = (member: string) =>

@@ -334,7 +334,7 @@ describe("what leaves", () => {
     const account = await gateway.openAccount();
     const body =
       '{ "model":"gpt-x",\n "messages" : [{"role":"user","content":"\\u0041\\ud83d\\ude00 \\/ é"}], "max_tokens":5,' +
-      ' "seed":9007199254740993123, "x_unknown":{"a":1.0,"b":1e400,"a":2}, "n":null }';
+      ' "seed":9007199254740993123, "x_unknown":{"a":1.0,"b":1e400,"c":2}, "n":null }';
     doubles.openai.answerNext({ status: 200, body: completion({}) });
     const response = await gateway.post(account, chatPath, body);
     expect(response.status).toBe(200);

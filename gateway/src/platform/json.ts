@@ -33,7 +33,7 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
     return { ok: false, why: "the body is not valid JSON" };
   }
   // A member given twice would be priced by its last value, while the upstream might read the first.
-  if (isJsonObject(value) && Object.keys(value).length !== shape.topLevelMembers) {
+  if (countMembers(value) !== shape.members) {
     return { ok: false, why: "a member of the body is given twice" };
   }
   return { ok: true, value };
@@ -42,11 +42,25 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-function scanShape(text: string): { topLevelMembers: number } | string {
+/** Members at every depth: of one that is written twice only the last is left, so there are fewer than in the text. */
+function countMembers(value: unknown): number {
+  let members = 0;
+  if (Array.isArray(value)) {
+    for (const element of value) if (typeof element === "object") members += countMembers(element);
+  }
+  if (!isJsonObject(value)) return members;
+  for (const name in value) {
+    const inner = value[name];
+    members++;
+    if (typeof inner === "object") members += countMembers(inner);
+  }
+  return members;
+}
+
+function scanShape(text: string): { members: number } | string {
   let depth = 0;
   let nodes = 1;
-  let topLevelMembers = 0;
-  let startsWithObject = false;
+  let members = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22: // "
@@ -55,7 +69,6 @@ function scanShape(text: string): { topLevelMembers: number } | string {
         break;
       case 0x7b: // {
       case 0x5b: // [
-        if (depth === 0) startsWithObject = text.charCodeAt(at) === 0x7b;
         depth++;
         nodes++;
         if (depth > jsonDepthMax) return `the body is nested deeper than ${jsonDepthMax}`;
@@ -68,12 +81,12 @@ function scanShape(text: string): { topLevelMembers: number } | string {
         nodes++;
         break;
       case 0x3a: // :
-        if (depth === 1 && startsWithObject) topLevelMembers++;
+        members++;
         break;
     }
     if (nodes > jsonNodesMax) return `the body has more than ${jsonNodesMax} values`;
   }
-  return { topLevelMembers };
+  return { members };
 }
 
 /** Only a string that begins like the forbidden name, or with an escape, is worth the pattern. */
