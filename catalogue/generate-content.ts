@@ -7,7 +7,15 @@ const tokensMax = 10_000_000;
 const choicesMax = 8;
 const requestsPerMinute = 30;
 
-// Official clients write camelCase, the documentation snake_case; both are understood.
+/** Official clients write camelCase, the documentation snake_case; of a member in both nobody knows which one is heeded. */
+function checkSpelling(value: object, context: z.RefinementCtx): void {
+  for (const name of Object.keys(value)) {
+    const camelCase = name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    if (camelCase === name || !Object.hasOwn(value, camelCase)) continue;
+    context.addIssue({ code: "custom", path: [name], message: "is given twice, in two spellings" });
+  }
+}
+
 const generationConfig = z
   .looseObject({
     maxOutputTokens: z.int().min(1).max(tokensMax).nullish(),
@@ -15,17 +23,20 @@ const generationConfig = z
     candidateCount: z.int().min(1).max(choicesMax).nullish(),
     candidate_count: z.int().min(1).max(choicesMax).nullish(),
   })
+  .superRefine(checkSpelling)
   .nullish();
 
-const generateBody = z.looseObject({
-  contents: z.union([
-    z.array(z.unknown()).min(1, "must hold at least one content"),
-    z.looseObject({}),
-    z.string(),
-  ]),
-  generationConfig,
-  generation_config: generationConfig,
-});
+const generateBody = z
+  .looseObject({
+    contents: z.union([
+      z.array(z.unknown()).min(1, "must hold at least one content"),
+      z.looseObject({}),
+      z.string(),
+    ]),
+    generationConfig,
+    generation_config: generationConfig,
+  })
+  .superRefine(checkSpelling);
 
 const common = {
   category: "models",

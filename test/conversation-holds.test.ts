@@ -410,3 +410,42 @@ describe("an answer without figures is charged by what was expected", () => {
     expect(expected).toBe(holdFor(128_000, chat));
   });
 });
+
+describe("a member in two spellings", () => {
+  const contents = [{ role: "user", parts: [{ text: "Say it." }] }];
+  const twice: readonly (readonly [string, object])[] = [
+    [
+      "generation_config",
+      { generationConfig: { maxOutputTokens: 1 }, generation_config: { max_output_tokens: 60_000 } },
+    ],
+    ["generation_config", { generation_config: { maxOutputTokens: 60_000 }, generationConfig: {} }],
+    [
+      "generationConfig.max_output_tokens",
+      { generationConfig: { maxOutputTokens: 1, max_output_tokens: 60_000 } },
+    ],
+    [
+      "generation_config.candidate_count",
+      { generation_config: { maxOutputTokens: 1, candidate_count: 8, candidateCount: 1 } },
+    ],
+    ["generation_config", { generationConfig: { maxOutputTokens: 1 }, generation_config: null }],
+    ["cached_content", { cachedContent: "cachedContents/1", cached_content: "cachedContents/2" }],
+  ];
+  test.each(twice)("is refused by name: %s", async (field, members) => {
+    for (const path of [generate.path, generate.path.replace(":g", ":streamG")]) {
+      const before = gemini.requests.length;
+      const response = await gateway.post(await gateway.openAccount(), path, { contents, ...members });
+      const { error } = (await response.json()) as { readonly error: { readonly message: string } };
+      expect([response.status, error.message]).toEqual([400, `${field}: is given twice, in two spellings`]);
+      expect(gemini.requests.length).toBe(before);
+    }
+  });
+
+  test("is not made of one: a limit that is missing is added in the caller's own", async () => {
+    const nullish = { contents, generation_config: { max_output_tokens: null } };
+    const caller = await gateway.openAccount();
+    expect((await gateway.post(caller, generate.path, nullish)).status).toBe(200);
+    expect(sentToGemini()).toEqual({ contents, generation_config: { max_output_tokens: 32_768 } });
+  });
+
+  const sentToGemini = (): unknown => JSON.parse(new TextDecoder().decode(gemini.requests.at(-1)?.body));
+});

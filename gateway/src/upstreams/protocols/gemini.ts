@@ -36,11 +36,11 @@ export const gemini: Protocol = {
   },
 };
 
-/** The limit the hold was computed from, where the caller set none. Both spellings of the member are in use. */
+/** The limit the hold was computed from, where the caller set none; in the caller's spelling, for two would be read as one. */
 function limitAdded(body: JsonObject, maxOutputTokens: number | undefined): Record<string, unknown> {
   const name = "generation_config" in body ? "generation_config" : "generationConfig";
   const config = isJsonObject(body[name]) ? body[name] : {};
-  if (maxOutputTokens === undefined) return {};
-  if (typeof (config["maxOutputTokens"] ?? config["max_output_tokens"]) === "number") return {};
-  return { [name]: { ...config, maxOutputTokens } };
+  const limit = "max_output_tokens" in config ? "max_output_tokens" : "maxOutputTokens";
+  if (maxOutputTokens === undefined || typeof config[limit] === "number") return {};
+  return { [name]: { ...config, [limit]: maxOutputTokens } };
 }
