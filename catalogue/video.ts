@@ -109,7 +109,7 @@ export const videoSynthesisCreate = defineOperation({
     secondsMax,
     requested: ({ body: { parameters: asked } }) => ({
       seconds: asked?.duration === -1 ? secondsMax : (asked?.duration ?? undefined),
-      resolution: resolutionOf(asked?.resolution ?? asked?.size ?? undefined),
+      resolution: higherOf(resolutionOf(asked?.resolution), resolutionOf(asked?.size)),
     }),
   },
   // A second creation is a second video: it goes elsewhere only if it never left.
@@ -173,12 +173,18 @@ export const wan26ImageToVideo = defineModel({
   usualVideo: { seconds: 5, resolution: 1080 },
 });
 
+/** A vendor may heed either, so of two the higher is held. */
+function higherOf(one: number | undefined, other: number | undefined): number | undefined {
+  return one !== undefined && other !== undefined ? Math.max(one, other) : (one ?? other);
+}
+
 /** The figure by which a resolution is priced: of "720P" itself, of "1280*720" the class that has so many pixels. */
-function resolutionOf(written: string | undefined): number | undefined {
-  const named = /^(\d{3,4})p$/i.exec(written ?? "")?.[1];
+function resolutionOf(written: string | null | undefined): number | undefined {
+  if (written === undefined || written === null) return undefined;
+  const named = /^(\d{3,4})p$/i.exec(written)?.[1];
   if (named !== undefined) return Number(named);
-  const [, width, height] = /^(\d{1,5})[*x](\d{1,5})$/i.exec(written ?? "") ?? [];
-  if (width === undefined || height === undefined) return written === undefined ? undefined : resolutionMax;
+  const [, width, height] = /^(\d{1,5})[*x](\d{1,5})$/i.exec(written) ?? [];
+  if (width === undefined || height === undefined) return resolutionMax;
   const pixels = Number(width) * Number(height);
   return classes.find(({ pixelsMax }) => pixels <= pixelsMax)?.resolution ?? resolutionMax;
 }

@@ -157,6 +157,10 @@ describe("a video task", () => {
     expect(await quoted(undefined)).toBe(750_000);
     expect(await quoted({ duration: -1, resolution: "720P" })).toBe(1_500_000);
     expect(await quoted({ duration: 5, size: "huge" })).toBe(750_000);
+    // A vendor may heed either of two, so the higher is held.
+    expect(await quoted({ duration: 5, size: "1920*1080", resolution: "720P" })).toBe(750_000);
+    expect(await quoted({ duration: 5, size: "1280*720", resolution: "1080P" })).toBe(750_000);
+    expect(await quoted({ duration: 5, size: "1280*720", resolution: "480P" })).toBe(500_000);
   });
 });
 
