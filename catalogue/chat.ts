@@ -1,6 +1,6 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import { chatCompletion } from "./model-answers.ts";
-import { conversationEstimate, conversations } from "./conversations.ts";
+import { conversationEstimate, conversations, serviceTier } from "./conversations.ts";
 
 const choicesMax = 128;
 const tokensMax = 10_000_000;
@@ -14,6 +14,7 @@ const chatBody = z.looseObject({
   n: z.int().min(1).max(choicesMax).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  service_tier: serviceTier,
 });
 
 export const chatCompletionsCreate = defineOperation({

@@ -1,5 +1,6 @@
 // What the dialects of a conversation have in common: who serves them, what they may take, what they hold.
 
+import { z } from "../gateway/src/operation/define-operation.ts";
 import type { Estimate, ModelFacts } from "../gateway/src/operation/operation.ts";
 import { readInput, type ConversationInput } from "./conversation-input.ts";
 
@@ -21,6 +22,24 @@ export const conversations = (dialect: Dialect) => ({
     gemini: { exchange: "chat", path: "", dialect },
   } as const,
 });
+
+/** How a vendor may serve a conversation for what is priced here, or for less; faster or nearer costs more than is held. */
+const serviceTiers = [
+  "auto",
+  "default",
+  "standard",
+  "standard_only",
+  "on_demand",
+  "flex",
+  "unspecified",
+] as const;
+const unpriced = "what costs more has no price here";
+
+export const serviceTier = z
+  .enum(serviceTiers, `expected auto, default, standard or flex; ${unpriced}`)
+  .nullish();
+export const speed = z.enum(["standard"], `expected standard; ${unpriced}`).nullish();
+export const inferenceGeo = z.enum(["global"], `expected global; ${unpriced}`).nullish();
 
 /**
  * A token is at least one byte, so the body's length bounds its text without counting tokens; what else is read is

@@ -1,7 +1,7 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import type { ModelFacts } from "../gateway/src/operation/operation.ts";
 import { generatedContent } from "./model-answers.ts";
-import { conversationEstimate, conversations } from "./conversations.ts";
+import { conversationEstimate, conversations, serviceTier } from "./conversations.ts";
 
 const tokensMax = 10_000_000;
 const choicesMax = 8;
@@ -35,6 +35,8 @@ const generateBody = z
     ]),
     generationConfig,
     generation_config: generationConfig,
+    serviceTier,
+    service_tier: serviceTier,
   })
   .superRefine(checkSpelling);
 

@@ -1,6 +1,6 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import { message } from "./model-answers.ts";
-import { conversationEstimate, conversations } from "./conversations.ts";
+import { conversationEstimate, conversations, inferenceGeo, serviceTier, speed } from "./conversations.ts";
 
 const tokensMax = 10_000_000;
 
@@ -9,6 +9,9 @@ const messagesBody = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string() })).min(1, "must hold at least one message"),
   max_tokens: z.int().min(1).max(tokensMax),
   stream: z.boolean().nullish(),
+  service_tier: serviceTier,
+  speed,
+  inference_geo: inferenceGeo,
 });
 
 export const messagesCreate = defineOperation({

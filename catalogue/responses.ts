@@ -1,6 +1,6 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import { modelResponse } from "./model-answers.ts";
-import { conversationEstimate } from "./conversations.ts";
+import { conversationEstimate, serviceTier } from "./conversations.ts";
 
 const tokensMax = 10_000_000;
 
@@ -13,6 +13,7 @@ const responsesBody = z.looseObject({
   // A response that is fetched later could not be metered when it is answered.
   background: z.literal(false, "responses in the background are not served here").nullish(),
   previous_response_id: z.string().nullish(),
+  service_tier: serviceTier,
   tools: z.array(z.looseObject({ type: z.string() })).nullish(),
 });
 

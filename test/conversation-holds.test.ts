@@ -75,6 +75,9 @@ const mostOf = async (path: string, body: object): Promise<number> => {
   return quote.max_cost_micros_usd ?? Number.NaN;
 };
 
+const sentToAll = (): number =>
+  [openai, anthropic, gemini].reduce((sum, { requests }) => sum + requests.length, 0);
+
 /** A conversation of one message in one dialect, and the micro-USD that its tokens cost. */
 interface Spoken {
   readonly path: string;
@@ -408,6 +411,48 @@ describe("an answer without figures is charged by what was expected", () => {
       readonly estimated_cost_micros_usd: number;
     };
     expect(expected).toBe(holdFor(128_000, chat));
+  });
+});
+
+describe("a service that costs more than is priced is refused by its member", () => {
+  const dearer: readonly (readonly [string, object, Spoken])[] = [
+    ["service_tier", { service_tier: "priority" }, chat],
+    ["service_tier", { service_tier: "fast" }, chat],
+    ["service_tier", { service_tier: "scale" }, chat],
+    ["service_tier", { service_tier: "priority" }, responses],
+    ["service_tier", { service_tier: "priority" }, messages],
+    ["speed", { speed: "fast" }, messages],
+    ["inference_geo", { inference_geo: "us" }, messages],
+    ["service_tier", { service_tier: "priority" }, generate],
+    ["serviceTier", { serviceTier: "PRIORITY" }, generate],
+  ];
+  test.each(dearer)("%s of %j", async (field, more, { path, body }) => {
+    const before = sentToAll();
+    const parts = path === generate.path ? [{ text: "Say it." }] : "Say it.";
+    const response = await gateway.post(await gateway.openAccount(), path, body(parts, more));
+    const { error } = (await response.json()) as { readonly error: { readonly message: string } };
+    expect([response.status, error.message.split(":")[0]]).toEqual([400, field]);
+    expect(sentToAll()).toBe(before);
+  });
+
+  const usual: readonly (readonly [Spoken, object])[] = [
+    [chat, { service_tier: "auto" }],
+    [chat, { service_tier: "default" }],
+    [chat, { service_tier: "flex" }],
+    [chat, { service_tier: null }],
+    [responses, { service_tier: "flex" }],
+    [messages, { service_tier: "standard_only" }],
+    [messages, { inference_geo: "global" }],
+    [generate, { serviceTier: "flex" }],
+    [generate, { service_tier: "standard" }],
+  ];
+  test("and any other passes", async () => {
+    for (const [{ path, body }, more] of usual) {
+      const parts = path === generate.path ? [{ text: "Say it." }] : "Say it.";
+      const asked = body(parts, more);
+      const response = await gateway.post(await gateway.openAccount(), path, asked);
+      expect([more, response.status]).toEqual([more, 200]);
+    }
   });
 });
 

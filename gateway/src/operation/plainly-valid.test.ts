@@ -72,6 +72,22 @@ describe("the quick look at a body", () => {
     expect(chat?.body && plainlyValid(chat.body)?.(chat.example?.body)).toBe(true);
   });
 
+  test("of words that may stand there, only those pass", () => {
+    const look = plainlyValid(z.looseObject({ tier: z.enum(["auto", "flex"]).nullish() }));
+    const tiers = ["auto", "flex", null, undefined, "AUTO", "priority", 0, ["auto"]];
+    expect(tiers.map((tier) => look?.({ tier }))).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+      false,
+    ]);
+    expect(plainlyValid(z.enum(["auto"]).refine(() => false))).toBeUndefined();
+  });
+
   test("a schema that changes values, or says what is not understood here, gets none", () => {
     const unsaid = [
       z.object({ a: z.string() }),

@@ -14,6 +14,7 @@ export function plainlyValid(schema: z.core.$ZodType): IsPlainlyValid | undefine
   if (schema instanceof z.ZodString) return string(schema);
   if (schema instanceof z.ZodNumber) return number(schema);
   if (schema instanceof z.ZodBoolean) return hasChecks(schema) ? undefined : isBoolean;
+  if (schema instanceof z.ZodEnum) return oneOf(schema);
   if (schema instanceof z.ZodUnknown) return hasChecks(schema) ? undefined : isGiven;
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return lacking(schema);
   return undefined;
@@ -24,6 +25,11 @@ const isGiven: IsPlainlyValid = (value) => value !== undefined;
 
 const checksOf = ({ _zod: { def } }: z.core.$ZodType): readonly z.core.$ZodCheck<never>[] => def.checks ?? [];
 const hasChecks = (schema: z.core.$ZodType): boolean => checksOf(schema).length > 0;
+
+function oneOf(schema: z.ZodEnum): IsPlainlyValid | undefined {
+  const options: ReadonlySet<unknown> = new Set(schema.options);
+  return hasChecks(schema) ? undefined : (value) => options.has(value);
+}
 
 function lacking(schema: z.ZodOptional | z.ZodNullable): IsPlainlyValid | undefined {
   const inner = plainlyValid(schema.def.innerType);
