@@ -14,19 +14,29 @@ export interface ConversationInput {
   readonly mediaBytes: number;
   /** Tools that the caller runs, and that the vendor explains to the model in words of its own. */
   readonly explainedTools: number;
+  /** The member by which a tool is asked for that its vendor runs and bills by use. */
+  readonly billedTool: string | undefined;
 }
 
 type Found = { -readonly [Name in keyof ConversationInput]: ConversationInput[Name] };
 
 /** Only lists and objects are looked into, and of a text only its name, so a plain conversation is seen at a glance. */
 export function readInput(body: JsonObject): ConversationInput {
-  const found = { unbounded: false, media: 0, images: 0, mediaBytes: 0, explainedTools: 0 };
+  const found: Found = {
+    unbounded: false,
+    media: 0,
+    images: 0,
+    mediaBytes: 0,
+    explainedTools: 0,
+    billedTool: undefined,
+  };
   for (const name in body) {
     const member = body[name];
     if (member === null || member === undefined) continue;
     if (conversation.has(name)) look(member, name, found);
     else if (name === "tools") lookAtTools(member, found);
     else if (fetched.has(name)) found.unbounded = true;
+    if (name === "web_search_options") found.billedTool = name;
   }
   return found;
 }
@@ -124,22 +134,42 @@ function addMedia(mediaType: string, data: string, found: Found): void {
 
 /** Google takes a single tool for a list of one. */
 function lookAtTools(tools: unknown, found: Found): void {
-  for (const tool of Array.isArray(tools) ? tools : [tools]) {
-    if (!isObject(tool)) continue;
-    const { type } = tool;
-    if (typeof type === "string" && explained.test(type)) found.explainedTools++;
-    else if (typeof type === "string" ? !ofCallers.has(type) : isHosted(tool)) found.unbounded = true;
-  }
+  if (!Array.isArray(tools)) lookAtTool(tools, undefined, found);
+  else for (let at = 0; at < tools.length; at++) lookAtTool(tools[at], at, found);
 }
 
 /** A function is answered by the caller; any other tool is run by the vendor, which then reads what it found. */
+function lookAtTool(tool: unknown, at: number | undefined, found: Found): void {
+  if (!isObject(tool)) return;
+  const { type, name } = tool;
+  if (typeof type !== "string") {
+    // The caller's own have a name; Google's have only members that say what they do.
+    if (typeof name !== "string") lookAtGoogles(tool, at, found);
+  } else if (explained.test(type)) {
+    found.explainedTools++;
+  } else if (!ofCallers.has(type)) {
+    found.unbounded = true;
+    if (!byTokens.test(type)) found.billedTool ??= pathOf(at);
+  }
+}
+
+function lookAtGoogles(tool: JsonObject, at: number | undefined, found: Found): void {
+  for (const name in tool) {
+    if (tool[name] === null || /^function_?declarations$/i.test(name)) continue;
+    found.unbounded = true;
+    if (!googlesByTokens.test(name)) found.billedTool ??= `${pathOf(at)}.${name}`;
+  }
+}
+
+const pathOf = (at: number | undefined): string => (at === undefined ? "tools" : `tools[${at}]`);
+
 const ofCallers: ReadonlySet<string> = new Set(["function", "custom"]);
 const explained = /^(bash|text_editor|computer|memory)_\d{8}$/;
 
-/** A tool without a type is the caller's when it has a name of its own; Google's have only members that say what they do. */
-const isHosted = (tool: JsonObject): boolean =>
-  typeof tool["name"] !== "string" &&
-  Object.keys(tool).some((name) => !/^function(D|_d)eclarations$/.test(name) && tool[name] !== null);
+/** Of what vendors run, or only explain, this costs nothing beside its tokens; whatever else there is may. */
+const byTokens =
+  /^(mcp|mcp_toolset|web_fetch_\d{8}|tool_search\w*|namespace|computer|computer_use_preview|local_shell|apply_patch)$/;
+const googlesByTokens = /^(url_?context|code_?execution|computer_?use)$/i;
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,6 +1,6 @@
 // What the dialects of a conversation have in common: who serves them, what they may take, what they hold.
 
-import { z } from "../gateway/src/operation/define-operation.ts";
+import { refuse, z } from "../gateway/src/operation/define-operation.ts";
 import type { Estimate, ModelFacts } from "../gateway/src/operation/operation.ts";
 import { readInput, type ConversationInput } from "./conversation-input.ts";
 
@@ -11,11 +11,16 @@ const tokensAssumed = 1_024;
 /** What an answer usually comes to, for a quote. */
 const outputTokensUsual = 512;
 
+/** What callers are told about the refusal below. */
+export const hostedToolsNote =
+  "Tools that the vendor runs and bills by use, such as a web search, are 400 unless the operator allows them.";
+
 /** Any model vendor can serve any dialect: the gateway translates where they differ. */
 export const conversations = (dialect: Dialect) => ({
   bodyBytesMax: 32 * 1024 * 1024,
   firstByteTimeoutMs: 120_000,
   limits: { slot: "streaming" } as const,
+  notes: hostedToolsNote,
   servedBy: {
     openai: { exchange: "chat", path: "", dialect },
     anthropic: { exchange: "chat", path: "", dialect },
@@ -52,6 +57,11 @@ export function conversationEstimate(
 ): Estimate {
   const limit = asked.outputTokens > 0 ? asked.outputTokens : model.maxOutputTokens;
   const input = readInput(body);
+  const { billedTool: field } = input;
+  if (field !== undefined && !model.allowsHostedTools) {
+    const message = `${field}: its vendor bills this tool by use, which has no price here`;
+    refuse("invalid_parameters", message, { field });
+  }
   const textBytes = rawBody.byteLength - input.mediaBytes;
   const inputTokens = Math.min(
     Math.ceil(textBytes / 4) + input.media * mediumTokensUsual,

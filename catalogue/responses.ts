@@ -1,6 +1,6 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import { modelResponse } from "./model-answers.ts";
-import { conversationEstimate, serviceTier } from "./conversations.ts";
+import { conversationEstimate, hostedToolsNote, serviceTier } from "./conversations.ts";
 
 const tokensMax = 10_000_000;
 
@@ -31,6 +31,7 @@ export const responsesCreate = defineOperation({
   bodyBytesMax: 32 * 1024 * 1024,
   firstByteTimeoutMs: 120_000,
   limits: { slot: "streaming" },
+  notes: hostedToolsNote,
   streams: ({ body }) => body.stream === true,
   price: {
     kind: "per_token",

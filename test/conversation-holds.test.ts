@@ -27,7 +27,7 @@ beforeAll(async () => {
   const stated = (): ScriptedUsage => usage ?? { input: 20, output: 5 };
   openai = await openOpenAiDouble({
     key: keys.openai,
-    models: ["gpt-4o", "gpt-4o-mini", "own"],
+    models: ["gpt-4o", "own"],
     usage: stated,
   });
   anthropic = await openAnthropicDouble({
@@ -39,9 +39,9 @@ beforeAll(async () => {
   gateway = await openTestGateway({
     config: `
 upstreams:
-  openai: { protocol: openai, url: "${openai.url}", key: "${keys.openai}" }
-  claude: { protocol: anthropic, url: "${anthropic.url}", key: "${keys.anthropic}" }
-  gemini: { protocol: gemini, url: "${gemini.url}", key: "${keys.gemini}" }
+  openai: { protocol: openai, url: "${openai.url}", key: "${keys.openai}", hosted_tools: allow }
+  claude: { protocol: anthropic, url: "${anthropic.url}", key: "${keys.anthropic}", hosted_tools: allow }
+  gemini: { protocol: gemini, url: "${gemini.url}", key: "${keys.gemini}", hosted_tools: allow }
 models:
   own: { via: [openai], price: { input: 1, output: 1 } }
 `,
@@ -69,8 +69,9 @@ const receiptOf = async (response: Response): Promise<Receipt> => {
   return (await answer.json()) as Receipt;
 };
 
-const mostOf = async (path: string, body: object): Promise<number> => {
-  const response = await gateway.post(account, path, body, { "x-tollgate-cost-mode": "quote" });
+const mostOf = async (path: string, body: object, at = gateway): Promise<number> => {
+  const caller = at === gateway ? account : await at.openAccount();
+  const response = await at.post(caller, path, body, { "x-tollgate-cost-mode": "quote" });
   const quote = (await response.json()) as { readonly max_cost_micros_usd?: number };
   return quote.max_cost_micros_usd ?? Number.NaN;
 };
@@ -453,6 +454,73 @@ describe("a service that costs more than is priced is refused by its member", ()
       const response = await gateway.post(await gateway.openAccount(), path, asked);
       expect([more, response.status]).toEqual([more, 200]);
     }
+  });
+});
+
+describe("a tool that its vendor runs and bills by use", () => {
+  let careful: TestGateway;
+  beforeAll(async () => {
+    careful = await openTestGateway({
+      config: `
+upstreams:
+  openai: { protocol: openai, url: "${openai.url}", key: "${keys.openai}" }
+  bolder: { protocol: openai, url: "${openai.url}", key: "${keys.openai}", hosted_tools: allow }
+  claude: { protocol: anthropic, url: "${anthropic.url}", key: "${keys.anthropic}" }
+  gemini: { protocol: gemini, url: "${gemini.url}", key: "${keys.gemini}", hosted_tools: refuse }
+models:
+  bold: { via: [bolder], price: { input: 1, output: 1 }, context_tokens: 1000 }
+`,
+    });
+  });
+  afterAll(() => careful.close());
+
+  const asked = (spoken: Spoken, more: object): readonly [string, object] => [
+    spoken.path,
+    spoken.body(spoken === generate ? [{ text: "Say it." }] : "Say it.", more),
+  ];
+  const own = { type: "function", function: { name: "f", parameters: { type: "object" } } };
+  const billed: readonly (readonly [string, readonly [string, object]])[] = [
+    ["web_search_options", asked(chat, { web_search_options: {} })],
+    ["tools[1]", asked(chat, { tools: [own, { type: "web_search" }] })],
+    ["tools[0]", asked(responses, { tools: [{ type: "web_search_preview" }] })],
+    ["tools[0]", asked(responses, { tools: [{ type: "code_interpreter", container: { type: "auto" } }] })],
+    ["tools[0]", asked(responses, { tools: [{ type: "image_generation" }] })],
+    ["tools[0]", asked(messages, { tools: [{ type: "web_search_20250305", name: "web_search" }] })],
+    ["tools[0].googleSearch", asked(generate, { tools: [{ googleSearch: {} }] })],
+    ["tools[0].google_maps", asked(generate, { tools: [{ url_context: {}, google_maps: {} }] })],
+    ["tools.googleSearch", asked(generate, { tools: { googleSearch: {} } })],
+  ];
+  test.each(billed)(
+    "is refused by name where its upstream does not allow it: %s",
+    async (field, [path, body]) => {
+      const before = sentToAll();
+      const response = await careful.post(await careful.openAccount(), path, body);
+      const { error } = (await response.json()) as { readonly error: { readonly message: string } };
+      expect([response.status, error.message]).toEqual([
+        400,
+        `${field}: its vendor bills this tool by use, which has no price here`,
+      ]);
+      expect(sentToAll()).toBe(before);
+    },
+  );
+
+  const byTokens: readonly (readonly [string, object])[] = [
+    asked(responses, { tools: [{ type: "mcp", server_label: "a", server_url: "https://example.com/mcp" }] }),
+    asked(messages, { tools: [{ type: "web_fetch_20250910", name: "web_fetch" }] }),
+    asked(messages, { tools: [{ type: "bash_20250124", name: "bash" }] }),
+    asked(generate, { tools: [{ urlContext: {} }, { code_execution: {} }] }),
+  ];
+  test("is not one that costs nothing but tokens", async () => {
+    const quote = { "x-tollgate-cost-mode": "quote" };
+    const caller = await careful.openAccount();
+    for (const [path, body] of byTokens) {
+      expect([path, (await careful.post(caller, path, body, quote)).status]).toEqual([path, 200]);
+    }
+  });
+
+  test("passes where every upstream of its model allows it", async () => {
+    const body = chat.body("Say it.", { model: "bold", web_search_options: {} });
+    expect(await mostOf(chat.path, body, careful)).toBe(1_000 + 64);
   });
 });
 

@@ -39,7 +39,7 @@ beforeAll(async () => {
   gateway = await openTestGateway({
     config: `
 upstreams:
-  openai: { protocol: openai, url: "${openai.url}", key: "${keys.openai}" }
+  openai: { protocol: openai, url: "${openai.url}", key: "${keys.openai}", hosted_tools: allow }
   claude: { protocol: anthropic, url: "${anthropic.url}", key: "${keys.anthropic}" }
   gemini: { protocol: gemini, url: "${gemini.url}", key: "${keys.gemini}" }
 models:

@@ -51,6 +51,8 @@ export interface UpstreamConfig {
   readonly transport: "native" | "managed";
   readonly weight: number;
   readonly onCallerLeft: "drain" | "abort";
+  /** What becomes of calls for tools that the vendor runs and bills by use, which nothing here has a price for. */
+  readonly hostedTools: "refuse" | "allow";
   /** Undefined when the addresses or the client it takes are not all written. */
   readonly link: LinkSettings | undefined;
 }
@@ -133,6 +135,7 @@ const upstream = z
     transport: z.enum(["native", "managed"]).optional(),
     weight: z.number().positive().optional(),
     on_caller_left: z.enum(["drain", "abort"]).optional(),
+    hosted_tools: z.enum(["refuse", "allow"]).optional(),
     authorize_url: httpUrl.optional(),
     token_url: httpUrl.optional(),
     revoke_url: httpUrl.optional(),
@@ -150,6 +153,7 @@ const upstream = z
     transport: written.transport ?? (managedByDefault.has(written.protocol) ? "managed" : "native"),
     weight: written.weight ?? 1,
     onCallerLeft: written.on_caller_left ?? "drain",
+    hostedTools: written.hosted_tools ?? "refuse",
     link: linkSettingsOf(written),
   }));
 

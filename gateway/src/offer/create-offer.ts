@@ -198,6 +198,7 @@ function offerModel(
       maxOutputTokens: model.maxOutputTokens,
       contextTokens: model.contextTokens,
       dearestInputUnit: dearest ?? "input_tokens",
+      allowsHostedTools: fitting.every(({ hostedTools }) => hostedTools === "allow"),
       usualVideo: model.usualVideo,
     },
     upstreams: fitting,

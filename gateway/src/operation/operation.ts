@@ -41,6 +41,8 @@ export interface ModelFacts {
   readonly contextTokens: number | undefined;
   /** The dearest way an input token can be billed: a cache write costs more than a plain read. */
   readonly dearestInputUnit: string;
+  /** Whether the operator bears what vendors bill for tools that they run, beside the tokens. */
+  readonly allowsHostedTools: boolean;
   /** The video that a model makes when the request leaves it open. */
   readonly usualVideo: Partial<VideoWish>;
 }
