@@ -45,7 +45,10 @@ export const operations: Readonly<Record<OperationId, OperationFacts>> = {
 
 /** What each operation takes: the parameters of its path, its query and its body, in one object. */
 export interface Inputs {
-  /** Answers a conversation with a model, in the OpenAI dialect. */
+  /**
+   * Answers a conversation with a model, in the OpenAI dialect. Tools that the vendor runs and bills by use, such
+   * as a web search, are 400 unless the operator allows them.
+   */
   readonly "chat.completions.create": {
     /** A model of `GET /v1/models`. */
     readonly model: string;
@@ -61,6 +64,7 @@ export interface Inputs {
       readonly include_usage?: boolean | null | undefined;
       readonly [name: string]: unknown;
     } | null | undefined;
+    readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly [name: string]: unknown;
   };
   /** What the account has, what running calls hold of it, and this key's budget. */
@@ -121,7 +125,10 @@ export interface Inputs {
     }[];
     readonly [name: string]: unknown;
   };
-  /** Answers a conversation with a model, in the Anthropic dialect. */
+  /**
+   * Answers a conversation with a model, in the Anthropic dialect. Tools that the vendor runs and bills by use,
+   * such as a web search, are 400 unless the operator allows them.
+   */
   readonly "messages.create": {
     /** A model of `GET /v1/models`. */
     readonly model: string;
@@ -131,6 +138,9 @@ export interface Inputs {
     }[];
     readonly max_tokens: number;
     readonly stream?: boolean | null | undefined;
+    readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
+    readonly speed?: "standard" | null | undefined;
+    readonly inference_geo?: "global" | null | undefined;
     readonly [name: string]: unknown;
   };
   /**
@@ -151,7 +161,10 @@ export interface Inputs {
     } | undefined;
     readonly [name: string]: unknown;
   };
-  /** Answers a conversation with a model, in the Gemini dialect. */
+  /**
+   * Answers a conversation with a model, in the Gemini dialect. Tools that the vendor runs and bills by use, such
+   * as a web search, are 400 unless the operator allows them.
+   */
   readonly "models.generate_content": {
     /** A model of `GET /v1/models`. */
     readonly model: string;
@@ -170,6 +183,8 @@ export interface Inputs {
       readonly candidate_count?: number | null | undefined;
       readonly [name: string]: unknown;
     } | null | undefined;
+    readonly serviceTier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
+    readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly [name: string]: unknown;
   };
   /** One model that can be called, with its price. */
@@ -181,7 +196,10 @@ export interface Inputs {
   readonly "models.list": Readonly<Record<string, never>>;
   /** Every model that can be called in the Gemini dialect, in its shape. */
   readonly "models.list_gemini": Readonly<Record<string, never>>;
-  /** Answers a conversation with a model piece by piece, in the Gemini dialect. */
+  /**
+   * Answers a conversation with a model piece by piece, in the Gemini dialect. Tools that the vendor runs and bills
+   * by use, such as a web search, are 400 unless the operator allows them.
+   */
   readonly "models.stream_generate_content": {
     /** A model of `GET /v1/models`. */
     readonly model: string;
@@ -202,6 +220,8 @@ export interface Inputs {
       readonly candidate_count?: number | null | undefined;
       readonly [name: string]: unknown;
     } | null | undefined;
+    readonly serviceTier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
+    readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly [name: string]: unknown;
   };
   /** One call of the account: what was held, used and charged, and why. */
@@ -265,7 +285,10 @@ export interface Inputs {
     readonly tag_name: string;
     readonly [name: string]: unknown;
   };
-  /** Answers with a model through OpenAI's Responses interface, tools and stored context included. */
+  /**
+   * Answers with a model through OpenAI's Responses interface, tools and stored context included. Tools that the
+   * vendor runs and bills by use, such as a web search, are 400 unless the operator allows them.
+   */
   readonly "responses.create": {
     /** A model of `GET /v1/models`. */
     readonly model: string;
@@ -274,6 +297,7 @@ export interface Inputs {
     readonly stream?: boolean | null | undefined;
     readonly background?: false | null | undefined;
     readonly previous_response_id?: string | null | undefined;
+    readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly tools?: readonly {
       readonly type: string;
       readonly [name: string]: unknown;
