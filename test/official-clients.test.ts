@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 import { anthropicClient, createAnthropicClient } from "./streams/anthropic-client.ts";
-import { googleClient } from "./streams/google-client.ts";
+import { createGoogleClient, googleClient } from "./streams/google-client.ts";
 import { citySchema, type Failure, type OfficialClient, type Prompt } from "./streams/official-client.ts";
 import { createOpenAiClient, openaiClient } from "./streams/openai-client.ts";
 import { vercelClient, vercelModels } from "./streams/vercel-client.ts";
@@ -353,6 +353,26 @@ describe("the clients' own loops of tools come to their end", () => {
       })
       .finalText();
     expect(last).toContain("19 degrees");
+  });
+
+  test.each(models)("a chat of @google/genai remembers what was streamed, %s", async (model) => {
+    const { key } = await gateway.openAccount();
+    const chat = createGoogleClient(gateway.url, key).chats.create({ model });
+    let answer = "";
+    for await (const { text } of await chat.sendMessageStream({ message: "Why is the sky blue?" }))
+      answer += text ?? "";
+    expect(answer).toContain("sky");
+    // What a client calls curated is what it sends along with the next message.
+    const remembered = chat.getHistory(true);
+    expect(remembered[0]).toMatchObject({ role: "user", parts: [{ text: "Why is the sky blue?" }] });
+    const said = remembered.slice(1).flatMap(({ parts = [] }) => parts.map(({ text = "" }) => text));
+    expect(said.join("")).toBe(answer);
+
+    let promptTokens = 0;
+    for await (const { usageMetadata } of await chat.sendMessageStream({ message: "And at night?" }))
+      promptTokens = usageMetadata?.promptTokenCount ?? promptTokens;
+    expect(promptTokens).toBeGreaterThan(said.length);
+    expect(chat.getHistory(true).at(-1)?.role).toBe("model");
   });
 
   const loops = Object.keys(vercelModels).flatMap((provider) =>

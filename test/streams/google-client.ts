@@ -8,8 +8,11 @@ import {
   type ReplyCall,
 } from "./official-client.ts";
 
+export const createGoogleClient = (url: string, key: string): GoogleGenAI =>
+  new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url } });
+
 export function googleClient(url: string, key: string): OfficialClient {
-  const client = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url } });
+  const client = createGoogleClient(url, key);
   return {
     ask: async (model, prompt) => {
       const response = await client.models.generateContent(requestOf(model, prompt));

@@ -76,9 +76,11 @@ export function createEventWriter(context: WriteContext): {
     end: () => {
       if (failed) return [];
       // Without a stop the answer was cut off: a call that was never finished is not passed off as one.
-      const parts = stop === undefined ? [] : [...calls.keys()].flatMap(takeCall);
+      const left = stop === undefined ? [] : [...calls.keys()].flatMap(takeCall);
       if (stop === undefined && usage === undefined) return [];
       const finishReason = stop === undefined ? undefined : writeFinishReason(stop.reason, malformed);
+      // Google ends with an empty text too: its client forgets the whole turn when a chunk has no parts.
+      const parts = left.length === 0 ? [{ text: "" }] : left;
       const candidate = given({ content: { role: "model", parts }, finishReason, index: 0 });
       const usageMetadata = usage === undefined ? undefined : writeUsage(usage);
       return [chunk(given({ candidates: [candidate], usageMetadata }))];

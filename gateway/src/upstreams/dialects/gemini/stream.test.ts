@@ -96,7 +96,7 @@ test("text goes out as it comes, a call when its arguments are complete, reason 
     chunk([{ text: "a" }]),
     chunk([{ text: "b" }]),
     chunk([{ functionCall: { id: "1", name: "f", args: { x: 1 } }, thoughtSignature: "s" }]),
-    { ...chunk([], { finishReason: "STOP" }), usageMetadata },
+    { ...chunk([{ text: "" }], { finishReason: "STOP" }), usageMetadata },
   ]);
 });
 
