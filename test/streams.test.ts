@@ -340,6 +340,20 @@ describe("a vendor that does not end as it should", () => {
     },
   );
 
+  test("and is silent for no longer than its timeout_ms is waited for", async () => {
+    const config = vendors.config({ more: "sandbox: off" });
+    const patient = await openTestGateway({
+      config: config.replace("protocol: openai,", "protocol: openai, timeout_ms: 5000,"),
+      parts: { forwarder: createForwarder(createHttpClient({ silenceTimeoutMs: 100 }), protocols) },
+    });
+    const account = await patient.openAccount();
+    const script = { fault: "stall", stallMs: 600, afterEvents: 4 } as const;
+    const caller = open(patient, account, { script });
+    expect(await caller.ended).toBe(true);
+    expect(hear(caller, "openai")).toMatchObject({ text, stop: "end", error: undefined });
+    await patient.close();
+  });
+
   test.each(dialectNames)(
     "and breaks off one event before the last is paid what passed: %s",
     async (vendor) => {
