@@ -68,14 +68,14 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
     parts: StreamParts,
   ) {
     const { limits, deadlines } = parts;
-    const breakOff = (): void => this.#breakOff();
     this.status = answer.head?.status ?? 0;
     this.#connection = connection;
     this.#answer = answer;
     this.#parts = parts;
     this.#kept = firstPiece.length === 0 ? [] : [firstPiece];
-    this.#silence = deadlines.set(silenceTimeoutMs, breakOff);
-    this.#lifetime = deadlines.set(limits.streamTimeoutMs, breakOff);
+    this.#silence = deadlines.set(silenceTimeoutMs, () => this.#breakOff());
+    // Whoever takes so long to read it that its time is over gets no more of it, and is told so.
+    this.#lifetime = deadlines.set(limits.streamTimeoutMs, () => this.leave());
     connection.user = this;
     this.#lookForEnd();
   }
