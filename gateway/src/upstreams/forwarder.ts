@@ -11,10 +11,12 @@ import { Inexpressible } from "./dialects/dialect.ts";
 import type { Exchange, OwnAnswer, Protocol, VendorRequest } from "./protocol.ts";
 import { repeatsKey } from "./repeated-key.ts";
 import { readRetryAfterSeconds } from "./retry-after.ts";
+import { FrameRoom } from "./sse.ts";
 import { createStreamRelay } from "./stream-relay.ts";
 
 /** Speaks to upstreams in their own protocols. Only what is listed here leaves; no header of the caller's does. */
 export function createForwarder(http: HttpClient, protocols: Readonly<Record<string, Protocol>>): Forwarder {
+  const room = new FrameRoom();
   return {
     prepare: (dispatch) => {
       const protocol = protocols[dispatch.upstream.protocol];
@@ -27,7 +29,7 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
         if ("answer" in request) return { kind: "ready", send: async () => answeredHere(request) };
         return {
           kind: "ready",
-          send: (actingFor) => send(request, { http, protocol, exchange, dispatch, actingFor }),
+          send: (actingFor) => send(request, { http, room, protocol, exchange, dispatch, actingFor }),
         };
       } catch (error) {
         if (!(error instanceof Inexpressible)) throw error;
@@ -39,6 +41,7 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
 
 interface Sending {
   readonly http: HttpClient;
+  readonly room: FrameRoom;
   readonly protocol: Protocol;
   readonly exchange: Exchange;
   readonly dispatch: Dispatch;
@@ -46,7 +49,7 @@ interface Sending {
 }
 
 async function send(request: VendorRequest, sending: Sending): Promise<Exchanged> {
-  const { http, exchange, dispatch, actingFor } = sending;
+  const { http, room, exchange, dispatch, actingFor } = sending;
   const { upstream } = dispatch;
   const streaming = dispatch.streaming && exchange.stream !== undefined;
   const outcome = await (streaming ? http.open : http.send)({
@@ -62,7 +65,7 @@ async function send(request: VendorRequest, sending: Sending): Promise<Exchanged
   const rules = exchange.stream?.(dispatch);
   if (!rules) throw new Error("A stream came for an exchange that has none.");
   const { contentType } = rules;
-  const relay = createStreamRelay(outcome, rules, upstream.key);
+  const relay = createStreamRelay(outcome, rules, upstream.key, room);
   return { kind: "streaming", status: outcome.status, contentType, relay };
 }
 

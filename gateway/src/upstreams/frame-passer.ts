@@ -90,10 +90,14 @@ export class FramePasser {
     const shown = written === frame.text ? asItCame : bytesOf(written);
     // Only a comment leaves everything as it was; after any other frame the same words might mean something else.
     if (rules.alike && frame.event !== undefined)
-      this.#mould = odd.length === 0 ? mouldOf(asItCame, shown, events) : undefined;
+      this.#mould =
+        odd.length === 0 && text.length <= mouldedBytesMax ? mouldOf(asItCame, shown, events) : undefined;
     return shown;
   }
 }
+
+/** A mould holds on to all that came with its frame, for as long as the stream lasts. */
+const mouldedBytesMax = 1024 * 1024;
 
 /** Filled and read within one piece, so one is enough for all streams. */
 const fit: Fit = { stringEnd: 0, outputBytes: 0 };

@@ -10,13 +10,39 @@ export interface SseFrame {
   readonly event: SseEvent | undefined;
 }
 
-/** No honest event is longer; a line without end must not fill the memory. */
-export const frameBytesMax = 1024 * 1024;
+/** An image comes as one event of some megabytes; a line without end must not fill the memory. */
+export const frameBytesMax = 32 * 1024 * 1024;
 
 export class FrameTooLong extends Error {
   constructor() {
-    super(`An event is longer than ${frameBytesMax} bytes.`);
+    super(`An event is longer than ${frameBytesMax} bytes, or too many are long at once.`);
     this.name = "FrameTooLong";
+  }
+}
+
+/** What comes of a longer frame is set aside, so that it is not copied again with every piece. */
+const asideBytesMin = 64 * 1024;
+
+/**
+ * The room that all long frames share until their callers have taken them: however many streams there are, a stream
+ * needs 64 KiB and a piece for itself, and all of them together no more than this besides. To join and read a frame
+ * takes a few times its length, but only for one frame at a time.
+ */
+export class FrameRoom {
+  #freeBytes: number;
+
+  constructor(bytes: number = 256 * 1024 * 1024) {
+    this.#freeBytes = bytes;
+  }
+
+  take(bytes: number): boolean {
+    if (bytes > this.#freeBytes) return false;
+    this.#freeBytes -= bytes;
+    return true;
+  }
+
+  giveBack(bytes: number): void {
+    this.#freeBytes += bytes;
   }
 }
 
@@ -24,34 +50,82 @@ const nothing = new Uint8Array();
 
 /** Holds back what is not a whole frame yet: should the stream break off there, the caller must not get half an event. */
 export class FrameCutter {
+  readonly #room: FrameRoom;
   #pending: Uint8Array = nothing;
+  /** What came of the frame before what is pending. */
+  #aside: Uint8Array[] = [];
+  #asideBytes = 0;
+  /** What was taken of the room; kept until the next piece comes, for then the caller has taken the frame. */
+  #takenBytes = 0;
+  #tooLong = false;
+
+  constructor(room: FrameRoom = new FrameRoom()) {
+    this.#room = room;
+  }
 
   /** The frames that are complete now, one behind the other; empty when none is. Throws FrameTooLong. */
   push(piece: Uint8Array): Uint8Array {
-    const begun = this.#pending.length;
     // What came whole before a long one was still passed on; here the stream ends.
-    if (begun > frameBytesMax) throw new FrameTooLong();
+    if (this.#tooLong) throw new FrameTooLong();
+    if (this.#takenBytes > 0 && this.#asideBytes === 0) this.#leaveRoom();
+    const begun = this.#pending.length;
     const bytes = begun === 0 ? piece : Buffer.concat([this.#pending, piece]);
     // In what was pending no frame ended, unless with a CR that came last.
     const end = endOfFrames(bytes, begun - 1);
     if (end === bytes.length) {
       if (begun > 0) this.#pending = nothing;
-      return bytes;
+      return this.#join(bytes);
     }
-    this.#pending = bytes.subarray(end);
-    if (end === 0 && this.#pending.length > frameBytesMax) throw new FrameTooLong();
-    return bytes.subarray(0, end);
+    const whole = end === 0 ? nothing : this.#join(bytes.subarray(0, end));
+    this.#keep(bytes.subarray(end));
+    if (end === 0 && this.#tooLong) throw new FrameTooLong();
+    return whole;
   }
 
   /** What is left when the stream ends without a blank line. */
   rest(): Uint8Array {
-    const last = this.#pending;
-    if (last.length > frameBytesMax) throw new FrameTooLong();
+    if (this.#tooLong) throw new FrameTooLong();
+    const last = this.#join(this.#pending);
     this.#pending = nothing;
     return last;
   }
+
+  /** Nothing more comes, and nothing is kept. */
+  close(): void {
+    this.#pending = nothing;
+    this.#aside = [];
+    this.#asideBytes = 0;
+    this.#leaveRoom();
+  }
+
+  #keep(pending: Uint8Array): void {
+    this.#pending = pending;
+    if (pending.length < asideBytesMin) return;
+    // Enough stays to see whether the next piece completes a blank line.
+    const aside = pending.subarray(0, -blankLineBytesMax);
+    this.#tooLong = this.#asideBytes + pending.length > frameBytesMax || !this.#room.take(aside.length);
+    if (this.#tooLong) return;
+    this.#pending = pending.subarray(-blankLineBytesMax);
+    this.#aside.push(aside);
+    this.#asideBytes += aside.length;
+    this.#takenBytes += aside.length;
+  }
+
+  #join(last: Uint8Array): Uint8Array {
+    if (this.#asideBytes === 0) return last;
+    const whole = Buffer.concat([...this.#aside, last]);
+    this.#aside = [];
+    this.#asideBytes = 0;
+    return whole;
+  }
+
+  #leaveRoom(): void {
+    this.#room.giveBack(this.#takenBytes);
+    this.#takenBytes = 0;
+  }
 }
 
+const blankLineBytesMax = "\r\n\r\n".length;
 const LF = 0x0a;
 const CR = 0x0d;
 

@@ -1,12 +1,16 @@
 import type { StreamRelay, StreamTaker } from "../operation/upstream.ts";
 import { FramePasser, type StreamRules } from "./frame-passer.ts";
 import type { HttpStream, StreamEnding, StreamReader } from "./http/http-stream.ts";
-import { FrameCutter } from "./sse.ts";
+import { FrameCutter, type FrameRoom } from "./sse.ts";
 import { StreamMeter } from "./stream-meter.ts";
 
 /** Passes a stream on, frame by frame, and meters what passes. It ends before a frame that repeats the upstream's key. */
-export const createStreamRelay = (stream: HttpStream, rules: StreamRules, key: string): StreamRelay =>
-  new FrameRelay(stream, rules, key);
+export const createStreamRelay = (
+  stream: HttpStream,
+  rules: StreamRules,
+  key: string,
+  room?: FrameRoom,
+): StreamRelay => new FrameRelay(stream, rules, key, room);
 
 /**
  * A class, as all its parts are: thousands of streams are open at once, so that each piece finds whatever belongs to its
@@ -15,15 +19,16 @@ export const createStreamRelay = (stream: HttpStream, rules: StreamRules, key: s
 class FrameRelay implements StreamRelay, StreamReader {
   readonly #stream: HttpStream;
   readonly #rules: StreamRules;
-  readonly #cutter = new FrameCutter();
+  readonly #cutter: FrameCutter;
   readonly #meter = new StreamMeter();
   readonly #passer: FramePasser;
   #taker: StreamTaker | undefined;
   #ended = false;
 
-  constructor(stream: HttpStream, rules: StreamRules, key: string) {
+  constructor(stream: HttpStream, rules: StreamRules, key: string, room: FrameRoom | undefined) {
     this.#stream = stream;
     this.#rules = rules;
+    this.#cutter = new FrameCutter(room);
     this.#passer = new FramePasser(rules, this.#meter, key);
   }
 
@@ -85,6 +90,7 @@ class FrameRelay implements StreamRelay, StreamReader {
 
   #end(shown: Uint8Array, ending: "whole" | "early" | "cut"): void {
     this.#ended = true;
+    this.#cutter.close();
     const last = Buffer.from(this.#rules.end(ending));
     this.#give(last.length === 0 ? shown : Buffer.concat([shown, last]));
     this.#taker?.onEnd();
