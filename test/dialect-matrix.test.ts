@@ -305,6 +305,43 @@ describe("a vendor's refusal is told in the caller's dialect with its status, an
   });
 });
 
+describe("a success that is none is an error in the caller's words, and costs nothing", () => {
+  const translated = ways.filter(({ spoken, vendor }) => spoken !== vendor);
+
+  const expectError = async (response: Response, { spoken }: Way): Promise<string> => {
+    expect(response.status).toBe(502);
+    const body = (await response.json()) as { type?: string; error: Record<string, unknown> };
+    if (spoken === "anthropic") expect(body.type).toBe("error");
+    expect(body.error[spoken === "gemini" ? "status" : "type"]).toBeString();
+    return String(body.error["message"]);
+  };
+
+  test.each(translated.map((way) => [nameOf(way), way] as const))("%s", async (_, way) => {
+    const account = await gateway.openAccount();
+    const notJson = [
+      { type: "text/html", body: "<h1>maintenance</h1>" },
+      { type: "application/json", body: '{"choices":[{"mess' },
+      { type: "application/json", body: '"ok"' },
+    ];
+    for (const { type, body } of notJson) {
+      vendors.doubles[way.vendor].answerNext({ status: 200, headers: { "Content-Type": type }, body });
+      const response = await ask(account, way, { turns: [{ user: "Hello." }] });
+      expect(await expectError(response, way)).toBe("provider request failed");
+      expect(await lastReceipt(gateway, account)).toMatchObject({ outcome: "failed", charged_micros_usd: 0 });
+    }
+
+    const errors = ['{"error":{"message":"we are full"}}', '{"error":"we are full","choices":[]}'];
+    for (const body of errors) {
+      const headers = { "Content-Type": "application/json" };
+      vendors.doubles[way.vendor].answerNext({ status: 200, headers, body });
+      const response = await ask(account, way, { turns: [{ user: "Hello." }] });
+      expect(await expectError(response, way)).toBe("we are full");
+      expect(await lastReceipt(gateway, account)).toMatchObject({ outcome: "failed", charged_micros_usd: 0 });
+    }
+    expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
+  });
+});
+
 describe("a stream the vendor cuts is told as broken off, and costs what passed of it", () => {
   test.each(ways.filter(({ stream }) => stream).map((way) => [nameOf(way), way] as const))(
     "%s",

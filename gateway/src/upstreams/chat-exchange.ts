@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import type { ChatAnswer } from "./dialects/chat.ts";
 import type { Dialect, SseEvent, WriteContext } from "./dialects/dialect.ts";
 import { writeDialectError, readErrorMessage } from "./dialects/dialect-errors.ts";
-import type { Exchange, VendorRequest } from "./protocol.ts";
+import { hiddenErrorStatus, type Exchange, type VendorRequest } from "./protocol.ts";
 import { isPlainCount, readCount } from "./protocols/read-count.ts";
 import { sseText, type SseFrame } from "./sse.ts";
 import type { StreamRules } from "./frame-passer.ts";
@@ -46,10 +46,14 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
 
   return {
     request,
+    translates: (dispatch) => callersOf(dispatch) !== own,
     read: (json, dispatch) => {
       const callers = callersOf(dispatch);
       // Where nothing is translated, the answer is read only for what must be paid.
       if (callers === own) return { tokens: readTokens(json, native, () => own.readAnswer(json)) };
+      if (tellsErrorOnly(json)) {
+        return { error: writeDialectError(callers.name, hiddenErrorStatus, readErrorMessage(json)) };
+      }
       const answer = own.readAnswer(json);
       const tokens = readTokens(json, native, () => answer);
       return { tokens, json: callers.writeAnswer(answer, contextOf(dispatch)) };
@@ -60,6 +64,15 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
     },
     stream: (dispatch) => streamRules(callersOf(dispatch), native, dispatch),
   };
+}
+
+/** Some compatible vendors answer 200 whatever happens; an empty answer must not be made of it. */
+function tellsErrorOnly(json: unknown): boolean {
+  if (!isJsonObject(json) || (json["error"] ?? null) === null) return false;
+  return !["choices", "content", "candidates"].some((name) => {
+    const said = json[name];
+    return Array.isArray(said) && said.length > 0;
+  });
 }
 
 /** The vendor's own and the caller's; copied only where there are both. */

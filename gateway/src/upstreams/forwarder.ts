@@ -6,9 +6,16 @@ import {
   type Forwarder,
   type Upstream,
 } from "../operation/upstream.ts";
+import { isJsonObject } from "../platform/json.ts";
 import type { HttpClient, HttpOutcome } from "./http-client.ts";
 import { Inexpressible } from "./dialects/dialect.ts";
-import type { Exchange, OwnAnswer, Protocol, VendorRequest } from "./protocol.ts";
+import {
+  hiddenErrorStatus,
+  type Exchange,
+  type OwnAnswer,
+  type Protocol,
+  type VendorRequest,
+} from "./protocol.ts";
 import { repeatsKey } from "./repeated-key.ts";
 import { readRetryAfterSeconds } from "./retry-after.ts";
 import { FrameRoom } from "./sse.ts";
@@ -132,6 +139,8 @@ function exchangedOf(outcome: HttpOutcome, sending: Sending): Exchanged {
 
   const json = parse(text);
   if (actingFor && protocol.isAboutOperator?.(status, json) === true) return { kind: "key_rejected", status };
+  if (isSuccessStatus(status) && !isJsonObject(json) && exchange.translates?.(dispatch) === true)
+    return { kind: "no_answer", reason: "malformed", sent: true };
   const succeeded = json !== undefined && isSuccessStatus(status);
   const reading = succeeded ? exchange.read(json, dispatch) : undefined;
   const failed = json !== undefined && !succeeded;
@@ -146,6 +155,8 @@ function exchangedOf(outcome: HttpOutcome, sending: Sending): Exchanged {
     tokens: reading?.tokens,
     retryAfterSeconds,
   };
+  if (reading?.error !== undefined)
+    return rewritten({ ...asItCame, status: hiddenErrorStatus }, reading.error);
   return ours === undefined ? asItCame : rewritten(asItCame, ours);
 }
 

@@ -417,6 +417,18 @@ test("a stream is handed over from its first piece on, whenever its reader comes
   }
 });
 
+test("a stream is known by its type in any case, and identity is no encoding", async () => {
+  const types = ["text/event-stream", "Text/Event-Stream; charset=UTF-8", "TEXT/EVENT-STREAM"];
+  for (const type of types) {
+    const vendor = await openVendor((socket) =>
+      socket.end(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Encoding: Identity\r\n\r\nhello`),
+    );
+    const { start, ended, text } = await openStream(vendor.url);
+    start();
+    expect([await ended, text()]).toEqual(["whole", "hello"]);
+  }
+});
+
 test("a stream that breaks off, falls silent, lasts too long, is not HTTP or is left ends as broken", async () => {
   const ends: Readonly<Record<string, (socket: Socket) => unknown>> = {
     close: (socket) => socket.end(),

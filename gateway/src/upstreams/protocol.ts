@@ -15,6 +15,8 @@ export interface Protocol {
 /** Request out, answer in. Both are pure: values in, values out. */
 export interface Exchange {
   readonly request: (dispatch: Dispatch) => VendorRequest | OwnAnswer;
+  /** Whether the caller speaks another dialect than the vendor, so that no answer can pass through as it came. */
+  readonly translates?: (dispatch: Dispatch) => boolean;
   /** Reads a 2xx JSON answer. What it leaves undefined passes through as it came. */
   readonly read: (json: unknown, dispatch: Dispatch) => Reading;
   /** An error of the vendor's in the caller's words, where they differ; undefined passes it on as it came. */
@@ -35,8 +37,13 @@ export interface OwnAnswer {
   readonly answer: JsonObject;
 }
 
+/** What a vendor's error is answered with when its own status says that nothing failed. */
+export const hiddenErrorStatus = 502;
+
 interface Reading {
   /** The answer in our shape, where it differs from the vendor's. */
   readonly json?: unknown;
   readonly tokens?: TokenReading;
+  /** The vendor's error in the caller's words, where it was told with the status of a success. */
+  readonly error?: unknown;
 }

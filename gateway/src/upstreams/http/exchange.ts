@@ -172,8 +172,10 @@ const nothing = Buffer.alloc(0);
 
 const isEventStream = ({ status, contentEncoding, contentType }: ResponseHead): boolean =>
   isSuccessStatus(status) &&
-  contentEncoding === undefined &&
-  contentType?.startsWith("text/event-stream") === true;
+  (contentEncoding === undefined || contentEncoding.toLowerCase() === "identity") &&
+  contentType?.slice(0, eventStream.length).toLowerCase() === eventStream;
+
+const eventStream = "text/event-stream";
 
 const answered = (
   { status, contentType, retryAfter, date }: ResponseHead,
