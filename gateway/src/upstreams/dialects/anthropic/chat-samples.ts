@@ -117,12 +117,20 @@ const conversation: fc.Arbitrary<ChatMessage[]> = fc
     ]),
   );
 
-const tool = fc.record({
-  name: id,
-  description: fc.option(fc.string(), { nil: undefined }),
-  parameters: jsonObject.map((schema): JsonObject => ({ ...schema, type: "object" })),
-  strict: fc.constantFrom(true, undefined),
-});
+/** As Anthropic holds a model to it: every object is closed. */
+const closedSchema = fc
+  .dictionary(id, fc.constantFrom({ type: "string" }, { type: "array", items: { type: "number" } }))
+  .map((properties): JsonObject => ({ type: "object", properties, additionalProperties: false }));
+
+const described = { name: id, description: fc.option(fc.string(), { nil: undefined }) };
+const tool = fc.oneof(
+  fc.record({
+    ...described,
+    parameters: jsonObject.map((schema): JsonObject => ({ ...schema, type: "object" })),
+    strict: fc.constant(undefined),
+  }),
+  fc.record({ ...described, parameters: closedSchema, strict: fc.constant(true) }),
+);
 const choosing = fc.oneof(
   fc.constant({ tools: [], toolChoice: undefined, parallelToolCalls: undefined }),
   fc.record({
@@ -147,7 +155,7 @@ export const expressibleRequest: fc.Arbitrary<ChatRequest> = fc
       fc.record({
         kind: fc.constant("json_schema"),
         name: fc.constant("output"),
-        schema: jsonObject,
+        schema: closedSchema,
         strict: fc.constant(true),
       }),
     ),

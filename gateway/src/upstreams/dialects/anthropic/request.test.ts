@@ -88,6 +88,76 @@ test("a schema for the answer stands in output_config.format; the beta's output_
   expect(write({ output: { kind: "text" } })).not.toHaveProperty("output_config");
 });
 
+test("a schema is written as Anthropic takes it: objects closed, and what it refuses told to the model", () => {
+  const person = {
+    type: "object",
+    properties: { name: { type: "string", minLength: 2, description: "Whole." } },
+    required: ["name"],
+    additionalProperties: { type: "string" },
+  };
+  const schema = {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    type: "object",
+    properties: {
+      person,
+      tags: {
+        type: "array",
+        items: { properties: { a: { $ref: "#/$defs/n", minimum: 1 } } },
+        minItems: 1,
+        maxItems: 3,
+      },
+      when: {
+        oneOf: [
+          { type: ["object", "null"], properties: {} },
+          { type: "string", format: "date" },
+        ],
+      },
+      mail: { type: "string", format: "idn-email" },
+      kind: { type: "string", enum: ["a", "b"], default: "a" },
+    },
+    $defs: { n: { type: "object", properties: {} } },
+  };
+  const output = { kind: "json_schema", name: "output", schema, strict: undefined } as const;
+  const closed = { type: "object", properties: {}, additionalProperties: false };
+  expect(write({ output })["output_config"]).toStrictEqual({
+    format: {
+      type: "json_schema",
+      schema: {
+        type: "object",
+        properties: {
+          person: {
+            type: "object",
+            properties: { name: { type: "string", description: "Whole.\n\n{minLength: 2}" } },
+            required: ["name"],
+            additionalProperties: false,
+            description: '{additionalProperties: {"type":"string"}}',
+          },
+          tags: {
+            type: "array",
+            items: {
+              type: "object",
+              properties: { a: { $ref: "#/$defs/n" } },
+              additionalProperties: false,
+            },
+            minItems: 1,
+            description: "{maxItems: 3}",
+          },
+          when: {
+            anyOf: [
+              { ...closed, type: ["object", "null"] },
+              { type: "string", format: "date" },
+            ],
+          },
+          mail: { type: "string", description: '{format: "idn-email"}' },
+          kind: { type: "string", enum: ["a", "b"], description: '{default: "a"}' },
+        },
+        $defs: { n: closed },
+        additionalProperties: false,
+      },
+    },
+  });
+});
+
 test("what Anthropic cannot be told is refused by the name the caller used", () => {
   expect(refusedField(() => write({ output: { kind: "json" } }))).toBe("response_format");
   expect(refusedField(() => write({ seed: 0 }))).toBe("seed");

@@ -8,7 +8,7 @@ const read = (body: JsonObject): ChatRequest => anthropicDialect.readRequest(bod
 const write = (more: Partial<ChatRequest>): JsonObject =>
   anthropicDialect.writeRequest({ ...plainRequest, ...more });
 
-const schema = { type: "object", properties: { city: { type: "string" } } };
+const schema = { type: "object", properties: { city: { type: "string" } }, additionalProperties: false };
 const tool = { name: "weather", description: "Tells it", parameters: schema, strict: true };
 
 test("tools go both ways", () => {
@@ -18,6 +18,25 @@ test("tools go both ways", () => {
     read({ tools: [{ type: "custom", ...written[0], cache_control: { type: "ephemeral" } }] }).tools,
   ).toEqual([tool]);
   expect(write({ tools: [tool] })["tools"]).toStrictEqual(written);
+});
+
+test("a strict tool takes closed objects only; any other is offered as it came", () => {
+  const parameters = { type: "object", properties: { at: { type: "object", properties: {} } } };
+  const closed = {
+    type: "object",
+    properties: { at: { type: "object", properties: {}, additionalProperties: false } },
+    additionalProperties: false,
+  };
+  const offered = { name: "f", description: undefined, parameters };
+  expect(write({ tools: [{ ...offered, strict: true }] })["tools"]).toStrictEqual([
+    { name: "f", input_schema: closed, strict: true },
+  ]);
+  expect(write({ tools: [{ ...offered, strict: false }] })["tools"]).toStrictEqual([
+    { name: "f", input_schema: parameters },
+  ]);
+  expect(write({ tools: [{ ...offered, parameters: {}, strict: true }] })["tools"]).toMatchObject([
+    { input_schema: { type: "object", additionalProperties: false } },
+  ]);
 });
 
 test("a tool without parameters takes an object", () => {

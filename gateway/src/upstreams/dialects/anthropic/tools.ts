@@ -9,6 +9,7 @@ import {
   requiredObject,
   requiredString,
 } from "./members.ts";
+import { strictSchema } from "./strict-schema.ts";
 
 export const readTools = (tools: unknown): ToolDefinition[] =>
   optionalList(tools, "tools").map((item) => readTool(requiredObject(item, "tools")));
@@ -58,10 +59,13 @@ export const writeTools = (tools: readonly ToolDefinition[]): JsonObject[] | und
           name,
           description,
           // Anthropic insists on the type, which a tool without parameters often lacks elsewhere.
-          input_schema: { type: "object", ...parameters },
+          input_schema: writeParameters({ type: "object", ...parameters }, strict),
           strict: strict === true ? true : undefined,
         }),
       );
+
+const writeParameters = (parameters: JsonObject, strict: boolean | undefined): JsonObject =>
+  strict === true ? strictSchema(parameters) : parameters;
 
 export function readToolChoice(choice: unknown): Pick<ChatRequest, "toolChoice" | "parallelToolCalls"> {
   const object = optionalObject(choice, "tool_choice");
