@@ -142,6 +142,11 @@ const choosing = fc.oneof(
 const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(value, { nil: undefined });
 
+function mayThink(messages: readonly ChatMessage[]): boolean {
+  const said = messages.findLast(({ role }) => role === "assistant")?.parts.map(({ kind }) => kind) ?? [];
+  return said[0] === "reasoning" || !said.includes("tool_call");
+}
+
 export const expressibleRequest: fc.Arbitrary<ChatRequest> = fc
   .record({
     system: fc.array(text, { maxLength: 3 }),
@@ -168,7 +173,9 @@ export const expressibleRequest: fc.Arbitrary<ChatRequest> = fc
     endUser: optional(fc.string()),
     choosing,
   })
-  .map(({ choosing: chosen, ...said }) => ({ ...plainRequest, ...said, ...chosen }));
+  .map(({ choosing: chosen, ...said }) => ({ ...plainRequest, ...said, ...chosen }))
+  // Where the last turn calls without a thought before it, thinking is left out.
+  .map((request) => (mayThink(request.messages) ? request : { ...request, reasoning: undefined }));
 
 const count = fc.nat(1_000_000);
 const anyUsage: fc.Arbitrary<ChatUsage> = fc.record({

@@ -1,7 +1,7 @@
 // How much the model may think. Models up to Claude 4.6 are given a budget of tokens; later ones refuse a
 // budget with a 400 and take an effort, beside which they decide for themselves.
 
-import type { JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { Reasoning } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { optionalNumber, optionalObject } from "./members.ts";
@@ -49,13 +49,21 @@ interface WrittenReasoning {
   readonly effort?: string;
 }
 
+interface Thinker {
+  readonly model: string;
+  readonly maxTokens: number;
+  /** The conversation as it is written. */
+  readonly messages: readonly JsonObject[];
+}
+
 export function writeReasoning(
   reasoning: Reasoning | undefined,
-  { model, maxTokens }: { readonly model: string; readonly maxTokens: number },
+  { model, maxTokens, messages }: Thinker,
 ): WrittenReasoning {
   if (reasoning === undefined) return {};
   if (reasoning === "off") return { thinking: { type: "disabled" } };
   if (thinksByEffort(model)) return { thinking: { type: "adaptive" }, effort: writeEffort(reasoning) };
+  if (calledWithoutThought(messages)) return {};
 
   const wanted = "effort" in reasoning ? budgets[reasoning.effort] : reasoning.budgetTokens;
   const budget = Math.min(wanted, maxTokens - 1);
@@ -66,6 +74,18 @@ export function writeReasoning(
     );
   }
   return { thinking: { type: "enabled", budget_tokens: budget } };
+}
+
+/**
+ * A model that is given a budget may not begin to think between its calls and their results: Anthropic refuses thinking
+ * where the last turn with calls does not begin with a thought it signed. Other models' thoughts are unsigned, so
+ * after a call of theirs the answer comes without thinking rather than not at all.
+ */
+function calledWithoutThought(messages: readonly JsonObject[]): boolean {
+  const content = messages.findLast(({ role }) => role === "assistant")?.["content"];
+  const types = Array.isArray(content) ? content.filter(isJsonObject).map(({ type }) => type) : [];
+  const thought = types[0] === "thinking" || types[0] === "redacted_thinking";
+  return types.includes("tool_use") && !thought;
 }
 
 /** `claude-opus-4-7`, `claude-sonnet-5`; not `claude-3-7-sonnet-20250219`, `claude-opus-4-20250514`. */

@@ -13,14 +13,19 @@ const maxTokensDefault = 4096;
 export function writeRequest(request: ChatRequest): JsonObject {
   checkSampling(request);
   const maxTokens = request.maxOutputTokens ?? maxTokensDefault;
-  const { thinking, effort } = writeReasoning(request.reasoning, { model: request.model, maxTokens });
+  const messages = writeMessages(request.messages);
+  const { thinking, effort } = writeReasoning(request.reasoning, {
+    model: request.model,
+    maxTokens,
+    messages,
+  });
   const outputConfig = defined({ effort, format: writeOutputFormat(request.output) });
 
   return defined({
     model: request.model,
     max_tokens: maxTokens,
     system: writeSystem(request.system),
-    messages: writeMessages(request.messages),
+    messages,
     tools: writeTools(request.tools),
     tool_choice: writeToolChoice(request),
     temperature: request.temperature,
