@@ -13,10 +13,7 @@ const imagePart = fc.record({
     fc.record({ url: fc.webUrl({ withQueryParameters: true }) }),
   ),
 });
-const reasoningPart = fc.record(
-  { kind: fc.constant("reasoning" as const), text, signature: fc.base64String({ minLength: 4 }) },
-  { requiredKeys: ["kind", "text"] },
-);
+const reasoningPart = fc.record({ kind: fc.constant("reasoning" as const), text });
 // A zero loses its sign in JSON.
 const json = fc.jsonValue().map((value): unknown => JSON.parse(JSON.stringify(value)));
 const name = fc.stringMatching(/^[a-z][a-z0-9_]{0,9}$/);

@@ -36,8 +36,9 @@ function writePart(part: ChatPart, names: Map<string, string>): readonly JsonObj
     case "image":
       return [writeImage(part)];
     case "reasoning":
-      // Reasoning that a vendor sealed means nothing to another.
-      return part.text === "" && part.signature === undefined ? [] : [writeReasoning(part)];
+      // Google signs its calls, not its thoughts: what a thought is signed or sealed with is another vendor's, which
+      // Google would refuse.
+      return part.text === "" ? [] : [writeReasoning({ text: part.text })];
     case "tool_call": {
       names.set(part.id, part.name);
       const call = writeCall(part);

@@ -174,11 +174,12 @@ test("from Gemini 3 on, the first unsigned call of a turn says that it was not s
   expect(JSON.stringify(written("gemini-2.5-pro"))).not.toContain(word);
 });
 
-test("a signed call keeps its signature, and thoughts theirs; what another vendor sealed is left out", () => {
+test("a signed call keeps its signature; what another vendor signed or sealed a thought with is left out", () => {
   const messages = [
     assistant(
       { kind: "reasoning", text: "", redacted: "sealed" },
       { kind: "reasoning", text: "hm", signature: "s1" },
+      { kind: "reasoning", text: "", signature: "s1" },
       { ...call, signature: "s2" },
     ),
   ];
@@ -186,7 +187,7 @@ test("a signed call keeps its signature, and thoughts theirs; what another vendo
     {
       role: "model",
       parts: [
-        { text: "hm", thought: true, thoughtSignature: "s1" },
+        { text: "hm", thought: true },
         { functionCall: { id: "1", name: "f", args: { a: 1 } }, thoughtSignature: "s2" },
       ],
     },
