@@ -305,6 +305,45 @@ describe("a vendor's refusal is told in the caller's dialect with its status, an
   });
 });
 
+describe("an image in a stream reaches the caller as it does in a whole answer", () => {
+  // As large as real ones are.
+  const base64 = "iVBORw0KGgo=".repeat(200_000);
+  const url = `data:image/png;base64,${base64}`;
+  const inlineData = { mimeType: "image/png", data: base64 };
+  const parts = [{ text: "Here:" }, { inlineData }];
+  const content = { role: "model", parts };
+  const usageMetadata = { promptTokenCount: 4, candidatesTokenCount: 1290, totalTokenCount: 1294 };
+  const drawn = { candidates: [{ content, finishReason: "STOP", index: 0 }], usageMetadata };
+  const delta = { role: "assistant", content: "Here:", images: [{ type: "image_url", image_url: { url } }] };
+  const choice = { index: 0, delta, finish_reason: "stop" };
+  const usage = { prompt_tokens: 4, completion_tokens: 1290, total_tokens: 1294 };
+  const events: Readonly<Record<string, string>> = {
+    gemini: `data: ${JSON.stringify(drawn)}\n\n`,
+    openai: `data: ${JSON.stringify({ id: "c", choices: [choice], usage })}\n\ndata: [DONE]\n\n`,
+  };
+  const shown: Readonly<Record<DialectName, string>> = {
+    openai: JSON.stringify({ images: [{ type: "image_url", image_url: { url } }] }),
+    anthropic: JSON.stringify({ type: "text_delta", text: `![image](${url})` }),
+    gemini: JSON.stringify({ parts: [{ inlineData }] }).slice(1),
+  };
+  const drawing = ways.filter(
+    ({ spoken, vendor, stream }) => stream && spoken !== vendor && vendor !== "anthropic",
+  );
+
+  test.each(drawing.map((way) => [nameOf(way), way] as const))("%s", async (_, way) => {
+    const account = await gateway.openAccount();
+    vendors.doubles[way.vendor].answerNext({
+      status: 200,
+      headers: { "Content-Type": "text/event-stream" },
+      body: events[way.vendor] ?? "",
+    });
+    const text = await (await ask(account, way, { turns: [{ user: "Draw." }] })).text();
+    expect(text.includes(shown[way.spoken])).toBe(true);
+    expect(dialects[way.spoken].hearStream(text.split("\n\n"))).toMatchObject({ stop: "end" });
+    expect((await lastReceipt(gateway, account)).usage).toEqual({ input_tokens: 4, output_tokens: 1290 });
+  });
+});
+
 describe("a success that is none is an error in the caller's words, and costs nothing", () => {
   const translated = ways.filter(({ spoken, vendor }) => spoken !== vendor);
 

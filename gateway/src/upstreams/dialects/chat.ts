@@ -140,6 +140,8 @@ export type ChatEvent =
       readonly signature?: string;
     }
   | { readonly kind: "tool_arguments"; readonly index: number; readonly text: string }
+  /** An image comes whole: it is a part of its own. */
+  | { readonly kind: "image"; readonly index: number; readonly source: ImagePart["source"] }
   /** No more of this part will come. */
   | { readonly kind: "part_end"; readonly index: number }
   /** What is known of usage so far; a later one replaces it. */

@@ -77,9 +77,10 @@ const emptyAnswer: ChatAnswer = {
 
 function grow(
   part: ChatPart | undefined,
-  event: Extract<ChatEvent, { kind: "text" | "reasoning" | "tool_call" | "tool_arguments" }>,
+  event: Extract<ChatEvent, { kind: "text" | "reasoning" | "tool_call" | "tool_arguments" | "image" }>,
 ): ChatPart | undefined {
   const { index: _index, ...said } = event;
+  if (said.kind === "image") return said;
   if (said.kind === "tool_call") return { ...said, arguments: "" };
   if (said.kind === "tool_arguments") {
     return part?.kind === "tool_call" ? { ...part, arguments: part.arguments + said.text } : part;

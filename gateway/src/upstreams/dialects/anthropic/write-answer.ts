@@ -76,5 +76,5 @@ export const emptyToolUse = (call: {
 });
 
 /** The dialect has no place for a drawn image but its text. */
-const markdownImage = ({ source }: ImagePart): string =>
+export const markdownImage = ({ source }: Pick<ImagePart, "source">): string =>
   `![image](${"url" in source ? source.url : `data:${source.mimeType};base64,${source.base64}`})`;

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
 import { sse } from "./sse.ts";
-import { emptyText, emptyThinking, emptyToolUse, redactedThinking } from "./write-answer.ts";
+import { emptyText, emptyThinking, emptyToolUse, markdownImage, redactedThinking } from "./write-answer.ts";
 
 type PartEvent = Extract<ChatEvent, { readonly index: number }>;
 
@@ -50,6 +50,8 @@ export function createBlockWriter(): BlockWriter {
         return [...begin(event, emptyText), grow({ type: "text_delta", text: event.text })];
       case "reasoning":
         return writeReasoning(event);
+      case "image":
+        return [...begin(event, emptyText), grow({ type: "text_delta", text: markdownImage(event) })];
       case "tool_call":
         return begin(event, emptyToolUse(event));
       case "tool_arguments":

@@ -25,11 +25,11 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
 
   const readPart = (raw: unknown): ChatEvent[] => {
     const part = readAnswerPart(raw, madeUpCallId(id, calls));
-    // A stream has no event for images; see ChatEvent.
-    if (part === undefined || part.kind === "image") return [];
+    if (part === undefined) return [];
     const ended = joined(last, part) === undefined ? endPart() : [];
     if (last === undefined) index++;
     last = part;
+    if (part.kind === "image") return [...ended, { ...part, index }, ...endPart()];
     if (part.kind !== "tool_call") return [...ended, { ...part, index }];
     calls++;
     const { arguments: text, ...call } = part;

@@ -3,6 +3,7 @@ import type { ChatEvent, ChatUsage, ToolCallPart } from "../chat.ts";
 import type { SseEvent, WriteContext } from "../dialect.ts";
 import { writeFinishReason } from "./finish-reason.ts";
 import { given } from "./given.ts";
+import { writeImage } from "./images.ts";
 import { writeStreamError } from "./stream-error.ts";
 import { writeUsage } from "./usage.ts";
 import { writeCall, writeReasoning } from "./write-parts.ts";
@@ -48,6 +49,8 @@ export function createEventWriter(context: WriteContext): {
           return event.text === "" ? [] : say({ text: event.text });
         case "reasoning":
           return event.text === "" && event.signature === undefined ? [] : say(writeReasoning(event));
+        case "image":
+          return say(writeImage(event));
         case "tool_call": {
           const { kind: _kind, index, ...call } = event;
           calls.set(index, { ...call, arguments: "" });

@@ -49,7 +49,7 @@ const isPublicAddress = (url: string): boolean =>
 /** Google reads an address without a type as a video when it is one of these. */
 const isVideoSite = (url: string): boolean => /^https?:\/\/([a-z]+\.)?(youtube\.com|youtu\.be)\//i.test(url);
 
-export const writeImage = ({ source }: ImagePart): JsonObject =>
+export const writeImage = ({ source }: Pick<ImagePart, "source">): JsonObject =>
   "url" in source
     ? { fileData: given({ fileUri: source.url, mimeType: typeByName(source.url) }) }
     : { inlineData: { mimeType: source.mimeType, data: source.base64 } };

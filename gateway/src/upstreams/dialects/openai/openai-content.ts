@@ -29,7 +29,7 @@ export function writeContent(parts: readonly (TextPart | ImagePart)[]): string |
   return parts.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : writeImage(part)));
 }
 
-export const writeImage = ({ source }: ImagePart): JsonObject => ({
+export const writeImage = ({ source }: Pick<ImagePart, "source">): JsonObject => ({
   type: "image_url",
   image_url: { url: "url" in source ? source.url : `data:${source.mimeType};base64,${source.base64}` },
 });

@@ -2,8 +2,8 @@
 // with the choice: their fragments are numbered and may come in any order.
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
-import type { ChatEvent, StopReason } from "../chat.ts";
-import { textOf, thinkingOf } from "./openai-answer-members.ts";
+import type { ChatEvent, ImagePart, StopReason } from "../chat.ts";
+import { readImages, textOf, thinkingOf } from "./openai-answer-members.ts";
 import { createCallsReader } from "./openai-event-calls.ts";
 import { readFinish } from "./openai-finish.ts";
 
@@ -34,6 +34,7 @@ export function createChoiceReader(parts: {
       say("reasoning", thinkingOf(delta));
       say("text", textOf(delta["content"]) + refusal);
       calls.read(delta);
+      if (delta["images"] !== undefined) show(readImages(delta["images"]));
       const finish = choice["finish_reason"];
       if (typeof finish === "string") end(finish);
     },
@@ -47,6 +48,14 @@ export function createChoiceReader(parts: {
       open = { kind, index: begin() };
     }
     parts.tell({ kind, index: open.index, text });
+  }
+
+  function show(images: readonly ImagePart[]): void {
+    for (const { kind, source } of images) {
+      const index = begin();
+      parts.tell({ kind, index, source });
+      parts.tell({ kind: "part_end", index });
+    }
   }
 
   function begin(): number {

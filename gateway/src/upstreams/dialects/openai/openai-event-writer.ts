@@ -2,6 +2,7 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ChatUsage } from "../chat.ts";
 import type { SseEvent, WriteContext } from "../dialect.ts";
 import { writeId } from "./openai-answer.ts";
+import { writeImage } from "./openai-content.ts";
 import { writeFinish } from "./openai-finish.ts";
 import { writeSignature } from "./openai-tool-calls.ts";
 import { writeUsage } from "./openai-usage.ts";
@@ -27,6 +28,8 @@ export function createEventWriter(context: WriteContext): {
           return event.text === "" ? [] : [...begin(""), delta({ content: event.text })];
         case "reasoning":
           return event.text === "" ? [] : [...begin(null), delta({ reasoning_content: event.text })];
+        case "image":
+          return [...begin(""), delta({ images: [writeImage(event)] })];
         case "tool_call":
           return [...begin(null), delta({ tool_calls: [writeCall(event)] })];
         case "tool_arguments":
