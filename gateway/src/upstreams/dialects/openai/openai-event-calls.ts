@@ -3,11 +3,15 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import { callsIn, readCalled, textOf } from "./openai-answer-members.ts";
+import { JsonExtent } from "./json-extent.ts";
 import { madeCallId, readSignature } from "./openai-tool-calls.ts";
 
 interface Call {
   readonly key: unknown;
+  /** Empty until the vendor gives one, or the call is told without. */
   id: string;
+  /** How far the arguments of a call have come whose vendor gives no ids; undefined for any other. */
+  readonly extent: JsonExtent | undefined;
   name: string;
   signature: { readonly signature?: string };
   /** Undefined until the name is known; arguments that come earlier wait. */
@@ -35,11 +39,12 @@ export function createCallsReader(parts: {
     read: (delta) => {
       for (const piece of callsIn(delta)) {
         const { name, text } = readCalled(piece);
-        const call = callOf(piece, name);
+        const call = callOf(piece, { name, text });
         if (call.id === "") call.id = textOf(piece["id"]);
         if (call.name === "") call.name = name;
         call.signature = { ...call.signature, ...readSignature(piece) };
         call.waiting += text;
+        call.extent?.add(text);
         if (call.name !== "") tellAbout(call);
       }
     },
@@ -50,14 +55,14 @@ export function createCallsReader(parts: {
     },
   };
 
-  /** Some vendors number every call 0, or none; a new id with a name is a new call all the same. */
-  function callOf(piece: JsonObject, name: string): Call {
+  /** Some vendors number every call 0, or none; a new call is known all the same. */
+  function callOf(piece: JsonObject, called: Called): Call {
     const key = piece["index"];
     const id = textOf(piece["id"]);
     const known = key === undefined ? calls.at(-1) : calls.findLast((call) => call.key === key);
-    const another = known !== undefined && name !== "" && known.id !== "" && id !== "" && id !== known.id;
-    if (known !== undefined && !another) return known;
-    const call: Call = { key, id: "", name: "", signature: {}, index: undefined, waiting: "" };
+    if (known !== undefined && !isAnother(known, id, called)) return known;
+    const extent = id === "" ? new JsonExtent() : undefined;
+    const call: Call = { key, id: "", extent, name: "", signature: {}, index: undefined, waiting: "" };
     calls.push(call);
     return call;
   }
@@ -73,4 +78,14 @@ export function createCallsReader(parts: {
     parts.tell({ kind: "tool_arguments", index: call.index, text: call.waiting });
     call.waiting = "";
   }
+}
+
+type Called = ReturnType<typeof readCalled>;
+
+/** A new id with a name is a new call; without ids it is another name, or arguments behind whole ones. */
+function isAnother(known: Call, id: string, { name, text }: Called): boolean {
+  if (name === "" || known.name === "") return false;
+  if (id !== "") return id !== known.id;
+  if (known.extent === undefined) return false;
+  return name !== known.name || (text !== "" && known.extent.isWhole);
 }

@@ -103,6 +103,37 @@ test("calls that all carry the number 0, or none, are told apart by their ids", 
   }
 });
 
+test("calls without ids are told apart by their names and by where their arguments end", () => {
+  const call = (name: string, text: string) => ({ function: { name, arguments: text } });
+  const told = (...calls: readonly object[]): readonly unknown[] =>
+    read(...calls.map((one) => delta({ tool_calls: [one] })), delta({}, "tool_calls")).filter(
+      ({ kind }) => kind === "tool_call" || kind === "tool_arguments",
+    );
+  const made = (index: number, name: string): object => ({
+    kind: "tool_call",
+    index,
+    id: `call_chatcmpl1_${index}`,
+    name,
+  });
+  const given = (index: number, text: string): object => ({ kind: "tool_arguments", index, text });
+  for (const number of [{}, { index: 0 }]) {
+    const rome = { ...number, ...call("f", '{"city":"Rome}"}') };
+    const oslo = { ...number, ...call("f", '{"city":["Oslo"]}') };
+    const apart = [made(0, "f"), given(0, '{"city":"Rome}"}'), made(1, "f"), given(1, '{"city":["Oslo"]}')];
+    expect(told(rome, oslo)).toEqual(apart);
+    // In one piece of the stream, too.
+    const together = read(delta({ tool_calls: [rome, oslo] }));
+    expect(together.slice(1)).toEqual(apart as ChatEvent[]);
+    expect(told({ ...number, ...call("f", "") }, { ...number, ...call("g", "") })).toEqual([
+      made(0, "f"),
+      made(1, "g"),
+    ]);
+    // A vendor that says the name with every piece still makes one call.
+    const pieces = ['{"a":', '{"b":"}"', "}}", ""].map((text) => ({ ...number, ...call("f", text) }));
+    expect(told(...pieces)).toEqual([made(0, "f"), given(0, '{"a":'), given(0, '{"b":"}"'), given(0, "}}")]);
+  }
+});
+
 test("a call is told when its name is known, with the arguments that came before", () => {
   const events = read(
     delta({ tool_calls: [{ index: 0, function: { arguments: "{" } }] }),
