@@ -172,6 +172,7 @@ const error = (status: number, headers: Readonly<Record<string, string>> = {}): 
   headers: { ...json, ...headers },
   body: `{"error":{"message":"no ${status}"}}`,
 });
+const ourKeys = '{"error":{"message":"who is sk-key-000000 or fd-key-000000?"}}';
 const inDoubt = { status: 502, outcome: "unknown" } as const;
 
 const firsts: readonly First[] = [
@@ -222,6 +223,20 @@ const firsts: readonly First[] = [
     outcome: "cut_off",
     next: inDoubt,
   },
+  // What repeats our key is withheld, but only a refusal says that nothing was done.
+  ...[200, 500].map((status): First => ({
+    what: `repeats our key with ${status}`,
+    script: { status, headers: json, body: ourKeys },
+    outcome: "malformed",
+    next: { status: 502, outcome: "failed" },
+  })),
+  {
+    what: "repeats our key with 404",
+    script: { status: 404, headers: json, body: ourKeys },
+    outcome: "key_rejected",
+    status: 404,
+    next: "asked",
+  },
   {
     what: "sends no HTTP",
     script: { kind: "garbage" },
@@ -248,6 +263,7 @@ describe("the second upstream is asked only if the first did nothing, or failed 
       if (first.script) a.answerNext(first.script);
       const response = await shape.send(account, at);
       const body = await response.text();
+      expect(body).not.toContain("-key-000000");
 
       const asked = first.next === "asked";
       expect([a.requests.length - before[0], b.requests.length - before[1]]).toEqual([

@@ -332,6 +332,11 @@ describe("a creation", () => {
       { kind: "reset", afterWork: true },
       { kind: "truncated" },
       { kind: "not-json", body: "<html>", contentType: "text/html" },
+      {
+        kind: "not-json",
+        body: `{"output":{"task_id":"1"},"for":"${key}"}`,
+        contentType: "application/json",
+      },
     ] as const satisfies readonly ScriptedAnswer[]) {
       const account = await rich();
       const before = vendor.requests.length;

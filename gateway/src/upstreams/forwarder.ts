@@ -123,6 +123,8 @@ function writeHeaders(
 /** Statuses that speak about the operator's key or plan, never about the caller. */
 const aboutOurKey: ReadonlySet<number> = new Set([401, 402, 403]);
 
+const isRefusalStatus = (status: number): boolean => status >= 400 && status <= 499;
+
 function exchangedOf(outcome: HttpOutcome, sending: Sending): Exchanged {
   if (outcome.kind === "no_answer") return outcome;
   const { exchange, dispatch, protocol, actingFor } = sending;
@@ -134,8 +136,12 @@ function exchangedOf(outcome: HttpOutcome, sending: Sending): Exchanged {
   const { text, passed } = textOf(body);
   // An upstream that repeats our key, or a linked account's, back to us must not pass it on to the caller.
   const secret = actingFor?.accessToken ?? dispatch.upstream.key;
-  if (repeatsKey(secret, text) || repeatsKey(secret, contentType ?? ""))
-    return { kind: "key_rejected", status };
+  if (repeatsKey(secret, text) || repeatsKey(secret, contentType ?? "")) {
+    // Only a refusal says that nothing was done; behind any other status the work may be done and paid for.
+    return isRefusalStatus(status)
+      ? { kind: "key_rejected", status }
+      : { kind: "no_answer", reason: "malformed", sent: true };
+  }
 
   const json = parse(text);
   if (actingFor && protocol.isAboutOperator?.(status, json) === true) return { kind: "key_rejected", status };
