@@ -53,13 +53,29 @@ function meterTokens(
   upstream: Upstream,
   gate: Gate,
 ): Metered {
-  for (const anomaly of tokens?.anomalies ?? []) {
-    gate.metrics.count("tollgate_usage_anomalies_total", { upstream: upstream.name });
-    gate.log.warn("odd usage reported", { upstream: upstream.name, operation_id: operation.id, anomaly });
-  }
+  if (tokens && tokens.anomalies.length > 0) noteAnomalies(operation, tokens, upstream, gate);
   if (tokens?.used) return { succeeded: true, used: tokens.used, source: "provider" };
   // Without a report, only delivered output is worth money; what it does not show is what we expected.
   if (!tokens?.estimate) return { ...nothing, succeeded: false };
   const used = { ...priced.estimate.expected, ...tokens.estimate };
   return { succeeded: true, used, source: "estimated" };
+}
+
+/** The names of figures are the upstream's words, of any length. */
+const anomalyCharactersMax = 500;
+
+/** One line for a call, however many of its figures are odd. */
+function noteAnomalies(
+  operation: SoldOperation,
+  { anomalies, anomalyCount = anomalies.length }: TokenReading,
+  upstream: Upstream,
+  gate: Gate,
+): void {
+  gate.metrics.count("tollgate_usage_anomalies_total", { upstream: upstream.name }, anomalyCount);
+  gate.log.warn("odd usage reported", {
+    upstream: upstream.name,
+    operation_id: operation.id,
+    anomalies: anomalies.join(", ").slice(0, anomalyCharactersMax),
+    count: anomalyCount,
+  });
 }

@@ -129,6 +129,8 @@ export interface TokenReading {
   readonly estimate: Quantities | undefined;
   /** Figures that were negative, fractional or absurd and had to be bent into range. */
   readonly anomalies: readonly string[];
+  /** How many there were, where not all of them are named. */
+  readonly anomalyCount?: number;
 }
 
 /** A request that is ready to leave, or the member of it that this upstream cannot be told. */

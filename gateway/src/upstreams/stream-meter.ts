@@ -2,6 +2,10 @@ import type { Quantities } from "../operation/quantities.ts";
 import type { TokenReading } from "../operation/upstream.ts";
 import type { ChatEvent, ChatUsage } from "./dialects/chat.ts";
 
+/** A vendor that is odd in one event is often odd in all of them; the first ones say how. */
+const namedAnomaliesMax = 10;
+const none: readonly string[] = [];
+
 /** Adds up what passes in a stream, and what the vendor says it used. */
 export class StreamMeter {
   #usage: ChatUsage | undefined;
@@ -10,7 +14,8 @@ export class StreamMeter {
   #failed = false;
   /** Figures told before the end are not the last word: some vendors count one token at the start. */
   #usageIsFinal = false;
-  #anomalies: readonly string[] = [];
+  #anomalies: readonly string[] = none;
+  #anomalyCount = 0;
 
   get stopped(): boolean {
     return this.#stopped;
@@ -31,7 +36,13 @@ export class StreamMeter {
       else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
       else if (event.kind === "tool_call") this.#outputBytes += Buffer.byteLength(event.name);
     }
-    if (odd.length > 0) this.#anomalies = [...this.#anomalies, ...odd];
+    if (odd.length > 0) this.#note(odd);
+  }
+
+  #note(odd: readonly string[]): void {
+    this.#anomalyCount += odd.length;
+    if (this.#anomalies.length < namedAnomaliesMax)
+      this.#anomalies = [...this.#anomalies, ...odd].slice(0, namedAnomaliesMax);
   }
 
   /** Output that was seen to pass without having been read. */
@@ -48,6 +59,7 @@ export class StreamMeter {
       // A stream that broke off never told its final figures: what was seen to pass is what was used.
       estimate: this.#outputBytes === 0 ? undefined : passed,
       anomalies: this.#anomalies,
+      anomalyCount: this.#anomalyCount,
     };
   }
 }
