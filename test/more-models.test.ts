@@ -464,7 +464,9 @@ describe("responses", () => {
       openai.answerNext({ status: 200, headers, body: end(type, stated) });
       const response = await gateway.post(account, responsesPath, { ...body, stream: true });
       expect(withoutComment(await response.text())).toBe(end(type, stated));
-      expect((await receiptOf(account, response)).usage).toEqual(expected);
+      const receipt = await receiptOf(account, response);
+      expect(receipt.usage).toEqual(expected);
+      expect(receipt.outcome).toBe(type === "response.failed" ? "failed" : "succeeded");
     }
   });
 

@@ -108,6 +108,14 @@ async function slotsFree(gateway: TestGateway, account: TestAccount): Promise<nu
 
 const growthSlots = 50;
 
+/** How many calls the usage report has, and how many of them did not succeed. */
+async function failedRequests(gateway: TestGateway, account: TestAccount): Promise<readonly number[]> {
+  const start = Math.floor(Date.now() / 1000) - 3600;
+  const response = await gateway.call(account, `/v1/usage?start_time=${start}`);
+  const { totals } = (await response.json()) as { totals: Readonly<Record<string, number>> };
+  return [totals["requests"] ?? 0, totals["failed_requests"] ?? 0];
+}
+
 /** Looks again and again, and says how long it took; throws when it takes too long. */
 async function until(isSo: () => boolean | Promise<boolean>): Promise<number> {
   const startMs = performance.now();
@@ -315,7 +323,9 @@ describe("a vendor that does not end as it should", () => {
       expect(heard.stop).toBeNull();
 
       const receipt = await lastReceipt(impatient, account);
-      expect(receipt).toMatchObject({ status: "settled", usage_source: "estimated" });
+      expect(receipt).toMatchObject({ status: "settled", outcome: "failed", usage_source: "estimated" });
+      expect(receipt.explanation).toContain("broke off or ended with an error; what had passed");
+      expect(await failedRequests(impatient, account)).toEqual([1, 1]);
       const wordsPassed = heard.text.length / 4;
       expect(receipt.usage["output_tokens"]).toBe(wordsPassed);
       expect(usageInBook(lastInBook(vendors.doubles[vendor]))["output_tokens"]).toBeGreaterThanOrEqual(
@@ -370,7 +380,8 @@ describe("a vendor that does not end as it should", () => {
       expect(await caller.ended).toBe(true);
       expect(hear(caller, vendor).text).toBe(text);
       const receipt = await lastReceipt(draining, account);
-      // OpenAI and Anthropic say what it cost in the last event but one, Gemini in the last.
+      // OpenAI and Anthropic say how it ended and what it cost in the last event but one, Gemini in the last.
+      expect(receipt.outcome).toBe(vendor === "gemini" ? "failed" : "succeeded");
       expect(receipt.usage_source).toBe(vendor === "gemini" ? "estimated" : "provider");
       expectChargeOf(receipt, usageInBook(lastInBook(vendors.doubles[vendor])));
     },
@@ -382,7 +393,7 @@ describe("a vendor that does not end as it should", () => {
     expect(await caller.ended).toBe(true);
     expect(hear(caller, vendor)).toMatchObject({ text, stop: "end", error: undefined });
     const receipt = await lastReceipt(draining, account);
-    expect(receipt).toMatchObject({ status: "settled", usage_source: "estimated" });
+    expect(receipt).toMatchObject({ status: "settled", outcome: "succeeded", usage_source: "estimated" });
     expect(receipt.usage["output_tokens"]).toBe(wordsCount);
     expectChargeOf(receipt, receipt.usage);
   });
@@ -391,8 +402,10 @@ describe("a vendor that does not end as it should", () => {
     for (const spoken of dialectNames) {
       const script = { fault: "end", afterEvents: afterOutput } as const;
       const vendor = spoken === "anthropic" ? "openai" : "anthropic";
-      const caller = open(draining, await draining.openAccount(), { spoken, vendor, script });
+      const account = await draining.openAccount();
+      const caller = open(draining, account, { spoken, vendor, script });
       expect(await caller.ended).toBe(true);
+      expect(await lastReceipt(draining, account)).toMatchObject({ status: "settled", outcome: "failed" });
       const { stop, error } = hear(caller, spoken);
       expect(stop).toBeNull();
       expect(error).toContain("broke off");
@@ -432,7 +445,7 @@ describe("a caller who leaves", () => {
     const entry = lastInBook(vendors.doubles.openai);
     expect(entry.stream).toMatchObject({ whole: true, left: false });
     const receipt = await lastReceipt(draining, account);
-    expect(receipt).toMatchObject({ status: "settled", usage_source: "provider" });
+    expect(receipt).toMatchObject({ status: "settled", outcome: "succeeded", usage_source: "provider" });
     expectChargeOf(receipt, usageInBook(entry));
   });
 
@@ -448,7 +461,9 @@ describe("a caller who leaves", () => {
     expect(passed).toBeLessThanOrEqual(generated);
     expectChargeOf(receipt, receipt.usage);
     if (passed === 0) expect(receipt).toMatchObject({ status: "released", charged_micros_usd: 0 });
-    else expect(receipt).toMatchObject({ status: "settled", usage_source: "estimated" });
+    // Nothing failed: nobody wanted the rest.
+    else
+      expect(receipt).toMatchObject({ status: "settled", outcome: "succeeded", usage_source: "estimated" });
     if (way.frames < framesCount - 1) {
       expect(lastInBook(vendors.doubles.openai).stream).toMatchObject({ whole: false });
     }

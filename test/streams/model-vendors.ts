@@ -30,6 +30,7 @@ export interface Receipt {
   readonly usage_source: string;
   readonly held_micros_usd: number;
   readonly charged_micros_usd: number;
+  readonly explanation: string;
 }
 
 export interface ModelVendors {

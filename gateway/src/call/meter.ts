@@ -13,6 +13,8 @@ export interface Metered {
   readonly succeeded: boolean | undefined;
   readonly used: Quantities;
   readonly source: UsageSource;
+  /** What passed is paid for, but the upstream never came to the end of its answer: the call did not succeed. */
+  readonly brokeOff?: boolean;
 }
 
 const nothing = { used: {}, source: "none" } as const;
@@ -38,13 +40,23 @@ export function meter(
   return meterTokens(operation, priced, exchanged.tokens, upstream, gate);
 }
 
+interface PassedStream {
+  readonly relay: StreamRelay;
+  readonly upstream: Upstream;
+  /** Then it is no failure that the rest did not come. */
+  readonly callerLeft: boolean;
+}
+
 /** The same for a stream, by what passed of it until now. */
-export const meterStream = (
+export function meterStream(
   { operation, priced }: BookedCall,
-  relay: StreamRelay,
-  upstream: Upstream,
+  { relay, upstream, callerLeft }: PassedStream,
   gate: Gate,
-): Metered => meterTokens(operation, priced, relay.read().tokens, upstream, gate);
+): Metered {
+  const { tokens, complete } = relay.read();
+  const metered = meterTokens(operation, priced, tokens, upstream, gate);
+  return complete || callerLeft ? metered : { ...metered, brokeOff: true };
+}
 
 function meterTokens(
   operation: SoldOperation,

@@ -75,7 +75,7 @@ function writeEnd(
   if (metered.succeeded === true) {
     return gate.ledger.settle({
       callId: call.id,
-      outcome: "succeeded",
+      outcome: metered.brokeOff === true ? "failed" : "succeeded",
       used: metered.used,
       usageSource: metered.source,
       valuePico: valuePico(metered.used, priced.terms),

@@ -197,7 +197,12 @@ class StreamedAnswer implements StreamTaker {
   async #book(): Promise<string> {
     const { call } = this.#paid;
     try {
-      const metered = meterStream(this.#paid, this.#relay, this.#attempted.upstream, this.#gate);
+      const passed = {
+        relay: this.#relay,
+        upstream: this.#attempted.upstream,
+        callerLeft: this.#callerLeft,
+      };
+      const metered = meterStream(this.#paid, passed, this.#gate);
       this.#admission.used(metered.used);
       const { chargedMicros } = await bookEnd(this.#paid, this.#attempted, metered, this.#gate);
       call.known.costMicros = chargedMicros;

@@ -108,6 +108,12 @@ function explain(call: CallRecord): string {
   if (call.outcome === "unknown") {
     return "No answer came back, so it is not known whether the upstream did the work. Nothing was charged and the hold was released.";
   }
+  // Only answers that are counted in tokens are streamed, and only a stream can fail when some of it was delivered.
+  if (call.outcome === "failed" && call.state === "settled" && call.used["output_tokens"] !== undefined) {
+    const estimated =
+      call.usageSource === "estimated" ? " The provider reported no usage, so it was estimated." : "";
+    return `The provider's answer broke off or ended with an error; what had passed of it by then was charged: ${call.chargedMicros} micro-USD.${estimated}`;
+  }
   if (call.outcome === "failed" && call.chargedMicros > 0n) {
     return `The task was cancelled; what had been made of it by then was charged: ${call.chargedMicros} micro-USD.`;
   }

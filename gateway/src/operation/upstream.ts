@@ -117,7 +117,7 @@ export interface StreamTaker {
 
 interface StreamReading {
   readonly tokens: TokenReading;
-  /** Whether the stream ended as its protocol says it should. */
+  /** Whether the stream ended as its protocol says it should, without an error. */
   readonly complete: boolean;
 }
 

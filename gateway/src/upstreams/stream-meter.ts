@@ -17,8 +17,9 @@ export class StreamMeter {
   #anomalies: readonly string[] = none;
   #anomalyCount = 0;
 
-  get stopped(): boolean {
-    return this.#stopped;
+  /** Whether the answer came to its end, and the vendor never said that it gave up. */
+  get complete(): boolean {
+    return this.#stopped && !this.#failed;
   }
 
   /** Whether the vendor itself said how its answer ended. */

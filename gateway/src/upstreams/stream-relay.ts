@@ -50,7 +50,7 @@ class FrameRelay implements StreamRelay, StreamReader {
   }
 
   read(): ReturnType<StreamRelay["read"]> {
-    return { tokens: this.#meter.tokens(), complete: this.#meter.stopped };
+    return { tokens: this.#meter.tokens(), complete: this.#meter.complete };
   }
 
   onPiece(piece: Uint8Array): void {

@@ -89,18 +89,21 @@ const brokenOff = JSON.stringify({
 function readEvents(event: JsonObject | undefined): readonly ChatEvent[] {
   if (event === undefined) return [];
   const { type, delta } = event;
-  if (type === "error") return [{ kind: "error", type, message: "the provider gave up" }];
+  if (type === "error") return [gaveUp];
   const end = endOf(event);
   if (end !== undefined) {
     const usage = readUsage(end["usage"], []);
     return [
       ...(usage ? [{ kind: "usage", usage } as const] : []),
       { kind: "stop", reason: "end", stopSequence: undefined },
+      ...(type === "response.failed" ? [gaveUp] : []),
     ];
   }
   const isPiece = typeof type === "string" && type.endsWith(".delta") && typeof delta === "string";
   return isPiece ? [{ kind: "text", index: 0, text: delta }] : [];
 }
+
+const gaveUp = { kind: "error", type: "error", message: "the provider gave up" } as const;
 
 const endings: ReadonlySet<unknown> = new Set([
   "response.completed",
