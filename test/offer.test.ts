@@ -227,6 +227,7 @@ models:
   gpt-4o: { price: { input: 3, output: 12 } }
   free-x: { via: [openai], price: { input: 0, output: 0 } }
   mystery: { via: [openai] }
+  gpt-4.1: { via: [openai], price: { input: 2 } }
 `,
     });
     const account = await gateway.openAccount();
@@ -241,12 +242,28 @@ models:
     expect(priceOf("mystery")).toBeUndefined();
     expect(data.find(({ id }) => id === "gpt-x")?.max_output_tokens).toBe(16_384);
 
-    const asked = { model: "mystery", messages: [{ role: "user", content: "hi" }] };
-    const response = await gateway.post(account, "/v1/chat/completions", asked);
-    expect([response.status, (await json<{ error: { code: string } }>(response)).error.code]).toEqual([
-      404,
-      "model_not_found",
-    ]);
+    const codeOf = async (model: string, path: string): Promise<readonly unknown[]> => {
+      const messages = [{ role: "user", content: "hi" }];
+      const contents = [{ role: "user", parts: [{ text: "hi" }] }];
+      const body = path.startsWith("/v1beta") ? { contents } : { model, max_tokens: 9, messages };
+      const response = await gateway.post(account, path, body);
+      const { error } = await json<{ error: { code: unknown; reason?: string } }>(response);
+      return [response.status, error.reason ?? error.code];
+    };
+    for (const [model, answer] of [
+      ["mystery", [503, "billing_config_invalid"]],
+      ["nobody's", [404, "model_not_found"]],
+    ] as const) {
+      expect(await codeOf(model, "/v1/chat/completions")).toEqual(answer);
+      expect(await codeOf(model, "/v1/messages")).toEqual(answer);
+      expect(await codeOf(model, "/v1/messages/count_tokens")).toEqual(answer);
+      expect(await codeOf(model, `/v1beta/models/${model}:generateContent`)).toEqual(answer);
+    }
+    // What no upstream of an operation could serve is not a model there, with a price or without.
+    const ranked = { model: "mystery", query: "q", documents: ["d"] };
+    expect((await gateway.post(account, "/v1/rerank", ranked)).status).toBe(404);
+    // Half a price is none for what has output to pay for.
+    expect(await codeOf("gpt-4.1", "/v1/chat/completions")).toEqual([503, "billing_config_invalid"]);
     expect(gateway.gateway.offer().gaps).toContain("models.mystery: no price, so it is not offered");
     expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
     await gateway.close();

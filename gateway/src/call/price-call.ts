@@ -96,6 +96,7 @@ export function chooseModel(
   if (wanted === undefined) return offered.defaultModel ?? unpriced(offered.operation.id, gate);
   const model = typeof wanted === "string" ? offered.models.get(wanted) : undefined;
   if (model) return model;
+  if (typeof wanted === "string" && offered.unpricedModels.has(wanted)) return unpricedModel(wanted, gate);
   return refuse(
     "model_not_found",
     "There is no such model here; GET /v1/models lists the models that can be called.",
@@ -109,5 +110,13 @@ function unpriced(operationId: string, gate: Gate): never {
   gate.log.error("an operation without a price was called", { operation_id: operationId });
   return refuse("billing_config_invalid", "This operation has no price yet, so it cannot be served.", {
     inError: { retryable: false },
+  });
+}
+
+function unpricedModel(model: string, gate: Gate): never {
+  gate.log.error("a model without a price was called", { model });
+  return refuse("billing_config_invalid", "This model has no price yet, so it cannot be served.", {
+    inError: { retryable: false },
+    field: "model",
   });
 }

@@ -67,7 +67,8 @@ interface Model {
   readonly kind: ModelKind | undefined;
   readonly protocols: readonly string[] | undefined;
   readonly via: readonly string[] | undefined;
-  readonly price: Readonly<Record<string, Pico>>;
+  /** Undefined when nobody set one. */
+  readonly price: Readonly<Record<string, Pico>> | undefined;
   readonly maxOutputTokens: number;
   readonly contextTokens: number | undefined;
   readonly usualVideo: Partial<VideoWish>;
@@ -80,11 +81,13 @@ function offerOperation(operation: Operation, context: Context): OfferedOperatio
   // The sandbox serves one call like the next, so it never draws among its protocols.
   const ordered = written?.via !== undefined || upstreams.some(({ sandbox }) => sandbox);
   const models = new Map<string, OfferedModel>();
+  const unpricedModels = new Set<string>();
   const modelKind = "modelKind" in operation.price ? operation.price.modelKind : undefined;
   if (isSold(operation) && modelKind !== undefined) {
     for (const model of context.models) {
       const offeredModel = offerModel(operation, modelKind, model, { upstreams, ordered }, context.gaps);
-      if (offeredModel) models.set(model.id, offeredModel);
+      if (offeredModel === "unpriced") unpricedModels.add(model.id);
+      else if (offeredModel) models.set(model.id, offeredModel);
     }
   }
   checkPriceWords(operation, written, context.gaps);
@@ -101,6 +104,7 @@ function offerOperation(operation: Operation, context: Context): OfferedOperatio
     upstreams,
     ordered,
     models,
+    unpricedModels,
     defaultModel: firstOffered(models, wanted === undefined ? [...usual, ...models.keys()] : [wanted]),
   };
 }
@@ -162,21 +166,21 @@ const sandboxPlatform = (url: string): Pick<Upstream, "url" | "link"> => ({
 export const pricedByModel = ({ price }: Operation): boolean =>
   price.kind === "per_token" || price.kind === "per_second";
 
-/** Undefined when no upstream of the operation knows the model. */
+/** Undefined when no upstream of the operation knows the model; `unpriced` when one does, and nobody set a price. */
 function offerModel(
   operation: SoldOperation,
   kind: ModelKind,
   model: Model,
   { upstreams, ordered }: Pick<OfferedOperation, "upstreams" | "ordered">,
   gaps: string[],
-): OfferedModel | undefined {
+): OfferedModel | "unpriced" | undefined {
   if (model.kind !== undefined && model.kind !== kind) return undefined;
   // Only a price by the second makes a model one for video; nothing else about it shows that.
-  if (kind === "video" && model.kind !== "video") return undefined;
+  if (kind === "video" && model.price && model.kind !== "video") return undefined;
   const free = operation.price.kind === "free";
-  if (!free && paysForOutput.has(kind) && model.price["output_tokens"] === undefined) {
+  const lacksOutput = !free && paysForOutput.has(kind) && model.price?.["output_tokens"] === undefined;
+  if (model.price && lacksOutput) {
     gaps.push(`models.${model.id}: no price for output, so it is not offered for ${operation.id}`);
-    return undefined;
   }
   const fitting = upstreams.filter(
     (upstream) =>
@@ -188,6 +192,7 @@ function offerModel(
   const { via } = model;
   if (via !== undefined) fitting.sort((a, b) => via.indexOf(a.name) - via.indexOf(b.name));
   if (fitting.length === 0) return undefined;
+  if (!model.price || lacksOutput) return "unpriced";
   const price = free ? {} : kind === "chat" ? completePrice(model.price) : model.price;
   const inputUnits = Object.keys(price).filter((unit) => unit !== "output_tokens");
   const dearest = inputUnits.toSorted((a, b) => Number((price[b] ?? 0n) - (price[a] ?? 0n)))[0];
@@ -277,14 +282,14 @@ const pricesOf = ({ operation, terms, models }: OfferedOperation): RecordedPrice
   })),
 ];
 
-/** What the operator writes about a model overrides the catalogue, word by word. No price, no model. */
+/** What the operator writes about a model overrides the catalogue, word by word. */
 function mergeModels(catalogue: Catalogue, config: Config, gaps: string[]): Model[] {
   const merged: Model[] = [];
   for (const [id, written] of config.models) {
     const shipped = catalogue.models.find((model) => model.id === id);
     const price = written.price ?? (shipped && shippedPrice(shipped));
     if (!price) gaps.push(`models.${id}: no price, so it is not offered`);
-    else merged.push(configuredModel(id, written, shipped, price, config));
+    merged.push(configuredModel(id, written, shipped, price, config));
   }
   for (const shipped of catalogue.models) {
     if (config.models.has(shipped.id)) continue;
@@ -306,7 +311,7 @@ function configuredModel(
   id: string,
   written: ModelConfig,
   shipped: CatalogueModel | undefined,
-  price: Readonly<Record<string, Pico>>,
+  price: Model["price"],
   config: Config,
 ): Model {
   const protocols = written.via?.map((name) => config.upstreams.get(name)?.protocol ?? "");
@@ -323,12 +328,12 @@ function configuredModel(
 }
 
 /** What a model of the operator's own is for, where it shows; undefined lets it serve whatever its upstream does. */
-function kindBy(protocols: readonly string[], price: Readonly<Record<string, Pico>>): ModelKind | undefined {
-  if (secondWords.some((word) => price[word] !== undefined)) return "video";
+function kindBy(protocols: readonly string[], price: Model["price"]): ModelKind | undefined {
+  if (price && secondWords.some((word) => price[word] !== undefined)) return "video";
   if (protocols.length === 0) return undefined;
   if (protocols.every((protocol) => rerankProtocols.has(protocol))) return "rerank";
   // Only an embedding has no output to pay for.
-  const onlyInput = price["output_tokens"] === undefined;
+  const onlyInput = price !== undefined && price["output_tokens"] === undefined;
   return onlyInput && protocols.every((protocol) => protocol === "openai") ? "embedding" : undefined;
 }
 

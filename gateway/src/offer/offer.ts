@@ -39,6 +39,8 @@ export interface OfferedOperation {
   /** The upstreams stand in the order of `via`; otherwise their weights choose. */
   readonly ordered: boolean;
   readonly models: ReadonlyMap<string, OfferedModel>;
+  /** Models that would be served here if they had a price. */
+  readonly unpricedModels: ReadonlySet<string>;
   readonly defaultModel: OfferedModel | undefined;
 }
 
