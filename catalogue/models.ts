@@ -32,9 +32,7 @@ export const modelsGet = defineOperation({
   example: { params: { id: "gpt-4o-mini" } },
   price: free,
   answer: async ({ params }, _asker, books) => {
-    const wanted = params["id"] ?? "";
-    // A name with a slash in it arrives escaped.
-    const model = books.models().find(({ id }) => id === wanted || encodeURIComponent(id) === wanted);
+    const model = books.models().find(({ id }) => id === params["id"]);
     if (!model) {
       return refuse("model_not_found", "There is no such model here; GET /v1/models lists those there are.", {
         field: "model",

@@ -1,6 +1,6 @@
 import type { OfferedOperation } from "./offer.ts";
 
-/** An operation, and the parameters that stand in its path. */
+/** An operation, and the parameters that stand in its path, unescaped. */
 export interface Found {
   readonly offered: OfferedOperation;
   readonly params: Readonly<Record<string, string>>;
@@ -46,16 +46,33 @@ export function createRoutes(all: readonly OfferedOperation[]): Routes {
       if (found) return found;
       for (const { method: wanted, pattern, offered } of patterns) {
         const match = wanted === method ? pattern.exec(path) : null;
-        if (match) return { offered, params: match.groups ?? noParams };
+        if (!match) continue;
+        const params = unescaped(match.groups ?? noParams);
+        return params && { offered, params };
       }
       return undefined;
     },
   };
 }
 
+/** A parameter is one segment. Only what a verb follows may hold slashes, as names of models do: the verb tells its end. */
 function patternOf(path: string): RegExp {
-  const source = path
-    .split(/\{(\w+)\}/)
-    .map((part, at) => (at % 2 === 0 ? RegExp.escape(part) : `(?<${part}>[^/]+)`));
+  const parts = path.split(/\{(\w+)\}/);
+  const source = parts.map((part, at) => {
+    if (at % 2 === 0) return RegExp.escape(part);
+    return parts[at + 1]?.startsWith(":") ? `(?<${part}>.+)` : `(?<${part}>[^/]+)`;
+  });
   return new RegExp(`^${source.join("")}$`);
+}
+
+/** Undefined when an escape is none: then there is no such path. */
+function unescaped(params: Found["params"]): Found["params"] | undefined {
+  if (!Object.values(params).some((value) => value.includes("%"))) return params;
+  try {
+    return Object.fromEntries(
+      Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]),
+    );
+  } catch {
+    return undefined;
+  }
 }
