@@ -35,6 +35,7 @@ export async function answerAboutTask(
   if (result.kind === "looked") return resource(result.task);
   const { exchanged, upstream } = result;
   call.known.servedBySandbox = upstream.sandbox;
+  if (exchanged.kind === "rate_limited") await returnCounted(call, gate);
   return answerOf(exchanged, upstream);
 }
 

@@ -4,6 +4,7 @@ import { refuse } from "../platform/refusals.ts";
 import type { Answer, Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import { chooseModel } from "./price-call.ts";
+import { returnCounted } from "./refuse-by-limit.ts";
 import { answerOf } from "./settle.ts";
 
 /** A free operation that an upstream answers: nothing is held or booked, and usage does not count it. */
@@ -36,5 +37,7 @@ export async function answerFree(
     return refuse("invalid_parameters", prepared.message, { field: prepared.field });
   }
   call.known.servedBySandbox = upstream.sandbox;
-  return answerOf(await prepared.send(), upstream);
+  const exchanged = await prepared.send();
+  if (exchanged.kind === "rate_limited") await returnCounted(call, gate);
+  return answerOf(exchanged, upstream);
 }

@@ -10,6 +10,7 @@ import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import type { Metered } from "./meter.ts";
 import type { BookedCall } from "./paid-call.ts";
+import { returnCounted } from "./refuse-by-limit.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
 
 /**
@@ -25,6 +26,7 @@ export async function settle(
   const { exchanged, upstream } = attempted;
   const resolved = await bookEnd(paid, attempted, metered, gate);
   paid.call.known.costMicros = resolved.chargedMicros;
+  if (exchanged.kind === "rate_limited") await returnCounted(paid.call, gate);
   if (exchanged.kind === "link_rejected" && attempted.linkRefusal) throw attempted.linkRefusal;
   return answerOf(exchanged, upstream);
 }
