@@ -89,6 +89,13 @@ describe("tokens per minute", () => {
     expect((await ask(account, 1_000_000)).status).toBe(200);
   });
 
+  test("show all that is left when the call was refused for another reason", async () => {
+    const account = await tollgate.openAccount({ tier: "free", creditUsd: "0" });
+    const response = await ask(account, 60_000);
+    expect(response.status).toBe(402);
+    expect(response.headers.get("x-ratelimit-remaining-tokens")).toBe("60000");
+  });
+
   test("are 1,024 of output for a caller that sets no maximum", async () => {
     const account = await tollgate.openAccount({ tier: "free" });
     const response = await ask(account);
@@ -216,6 +223,33 @@ test("an upstream's quota is shared by all keys and refuses as upstream_rate_lim
       limit: { name: "upstream", limit: 3, remaining: 0 },
     });
     expect(await vendor.sandbox.book()).toHaveLength(3);
+  } finally {
+    await tollgate.close();
+    await vendor.close();
+  }
+});
+
+test("an upstream's quota is in the headers where it is the tightest limit, also when it refuses", async () => {
+  const vendor = await openTestGateway();
+  const tollgate = await openTestGateway({
+    config: `upstreams: { findata: { protocol: financialdatasets, url: "${vendor.sandbox.url}/financialdatasets", key: sandbox, quota_rpm: 2 } }`,
+  });
+  try {
+    const account = await tollgate.openAccount();
+    const shown = async (who: TestAccount): Promise<readonly unknown[]> => {
+      const { status, headers } = await tollgate.call(
+        who,
+        "/apis/v1/financial/financial-metrics/snapshot?ticker=A",
+      );
+      const figure = (name: string): string | null => headers.get(`x-ratelimit-${name}-requests`);
+      return [status, figure("limit"), figure("remaining")];
+    };
+    // Who cannot pay has used no quota, so it is not their limit.
+    const poor = await tollgate.openAccount({ creditUsd: "0" });
+    expect(await shown(poor)).toEqual([402, "3000", "2999"]);
+    expect(await shown(account)).toEqual([200, "2", "1"]);
+    expect(await shown(account)).toEqual([200, "2", "0"]);
+    expect(await shown(account)).toEqual([429, "2", "0"]);
   } finally {
     await tollgate.close();
     await vendor.close();

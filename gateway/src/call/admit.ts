@@ -17,7 +17,7 @@ import { refuseShut } from "./refuse-shut.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
 import { refuseEarlier } from "../ledger/refuse-earlier.ts";
 import { checkMaySpend, coveredMicros, refuseByGrantDay, refuseUnapproved } from "./spend-policy.ts";
-import { giveTurnBack, takeTurn, type Turn } from "./take-turn.ts";
+import { giveTurnBack, noteQuota, takeTurn, type Turn } from "./take-turn.ts";
 
 /** What a call took: its turn at an upstream, and of the limits what comes back when it ends. */
 export interface Admission {
@@ -69,8 +69,10 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
   } catch (error) {
     await gate.limiter.giveBack(wants, turn.takenAtMs);
     await giveTurnBack(turn, gate);
+    if (tokensWanted) call.known.tokens = await gate.limiter.look(tokensWanted);
     throw error;
   }
+  noteQuota(call, taken);
   return admissionOf(paid, turn, tokensWanted, gate);
 }
 

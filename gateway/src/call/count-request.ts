@@ -1,5 +1,5 @@
-import { keyRequests, groupRequests } from "../limits/call-limits.ts";
-import type { Standing, Take, Want } from "../limits/limiter.ts";
+import { groupRequests, keyRequests, tighter } from "../limits/call-limits.ts";
+import type { Take, Want } from "../limits/limiter.ts";
 import { limitsOf } from "../limits/tiers.ts";
 import type { Credential } from "../keys/keys.ts";
 import type { Operation } from "../operation/operation.ts";
@@ -44,5 +44,3 @@ function note(call: Counted, wants: readonly Want[], take: Take, gate: Gate): vo
   if (take.kind === "refused") return refuseByLimit(call, take, gate);
   call.known.counted.push({ wants, takenAtMs: take.takenAtMs });
 }
-
-const tighter = (a: Standing | undefined, b: Standing): Standing => (a && a.remaining <= b.remaining ? a : b);

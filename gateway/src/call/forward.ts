@@ -4,10 +4,11 @@ import type { SoldOperation } from "../operation/operation.ts";
 import { neverSent, type ActingFor, type Exchanged, type Upstream } from "../operation/upstream.ts";
 import type { CallRefused } from "../platform/refusals.ts";
 import { unused, verdictOf } from "../routing/upstream-health.ts";
+import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
 import type { Route } from "./prepare.ts";
-import { takeTurn, type Turn } from "./take-turn.ts";
+import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
 
 export interface Attempted {
   readonly upstream: Upstream;
@@ -56,7 +57,7 @@ export async function forward(
       if (acting?.kind === "ready") continue;
     }
     if (!mayRepeat(exchanged, upstream, operation)) break;
-    turn = await nextTurn(route, gate);
+    turn = await nextTurn(call, route, gate);
   }
   if (!told) throw new Error("A call was forwarded to nobody.");
   const { upstream, exchanged } = told;
@@ -109,9 +110,11 @@ function mayRepeat(exchanged: Exchanged, upstream: Upstream, { repeatable }: Sol
   return exchanged.kind === "rate_limited" || exchanged.kind === "key_rejected";
 }
 
-async function nextTurn(route: Route, gate: Gate): Promise<Turn | undefined> {
+async function nextTurn(call: Call, route: Route, gate: Gate): Promise<Turn | undefined> {
   const taken = await takeTurn(route, [], gate);
-  return taken.kind === "taken" ? taken.turn : undefined;
+  if (taken.kind !== "taken") return undefined;
+  noteQuota(call, taken);
+  return taken.turn;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { tighter } from "../limits/call-limits.ts";
 import type { Take, Want } from "../limits/limiter.ts";
 import { refuse, type RefusalCode } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
@@ -12,6 +13,7 @@ export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate)
   const { want, standing } = refused;
   const { name, code, what } = describe(want);
   if (name === "tokens_per_minute") call.known.tokens = standing;
+  if (name === "upstream") call.known.requests = tighter(call.known.requests, standing);
   const retryAfterSeconds = Math.max(1, Math.ceil(refused.retryInMs / 1000));
   return refuse(code, `${what} is ${want.limit}. Retry in ${retryAfterSeconds} s.`, {
     retryAfterSeconds,

@@ -1,7 +1,8 @@
-import { upstreamRequests } from "../limits/call-limits.ts";
+import { tighter, upstreamRequests } from "../limits/call-limits.ts";
 import type { Standing, Take, Want } from "../limits/limiter.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import { unused, type Entry } from "../routing/upstream-health.ts";
+import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import type { PreparedCall, Route } from "./prepare.ts";
 
@@ -16,8 +17,15 @@ export interface Turn {
 
 type Refused = Extract<Take, { kind: "refused" }>;
 
+interface Taken {
+  readonly kind: "taken";
+  readonly turn: Turn;
+  /** Of what else was wanted, in that order, and last of the upstream's own quota where it has one. */
+  readonly standings: readonly Standing[];
+}
+
 type TakenTurn =
-  | { readonly kind: "taken"; readonly turn: Turn; readonly standings: readonly Standing[] }
+  | Taken
   | { readonly kind: "limited"; readonly by: Refused }
   | { readonly kind: "shut"; readonly upstream: Upstream | undefined };
 
@@ -51,6 +59,12 @@ export async function takeTurn(route: Route, others: readonly Want[], gate: Gate
     if (!limited || take.retryInMs < limited.retryInMs) limited = take;
   }
   return limited ? { kind: "limited", by: limited } : { kind: "shut", upstream: shut };
+}
+
+/** Shows the caller the upstream's quota, where it leaves less than the limits of the caller's own. */
+export function noteQuota({ known }: Pick<Call, "known">, { turn, standings }: Taken): void {
+  const standing = turn.quota && standings.at(-1);
+  if (standing) known.requests = tighter(known.requests, standing);
 }
 
 const sooner = (one: Upstream | undefined, other: Upstream, { health }: Gate): Upstream =>

@@ -1,4 +1,4 @@
-import type { Want } from "./limiter.ts";
+import type { Standing, Want } from "./limiter.ts";
 
 /** What an operation adds to the limits of a key's tier. */
 export interface OperationLimits {
@@ -52,3 +52,7 @@ export const keySlot = (keyId: string, holder: string, limit: number): Want => (
   limit,
   leaseMs: slotLeaseMs,
 });
+
+/** Of two limits the one that leaves less: what a caller is shown. */
+export const tighter = (a: Standing | undefined, b: Standing): Standing =>
+  a && a.remaining <= b.remaining ? a : b;
