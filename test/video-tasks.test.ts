@@ -143,6 +143,26 @@ describe("a video task", () => {
     expect((await gateway.balance(account)).held).toBe(videoMicros);
   });
 
+  test("is canceled however often it was just asked about; cancels have a pace of their own", async () => {
+    const account = await rich();
+    const { output } = await createTask(gateway, account, video("[queued 0] [running 60000] a red fox"));
+    const ask = () => gateway.call(account, taskPath(output.task_id));
+    const cancel = () => gateway.post(account, `${taskPath(output.task_id)}/cancel`, {});
+    expect([(await ask()).status, (await ask()).status, (await ask()).status]).toEqual([200, 200, 429]);
+    const cancels = [await cancel(), await cancel(), await cancel()];
+    expect(cancels.map(({ status }) => status)).toEqual([400, 400, 429]);
+    expect(await cancels[2]?.json()).toMatchObject({
+      error: {
+        code: "rate_limit_exceeded",
+        limit: { name: "cancels_per_second", limit: 2, remaining: 0 },
+      },
+    });
+    clock.forward(1_000);
+    await cancel();
+    await cancel();
+    expect((await ask()).status).toBe(200);
+  });
+
   test("is held at what was asked for, at the model's own choice, or at the most", async () => {
     const account = await rich();
     const quoted = async (parameters: object | undefined): Promise<number> => {

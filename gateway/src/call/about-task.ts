@@ -1,7 +1,7 @@
 import type { Credential } from "../keys/keys.ts";
 import type { CallInput, TaskOperation } from "../operation/operation.ts";
 import { refuse } from "../platform/refusals.ts";
-import { pollsPerSecond } from "../tasks/poll-floor.ts";
+import { asksPerSecond } from "../tasks/poll-floor.ts";
 import type { Task } from "../tasks/task.ts";
 import { taskResource } from "../tasks/task-resource.ts";
 import { jsonAnswer, type Answer, type Call } from "./call.ts";
@@ -24,7 +24,7 @@ export async function answerAboutTask(
   if (!taskName.test(taskId)) {
     refuse("invalid_parameters", "task_id: expected the id of a task", { field: "task_id" });
   }
-  await checkPace(call, accountId, taskId, gate);
+  await checkPace(call, operation, { accountId, taskId }, gate);
   const resource = (task: Task | undefined): Answer => {
     call.known.servedBySandbox = task !== undefined && gate.desk.isServedBySandbox(task);
     return jsonAnswer(200, taskResource(task, { taskId, requestId: call.id, nowMs: gate.clock.wallMs() }));
@@ -39,13 +39,24 @@ export async function answerAboutTask(
   return answerOf(exchanged, upstream);
 }
 
-async function checkPace(call: Call, accountId: string, taskId: string, gate: Gate): Promise<void> {
-  const waitMs = gate.pollFloor.waitMs(accountId, taskId);
+async function checkPace(
+  call: Call,
+  { aboutTask }: TaskOperation,
+  { accountId, taskId }: { readonly accountId: string; readonly taskId: string },
+  gate: Gate,
+): Promise<void> {
+  const waitMs = gate.pollFloor.waitMs(accountId, taskId, aboutTask);
   if (waitMs === undefined) return;
   await returnCounted(call, gate);
   const reset = resetSeconds(waitMs, call.receivedAtMs);
-  refuse("rate_limit_exceeded", `A task may be asked about ${pollsPerSecond} times a second.`, {
+  const { name, what } = paces[aboutTask];
+  refuse("rate_limit_exceeded", `A task may be ${what} ${asksPerSecond} times a second.`, {
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
-    inError: { limit: { name: "polls_per_second", limit: pollsPerSecond, remaining: 0, reset } },
+    inError: { limit: { name, limit: asksPerSecond, remaining: 0, reset } },
   });
 }
+
+const paces = {
+  state: { name: "polls_per_second", what: "asked about" },
+  cancel: { name: "cancels_per_second", what: "asked to end" },
+} as const;

@@ -1,10 +1,10 @@
-/** How fast one caller may ask about one task: twice a second. */
+/** How fast one caller may ask about one task, and how fast it may ask for its end: twice a second each. */
 export interface PollFloor {
   /** Undefined when the question may be asked now, else how long to wait. */
-  readonly waitMs: (caller: string, taskId: string) => number | undefined;
+  readonly waitMs: (caller: string, taskId: string, about?: "state" | "cancel") => number | undefined;
 }
 
-export const pollsPerSecond = 2;
+export const asksPerSecond = 2;
 const windowMs = 1_000;
 
 /** Keeps the last questions of a second; what is older is swept, so it grows with the rate and not with time. */
@@ -16,13 +16,13 @@ export function createPollFloor(monotonicMs: () => number): PollFloor {
     for (const [name, times] of asked) if ((times.at(-1) ?? 0) + windowMs <= nowMs) asked.delete(name);
   };
   return {
-    waitMs: (caller, taskId) => {
+    waitMs: (caller, taskId, about = "state") => {
       const nowMs = monotonicMs();
       if (nowMs - sweptAtMs > windowMs) sweep(nowMs);
-      const name = `${caller} ${taskId}`;
+      const name = `${caller} ${taskId} ${about}`;
       const recent = (asked.get(name) ?? []).filter((atMs) => atMs + windowMs > nowMs);
       const [first = nowMs] = recent;
-      if (recent.length >= pollsPerSecond) return first + windowMs - nowMs;
+      if (recent.length >= asksPerSecond) return first + windowMs - nowMs;
       asked.set(name, [...recent, nowMs]);
       return undefined;
     },
