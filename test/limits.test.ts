@@ -202,6 +202,52 @@ describe("limits of an operation's own", () => {
   });
 });
 
+test("an operator's own limit on an operation binds each key, and is shown among its limits and in the headers", async () => {
+  const tollgate = await openTestGateway({
+    config: `operations:
+  financial.metrics.snapshot: { rpm: 2 }
+  models.generate_content: { rpm: 1 }
+  credits.balance: { rpm: 1 }`,
+  });
+  try {
+    const [account, other] = [await tollgate.openAccount(), await tollgate.openAccount()];
+    const snapshot = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
+    const report = (await (await tollgate.call(account, "/v1/limits")).json()) as { limits: object[] };
+    for (const [id, limit] of [
+      ["financial.metrics.snapshot", 2],
+      ["models.generate_content", 1],
+      // What the configuration leaves alone keeps the limit it came with.
+      ["models.stream_generate_content", 30],
+    ] as const) {
+      expect(report.limits).toContainEqual(
+        expect.objectContaining({
+          name: "requests_per_minute",
+          applies_to: [id],
+          limit,
+          remaining: limit,
+        }) as object,
+      );
+    }
+    const first = await tollgate.call(account, snapshot);
+    expect([
+      first.headers.get("x-ratelimit-limit-requests"),
+      first.headers.get("x-ratelimit-remaining-requests"),
+    ]).toEqual(["2", "1"]);
+    expect((await tollgate.call(account, snapshot)).status).toBe(200);
+    const refused = await tollgate.call(account, snapshot);
+    expect(refused.status).toBe(429);
+    expect(((await refused.json()) as Limited).error).toMatchObject({
+      code: "rate_limit_exceeded",
+      limit: { name: "requests_per_minute", limit: 2, remaining: 0 },
+    });
+    expect((await tollgate.call(other, snapshot)).status).toBe(200);
+    expect((await tollgate.call(account, "/v1/credits/balance")).status).toBe(200);
+    expect((await tollgate.call(account, "/v1/credits/balance")).status).toBe(429);
+  } finally {
+    await tollgate.close();
+  }
+});
+
 test("an upstream's quota is shared by all keys and refuses as upstream_rate_limit before anything is held", async () => {
   const vendor = await openTestGateway();
   const tollgate = await openTestGateway({

@@ -77,6 +77,8 @@ export interface OperationConfig {
   /** Of an operation that passes on what its vendor charges: times what, in parts per million, and the most held. */
   readonly costFactorPpm: bigint | undefined;
   readonly maxCostMicros: Micros | undefined;
+  /** Requests per minute of each key, instead of what the operation came with; the key's own limit holds beside it. */
+  readonly rpm: number | undefined;
   readonly via: readonly string[] | undefined;
   readonly defaultModel: string | undefined;
 }
@@ -219,6 +221,7 @@ const operation = z
     price_usd: amount(picoFromUsd, "USD, at most 12 decimals").optional(),
     cost_factor: amount(ppmFromMultiplier, "a factor, at most 6 decimals").optional(),
     max_cost_usd: amount(microsFromUsd, "USD, at most 6 decimals").optional(),
+    rpm: count.optional(),
     via: z.array(z.string()).min(1).optional(),
     default_model: z.string().optional(),
   })
@@ -226,6 +229,7 @@ const operation = z
     priceUsdPico: written.price_usd,
     costFactorPpm: written.cost_factor,
     maxCostMicros: written.max_cost_usd,
+    rpm: written.rpm,
     via: written.via,
     defaultModel: written.default_model,
   }));

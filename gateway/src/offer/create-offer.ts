@@ -74,10 +74,11 @@ interface Model {
   readonly usualVideo: Partial<VideoWish>;
 }
 
-function offerOperation(operation: Operation, context: Context): OfferedOperation {
+function offerOperation(declared: Operation, context: Context): OfferedOperation {
+  const written = context.config.operations.get(declared.id);
+  const operation = withLimits(declared, written);
   const path = bindNames(operation.path, context.config.names);
   const upstreams = isSold(operation) ? upstreamsOf(operation, context) : [];
-  const written = context.config.operations.get(operation.id);
   // The sandbox serves one call like the next, so it never draws among its protocols.
   const ordered = written?.via !== undefined || upstreams.some(({ sandbox }) => sandbox);
   const models = new Map<string, OfferedModel>();
@@ -108,6 +109,15 @@ function offerOperation(operation: Operation, context: Context): OfferedOperatio
     defaultModel: firstOffered(models, wanted === undefined ? [...usual, ...models.keys()] : [wanted]),
   };
 }
+
+/** A limit of the operator's is counted for this operation alone, also where it shared one with others. */
+const withLimits = (operation: Operation, written: OperationConfig | undefined): Operation =>
+  written?.rpm === undefined
+    ? operation
+    : Object.freeze({
+        ...operation,
+        limits: { ...operation.limits, rpm: { group: operation.id, limit: written.rpm } },
+      });
 
 function firstOffered(
   models: ReadonlyMap<string, OfferedModel>,
