@@ -163,8 +163,14 @@ describe("a creation in doubt", () => {
       const response = await create(gateway, account, video(stuck), once);
       expect(response.status).toBe(502);
       expect(await held()).toBe(videoMicros);
-      const again = await createTask(gateway, account, video(stuck), once);
-      expect(again.output.task_status).toBe("UNKNOWN");
+      const again = await create(gateway, account, video(stuck), once);
+      expect([again.status, await again.json()]).toMatchObject([
+        409,
+        {
+          error: { code: "outcome_unknown", retryable: false },
+          original: { status: "unknown", charged_micros_usd: 0 },
+        },
+      ]);
       expect((await gateway.sandbox.book()).filter(({ path }) => path.includes("synthesis"))).toHaveLength(1);
       expect(gateway.logged.some((line) => line.includes("nobody knows whether a task was created"))).toBe(
         true,

@@ -230,13 +230,37 @@ describe("creating a task", () => {
     const again = await createTask(gateway, account, video(quick), key);
     expect(again).toEqual(first);
     await reaches(account, first.output.task_id, "SUCCEEDED");
+    // An answer to a creation has no word for an end; whoever asks about the task hears of it.
     const after = await createTask(gateway, account, video(quick), key);
-    expect(after.output).toEqual({ task_id: first.output.task_id, task_status: "SUCCEEDED" });
+    expect(after.output).toEqual({ task_id: first.output.task_id, task_status: "RUNNING" });
     const other = await create(gateway, account, video("another"), key);
     expect(other.status).toBe(409);
     expect(await other.json()).toMatchObject({ error: { code: "idempotency_key_reused" } });
     expect((await creations()) - before).toBe(1);
     expect((await gateway.balance(account)).balance).toBe(20_000_000 - videoMicros);
+  });
+
+  test("again under its idempotency key, when its result is gone, says that it was made and what it cost", async () => {
+    const account = await rich();
+    const key = { "idempotency-key": "one-short-lived-video" };
+    const hourMs = 60 * 60 * 1000;
+    const expires = Math.floor((clock.wallMs() + hourMs) / 1000);
+    await gateway.sandbox.fault({
+      path_contains: "/tasks/",
+      json_patch: { output: { video_url: `https://videos.example/1.mp4?Expires=${expires}&Signature=x` } },
+      times: 10,
+    });
+    const first = await createTask(gateway, account, video(quick), key);
+    await reaches(account, first.output.task_id, "SUCCEEDED");
+    clock.forward(2 * hourMs);
+    const again = await create(gateway, account, video(quick), key);
+    expect([again.status, await again.json()]).toMatchObject([
+      409,
+      {
+        error: { code: "request_already_completed" },
+        original: { request_id: first.request_id, charged_micros_usd: videoMicros },
+      },
+    ]);
   });
 
   test("fifty at once under one idempotency key make one task", async () => {

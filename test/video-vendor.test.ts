@@ -347,10 +347,10 @@ describe("a creation", () => {
         lost.kind,
         { balance: creditMicros, held: videoMicros },
       ]);
-      // The repetition is answered with the task there is, of which nobody knows more.
+      // The repetition is told just that.
       const again = await create(gateway, account, video("a fox"), { "idempotency-key": "once" });
-      expect([lost.kind, again.status]).toEqual([lost.kind, 200]);
-      expect(await again.json()).toMatchObject({ output: { task_status: "UNKNOWN" } });
+      expect([lost.kind, again.status]).toEqual([lost.kind, 409]);
+      expect(await again.json()).toMatchObject({ error: { code: "outcome_unknown" } });
       expect(vendor.requests.slice(before).filter(({ method }) => method === "POST")).toHaveLength(1);
     }
   });

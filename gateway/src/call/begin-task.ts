@@ -1,8 +1,9 @@
+import { refuseEarlier } from "../ledger/refuse-earlier.ts";
 import { isSuccess, neverSent } from "../operation/upstream.ts";
 import { readTaskReport } from "../tasks/read-task-report.ts";
 import type { BegunTask } from "../tasks/task-book.ts";
 import { pollAfterMs } from "../tasks/task-rules.ts";
-import { statusOf } from "../tasks/task.ts";
+import { isForgotten } from "../tasks/task.ts";
 import { jsonAnswer, type Answer } from "./call.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
@@ -77,7 +78,10 @@ export function loseLater(taskId: string, gate: Gate, attempts: Attempted["attem
   writeLater("a lost task", () => gate.tasks.lose(taskId, attempts), gate);
 }
 
-/** A creation that is repeated under its idempotency key is answered with the task that there is. */
+/**
+ * A creation that is repeated under its idempotency key is answered with the task that there is. Of a task that nobody
+ * can be asked about, only that is told: lost ones here, forgotten ones by admission, with what they cost.
+ */
 export async function findEarlierTask(paid: PaidCall, gate: Gate): Promise<Answer | undefined> {
   const { call, caller, wishes } = paid;
   if (!wishes.claim) return undefined;
@@ -86,9 +90,12 @@ export async function findEarlierTask(paid: PaidCall, gate: Gate): Promise<Answe
   const task = await gate.tasks.findByCall(earlier.callId);
   // What is still being created, or was refused, is no task yet; admission says how it stands.
   if (!task || task.state === "CREATING" || task.state === "REFUSED") return undefined;
+  if (task.state === "LOST") return refuseEarlier({ ...earlier, outcome: "unknown" });
+  if (isForgotten(task, gate.clock.wallMs())) return undefined;
   call.known.servedBySandbox = gate.desk.isServedBySandbox(task);
-  return created(task.id, statusOf(task, gate.clock.wallMs()), task.callId);
+  // An answer to a creation says whether the task has begun, and no more: its end is told to whoever asks about it.
+  return created(task.id, task.state === "PENDING" ? "PENDING" : "RUNNING", task.callId);
 }
 
-const created = (taskId: string, status: string, requestId: string): Answer =>
+const created = (taskId: string, status: "PENDING" | "RUNNING", requestId: string): Answer =>
   jsonAnswer(200, { output: { task_id: taskId, task_status: status }, request_id: requestId });

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../platform/json.ts";
-import { statusOf, type Task } from "./task.ts";
+import { isForgotten, statusOf, type Task } from "./task.ts";
 import { writeTaskTime } from "./task-time.ts";
 
 /** The task as the specification shows it. Whatever the asker may not see looks like what never was. */
@@ -34,8 +34,8 @@ export function taskResource(
 }
 
 /** Nothing is told about a task that was lost, refused, or whose result cannot be fetched any more. */
-const isGone = ({ state, forgetAtMs }: Task, nowMs: number): boolean =>
-  state === "REFUSED" || state === "EXPIRED" || (forgetAtMs !== undefined && forgetAtMs <= nowMs);
+const isGone = (task: Task, nowMs: number): boolean =>
+  task.state === "REFUSED" || task.state === "EXPIRED" || isForgotten(task, nowMs);
 
 const timeOf = (name: string, ms: number | undefined): JsonObject =>
   ms === undefined ? {} : { [name]: writeTaskTime(ms) };

@@ -68,8 +68,12 @@ export interface TaskEnd {
 export const taskLifeMs = 24 * 60 * 60 * 1000;
 
 /** What a caller is told about where a task is. */
-export function statusOf({ state, forgetAtMs }: Task, nowMs: number): TaskStatus {
-  if (forgetAtMs !== undefined && forgetAtMs <= nowMs) return "UNKNOWN";
+export function statusOf(task: Task, nowMs: number): TaskStatus {
+  const { state } = task;
+  if (isForgotten(task, nowMs)) return "UNKNOWN";
   if (state === "CREATING") return "PENDING";
   return state === "LOST" || state === "EXPIRED" || state === "REFUSED" ? "UNKNOWN" : state;
 }
+
+export const isForgotten = ({ forgetAtMs }: Task, nowMs: number): boolean =>
+  forgetAtMs !== undefined && forgetAtMs <= nowMs;
