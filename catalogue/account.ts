@@ -53,11 +53,12 @@ export const usageGet = defineOperation({
   },
   price: free,
   answer: (input, asker, books) => {
-    const startSeconds = input.query.start_time;
+    const { start_time: startSeconds, end_time: endAsked } = input.query;
+    const nowSeconds = Math.floor(asker.nowMs / 1000);
     // The running second counts too: a call that was just answered is in the report.
-    const endSeconds = input.query.end_time ?? Math.floor(asker.nowMs / 1000) + 1;
+    const endSeconds = endAsked ?? nowSeconds + 1;
     if (endSeconds <= startSeconds) refuse("invalid_parameters", "end_time must be after start_time");
-    if (endSeconds - startSeconds > usageDaysMax * secondsPerDay) {
+    if ((endAsked ?? nowSeconds) - startSeconds > usageDaysMax * secondsPerDay) {
       refuse("invalid_parameters", `the window must not be longer than ${usageDaysMax} days`);
     }
     return books.usage(asker, { startSeconds, endSeconds });

@@ -668,6 +668,26 @@ describe("what parameters can say", () => {
     expect((performance.now() - startedMs) / queries.length).toBeLessThan(200);
   });
 
+  test("row 25: a usage window of exactly 400 days is not too long, also when it ends now", async () => {
+    const clock = createVirtualClock();
+    const still = await openTestGateway({ clock });
+    try {
+      const asker = await still.openAccount();
+      const now = clock.wallMs() / 1000;
+      const start = now - 400 * 86_400;
+      for (const [query, status] of [
+        [`start_time=${start}`, 200],
+        [`start_time=${start}&end_time=${now}`, 200],
+        [`start_time=${start - 1}`, 400],
+        [`start_time=${start}&end_time=${now + 1}`, 400],
+      ] as const) {
+        expect([query, (await still.call(asker, `/v1/usage?${query}`)).status]).toEqual([query, status]);
+      }
+    } finally {
+      await still.close();
+    }
+  });
+
   test("row 31: an Idempotency-Key that is empty, too long, doubled or not ASCII is 400", async () => {
     await expectNothingHappened(gateway, async () => {
       for (const key of ["", "k".repeat(256), "two words", "a, b"]) {
