@@ -113,6 +113,9 @@ export const limitsReport = z
       }),
     ),
     budget: budget.nullable(),
+    sign_in_budget: budget
+      .nullable()
+      .describe("What the sign-in of an access token may spend a day; null for a key."),
   })
   .meta({ id: "Limits" });
 

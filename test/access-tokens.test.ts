@@ -54,6 +54,34 @@ describe("at the API", () => {
     expect(await gateway.audit()).toEqual([]);
   });
 
+  test("a token sees what its sign-in may spend a day and what is left of it; a key has no such bound", async () => {
+    const account = await gateway.openAccount({ creditUsd: "20" });
+    const { access_token: token } = await signInWith(gateway.url, account.key, {
+      per_call_usd: "2",
+      per_day_usd: "5",
+    });
+    const limits = async (credential: string): Promise<unknown> =>
+      ((await (await get("/v1/limits", credential)).json()) as { sign_in_budget: unknown }).sign_in_budget;
+    const untouched = {
+      window: "day",
+      limit_micros_usd: 5_000_000,
+      spent_micros_usd: 0,
+      held_micros_usd: 0,
+      remaining_micros_usd: 5_000_000,
+      resets_at: new Date(Date.now() + passedMs).setUTCHours(24, 0, 0, 0) / 1000,
+    };
+    expect(await limits(token)).toEqual(untouched);
+    expect((await get(dearPath, token)).status).toBe(200);
+    // What the key itself spends is not the sign-in's.
+    expect((await gateway.post(account, "/v1/rerank", cheap)).status).toBe(200);
+    expect(await limits(token)).toEqual({
+      ...untouched,
+      spent_micros_usd: 2_000_000,
+      remaining_micros_usd: 3_000_000,
+    });
+    expect(await limits(account.key)).toBeNull();
+  });
+
   test("a token that may only read is refused a billed call, and may still read, count and quote", async () => {
     const account = await gateway.openAccount();
     const { access_token: token, scope } = await signInWith(gateway.url, account.key, { spend: "" });

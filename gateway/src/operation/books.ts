@@ -46,6 +46,8 @@ interface LimitsReport {
   readonly tier: string;
   readonly limits: readonly LimitReport[];
   readonly budget: BudgetReport | null;
+  /** What the sign-in of an access token may spend a day; null for a key. */
+  readonly sign_in_budget: BudgetReport | null;
 }
 
 export interface LimitReport {

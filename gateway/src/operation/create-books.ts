@@ -1,4 +1,5 @@
 import { budgetWindowEndMs, budgetWindowStartMs } from "../keys/budget-window.ts";
+import type { Budget, BudgetUse } from "../keys/keys.ts";
 import { hashIdempotencyKey } from "../ledger/idempotency-key.ts";
 import type { Store } from "../ledger/store.ts";
 import { receiptOf } from "../ledger/receipt.ts";
@@ -73,6 +74,7 @@ export function createBooks({ store, limiter, links, models, sharedLimits }: Par
         ...(await readTaskLimits(asker, store, sharedLimits())),
       ],
       budget: await readBudget(store, asker),
+      sign_in_budget: await readSignInBudget(store, asker),
     }),
     beginLink: ({ accountId, keyId, requestId, idempotency, confirmsLinks }, scopes) =>
       links.begin(
@@ -179,6 +181,18 @@ async function readBalance(store: Store, asker: Asker): Promise<BalanceReport> {
 async function readBudget(store: Store, { budget, keyId, nowMs }: Asker): Promise<BudgetReport | null> {
   if (!budget) return null;
   const use = await store.keys.budgetUse(keyId, budgetWindowStartMs(budget.window, nowMs));
+  return reportBudget(budget, use, nowMs);
+}
+
+/** The bound that a person set at sign-in holds beside the budget of the key they signed in with. */
+async function readSignInBudget(store: Store, { grant, nowMs }: Asker): Promise<BudgetReport | null> {
+  if (!grant) return null;
+  const budget: Budget = { window: "day", limitMicros: grant.spendPolicy.perDayMicros };
+  const use = await store.grants.dayUse(grant.id, budgetWindowStartMs(budget.window, nowMs));
+  return reportBudget(budget, use, nowMs);
+}
+
+function reportBudget(budget: Budget, use: BudgetUse, nowMs: number): BudgetReport {
   const remaining = budget.limitMicros - use.spentMicros - use.heldMicros;
   const endMs = budgetWindowEndMs(budget.window, nowMs);
   return {

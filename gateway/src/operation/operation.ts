@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { TokenGrant } from "../grants/grants.ts";
 import type { Budget } from "../keys/keys.ts";
 import type { IdempotencyClaim } from "../ledger/ledger.ts";
 import type { ConflictPrefix } from "../ledger/refuse-earlier.ts";
@@ -146,6 +147,8 @@ export interface Asker {
   readonly keyId: string;
   readonly scope: "key" | "account";
   readonly budget: Budget | undefined;
+  /** The sign-in behind an access token, and what it may spend a day; a key has none. */
+  readonly grant: Pick<TokenGrant, "id" | "spendPolicy"> | undefined;
   readonly tier: TierName;
   readonly limits: TierLimits;
   readonly nowMs: number;
