@@ -130,14 +130,20 @@ export const requestsList = defineOperation({
       .describe("Only the call made under this key: what became of it, without asking for it again."),
   }),
   price: free,
-  answer: ({ query }, asker, books) =>
-    query.idempotency_key === undefined
-      ? books.receipts(asker, {
-          limit: query.limit ?? pageSizeUsual,
-          before: query.cursor,
-          operationId: query.operation_id,
-          status: query.status,
-          keyId: query.key_id,
-        })
-      : books.receiptByKey(asker, query.idempotency_key),
+  answer: async ({ query }, asker, books) => {
+    if (query.idempotency_key !== undefined) return books.receiptByKey(asker, query.idempotency_key);
+    // Any text sorts somewhere among the ids, but only an id of this list is a place in it.
+    if (query.cursor !== undefined && !(await books.receipt(asker, query.cursor))) {
+      refuse("invalid_parameters", "cursor: expected the next_cursor of the page before", {
+        field: "cursor",
+      });
+    }
+    return books.receipts(asker, {
+      limit: query.limit ?? pageSizeUsual,
+      before: query.cursor,
+      operationId: query.operation_id,
+      status: query.status,
+      keyId: query.key_id,
+    });
+  },
 });

@@ -688,6 +688,27 @@ describe("what parameters can say", () => {
     }
   });
 
+  test("a cursor that no page gave out is 400, and never the first page again", async () => {
+    const asker = await gateway.openAccount();
+    const other = await gateway.openAccount();
+    for (const who of [asker, asker, asker, other, other]) {
+      expect((await gateway.call(who, snapshotPath)).status).toBe(200);
+    }
+    interface Page {
+      readonly data: readonly { readonly request_id: string }[];
+      readonly next_cursor: string | null;
+    }
+    const pageOf = async (who: TestAccount, cursor = ""): Promise<Page> =>
+      (await (await gateway.call(who, `/v1/requests?limit=1${cursor}`)).json()) as Page;
+    const first = await pageOf(asker);
+    const second = await pageOf(asker, `&cursor=${first.next_cursor}`);
+    expect(new Set([first, second].map(({ data }) => data[0]?.request_id)).size).toBe(2);
+    const { next_cursor: foreign } = await pageOf(other);
+    for (const cursor of ["garbage", "", "0", "~", crypto.randomUUID(), foreign]) {
+      invalid(await read(gateway.call(asker, `/v1/requests?cursor=${cursor}`)));
+    }
+  });
+
   test("row 31: an Idempotency-Key that is empty, too long, doubled or not ASCII is 400", async () => {
     await expectNothingHappened(gateway, async () => {
       for (const key of ["", "k".repeat(256), "two words", "a, b"]) {
