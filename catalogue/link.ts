@@ -92,7 +92,12 @@ export const linkStart = defineOperation({
     "The link works for ten minutes. Needed once for each person, and again when the link has ended or other scopes are needed; not before every write.",
   response: linkBegun,
   example: { body: { scopes: ["tweet.read", "users.read", "follows.write"] } },
-  refuses: ["provider_unavailable", "request_already_completed", "idempotency_key_reused"],
+  refuses: [
+    "provider_unavailable",
+    "account_suspended",
+    "request_already_completed",
+    "idempotency_key_reused",
+  ],
   price: free,
   answer: async ({ body }, asker, books) => {
     const begun = await books.beginLink(asker, body.scopes ?? defaultScopes);

@@ -16,6 +16,7 @@ import { refuseByLimit, resetSeconds, returnCounted } from "./refuse-by-limit.ts
 import { refuseShut } from "./refuse-shut.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
 import { refuseEarlier } from "../ledger/refuse-earlier.ts";
+import { refuseSuspended } from "../ledger/refuse-suspended.ts";
 import { checkMaySpend, coveredMicros, refuseByGrantDay, refuseUnapproved } from "./spend-policy.ts";
 import { giveTurnBack, noteQuota, takeTurn, type Turn } from "./take-turn.ts";
 
@@ -169,7 +170,7 @@ function checkHeld(result: HoldResult, { call, operation, priced, caller }: Paid
     case "idempotency_conflict":
       return refuseEarlier(result.earlier, operation.idempotency?.codePrefix);
     case "account_suspended":
-      return refuse("account_suspended", "This account is suspended; ask the operator.");
+      return refuseSuspended();
     case "budget_exceeded": {
       const { spentMicros, heldMicros } = result;
       return refuse(

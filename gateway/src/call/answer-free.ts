@@ -1,3 +1,5 @@
+import type { Credential } from "../keys/keys.ts";
+import { refuseSuspended } from "../ledger/refuse-suspended.ts";
 import type { OfferedOperation } from "../offer/offer.ts";
 import type { CallInput, SoldOperation } from "../operation/operation.ts";
 import { refuse } from "../platform/refusals.ts";
@@ -13,6 +15,7 @@ export async function answerFree(
   operation: SoldOperation,
   offered: OfferedOperation,
   input: CallInput,
+  caller: Credential,
   gate: Gate,
 ): Promise<Answer> {
   const { price } = operation;
@@ -36,6 +39,8 @@ export async function answerFree(
   if (prepared.kind === "inexpressible") {
     return refuse("invalid_parameters", prepared.message, { field: prepared.field });
   }
+  // The vendor is asked with the operator's key, and whoever is suspended has no use of it.
+  if (caller.suspended) refuseSuspended();
   call.known.servedBySandbox = upstream.sandbox;
   const exchanged = await prepared.send();
   if (exchanged.kind === "rate_limited") await returnCounted(call, gate);

@@ -38,7 +38,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   checkMayChange(operation, caller); //                                          403
   if (isAboutTask(operation)) return answerAboutTask(call, operation, input, caller, gate);
   if (!isSold(operation)) return answerFromBooks(call, operation, input, caller, wishes, gate);
-  if (operation.price.kind === "free") return answerFree(call, operation, offered, input, gate);
+  if (operation.price.kind === "free") return answerFree(call, operation, offered, input, caller, gate);
 
   const priced = priceCall(operation, offered, input, caller, gate); //          404 · 503
   call.known.atMostMicros = priced.atMostMicros;

@@ -15,6 +15,7 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
   ];
   if (body) codes.push("request_timeout", "payload_too_large", "unsupported_media_type");
   if (price.kind === "free") codes.push("cost_quote_unsupported");
+  if (price.kind === "free" && isSold(operation)) codes.push("account_suspended");
   if ("modelKind" in price && price.modelKind !== undefined) {
     codes.push("model_not_found", "billing_config_invalid");
   }

@@ -1,4 +1,5 @@
 import type { IdempotencyClaim } from "../ledger/ledger.ts";
+import { refuseSuspended } from "../ledger/refuse-suspended.ts";
 import type { LinkBegun } from "../operation/books.ts";
 import { refuse } from "../platform/refusals.ts";
 import { absolute, digestOf, linkPaths, linkUpstreams, newToken } from "./link-parts.ts";
@@ -26,6 +27,8 @@ export async function beginLink(owner: LinkOwner, wish: LinkWish, parts: LinkPar
       inError: { retryable: false },
     });
   }
+  const account = await parts.accounts.find(owner.accountId);
+  if (account?.suspended === true) refuseSuspended();
   const state = newToken(parts.randomBytes);
   const verifier = newToken(parts.randomBytes);
   const nowMs = parts.clock.wallMs();
