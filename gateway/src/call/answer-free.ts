@@ -2,14 +2,21 @@ import type { Credential } from "../keys/keys.ts";
 import { refuseSuspended } from "../ledger/refuse-suspended.ts";
 import type { OfferedOperation } from "../offer/offer.ts";
 import type { CallInput, SoldOperation } from "../operation/operation.ts";
-import { refuse } from "../platform/refusals.ts";
+import { neverSent, type Exchanged } from "../operation/upstream.ts";
+import { unused, verdictOf } from "../routing/upstream-health.ts";
 import type { Answer, Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
+import { prepare } from "./prepare.ts";
 import { chooseModel } from "./price-call.ts";
-import { returnCounted } from "./refuse-by-limit.ts";
+import { refuseByLimit, returnCounted } from "./refuse-by-limit.ts";
+import { refuseShut } from "./refuse-shut.ts";
 import { answerOf } from "./settle.ts";
+import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
 
-/** A free operation that an upstream answers: nothing is held or booked, and usage does not count it. */
+/**
+ * A free operation that an upstream answers: nothing is held or booked, and usage does not count it. The upstream's
+ * quota and its pauses hold for it as for any other call.
+ */
 export async function answerFree(
   call: Call,
   operation: SoldOperation,
@@ -21,28 +28,32 @@ export async function answerFree(
   const { price } = operation;
   if (price.kind !== "free") throw new Error(`${operation.id} is not free.`);
   const model = price.modelKind === undefined ? undefined : chooseModel(offered, price, input, gate);
-  const upstream = (model ?? offered).upstreams[0];
-  const service = upstream && operation.servedBy[upstream.protocol];
-  if (!upstream || !service) throw new Error(`${operation.id} was offered without an upstream.`);
-  const prepared = gate.forwarder.prepare({
-    callId: call.id,
-    upstream,
-    service,
-    input,
-    forwarded: call.forwarded,
-    model: model?.id,
-    maxOutputTokens: model?.facts.maxOutputTokens,
-    streaming: false,
-    createdSeconds: Math.floor(call.receivedAtMs / 1000),
-    firstByteTimeoutMs: operation.firstByteTimeoutMs,
-  });
-  if (prepared.kind === "inexpressible") {
-    return refuse("invalid_parameters", prepared.message, { field: prepared.field });
-  }
+  const { upstreams } = model ?? offered;
+  // Vendors may count differently, so it is always the first of them that can be asked.
+  const priced = { model, upstreams, ordered: true, streaming: false };
+  const route = prepare({ call, operation, input, priced, acting: undefined }, gate);
   // The vendor is asked with the operator's key, and whoever is suspended has no use of it.
   if (caller.suspended) refuseSuspended();
+
+  const taken = await takeTurn(route, [], gate);
+  if (taken.kind === "limited") return refuseByLimit(call, taken.by, gate);
+  if (taken.kind === "shut") return refuseShut(call, taken.upstream, gate);
+  noteQuota(call, taken);
+  const { upstream } = taken.turn.prepared;
   call.known.servedBySandbox = upstream.sandbox;
-  const exchanged = await prepared.send();
+  const exchanged = await ask(taken.turn, gate);
   if (exchanged.kind === "rate_limited") await returnCounted(call, gate);
   return answerOf(exchanged, upstream);
+}
+
+async function ask({ prepared, entry, quota, takenAtMs }: Turn, gate: Gate): Promise<Exchanged> {
+  let exchanged: Exchanged | undefined;
+  try {
+    exchanged = await prepared.send();
+  } finally {
+    const heard = prepared.answeredHere ? undefined : exchanged;
+    gate.health.leave(prepared.upstream, entry, heard ? verdictOf(heard) : unused);
+  }
+  if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
+  return exchanged;
 }

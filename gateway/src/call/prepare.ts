@@ -3,11 +3,19 @@ import { refuse } from "../platform/refusals.ts";
 import { chooseRoute } from "../routing/route.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
+import type { PricedCall } from "./price-call.ts";
 
 /** A call in the words of its upstream, ready to leave. */
 export interface PreparedCall {
   readonly upstream: Upstream;
   readonly send: (actingFor?: ActingFor) => Promise<Exchanged>;
+  /** Nothing leaves for it. */
+  readonly answeredHere: boolean;
+}
+
+/** All that an upstream needs to be told a call. */
+interface SayableCall extends Pick<PaidCall, "call" | "operation" | "input" | "acting"> {
+  readonly priced: Pick<PricedCall, "model" | "upstreams" | "ordered" | "streaming">;
 }
 
 /** The upstreams of one call, each asked for once, in the order in which they are to be tried. */
@@ -19,8 +27,8 @@ export interface Route {
 }
 
 /** Says the call in its upstream's own protocol, before anything is held: what cannot be said is the caller's to change. */
-export function prepare(paid: PaidCall, gate: Gate): Route {
-  const { operation, priced, acting } = paid;
+export function prepare(sayable: SayableCall, gate: Gate): Route {
+  const { operation, priced, acting } = sayable;
   // A linked account is known at one platform only.
   const upstreams =
     acting?.kind === "ready" ? [acting.upstream] : chooseRoute(priced, gate.health.isResting, gate.random);
@@ -29,8 +37,10 @@ export function prepare(paid: PaidCall, gate: Gate): Route {
 
   const following = (): PreparedCall | undefined => {
     for (let upstream = upstreams[asked++]; upstream; upstream = upstreams[asked++]) {
-      const prepared = say(paid, upstream, gate);
-      if (prepared.kind === "ready") return { upstream, send: prepared.send };
+      const prepared = say(sayable, upstream, gate);
+      if (prepared.kind === "ready") {
+        return { upstream, send: prepared.send, answeredHere: prepared.answeredHere === true };
+      }
       unsayable ??= prepared;
     }
     return undefined;
@@ -51,7 +61,7 @@ export function prepare(paid: PaidCall, gate: Gate): Route {
   };
 }
 
-function say({ call, operation, priced, input }: PaidCall, upstream: Upstream, gate: Gate) {
+function say({ call, operation, priced, input }: SayableCall, upstream: Upstream, gate: Gate) {
   const service = operation.servedBy[upstream.protocol];
   if (!service) throw new Error(`${operation.id} was offered with an upstream that does not serve it.`);
   return gate.forwarder.prepare({

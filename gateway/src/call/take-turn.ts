@@ -38,15 +38,17 @@ export async function takeTurn(route: Route, others: readonly Want[], gate: Gate
   let limited: Refused | undefined;
   let shut: Upstream | undefined;
   for (let prepared = route.next(); prepared; prepared = route.next()) {
-    const { upstream } = prepared;
+    const { upstream, answeredHere } = prepared;
     // Refusing on behalf of the only upstream would help nobody: its own answer is worth more than our guess.
-    const entry = route.alone ? "free" : health.enter(upstream.name);
+    const entry = route.alone || answeredHere ? "free" : health.enter(upstream.name);
     if (entry === "shut") {
       shut = sooner(shut, upstream, gate);
       continue;
     }
     const quota =
-      upstream.quotaRpm === undefined ? undefined : upstreamRequests(upstream.name, upstream.quotaRpm);
+      upstream.quotaRpm === undefined || answeredHere
+        ? undefined
+        : upstreamRequests(upstream.name, upstream.quotaRpm);
     const asked = limiter.take(quota ? [...others, quota] : others);
     // A limiter in memory answers at once.
     const take = asked instanceof Promise ? await asked : asked;

@@ -135,7 +135,12 @@ export interface TokenReading {
 
 /** A request that is ready to leave, or the member of it that this upstream cannot be told. */
 type Prepared =
-  | { readonly kind: "ready"; readonly send: (actingFor?: ActingFor) => Promise<Exchanged> }
+  | {
+      readonly kind: "ready";
+      readonly send: (actingFor?: ActingFor) => Promise<Exchanged>;
+      /** The vendor has no such service: nothing leaves, so nothing of it is used. */
+      readonly answeredHere?: true;
+    }
   | { readonly kind: "inexpressible"; readonly field: string; readonly message: string };
 
 /** Speaks to upstreams. Never throws for what an upstream does; a throw is a bug of ours. */

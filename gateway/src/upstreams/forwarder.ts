@@ -33,7 +33,8 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
       }
       try {
         const request = exchange.request(dispatch);
-        if ("answer" in request) return { kind: "ready", send: async () => answeredHere(request) };
+        if ("answer" in request)
+          return { kind: "ready", send: async () => answeredHere(request), answeredHere: true };
         return {
           kind: "ready",
           send: (actingFor) => send(request, { http, room, protocol, exchange, dispatch, actingFor }),
