@@ -247,6 +247,45 @@ describe("life signs", () => {
     }
   });
 
+  test("readyz names a door that could not be opened, until it can be; nobody has to restart anything", async () => {
+    const broken = join(folder, "broken");
+    const preload = join(folder, "break-loading.ts");
+    // A disk, or a limit on open files, that does not give a library's file when it is first needed.
+    writeFileSync(
+      preload,
+      `import { existsSync, readFileSync } from "node:fs";
+       Bun.plugin({ name: "a bad disk", setup: (build) => void build.onLoad(
+         { filter: /(@modelcontextprotocol\\/server\\/dist\\/index\\.mjs|oidc-provider\\/lib\\/index\\.js)$/ },
+         ({ path }) => {
+           if (existsSync(${JSON.stringify(broken)})) throw new Error("input/output error");
+           return { contents: readFileSync(path, "utf8"), loader: "js" };
+         },
+       ) });`,
+    );
+    writeFileSync(broken, "");
+    const { url } = await start({ environment: { BUN_OPTIONS: `--preload ${preload}` } });
+    const readiness = async (): Promise<readonly unknown[]> => {
+      const response = await fetch(`${url}/readyz`);
+      return [response.status, await response.json()];
+    };
+    const ready = [200, { status: "ready" }];
+    // What nobody has asked for is not missed.
+    expect(await readiness()).toEqual(ready);
+    for (const [path, failing, opened] of [
+      ["/mcp", "agents", 401],
+      ["/.well-known/oauth-authorization-server", "sign_in", 200],
+    ] as const) {
+      writeFileSync(broken, "");
+      expect([path, (await fetch(url + path)).status]).toEqual([path, 500]);
+      expect([path, (await fetch(url + path)).status]).toEqual([path, 500]);
+      expect(await readiness()).toEqual([503, { status: "not ready", failing }]);
+      rmSync(broken);
+      // Where traffic follows readiness, nobody else would come and try.
+      expect(await readiness()).toEqual(ready);
+      expect([path, (await fetch(url + path)).status]).toEqual([path, opened]);
+    }
+  });
+
   test("every answer carries a request id, whoever makes it", async () => {
     const tollgate = await openTestGateway();
     const nameless: string[] = [];

@@ -238,11 +238,12 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     readiness: async () => {
       try {
         await store.ping();
-        return undefined;
       } catch (error) {
         log.error("the store does not answer", describeError(error));
         return "store";
       }
+      if (!(await agents.isWell())) return "agents";
+      return (await signIn.isWell()) ? undefined : "sign_in";
     },
   });
   const common = { book: store.publications, wallMs: clock.wallMs, log };

@@ -1,5 +1,6 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { describeError } from "../../platform/log.ts";
+import { openLate } from "../../platform/open-late.ts";
 import type { AgentAnswers, AgentParts } from "./answer-agents.ts";
 import { protocolError } from "./protocol-error.ts";
 
@@ -11,6 +12,8 @@ export interface McpDoor {
   /** Whether a request is for this door: its path, and its host too where the door has one of its own. */
   readonly serves: (path: string, request: Request) => boolean;
   readonly answer: AgentAnswers["answer"];
+  /** False when the door could not be opened, and still cannot be. */
+  readonly isWell: () => Promise<boolean>;
 }
 
 export function createMcpDoor(parts: AgentParts): McpDoor {
@@ -18,19 +21,20 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
 
   // The protocol's library takes more memory than all of the gateway's own code, and to many servers no agent ever
   // comes: it is loaded for the first one.
-  let opened: Promise<AgentAnswers> | undefined;
   let sessionCount = (): number => 0;
-  const open = async (): Promise<AgentAnswers> => {
+  const agents = openLate(async (): Promise<AgentAnswers> => {
+    // By itself first: a file of ours that once lacked it would not be loaded again by the runtime.
+    await import("@modelcontextprotocol/server");
     const { createAgentAnswers } = await import("./answer-agents.ts");
     const answers = createAgentAnswers(parts);
     ({ sessionCount } = answers);
     return answers;
-  };
+  });
   gate.metrics.gauge("tollgate_agent_sessions", () => sessionCount());
 
   const answer: McpDoor["answer"] = async (request, address) => {
     try {
-      return await (await (opened ??= open())).answer(request, address);
+      return await (await agents.get()).answer(request, address);
     } catch (error) {
       gate.log.error("the agent door failed unexpectedly", describeError(error));
       return protocolError(500, -32603, "internal error");
@@ -46,5 +50,6 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
       response.headers.set("x-request-id", parts.newId());
       return response;
     },
+    isWell: agents.isWell,
   };
 }

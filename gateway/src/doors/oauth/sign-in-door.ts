@@ -6,6 +6,7 @@ import { grantScopes } from "../../grants/grants.ts";
 import { unusedClientsMax } from "../../grants/sign-in-records.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import { describeError } from "../../platform/log.ts";
+import { openLate, type OpenedLate } from "../../platform/open-late.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { formFields } from "../pages/form-fields.ts";
 import { pageResponse } from "../pages/small-page.ts";
@@ -42,6 +43,8 @@ export interface SignInDoor {
     target: { readonly path: string; readonly rawQuery: string },
     address: string | undefined,
   ) => Promise<Response>;
+  /** False when the authorization server could not be opened, and still cannot be. */
+  readonly isWell: () => Promise<boolean>;
 }
 
 /** Everything at once from one address, before anybody is known: a person needs a dozen for a sign-in. */
@@ -60,14 +63,16 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     (await take(`documents from ${URL.parse(url)?.host}`, fetchesPerMinuteMax));
 
   // Opened by whoever comes first, and anew after the configuration changed: everything it knows is in the store.
-  let opened: { readonly config: McpConfig; readonly provider: Promise<Provider> } | undefined;
-  const provider = (): Promise<Provider> => {
+  let current: { readonly config: McpConfig; readonly server: OpenedLate<Provider> } | undefined;
+  const server = (): OpenedLate<Provider> => {
     const config = parts.config();
-    if (opened?.config !== config) {
-      opened = { config, provider: openAuthorizationServer({ ...parts, config, mayFetch }) };
+    if (current?.config !== config) {
+      const open = (): Promise<Provider> => openAuthorizationServer({ ...parts, config, mayFetch });
+      current = { config, server: openLate(open) };
     }
-    return opened.provider;
+    return current.server;
   };
+  const provider = (): Promise<Provider> => server().get();
   const issuer = issuerOf(addresses);
   const encrypted = issuer.startsWith("https:");
   const people = createPeople({ ...parts, encrypted });
@@ -146,6 +151,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
         return oauthError(500, "server_error", "Something went wrong here; try again.");
       }
     },
+    isWell: () => server().isWell(),
   };
 }
 
