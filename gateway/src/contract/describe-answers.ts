@@ -156,6 +156,9 @@ function codesName(codes: readonly RefusalCode[]): string {
   // A free call may find the books busy too, but has no price that could be missing.
   if (codes.includes("billing_dependency_timeout") && !codes.includes("billing_config_invalid"))
     return "Free";
+  // And one about a model may find that model without a price, but books nothing.
+  if (codes.includes("billing_config_invalid") && !codes.includes("billing_dependency_timeout"))
+    return "FreeOfModel";
   const prefix = "traffic_analytics_";
   return codes.every((code) => code.startsWith(prefix)) ? pascal(prefix) : "";
 }

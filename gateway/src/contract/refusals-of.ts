@@ -15,10 +15,8 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
   ];
   if (body) codes.push("request_timeout", "payload_too_large", "unsupported_media_type");
   if (price.kind === "free") codes.push("cost_quote_unsupported");
-  if (price.kind === "free" && isSold(operation)) codes.push("account_suspended");
-  if ("modelKind" in price && price.modelKind !== undefined) {
-    codes.push("model_not_found", "billing_config_invalid");
-  }
+  if ("modelKind" in price && price.modelKind !== undefined) codes.push("model_not_found");
+  if (price.kind === "free" && isSold(operation)) codes.push("billing_config_invalid", "account_suspended");
   if (asksUpstream(operation))
     codes.push("upstream_rate_limit", "provider_request_failed", "provider_unavailable");
   if (price.kind !== "free") {
