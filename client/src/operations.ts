@@ -653,6 +653,8 @@ export interface Limits {
     readonly reset: number;
   }[];
   readonly budget: Budget | null;
+  /** What the sign-in of an access token may spend a day; null for a key. */
+  readonly sign_in_budget: Budget | null;
 }
 
 export interface Link {
