@@ -13,7 +13,18 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openGatewayProcess, openTestGateway, type TestGateway, until } from "./harness.ts";
+import { openGatewayProcess, openTestGateway, type TestAccount, type TestGateway, until } from "./harness.ts";
+import { dialects } from "./streams/dialects.ts";
+import {
+  expectChargeOf,
+  lastInBook,
+  lastReceipt,
+  models,
+  openModelVendors,
+  usageInBook,
+  type ModelVendors,
+} from "./streams/model-vendors.ts";
+import { openStreamCaller } from "./streams/stream-caller.ts";
 import { createTask, shiftedClock, stuck, taskPath, video } from "./tasks/task-caller.ts";
 
 const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
@@ -23,9 +34,11 @@ interface Refused {
 }
 
 let tollgate: TestGateway;
+const folders: string[] = [];
 afterEach(async () => {
   expect(await tollgate.audit()).toEqual([]);
   await tollgate.close();
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
 describe("another process holds the write lock", () => {
@@ -105,7 +118,76 @@ describe("another process holds the write lock", () => {
     expect(response.status).toBe(200);
     expect(response.headers.get("x-tollgate-cost-micros-usd")).toBe("48000");
   });
+
+  test("until nobody waits for the end of a stream: its caller has all of it, and pays for it later", async () => {
+    await withUnbookedStream(async ({ vendors, account, other }) => {
+      expect(tollgate.gateway.callsInFlight()).toBe(1);
+      other.run("COMMIT");
+      await until(async () => (await tollgate.balance(account)).held === 0);
+      const receipt = await lastReceipt(tollgate, account);
+      expect(receipt).toMatchObject({ status: "settled", outcome: "succeeded", usage_source: "provider" });
+      expectChargeOf(receipt, usageInBook(lastInBook(vendors.doubles.openai)));
+      // Whoever stops the gateway waits for such an end as for any call.
+      await until(() => tollgate.gateway.callsInFlight() === 0);
+    });
+  });
+
+  test("until nobody waits for the end of a stream, and the gateway stops: the next start charges it", async () => {
+    await withUnbookedStream(async ({ vendors, account, other, reopen }) => {
+      other.run("COMMIT");
+      await reopen();
+      const receipt = await lastReceipt(tollgate, account);
+      expect(receipt).toMatchObject({ status: "settled", outcome: "unknown", usage_source: "estimated" });
+      expectChargeOf(receipt, usageInBook(lastInBook(vendors.doubles.openai)));
+      expect((await tollgate.balance(account)).held).toBe(0);
+    });
+  });
 });
+
+interface Unbooked {
+  readonly vendors: ModelVendors;
+  readonly account: TestAccount;
+  /** Holds the write lock. */
+  readonly other: Database;
+  /** Closes the gateway and opens another on the same data. */
+  readonly reopen: () => Promise<void>;
+}
+
+/** Has a stream delivered to its last event while nothing can be written, until its settlement was given up. */
+async function withUnbookedStream(look: (unbooked: Unbooked) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-stream-"));
+  folders.push(folder);
+  const vendors = await openModelVendors();
+  const time = { offsetMs: 0 };
+  const monotonicMs = (): number => performance.now() + time.offsetMs;
+  const options = { folder, config: vendors.config({ more: "sandbox: off" }), store: { monotonicMs } };
+  tollgate = await openTestGateway(options);
+  const account = await tollgate.openAccount();
+  const other = new Database(tollgate.databasePath);
+  try {
+    vendors.doubles.openai.answerNext({ kind: "stream", everyMs: 50 });
+    const caller = openStreamCaller(tollgate.port, {
+      account,
+      path: dialects.openai.path(models.openai, true),
+      body: dialects.openai.body({ turns: [{ user: "Go on." }] }, models.openai, true),
+    });
+    await caller.untilFrames(1);
+    other.run("BEGIN IMMEDIATE");
+    await until(() => caller.body().includes("[DONE]"));
+    // Patience begins when the lock is first found taken, and it is longer than a test should wait.
+    await Bun.sleep(200);
+    time.offsetMs += 30_000;
+    expect(await caller.ended).toBe(true);
+    const reopen = async (): Promise<void> => {
+      await tollgate.close();
+      tollgate = await openTestGateway(options);
+    };
+    await look({ vendors, account, other, reopen });
+  } finally {
+    other.close();
+    await vendors.close();
+  }
+}
 
 const canMount = process.platform === "linux" && process.getuid?.() === 0;
 

@@ -12,6 +12,7 @@ import type { Metered } from "./meter.ts";
 import type { BookedCall } from "./paid-call.ts";
 import { returnCounted } from "./refuse-by-limit.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
+import { writeLater } from "./write-later.ts";
 
 /**
  * Books the end of the call, then answers. In this order: if the process dies between the two, the caller
@@ -38,25 +39,51 @@ export function answerOf(exchanged: Exchanged, upstream: Upstream): Answer {
   return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
 }
 
-/** Charges what was metered, or releases the hold. Refuses when the books cannot be written. */
+/** Charges what was metered, or releases the hold. Refuses when the books cannot be written; the call ends later then. */
 export async function bookEnd(
   paid: BookedCall,
   attempted: Attempted,
   metered: Metered,
   gate: Gate,
 ): Promise<Resolved> {
-  const { call, operation } = paid;
+  const { call } = paid;
   let resolved: Resolved;
   try {
     resolved = await writeEnd(paid, attempted, metered, gate);
   } catch (error) {
-    endLater(call.id, gate);
-    const message = "The call was made but could not be booked; it is not charged.";
+    const delivered = attempted.exchanged.kind === "streaming";
+    if (delivered) settleLater(paid, attempted, metered, gate);
+    else endLater(call.id, gate);
+    const fate = delivered ? "booked yet; it is charged later" : "booked; it is not charged";
+    const message = `The call was made but could not be ${fate}.`;
     return refuseUnbooked(error, call, { message, retryable: false }, gate);
   }
-  const charged = { callId: call.id, operationId: operation.id, upstream: attempted.upstream.name };
-  countCharge(resolved, charged, gate);
+  countEnd(resolved, paid, attempted, gate);
   return resolved;
+}
+
+/**
+ * A stream's caller has all of it, so its end is tried again until it is written. A stop waits for it as for a call that
+ * runs; should the process die first, the next start charges what is noted here as progress.
+ */
+function settleLater(paid: BookedCall, attempted: Attempted, metered: Metered, gate: Gate): void {
+  const { call } = paid;
+  if (metered.succeeded === true) gate.ledger.noteProgress(call.id, metered.used);
+  const written = gate.begin();
+  writeLater(
+    `the end of the stream ${call.id}`,
+    async () => {
+      const resolved = await writeEnd(paid, attempted, metered, gate);
+      written();
+      countEnd(resolved, paid, attempted, gate);
+      gate.log.warn("a stream was settled late", { request_id: call.id, state: resolved.state });
+    },
+    gate,
+  );
+}
+
+function countEnd(resolved: Resolved, { call, operation }: BookedCall, { upstream }: Attempted, gate: Gate) {
+  countCharge(resolved, { callId: call.id, operationId: operation.id, upstream: upstream.name }, gate);
 }
 
 /** True when the upstream certainly did no work, so that a retry under the same idempotency key is safe. */

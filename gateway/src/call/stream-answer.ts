@@ -208,7 +208,7 @@ class StreamedAnswer implements StreamTaker {
       call.known.costMicros = chargedMicros;
       return closingComment(call.id, chargedMicros);
     } catch (error) {
-      // The books have already arranged for the hold to end; the caller's stream just lacks its last comment.
+      // It is already arranged that the end is booked later; the caller's stream just lacks its last comment.
       this.#gate.log.error("a stream could not be settled", { request_id: call.id, ...describeError(error) });
       return "";
     } finally {

@@ -670,6 +670,38 @@ function runs(openStore: OpenStore): void {
     },
   );
 
+  runTest(
+    "a stream whose end nobody could tell is charged for what it had delivered, and any other call for nothing",
+    async (books) => {
+      const caller = await books.openCaller({ creditMicros: 1_000n });
+      const [early, late, failed, silent] = [
+        await books.held(caller),
+        await books.held(caller),
+        await books.held(caller),
+        await books.held(caller),
+      ];
+      const { ledger } = books.store();
+      ledger.noteProgress(early, { units: 10 });
+      // Whoever reads the balance has what was noted until then posted.
+      expect(await books.balance(caller)).toEqual({ posted: 1_000n, held: 400n });
+      for (const callId of [late, failed]) ledger.noteProgress(callId, { units: 20 });
+      const unknown = { outcome: "unknown" } as const;
+      const settled = { first: true, state: "settled" } as const;
+      const released = { first: true, state: "released", chargedMicros: 0n } as const;
+      expect(await books.release(early, unknown)).toMatchObject({ ...settled, chargedMicros: 10n });
+      expect(await books.release(late, unknown)).toMatchObject({ ...settled, chargedMicros: 20n });
+      expect(await books.release(failed)).toMatchObject(released);
+      expect(await books.release(silent, unknown)).toMatchObject(released);
+      expect(await books.release(late, unknown)).toMatchObject({ ...settled, first: false });
+      expect(await books.receipt(caller, late)).toMatchObject({
+        outcome: "unknown",
+        usageSource: "estimated",
+        used: { units: 20 },
+      });
+      expect(await books.balance(caller)).toEqual({ posted: 970n, held: 0n });
+    },
+  );
+
   runTest("a call released by the next run stays released, however late its end comes", async (books) => {
     const caller = await books.openCaller({ creditMicros: 1_000n });
     const callId = await books.held(caller);

@@ -71,7 +71,10 @@ export interface Settlement {
   readonly task?: TaskEnd | undefined;
 }
 
-/** A call that ends without a charge. */
+/**
+ * A call that ends without a charge. Only where the outcome is unknown, and so nobody read the evidence, what was noted
+ * as its progress is charged: that much was delivered.
+ */
 export interface Release {
   readonly callId: string;
   readonly outcome: Exclude<CallOutcome, "succeeded">;
@@ -131,7 +134,7 @@ export interface Ledger {
   ) => Promise<EarlierCall | undefined>;
   /** Notes that bytes may have left. Written along with some later commit; nobody waits for it. */
   readonly markDispatched: (callId: string, atMs: number) => void;
-  /** What a stream has delivered so far, for the case that nobody lives to see its end. Rides along. */
+  /** What a stream has delivered so far, for the case that nobody lives to see its end, or can tell. Rides along. */
   readonly noteProgress: (callId: string, used: Quantities) => void;
   readonly settle: (settlement: Settlement) => Promise<Resolved>;
   /** Also for a call that was never held, which changes nothing. */

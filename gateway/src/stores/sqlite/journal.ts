@@ -20,6 +20,8 @@ export interface Journal {
   readonly end: (call: HeldCall, end: CallEnd) => void;
   /** Whether the call has lines that are not posted, or a row in the books. */
   readonly knows: (callId: string) => boolean;
+  /** Whether progress of the call was noted that is not in its row yet. */
+  readonly hasProgress: (callId: string) => boolean;
   readonly hasClaim: (accountId: string, keyHash: Uint8Array) => boolean;
   /** Inside a transaction: from here on the books say everything. */
   readonly post: () => void;
@@ -110,6 +112,7 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
     },
     knows: (callId) =>
       sheet.open.has(callId) || (callId <= newestRowId && sql.callExists.get(callId) !== null),
+    hasProgress: (callId) => sheet.open.get(callId)?.progress !== undefined,
     hasClaim: sheet.hasClaim,
     post,
     isPosted: () => sql.anyRow.get() === null,

@@ -11,6 +11,12 @@ export interface CallRow extends HeldRow {
   written_off_micros: bigint;
 }
 
+/** What a call had delivered when that was last noted, and the prices it was held under. */
+export interface ProgressRow {
+  progress: string | null;
+  unit_prices: string;
+}
+
 const heldColumns = `call.id, account_id, key_id, call.operation_id, call.model, held_micros, price_version, multiplier_ppm,
                      budget_window_start_ms, grant_id, run_id, created_at_ms`;
 
@@ -43,7 +49,11 @@ export function prepareLedger(db: Database) {
     ),
     insertRun: db.query<{ id: bigint }, [number]>("INSERT INTO run (started_at_ms) VALUES (?1) RETURNING id"),
     unexplainedHolds: db.query<{ subject: string; detail: string }, []>(unexplainedHolds),
-    orphans: db.query<HeldRow & { progress: string | null; unit_prices: string }, [bigint]>(
+    progress: db.query<ProgressRow, [string]>(
+      `SELECT progress, unit_prices FROM call JOIN price ON price.version = price_version
+       WHERE id = ?1 AND settled_at_ms IS NULL`,
+    ),
+    orphans: db.query<HeldRow & ProgressRow, [bigint]>(
       `SELECT ${heldColumns}, progress, unit_prices FROM call JOIN price ON price.version = price_version
        WHERE settled_at_ms IS NULL AND run_id < ?1
          AND NOT EXISTS (SELECT 1 FROM task WHERE call_id = call.id AND ended_at_ms IS NULL)`,

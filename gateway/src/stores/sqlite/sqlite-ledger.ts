@@ -22,7 +22,7 @@ import type { TaskEnd } from "../../tasks/task.ts";
 import type { Books } from "./books.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Journal } from "./journal.ts";
-import { prepareLedger, type CallRow } from "./ledger-statements.ts";
+import { prepareLedger, type CallRow, type ProgressRow } from "./ledger-statements.ts";
 import { idempotencyKeptMs } from "./idempotency-rows.ts";
 import { heldCallOf } from "./call-rows.ts";
 import type { CallEnd, HeldCall } from "./sheet.ts";
@@ -232,9 +232,19 @@ export function createSqliteLedger(parts: Parts): Ledger {
   const release = (ending: Release): Resolved => {
     // A hold that never came about needs no release; whoever doubts it may ask.
     if (!openCalls.has(ending.callId) && !journal.knows(ending.callId)) return neverHeld;
-    const resolved = end({ ...nothingUsed, ...ending });
+    const resolved = end({
+      ...(ending.outcome === "unknown" ? progressOf(ending.callId) : nothingUsed),
+      ...ending,
+    });
     if (resolved.first && ending.abandonsTask) tasks.abandon(ending.callId, ending.settledAtMs);
     return resolved;
+  };
+
+  /** What an open call ends with when nobody can tell how it ended. */
+  const progressOf = (callId: string): Evidence => {
+    if (journal.hasProgress(callId)) journal.post();
+    const row = sql.progress.get(callId);
+    return row ? evidenceOf(row) : nothingUsed;
   };
 
   const beginRun = (nowMs: number): Recovery => {
@@ -247,25 +257,11 @@ export function createSqliteLedger(parts: Parts): Ledger {
     const orphans = sql.orphans.all(nextRunId);
     for (const orphan of orphans) {
       const call = heldCallOf(orphan);
-      const ending = {
-        callId: call.callId,
-        outcome: "unknown",
-        httpStatus: undefined,
-        attempts: [],
-      } as const;
-      if (orphan.progress === null) {
-        // Such a call may have been sent, whatever its row says. Its caller never got an answer, and without
-        // an answer there is no evidence to charge by: the hold goes back and the operator bears the doubt.
-        endOpen(call, { ...nothingUsed, ...ending, settledAtMs: nowMs });
-        releasedMicros += call.heldMicros;
-        continue;
-      }
-      // A stream had delivered this much when the process died: that is what it costs.
-      const used = JSON.parse(orphan.progress) as Quantities;
-      const terms = { version: "", unitPricesPico: unitPricesOf(orphan.unit_prices) };
-      const value = { used, usageSource: "estimated", valuePico: valuePico(used, terms) } as const;
-      endOpen(call, { ...ending, ...value, state: "settled", settledAtMs: nowMs });
-      settledCalls++;
+      const evidence = evidenceOf(orphan);
+      const ending = { outcome: "unknown", httpStatus: undefined, attempts: [], settledAtMs: nowMs } as const;
+      endOpen(call, { callId: call.callId, ...evidence, ...ending });
+      if (evidence.state === "settled") settledCalls++;
+      else releasedMicros += call.heldMicros;
     }
     journal.post();
     sql.forgetKeys.run(nowMs - idempotencyKeptMs, -1);
@@ -336,7 +332,22 @@ const markAfterMs = 100;
 /** The work is done and paid for upstream; booking its end is worth a longer wait than beginning it. */
 const endingPatienceMs = 20_000;
 
-const nothingUsed = { state: "released", used: {}, usageSource: "none", valuePico: 0n } as const;
+type Evidence = Pick<End, "state" | "used" | "usageSource" | "valuePico">;
+
+const nothingUsed: Evidence = { state: "released", used: {}, usageSource: "none", valuePico: 0n };
+
+/**
+ * What a call is charged by whose end nobody saw. A stream had delivered what was noted last: that is what it costs. Any
+ * other call may have been sent, whatever its row says. Its caller never got an answer, and without an answer there is
+ * no evidence to charge by: the hold goes back and the operator bears the doubt.
+ */
+function evidenceOf({ progress, unit_prices: unitPrices }: ProgressRow): Evidence {
+  if (progress === null) return nothingUsed;
+  // Written by this ledger, from the type it is read back into.
+  const used = JSON.parse(progress) as Quantities;
+  const terms = { version: "", unitPricesPico: unitPricesOf(unitPrices) };
+  return { state: "settled", used, usageSource: "estimated", valuePico: valuePico(used, terms) };
+}
 
 const neverHeld: Resolved = {
   first: false,
