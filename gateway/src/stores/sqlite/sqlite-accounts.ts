@@ -102,7 +102,7 @@ export function createSqliteAccounts(db: Database, books: Books): AccountBook {
   return {
     create: (account) => books.run(() => create(account)),
     find: (accountId) => books.read(() => find(accountId)),
-    list: () => books.read(() => sql.list.all().map(accountOf)),
+    list: () => books.readLong(() => sql.list.all().map(accountOf)),
     update: (accountId, change) => books.run(() => update(accountId, change)),
     topUp: (payment) => books.run(() => topUp(payment)),
     adjust: (correction) => books.run(() => adjust(correction)),

@@ -12,10 +12,10 @@ const findingsMax = 200;
 
 export function createSqliteAuditor(db: Database, books: Books): Auditor {
   return {
-    // One read transaction is one moment of the books, whatever a server writes meanwhile.
+    // Everything is looked at, which may take minutes; a server goes on writing meanwhile.
     audit: () =>
       books
-        .read(() => db.transaction(() => audit(db, []))())
+        .readLong(() => audit(db, []))
         .catch((error: unknown) => {
           if (!(error instanceof BrokenJournal)) throw error;
           const finding = { rule: "the journal can be posted", subject: "journal", detail: error.why };

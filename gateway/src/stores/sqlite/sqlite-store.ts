@@ -70,7 +70,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onFull: () => ballast?.drop() ?? false,
     onBrokenDisk,
   });
-  const books = createBooks(commits, journal, standings);
+  const books = createBooks(db, commits, journal, standings);
   return {
     ledger: createSqliteLedger({
       db,
