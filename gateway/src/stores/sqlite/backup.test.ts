@@ -4,11 +4,13 @@ import { createHash, randomBytes } from "node:crypto";
 import {
   copyFileSync,
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -203,6 +205,38 @@ describe("restore", () => {
     const fresh = join(folder, "fresh.db");
     restore(backup, fresh);
     expect((await accountIn(fresh))?.postedMicros).toBe(5_000_000n);
+  });
+
+  test("of a copy of the file and its write-ahead log brings back what is only in the log", async () => {
+    const store = await openWithAccount();
+    await pay(store, "pay_1");
+    for (const suffix of ["", "-wal"]) copyFileSync(path + suffix, backup + suffix);
+    const fresh = join(folder, "fresh.db");
+    restore(backup, fresh);
+    expect((await accountIn(fresh))?.postedMicros).toBe(5_001_000n);
+    await store.close();
+  });
+
+  test("takes nothing from a restore that was cut short", async () => {
+    const store = await openWithAccount();
+    await store.backUp(backup);
+    await store.close();
+    writeFileSync(`${path}.restoring`, "half of a file");
+    restore(backup, path);
+    expect((await accountIn(path))?.postedMicros).toBe(5_000_000n);
+  });
+
+  test.each([
+    ["its own name", (): string => path],
+    ["a link to it", (): string => (symlinkSync(path, backup), backup)],
+    ["another name of it", (): string => (linkSync(path, backup), backup)],
+  ])("refuses the data itself, by %s, and leaves it alone", async (_, nameOf) => {
+    const store = await openWithAccount();
+    await pay(store, "only in the log");
+    expect(() => restore(nameOf(), path)).toThrow("is the data itself");
+    expect((await store.accounts.find("acc_1"))?.postedMicros).toBe(5_001_000n);
+    await store.close();
+    expect((await accountIn(path))?.postedMicros).toBe(5_001_000n);
   });
 
   test("a restored store can be served from: a run begins and payments are booked", async () => {

@@ -1,5 +1,5 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { schemaVersion, versionOf } from "./migrations.ts";
 
 /** Writes a complete copy of one moment of the data; a server may go on serving meanwhile. */
@@ -10,14 +10,20 @@ export function backUp(db: Database, file: string): void {
 
 /** Puts a backup in the place of the data. The caller holds the server lock, so nobody is writing. */
 export function restore(backup: string, path: string): void {
-  checkBackup(backup);
+  if (isSameFile(backup, path)) throw new Error(`${backup} is the data itself, not a backup of it.`);
   const arriving = `${path}.restoring`;
-  copyFileSync(backup, arriving);
+  rmSync(arriving, { force: true });
+  copyChecked(backup, arriving);
   syncFile(arriving);
   foldInLog(path);
   // The old write-ahead log belongs to the old file; left behind, it would be replayed into the new one.
   for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
   renameSync(arriving, path);
+}
+
+function isSameFile(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((file) => statSync(file, { bigint: true, throwIfNoEntry: false }));
+  return first !== undefined && first.dev === second?.dev && first.ino === second.ino;
 }
 
 function syncFile(file: string): void {
@@ -48,9 +54,22 @@ function holdsBooks(db: Database): boolean {
   return ["account", "call", "entry"].every((name) => tables.some((table) => table.name === name));
 }
 
-function checkBackup(backup: string): void {
+/** Copies what the database says, not its bytes: beside the file there may be a log with the newest of it. */
+function copyChecked(backup: string, copy: string): void {
   if (!existsSync(backup)) throw new Error(`There is no file ${backup}.`);
   const db = new Database(backup, { readonly: true, safeIntegers: true });
+  try {
+    checkBackup(db, backup);
+    db.query("VACUUM INTO ?1").run(copy);
+  } catch (error) {
+    rmSync(copy, { force: true });
+    throw error;
+  } finally {
+    db.close();
+  }
+}
+
+function checkBackup(db: Database, backup: string): void {
   try {
     const check = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check").get();
     if (check?.integrity_check !== "ok") throw new Error(`${backup} is damaged: ${check?.integrity_check}.`);
@@ -66,7 +85,5 @@ function checkBackup(backup: string): void {
     if (error instanceof SQLiteError)
       throw new Error(`${backup} is damaged: ${error.message}.`, { cause: error });
     throw error;
-  } finally {
-    db.close();
   }
 }
