@@ -104,6 +104,28 @@ describe("what is no verdict", () => {
     expect(receipt).toMatchObject({ status: "released", outcome: "unknown", charged_micros_usd: 0 });
   });
 
+  test("a deadline that passes while the vendor is asked waits for its word", async () => {
+    // Longer than the pause between two looks at deadlines.
+    await gateway.sandbox.fault({ ...polled, latency_ms: 1_500, times: 1 });
+    const { output } = await createTask(gateway, account, video(quick));
+    clock.forward(dayMs + 1_000);
+    await until(async () => (await held()) === 0);
+    expect(await charged()).toBe(videoMicros);
+    expect((await poll(gateway, account, output.task_id)).output.task_status).toBe("SUCCEEDED");
+  });
+
+  test("a deadline that passed while nobody could ask waits until the vendor was asked once more", async () => {
+    const others = await Promise.all(Array.from({ length: 20 }, () => gateway.openAccount()));
+    // More than may be asked about between two looks at deadlines.
+    const creating = others.flatMap((other) => [1, 2, 3].map(() => createTask(gateway, other, video(quick))));
+    await Promise.all(creating);
+    clock.forward(3 * dayMs);
+    for (const other of others) {
+      await until(async () => (await gateway.balance(other)).held === 0);
+      expect((await gateway.balance(other)).balance).toBe(2_000_000 - 3 * videoMicros);
+    }
+  });
+
   test("a task that the vendor forgot shows UNKNOWN; a success after that still settles", async () => {
     await gateway.sandbox.fault({ ...polled, json_patch: { output: { task_status: "UNKNOWN" } }, times: 3 });
     const { output } = await createTask(gateway, account, video(quick));

@@ -121,6 +121,10 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     return tasks.find(accountId, taskId);
   };
 
+  /** After days without a server deadlines have passed that nobody saw; the vendor's word about such tasks comes first. */
+  const mayStillBeAsked = ({ at, askedAtMs, deadlineAtMs }: Task): boolean =>
+    at !== undefined && askedAtMs < deadlineAtMs && parts.upstreamOf(at.upstream) !== undefined;
+
   /** Whoever asks while nothing can be written hears what is known. */
   const claimSafely: TaskBook["claim"] = async (wanted) => {
     try {
@@ -163,6 +167,7 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     expire: async () => {
       const nowMs = clock.wallMs();
       for (const task of await tasks.listOverdue(nowMs, expiredAtOnce)) {
+        if (mayStillBeAsked(task)) continue;
         log.warn("a task reached its deadline without a verdict; its hold goes back", {
           task_id: task.id,
           request_id: task.callId,

@@ -224,6 +224,27 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
     );
 
     test(
+      "that its vendor has is overdue when nobody asks and it was asked about since, or for long could not be",
+      withTasks(async (books, caller) => {
+        const { taskId } = await begun(books, caller);
+        const { tasks } = books.store();
+        const deadlineMs = middayMs + dayMs;
+        const overdue = async (nowMs: number) => (await tasks.listOverdue(nowMs, 10)).map(({ id }) => id);
+        expect(await overdue(deadlineMs + 3_599_999)).toEqual([]);
+        expect(await overdue(deadlineMs + 3_600_000)).toEqual([taskId]);
+
+        const askedMs = deadlineMs + 1_000;
+        const [claimed] = await claimDue(books, askedMs);
+        if (!claimed) throw new Error("It was not claimed.");
+        expect(await overdue(askedMs + leaseMs - 1)).toEqual([]);
+        expect(await overdue(askedMs + leaseMs)).toEqual([taskId]);
+        const learnt = { state: "RUNNING", report: undefined, errors: 0, missing: 0 } as const;
+        await tasks.note({ taskId, fence: claimed.fence, ...learnt, nextPollAtMs: askedMs + 10_000 });
+        expect(await overdue(askedMs)).toEqual([taskId]);
+      }),
+    );
+
+    test(
       "whose creation never left is abandoned with its call; one that its vendor has is not",
       withTasks(async (books, caller) => {
         const { callId, taskId } = await creating(books, caller);

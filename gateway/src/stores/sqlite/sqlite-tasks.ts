@@ -52,12 +52,15 @@ export function createSqliteTasks(db: Database, commits: GroupCommit, rows: Task
         return sql.note.run(state, written, errors, missing, nextPollAtMs, taskId, fence).changes === 1;
       }),
     hurry: (taskId, nowMs) => commits.run(() => void sql.hurry.run(nowMs, taskId)),
-    listOverdue: async (nowMs, limit) => sql.overdue.all(nowMs, limit).map(readTask),
+    listOverdue: async (nowMs, limit) => sql.overdue.all(nowMs, nowMs - unaskedGraceMs, limit).map(readTask),
   };
 }
 
 /** The vendor has taken the task; writing its id down is worth a long wait. */
 const beginPatienceMs = 20_000;
+
+/** Longer than the longest pause between two questions: whatever can be asked about was asked about by then. */
+const unaskedGraceMs = 60 * 60_000;
 
 type Statements = ReturnType<typeof prepare>;
 
@@ -129,8 +132,10 @@ function prepare(db: Database) {
     hurry: db.query<never, [number, string]>(
       "UPDATE task SET next_poll_at_ms = min(next_poll_at_ms, ?1) WHERE id = ?2 AND ended_at_ms IS NULL",
     ),
-    overdue: ask<[number, number]>(
-      "WHERE deadline_at_ms <= ?1 AND ended_at_ms IS NULL ORDER BY deadline_at_ms LIMIT ?2",
+    overdue: ask<[number, number, number]>(
+      `WHERE deadline_at_ms <= ?1 AND ended_at_ms IS NULL AND lease_until_ms <= ?1
+         AND (upstream_task_id IS NULL OR asked_at_ms >= deadline_at_ms OR deadline_at_ms <= ?2)
+       ORDER BY deadline_at_ms LIMIT ?3`,
     ),
   };
 }
