@@ -198,6 +198,38 @@ test("SQLite: a transaction that fails leaves nothing of itself in memory", () =
     await next.close();
   }));
 
+test("SQLite: when a call was sent is known although the transaction that ended it had to be repeated", () =>
+  withBooks(openStore, async (books) => {
+    const caller = await books.openCaller({ creditMicros: 1_000n });
+    const [brief, long, broken] = [
+      await books.held(caller),
+      await books.held(caller),
+      await books.held(caller),
+    ];
+    const { ledger } = books.store();
+    const endBesideFailure = async (callId: string): Promise<void> => {
+      const [ended, failure] = await Promise.all([
+        books.settle(callId, { units: 7 }),
+        failureOf(ledger.settle({ ...settlementOf(broken, { units: 1 }), valuePico: -1n })),
+      ]);
+      expect(ended.first).toBe(true);
+      expect(failure).toContain("cannot be worth");
+    };
+    ledger.markDispatched(brief, middayMs + 5);
+    await endBesideFailure(brief);
+    ledger.markDispatched(long, middayMs + 3);
+    // By then its mark rides with whatever is written next, and that fails.
+    await Bun.sleep(150);
+    await endBesideFailure(long);
+    await books.settle(broken, { units: 7 });
+    const db = new Database(newestPath, { readonly: true });
+    const sentAt = (callId: string): unknown =>
+      db.query("SELECT dispatched_at_ms AS at FROM call WHERE id = ?1").get(callId);
+    expect([sentAt(brief), sentAt(long)]).toEqual([{ at: middayMs + 5 }, { at: middayMs + 3 }]);
+    expect(sentAt(broken)).toEqual({ at: null });
+    db.close();
+  }));
+
 test("SQLite: a line that the books would not take is never written", () =>
   withBooks(openStore, async (books) => {
     const caller = await books.openCaller({ creditMicros: 1_000n });

@@ -25,6 +25,7 @@ import type { Journal } from "./journal.ts";
 import { prepareLedger, type CallRow, type ProgressRow } from "./ledger-statements.ts";
 import { idempotencyKeptMs } from "./idempotency-rows.ts";
 import { heldCallOf } from "./call-rows.ts";
+import type { SentMarks } from "./sent-marks.ts";
 import type { CallEnd, HeldCall } from "./sheet.ts";
 import { prepareApprovalUses } from "./sqlite-approvals.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
@@ -38,6 +39,7 @@ interface Parts {
   readonly journal: Journal;
   readonly standings: Standings;
   readonly openCalls: Map<string, HeldCall>;
+  readonly sentMarks: SentMarks;
   readonly books: Books;
   readonly tasks: TaskRows;
   /** False when what room there is must be kept for calls that already run. */
@@ -70,10 +72,9 @@ interface Purses {
  * in the same transaction.
  */
 export function createSqliteLedger(parts: Parts): Ledger {
-  const { db, commits, journal, standings, openCalls, books, tasks, hasRoom } = parts;
+  const { db, commits, journal, standings, openCalls, sentMarks, books, tasks, hasRoom } = parts;
   const sql = prepareLedger(db);
   const approvals = prepareApprovalUses(db);
-  let dispatched = new Map<string, number>();
   /** The run that owns new calls; calls of earlier runs are nobody's. */
   let runId: bigint | undefined;
 
@@ -218,8 +219,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
       bound.spentMicros += charge.chargedMicros;
       bound.heldMicros -= call.heldMicros;
     }
-    journal.end(call, callEndOf(ending, charge, dispatched.get(call.callId)));
-    dispatched.delete(call.callId);
+    journal.end(call, callEndOf(ending, charge, sentMarks.find(call.callId)));
+    sentMarks.drop(call.callId);
     return {
       first: true,
       state: ending.state,
@@ -275,17 +276,19 @@ export function createSqliteLedger(parts: Parts): Ledger {
   let markingSoon = false;
   const markSoon = (): void => {
     markingSoon = false;
-    const marks = dispatched;
-    if (marks.size > 0) commits.ride(() => markAll(marks));
+    const marks = sentMarks.all();
+    if (marks.length > 0) commits.ride(() => markAll(marks));
   };
 
   /** Repeatable: when the transaction is rolled back for somebody else's fault, the same marks ride again. */
-  const markAll = (marks: ReadonlyMap<string, number>): void => {
+  const markAll = (marks: ReturnType<SentMarks["all"]>): void => {
     for (const [callId, atMs] of marks) {
+      // Those that have ended meanwhile said it with their end.
+      if (sentMarks.find(callId) === undefined) continue;
       const call = openCall(callId);
       if (call) journal.send(call, atMs);
+      sentMarks.drop(callId);
     }
-    if (dispatched === marks) dispatched = new Map();
   };
 
   const openCall = (callId: string): HeldCall | undefined => {
@@ -313,7 +316,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
       commits.run(() => whyNotHeld(request, windowStartOf(request)) ?? { kind: "held" }),
     findEarlier: (accountId, claim, nowMs) => books.read(() => findPosted(accountId, claim, nowMs)),
     markDispatched: (callId, atMs) => {
-      dispatched.set(callId, atMs);
+      sentMarks.note(callId, atMs);
       if (markingSoon) return;
       markingSoon = true;
       setTimeout(markSoon, markAfterMs).unref();

@@ -8,6 +8,7 @@ import { createBallast, type Ballast } from "./ballast.ts";
 import { openDatabase } from "./database.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createJournal } from "./journal.ts";
+import { createSentMarks } from "./sent-marks.ts";
 import type { HeldCall } from "./sheet.ts";
 import { createSqliteAccounts } from "./sqlite-accounts.ts";
 import { createSqliteApprovals } from "./sqlite-approvals.ts";
@@ -50,6 +51,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   const standings = createStandings(db);
   /** What this process holds and has not ended, so that most ends need not look for their call. */
   const openCalls = new Map<string, HeldCall>();
+  const sentMarks = createSentMarks();
   const tasks = createTaskRows(db);
   const ballast =
     options.ballastPath === undefined ? undefined : createBallast(options.ballastPath, monotonicMs);
@@ -65,8 +67,14 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     beforeCommit: () => {
       if (journal.write()) standings.forgetWhenMany();
     },
-    onRollback: journal.distrust,
-    onCommit,
+    onRollback: () => {
+      journal.distrust();
+      sentMarks.onRollback();
+    },
+    onCommit: (writes) => {
+      sentMarks.onCommit();
+      onCommit(writes);
+    },
     onFull: () => ballast?.drop() ?? false,
     onBrokenDisk,
   });
@@ -78,6 +86,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       journal,
       standings,
       openCalls,
+      sentMarks,
       books,
       tasks,
       hasRoom: () => hasRoom(ballast),
