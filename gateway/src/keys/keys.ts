@@ -93,6 +93,7 @@ export interface KeyBook {
   readonly update: (keyId: string, change: KeyChange) => Promise<Key | undefined>;
   readonly rotate: (rotation: KeyRotation) => Promise<Key | undefined>;
   readonly revoke: (keyId: string, nowMs: number) => Promise<Key | undefined>;
-  readonly budgetUse: (keyId: string, windowStartMs: number) => Promise<BudgetUse>;
+  /** What was spent and is held in the window that contains `nowMs`, whatever window the key's budget had meanwhile. */
+  readonly budgetUse: (keyId: string, window: BudgetWindow, nowMs: number) => Promise<BudgetUse>;
   readonly findCredential: (secretHash: Uint8Array, nowMs: number) => Promise<Credential | undefined>;
 }

@@ -122,7 +122,7 @@ export function grantsConformance(kind: string, openStore: OpenStore): void {
       expect(await books.balance(caller)).toEqual({ posted: 10_000n, held: 0n });
       const start = Date.UTC(2026, 9, 20);
       expect(await books.store().grants.dayUse(grant.id, start)).toEqual({ spentMicros: 0n, heldMicros: 0n });
-      expect(await books.store().keys.budgetUse(caller.keyId, start)).toEqual({
+      expect(await books.store().keys.budgetUse(caller.keyId, "day", start)).toEqual({
         spentMicros: 0n,
         heldMicros: 0n,
       });
@@ -302,7 +302,7 @@ export function grantsConformance(kind: string, openStore: OpenStore): void {
         const expectHeldOnce = async (): Promise<void> => {
           expect(await books.balance(caller)).toEqual({ posted: 10_000n, held: 400n });
           expect(await books.store().grants.dayUse(grant.id, start)).toEqual(held);
-          expect(await books.store().keys.budgetUse(caller.keyId, start)).toEqual(held);
+          expect(await books.store().keys.budgetUse(caller.keyId, "day", start)).toEqual(held);
           expect(await books.store().tasks.countOpen(caller.keyId)).toBe(1);
         };
         for (let times = 0; times < 3; times++) await books.held(caller, wanted);
@@ -327,7 +327,7 @@ export function grantsConformance(kind: string, openStore: OpenStore): void {
         expect(await books.balance(caller)).toEqual({ posted: 9_850n, held: 0n });
         const spent = { spentMicros: 150n, heldMicros: 0n };
         expect(await books.store().grants.dayUse(grant.id, start)).toEqual(spent);
-        expect(await books.store().keys.budgetUse(caller.keyId, start)).toEqual(spent);
+        expect(await books.store().keys.budgetUse(caller.keyId, "day", start)).toEqual(spent);
       },
     );
 

@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { budgetWindowStartMs } from "../keys/budget-window.ts";
 import { keysConformance } from "../keys/keys-conformance.ts";
 import { linksConformance } from "../links/links-conformance.ts";
 import type { Budget, BudgetWindow } from "../keys/keys.ts";
@@ -432,7 +431,7 @@ function rounding(openStore: OpenStore): void {
 }
 
 const useOf = (books: Books, caller: Caller, window: BudgetWindow, atMs: number) =>
-  books.store().keys.budgetUse(caller.keyId, budgetWindowStartMs(window, atMs));
+  books.store().keys.budgetUse(caller.keyId, window, atMs);
 
 function budgets(openStore: OpenStore): void {
   const budgetTest = (name: string, run: (books: Books) => Promise<void>): void =>
@@ -513,6 +512,42 @@ function budgets(openStore: OpenStore): void {
       expect(spent).toEqual({ kind: "budget_exceeded", spentMicros: 500n, heldMicros: 0n });
     },
   );
+
+  budgetTest("a budget whose window changes counts what was spent in the new one", async (books) => {
+    const caller = await books.openCaller();
+    const day = { limitMicros: 100n, window: "day" } as const;
+    const month = { limitMicros: 1_000n, window: "month" } as const;
+    const total = { limitMicros: 1_100n, window: "total" } as const;
+    for (let date = 1; date <= 9; date++) {
+      const atMs = Date.UTC(2026, 9, date, 12);
+      await books.settle(await books.held(caller, { atMs, budget: day }), { units: 100 }, { atMs });
+    }
+    const tenthMs = Date.UTC(2026, 9, 10, 12);
+    const open = await books.held(caller, { atMs: tenthMs, budget: day, amountMicros: 40n });
+    const tooMuch = await books.hold(caller, { atMs: tenthMs, budget: month, amountMicros: 61n });
+    expect(tooMuch).toEqual({ kind: "budget_exceeded", spentMicros: 900n, heldMicros: 40n });
+    const rest = await books.held(caller, { atMs: tenthMs, budget: month, amountMicros: 60n });
+    // What began under one window ends in all of them.
+    await books.settle(open, { units: 30 }, { atMs: tenthMs });
+    expect(await books.hold(caller, { atMs: tenthMs, budget: day, amountMicros: 11n })).toEqual({
+      kind: "budget_exceeded",
+      spentMicros: 30n,
+      heldMicros: 60n,
+    });
+    const firstMs = Date.UTC(2026, 9, 1, 13);
+    expect(await useOf(books, caller, "day", firstMs)).toEqual({ spentMicros: 100n, heldMicros: 0n });
+    await books.release(rest, { atMs: tenthMs });
+    expect(await useOf(books, caller, "month", tenthMs)).toEqual({ spentMicros: 930n, heldMicros: 0n });
+
+    const novemberMs = Date.UTC(2026, 10, 1, 12);
+    await books.held(caller, { atMs: novemberMs, budget: month, amountMicros: 170n });
+    expect(await books.hold(caller, { atMs: novemberMs, budget: total, amountMicros: 1n })).toEqual({
+      kind: "budget_exceeded",
+      spentMicros: 930n,
+      heldMicros: 170n,
+    });
+    expect(await useOf(books, caller, "month", tenthMs)).toEqual({ spentMicros: 930n, heldMicros: 0n });
+  });
 
   budgetTest("each key of an account has its own budget; the balance is shared", async (books) => {
     const one = await books.openCaller({ creditMicros: 250n, budget: { limitMicros: 100n, window: "day" } });

@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Budget } from "../keys/keys.ts";
+import type { Budget, BudgetWindow } from "../keys/keys.ts";
 import { valuePico } from "../operation/terms.ts";
 import { attoPerMicro } from "../platform/money.ts";
 import {
@@ -26,12 +26,13 @@ interface ModelCall {
   ended?: { state: "settled" | "released"; charged: bigint };
 }
 
-/** One account, a key without and a key with a daily budget. */
+/** One account, a key without and a key with a budget, whose window may change. */
 interface Model {
   posted: bigint;
   suspended: boolean;
   carryAtto: bigint;
   nowMs: number;
+  window: BudgetWindow;
   readonly calls: ModelCall[];
   readonly paid: Set<string>;
 }
@@ -39,15 +40,20 @@ interface Model {
 interface Real {
   readonly books: Books;
   readonly accountId: string;
-  readonly keys: readonly { keyId: string; budget: Budget | undefined }[];
+  readonly keys: readonly { keyId: string }[];
 }
 
 const dayOf = (ms: number): number => Math.floor(ms / dayMs);
 const openCalls = (model: Model): ModelCall[] => model.calls.filter((call) => !call.ended);
 const heldIn = (model: Model): bigint => openCalls(model).reduce((sum, call) => sum + call.amount, 0n);
 
-function budgetUse(model: Model, day: number): { spentMicros: bigint; heldMicros: bigint } {
-  const own = model.calls.filter((call) => call.key === 1 && call.day === day);
+/** The beginning of the date says which window it is in. */
+const windowOf = (window: BudgetWindow, day: number): string =>
+  new Date(day * dayMs).toISOString().slice(0, { day: 10, month: 7, total: 0 }[window]);
+
+function budgetUse(model: Model): { spentMicros: bigint; heldMicros: bigint } {
+  const now = windowOf(model.window, dayOf(model.nowMs));
+  const own = model.calls.filter((call) => call.key === 1 && windowOf(model.window, call.day) === now);
   const spentMicros = own.reduce((sum, call) => sum + (call.ended?.charged ?? 0n), 0n);
   const heldMicros = own.reduce((sum, call) => sum + (call.ended ? 0n : call.amount), 0n);
   return { spentMicros, heldMicros };
@@ -58,7 +64,7 @@ function expectedHold(model: Model, key: number, amount: bigint): object {
   if (model.suspended) return { kind: "account_suspended" };
   const availableMicros = model.posted - heldIn(model);
   if (amount > availableMicros) return { kind: "insufficient_balance", availableMicros };
-  const use = budgetUse(model, dayOf(model.nowMs));
+  const use = budgetUse(model);
   const exceeded = key === 1 && use.spentMicros + use.heldMicros + amount > budgetMicros;
   return exceeded ? { kind: "budget_exceeded", ...use } : { kind: "held" };
 }
@@ -87,15 +93,15 @@ const step = (say: string, run: (model: Model, real: Real) => Promise<void>): Co
 async function expectAlike(model: Model, { books, accountId, keys }: Real): Promise<void> {
   const account = await books.store().accounts.find(accountId);
   expect([account?.postedMicros, account?.heldMicros]).toEqual([model.posted, heldIn(model)]);
-  const day = dayOf(model.nowMs);
-  const use = await books.store().keys.budgetUse(keys[1]?.keyId ?? "", day * dayMs);
-  expect(use).toEqual(budgetUse(model, day));
+  const use = await books.store().keys.budgetUse(keys[1]?.keyId ?? "", model.window, model.nowMs);
+  expect(use).toEqual(budgetUse(model));
 }
 
 const hold = (key: number, amount: bigint): Command =>
   step(`hold ${amount} on key ${key}`, async (model, { books, accountId, keys }) => {
     const id = books.newId("call");
-    const { keyId, budget } = keys[key] ?? { keyId: "", budget: undefined };
+    const { keyId = "" } = keys[key] ?? {};
+    const budget = key === 1 ? { limitMicros: budgetMicros, window: model.window } : undefined;
     const expected = expectedHold(model, key, amount);
     const caller = { accountId, keyId, multiplierPpm: 1_000_000n, budget };
     const result = await books.hold(caller, { callId: id, amountMicros: amount, atMs: model.nowMs });
@@ -148,6 +154,9 @@ const suspend = (suspended: boolean): Command =>
     await books.store().accounts.update(accountId, { suspended });
   });
 
+const changeWindow = (window: BudgetWindow): Command =>
+  step(`a budget for the ${window}`, async (model) => void (model.window = window));
+
 const wait = (hours: number): Command =>
   step(`wait ${hours} h`, async (model) => void (model.nowMs += hours * 3_600_000));
 
@@ -172,6 +181,7 @@ const commands = [
   fc.tuple(fc.constantFrom("t1", "t2", "t3"), fc.bigInt(1n, 500n)).map(([id, amount]) => topUp(id, amount)),
   fc.bigInt(-400n, 100n).map(adjust),
   fc.boolean().map(suspend),
+  fc.constantFrom("day" as const, "month" as const, "total" as const).map(changeWindow),
   fc.integer({ min: 1, max: 30 }).map(wait),
   fc.constant(restart()),
 ];
@@ -192,7 +202,7 @@ export function modelConformance(openStore: OpenStore, histories = 300): void {
     await fc.assert(property, { seed, numRuns });
   };
   test(
-    "no history of holds, ends, payments, suspensions, days and crashes differs from the model",
+    "no history of holds, ends, payments, suspensions, days, windows and crashes differs from the model",
     runModel,
     timeoutMs,
   );
@@ -207,6 +217,7 @@ async function live(books: Books, steps: Iterable<Command>): Promise<void> {
     suspended: false,
     carryAtto: 0n,
     nowMs: middayMs,
+    window: "day",
     calls: [],
     paid: new Set(),
   };

@@ -180,7 +180,7 @@ async function readBalance(store: Store, asker: Asker): Promise<BalanceReport> {
 
 async function readBudget(store: Store, { budget, keyId, nowMs }: Asker): Promise<BudgetReport | null> {
   if (!budget) return null;
-  const use = await store.keys.budgetUse(keyId, budgetWindowStartMs(budget.window, nowMs));
+  const use = await store.keys.budgetUse(keyId, budget.window, nowMs);
   return reportBudget(budget, use, nowMs);
 }
 

@@ -1,4 +1,4 @@
-import { budgetWindowEndMs, budgetWindowStartMs } from "../../keys/budget-window.ts";
+import { budgetWindowEndMs } from "../../keys/budget-window.ts";
 import { createKeySecret } from "../../keys/key-format.ts";
 import type { BudgetUse, Key, KeyChange } from "../../keys/keys.ts";
 import type { Store } from "../../ledger/store.ts";
@@ -197,7 +197,7 @@ async function standingOf(key: Key, store: Store, nowMs: number): Promise<Standi
       state === "active"
         ? key.secrets.filter(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > nowMs)
         : [],
-    use: budget && (await store.keys.budgetUse(key.id, budgetWindowStartMs(budget.window, nowMs))),
+    use: budget && (await store.keys.budgetUse(key.id, budget.window, nowMs)),
     budgetResetsAtMs: budget && budgetWindowEndMs(budget.window, nowMs),
   };
 }

@@ -6,11 +6,11 @@ import type { CallEnd, HeldCall, Sheet } from "./sheet.ts";
 
 /** Written by hand, because every call waits for this line. */
 export function heldLine(call: HeldCall): string {
-  const { heldMicros, multiplierPpm, windowStartMs, runId, createdAtMs, claim } = call;
+  const { heldMicros, multiplierPpm, budgetDayMs, runId, createdAtMs, claim } = call;
   const claimed = claim ? `,"${textOf(claim.keyHash)}","${textOf(claim.fingerprint)}"` : "";
   return (
     `["held",${JSON.stringify(call.callId)},${quoted(call.accountId)},${quoted(call.keyId)},${quoted(call.operationId)},` +
-    `${quotedOrNull(call.model)},"${heldMicros}",${quoted(call.priceVersion)},"${multiplierPpm}",${windowStartMs},` +
+    `${quotedOrNull(call.model)},"${heldMicros}",${quoted(call.priceVersion)},"${multiplierPpm}",${budgetDayMs},` +
     `${quotedOrNull(call.grantId)},"${runId}",${createdAtMs}${claimed}]`
   );
 }
@@ -70,7 +70,7 @@ type HeldWords = [
   heldMicros: string,
   priceVersion: string,
   multiplierPpm: string,
-  windowStartMs: number | null,
+  budgetDayMs: number | null,
   grantId: string | null,
   runId: string,
   createdAtMs: number,
@@ -82,7 +82,7 @@ type EndWords = ["end", callId: string, chargeAtto: string, valuePico: string, .
 
 const heldOf = (words: HeldWords): HeldCall => {
   const [, callId, accountId, keyId, operationId, model, heldMicros, priceVersion, multiplierPpm] = words;
-  const [, , , , , , , , , windowStartMs, grantId, runId, createdAtMs, keyHash, fingerprint] = words;
+  const [, , , , , , , , , budgetDayMs, grantId, runId, createdAtMs, keyHash, fingerprint] = words;
   return {
     callId,
     accountId,
@@ -92,7 +92,7 @@ const heldOf = (words: HeldWords): HeldCall => {
     heldMicros: BigInt(heldMicros),
     priceVersion,
     multiplierPpm: BigInt(multiplierPpm),
-    windowStartMs,
+    budgetDayMs,
     grantId,
     runId: BigInt(runId),
     createdAtMs,

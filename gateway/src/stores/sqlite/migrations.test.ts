@@ -131,6 +131,10 @@ describe("a file of an earlier program", () => {
         "call_1 settled",
       ]);
       expect(await store.accounts.find("acc_1")).toMatchObject({ postedMicros: 940n, heldMicros: 0n });
+      expect(await store.keys.budgetUse("key_1", "total", 86_400_000)).toEqual({
+        spentMicros: 60n,
+        heldMicros: 0n,
+      });
       const scope = { accountId: "acc_1", keyId: undefined };
       const { totals } = await readUsage(store.usage, scope, { startSeconds: 1, endSeconds: 86_400 });
       expect(totals).toMatchObject({ requests: 3, failed_requests: 2, charged_micros_usd: 60 });

@@ -15,7 +15,8 @@ export interface HeldCall {
   readonly heldMicros: Micros;
   readonly priceVersion: string;
   readonly multiplierPpm: bigint;
-  readonly windowStartMs: number | null;
+  /** The row of the key's budget that it counts in: its day, and in calls of earlier programs also its month, or 0. */
+  readonly budgetDayMs: number | null;
   readonly grantId: string | null;
   readonly runId: bigint;
   readonly createdAtMs: number;

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { budgetSpan } from "../../keys/budget-window.ts";
 import type {
   Budget,
   BudgetWindow,
@@ -12,6 +13,7 @@ import type {
 } from "../../keys/keys.ts";
 import type { TierName } from "../../limits/tiers.ts";
 import type { Books } from "./books.ts";
+import { sumBudget } from "./budget-rows.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { grantedLimitsOf } from "./granted-limits.ts";
 
@@ -112,9 +114,10 @@ export function createSqliteKeys(db: Database, commits: GroupCommit, books: Book
         sql.revoke.run(nowMs, keyId);
         return find(keyId);
       }),
-    budgetUse: (keyId, windowStartMs) =>
+    budgetUse: (keyId, window, nowMs) =>
       books.read(() => {
-        const row = sql.budgetUse.get(keyId, windowStartMs);
+        const { startMs, endMs } = budgetSpan(window, nowMs);
+        const row = sql.budgetUse.get(keyId, startMs, endMs);
         return { spentMicros: row?.spent_micros ?? 0n, heldMicros: row?.held_micros ?? 0n };
       }),
     findCredential: async (secretHash, nowMs) => {
@@ -200,9 +203,7 @@ function prepare(db: Database) {
     revoke: db.query<never, [number, string]>(
       "UPDATE key SET revoked_at_ms = coalesce(revoked_at_ms, ?1) WHERE id = ?2",
     ),
-    budgetUse: db.query<{ spent_micros: bigint; held_micros: bigint }, [string, number]>(
-      "SELECT spent_micros, held_micros FROM budget WHERE key_id = ?1 AND window_start_ms = ?2",
-    ),
+    budgetUse: db.query<{ spent_micros: bigint; held_micros: bigint }, [string, number, number]>(sumBudget),
     credential: db.query<CredentialRow, [Uint8Array, number]>(
       `SELECT ${credentialColumns}
        FROM key_secret JOIN key ON key.id = key_secret.key_id JOIN account ON account.id = key.account_id

@@ -154,7 +154,7 @@ test("SQLite: what a process that died had written down is posted by the next on
       postedMicros: 880n,
       heldMicros: 101n,
     });
-    expect(await next.keys.budgetUse(caller.keyId, middayMs - (middayMs % 86_400_000))).toEqual({
+    expect(await next.keys.budgetUse(caller.keyId, "day", middayMs)).toEqual({
       spentMicros: 120n,
       heldMicros: 101n,
     });

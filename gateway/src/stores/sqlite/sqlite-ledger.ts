@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { ApprovalDenial } from "../../approvals/approvals.ts";
-import { budgetWindowStartMs } from "../../keys/budget-window.ts";
+import { budgetSpan } from "../../keys/budget-window.ts";
 import type { CallOutcome, UsageSource } from "../../ledger/call-record.ts";
 import { chargeFor, type Charge } from "../../ledger/charge.ts";
 import type {
@@ -30,7 +30,7 @@ import type { CallEnd, HeldCall } from "./sheet.ts";
 import { prepareApprovalUses } from "./sqlite-approvals.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
 import type { AccountStanding, BoundStanding, Standings } from "./standings.ts";
-import { grantDayStartMs } from "./sums.ts";
+import { dayStartMs } from "./sums.ts";
 import type { TaskRows } from "./task-rows.ts";
 
 interface Parts {
@@ -82,11 +82,10 @@ export function createSqliteLedger(parts: Parts): Ledger {
     if (runId === undefined) throw new Error("Nothing can be held before the run has begun.");
     if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");
     if (journal.knows(request.callId)) return { kind: "held" };
-    const windowStartMs = windowStartOf(request);
-    const refusal = whyNotHeld(request, windowStartMs);
+    const refusal = whyNotHeld(request);
     if (refusal) return refusal;
     checkPostable(request);
-    const call = heldCallFor(request, windowStartMs, runId);
+    const call = heldCallFor(request, runId);
     const { account, bounds } = pursesOf(call);
     account.heldMicros += call.heldMicros;
     for (const bound of bounds) bound.heldMicros += call.heldMicros;
@@ -113,10 +112,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
   };
 
   /** The first thing that stands against the hold. Nothing is taken or written by asking. */
-  const whyNotHeld = (
-    request: HoldRequest,
-    windowStartMs: number | undefined,
-  ): Exclude<HoldResult, { kind: "held" }> | undefined => {
+  const whyNotHeld = (request: HoldRequest): Exclude<HoldResult, { kind: "held" }> | undefined => {
     const { amountMicros, accountId, keyId, budget, grant, createdAtMs } = request;
     const earlier = request.idempotency && findEarlier(accountId, request.idempotency, createdAtMs);
     if (earlier) return { kind: "idempotency_conflict", earlier };
@@ -129,12 +125,12 @@ export function createSqliteLedger(parts: Parts): Ledger {
     if (account?.suspended === true) return { kind: "account_suspended" };
     const availableMicros = account ? account.postedMicros - account.heldMicros : 0n;
     if (!account || availableMicros < amountMicros) return { kind: "insufficient_balance", availableMicros };
-    if (budget && windowStartMs !== undefined) {
-      const use = standings.budget(keyId, windowStartMs);
-      if (!fits(use, amountMicros, budget.limitMicros)) return { kind: "budget_exceeded", ...use };
+    if (budget) {
+      const use = standings.budget(keyId, budgetSpan(budget.window, createdAtMs));
+      if (!fits(use, amountMicros, budget.limitMicros)) return { kind: "budget_exceeded", ...figuresOf(use) };
     }
     if (grant) {
-      const use = standings.grantDay(grant.id, grantDayStartMs(createdAtMs));
+      const use = standings.grantDay(grant.id, dayStartMs(createdAtMs));
       if (!fits(use, amountMicros, grant.perDayMicros)) return { kind: "grant_day_exceeded", ...use };
     }
     const reason = whyUnapproved(request);
@@ -180,12 +176,11 @@ export function createSqliteLedger(parts: Parts): Ledger {
     };
   };
 
-  const pursesOf = ({ accountId, keyId, windowStartMs, grantId, createdAtMs }: HeldCall): Purses => {
+  const pursesOf = ({ accountId, keyId, budgetDayMs, grantId, createdAtMs }: HeldCall): Purses => {
     const account = standings.account(accountId);
     if (!account) throw new Error(`There is no account ${accountId} to charge.`);
-    const bounds: BoundStanding[] = [];
-    if (windowStartMs !== null) bounds.push(standings.budget(keyId, windowStartMs));
-    if (grantId !== null) bounds.push(standings.grantDay(grantId, grantDayStartMs(createdAtMs)));
+    const bounds = budgetDayMs === null ? [] : standings.budgetsWith(keyId, budgetDayMs);
+    if (grantId !== null) bounds.push(standings.grantDay(grantId, dayStartMs(createdAtMs)));
     return { account, bounds };
   };
 
@@ -312,8 +307,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
         }
       }),
     hold: (request) => (hasRoom() ? commits.run(() => hold(request)) : Promise.reject(new StoreFull())),
-    wouldHold: (request) =>
-      commits.run(() => whyNotHeld(request, windowStartOf(request)) ?? { kind: "held" }),
+    wouldHold: (request) => commits.run(() => whyNotHeld(request) ?? { kind: "held" }),
     findEarlier: (accountId, claim, nowMs) => books.read(() => findPosted(accountId, claim, nowMs)),
     markDispatched: (callId, atMs) => {
       sentMarks.note(callId, atMs);
@@ -384,10 +378,12 @@ function checkWhole(amount: number): void {
 const fits = (use: BoundStanding, amountMicros: Micros, limitMicros: Micros): boolean =>
   use.spentMicros + use.heldMicros + amountMicros <= limitMicros;
 
-const windowStartOf = ({ budget, createdAtMs }: HoldRequest): number | undefined =>
-  budget && budgetWindowStartMs(budget.window, createdAtMs);
+const figuresOf = ({ spentMicros, heldMicros }: BoundStanding): BoundStanding => ({
+  spentMicros,
+  heldMicros,
+});
 
-const heldCallFor = (request: HoldRequest, windowStartMs: number | undefined, runId: bigint): HeldCall => ({
+const heldCallFor = (request: HoldRequest, runId: bigint): HeldCall => ({
   callId: request.callId,
   accountId: request.accountId,
   keyId: request.keyId,
@@ -396,7 +392,7 @@ const heldCallFor = (request: HoldRequest, windowStartMs: number | undefined, ru
   heldMicros: request.amountMicros,
   priceVersion: request.terms.version,
   multiplierPpm: request.multiplierPpm,
-  windowStartMs: windowStartMs ?? null,
+  budgetDayMs: request.budget ? dayStartMs(request.createdAtMs) : null,
   grantId: request.grant?.id ?? null,
   runId,
   createdAtMs: request.createdAtMs,

@@ -48,7 +48,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   } = options;
   const db = openDatabase(path);
   const journal = createJournal(db, options.journalLinesMax);
-  const standings = createStandings(db);
+  const standings = createStandings(db, journal.post);
   /** What this process holds and has not ended, so that most ends need not look for their call. */
   const openCalls = new Map<string, HeldCall>();
   const sentMarks = createSentMarks();

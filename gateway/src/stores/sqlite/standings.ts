@@ -1,5 +1,7 @@
 import type { Database } from "bun:sqlite";
+import { budgetSpan, type BudgetSpan } from "../../keys/budget-window.ts";
 import type { Micros } from "../../platform/money.ts";
+import { sumBudget } from "./budget-rows.ts";
 
 /** Where an account stands, unposted lines included. */
 export interface AccountStanding {
@@ -16,6 +18,8 @@ export interface BoundStanding {
   heldMicros: Micros;
 }
 
+interface WindowStanding extends BoundStanding, BudgetSpan {}
+
 /**
  * The figures that decide whether a call may begin, of the accounts that call now. They are read from the books when they
  * are first asked for, and from then on changed together with the journal: an account that has unposted lines is here.
@@ -24,7 +28,9 @@ export interface BoundStanding {
 export interface Standings {
   /** Undefined when nobody has opened it. */
   readonly account: (accountId: string) => AccountStanding | undefined;
-  readonly budget: (keyId: string, windowStartMs: number) => BoundStanding;
+  readonly budget: (keyId: string, span: BudgetSpan) => BoundStanding;
+  /** Every window of the key that was asked for and contains the day: what a call of that day moves. */
+  readonly budgetsWith: (keyId: string, dayStartMs: number) => BoundStanding[];
   readonly grantDay: (grantId: string, dayStartMs: number) => BoundStanding;
   readonly knowsKey: (keyId: string) => boolean;
   readonly knowsPrices: (version: string) => boolean;
@@ -36,10 +42,12 @@ export interface Standings {
 /** What is kept in memory is bounded; reading it again costs little. */
 const standingsMax = 10_000;
 
-export function createStandings(db: Database): Standings {
+/** `post` brings the books up to date, where figures of the same lines are asked for in another way than before. */
+export function createStandings(db: Database, post: () => void): Standings {
   const sql = prepare(db);
   const accounts = new Map<string, AccountStanding>();
-  const budgets = new Map<string, Map<number, BoundStanding>>();
+  /** A key that has unposted lines has a window here. */
+  const budgets = new Map<string, WindowStanding[]>();
   const grantDays = new Map<string, Map<number, BoundStanding>>();
   /** Keys and prices that are in the books. They never leave them. */
   const known = new Set<string>();
@@ -51,20 +59,29 @@ export function createStandings(db: Database): Standings {
     return true;
   };
 
-  const boundIn = (
-    bounds: Map<string, Map<number, BoundStanding>>,
-    of: string,
-    startMs: number,
-    ask: typeof sql.budget,
-  ): BoundStanding => {
-    let windows = bounds.get(of);
-    if (!windows) bounds.set(of, (windows = new Map<number, BoundStanding>()));
-    let standing = windows.get(startMs);
-    if (!standing) {
-      const row = ask.get(of, startMs);
-      standing = { spentMicros: row?.spent_micros ?? 0n, heldMicros: row?.held_micros ?? 0n };
-      windows.set(startMs, standing);
-    }
+  const budget = (keyId: string, { startMs, endMs }: BudgetSpan): BoundStanding => {
+    let windows = budgets.get(keyId);
+    for (const known of windows ?? []) if (known.startMs === startMs && known.endMs === endMs) return known;
+    // What is not posted is in the figures of the key's other windows, and would be missing in those of this one.
+    if (windows) post();
+    else budgets.set(keyId, (windows = []));
+    const standing = { startMs, endMs, ...standingOf(sql.budget.get(keyId, startMs, endMs)) };
+    windows.push(standing);
+    return standing;
+  };
+
+  const budgetsWith = (keyId: string, dayStartMs: number): BoundStanding[] => {
+    if (!budgets.has(keyId)) budget(keyId, budgetSpan("day", dayStartMs));
+    return (budgets.get(keyId) ?? []).filter(
+      ({ startMs, endMs }) => startMs <= dayStartMs && dayStartMs < endMs,
+    );
+  };
+
+  const grantDay = (grantId: string, startMs: number): BoundStanding => {
+    let days = grantDays.get(grantId);
+    if (!days) grantDays.set(grantId, (days = new Map<number, BoundStanding>()));
+    let standing = days.get(startMs);
+    if (!standing) days.set(startMs, (standing = standingOf(sql.grantDay.get(grantId, startMs))));
     return standing;
   };
 
@@ -91,8 +108,9 @@ export function createStandings(db: Database): Standings {
       accounts.set(accountId, standing);
       return standing;
     },
-    budget: (keyId, windowStartMs) => boundIn(budgets, keyId, windowStartMs, sql.budget),
-    grantDay: (grantId, dayStartMs) => boundIn(grantDays, grantId, dayStartMs, sql.grantDay),
+    budget,
+    budgetsWith,
+    grantDay,
     knowsKey: (keyId) => isKnown(keyId, sql.key),
     knowsPrices: (version) => isKnown(version, sql.prices),
     forget,
@@ -101,6 +119,16 @@ export function createStandings(db: Database): Standings {
     },
   };
 }
+
+interface BoundRow {
+  spent_micros: bigint;
+  held_micros: bigint;
+}
+
+const standingOf = (row: BoundRow | null): BoundStanding => ({
+  spentMicros: row?.spent_micros ?? 0n,
+  heldMicros: row?.held_micros ?? 0n,
+});
 
 function prepare(db: Database) {
   return {
@@ -118,10 +146,8 @@ function prepare(db: Database) {
     >(
       "SELECT suspended, posted_micros, held_micros, charge_carry_atto, value_carry_pico FROM account WHERE id = ?1",
     ),
-    budget: db.query<{ spent_micros: bigint; held_micros: bigint }, [string, number]>(
-      "SELECT spent_micros, held_micros FROM budget WHERE key_id = ?1 AND window_start_ms = ?2",
-    ),
-    grantDay: db.query<{ spent_micros: bigint; held_micros: bigint }, [string, number]>(
+    budget: db.query<BoundRow, [string, number, number]>(sumBudget),
+    grantDay: db.query<BoundRow, [string, number]>(
       "SELECT spent_micros, held_micros FROM grant_day WHERE grant_id = ?1 AND start_ms = ?2",
     ),
   };

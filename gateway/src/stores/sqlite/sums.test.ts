@@ -4,7 +4,7 @@ import type { CallEnd, HeldCall } from "./sheet.ts";
 import { createSums } from "./sums.ts";
 import { bucketsOf, bucketWidthsSeconds } from "./usage-buckets.ts";
 
-const call = (keyId: string, windowStartMs: number): HeldCall => ({
+const call = (keyId: string, budgetDayMs: number): HeldCall => ({
   callId: "call",
   accountId: "acc_1",
   keyId,
@@ -13,7 +13,7 @@ const call = (keyId: string, windowStartMs: number): HeldCall => ({
   heldMicros: 10n,
   priceVersion: "pv",
   multiplierPpm: 1_000_000n,
-  windowStartMs,
+  budgetDayMs,
   grantId: null,
   runId: 1n,
   createdAtMs: 0,
@@ -38,7 +38,7 @@ const end = (settledAtMs: number, chargedMicros: bigint): CallEnd => ({
 
 const ending = fc.record({
   keyId: fc.constantFrom("key_1", "key_2"),
-  windowStartMs: fc.constantFrom(0, 1_000, 2_000),
+  budgetDayMs: fc.constantFrom(0, 1_000, 2_000),
   settledAtMs: fc.nat(200_000_000),
   chargedMicros: fc.bigInt(0n, 9n),
 });
@@ -47,8 +47,8 @@ test("calls that end in any order add up to the same seconds, minutes, hours, da
   fc.assert(
     fc.property(fc.array(ending, { maxLength: 40 }), (endings) => {
       const sums = createSums();
-      for (const { keyId, windowStartMs, settledAtMs, chargedMicros } of endings)
-        sums.addEnd(call(keyId, windowStartMs), end(settledAtMs, chargedMicros));
+      for (const { keyId, budgetDayMs, settledAtMs, chargedMicros } of endings)
+        sums.addEnd(call(keyId, budgetDayMs), end(settledAtMs, chargedMicros));
 
       for (const [keyId, { seconds, windows }] of sums.keys) {
         const mine = endings.filter((each) => each.keyId === keyId);
@@ -63,7 +63,7 @@ test("calls that end in any order add up to the same seconds, minutes, hours, da
         );
         expect(buckets.toSorted()).toEqual(expected.toSorted());
         expect(windows.map(({ startMs, spentMicros }) => [startMs, spentMicros])).toEqual(
-          grouped(mine, ({ windowStartMs }) => windowStartMs).map(([start, group]) => [start, total(group)]),
+          grouped(mine, ({ budgetDayMs }) => budgetDayMs).map(([start, group]) => [start, total(group)]),
         );
       }
       expect([...sums.accounts.values()].map(({ postedMicros }) => postedMicros)).toEqual(
@@ -74,7 +74,7 @@ test("calls that end in any order add up to the same seconds, minutes, hours, da
 });
 
 interface Ending {
-  readonly windowStartMs: number;
+  readonly budgetDayMs: number;
   readonly settledAtMs: number;
   readonly chargedMicros: bigint;
 }

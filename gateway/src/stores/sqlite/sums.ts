@@ -29,7 +29,7 @@ interface AccountSums {
   readonly endedCallIds: string[];
 }
 
-/** How far it moves those of a budget in one window, or of a grant in one day. */
+/** How far it moves those of a budget or of a grant in one day. */
 export interface BoundSums {
   readonly startMs: number;
   spentMicros: Micros;
@@ -64,13 +64,13 @@ export function createSums(): Sums {
   };
 
   const windowOf = (call: HeldCall): BoundSums | undefined =>
-    call.windowStartMs === null ? undefined : boundIn(keyOf(call).windows, call.windowStartMs);
+    call.budgetDayMs === null ? undefined : boundIn(keyOf(call).windows, call.budgetDayMs);
 
   const grantDayOf = ({ grantId, createdAtMs }: HeldCall): BoundSums | undefined => {
     if (grantId === null) return undefined;
     let days = grantDays.get(grantId);
     if (!days) grantDays.set(grantId, (days = []));
-    return boundIn(days, grantDayStartMs(createdAtMs));
+    return boundIn(days, dayStartMs(createdAtMs));
   };
 
   return {
@@ -104,7 +104,7 @@ export function createSums(): Sums {
 }
 
 /** A call belongs to the day in which it was held, whenever it ends. */
-export const grantDayStartMs = (createdAtMs: number): number => budgetWindowStartMs("day", createdAtMs);
+export const dayStartMs = (createdAtMs: number): number => budgetWindowStartMs("day", createdAtMs);
 
 function addUsage(
   seconds: Bucket[],
