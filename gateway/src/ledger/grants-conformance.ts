@@ -349,5 +349,34 @@ export function grantsConformance(kind: string, openStore: OpenStore): void {
       expect(await open(middayMs)).toBeUndefined();
       expect(await open(middayMs + 2 * dayMs)).toBeDefined();
     });
+
+    promise(
+      "that was used is forgotten a day after its time, and lets nothing through then",
+      async (books) => {
+        const caller = await books.openCaller({ creditMicros: 10_000n });
+        const id = await openApproval(books, caller);
+        const approval = { id, digest: digest("a") };
+        const atMs = middayMs + 2 * dayMs;
+        const used = await books.held(caller, { approval });
+        const { approvals } = books.store();
+        const question = { accountId: caller.accountId, keyId: caller.keyId, grantId: undefined, asker: "x" };
+        const ask = (createdAtMs: number) =>
+          approvals.open({
+            ...question,
+            id: books.newId("approval"),
+            items: [item("a")],
+            createdAtMs,
+            expiresAtMs: createdAtMs + 60_000,
+          });
+        await ask(middayMs + 60_000 + dayMs);
+        expect(await approvals.find(id, caller.accountId)).toMatchObject({ items: [{ callId: used }] });
+        await ask(atMs);
+        expect(await approvals.find(id, caller.accountId)).toBeUndefined();
+        expect(await books.hold(caller, { approval, atMs })).toEqual({
+          kind: "approval_required",
+          reason: "unknown",
+        });
+      },
+    );
   });
 }

@@ -435,6 +435,11 @@ const migrations: readonly string[] = [
     SELECT account_id, call_id FROM account_call UNION
     SELECT list.key, call_id.value FROM unlisted, json_each(unlisted.lists) AS list, json_each(list.value) AS call_id;
   `,
+
+  // Old questions are forgotten by those who ask new ones, who must not look through all of them.
+  `
+  CREATE INDEX approval_by_expiry ON approval (expires_at_ms);
+  `,
 ];
 
 export const schemaVersion = migrations.length;

@@ -31,7 +31,7 @@ interface ItemRow {
   call_id: string | null;
 }
 
-/** Answered or not, a question is forgotten this long after its time, unless a call was made under it. */
+/** Answered and used or not, a question is forgotten this long after its time: from then on nobody knows it. */
 const keptMs = 24 * 60 * 60_000;
 const forgottenAtOnce = 8;
 
@@ -174,9 +174,7 @@ function prepare(db: Database) {
          SELECT min(position) FROM approval_item WHERE approval_id = ?2 AND digest = ?3 AND call_id IS NULL)`,
     ),
     forgotten: db.query<{ id: string }, [number, number]>(
-      `SELECT id FROM approval WHERE expires_at_ms < ?1
-         AND NOT EXISTS (SELECT 1 FROM approval_item WHERE approval_id = approval.id AND call_id IS NOT NULL)
-       LIMIT ?2`,
+      "SELECT id FROM approval WHERE expires_at_ms < ?1 ORDER BY expires_at_ms LIMIT ?2",
     ),
     removeItems: db.query<never, [string]>("DELETE FROM approval_item WHERE approval_id = ?1"),
     remove: db.query<never, [string]>("DELETE FROM approval WHERE id = ?1"),

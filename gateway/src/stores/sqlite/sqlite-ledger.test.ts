@@ -230,6 +230,32 @@ test("SQLite: when a call was sent is known although the transaction that ended 
     db.close();
   }));
 
+test("SQLite: a question is asked at once, however many earlier ones were used", () =>
+  withBooks(openStore, async (books) => {
+    const caller = await books.openCaller();
+    const { accountId, keyId } = caller;
+    const callId = await books.held(caller);
+    await books.reopen();
+    const db = new Database(newestPath);
+    db.run(`
+      WITH RECURSIVE earlier (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM earlier WHERE n < 100000)
+      INSERT INTO approval (id, account_id, key_id, asker, created_at_ms, expires_at_ms)
+      SELECT 'earlier_' || n, '${accountId}', '${keyId}', 'x', ${middayMs}, ${middayMs} FROM earlier`);
+    db.run(`
+      INSERT INTO approval_item (approval_id, position, operation_id, digest, cap_micros, rate, summary, call_id)
+      SELECT id, 0, 'sold', x'00', 1, '', '', '${callId}' FROM approval`);
+    db.close();
+    const createdAtMs = middayMs + 2 * 86_400_000;
+    const times: number[] = [];
+    for (let n = 0; n < 5; n++) {
+      const startedMs = performance.now();
+      const question = { id: `approval_${n}`, accountId, keyId, grantId: undefined, asker: "x", items: [] };
+      await books.store().approvals.open({ ...question, createdAtMs, expiresAtMs: createdAtMs + 1 });
+      times.push(performance.now() - startedMs);
+    }
+    expect(Math.min(...times)).toBeLessThan(20);
+  }));
+
 test("SQLite: a line that the books would not take is never written", () =>
   withBooks(openStore, async (books) => {
     const caller = await books.openCaller({ creditMicros: 1_000n });
