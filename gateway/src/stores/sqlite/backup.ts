@@ -1,12 +1,16 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { schemaVersion, versionOf } from "./migrations.ts";
+import { makePrivate } from "./private-files.ts";
 
 /** Writes a complete copy of one moment of the data; a server may go on serving meanwhile. */
 export function backUp(db: Database, file: string): void {
   if (existsSync(file)) throw new Error(`${file} exists already; a backup never overwrites a file.`);
-  db.query("VACUUM INTO ?1").run(file);
+  copyInto(db, file);
 }
+
+const copyInto = (db: Database, file: string): void =>
+  makePrivate(() => void db.query("VACUUM INTO ?1").run(file));
 
 /** Puts a backup in the place of the data. The caller holds the server lock, so nobody is writing. */
 export function restore(backup: string, path: string): void {
@@ -60,7 +64,7 @@ function copyChecked(backup: string, copy: string): void {
   const db = new Database(backup, { readonly: true, safeIntegers: true });
   try {
     checkBackup(db, backup);
-    db.query("VACUUM INTO ?1").run(copy);
+    copyInto(db, copy);
   } catch (error) {
     rmSync(copy, { force: true });
     throw error;

@@ -40,7 +40,7 @@ export function createBallast(path: string, monotonicMs: () => number): Ballast 
 function fill(path: string): boolean {
   if (existsSync(path)) return true;
   try {
-    const file = openSync(path, "wx");
+    const file = openSync(path, "wx", 0o600);
     try {
       const zeros = Buffer.alloc(1024 * 1024);
       for (let written = 0; written < ballastBytes; written += zeros.byteLength) writeSync(file, zeros);

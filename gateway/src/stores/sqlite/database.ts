@@ -1,15 +1,18 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { migrate } from "./migrations.ts";
+import { closeFiles, makePrivate, openPrivateFolder } from "./private-files.ts";
 
 /** While opening, another process may be migrating the same file; wait for it. */
 const openingTimeoutMs = 5_000;
 
 /** Opens the file with the promises the ledger depends on: WAL, and an fsync in every commit. */
 export function openDatabase(path: string): Database {
-  mkdirSync(dirname(path), { recursive: true });
-  const db = new Database(path, { create: true, readwrite: true, strict: true, safeIntegers: true });
+  openPrivateFolder(dirname(path));
+  // SQLite gives the log and its index the rights of the file.
+  closeFiles([path, `${path}-wal`, `${path}-shm`]);
+  const options = { create: true, readwrite: true, strict: true, safeIntegers: true } as const;
+  const db = makePrivate(() => new Database(path, options));
   db.run(`PRAGMA busy_timeout = ${openingTimeoutMs}`);
   useWriteAheadLog(db);
   db.run("PRAGMA synchronous = FULL");

@@ -1,4 +1,5 @@
 import { Database } from "bun:sqlite";
+import { makePrivate } from "./private-files.ts";
 
 /** Held by the one server of a data folder. The operating system gives it back when the process dies, however it dies. */
 export interface ServerLock {
@@ -7,7 +8,7 @@ export interface ServerLock {
 
 /** Undefined when another process holds the lock. */
 export function takeServerLock(path: string): ServerLock | undefined {
-  const db = new Database(path, { create: true });
+  const db = makePrivate(() => new Database(path, { create: true }));
   try {
     db.run("PRAGMA busy_timeout = 0");
     db.run("PRAGMA journal_mode = DELETE");
