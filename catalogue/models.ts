@@ -1,5 +1,6 @@
 import { defineOperation, free, refuse } from "../gateway/src/operation/define-operation.ts";
-import { geminiModelList, model as modelAnswer, modelList } from "./own-answers.ts";
+import type { ModelListing } from "../gateway/src/operation/books.ts";
+import { geminiModel, geminiModelList, model as modelAnswer, modelList } from "./own-answers.ts";
 
 export const modelsList = defineOperation({
   id: "models.list",
@@ -33,12 +34,7 @@ export const modelsGet = defineOperation({
   price: free,
   answer: async ({ params }, _asker, books) => {
     const model = books.models().find(({ id }) => id === params["id"]);
-    if (!model) {
-      return refuse("model_not_found", "There is no such model here; GET /v1/models lists those there are.", {
-        field: "model",
-      });
-    }
-    return { object: "model", created: 0, ...model };
+    return model ? { object: "model", created: 0, ...model } : noSuchModel();
   },
 });
 
@@ -54,15 +50,43 @@ export const modelsListGemini = defineOperation({
   example: {},
   price: free,
   answer: async (_input, _asker, books) => ({
-    models: books
-      .models()
-      .filter(({ kind }) => kind === "chat")
-      .map((model) => ({
-        name: `models/${model.id}`,
-        displayName: model.id,
-        ...(model.context_tokens === null ? {} : { inputTokenLimit: model.context_tokens }),
-        outputTokenLimit: model.max_output_tokens,
-        supportedGenerationMethods: ["generateContent", "countTokens"],
-      })),
+    models: books.models().filter(converses).map(inGemini),
   }),
 });
+
+export const modelsGetGemini = defineOperation({
+  id: "models.get_gemini",
+  title: "Get a model (Gemini)",
+  summary: "One model that can be called in the Gemini dialect, in its shape.",
+  keywords: ["google", "details"],
+  category: "models",
+  method: "GET",
+  path: "/v1beta/models/{id}",
+  params: { id: "The model's name; a slash in it is escaped." },
+  response: geminiModel,
+  refuses: ["model_not_found", "unknown_endpoint"],
+  example: { params: { id: "gemini-2.5-flash" } },
+  price: free,
+  answer: async ({ params }, _asker, books) => {
+    const { id: wanted = "" } = params;
+    const model = books.models().find(({ id }) => id === wanted);
+    if (model && converses(model)) return inGemini(model);
+    // What follows a colon is a verb in this dialect, unless it belongs to a model's name.
+    return wanted.includes(":") ? refuse("unknown_endpoint", "api endpoint not found") : noSuchModel();
+  },
+});
+
+const converses = ({ kind }: ModelListing): boolean => kind === "chat";
+
+const inGemini = ({ id, context_tokens: contextTokens, max_output_tokens: outputTokens }: ModelListing) => ({
+  name: `models/${id}`,
+  displayName: id,
+  ...(contextTokens === null ? {} : { inputTokenLimit: contextTokens }),
+  outputTokenLimit: outputTokens,
+  supportedGenerationMethods: ["generateContent", "countTokens"],
+});
+
+const noSuchModel = (): never =>
+  refuse("model_not_found", "There is no such model here; GET /v1/models lists those there are.", {
+    field: "model",
+  });

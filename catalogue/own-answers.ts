@@ -153,16 +153,14 @@ export const modelList = z
   .object({ object: z.literal("list"), data: z.array(model) })
   .meta({ id: "ModelList" });
 
-export const geminiModelList = z
+export const geminiModel = z
   .object({
-    models: z.array(
-      z.object({
-        name: z.string(),
-        displayName: z.string(),
-        inputTokenLimit: count.optional(),
-        outputTokenLimit: count,
-        supportedGenerationMethods: z.array(z.string()),
-      }),
-    ),
+    name: z.string(),
+    displayName: z.string(),
+    inputTokenLimit: count.optional(),
+    outputTokenLimit: count,
+    supportedGenerationMethods: z.array(z.string()),
   })
-  .meta({ id: "GeminiModelList" });
+  .meta({ id: "GeminiModel" });
+
+export const geminiModelList = z.object({ models: z.array(geminiModel) }).meta({ id: "GeminiModelList" });

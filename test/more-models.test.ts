@@ -756,6 +756,10 @@ describe("official clients", () => {
     const names: (string | undefined)[] = [];
     for await (const model of await google.models.list()) names.push(model.name);
     expect(names).toContain("models/gemini-2.5-flash");
+    const name = "models/gemini-2.5-flash";
+    expect(await google.models.get({ model: "gemini-2.5-flash" })).toMatchObject({ name });
+    const unknown = await google.models.get({ model: "nobody" }).catch(String);
+    expect(unknown).toContain("There is no such model");
   });
 });
 

@@ -18,6 +18,7 @@ export const operations: Readonly<Record<OperationId, OperationFacts>> = {
   "models.count_tokens": { method: "POST", path: "/v1beta/models/{model}:countTokens", billed: false, keyed: true },
   "models.generate_content": { method: "POST", path: "/v1beta/models/{model}:generateContent", billed: true, keyed: true },
   "models.get": { method: "GET", path: "/v1/models/{id}", billed: false, keyed: false },
+  "models.get_gemini": { method: "GET", path: "/v1beta/models/{id}", billed: false, keyed: false },
   "models.list": { method: "GET", path: "/v1/models", billed: false, keyed: false },
   "models.list_gemini": { method: "GET", path: "/v1beta/models", billed: false, keyed: false },
   "models.stream_generate_content": { method: "POST", path: "/v1beta/models/{model}:streamGenerateContent", billed: true, keyed: true, streams: "always" },
@@ -189,6 +190,11 @@ export interface Inputs {
   };
   /** One model that can be called, with its price. */
   readonly "models.get": {
+    /** The model's name; a slash in it is escaped. */
+    readonly id: string;
+  };
+  /** One model that can be called in the Gemini dialect, in its shape. */
+  readonly "models.get_gemini": {
     /** The model's name; a slash in it is escaped. */
     readonly id: string;
   };
@@ -407,6 +413,7 @@ export interface Outputs {
   readonly "models.count_tokens": GeminiTokenCount;
   readonly "models.generate_content": GeneratedContent;
   readonly "models.get": Model;
+  readonly "models.get_gemini": GeminiModel;
   readonly "models.list": ModelList;
   readonly "models.list_gemini": GeminiModelList;
   readonly "models.stream_generate_content": readonly GeneratedContent[];
@@ -587,14 +594,16 @@ export interface Followed {
   readonly [name: string]: unknown;
 }
 
+export interface GeminiModel {
+  readonly name: string;
+  readonly displayName: string;
+  readonly inputTokenLimit?: number | undefined;
+  readonly outputTokenLimit: number;
+  readonly supportedGenerationMethods: readonly string[];
+}
+
 export interface GeminiModelList {
-  readonly models: readonly {
-    readonly name: string;
-    readonly displayName: string;
-    readonly inputTokenLimit?: number | undefined;
-    readonly outputTokenLimit: number;
-    readonly supportedGenerationMethods: readonly string[];
-  }[];
+  readonly models: readonly GeminiModel[];
 }
 
 export interface GeminiTokenCount {

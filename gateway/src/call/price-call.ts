@@ -99,7 +99,7 @@ export function chooseModel(
   if (typeof wanted === "string" && offered.unpricedModels.has(wanted)) return unpricedModel(wanted, gate);
   return refuse(
     "model_not_found",
-    "There is no such model here; GET /v1/models lists the models that can be called.",
+    "There is no such model at this operation; GET /v1/models lists the models there are, and what each is for.",
     {
       field: "model",
     },

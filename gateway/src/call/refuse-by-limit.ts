@@ -1,5 +1,5 @@
 import { tighter } from "../limits/call-limits.ts";
-import type { Take, Want } from "../limits/limiter.ts";
+import type { Standing, Take, Want } from "../limits/limiter.ts";
 import { refuse, type RefusalCode } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
@@ -11,11 +11,11 @@ type Refused = Extract<Take, { kind: "refused" }>;
 export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate): Promise<never> {
   await returnCounted(call, gate);
   const { want, standing } = refused;
-  const { name, code, what } = describe(want);
+  const { name, code, what } = describe(want, standing);
   if (name === "tokens_per_minute") call.known.tokens = standing;
   if (name === "upstream") call.known.requests = tighter(call.known.requests, standing);
   const retryAfterSeconds = Math.max(1, Math.ceil(refused.retryInMs / 1000));
-  return refuse(code, `${what} is ${want.limit}. Retry in ${retryAfterSeconds} s.`, {
+  return refuse(code, `${what}. Retry in ${retryAfterSeconds} s.`, {
     retryAfterSeconds,
     inError: {
       limit: {
@@ -38,27 +38,32 @@ export async function returnCounted(call: Pick<Counted, "known">, gate: Gate): P
 export const resetSeconds = (resetsInMs: number, nowMs: number): number =>
   Math.ceil((nowMs + resetsInMs) / 1000);
 
-function describe(want: Want): { name: string; code: RefusalCode; what: string } {
+function describe(want: Want, { remaining }: Standing): { name: string; code: RefusalCode; what: string } {
+  const { limit } = want;
   if (want.kind === "slot") {
     return {
       name: "concurrency",
       code: "quota_exceeded",
-      what: "The number of calls this key may run at once",
+      what: `The number of calls this key may run at once is ${limit}`,
     };
   }
   if (want.name.startsWith("upstream ")) {
-    return { name: "upstream", code: "upstream_rate_limit", what: "The upstream's quota per minute" };
+    return {
+      name: "upstream",
+      code: "upstream_rate_limit",
+      what: `The upstream's quota per minute is ${limit}`,
+    };
   }
   if (want.name.startsWith("tokens ")) {
     return {
       name: "tokens_per_minute",
       code: "rate_limit_exceeded",
-      what: "This key's limit of tokens per minute",
+      what: `This call may take ${want.amount} tokens; of this key's ${limit} per minute ${remaining} are left`,
     };
   }
   return {
     name: "requests_per_minute",
     code: "rate_limit_exceeded",
-    what: "This key's limit of requests per minute",
+    what: `This key's limit of requests per minute is ${limit}`,
   };
 }
