@@ -95,8 +95,8 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
   const server = createListen()({
     host: "127.0.0.1",
     port: 0,
-    fetch: async (request, address) =>
-      open.gateway?.fetch(request, address) ?? new Response("not ready", { status: 503 }),
+    fetch: async (request, peer) =>
+      open.gateway?.fetch(request, peer) ?? new Response("not ready", { status: 503 }),
   });
   const url = `http://127.0.0.1:${server.port}`;
   const parts: GatewayParts = {

@@ -200,6 +200,19 @@ describe("the configuration", () => {
 });
 
 describe("life signs", () => {
+  test("the listener is told when it is the peer's turn, so that it can close idle connections", async () => {
+    const tollgate = await openTestGateway();
+    try {
+      const told: Response[] = [];
+      const peer = { address: () => "127.0.0.1", answered: (response: Response) => void told.push(response) };
+      const live = await tollgate.gateway.fetch(new Request(`${tollgate.url}/healthz`), peer);
+      const refused = await tollgate.gateway.fetch(new Request(`${tollgate.url}/v1/usage`), peer);
+      expect(told).toEqual([live, refused]);
+    } finally {
+      await tollgate.close();
+    }
+  });
+
   test("healthz, readyz and metrics need no key; metrics are for this machine or the operator's token", async () => {
     const tollgate = await openTestGateway({ parts: { operatorToken: "the operator's token" } });
     try {

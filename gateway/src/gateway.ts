@@ -37,6 +37,7 @@ import type { Clock } from "./platform/clock.ts";
 import { createDeadlines } from "./platform/deadlines.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
+import { unknownPeer, type Peer } from "./platform/peer.ts";
 import { CallRefused } from "./platform/refusals.ts";
 import { createPollFloor } from "./tasks/poll-floor.ts";
 import { createTaskDesk } from "./tasks/task-desk.ts";
@@ -72,8 +73,7 @@ export interface GatewayParts {
 }
 
 export interface Gateway {
-  /** `address` tells the peer's, where the listener knows it; it is asked only by pages that need it. */
-  readonly fetch: (request: Request, address?: () => string | undefined) => Promise<Response>;
+  readonly fetch: (request: Request, peer?: Peer) => Promise<Response>;
   readonly offer: () => Offer;
   /** Swaps what is on sale for calls that begin from now on. */
   readonly reload: (catalogue: Catalogue, config: Config, sandboxUrl: string | undefined) => Promise<Offer>;
@@ -319,12 +319,14 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const worker = startTaskWorker({ desk, upstreams: () => taskUpstreams(offer), log });
 
   return {
-    fetch: async (request, address = () => undefined) => {
+    fetch: async (request, peer = unknownPeer) => {
       inFlight++;
       try {
-        return await serve(request, () =>
-          callerAddress(address(), request.headers.get("x-forwarded-for"), isProxy),
+        const response = await serve(request, () =>
+          callerAddress(peer.address(), request.headers.get("x-forwarded-for"), isProxy),
         );
+        peer.answered(response);
+        return response;
       } finally {
         inFlight--;
       }

@@ -52,7 +52,7 @@ export async function serve(parts: ServeParts): Promise<number> {
   const listener = parts.listen({
     host: settings.host,
     port: settings.port,
-    fetch: (request, address) => open.gateway?.fetch(request, address) ?? notReady(),
+    fetch: (request, peer) => open.gateway?.fetch(request, peer) ?? notReady(),
   });
   const baseUrl = settings.baseUrl ?? addressOf(settings.host, listener.port);
   const sandboxes = createSandboxes(parts, `${baseUrl}/sandbox`);

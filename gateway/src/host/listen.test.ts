@@ -10,14 +10,10 @@ const large = new Uint8Array(64 * 1024 ** 2);
 const server = createListen({ idleSeconds, silenceSeconds: 3 * idleSeconds })({
   host: "127.0.0.1",
   port: 0,
-  fetch: async (request) => {
-    const { pathname } = new URL(request.url);
-    if (pathname === "/large") return new Response(large);
-    if (pathname === "/stream") {
-      return new Response(twoEvents(), { headers: { "content-type": "text/event-stream" } });
-    }
-    if (pathname === "/slow") await Bun.sleep(overMs);
-    return new Response("here");
+  fetch: async (request, peer) => {
+    const response = await answerTo(new URL(request.url).pathname);
+    peer.answered(response);
+    return response;
   },
 });
 afterAll(() => server.stop(true));
@@ -50,6 +46,15 @@ test("a port that is taken is named, and what to do about it", () => {
     createListen()({ host: "127.0.0.1", port: server.port, fetch: async () => new Response() });
   expect(listenThere).toThrow(`Port ${server.port} is taken; set PORT to serve at another one.`);
 });
+
+async function answerTo(path: string): Promise<Response> {
+  if (path === "/large") return new Response(large);
+  if (path === "/stream") {
+    return new Response(twoEvents(), { headers: { "content-type": "text/event-stream" } });
+  }
+  if (path === "/slow") await Bun.sleep(overMs);
+  return new Response("here");
+}
 
 function ask(path: string) {
   let bytes = 0;

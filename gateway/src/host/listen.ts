@@ -1,8 +1,10 @@
+import type { Peer } from "../platform/peer.ts";
+
 /** Takes requests from the network. */
 export type Listen = (options: {
   readonly host: string;
   readonly port: number;
-  readonly fetch: (request: Request, address: () => string | undefined) => Promise<Response>;
+  readonly fetch: (request: Request, peer: Peer) => Promise<Response>;
 }) => Listening;
 
 interface Listening {
@@ -25,24 +27,43 @@ const usualPatience: Patience = { idleSeconds: 60, silenceSeconds: 255 };
 const requestBytesMax = 2 ** 40;
 
 export const createListen =
-  ({ idleSeconds, silenceSeconds }: Patience = usualPatience): Listen =>
+  (patience: Patience = usualPatience): Listen =>
   ({ host, port, fetch }) => {
     const server = serveOrSay({
       hostname: host,
       port,
-      idleTimeout: idleSeconds,
+      idleTimeout: patience.idleSeconds,
       maxRequestBodySize: requestBytesMax,
-      fetch: async (request, bun) => {
+      fetch: (request, bun) => {
         bun.timeout(request, 0);
-        const response = await fetch(request, () => bun.requestIP(request)?.address);
-        // From here on it is the peer's turn: to read, or to ask again.
-        bun.timeout(request, isStream(response) ? silenceSeconds : idleSeconds);
-        return response;
+        return fetch(request, new BunPeer(request, bun, patience));
       },
       error: () => Response.json({ error: "internal error", code: "internal" }, { status: 500 }),
     });
     return { port: server.port ?? port, stop: (hurry) => server.stop(hurry) };
   };
+
+/** A class, because there is one for every request. */
+class BunPeer implements Peer {
+  readonly #request: Request;
+  readonly #server: Bun.Server<undefined>;
+  readonly #patience: Patience;
+
+  constructor(request: Request, server: Bun.Server<undefined>, patience: Patience) {
+    this.#request = request;
+    this.#server = server;
+    this.#patience = patience;
+  }
+
+  address(): string | undefined {
+    return this.#server.requestIP(this.#request)?.address;
+  }
+
+  answered(response: Response): void {
+    const { silenceSeconds, idleSeconds } = this.#patience;
+    this.#server.timeout(this.#request, isStream(response) ? silenceSeconds : idleSeconds);
+  }
+}
 
 /** Whoever starts a second one, or has another program there, should not have to guess what to do. */
 function serveOrSay(options: Bun.Serve.Options<undefined> & { port: number }): Bun.Server<undefined> {

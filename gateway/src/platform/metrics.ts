@@ -43,7 +43,7 @@ interface Counted {
   value: number;
 }
 
-/** The lines of a duration: how many took no longer than each bound but longer than the one before it. */
+/** The lines of a duration: how many took no longer than each bound but longer than the one before it, and the rest. */
 interface Observed {
   readonly labels: Labels | undefined;
   readonly within: number[];
@@ -92,7 +92,7 @@ const newCounted = (labels: Labels | undefined): Counted => ({ labels, value: 0 
 
 const newObserved = (labels: Labels | undefined): Observed => ({
   labels,
-  within: boundsMs.map(() => 0),
+  within: [...boundsMs.map(() => 0), 0],
   count: 0,
   sumMs: 0,
 });
@@ -108,8 +108,9 @@ export function createMetrics(): Metrics {
     },
     observe: (name, labels, tookMs) => {
       const series = seriesOf(observed, name, labels, newObserved);
-      const at = boundsMs.findIndex((boundMs) => tookMs <= boundMs);
-      if (at !== -1) series.within[at] = (series.within[at] ?? 0) + 1;
+      let at = 0;
+      while (tookMs > (boundsMs[at] ?? Infinity)) at++;
+      series.within[at] = (series.within[at] ?? 0) + 1;
       series.count++;
       // A clock that was set back must not make a sum smaller.
       series.sumMs += Math.max(0, tookMs);
