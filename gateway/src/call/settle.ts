@@ -82,9 +82,13 @@ function settleLater(paid: BookedCall, attempted: Attempted, metered: Metered, g
   );
 }
 
-function countEnd(resolved: Resolved, { call, operation }: BookedCall, { upstream }: Attempted, gate: Gate) {
+const countEnd = (
+  resolved: Resolved,
+  { call, operation }: BookedCall,
+  { upstream }: Attempted,
+  gate: Gate,
+): void =>
   countCharge(resolved, { callId: call.id, operationId: operation.id, upstream: upstream.name }, gate);
-}
 
 /** True when the upstream certainly did no work, so that a retry under the same idempotency key is safe. */
 const didNothing = (exchanged: Exchanged): boolean =>
