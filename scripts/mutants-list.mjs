@@ -66,9 +66,9 @@ export const mutants = [
   },
   {
     name: "what a grant's call held never comes back to its day",
-    file: ledger,
-    find: "      bound.heldMicros -= call.heldMicros;",
-    replace: "      if (charge.chargedMicros > 0n) bound.heldMicros -= call.heldMicros;",
+    file: "gateway/src/stores/sqlite/standings.ts",
+    find: "  bound.heldMicros += heldMicros;",
+    replace: "  if (heldMicros > 0n || spentMicros > 0n) bound.heldMicros += heldMicros;",
     tests: ledgerTests,
   },
   {
@@ -137,8 +137,8 @@ export const mutants = [
   {
     name: "what an account carries on is not written down",
     file: "gateway/src/stores/sqlite/journal-line.ts",
-    find: "    String(carry.chargeAtto),\n",
-    replace: '    "0",\n',
+    find: '"${carry.chargeAtto}"',
+    replace: '"0"',
     tests: ledgerTests,
   },
   {
@@ -151,7 +151,7 @@ export const mutants = [
   {
     name: "a repeated hold takes a second time",
     file: ledger,
-    find: 'if (journal.knows(request.callId)) return { kind: "held" };',
+    find: "if (journal.knows(request.callId)) return isHeld;",
     replace: "",
     tests: ledgerTests,
   },
@@ -165,9 +165,9 @@ export const mutants = [
   {
     name: "one kind of operation is sent without a hold",
     file: "gateway/src/call/admit.ts",
-    find: "    return await gate.ledger.hold(",
+    find: "held = await gate.ledger.hold(holdRequest(paid));",
     replace:
-      '    if (paid.operation.category === "data") return { kind: "held" };\n    return await gate.ledger.hold(',
+      'held = operation.category === "data" ? { kind: "held" } : await gate.ledger.hold(holdRequest(paid));',
     tests: ["test/spending.test.ts"],
   },
   {
@@ -244,9 +244,9 @@ export const mutants = [
   {
     name: "a call is settled after it was answered",
     file: "gateway/src/call/settle.ts",
-    find: "const resolved = await bookEnd(paid, attempted, metered, gate);\n  paid.call",
+    find: "resolved = await writeEnd(paid, attempted, metered, gate);\n  } catch (error) {\n    endLater",
     replace:
-      'bookEnd(paid, attempted, metered, gate).catch(() => {});\n  const resolved = { chargedMicros: 0n, writtenOffMicros: 0n, valueMicros: 0n, state: "settled", first: true } as const;\n  paid.call',
+      'writeEnd(paid, attempted, metered, gate).catch(() => {});\n    resolved = { chargedMicros: 0n, writtenOffMicros: 0n, valueMicros: 0n, state: "settled", first: true };\n  } catch (error) {\n    endLater',
     tests: ["test/spending.test.ts"],
   },
   {
@@ -260,8 +260,8 @@ export const mutants = [
   {
     name: "a slot is not returned when its call ends",
     file: "gateway/src/call/admit.ts",
-    find: "const hasSlot = takesSlot(operation, priced);",
-    replace: "const hasSlot = false;",
+    find: 'if (want.kind === "slot") return this.#limiter.freeSlot(want.name, want.holder);',
+    replace: "",
     tests: ["test/limits.test.ts"],
   },
   {
@@ -337,8 +337,8 @@ export const mutants = [
   {
     name: "cached tokens are counted as input too",
     file: "gateway/src/upstreams/stream-meter.ts",
-    find: "  input_tokens: usage.input,\n",
-    replace: "  input_tokens: usage.input + usage.cacheRead,\n",
+    find: "{ input_tokens: input, output_tokens: output }",
+    replace: "{ input_tokens: input + cacheRead, output_tokens: output }",
     tests: ["test/dialect-matrix.test.ts"],
   },
   {
@@ -351,9 +351,9 @@ export const mutants = [
   {
     name: "request headers are logged whole",
     file: "gateway/src/doors/http/http-door.ts",
-    find: "        return respond(call, await runCall(call, gate));",
+    find: "        return visitor.answered(respond(call, await runCall(call, gate)));",
     replace:
-      '        process.stderr.write(JSON.stringify(Object.fromEntries(request.headers)) + "\\n");\n        gate.log.debug("headers", { all: [...request.headers.values()].join(" ").split("").join("\\u200b") });\n        return respond(call, await runCall(call, gate));',
+      '        process.stderr.write(JSON.stringify(Object.fromEntries(request.headers)) + "\\n");\n        gate.log.debug("headers", { all: [...request.headers.values()].join(" ").split("").join("\\u200b") });\n        return visitor.answered(respond(call, await runCall(call, gate)));',
     tests: ["test/secrets.test.ts"],
   },
   {

@@ -8,6 +8,12 @@ export interface GroupCommit {
    * not get its turn within `patienceMs`, because another process is writing, fails with StoreBusy.
    */
   readonly run: <Result>(write: () => Result, patienceMs?: number) => Promise<Result>;
+  /** As `run`, for what every call waits for: the same function for all of them, and what it is called with. */
+  readonly runWith: <Asked, Result>(
+    asked: Asked,
+    write: (asked: Asked) => Result,
+    patienceMs?: number,
+  ) => Promise<Result>;
   /** Joins the next transaction without anybody waiting for it; begins one of its own only when none comes for a while. */
   readonly ride: (write: () => void) => void;
 }
@@ -31,9 +37,10 @@ interface Parts {
 }
 
 interface Queued {
-  readonly write: () => unknown;
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: unknown) => void;
+  /** Each write is called with what it was queued with, and its result goes to the promise it was queued for. */
+  readonly write: (asked: never) => unknown;
+  readonly asked: unknown;
+  readonly waiting: PromiseWithResolvers<never>;
   readonly patienceMs: number;
   /** When its patience ends, from when another process was first in its way; clocks are not asked before. */
   deadlineMs: number | undefined;
@@ -109,7 +116,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
       begin.run();
       parts.afterBegin();
       for (const write of riding) write();
-      for (const queued of batch) results.push(queued.write());
+      for (const queued of batch) results.push(queued.write(queued.asked as never));
       parts.beforeCommit();
       commit.run();
     } catch (error) {
@@ -117,8 +124,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
       return { error };
     }
     parts.onCommit(batch.length);
-    // Each result goes back to the promise that queued the write that returned it.
-    batch.forEach((queued, index) => queued.resolve(results[index] as never));
+    for (let at = 0; at < batch.length; at++) batch[at]?.waiting.resolve(results[at] as never);
     return undefined;
   };
 
@@ -126,7 +132,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     const code = codeOf(error);
     if (isBusy(error)) return waitForTurn(batch, riding);
     if (code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB") {
-      for (const queued of batch) queued.reject(error);
+      for (const queued of batch) queued.waiting.reject(error);
       return parts.onBrokenDisk(error);
     }
     const again = code === "SQLITE_FULL" && parts.onFull() ? commitTogether(batch, riding) : { error };
@@ -137,7 +143,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
   const waitForTurn = (batch: readonly Queued[], riding: readonly (() => void)[]): void => {
     const nowMs = parts.monotonicMs();
     const patient = batch.filter((queued) => (queued.deadlineMs ??= nowMs + queued.patienceMs) > nowMs);
-    for (const queued of batch) if (!patient.includes(queued)) queued.reject(new StoreBusy());
+    for (const queued of batch) if (!patient.includes(queued)) queued.waiting.reject(new StoreBusy());
     queue = [...patient, ...queue];
     riders = [...riding, ...riders];
     scheduled = true;
@@ -151,7 +157,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     const waiting = batch.filter((queued) => {
       const failure = commitTogether([queued], []);
       if (isBusy(failure?.error)) return true;
-      if (failure !== undefined) queued.reject(failure.error);
+      if (failure !== undefined) queued.waiting.reject(failure.error);
       return false;
     });
     if (waiting.length + left.length > 0) waitForTurn(waiting, left);
@@ -166,12 +172,16 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     }
   };
 
+  const runWith: GroupCommit["runWith"] = (asked, write, patienceMs = patienceUsualMs) => {
+    const waiting = Promise.withResolvers<never>();
+    queue.push({ write, asked, waiting, patienceMs, deadlineMs: undefined });
+    schedule();
+    return waiting.promise;
+  };
+
   return {
-    run: (write, patienceMs = patienceUsualMs) =>
-      new Promise((resolve, reject) => {
-        queue.push({ write, resolve, reject, patienceMs, deadlineMs: undefined });
-        schedule();
-      }),
+    run: (write, patienceMs) => runWith(undefined, write, patienceMs),
+    runWith,
     ride: (write) => {
       riders.push(write);
       riderTimer ??= setTimeout(rideAlone, ridesWithinMs);

@@ -6,13 +6,10 @@ import type { CallEnd, HeldCall, Sheet } from "./sheet.ts";
 
 /** Written by hand, because every call waits for this line. */
 export function heldLine(call: HeldCall): string {
-  const { heldMicros, multiplierPpm, budgetDayMs, runId, createdAtMs, claim } = call;
+  const { callId, heldMicros, createdAtMs, claim } = call;
+  const { who, how } = wordsInCommon(call);
   const claimed = claim ? `,"${textOf(claim.keyHash)}","${textOf(claim.fingerprint)}"` : "";
-  return (
-    `["held",${JSON.stringify(call.callId)},${quoted(call.accountId)},${quoted(call.keyId)},${quoted(call.operationId)},` +
-    `${quotedOrNull(call.model)},"${heldMicros}",${quoted(call.priceVersion)},"${multiplierPpm}",${budgetDayMs},` +
-    `${quotedOrNull(call.grantId)},"${runId}",${createdAtMs}${claimed}]`
-  );
+  return `["held",${JSON.stringify(callId)},${who},"${heldMicros}",${how},${createdAtMs}${claimed}]`;
 }
 
 export const sentLine = (callId: string, atMs: number): string => JSON.stringify(["sent", callId, atMs]);
@@ -21,14 +18,10 @@ export const progressLine = (callId: string, used: Quantities): string =>
   JSON.stringify(["progress", callId, used]);
 
 /** The call's own row says how it ended; what the account carries on stands nowhere else. */
-export const endLine = (callId: string, { carry, freedKeyHash }: CallEnd): string =>
-  JSON.stringify([
-    "end",
-    callId,
-    String(carry.chargeAtto),
-    String(carry.valuePico),
-    ...(freedKeyHash ? [textOf(freedKeyHash)] : []),
-  ] satisfies EndWords);
+export function endLine(callId: string, { carry, freedKeyHash }: CallEnd): string {
+  const freed = freedKeyHash ? `,"${textOf(freedKeyHash)}"` : "";
+  return `["end",${JSON.stringify(callId)},"${carry.chargeAtto}","${carry.valuePico}"${freed}]`;
+}
 
 /** Puts what a commit wrote on the sheet again. */
 export function readLines(text: string, sheet: Sheet, rows: Pick<CallRows, "findHeld" | "findEnd">): void {
@@ -46,19 +39,40 @@ export function readLines(text: string, sheet: Sheet, rows: Pick<CallRows, "find
   }
 }
 
-/** As JSON writes it. Names of accounts, keys, operations and models come again and again, so they are remembered. */
-function quoted(name: string): string {
-  let words = quotedNames.get(name);
-  if (words === undefined) {
-    if (quotedNames.size >= quotedNamesMax) quotedNames.clear();
-    quotedNames.set(name, (words = JSON.stringify(name)));
-  }
+/** Most of what a line says, the line of its key's last call said too. */
+function wordsInCommon(call: HeldCall): InCommon {
+  const last = lastOfKeys.get(call.keyId);
+  if (last && sayTheSame(last.call, call)) return last;
+  const { accountId, keyId, operationId, model, priceVersion, multiplierPpm, budgetDayMs, grantId, runId } =
+    call;
+  const who = JSON.stringify([accountId, keyId, operationId, model]).slice(1, -1);
+  const how = JSON.stringify([priceVersion, `${multiplierPpm}`, budgetDayMs, grantId, `${runId}`]).slice(
+    1,
+    -1,
+  );
+  const words = { call, who, how };
+  if (lastOfKeys.size >= lastOfKeysMax) lastOfKeys.clear();
+  lastOfKeys.set(keyId, words);
   return words;
 }
-const quotedNames = new Map<string, string>();
-const quotedNamesMax = 10_000;
 
-const quotedOrNull = (name: string | null): string | null => (name === null ? null : quoted(name));
+interface InCommon {
+  readonly call: HeldCall;
+  readonly who: string;
+  readonly how: string;
+}
+const lastOfKeys = new Map<string, InCommon>();
+const lastOfKeysMax = 10_000;
+
+const sayTheSame = (one: HeldCall, other: HeldCall): boolean =>
+  one.accountId === other.accountId &&
+  one.operationId === other.operationId &&
+  one.model === other.model &&
+  one.priceVersion === other.priceVersion &&
+  one.multiplierPpm === other.multiplierPpm &&
+  one.budgetDayMs === other.budgetDayMs &&
+  one.grantId === other.grantId &&
+  one.runId === other.runId;
 
 type HeldWords = [
   "held",

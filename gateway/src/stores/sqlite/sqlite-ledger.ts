@@ -29,7 +29,7 @@ import type { SentMarks } from "./sent-marks.ts";
 import type { CallEnd, HeldCall } from "./sheet.ts";
 import { prepareApprovalUses } from "./sqlite-approvals.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
-import type { AccountStanding, BoundStanding, Standings } from "./standings.ts";
+import type { BoundStanding, Standings } from "./standings.ts";
 import { dayStartMs } from "./sums.ts";
 import type { TaskRows } from "./task-rows.ts";
 
@@ -48,7 +48,6 @@ interface Parts {
 
 interface End {
   readonly callId: string;
-  readonly state: "settled" | "released";
   readonly outcome: CallOutcome;
   readonly used: Quantities;
   readonly usageSource: UsageSource;
@@ -58,12 +57,6 @@ interface End {
   readonly settledAtMs: number;
   readonly task?: TaskEnd | undefined;
   readonly freed?: Release["freed"];
-}
-
-/** Whom a hold takes from: the account always, a budget and a grant's day where there are such bounds. */
-interface Purses {
-  readonly account: AccountStanding;
-  readonly bounds: readonly BoundStanding[];
 }
 
 /**
@@ -81,18 +74,16 @@ export function createSqliteLedger(parts: Parts): Ledger {
   const hold = (request: HoldRequest): HoldResult => {
     if (runId === undefined) throw new Error("Nothing can be held before the run has begun.");
     if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");
-    if (journal.knows(request.callId)) return { kind: "held" };
+    if (journal.knows(request.callId)) return isHeld;
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
     checkPostable(request);
     const call = heldCallFor(request, runId);
-    const { account, bounds } = pursesOf(call);
-    account.heldMicros += call.heldMicros;
-    for (const bound of bounds) bound.heldMicros += call.heldMicros;
+    standings.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
     journal.hold(call);
     if (!request.task) openCalls.set(call.callId, call);
     if (request.task || request.approval) holdForMore(request);
-    return { kind: "held" };
+    return isHeld;
   };
 
   /** A line that the books would not take must not be written: it would stand before all that come after it. */
@@ -176,62 +167,50 @@ export function createSqliteLedger(parts: Parts): Ledger {
     };
   };
 
-  const pursesOf = ({ accountId, keyId, budgetDayMs, grantId, createdAtMs }: HeldCall): Purses => {
-    const account = standings.account(accountId);
-    if (!account) throw new Error(`There is no account ${accountId} to charge.`);
-    const bounds = budgetDayMs === null ? [] : standings.budgetsWith(keyId, budgetDayMs);
-    if (grantId !== null) bounds.push(standings.grantDay(grantId, dayStartMs(createdAtMs)));
-    return { account, bounds };
-  };
-
-  const end = (ending: End): Resolved => {
+  const end = (ending: End, state: EndState): Resolved => {
     const open = openCalls.get(ending.callId);
-    if (open) return endOpen(open, ending);
+    if (open) return endOpen(open, ending, state);
     journal.post();
     const call = sql.findCall.get(ending.callId);
     if (!call) throw new Error(`There is no call ${ending.callId} to resolve.`);
     if (call.state === "settled" || call.state === "released") return earlier(call);
     // Whoever lost the claim on the task saw something that may be old: another one ends it, or has.
     if (ending.task && !tasks.end(ending.task, ending.settledAtMs)) return earlier(call);
-    return endOpen(heldCallOf(call), ending);
+    return endOpen(heldCallOf(call), ending, state);
   };
 
-  const endOpen = (call: HeldCall, ending: End): Resolved => {
+  const endOpen = (call: HeldCall, ending: End, state: EndState): Resolved => {
     checkEnding(ending);
     openCalls.delete(call.callId);
-    const { account, bounds } = pursesOf(call);
+    const account = standings.account(call.accountId);
+    if (!account) throw new Error(`There is no account ${call.accountId} to charge.`);
     const charge = chargeFor({
       valuePico: ending.valuePico,
       multiplierPpm: call.multiplierPpm,
       heldMicros: call.heldMicros,
       carry: { chargeAtto: account.chargeCarryAtto, valuePico: account.valueCarryPico },
     });
-    account.postedMicros -= charge.chargedMicros;
-    account.heldMicros -= call.heldMicros;
+    standings.move(call, { spentMicros: charge.chargedMicros, heldMicros: -call.heldMicros });
     account.chargeCarryAtto = charge.carry.chargeAtto;
     account.valueCarryPico = charge.carry.valuePico;
-    for (const bound of bounds) {
-      bound.spentMicros += charge.chargedMicros;
-      bound.heldMicros -= call.heldMicros;
-    }
-    journal.end(call, callEndOf(ending, charge, sentMarks.find(call.callId)));
+    journal.end(call, callEndOf(ending, state, charge, sentMarks.find(call.callId)));
     sentMarks.drop(call.callId);
     return {
       first: true,
-      state: ending.state,
+      state,
       chargedMicros: charge.chargedMicros,
       valueMicros: charge.valueMicros,
       writtenOffMicros: charge.writtenOffMicros,
     };
   };
 
+  const settle = (settlement: Settlement): Resolved => end(settlement, "settled");
+
   const release = (ending: Release): Resolved => {
     // A hold that never came about needs no release; whoever doubts it may ask.
     if (!openCalls.has(ending.callId) && !journal.knows(ending.callId)) return neverHeld;
-    const resolved = end({
-      ...(ending.outcome === "unknown" ? progressOf(ending.callId) : nothingUsed),
-      ...ending,
-    });
+    const { state, ...evidence } = ending.outcome === "unknown" ? progressOf(ending.callId) : nothingUsed;
+    const resolved = end({ ...evidence, ...ending }, state);
     if (resolved.first && ending.abandonsTask) tasks.abandon(ending.callId, ending.settledAtMs);
     return resolved;
   };
@@ -255,7 +234,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
       const call = heldCallOf(orphan);
       const evidence = evidenceOf(orphan);
       const ending = { outcome: "unknown", httpStatus: undefined, attempts: [], settledAtMs: nowMs } as const;
-      endOpen(call, { callId: call.callId, ...evidence, ...ending });
+      endOpen(call, { callId: call.callId, ...evidence, ...ending }, evidence.state);
       if (evidence.state === "settled") settledCalls++;
       else releasedMicros += call.heldMicros;
     }
@@ -306,8 +285,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
           sql.insertPrice.run(terms.version, operationId, model ?? null, pricesAsText(terms));
         }
       }),
-    hold: (request) => (hasRoom() ? commits.run(() => hold(request)) : Promise.reject(new StoreFull())),
-    wouldHold: (request) => commits.run(() => whyNotHeld(request) ?? { kind: "held" }),
+    hold: (request) => (hasRoom() ? commits.runWith(request, hold) : Promise.reject(new StoreFull())),
+    wouldHold: (request) => commits.run(() => whyNotHeld(request) ?? isHeld),
     findEarlier: (accountId, claim, nowMs) => books.read(() => findPosted(accountId, claim, nowMs)),
     markDispatched: (callId, atMs) => {
       sentMarks.note(callId, atMs);
@@ -316,9 +295,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
       setTimeout(markSoon, markAfterMs).unref();
     },
     noteProgress: (callId, used) => commits.ride(() => noteProgress(callId, used)),
-    settle: (settlement: Settlement) =>
-      commits.run(() => end({ ...settlement, state: "settled" }), endingPatienceMs),
-    release: (ending) => commits.run(() => release(ending), endingPatienceMs),
+    settle: (settlement) => commits.runWith(settlement, settle, endingPatienceMs),
+    release: (ending) => commits.runWith(ending, release, endingPatienceMs),
     beginRun: (nowMs) => commits.run(() => beginRun(nowMs)),
   };
 }
@@ -329,7 +307,11 @@ const markAfterMs = 100;
 /** The work is done and paid for upstream; booking its end is worth a longer wait than beginning it. */
 const endingPatienceMs = 20_000;
 
-type Evidence = Pick<End, "state" | "used" | "usageSource" | "valuePico">;
+type EndState = CallEnd["state"];
+
+interface Evidence extends Pick<End, "used" | "usageSource" | "valuePico"> {
+  readonly state: EndState;
+}
 
 const nothingUsed: Evidence = { state: "released", used: {}, usageSource: "none", valuePico: 0n };
 
@@ -345,6 +327,8 @@ function evidenceOf({ progress, unit_prices: unitPrices }: ProgressRow): Evidenc
   const terms = { version: "", unitPricesPico: unitPricesOf(unitPrices) };
   return { state: "settled", used, usageSource: "estimated", valuePico: valuePico(used, terms) };
 }
+
+const isHeld: HoldResult = { kind: "held" };
 
 const neverHeld: Resolved = {
   first: false,
@@ -399,8 +383,8 @@ const heldCallFor = (request: HoldRequest, runId: bigint): HeldCall => ({
   claim: request.idempotency,
 });
 
-const callEndOf = (ending: End, charge: Charge, sentAtMs: number | undefined): CallEnd => ({
-  state: ending.state,
+const callEndOf = (ending: End, state: EndState, charge: Charge, sentAtMs: number | undefined): CallEnd => ({
+  state,
   outcome: ending.outcome,
   valueMicros: charge.valueMicros,
   chargedMicros: charge.chargedMicros,

@@ -2,9 +2,11 @@ import type { Database } from "bun:sqlite";
 import { budgetSpan, type BudgetSpan } from "../../keys/budget-window.ts";
 import type { Micros } from "../../platform/money.ts";
 import { sumBudget } from "./budget-rows.ts";
+import type { HeldCall } from "./sheet.ts";
+import { dayStartMs } from "./sums.ts";
 
 /** Where an account stands, unposted lines included. */
-export interface AccountStanding {
+interface AccountStanding {
   readonly suspended: boolean;
   postedMicros: Micros;
   heldMicros: Micros;
@@ -29,9 +31,12 @@ export interface Standings {
   /** Undefined when nobody has opened it. */
   readonly account: (accountId: string) => AccountStanding | undefined;
   readonly budget: (keyId: string, span: BudgetSpan) => BoundStanding;
-  /** Every window of the key that was asked for and contains the day: what a call of that day moves. */
-  readonly budgetsWith: (keyId: string, dayStartMs: number) => BoundStanding[];
   readonly grantDay: (grantId: string, dayStartMs: number) => BoundStanding;
+  /**
+   * Moves every figure in which the call counts: its account's, those of the windows of its key's budget that contain its
+   * day, and those of its grant's day.
+   */
+  readonly move: (call: HeldCall, by: BoundStanding) => void;
   readonly knowsKey: (keyId: string) => boolean;
   readonly knowsPrices: (version: string) => boolean;
   /** Only when everything is posted. */
@@ -70,11 +75,34 @@ export function createStandings(db: Database, post: () => void): Standings {
     return standing;
   };
 
-  const budgetsWith = (keyId: string, dayStartMs: number): BoundStanding[] => {
-    if (!budgets.has(keyId)) budget(keyId, budgetSpan("day", dayStartMs));
-    return (budgets.get(keyId) ?? []).filter(
-      ({ startMs, endMs }) => startMs <= dayStartMs && dayStartMs < endMs,
-    );
+  const account: Standings["account"] = (accountId) => {
+    const found = accounts.get(accountId);
+    if (found) return found;
+    const row = sql.account.get(accountId);
+    if (!row) return undefined;
+    const standing = {
+      suspended: row.suspended === 1n,
+      postedMicros: row.posted_micros,
+      heldMicros: row.held_micros,
+      chargeCarryAtto: row.charge_carry_atto,
+      valueCarryPico: row.value_carry_pico,
+    };
+    accounts.set(accountId, standing);
+    return standing;
+  };
+
+  const move: Standings["move"] = ({ accountId, keyId, budgetDayMs, grantId, createdAtMs }, by) => {
+    const standing = account(accountId);
+    if (!standing) throw new Error(`There is no account ${accountId} to charge.`);
+    standing.postedMicros -= by.spentMicros;
+    standing.heldMicros += by.heldMicros;
+    if (budgetDayMs !== null) {
+      if (!budgets.has(keyId)) budget(keyId, budgetSpan("day", budgetDayMs));
+      for (const window of budgets.get(keyId) ?? []) {
+        if (window.startMs <= budgetDayMs && budgetDayMs < window.endMs) moveBound(window, by);
+      }
+    }
+    if (grantId !== null) moveBound(grantDay(grantId, dayStartMs(createdAtMs)), by);
   };
 
   const grantDay = (grantId: string, startMs: number): BoundStanding => {
@@ -93,24 +121,10 @@ export function createStandings(db: Database, post: () => void): Standings {
   };
 
   return {
-    account: (accountId) => {
-      const found = accounts.get(accountId);
-      if (found) return found;
-      const row = sql.account.get(accountId);
-      if (!row) return undefined;
-      const standing = {
-        suspended: row.suspended === 1n,
-        postedMicros: row.posted_micros,
-        heldMicros: row.held_micros,
-        chargeCarryAtto: row.charge_carry_atto,
-        valueCarryPico: row.value_carry_pico,
-      };
-      accounts.set(accountId, standing);
-      return standing;
-    },
+    account,
     budget,
-    budgetsWith,
     grantDay,
+    move,
     knowsKey: (keyId) => isKnown(keyId, sql.key),
     knowsPrices: (version) => isKnown(version, sql.prices),
     forget,
@@ -118,6 +132,11 @@ export function createStandings(db: Database, post: () => void): Standings {
       if (accounts.size + budgets.size + grantDays.size + known.size > standingsMax) forget();
     },
   };
+}
+
+function moveBound(bound: BoundStanding, { spentMicros, heldMicros }: BoundStanding): void {
+  bound.spentMicros += spentMicros;
+  bound.heldMicros += heldMicros;
 }
 
 interface BoundRow {
