@@ -46,7 +46,7 @@ export function withFailpoint(parts: GatewayParts, at: AnyFailpoint, act: () => 
   };
   const { ledger, keys, tasks } = parts.store;
 
-  const http: HttpClient = {
+  const http: Pick<HttpClient, "open" | "send"> = {
     open: async (request) => {
       const outcome = await httpClient.open(request);
       if (outcome.kind !== "streaming") return outcome;
@@ -81,6 +81,8 @@ export function withFailpoint(parts: GatewayParts, at: AnyFailpoint, act: () => 
       return outcome;
     },
   };
+  const ask: HttpClient["ask"] = async (request, mayStream, reader) =>
+    reader.read(await (mayStream ? http.open : http.send)(request));
   const around = async <Result>(
     before: AnyFailpoint,
     after: AnyFailpoint,
@@ -100,7 +102,7 @@ export function withFailpoint(parts: GatewayParts, at: AnyFailpoint, act: () => 
 
   return {
     ...parts,
-    forwarder: createForwarder(http, protocols),
+    forwarder: createForwarder({ ...http, ask }, protocols),
     limiter: {
       ...parts.limiter,
       take: async (wants) => {

@@ -7,7 +7,7 @@ import { startTaskWorker } from "./doors/worker/task-worker.ts";
 import { createBodyReader } from "./doors/http/read-body.ts";
 import { createMcpDoor, type AgentServer } from "./doors/mcp/mcp-door.ts";
 import { approvalPageUrl } from "./approvals/approval-page.ts";
-import { createHttpDoor } from "./doors/http/http-door.ts";
+import { createHttpDoor, type InFlight } from "./doors/http/http-door.ts";
 import { createLinkPages } from "./doors/http/link-pages.ts";
 import { createSignInDoor, type FetchDocument } from "./doors/oauth/sign-in-door.ts";
 import { createOperatorPages } from "./doors/http/operator-pages.ts";
@@ -32,13 +32,14 @@ import type { Catalogue } from "./operation/catalogue.ts";
 import { createBooks } from "./operation/create-books.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import { systemBytes, systemChance } from "./platform/chance.ts";
-import { callerAddress, createIsProxy } from "./platform/caller-address.ts";
+import { createIsProxy } from "./platform/caller-address.ts";
 import type { Clock } from "./platform/clock.ts";
 import { createDeadlines } from "./platform/deadlines.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
 import { unknownPeer, type Peer } from "./platform/peer.ts";
 import { CallRefused } from "./platform/refusals.ts";
+import { Visitor } from "./platform/visitor.ts";
 import { createPollFloor } from "./tasks/poll-floor.ts";
 import { createTaskDesk } from "./tasks/task-desk.ts";
 import { createUpstreamHealth, type UpstreamHealth } from "./routing/upstream-health.ts";
@@ -129,13 +130,13 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   let view = readersView(parts.config);
   let { mcp } = parts.config;
   let isProxy = createIsProxy(parts.config.trustedProxies);
-  let inFlight = 0;
+  const inFlight: InFlight = { calls: 0 };
   let drains = 0;
   const begin = (): (() => void) => {
     let running = true;
-    inFlight++;
+    inFlight.calls++;
     return () => {
-      if (running) inFlight--;
+      if (running) inFlight.calls--;
       running = false;
     };
   };
@@ -203,7 +204,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     },
   };
   const bodies = createBodyReader(parts.bodyTimeoutMs ?? bodyTimeoutUsualMs, clock.monotonicMs);
-  const door = createHttpDoor({ gate, offer: () => offer, bodies, newId: parts.newId });
+  const door = createHttpDoor({ gate, offer: () => offer, bodies, newId: parts.newId, inFlight });
   const linkPages = createLinkPages({
     desk: links,
     offer: () => offer,
@@ -265,29 +266,39 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   });
   sales.refresh();
   setInterval(sales.refresh, parts.salesRefreshMs ?? salesRefreshUsualMs).unref();
-  metrics.gauge("tollgate_calls_in_flight", () => inFlight);
+  metrics.gauge("tollgate_calls_in_flight", () => inFlight.calls);
   metrics.gauge("tollgate_upstream_paused", () =>
     listUpstreams(offer).map((upstream) => [{ upstream }, gate.health.isResting(upstream) ? 1 : 0]),
   );
 
-  const serve = (request: Request, address: () => string | undefined): Promise<Response> => {
+  const serve = (request: Request, visitor: Visitor): Promise<Response> => {
     const target = splitTarget(request.url);
     const { path, rawQuery } = target;
     const broken = brokenRequest(request);
-    if (broken) return Promise.resolve(closing(door.refuse(broken, path)));
+    if (broken) return attend(visitor, closing(door.refuse(broken, path)));
     // People come to these from a platform, without a key, so they are found before a key is asked for.
     const linkPage = linkPages.find(request.method, path);
-    if (linkPage) return linkPage(request, rawQuery);
-    if (agents.serves(path, request)) return agents.answer(request, address);
-    if (!isApiPath(path)) return servePage(request, target, address);
+    if (linkPage) return attend(visitor, linkPage(request, rawQuery));
+    if (agents.serves(path, request)) return attend(visitor, agents.answer(request, visitor));
+    if (!isApiPath(path)) return attend(visitor, servePage(request, target, visitor));
     const preflight = answerPreflight(request, parts.newId);
-    return preflight ? Promise.resolve(preflight) : door.answer(request, target, address);
+    return preflight ? attend(visitor, preflight) : door.answer(request, target, visitor);
+  };
+
+  /** The door for calls attends to its visitors itself: whatever is done around every call is worth a promise less. */
+  const attend = async (visitor: Visitor, answer: Response | Promise<Response>): Promise<Response> => {
+    inFlight.calls++;
+    try {
+      return visitor.answered(await answer);
+    } finally {
+      inFlight.calls--;
+    }
   };
 
   /** Every answer has a name by which it can be asked about, also one that went wrong. */
-  const servePage: typeof findPage = async (request, target, address) => {
+  const servePage: typeof findPage = async (request, target, visitor) => {
     try {
-      const response = await findPage(request, target, address);
+      const response = await findPage(request, target, visitor);
       if (!response.headers.has("x-request-id")) response.headers.set("x-request-id", parts.newId());
       return response;
     } catch (error) {
@@ -300,12 +311,12 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const findPage = async (
     request: Request,
     { path, rawQuery }: { readonly path: string; readonly rawQuery: string },
-    address: () => string | undefined,
+    visitor: Visitor,
   ): Promise<Response> => {
-    if (signIn.owns(path)) return signIn.answer(request, { path, rawQuery }, address());
+    if (signIn.owns(path)) return signIn.answer(request, { path, rawQuery }, visitor.address());
     const reads = request.method === "GET" || request.method === "HEAD";
     const page = reads ? pages.find(path) : undefined;
-    if (page) return page(request, address());
+    if (page) return page(request, visitor.address());
     const read = reads ? (site.find(path) ?? website.find(path)) : undefined;
     if (read) return read(request, rawQuery);
     const linked = path.startsWith("/sandbox/")
@@ -319,18 +330,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const worker = startTaskWorker({ desk, upstreams: () => taskUpstreams(offer), log });
 
   return {
-    fetch: async (request, peer = unknownPeer) => {
-      inFlight++;
-      try {
-        const response = await serve(request, () =>
-          callerAddress(peer.address(), request.headers.get("x-forwarded-for"), isProxy),
-        );
-        peer.answered(response);
-        return response;
-      } finally {
-        inFlight--;
-      }
-    },
+    fetch: (request, peer = unknownPeer) => serve(request, new Visitor(request, peer, isProxy)),
     offer: () => offer,
     reload: async (catalogue, config, sandboxUrl) => {
       offer = await prepare(catalogue, config, sandboxUrl);
@@ -341,7 +341,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       return offer;
     },
     publish: async () => void (await contracts.current()),
-    callsInFlight: () => inFlight,
+    callsInFlight: () => inFlight.calls,
     stop: worker.stop,
   };
 }

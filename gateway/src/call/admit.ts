@@ -1,5 +1,5 @@
 import type { HoldRequest, HoldResult } from "../ledger/ledger.ts";
-import { keySlot, keyTokens, slotsName } from "../limits/call-limits.ts";
+import { keySlot, keyTokens } from "../limits/call-limits.ts";
 import type { Want } from "../limits/limiter.ts";
 import { limitsOf } from "../limits/tiers.ts";
 import type { SoldOperation } from "../operation/operation.ts";
@@ -20,15 +20,10 @@ import { refuseSuspended } from "../ledger/refuse-suspended.ts";
 import { checkMaySpend, coveredMicros, refuseByGrantDay, refuseUnapproved } from "./spend-policy.ts";
 import { giveTurnBack, noteQuota, takeTurn, type Turn } from "./take-turn.ts";
 
-/** What a call took: its turn at an upstream, and of the limits what comes back when it ends. */
+/** What a call took: its turn at an upstream, and a share of its key's limits. */
 export interface Admission {
   readonly turn: Turn;
-  /** Returns the slot. May be repeated: a caller who leaves a stream returns it before the stream has ended. */
-  readonly freeSlot: () => Promise<void>;
-  /** Notes what was really used, for when it ends. */
-  readonly used: (quantities: Quantities) => void;
-  /** Returns the slot, and replaces the estimated tokens by the real ones. */
-  readonly end: () => void | Promise<void>;
+  readonly share: Share;
 }
 
 /**
@@ -64,7 +59,14 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
       checkHeld(await wouldHold(paid, gate), paid);
       throw paid.acting.refusal;
     }
-    const held = await hold(paid, gate);
+    let held: HoldResult;
+    try {
+      held = await gate.ledger.hold(holdRequest(paid));
+    } catch (error) {
+      // Should the hold be on disk all the same, it must not stay there.
+      endLater(call.id, gate);
+      return unbooked(error, paid, gate);
+    }
     if (held.kind === "too_many_tasks") await refuseByTasks(paid, operation.task?.openMax ?? 0, gate);
     checkHeld(held, paid);
   } catch (error) {
@@ -74,36 +76,50 @@ export async function admit(paid: PaidCall, route: Route, gate: Gate): Promise<A
     throw error;
   }
   noteQuota(call, taken);
-  return admissionOf(paid, turn, tokensWanted, gate);
+  return { turn, share: new Share(wants, turn.takenAtMs, gate.limiter) };
 }
 
-function admissionOf(
-  { call: { id: callId }, operation, priced, caller }: PaidCall,
-  turn: Turn,
-  estimated: Want | undefined,
-  gate: Gate,
-): Admission {
-  let tokensUsed = 0;
-  // What ends a stream is kept as long as it lasts, and the turn holds the whole request.
-  const { takenAtMs } = turn;
-  const freeSlot = async (): Promise<void> => gate.limiter.freeSlot(slotsName(caller.keyId), callId);
-  const correct = (): void | Promise<void> => {
-    if (estimated?.kind !== "rate") return;
-    return gate.limiter.correct(estimated.name, tokensUsed - estimated.amount, takenAtMs);
-  };
-  const hasSlot = takesSlot(operation, priced);
-  return {
-    turn,
-    freeSlot: hasSlot ? freeSlot : nothingToFree,
-    used: (quantities) => {
-      const { input, output, cacheRead, cacheWrite } = tokenTotals(quantities);
-      tokensUsed = input + output + cacheRead + cacheWrite;
-    },
-    end: () => (hasSlot ? freeSlot().then(correct) : correct()),
-  };
-}
+/** What a call took of its key's limits. It is kept as long as a stream lasts; the turn, which holds the whole request, is not. */
+export class Share {
+  readonly #wants: readonly Want[];
+  readonly #takenAtMs: number;
+  readonly #limiter: Gate["limiter"];
+  #tokensUsed = 0;
 
-const nothingToFree = async (): Promise<void> => {};
+  constructor(wants: readonly Want[], takenAtMs: number, limiter: Gate["limiter"]) {
+    this.#wants = wants;
+    this.#takenAtMs = takenAtMs;
+    this.#limiter = limiter;
+  }
+
+  /** Notes what was really used, for when it ends. */
+  used(quantities: Quantities): void {
+    const { input, output, cacheRead, cacheWrite } = tokenTotals(quantities);
+    this.#tokensUsed = input + output + cacheRead + cacheWrite;
+  }
+
+  /** Returns the slot. May be repeated: a caller who leaves a stream returns it before the stream has ended. */
+  freeSlot(): void | Promise<void> {
+    for (const want of this.#wants) {
+      if (want.kind === "slot") return this.#limiter.freeSlot(want.name, want.holder);
+    }
+  }
+
+  /** Returns the slot, and replaces the estimated tokens by the real ones. */
+  end(): void | Promise<void> {
+    const freed = this.freeSlot();
+    return freed instanceof Promise ? freed.then(() => this.#correct()) : this.#correct();
+  }
+
+  /** Of what forgets by the minute, a call takes tokens alone. */
+  #correct(): void | Promise<void> {
+    for (const want of this.#wants) {
+      if (want.kind === "rate") {
+        return this.#limiter.correct(want.name, this.#tokensUsed - want.amount, this.#takenAtMs);
+      }
+    }
+  }
+}
 
 const takesSlot = ({ limits }: SoldOperation, { streaming }: PricedCall): boolean =>
   limits?.slot === "always" || (limits?.slot === "streaming" && streaming);
@@ -235,16 +251,6 @@ function holdRequest(paid: PaidCall): HoldRequest {
     idempotency: wishes.claim,
     task: newTaskOf(paid),
   };
-}
-
-async function hold(paid: PaidCall, gate: Gate): Promise<HoldResult> {
-  try {
-    return await gate.ledger.hold(holdRequest(paid));
-  } catch (error) {
-    // Should the hold be on disk all the same, it must not stay there.
-    endLater(paid.call.id, gate);
-    return unbooked(error, paid, gate);
-  }
 }
 
 async function wouldHold(paid: PaidCall, gate: Gate): Promise<HoldResult> {

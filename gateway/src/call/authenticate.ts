@@ -14,20 +14,21 @@ export function authenticate(call: Call, gate: Gate): Credential | Promise<Crede
 }
 
 /** Whoever wants in: what they show, when they came, and where from. */
-type Visitor = Pick<Call, "presented" | "receivedAtMs" | "address">;
+type Newcomer = Pick<Call, "presented" | "receivedAtMs" | "address">;
 
 /** A live credential behind what was presented, or a refusal. Nobody waits for a key that was looked up just now. */
-export function checkCredential(visitor: Visitor, gate: Gate): Credential | Promise<Credential> {
-  const { presented, receivedAtMs } = visitor;
+export function checkCredential(newcomer: Newcomer, gate: Gate): Credential | Promise<Credential> {
+  const { presented, receivedAtMs } = newcomer;
   if (presented.kind === "none") {
     refuse("missing_api_key", "No API key was sent. Send it as: Authorization: Bearer <key>");
   }
   if (presented.kind === "malformed") refuse("invalid_api_key", presented.why);
-  const found = find(presented.value, visitor, gate);
-  return found instanceof Promise
-    ? found.then((credential) => checkLive(credential, receivedAtMs))
-    : checkLive(found, receivedAtMs);
+  const found = find(presented.value, newcomer, gate);
+  return found instanceof Promise ? checkLater(found, receivedAtMs) : checkLive(found, receivedAtMs);
 }
+
+const checkLater = async (finding: Promise<Found>, nowMs: number): Promise<Credential> =>
+  checkLive(await finding, nowMs);
 
 function checkLive(credential: Found, nowMs: number): Credential {
   if (credential instanceof TooManyGuesses) return refuseGuesses(credential, nowMs);
@@ -61,14 +62,17 @@ function refuseGuesses({ limit, retryInMs }: TooManyGuesses, nowMs: number): nev
 const isHidden = ({ offer, method, path }: Call): boolean =>
   offer.routes.find(method, path)?.offered.operation.hidden === true;
 
-function find(presented: string, { address }: Visitor, gate: Gate): Found | Promise<Found> {
+function find(presented: string, newcomer: Newcomer, gate: Gate): Found | Promise<Found> {
   try {
-    const found = gate.credentials.find(presented, address);
-    return found instanceof Promise ? found.catch((error: unknown) => unavailable(error, gate)) : found;
+    const found = gate.credentials.find(presented, newcomer);
+    return found instanceof Promise ? orUnavailable(found, gate) : found;
   } catch (error) {
     return unavailable(error, gate);
   }
 }
+
+const orUnavailable = (finding: Promise<Found>, gate: Gate): Promise<Found> =>
+  finding.catch((error: unknown) => unavailable(error, gate));
 
 function unavailable(error: unknown, gate: Gate): never {
   gate.log.error("authentication store failed", describeError(error));

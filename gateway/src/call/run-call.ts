@@ -5,7 +5,7 @@ import { isAboutTask, isSold } from "../operation/operation.ts";
 import { CallRefused } from "../platform/refusals.ts";
 import { answerAboutTask } from "./about-task.ts";
 import { actForLink } from "./act-for-link.ts";
-import { admit, type Admission } from "./admit.ts";
+import { admit, type Share } from "./admit.ts";
 import { answerFree } from "./answer-free.ts";
 import { answerFromBooks } from "./answer-from-books.ts";
 import { authenticate } from "./authenticate.ts";
@@ -14,17 +14,17 @@ import type { Answer, Call } from "./call.ts";
 import { endLater } from "./end-later.ts";
 import { countOperation, countRequest } from "./count-request.ts";
 import { findOperation } from "./find-operation.ts";
-import { forward } from "./forward.ts";
+import { forward, type Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import { meter } from "./meter.ts";
 import { bookedOf, type PaidCall } from "./paid-call.ts";
-import { prepare, type Route } from "./prepare.ts";
+import { prepare } from "./prepare.ts";
 import { priceCall } from "./price-call.ts";
 import { quote } from "./quote.ts";
 import { settle } from "./settle.ts";
 import { checkMayChange } from "./spend-policy.ts";
 import { streamAnswer } from "./stream-answer.ts";
-import { validate } from "./validate.ts";
+import { readBody, validate, validateQuery } from "./validate.ts";
 import { readWishes } from "./wishes.ts";
 
 export async function runCall(call: Call, gate: Gate): Promise<Answer> {
@@ -33,7 +33,9 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const { offered, params } = findOperation(call); //                            404
   const { operation } = offered;
   await countOperation(call, operation, caller, gate); //                        429
-  const input = await validate(call, operation, params); //                      400
+  const query = validateQuery(call, operation); //                               400
+  const rawBody = await readBody(call, operation); //                            408 · 413 · 415
+  const input = validate(call, operation, { params, query, rawBody }); //        400
   const wishes = readWishes(call, operation, input); //                          400
   checkMayChange(operation, caller); //                                          403
   if (isAboutTask(operation)) return answerAboutTask(call, operation, input, caller, gate);
@@ -51,31 +53,40 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const earlierTask = taskId === undefined ? undefined : await findEarlierTask(paid, gate);
   if (earlierTask) return earlierTask;
 
-  const admission = await admit(paid, route, gate); //                           409 · 429 · 503 · 402 · 403
+  const { turn, share } = await admit(paid, route, gate); //                     409 · 429 · 503 · 402 · 403
   call.known.held = true;
   try {
-    const answer = await deliver(paid, admission, route, gate); //               429 · 502 · 503
+    const attempted = await forward(paid, turn, route, gate);
+    const answer = await deliver(paid, attempted, share, gate); //               429 · 502 · 503
     // A stream goes on after this; it gives back what it took when it has ended.
-    if (answer.ended) answer.ended.then(admission.end, admission.end).catch(() => {});
-    else await admission.end();
+    if (answer.ended) endWith(answer.ended, share).catch(() => {});
+    else await share.end();
     return answer;
   } catch (error) {
     // Whatever happens while money is held, the slot comes back.
-    await admission.end();
+    await share.end();
     if (!(error instanceof CallRefused)) endAfterBug(paid, gate);
     throw error;
   }
 }
 
-async function deliver(paid: PaidCall, admission: Admission, route: Route, gate: Gate): Promise<Answer> {
-  const attempted = await forward(paid, admission.turn, route, gate);
+/** Meters and settles what came of it, each kind of answer in its own way. */
+function deliver(paid: PaidCall, attempted: Attempted, share: Share, gate: Gate): Answer | Promise<Answer> {
   if (paid.taskId !== undefined) return beginTask(paid, paid.taskId, attempted, gate);
   if (attempted.exchanged.kind === "streaming") {
-    return streamAnswer(bookedOf(paid), attempted, admission, gate);
+    return streamAnswer(bookedOf(paid), attempted, share, gate);
   }
   const metered = meter(paid, attempted, gate);
-  admission.used(metered.used);
+  share.used(metered.used);
   return settle(paid, attempted, metered, gate);
+}
+
+async function endWith(ended: Promise<void>, share: Share): Promise<void> {
+  try {
+    await ended;
+  } finally {
+    await share.end();
+  }
 }
 
 /** A bug of ours ends the hold: nothing was delivered. Only a task may be made all the same, so its hold waits for the deadline. */

@@ -25,7 +25,15 @@ export async function settle(
   gate: Gate,
 ): Promise<Answer> {
   const { exchanged, upstream } = attempted;
-  const resolved = await bookEnd(paid, attempted, metered, gate);
+  let resolved: Resolved;
+  try {
+    resolved = await writeEnd(paid, attempted, metered, gate);
+  } catch (error) {
+    endLater(paid.call.id, gate);
+    const message = "The call was made but could not be booked; it is not charged.";
+    return refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
+  }
+  countEnd(resolved, paid, attempted, gate);
   paid.call.known.costMicros = resolved.chargedMicros;
   if (exchanged.kind === "rate_limited") await returnCounted(paid.call, gate);
   if (exchanged.kind === "link_rejected" && attempted.linkRefusal) throw attempted.linkRefusal;
@@ -39,24 +47,20 @@ export function answerOf(exchanged: Exchanged, upstream: Upstream): Answer {
   return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
 }
 
-/** Charges what was metered, or releases the hold. Refuses when the books cannot be written; the call ends later then. */
-export async function bookEnd(
+/** The same for a stream, whose caller has its answer: should the books not take its end now, they will later. */
+export async function settleStream(
   paid: BookedCall,
   attempted: Attempted,
   metered: Metered,
   gate: Gate,
 ): Promise<Resolved> {
-  const { call } = paid;
   let resolved: Resolved;
   try {
     resolved = await writeEnd(paid, attempted, metered, gate);
   } catch (error) {
-    const delivered = attempted.exchanged.kind === "streaming";
-    if (delivered) settleLater(paid, attempted, metered, gate);
-    else endLater(call.id, gate);
-    const fate = delivered ? "booked yet; it is charged later" : "booked; it is not charged";
-    const message = `The call was made but could not be ${fate}.`;
-    return refuseUnbooked(error, call, { message, retryable: false }, gate);
+    settleLater(paid, attempted, metered, gate);
+    const message = "The call was made but could not be booked yet; it is charged later.";
+    return refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
   }
   countEnd(resolved, paid, attempted, gate);
   return resolved;

@@ -1,14 +1,14 @@
 import type { StreamRelay, StreamTaker } from "../operation/upstream.ts";
-import type { Deadline } from "../platform/deadlines.ts";
+import type { Deadline, Waiting } from "../platform/deadlines.ts";
 import { describeError } from "../platform/log.ts";
 import { createPacedBody, type Reader } from "../platform/paced-body.ts";
-import type { Admission } from "./admit.ts";
+import type { Share } from "./admit.ts";
 import type { Answer } from "./call.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import { meterStream } from "./meter.ts";
 import type { BookedCall } from "./paid-call.ts";
-import { bookEnd } from "./settle.ts";
+import { settleStream } from "./settle.ts";
 
 /** Should the process die in the middle, the stream costs what it had delivered by then, give or take this time. */
 const beatMs = 2_000;
@@ -21,16 +21,11 @@ const drainMsMax = 120_000;
  * Passes a stream on as the caller reads it, settles when it has ended, and closes only then. A caller who
  * leaves changes nothing about what was used: the upstream's policy decides whether it is read to its end.
  */
-export function streamAnswer(
-  paid: BookedCall,
-  attempted: Attempted,
-  { freeSlot, used }: Admission,
-  gate: Gate,
-): Answer {
+export function streamAnswer(paid: BookedCall, attempted: Attempted, share: Share, gate: Gate): Answer {
   const { exchanged } = attempted;
   if (exchanged.kind !== "streaming") throw new Error("There is no stream to answer with.");
   const { relay, status, contentType } = exchanged;
-  const streamed = new StreamedAnswer(paid, attempted, relay, { freeSlot, used }, gate);
+  const streamed = new StreamedAnswer(paid, attempted, relay, share, gate);
   const body = createPacedBody({
     write: (reader) => streamed.passOn(reader),
     cancel: () => streamed.goOnWithoutCaller(),
@@ -39,15 +34,14 @@ export function streamAnswer(
 }
 
 /** A class, because thousands may be open at once, and every piece of each comes through here. */
-class StreamedAnswer implements StreamTaker {
+class StreamedAnswer implements StreamTaker, Waiting {
   /** Resolves when the end is booked. */
   readonly ended: Promise<void>;
 
   readonly #paid: BookedCall;
   readonly #attempted: Attempted;
   readonly #relay: StreamRelay;
-  /** Not the whole of it, which holds on to the request. */
-  readonly #admission: Pick<Admission, "freeSlot" | "used">;
+  readonly #share: Share;
   readonly #gate: Gate;
   readonly #running: () => void;
   readonly #hasEnded: () => void;
@@ -63,17 +57,11 @@ class StreamedAnswer implements StreamTaker {
   #isBehind = false;
   #silentBeats = 0;
 
-  constructor(
-    paid: BookedCall,
-    attempted: Attempted,
-    relay: StreamRelay,
-    admission: Pick<Admission, "freeSlot" | "used">,
-    gate: Gate,
-  ) {
+  constructor(paid: BookedCall, attempted: Attempted, relay: StreamRelay, share: Share, gate: Gate) {
     this.#paid = paid;
     this.#attempted = attempted;
     this.#relay = relay;
-    this.#admission = admission;
+    this.#share = share;
     this.#gate = gate;
     this.#running = gate.begin();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -84,7 +72,7 @@ class StreamedAnswer implements StreamTaker {
   async passOn(reader: Reader): Promise<void> {
     try {
       this.#caller = reader;
-      this.#beat = this.#gate.deadlines.set(beatMs, () => this.#lookAtPace());
+      this.#beat = this.#gate.deadlines.set(beatMs, this);
       this.#start();
       await this.#over.promise;
       this.#stopLooking();
@@ -116,8 +104,7 @@ class StreamedAnswer implements StreamTaker {
     this.#over.resolve();
     this.#relay.pause();
     // The place is the caller's, and the caller has left it; reading on is our own affair.
-    this.#admission
-      .freeSlot()
+    Promise.resolve(this.#share.freeSlot())
       .then(() => this.#finishWithoutCaller())
       .then(() => this.#end())
       .catch(noop);
@@ -151,8 +138,8 @@ class StreamedAnswer implements StreamTaker {
       .catch(() => this.goOnWithoutCaller());
   }
 
-  /** Looked at every few seconds, because to look at every piece would cost more than to pass it. */
-  #lookAtPace(): void {
+  /** The pace is looked at every few seconds, because to look at every piece would cost more than to pass it. */
+  onMissed(): void {
     if (!this.#beat) return;
     this.#gate.deadlines.move(this.#beat, beatMs);
     if (this.#hasPassed) this.#noteProgress();
@@ -203,8 +190,8 @@ class StreamedAnswer implements StreamTaker {
         callerLeft: this.#callerLeft,
       };
       const metered = meterStream(this.#paid, passed, this.#gate);
-      this.#admission.used(metered.used);
-      const { chargedMicros } = await bookEnd(this.#paid, this.#attempted, metered, this.#gate);
+      this.#share.used(metered.used);
+      const { chargedMicros } = await settleStream(this.#paid, this.#attempted, metered, this.#gate);
       call.known.costMicros = chargedMicros;
       return closingComment(call.id, chargedMicros);
     } catch (error) {

@@ -1,10 +1,10 @@
 import { tighter, upstreamRequests } from "../limits/call-limits.ts";
 import type { Standing, Take, Want } from "../limits/limiter.ts";
-import type { Upstream } from "../operation/upstream.ts";
+import type { PreparedCall, Upstream } from "../operation/upstream.ts";
 import { unused, type Entry } from "../routing/upstream-health.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
-import type { PreparedCall, Route } from "./prepare.ts";
+import type { Route } from "./prepare.ts";
 
 /** The right to ask one upstream once. */
 export interface Turn {
@@ -33,34 +33,60 @@ type TakenTurn =
  * Takes a turn at the next upstream of the route that is open and has quota left, together with whatever else
  * the call wants, all or none. Refused, nothing is taken, and it says which wait is the shortest.
  */
-export async function takeTurn(route: Route, others: readonly Want[], gate: Gate): Promise<TakenTurn> {
-  const { limiter, health } = gate;
-  let limited: Refused | undefined;
-  let shut: Upstream | undefined;
+export function takeTurn(
+  route: Route,
+  others: readonly Want[],
+  gate: Gate,
+  refused: RefusedSoFar = { limited: undefined, shut: undefined },
+): TakenTurn | Promise<TakenTurn> {
   for (let prepared = route.next(); prepared; prepared = route.next()) {
     const { upstream, answeredHere } = prepared;
     // Refusing on behalf of the only upstream would help nobody: its own answer is worth more than our guess.
-    const entry = route.alone || answeredHere ? "free" : health.enter(upstream.name);
+    const entry = route.alone || answeredHere ? "free" : gate.health.enter(upstream.name);
     if (entry === "shut") {
-      shut = sooner(shut, upstream, gate);
+      refused.shut = sooner(refused.shut, upstream, gate);
       continue;
     }
     const quota =
       upstream.quotaRpm === undefined || answeredHere
         ? undefined
         : upstreamRequests(upstream.name, upstream.quotaRpm);
-    const asked = limiter.take(quota ? [...others, quota] : others);
-    // A limiter in memory answers at once.
-    const take = asked instanceof Promise ? await asked : asked;
-    if (take.kind === "taken") {
-      const { takenAtMs, standings } = take;
-      return { kind: "taken", turn: { prepared, entry, quota, takenAtMs }, standings };
+    const chosen = { prepared, entry, quota };
+    const asked = gate.limiter.take(quota ? [...others, quota] : others);
+    // A limiter in memory answers at once, and nobody waits for it.
+    if (asked instanceof Promise) {
+      return asked.then(
+        (take) => judge(take, chosen, refused, gate) ?? takeTurn(route, others, gate, refused),
+      );
     }
-    health.leave(upstream, entry, unused);
-    if (take.want.name !== quota?.name) return { kind: "limited", by: take };
-    if (!limited || take.retryInMs < limited.retryInMs) limited = take;
+    const taken = judge(asked, chosen, refused, gate);
+    if (taken) return taken;
   }
+  const { limited, shut } = refused;
   return limited ? { kind: "limited", by: limited } : { kind: "shut", upstream: shut };
+}
+
+/** The shortest wait among the upstreams that could not be asked. */
+interface RefusedSoFar {
+  limited: Refused | undefined;
+  shut: Upstream | undefined;
+}
+
+/** What the limiter's answer means; undefined when the next upstream may have quota left. */
+function judge(
+  take: Take,
+  { prepared, entry, quota }: Omit<Turn, "takenAtMs">,
+  refused: RefusedSoFar,
+  gate: Gate,
+): TakenTurn | undefined {
+  if (take.kind === "taken") {
+    const { takenAtMs, standings } = take;
+    return { kind: "taken", turn: { prepared, entry, quota, takenAtMs }, standings };
+  }
+  gate.health.leave(prepared.upstream, entry, unused);
+  if (take.want.name !== quota?.name) return { kind: "limited", by: take };
+  if (!refused.limited || take.retryInMs < refused.limited.retryInMs) refused.limited = take;
+  return undefined;
 }
 
 /** Shows the caller the upstream's quota, where it leaves less than the limits of the caller's own. */

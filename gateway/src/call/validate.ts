@@ -7,24 +7,29 @@ import type { Call } from "./call.ts";
 
 const noBody = new Uint8Array();
 
-/** Turns bytes into an input the rest can trust, or says which field is wrong. Nothing else parses a request. */
-export async function validate(
-  call: Call,
-  operation: Operation,
-  params: Readonly<Record<string, string>>,
-): Promise<CallInput> {
-  const query =
-    call.rawQuery === "" ? checkNothing(operation.query) : check(operation.query, readQuery(call.rawQuery));
-  if (!operation.body) return { query, body: undefined, params, rawQuery: call.rawQuery, rawBody: noBody };
+/** Looked at before the body is waited for: who asks wrongly need not send one. */
+export const validateQuery = ({ rawQuery }: Call, { query }: Operation): unknown =>
+  rawQuery === "" ? checkNothing(query) : check(query, readQuery(rawQuery));
 
-  const rawBody = await call.readBody(operation.bodyBytesMax);
-  if (operation.bodyOptional && rawBody.byteLength === 0) {
-    return { query, body: check(operation.body, {}), params, rawQuery: call.rawQuery, rawBody };
+/** What came of a body, as bytes; nobody waits for one that the operation does not have. */
+export const readBody = (call: Call, { body, bodyBytesMax }: Operation): Uint8Array | Promise<Uint8Array> =>
+  body ? call.readBody(bodyBytesMax) : noBody;
+
+/** Turns bytes into an input the rest can trust, or says which field is wrong. Nothing else parses a request. */
+export function validate(
+  { rawQuery }: Call,
+  { body: schema, bodyOptional }: Operation,
+  arrived: Pick<CallInput, "params" | "query" | "rawBody">,
+): CallInput {
+  const { params, query, rawBody } = arrived;
+  if (!schema) return { query, body: undefined, params, rawQuery, rawBody };
+  if (bodyOptional && rawBody.byteLength === 0) {
+    return { query, body: check(schema, {}), params, rawQuery, rawBody };
   }
   const parsed = parseJson(rawBody);
   if (!parsed.ok) refuse("invalid_parameters", parsed.why);
   if (!isJsonObject(parsed.value)) refuse("invalid_parameters", "the body must be a JSON object");
-  return { query, body: check(operation.body, parsed.value), params, rawQuery: call.rawQuery, rawBody };
+  return { query, body: check(schema, parsed.value), params, rawQuery, rawBody };
 }
 
 /** A parameter given twice becomes a list, which no schema accepts: nobody has to guess which one counts. */

@@ -93,7 +93,8 @@ function pass(ms: number): void {
   monotonicMs += ms;
 }
 
-const find = (presented: string, address = "192.0.2.7") => credentials.find(presented, () => address);
+const find = (presented: string, address = "192.0.2.7") =>
+  credentials.find(presented, { address: () => address });
 
 /** How the front door answers; authentication reads nothing else of a call or of the gate. */
 async function refusalOf(
@@ -205,9 +206,11 @@ describe("looking up what a caller presents", () => {
       limiter: createMemoryLimiter(() => monotonicMs),
       clock: { wallMs: () => wallMs, monotonicMs: () => monotonicMs },
     });
-    expect(await Promise.resolve(shaky.find(key, () => undefined)).catch(String)).toBe("Error: disk");
+    expect(await Promise.resolve(shaky.find(key, { address: () => undefined })).catch(String)).toBe(
+      "Error: disk",
+    );
     broken = false;
-    expect(await shaky.find(key, () => undefined)).toMatchObject({ keyId: "key_1" });
+    expect(await shaky.find(key, { address: () => undefined })).toMatchObject({ keyId: "key_1" });
   });
 });
 

@@ -1,14 +1,15 @@
 import type { GrantBook } from "../grants/grants.ts";
 import type { Limiter, RateWant } from "../limits/limiter.ts";
 import { addressBlock } from "../platform/caller-address.ts";
+import type { Located } from "../platform/visitor.ts";
 import type { Credential, KeyBook } from "./keys.ts";
 import { isWellFormedKey, isWellFormedToken } from "./key-format.ts";
 import type { Secrets } from "./secrets.ts";
 
 /** Turns what a caller presents, a key or an access token, into a credential. Undefined for anything not live and known. */
 export interface Credentials {
-  /** `address` is asked only about somebody who was not let in before. */
-  readonly find: (presented: string, address: () => string | undefined) => Found | Promise<Found>;
+  /** Where somebody came from is asked only about who was not let in before. */
+  readonly find: (presented: string, visitor: Located) => Found | Promise<Found>;
 }
 
 export type Found = Credential | TooManyGuesses | undefined;
@@ -96,12 +97,12 @@ export function createCredentials(parts: Parts): Credentials {
   };
 
   return {
-    find: (presented, address) => {
+    find: (presented, visitor) => {
       // Never remembered: whoever revokes a grant must see it stop at once, not within seconds.
       if (isWellFormedToken(presented)) {
         return goodTokens.has(presented)
           ? lookForToken(presented)
-          : lookForStranger(presented, address(), lookForToken);
+          : lookForStranger(presented, visitor.address(), lookForToken);
       }
       const known = remembered.get(presented);
       if (known !== undefined) {
@@ -111,7 +112,7 @@ export function createCredentials(parts: Parts): Credentials {
       if (!isWellFormedKey(presented) || (missedUntilMs.get(presented) ?? 0) > clock.monotonicMs()) {
         return undefined;
       }
-      return lookForStranger(presented, address(), lookForKey);
+      return lookForStranger(presented, visitor.address(), lookForKey);
     },
   };
 }

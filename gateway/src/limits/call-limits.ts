@@ -11,9 +11,26 @@ export interface OperationLimits {
 /** The longest a call can run; a slot whose holder vanished comes back after it. */
 const slotLeaseMs = 15 * 60_000;
 
+/** What a key's limits are called. Every call asks for them, so they are kept: to look for a new text takes longer. */
+interface KeyNames {
+  readonly requests: string;
+  readonly tokens: string;
+}
+const namesOfKeys = new Map<string, KeyNames>();
+const namesOfKeysMax = 10_000;
+
+function namesOf(keyId: string): KeyNames {
+  const known = namesOfKeys.get(keyId);
+  if (known) return known;
+  const names = { requests: `requests ${keyId}`, tokens: `tokens ${keyId}` };
+  if (namesOfKeys.size >= namesOfKeysMax) namesOfKeys.clear();
+  namesOfKeys.set(keyId, names);
+  return names;
+}
+
 export const keyRequests = (keyId: string, limit: number): Want => ({
   kind: "rate",
-  name: `requests ${keyId}`,
+  name: namesOf(keyId).requests,
   amount: 1,
   limit,
 });
@@ -31,7 +48,7 @@ export const groupRequests = (
 /** An estimate above the limit itself is counted as the limit: such a call must be possible, alone in its minute. */
 export const keyTokens = (keyId: string, amount: number, limit: number): Want => ({
   kind: "rate",
-  name: `tokens ${keyId}`,
+  name: namesOf(keyId).tokens,
   amount: Math.min(amount, limit),
   limit,
 });
@@ -43,11 +60,9 @@ export const upstreamRequests = (upstream: string, limit: number): Want => ({
   limit,
 });
 
-export const slotsName = (keyId: string): string => `slots ${keyId}`;
-
 export const keySlot = (keyId: string, holder: string, limit: number): Want => ({
   kind: "slot",
-  name: slotsName(keyId),
+  name: `slots ${keyId}`,
   holder,
   limit,
   leaseMs: slotLeaseMs,

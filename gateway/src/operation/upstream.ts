@@ -133,17 +133,23 @@ export interface TokenReading {
   readonly anomalyCount?: number;
 }
 
-/** A request that is ready to leave, or the member of it that this upstream cannot be told. */
-type Prepared =
-  | {
-      readonly kind: "ready";
-      readonly send: (actingFor?: ActingFor) => Promise<Exchanged>;
-      /** The vendor has no such service: nothing leaves, so nothing of it is used. */
-      readonly answeredHere?: true;
-    }
-  | { readonly kind: "inexpressible"; readonly field: string; readonly message: string };
+/** A call in the words of its upstream, ready to leave. */
+export interface PreparedCall {
+  readonly kind: "ready";
+  readonly upstream: Upstream;
+  readonly send: (actingFor?: ActingFor) => Promise<Exchanged>;
+  /** The vendor has no such service: nothing leaves, so nothing of it is used. */
+  readonly answeredHere: boolean;
+}
+
+/** The member of a call that this upstream cannot be told. */
+export interface Unsayable {
+  readonly kind: "inexpressible";
+  readonly field: string;
+  readonly message: string;
+}
 
 /** Speaks to upstreams. Never throws for what an upstream does; a throw is a bug of ours. */
 export interface Forwarder {
-  readonly prepare: (dispatch: Dispatch) => Prepared;
+  readonly prepare: (dispatch: Dispatch) => PreparedCall | Unsayable;
 }

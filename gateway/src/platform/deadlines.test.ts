@@ -11,7 +11,8 @@ function watched() {
   return {
     deadlines,
     missed,
-    set: (name: string, afterMs: number) => deadlines.set(afterMs, () => void missed.push(name)),
+    set: (name: string, afterMs: number) =>
+      deadlines.set(afterMs, { onMissed: () => void missed.push(name) }),
     pass: async (ms: number) => {
       nowMs += ms;
       await aWhile();

@@ -3,15 +3,20 @@
  * clock asked when one is set or moved, which happens at every piece of a stream: its time begins with the next look.
  */
 export interface Deadlines {
-  /** `onMissed` runs once, up to two looks late and never early, unless the deadline is moved or ended before. */
-  readonly set: (waitMs: number, onMissed: () => void) => Deadline;
+  /** Who waits is told once, up to two looks late and never early, unless the deadline is moved or ended before. */
+  readonly set: (waitMs: number, waiting: Waiting) => Deadline;
   /** Also sets one again that was missed or had ended. */
   readonly move: (deadline: Deadline, waitMs: number) => void;
   readonly end: (deadline: Deadline) => void;
 }
 
-export interface Deadline {
+/** Not a function, which would have to be made anew for each deadline: whoever sets one waits for it itself. */
+export interface Waiting {
   readonly onMissed: () => void;
+}
+
+export interface Deadline {
+  readonly waiting: Waiting;
   waitMs: number;
   atMs: number;
   /** Where it is looked at; undefined when it was missed or has ended. */
@@ -49,7 +54,7 @@ export function createDeadlines(monotonicMs: () => number): Deadlines {
       if (deadline.atMs === notYet) deadline.atMs = nowMs + deadline.waitMs;
       if (deadline.atMs > nowMs) continue;
       end(deadline);
-      deadline.onMissed();
+      deadline.waiting.onMissed();
     }
     if (round.kept.size > 0) return;
     clearInterval(round.timer);
@@ -64,8 +69,8 @@ export function createDeadlines(monotonicMs: () => number): Deadlines {
   const roundFor = (waitMs: number): Round => (waitMs < farMs ? near : far);
 
   return {
-    set: (waitMs, onMissed) => {
-      const deadline = { onMissed, waitMs, atMs: notYet, round: undefined };
+    set: (waitMs, waiting) => {
+      const deadline = { waiting, waitMs, atMs: notYet, round: undefined };
       keep(deadline, roundFor(waitMs));
       return deadline;
     },

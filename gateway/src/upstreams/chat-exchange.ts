@@ -50,12 +50,12 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
     read: (json, dispatch) => {
       const callers = callersOf(dispatch);
       // Where nothing is translated, the answer is read only for what must be paid.
-      if (callers === own) return { tokens: readTokens(json, native, () => own.readAnswer(json)) };
+      if (callers === own) return { tokens: readTokens(json, native, undefined) };
       if (tellsErrorOnly(json)) {
         return { error: writeDialectError(callers.name, hiddenErrorStatus, readErrorMessage(json)) };
       }
       const answer = own.readAnswer(json);
-      const tokens = readTokens(json, native, () => answer);
+      const tokens = readTokens(json, native, answer);
       return { tokens, json: callers.writeAnswer(answer, contextOf(dispatch)) };
     },
     readError: (status, json, dispatch) => {
@@ -181,12 +181,14 @@ export const asksForUsage = (body: unknown): boolean => {
   return isJsonObject(options) && options["include_usage"] === true;
 };
 
-function readTokens(json: unknown, native: NativeChat, readAnswer: () => ChatAnswer): TokenReading {
+/** An answer that was not read yet is read only where it does not say what was used. */
+function readTokens(json: unknown, native: NativeChat, answer: ChatAnswer | undefined): TokenReading {
   const reported = isJsonObject(json) ? native.usageOf(json) : undefined;
   const usage = native.dialect.readUsage(reported);
   const anomalies = oddUsage(reported);
   if (usage) return { used: quantitiesOf(usage), estimate: undefined, anomalies };
-  const bytes = readAnswer().parts.reduce((sum, part) => sum + Buffer.byteLength(textOf(part)), 0);
+  const { parts } = answer ?? native.dialect.readAnswer(json);
+  const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(textOf(part)), 0);
   return {
     used: undefined,
     estimate: bytes > 0 ? { output_tokens: Math.ceil(bytes / 4) } : undefined,

@@ -4,10 +4,11 @@ import {
   type Dispatch,
   type Exchanged,
   type Forwarder,
+  type PreparedCall,
   type Upstream,
 } from "../operation/upstream.ts";
 import { isJsonObject } from "../platform/json.ts";
-import type { HttpClient, HttpOutcome } from "./http-client.ts";
+import type { HttpClient, HttpOutcome, HttpStream, OutcomeReader } from "./http-client.ts";
 import { Inexpressible } from "./dialects/dialect.ts";
 import {
   hiddenErrorStatus,
@@ -33,12 +34,8 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
       }
       try {
         const request = exchange.request(dispatch);
-        if ("answer" in request)
-          return { kind: "ready", send: async () => answeredHere(request), answeredHere: true };
-        return {
-          kind: "ready",
-          send: (actingFor) => send(request, { http, room, protocol, exchange, dispatch, actingFor }),
-        };
+        if ("answer" in request) return answeredHere(request, dispatch);
+        return new ReadyCall({ http, room, protocol, exchange, dispatch }, request);
       } catch (error) {
         if (!(error instanceof Inexpressible)) throw error;
         return { kind: "inexpressible", field: error.field, message: error.message };
@@ -47,34 +44,66 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
   };
 }
 
-interface Sending {
+/** By what a call is sent, and its answer understood. */
+interface Speech {
   readonly http: HttpClient;
   readonly room: FrameRoom;
   readonly protocol: Protocol;
   readonly exchange: Exchange;
   readonly dispatch: Dispatch;
-  readonly actingFor: ActingFor | undefined;
 }
 
-async function send(request: VendorRequest, sending: Sending): Promise<Exchanged> {
-  const { http, room, exchange, dispatch, actingFor } = sending;
-  const { upstream } = dispatch;
-  const streaming = dispatch.streaming && exchange.stream !== undefined;
-  const outcome = await (streaming ? http.open : http.send)({
-    url: upstream.url + pathFor(request.path, actingFor),
-    method: request.method,
-    headers: headersOf(request, sending, streaming),
-    requestId: dispatch.callId,
-    body: request.body,
-    firstByteTimeoutMs: upstream.timeoutMs ?? dispatch.firstByteTimeoutMs,
-    silenceTimeoutMs: upstream.timeoutMs,
-  });
-  if (outcome.kind !== "streaming") return exchangedOf(outcome, sending);
-  const rules = exchange.stream?.(dispatch);
-  if (!rules) throw new Error("A stream came for an exchange that has none.");
-  const { contentType } = rules;
-  const relay = createStreamRelay(outcome, rules, upstream.key, room);
-  return { kind: "streaming", status: outcome.status, contentType, relay };
+/** Classes, because there is one of each for every call. */
+class ReadyCall implements PreparedCall {
+  readonly kind = "ready";
+  readonly answeredHere = false;
+  readonly upstream: Upstream;
+  readonly #speech: Speech;
+  readonly #request: VendorRequest;
+
+  constructor(speech: Speech, request: VendorRequest) {
+    this.upstream = speech.dispatch.upstream;
+    this.#speech = speech;
+    this.#request = request;
+  }
+
+  send(actingFor?: ActingFor): Promise<Exchanged> {
+    const { http, exchange, dispatch } = this.#speech;
+    const { method, path, body } = this.#request;
+    const { upstream } = this;
+    const streaming = dispatch.streaming && exchange.stream !== undefined;
+    const sending = new Sending(this.#speech, actingFor);
+    const request = {
+      url: upstream.url + pathFor(path, actingFor),
+      method,
+      headers: headersOf(this.#request, sending, streaming),
+      requestId: dispatch.callId,
+      body,
+      firstByteTimeoutMs: upstream.timeoutMs ?? dispatch.firstByteTimeoutMs,
+      silenceTimeoutMs: upstream.timeoutMs,
+    };
+    return http.ask(request, streaming, sending);
+  }
+}
+
+class Sending implements OutcomeReader<HttpOutcome | HttpStream, Exchanged> {
+  readonly speech: Speech;
+  readonly actingFor: ActingFor | undefined;
+
+  constructor(speech: Speech, actingFor: ActingFor | undefined) {
+    this.speech = speech;
+    this.actingFor = actingFor;
+  }
+
+  read(outcome: HttpOutcome | HttpStream): Exchanged {
+    if (outcome.kind !== "streaming") return exchangedOf(outcome, this);
+    const { exchange, dispatch, room } = this.speech;
+    const rules = exchange.stream?.(dispatch);
+    if (!rules) throw new Error("A stream came for an exchange that has none.");
+    const { contentType } = rules;
+    const relay = createStreamRelay(outcome, rules, dispatch.upstream.key, room);
+    return { kind: "streaming", status: outcome.status, contentType, relay };
+  }
 }
 
 const pathFor = (path: string, actingFor: ActingFor | undefined): string =>
@@ -83,7 +112,7 @@ const pathFor = (path: string, actingFor: ActingFor | undefined): string =>
 type Headers = Readonly<Record<string, string>>;
 
 function headersOf(request: VendorRequest, sending: Sending, streaming: boolean): Headers {
-  const { upstream } = sending.dispatch;
+  const { upstream } = sending.speech.dispatch;
   if (sending.actingFor || !isEmpty(request.headers)) return writeHeaders(request, sending, streaming);
   const kind =
     `${request.body === undefined ? "empty" : "filled"} ${streaming ? "stream" : "whole"}` as const;
@@ -100,9 +129,11 @@ const isEmpty = (headers: Headers | undefined): boolean =>
 
 function writeHeaders(
   { body, headers }: VendorRequest,
-  { protocol, dispatch: { upstream }, actingFor }: Sending,
+  { speech, actingFor }: Sending,
   streaming: boolean,
 ): Headers {
+  const { protocol, dispatch } = speech;
+  const { upstream } = dispatch;
   const all: Record<string, string> = {
     accept: streaming ? "text/event-stream" : "application/json",
     "accept-encoding": "identity",
@@ -126,15 +157,16 @@ const aboutOurKey: ReadonlySet<number> = new Set([401, 402, 403]);
 
 const isRefusalStatus = (status: number): boolean => status >= 400 && status <= 499;
 
-function exchangedOf(outcome: HttpOutcome, sending: Sending): Exchanged {
+function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exchanged {
   if (outcome.kind === "no_answer") return outcome;
-  const { exchange, dispatch, protocol, actingFor } = sending;
+  const { exchange, dispatch, protocol } = speech;
   const { status, contentType, body } = outcome;
   const retryAfterSeconds = readRetryAfterSeconds(outcome.retryAfter, outcome.date);
   if (status === 429) return { kind: "rate_limited", status: 429, retryAfterSeconds };
   if (actingFor && status === 401) return { kind: "link_rejected", status };
   if (!actingFor && aboutOurKey.has(status)) return { kind: "key_rejected", status };
-  const { text, passed } = textOf(body);
+  const exact = exactTextOf(body);
+  const text = exact ?? roughly.decode(body);
   // An upstream that repeats our key, or a linked account's, back to us must not pass it on to the caller.
   const secret = actingFor?.accessToken ?? dispatch.upstream.key;
   if (repeatsKey(secret, text) || repeatsKey(secret, contentType ?? "")) {
@@ -156,8 +188,8 @@ function exchangedOf(outcome: HttpOutcome, sending: Sending): Exchanged {
     kind: "answered",
     status,
     contentType,
-    // A text without a type would be given one on its way.
-    body: contentType === undefined ? body : passed,
+    // A text that says every byte costs less to pass on than the bytes; one without a type would be given one on its way.
+    body: contentType === undefined ? body : (exact ?? body),
     answer: { status, json },
     tokens: reading?.tokens,
     retryAfterSeconds,
@@ -168,14 +200,19 @@ function exchangedOf(outcome: HttpOutcome, sending: Sending): Exchanged {
 }
 
 /** Nothing leaves for it. */
-const answeredHere = ({ answer: json }: OwnAnswer): Answered => ({
-  kind: "answered",
-  status: 200,
-  contentType: "application/json",
-  body: Buffer.from(JSON.stringify(json)),
-  answer: { status: 200, json },
-  tokens: undefined,
-  retryAfterSeconds: undefined,
+const answeredHere = ({ answer: json }: OwnAnswer, { upstream }: Dispatch): PreparedCall => ({
+  kind: "ready",
+  upstream,
+  answeredHere: true,
+  send: async () => ({
+    kind: "answered",
+    status: 200,
+    contentType: "application/json",
+    body: Buffer.from(JSON.stringify(json)),
+    answer: { status: 200, json },
+    tokens: undefined,
+    retryAfterSeconds: undefined,
+  }),
 });
 
 type Answered = Extract<Exchanged, { kind: "answered" }>;
@@ -187,13 +224,12 @@ const rewritten = (answered: Answered, json: unknown): Answered => ({
   answer: { status: answered.status, json },
 });
 
-/** The body as text, and what is passed on: the same text where it says every byte, for that costs less than bytes. */
-function textOf(body: Uint8Array): { readonly text: string; readonly passed: string | Uint8Array } {
+/** Undefined where the bytes are no text. */
+function exactTextOf(body: Uint8Array): string | undefined {
   try {
-    const text = exactly.decode(body);
-    return { text, passed: text };
+    return exactly.decode(body);
   } catch {
-    return { text: roughly.decode(body), passed: body };
+    return undefined;
   }
 }
 

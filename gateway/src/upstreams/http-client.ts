@@ -2,13 +2,19 @@ import { systemClock } from "../platform/clock.ts";
 import { createDeadlines } from "../platform/deadlines.ts";
 import { createConnectionPool, type PoolLimits } from "./http/connection-pool.ts";
 import type { Connection } from "./http/connection.ts";
-import { Exchange, noAnswer, type ExchangeParts, type HttpOutcome } from "./http/exchange.ts";
+import {
+  Exchange,
+  noAnswer,
+  type ExchangeParts,
+  type HttpOutcome,
+  type OutcomeReader,
+} from "./http/exchange.ts";
 import type { HttpStream } from "./http/http-stream.ts";
 import { createTargetFinder } from "./http/origin.ts";
 import { writeRequest, type HttpRequest } from "./http/request-bytes.ts";
 import type { ResponseReader } from "./http/response-reader.ts";
 
-export type { HttpOutcome } from "./http/exchange.ts";
+export type { HttpOutcome, OutcomeReader } from "./http/exchange.ts";
 export type { HttpStream } from "./http/http-stream.ts";
 
 /** Sends one request and reads one answer, whatever the other side does. */
@@ -16,6 +22,12 @@ export interface HttpClient {
   readonly send: (request: HttpRequest) => Promise<HttpOutcome>;
   /** As `send`, but a 2xx answer of server-sent events is handed over as it comes. */
   readonly open: (request: HttpRequest) => Promise<HttpOutcome | HttpStream>;
+  /** As one of these, for whoever wants something else than the outcome: it is read as soon as it is there. */
+  readonly ask: <Read>(
+    request: HttpRequest,
+    mayStream: boolean,
+    reader: OutcomeReader<HttpOutcome | HttpStream, Read>,
+  ) => Promise<Read>;
 }
 
 type Limits = ExchangeParts["limits"] & PoolLimits;
@@ -53,21 +65,31 @@ export function createHttpClient(changes: Partial<Limits> = {}): HttpClient {
     deadlines: createDeadlines(monotonicMs),
   };
 
-  function exchange(request: HttpRequest, mayStream: true): Promise<HttpOutcome | HttpStream>;
-  function exchange(request: HttpRequest, mayStream: false): Promise<HttpOutcome>;
-  function exchange(request: HttpRequest, mayStream: boolean): Promise<HttpOutcome | HttpStream> {
-    const { firstByteTimeoutMs, silenceTimeoutMs = limits.silenceTimeoutMs } = request;
+  const ask: HttpClient["ask"] = (request, mayStream, reader) => {
     const target = targetOf(request.url);
     const bytes = writeRequest(request, target);
-    if (bytes === undefined) return Promise.resolve(noAnswer("unreachable", false));
-    const outgoing = { origin: target.origin, bytes, firstByteTimeoutMs, silenceTimeoutMs, mayStream };
-    return new Promise((resolve) => new Exchange(outgoing, parts, resolve));
-  }
+    const asked = Promise.withResolvers<ReturnType<typeof reader.read>>();
+    if (bytes === undefined) asked.resolve(reader.read(noAnswer("unreachable", false)));
+    else new Exchange({ request, origin: target.origin, bytes, mayStream, reader, asked }, parts).begin();
+    return asked.promise;
+  };
 
   return {
-    send: (request) => exchange(request, false),
-    open: (request) => exchange(request, true),
+    send: (request) => ask(request, false, asWhole),
+    open: (request) => ask(request, true, asItCame),
+    ask,
   };
 }
+
+const asItCame: OutcomeReader<HttpOutcome | HttpStream, HttpOutcome | HttpStream> = {
+  read: (outcome) => outcome,
+};
+
+const asWhole: OutcomeReader<HttpOutcome | HttpStream, HttpOutcome> = {
+  read: (outcome) => {
+    if (outcome.kind === "streaming") throw new Error("A stream came where none was asked for.");
+    return outcome;
+  },
+};
 
 export const httpClient: HttpClient = createHttpClient();

@@ -65,10 +65,10 @@ export class StreamMeter {
   }
 }
 
-export const quantitiesOf = (usage: ChatUsage): Quantities => ({
-  input_tokens: usage.input,
-  output_tokens: usage.output,
-  ...(usage.cacheRead > 0 ? { cache_read_tokens: usage.cacheRead } : {}),
-  ...(usage.cacheWrite > 0 ? { cache_write_tokens: usage.cacheWrite } : {}),
-  ...(usage.cacheWrite1h > 0 ? { cache_write_1h_tokens: usage.cacheWrite1h } : {}),
-});
+export function quantitiesOf({ input, output, cacheRead, cacheWrite, cacheWrite1h }: ChatUsage): Quantities {
+  const used: Record<string, number> = { input_tokens: input, output_tokens: output };
+  if (cacheRead > 0) used["cache_read_tokens"] = cacheRead;
+  if (cacheWrite > 0) used["cache_write_tokens"] = cacheWrite;
+  if (cacheWrite1h > 0) used["cache_write_1h_tokens"] = cacheWrite1h;
+  return used;
+}

@@ -1,5 +1,6 @@
 import { nothingKnown, type Call, type Known, type PresentedKey } from "../../call/call.ts";
 import type { Offer } from "../../offer/offer.ts";
+import type { Located } from "../../platform/visitor.ts";
 import { forwardedHeaders } from "./forwarded-headers.ts";
 import { presentedKey } from "./presented-key.ts";
 import type { BodyReader } from "./read-body.ts";
@@ -11,7 +12,7 @@ interface Arrived {
   readonly request: Request | undefined;
   readonly path: string;
   readonly rawQuery: string;
-  readonly address: () => string | undefined;
+  readonly visitor: Located;
   readonly offer: Offer;
   readonly bodies: BodyReader;
 }
@@ -28,25 +29,29 @@ export class HttpCall implements Call {
   readonly path: string;
   readonly rawQuery: string;
   readonly presented: PresentedKey;
-  readonly address: () => string | undefined;
   readonly forwarded: Readonly<Record<string, string>>;
   readonly offer: Offer;
   readonly known: Known = nothingKnown();
   readonly #request: Request | undefined;
+  readonly #visitor: Located;
   readonly #bodies: BodyReader;
 
-  constructor({ id, receivedAtMs, request, path, rawQuery, address, offer, bodies }: Arrived) {
+  constructor({ id, receivedAtMs, request, path, rawQuery, visitor, offer, bodies }: Arrived) {
     this.id = id;
     this.receivedAtMs = receivedAtMs;
     this.method = request?.method ?? "GET";
     this.path = path;
     this.rawQuery = rawQuery;
-    this.address = address;
     this.presented = request ? presentedKey(request.headers, path) : noKey;
     this.forwarded = request ? forwardedHeaders(request.headers, path) : noHeaders;
     this.offer = offer;
     this.#request = request;
+    this.#visitor = visitor;
     this.#bodies = bodies;
+  }
+
+  address(): string | undefined {
+    return this.#visitor.address();
   }
 
   get costMode(): string | undefined {

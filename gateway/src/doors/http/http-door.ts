@@ -6,6 +6,7 @@ import type { Offer } from "../../offer/offer.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused, type RefusalCode } from "../../platform/refusals.ts";
 import { dialectOf } from "../../platform/dialect.ts";
+import type { Located, Visitor } from "../../platform/visitor.ts";
 import { createAnswerHeaders } from "./answer-headers.ts";
 import { HttpCall } from "./http-call.ts";
 import type { BodyReader } from "./read-body.ts";
@@ -16,6 +17,12 @@ interface Parts {
   readonly offer: () => Offer;
   readonly bodies: BodyReader;
   readonly newId: () => string;
+  readonly inFlight: InFlight;
+}
+
+/** How much is being served at the moment, by all doors. */
+export interface InFlight {
+  calls: number;
 }
 
 interface Target {
@@ -25,11 +32,11 @@ interface Target {
 
 /** Turns HTTP into calls and their ends back into HTTP. Knows headers and shapes; decides nothing about money. */
 export interface HttpDoor {
-  readonly answer: (request: Request, target: Target, address: () => string | undefined) => Promise<Response>;
+  readonly answer: (request: Request, target: Target, visitor: Visitor) => Promise<Response>;
   readonly refuse: (refusal: CallRefused, path: string) => Response;
 }
 
-export function createHttpDoor({ gate, offer, bodies, newId }: Parts): HttpDoor {
+export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts): HttpDoor {
   const headersOf = createAnswerHeaders();
 
   const respond = (
@@ -65,35 +72,34 @@ export function createHttpDoor({ gate, offer, bodies, newId }: Parts): HttpDoor 
     return respond(call, jsonAnswer(refusal.status, body), refusal);
   };
 
-  const open = (
-    request: Request | undefined,
-    { path, rawQuery }: Target,
-    address: () => string | undefined,
-  ): HttpCall =>
+  const open = (request: Request | undefined, { path, rawQuery }: Target, visitor: Located): HttpCall =>
     new HttpCall({
       id: newId(),
       receivedAtMs: gate.clock.wallMs(),
       request,
       path,
       rawQuery,
-      address,
+      visitor,
       offer: offer(),
       bodies,
     });
 
   return {
-    answer: async (request, target, address) => {
-      const call = open(request, target, address);
+    answer: async (request, target, visitor) => {
+      inFlight.calls++;
+      const call = open(request, target, visitor);
       try {
-        return respond(call, await runCall(call, gate));
+        return visitor.answered(respond(call, await runCall(call, gate)));
       } catch (error) {
-        if (error instanceof CallRefused) return refused(call, error);
+        if (error instanceof CallRefused) return visitor.answered(refused(call, error));
         gate.log.error("a call failed unexpectedly", {
           request_id: call.id,
           path: target.path,
           ...describeError(error),
         });
-        return refused(call, new CallRefused("internal", "internal error"));
+        return visitor.answered(refused(call, new CallRefused("internal", "internal error")));
+      } finally {
+        inFlight.calls--;
       }
     },
     refuse: (refusal, path) => refused(open(undefined, { path, rawQuery: "" }, nowhere), refusal),
@@ -107,6 +113,6 @@ const closing: ReadonlySet<RefusalCode> = new Set([
   "method_not_allowed",
 ]);
 
-const nowhere = (): undefined => undefined;
+const nowhere: Located = { address: () => undefined };
 
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);

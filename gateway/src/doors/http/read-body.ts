@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import { createDeadlines } from "../../platform/deadlines.ts";
+import { createDeadlines, type Deadline, type Deadlines, type Waiting } from "../../platform/deadlines.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
 
 /** Reads request bodies within limits of size, time and compression. */
@@ -18,23 +18,6 @@ const compressionRatioMax = 100;
 export function createBodyReader(timeoutMs: number, monotonicMs: () => number): BodyReader {
   const deadlines = createDeadlines(monotonicMs);
 
-  const withDeadline = (arriving: Promise<Uint8Array>): Promise<Uint8Array> =>
-    new Promise((resolve, reject) => {
-      const deadline = deadlines.set(timeoutMs, () =>
-        reject(new CallRefused("request_timeout", "The body did not arrive in time.")),
-      );
-      arriving.then(
-        (body) => {
-          deadlines.end(deadline);
-          resolve(body);
-        },
-        (error: unknown) => {
-          deadlines.end(deadline);
-          reject(whyBroken(error));
-        },
-      );
-    });
-
   return {
     read: (request, bytesMax) => {
       // Each look at a header costs, so each is looked at once.
@@ -43,10 +26,40 @@ export function createBodyReader(timeoutMs: number, monotonicMs: () => number): 
       const packed = isPacked(headers.get("content-encoding"));
       const length = headers.get("content-length");
       if (length !== null && Number(length) > bytesMax) tooLarge(bytesMax);
-      const body = withDeadline(length === null ? readChunks(request, bytesMax) : request.bytes());
+      const arriving = length === null ? readChunks(request, bytesMax) : request.bytes();
+      const body = new ArrivingBody(arriving, deadlines, timeoutMs).whole;
       return packed ? body.then((bytes) => decompress(bytes, bytesMax)) : body;
     },
   };
+}
+
+/** A class, because nearly every call has one, and functions made for each cost more. */
+class ArrivingBody implements Waiting {
+  readonly #awaited = Promise.withResolvers<Uint8Array>();
+  readonly #deadlines: Deadlines;
+  readonly #deadline: Deadline;
+
+  constructor(arriving: Promise<Uint8Array>, deadlines: Deadlines, timeoutMs: number) {
+    this.#deadlines = deadlines;
+    this.#deadline = deadlines.set(timeoutMs, this);
+    arriving.then(
+      (body) => this.#end().resolve(body),
+      (error: unknown) => this.#end().reject(whyBroken(error)),
+    );
+  }
+
+  get whole(): Promise<Uint8Array> {
+    return this.#awaited.promise;
+  }
+
+  onMissed(): void {
+    this.#awaited.reject(new CallRefused("request_timeout", "The body did not arrive in time."));
+  }
+
+  #end(): PromiseWithResolvers<Uint8Array> {
+    this.#deadlines.end(this.#deadline);
+    return this.#awaited;
+  }
 }
 
 function checkType(type: string | null): void {

@@ -12,6 +12,7 @@ import { bearerChallenge } from "../../grants/challenge.ts";
 import { isJsonObject, parseJson } from "../../platform/json.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused } from "../../platform/refusals.ts";
+import type { Located } from "../../platform/visitor.ts";
 import { presentedKey } from "../http/presented-key.ts";
 import type { BodyReader } from "../http/read-body.ts";
 import { createAnswerMemory } from "./answer-memory.ts";
@@ -35,7 +36,7 @@ export interface AgentParts extends Omit<ToolParts, "index" | "memory" | "states
 
 /** What is behind the door for agents: both eras of the protocol on one address, with one set of tools. */
 export interface AgentAnswers {
-  readonly answer: (request: Request, address: () => string | undefined) => Promise<Response>;
+  readonly answer: (request: Request, visitor: Located) => Promise<Response>;
   readonly sessionCount: () => number;
 }
 
@@ -68,10 +69,13 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
       ? sessions.answer(request, body, introduced)
       : modern.fetch(request, { authInfo: introduced, ...(body === undefined ? {} : { parsedBody: body }) });
 
-  const letIn = async (request: Request, address: () => string | undefined): Promise<Response> => {
+  const letIn = async (request: Request, visitor: Located): Promise<Response> => {
     const nowMs = gate.clock.wallMs();
     const presented = presentedKey(request.headers, new URL(addresses.mcpUrl).pathname);
-    const caller = await checkCredential({ presented, receivedAtMs: nowMs, address }, gate);
+    const caller = await checkCredential(
+      { presented, receivedAtMs: nowMs, address: () => visitor.address() },
+      gate,
+    );
     const body = request.method === "POST" ? await readMessage(request, parts.bodies) : undefined;
     if (body instanceof Response) return body;
     const known = nothingKnown();
@@ -89,14 +93,14 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     );
   };
 
-  const answer: AgentAnswers["answer"] = async (request, address) => {
+  const answer: AgentAnswers["answer"] = async (request, visitor) => {
     const guarded = guardOrigin(request, addresses, parts.settings().allowedHosts);
     if (guarded) return guarded;
     if (!methods.has(request.method)) {
       return protocolError(405, -32000, "Method not allowed.", { allow: "POST, GET, DELETE" });
     }
     try {
-      return await letIn(request, address);
+      return await letIn(request, visitor);
     } catch (error) {
       if (error instanceof CallRefused) return refused(error, addresses.mcpUrl);
       gate.log.error("the agent door failed unexpectedly", describeError(error));

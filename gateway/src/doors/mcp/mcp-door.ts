@@ -32,9 +32,9 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
   });
   gate.metrics.gauge("tollgate_agent_sessions", () => sessionCount());
 
-  const answer: McpDoor["answer"] = async (request, address) => {
+  const answer: McpDoor["answer"] = async (request, visitor) => {
     try {
-      return await (await agents.get()).answer(request, address);
+      return await (await agents.get()).answer(request, visitor);
     } catch (error) {
       gate.log.error("the agent door failed unexpectedly", describeError(error));
       return protocolError(500, -32603, "internal error");
@@ -45,8 +45,8 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
   const ownHost = host !== new URL(addresses.baseUrl).host && host !== new URL(addresses.siteUrl).host;
   return {
     serves: (path, request) => path === pathname && (!ownHost || request.headers.get("host") === host),
-    answer: async (request, address) => {
-      const response = await answer(request, address);
+    answer: async (request, visitor) => {
+      const response = await answer(request, visitor);
       response.headers.set("x-request-id", parts.newId());
       return response;
     },

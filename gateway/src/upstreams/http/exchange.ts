@@ -1,10 +1,11 @@
 import { isSuccessStatus, type NoAnswerReason } from "../../operation/upstream.ts";
-import type { Deadline } from "../../platform/deadlines.ts";
+import type { Deadline, Waiting } from "../../platform/deadlines.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { decompress } from "./decompress.ts";
 import { ReceivedStream, type HttpStream, type StreamParts } from "./http-stream.ts";
 import type { Origin } from "./origin.ts";
+import type { HttpRequest } from "./request-bytes.ts";
 import type { ResponseHead } from "./response-head.ts";
 import { ResponseReader } from "./response-reader.ts";
 
@@ -30,24 +31,28 @@ export interface ExchangeParts extends StreamParts {
   };
 }
 
+/** Makes of an outcome what its asker wants to know. A throw is a bug of ours, and reaches whoever asked. */
+export interface OutcomeReader<Outcome, Read> {
+  readonly read: (outcome: Outcome) => Read;
+}
+
 /** What leaves, and where it goes. */
-interface Outgoing {
+interface Outgoing<Read> {
+  readonly request: Pick<HttpRequest, "firstByteTimeoutMs" | "silenceTimeoutMs">;
   readonly origin: Origin;
   readonly bytes: string | Uint8Array;
-  readonly firstByteTimeoutMs: number;
-  /** How long an answer that has begun may be silent. */
-  readonly silenceTimeoutMs: number;
   readonly mayStream: boolean;
+  readonly reader: OutcomeReader<HttpOutcome | HttpStream, Read>;
+  readonly asked: PromiseWithResolvers<Read>;
 }
 
 /**
  * One request and its answer. The request is written once: when its connection ends before the answer does, the other
  * side may have read it, and only whoever asked can know whether it may be sent again.
  */
-export class Exchange implements ConnectionUser {
-  readonly #outgoing: Outgoing;
+export class Exchange<Read> implements ConnectionUser, Waiting {
+  readonly #outgoing: Outgoing<Read>;
   readonly #parts: ExchangeParts;
-  readonly #resolve: (outcome: HttpOutcome | HttpStream) => void;
   /** Of the first byte, then of silence. */
   readonly #deadline: Deadline;
   /** Of a body that does not come all at once. */
@@ -57,20 +62,14 @@ export class Exchange implements ConnectionUser {
   #pieces: Buffer[] = [];
   #bodyBytes = 0;
 
-  constructor(
-    outgoing: Outgoing,
-    parts: ExchangeParts,
-    resolve: (outcome: HttpOutcome | HttpStream) => void,
-  ) {
+  constructor(outgoing: Outgoing<Read>, parts: ExchangeParts) {
     this.#outgoing = outgoing;
     this.#parts = parts;
-    this.#resolve = resolve;
-    this.#deadline = parts.deadlines.set(outgoing.firstByteTimeoutMs, () => this.#giveUp("timeout"));
-    this.#begin();
+    this.#deadline = parts.deadlines.set(outgoing.request.firstByteTimeoutMs, this);
   }
 
   /** Looks for a connection that takes the request; one that was closed while it was idle takes none of it. */
-  #begin(): void {
+  begin(): void {
     const { pool } = this.#parts;
     const { origin, bytes } = this.#outgoing;
     for (let idle = pool.take(origin, this); idle; idle = pool.take(origin, this)) {
@@ -80,6 +79,10 @@ export class Exchange implements ConnectionUser {
     }
     this.#connection = pool.open(origin, this);
     if (!this.#connection) this.#giveUp("unreachable");
+  }
+
+  onMissed(): void {
+    this.#giveUp("timeout");
   }
 
   onReady(connection: Connection): void {
@@ -110,12 +113,11 @@ export class Exchange implements ConnectionUser {
     if (status >= 300 && status < 400) this.#giveUp("redirect");
     else if (this.#connection && this.#outgoing.mayStream && isEventStream(head)) {
       deadlines.end(this.#deadline);
-      const begun = { firstPiece: piece, silenceTimeoutMs: this.#outgoing.silenceTimeoutMs };
-      this.#resolve(new ReceivedStream(this.#connection, this.#answer, begun, this.#parts));
+      const begun = { firstPiece: piece, silenceTimeoutMs: this.#silenceTimeoutMs() };
+      this.#tell(new ReceivedStream(this.#connection, this.#answer, begun, this.#parts));
     } else if (contentLength > limits.answerBytesMax) this.#giveUp("too_large");
     else {
-      if (this.#answer.state === "body")
-        this.#lifetime = deadlines.set(limits.bodyTimeoutMs, this.#deadline.onMissed);
+      if (this.#answer.state === "body") this.#lifetime = deadlines.set(limits.bodyTimeoutMs, this);
       return true;
     }
     return false;
@@ -129,7 +131,7 @@ export class Exchange implements ConnectionUser {
     }
     if (piece.length > 0) this.#pieces.push(piece);
     if (this.#answer.state !== "whole") {
-      this.#parts.deadlines.move(this.#deadline, this.#outgoing.silenceTimeoutMs);
+      this.#parts.deadlines.move(this.#deadline, this.#silenceTimeoutMs());
       return;
     }
     if (this.#connection) this.#parts.release(this.#connection, this.#answer);
@@ -142,12 +144,13 @@ export class Exchange implements ConnectionUser {
     const raw = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : first;
     const { contentEncoding } = head;
     if (contentEncoding === undefined) {
-      this.#resolve(answered(head, raw));
+      this.#tell(answered(head, raw));
       return;
     }
     decompress(raw, contentEncoding, this.#parts.limits.answerBytesMax)
-      .then((body) => this.#resolve(typeof body === "string" ? noAnswer(body, true) : answered(head, body)))
-      .catch(() => this.#resolve(noAnswer("malformed", true)));
+      .catch(() => "malformed" as const)
+      .then((body) => this.#tell(typeof body === "string" ? noAnswer(body, true) : answered(head, body)))
+      .catch(this.#outgoing.asked.reject);
   }
 
   /** Whatever is still to come is not wanted; the connection goes with it. */
@@ -155,7 +158,22 @@ export class Exchange implements ConnectionUser {
     this.#endDeadlines();
     const sent = reason !== "unreachable" && this.#hasWritten();
     this.#connection?.close();
-    this.#resolve(noAnswer(reason, sent));
+    this.#tell(noAnswer(reason, sent));
+  }
+
+  /** Read here and now, so that nobody has to wait once more for what has come. */
+  #tell(outcome: HttpOutcome | HttpStream): void {
+    const { asked, reader } = this.#outgoing;
+    try {
+      asked.resolve(reader.read(outcome));
+    } catch (error) {
+      asked.reject(error);
+    }
+  }
+
+  /** How long an answer that has begun may be silent. */
+  #silenceTimeoutMs(): number {
+    return this.#outgoing.request.silenceTimeoutMs ?? this.#parts.limits.silenceTimeoutMs;
   }
 
   #endDeadlines(): void {

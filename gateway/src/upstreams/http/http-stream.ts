@@ -1,4 +1,4 @@
-import type { Deadline, Deadlines } from "../../platform/deadlines.ts";
+import type { Deadline, Deadlines, Waiting } from "../../platform/deadlines.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 import type { ResponseReader } from "./response-reader.ts";
 
@@ -45,7 +45,7 @@ export interface StreamParts {
 }
 
 /** The body of an answer whose head has come. A class, because thousands may be open at once. */
-export class ReceivedStream implements HttpStream, ConnectionUser {
+export class ReceivedStream implements HttpStream, ConnectionUser, Waiting {
   readonly kind = "streaming";
   readonly status: number;
 
@@ -73,9 +73,9 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
     this.#answer = answer;
     this.#parts = parts;
     this.#kept = firstPiece.length === 0 ? [] : [firstPiece];
-    this.#silence = deadlines.set(silenceTimeoutMs, () => this.#breakOff());
+    this.#silence = deadlines.set(silenceTimeoutMs, this);
     // Whoever takes so long to read it that its time is over gets no more of it, and is told so.
-    this.#lifetime = deadlines.set(limits.streamTimeoutMs, () => this.leave());
+    this.#lifetime = deadlines.set(limits.streamTimeoutMs, { onMissed: () => this.leave() });
     connection.user = this;
     this.#lookForEnd();
   }
@@ -108,6 +108,11 @@ export class ReceivedStream implements HttpStream, ConnectionUser {
   }
 
   onReady(): void {}
+
+  /** The upstream has fallen silent. */
+  onMissed(): void {
+    this.#breakOff();
+  }
 
   onBytes(bytes: Buffer): void {
     if (!this.#isPaused) this.#waitForMore();

@@ -20,10 +20,11 @@ export type TargetFinder = (url: string) => Target;
 
 /**
  * Takes addresses apart. The same few origins are asked all the time, so each is read once; there are no more of them
- * than the configuration names.
+ * than the configuration names. Most addresses come again too, but of those with a query there is no end.
  */
 export function createTargetFinder(): TargetFinder {
   const origins = new Map<string, Origin>();
+  const targets = new Map<string, Target>();
 
   const originOf = (text: string): Origin => {
     const known = origins.get(text);
@@ -33,7 +34,7 @@ export function createTargetFinder(): TargetFinder {
     return origin;
   };
 
-  return (url) => {
+  const readTarget = (url: string): Target => {
     const slash = url.indexOf("/", url.indexOf("://") + 3);
     const path = slash === -1 ? "" : url.slice(slash);
     if (isPlain(path)) return { origin: originOf(url.slice(0, slash)), path };
@@ -41,7 +42,18 @@ export function createTargetFinder(): TargetFinder {
     const user = username === "" && password === "" ? "" : `${username}:${password}@`;
     return { origin: originOf(`${protocol}//${user}${host}`), path: pathname + search };
   };
+
+  return (url) => {
+    const known = targets.get(url);
+    if (known) return known;
+    const target = readTarget(url);
+    if (targets.size >= targetsMax) targets.clear();
+    targets.set(url, target);
+    return target;
+  };
 }
+
+const targetsMax = 1_000;
 
 /** Paths of which a URL parser would change nothing; it is asked about all others. */
 const isPlain = (path: string): boolean => plainPath.test(path) && !path.includes("/.");

@@ -16,38 +16,58 @@ export interface HttpRequest {
 /** A request as it goes over the wire, in one piece; undefined when a header or the path cannot be said in HTTP. */
 export function writeRequest(
   { method, headers, requestId, body }: HttpRequest,
-  { origin, path }: Target,
+  target: Target,
 ): string | Uint8Array | undefined {
-  const written = writtenHeaders(headers);
-  if (!written || !sayablePath.test(path)) return undefined;
-  const { lines, isAscii } = written;
-  let head = `${method} ${path} HTTP/1.1\r\nhost: ${origin.host}\r\n${lines}`;
-  if (requestId !== undefined) {
-    if (!plainValue.test(requestId)) return undefined;
-    head += `x-request-id: ${requestId}\r\n`;
-  }
-  if (origin.authorization !== undefined && headers["authorization"] === undefined) {
-    head += `authorization: ${origin.authorization}\r\n`;
-  }
-  if (body !== undefined) head += `content-length: ${Buffer.byteLength(body)}\r\n`;
-  else if (method === "POST") head += "content-length: 0\r\n";
+  const opening = openingOf(method, target, headers);
+  if (!opening || (requestId !== undefined && !plainValue.test(requestId))) return undefined;
+  const named = requestId === undefined ? "" : `x-request-id: ${requestId}\r\n`;
+  const length = body === undefined ? (method === "POST" ? 0 : undefined) : Buffer.byteLength(body);
+  const framed = length === undefined ? "\r\n" : `content-length: ${length}\r\n\r\n`;
+  const head = opening.lines + named + framed;
   // A text is written as UTF-8, in which only ASCII is what it was.
-  if (typeof body !== "object" && isAscii) return `${head}\r\n${body ?? ""}`;
-  const rest = typeof body === "object" ? body : Buffer.from(body ?? "");
-  return Buffer.concat([Buffer.from(`${head}\r\n`, "latin1"), rest]);
+  if (typeof body !== "object" && opening.isAscii) return body === undefined ? head : head + body;
+  return joined(head, typeof body === "object" ? body : Buffer.from(body ?? ""));
 }
 
-interface WrittenHeaders {
+function joined(head: string, body: Uint8Array): Uint8Array {
+  const bytes = Buffer.allocUnsafe(head.length + body.length);
+  bytes.write(head, "latin1");
+  bytes.set(body, head.length);
+  return bytes;
+}
+
+/** What a request begins with, as far as it says what the last one with the same headers said. */
+interface Opening {
+  readonly method: HttpRequest["method"];
+  readonly target: Target;
   readonly lines: string;
   readonly isAscii: boolean;
 }
 
-const remembered = new WeakMap<HttpRequest["headers"], WrittenHeaders>();
+const remembered = new WeakMap<HttpRequest["headers"], Opening>();
 
-/** Undefined when one of them cannot be said. */
-function writtenHeaders(headers: HttpRequest["headers"]): WrittenHeaders | undefined {
+/** Undefined when something of it cannot be said. */
+function openingOf(
+  method: HttpRequest["method"],
+  target: Target,
+  headers: HttpRequest["headers"],
+): Opening | undefined {
   const known = remembered.get(headers);
-  if (known) return known;
+  if (known && known.target === target && known.method === method) return known;
+  const { origin, path } = target;
+  const written = writeHeaders(headers);
+  if (!written || !sayablePath.test(path)) return undefined;
+  const { isAscii } = written;
+  let lines = `${method} ${path} HTTP/1.1\r\nhost: ${origin.host}\r\n${written.lines}`;
+  if (origin.authorization !== undefined && headers["authorization"] === undefined) {
+    lines += `authorization: ${origin.authorization}\r\n`;
+  }
+  const opening = { method, target, lines, isAscii };
+  remembered.set(headers, opening);
+  return opening;
+}
+
+function writeHeaders(headers: HttpRequest["headers"]): Pick<Opening, "lines" | "isAscii"> | undefined {
   let lines = "";
   let isAscii = true;
   for (const name in headers) {
@@ -59,9 +79,7 @@ function writtenHeaders(headers: HttpRequest["headers"]): WrittenHeaders | undef
     if (!headerName.test(name)) return undefined;
     lines += `${name}: ${value}\r\n`;
   }
-  const written = { lines, isAscii };
-  remembered.set(headers, written);
-  return written;
+  return { lines, isAscii };
 }
 
 const sayablePath = /^\/[\x21-\x7e]*$/;

@@ -21,7 +21,7 @@ export interface ResponseHead {
  */
 export function readResponseHead(text: string): ResponseHead | undefined {
   if (!wholeHead.test(text)) return undefined;
-  const status = Number(text.slice(9, 12));
+  const status = digitsIn(text, 9, 12);
   if (status < 100 || status > 599 || status === 101) return undefined;
   let contentLength: number | undefined;
   let transferEncoding: string | undefined;
@@ -35,10 +35,11 @@ export function readResponseHead(text: string): ResponseHead | undefined {
     const colon = text.indexOf(":", at);
     const line = at;
     at = end + 2;
-    // Most headers are nobody's business, and their length alone says so.
-    if (!lengths.has(colon - line)) continue;
+    const name = nameAt(text, line, colon);
+    // Most headers are nobody's business.
+    if (name === undefined) continue;
     const value = text.slice(colon + 1, end).trim();
-    switch (text.slice(line, colon).toLowerCase()) {
+    switch (name) {
       case "content-length":
         if (contentLength !== undefined || !/^\d+$/.test(value)) return undefined;
         contentLength = Number(value);
@@ -61,7 +62,6 @@ export function readResponseHead(text: string): ResponseHead | undefined {
       case "retry-after":
         retryAfter = joined(retryAfter, value);
         break;
-      default:
     }
   }
   const isHttp10 = text.charCodeAt(7) === 0x30;
@@ -90,17 +90,37 @@ export function readResponseHead(text: string): ResponseHead | undefined {
 const wholeHead =
   /^HTTP\/1\.[01] \d{3}(?: [\t\x20-\x7e\x80-\xff]*)?\r\n(?:[\w!#$%&'*+.^`|~-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 
-const lengths: ReadonlySet<number> = new Set(
-  [
-    "connection",
-    "keep-alive",
-    "retry-after",
-    "content-type",
-    "content-length",
-    "content-encoding",
-    "transfer-encoding",
-  ].map(({ length }) => length),
-);
+const names = [
+  "connection",
+  "keep-alive",
+  "retry-after",
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "transfer-encoding",
+] as const;
+
+/** The name that stands there, however it is spelled, if anybody here needs it. Compared in place, without a copy of it. */
+function nameAt(text: string, start: number, end: number): (typeof names)[number] | undefined {
+  for (const name of names) {
+    if (name.length === end - start && isSpelledAt(text, start, name)) return name;
+  }
+  return undefined;
+}
+
+function isSpelledAt(text: string, start: number, name: string): boolean {
+  for (let at = 0; at < name.length; at++) {
+    // Of the characters that a name may have, this makes no two alike but a letter's two cases.
+    if ((text.charCodeAt(start + at) | 0x20) !== name.charCodeAt(at)) return false;
+  }
+  return true;
+}
+
+function digitsIn(text: string, start: number, end: number): number {
+  let number = 0;
+  for (let at = start; at < end; at++) number = number * 10 + text.charCodeAt(at) - 0x30;
+  return number;
+}
 
 /** A header that comes twice is a list. */
 const joined = (earlier: string | undefined, value: string): string =>

@@ -44,6 +44,7 @@ export function writeUsage(usage: ChatUsage): JsonObject {
 
 function count(from: JsonObject, name: string): number | undefined {
   const value = from[name];
+  if (value === undefined) return undefined;
   return isPlainCount(value) ? value : readCount(value, name, []);
 }
 
