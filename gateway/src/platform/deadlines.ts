@@ -21,12 +21,17 @@ export interface Deadline {
   atMs: number;
   /** Where it is looked at; undefined when it was missed or has ended. */
   round: Round | undefined;
+  /** Its place there. */
+  place: number;
 }
 
-/** Those that are looked at together. */
+/**
+ * Those that are looked at together, in any order. A list, not a set: a set that many come to and leave is made anew again
+ * and again, and what it held before lives on in the eyes of the collector, with all that hangs on it.
+ */
 interface Round {
   readonly lookEveryMs: number;
-  readonly kept: Set<Deadline>;
+  readonly kept: Deadline[];
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -44,33 +49,46 @@ export function createDeadlines(monotonicMs: () => number): Deadlines {
 
   const keep = (deadline: Deadline, round: Round): void => {
     deadline.round = round;
-    round.kept.add(deadline);
+    deadline.place = round.kept.length;
+    round.kept.push(deadline);
     round.timer ??= setInterval(look, round.lookEveryMs, round).unref();
   };
 
   const look = (round: Round): void => {
     const nowMs = monotonicMs();
+    // Whoever is told may set, move and end others, so all that were missed are found first.
+    const missed: Deadline[] = [];
     for (const deadline of round.kept) {
       if (deadline.atMs === notYet) deadline.atMs = nowMs + deadline.waitMs;
-      if (deadline.atMs > nowMs) continue;
+      if (deadline.atMs <= nowMs) missed.push(deadline);
+    }
+    for (const deadline of missed) {
+      // It may have been ended, or moved, by who was told before.
+      if (deadline.round !== round || deadline.atMs === notYet) continue;
       end(deadline);
       deadline.waiting.onMissed();
     }
-    if (round.kept.size > 0) return;
+    if (round.kept.length > 0) return;
     clearInterval(round.timer);
     round.timer = undefined;
   };
 
   const end = (deadline: Deadline): void => {
-    deadline.round?.kept.delete(deadline);
+    const { round, place } = deadline;
+    if (!round) return;
     deadline.round = undefined;
+    // The last one takes its place.
+    const last = round.kept.pop();
+    if (!last || last === deadline) return;
+    round.kept[place] = last;
+    last.place = place;
   };
 
   const roundFor = (waitMs: number): Round => (waitMs < farMs ? near : far);
 
   return {
     set: (waitMs, waiting) => {
-      const deadline = { waiting, waitMs, atMs: notYet, round: undefined };
+      const deadline = { waiting, waitMs, atMs: notYet, round: undefined, place: 0 };
       keep(deadline, roundFor(waitMs));
       return deadline;
     },
@@ -88,6 +106,6 @@ export function createDeadlines(monotonicMs: () => number): Deadlines {
 
 const createRound = (everyMs: number): Round => ({
   lookEveryMs: everyMs,
-  kept: new Set<Deadline>(),
+  kept: [],
   timer: undefined,
 });

@@ -68,7 +68,7 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
     if (sheet.isEmpty()) return;
     // Outside, another process may have posted the same lines.
     if (!db.inTransaction) throw new Error("The journal is posted inside a transaction.");
-    for (const callId of sheet.open.keys()) if (callId > newestRowId) newestRowId = callId;
+    for (const [callId] of sheet.open.entries()) if (callId > newestRowId) newestRowId = callId;
     posting.post(sheet);
     sql.clear.run();
     sheet.clear();

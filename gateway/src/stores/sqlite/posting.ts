@@ -21,7 +21,7 @@ export function createPosting(db: Database, rows: CallRows, lists: CallLists): P
 
   const post = (sheet: Sheet): void => {
     const { open, sums, claims } = sheet;
-    for (const call of open.values()) {
+    for (const [, call] of open.entries()) {
       rows.writeOpen(call);
       if (!call.isNew) continue;
       rows.writeClaim(call, undefined);

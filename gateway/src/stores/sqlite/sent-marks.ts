@@ -1,3 +1,5 @@
+import { TransitMap } from "../../platform/transit-map.ts";
+
 /** When calls were sent, for as long as it is not on disk. A transaction that is rolled back loses none of it. */
 export interface SentMarks {
   readonly note: (callId: string, atMs: number) => void;
@@ -11,12 +13,12 @@ export interface SentMarks {
 }
 
 export function createSentMarks(): SentMarks {
-  const marks = new Map<string, number>();
+  const marks = new TransitMap<number>();
   let dropped: string[] = [];
   return {
-    note: (callId, atMs) => void marks.set(callId, atMs),
+    note: (callId, atMs) => marks.set(callId, atMs),
     find: (callId) => marks.get(callId),
-    all: () => [...marks],
+    all: () => [...marks.entries()],
     drop: (callId) => void dropped.push(callId),
     onCommit: () => {
       for (const callId of dropped) marks.delete(callId);

@@ -3,6 +3,7 @@ import type { Carry } from "../../ledger/charge.ts";
 import type { IdempotencyClaim } from "../../ledger/ledger.ts";
 import type { Quantities } from "../../operation/quantities.ts";
 import type { Micros } from "../../platform/money.ts";
+import { TransitMap } from "../../platform/transit-map.ts";
 import { createSums, type Sums } from "./sums.ts";
 
 /** What is known of a call from the moment it is held; none of it ever changes. */
@@ -53,7 +54,7 @@ export interface SheetCall {
 
 /** Everything the journal says that is not posted yet: open calls one by one, and what the ended ones add up to. */
 export interface Sheet {
-  readonly open: ReadonlyMap<string, SheetCall>;
+  readonly open: Pick<TransitMap<SheetCall>, "get" | "has" | "entries">;
   readonly sums: Sums;
   /** How many calls on this sheet claimed an idempotency key, and when the last of them was held. */
   readonly claims: { count: number; newestMs: number };
@@ -69,9 +70,9 @@ export interface Sheet {
 }
 
 export function createSheet(): Sheet {
-  const open = new Map<string, SheetCall>();
+  const open = new TransitMap<SheetCall>();
   const sums = createSums();
-  const claimed = new Set<string>();
+  let claimed = new Set<string>();
   const claims = { count: 0, newestMs: 0 };
 
   const callOn = (held: HeldCall): SheetCall => {
@@ -112,7 +113,7 @@ export function createSheet(): Sheet {
     clear: () => {
       open.clear();
       sums.clear();
-      claimed.clear();
+      claimed = new Set();
       claims.count = 0;
       claims.newestMs = 0;
     },

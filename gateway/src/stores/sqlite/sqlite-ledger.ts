@@ -18,6 +18,7 @@ import { StoreFull } from "../../ledger/store-errors.ts";
 import type { Quantities } from "../../operation/quantities.ts";
 import { valuePico, type Terms } from "../../operation/terms.ts";
 import type { Micros, Pico } from "../../platform/money.ts";
+import type { TransitMap } from "../../platform/transit-map.ts";
 import type { TaskEnd } from "../../tasks/task.ts";
 import type { Books } from "./books.ts";
 import type { GroupCommit } from "./group-commit.ts";
@@ -38,7 +39,7 @@ interface Parts {
   readonly commits: GroupCommit;
   readonly journal: Journal;
   readonly standings: Standings;
-  readonly openCalls: Map<string, HeldCall>;
+  readonly openCalls: TransitMap<HeldCall>;
   readonly sentMarks: SentMarks;
   readonly books: Books;
   readonly tasks: TaskRows;

@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import { StoreFull } from "../../ledger/store-errors.ts";
 import type { Store } from "../../ledger/store.ts";
 import { systemClock } from "../../platform/clock.ts";
+import { TransitMap } from "../../platform/transit-map.ts";
 import { backUp } from "./backup.ts";
 import { createBooks } from "./books.ts";
 import { createBallast, type Ballast } from "./ballast.ts";
@@ -50,7 +51,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   const journal = createJournal(db, options.journalLinesMax);
   const standings = createStandings(db, journal.post);
   /** What this process holds and has not ended, so that most ends need not look for their call. */
-  const openCalls = new Map<string, HeldCall>();
+  const openCalls = new TransitMap<HeldCall>();
   const sentMarks = createSentMarks();
   const tasks = createTaskRows(db);
   const ballast =

@@ -43,9 +43,9 @@ interface KeySums {
 }
 
 export function createSums(): Sums {
-  const accounts = new Map<string, AccountSums>();
-  const keys = new Map<string, KeySums>();
-  const grantDays = new Map<string, BoundSums[]>();
+  let accounts = new Map<string, AccountSums>();
+  let keys = new Map<string, KeySums>();
+  let grantDays = new Map<string, BoundSums[]>();
 
   const accountOf = ({ accountId }: HeldCall): AccountSums => {
     let sums = accounts.get(accountId);
@@ -74,9 +74,15 @@ export function createSums(): Sums {
   };
 
   return {
-    accounts,
-    keys,
-    grantDays,
+    get accounts() {
+      return accounts;
+    },
+    get keys() {
+      return keys;
+    },
+    get grantDays() {
+      return grantDays;
+    },
     addHeld: (call, heldMicros) => {
       accountOf(call).heldMicros += heldMicros;
       const window = windowOf(call);
@@ -96,9 +102,10 @@ export function createSums(): Sums {
       addUsage(keyOf(call).seconds, call, end);
     },
     clear: () => {
-      accounts.clear();
-      keys.clear();
-      grantDays.clear();
+      // New ones: a map that is cleared and filled again keeps, in the eyes of the collector, whatever it held.
+      accounts = new Map();
+      keys = new Map();
+      grantDays = new Map();
     },
   };
 }
