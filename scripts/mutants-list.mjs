@@ -95,7 +95,7 @@ export const mutants = [
   {
     name: "a token that may only read spends",
     file: "gateway/src/call/admit.ts",
-    find: "  checkMaySpend(caller);",
+    find: "  checkMaySpend(paid.caller);",
     replace: "",
     tests: ["test/access-tokens.test.ts"],
   },
@@ -164,10 +164,10 @@ export const mutants = [
   },
   {
     name: "one kind of operation is sent without a hold",
-    file: "gateway/src/call/admit.ts",
-    find: "held = await gate.ledger.hold(holdRequest(paid));",
+    file: "gateway/src/call/hold.ts",
+    find: "  return gate.ledger.hold(holdRequest(paid));",
     replace:
-      'held = operation.category === "data" ? { kind: "held" } : await gate.ledger.hold(holdRequest(paid));',
+      '  if (paid.operation.category === "data") return Promise.resolve({ kind: "held" });\n  return gate.ledger.hold(holdRequest(paid));',
     tests: ["test/spending.test.ts"],
   },
   {
@@ -186,9 +186,9 @@ export const mutants = [
   },
   {
     name: "a call without a usable link is held before it is refused",
-    file: "gateway/src/call/admit.ts",
-    find: "checkHeld(await wouldHold(paid, gate), paid);",
-    replace: "checkHeld(await hold(paid, gate), paid);",
+    file: "gateway/src/call/hold.ts",
+    find: "const held = await gate.ledger.wouldHold(holdRequest(paid));",
+    replace: "const held = await gate.ledger.hold(holdRequest(paid));",
     tests: ["test/linked-calls.test.ts"],
   },
   {
@@ -259,7 +259,7 @@ export const mutants = [
   },
   {
     name: "a slot is not returned when its call ends",
-    file: "gateway/src/call/admit.ts",
+    file: "gateway/src/call/share.ts",
     find: 'if (want.kind === "slot") return this.#limiter.freeSlot(want.name, want.holder);',
     replace: "",
     tests: ["test/limits.test.ts"],

@@ -38,7 +38,7 @@ export async function answerFree(
   const taken = await takeTurn(route, [], gate);
   if (taken.kind === "limited") return refuseByLimit(call, taken.by, gate);
   if (taken.kind === "shut") return refuseShut(call, taken.upstream, gate);
-  noteQuota(call, taken);
+  noteQuota(call, taken.turn);
   const { upstream } = taken.turn.prepared;
   call.known.servedBySandbox = upstream.sandbox;
   const exchanged = await ask(taken.turn, gate);

@@ -113,7 +113,7 @@ function mayRepeat(exchanged: Exchanged, upstream: Upstream, { repeatable }: Sol
 async function nextTurn(call: Call, route: Route, gate: Gate): Promise<Turn | undefined> {
   const taken = await takeTurn(route, [], gate);
   if (taken.kind !== "taken") return undefined;
-  noteQuota(call, taken);
+  noteQuota(call, taken.turn);
   return taken.turn;
 }
 

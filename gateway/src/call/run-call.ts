@@ -5,7 +5,7 @@ import { isAboutTask, isSold } from "../operation/operation.ts";
 import { CallRefused } from "../platform/refusals.ts";
 import { answerAboutTask } from "./about-task.ts";
 import { actForLink } from "./act-for-link.ts";
-import { admit, type Share } from "./admit.ts";
+import { admit, withdraw } from "./admit.ts";
 import { answerFree } from "./answer-free.ts";
 import { answerFromBooks } from "./answer-from-books.ts";
 import { authenticate } from "./authenticate.ts";
@@ -16,23 +16,30 @@ import { countOperation, countRequest } from "./count-request.ts";
 import { findOperation } from "./find-operation.ts";
 import { forward, type Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
+import { hold, refuseHold, refuseUnheld } from "./hold.ts";
 import { meter } from "./meter.ts";
 import { bookedOf, type PaidCall } from "./paid-call.ts";
 import { prepare } from "./prepare.ts";
 import { priceCall } from "./price-call.ts";
 import { quote } from "./quote.ts";
 import { settle } from "./settle.ts";
+import type { Share } from "./share.ts";
 import { checkMayChange } from "./spend-policy.ts";
 import { streamAnswer } from "./stream-answer.ts";
+import { noteQuota } from "./take-turn.ts";
 import { readBody, validate, validateQuery } from "./validate.ts";
 import { readWishes } from "./wishes.ts";
 
+/** To await costs as much as many a step, also where there is nothing to wait for: so nobody does who need not. */
 export async function runCall(call: Call, gate: Gate): Promise<Answer> {
-  const caller = await authenticate(call, gate); //                              401
-  await countRequest(call, caller, gate); //                                     429
+  const found = authenticate(call, gate); //                                     401
+  const caller = found instanceof Promise ? await found : found;
+  const counting = countRequest(call, caller, gate); //                          429
+  if (counting) await counting;
   const { offered, params } = findOperation(call); //                            404
   const { operation } = offered;
-  await countOperation(call, operation, caller, gate); //                        429
+  const countingMore = countOperation(call, operation, caller, gate); //         429
+  if (countingMore) await countingMore;
   const query = validateQuery(call, operation); //                               400
   const rawBody = await readBody(call, operation); //                            408 · 413 · 415
   const input = validate(call, operation, { params, query, rawBody }); //        400
@@ -53,14 +60,24 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const earlierTask = taskId === undefined ? undefined : await findEarlierTask(paid, gate);
   if (earlierTask) return earlierTask;
 
-  const { turn, share } = await admit(paid, route, gate); //                     409 · 429 · 503 · 402 · 403
+  const admitting = admit(paid, route, gate); //                                 409 · 429 · 503
+  const admission = admitting instanceof Promise ? await admitting : admitting;
+  try {
+    const held = await hold(paid, gate); //                                      409 · 402 · 403
+    if (held.kind !== "held") await refuseHold(held, paid, gate);
+  } catch (error) {
+    await withdraw(admission, paid, gate);
+    return refuseUnheld(error, paid, gate);
+  }
   call.known.held = true;
+  const { turn, share } = admission;
+  noteQuota(call, turn);
   try {
     const attempted = await forward(paid, turn, route, gate);
     const answer = await deliver(paid, attempted, share, gate); //               429 · 502 · 503
     // A stream goes on after this; it gives back what it took when it has ended.
-    if (answer.ended) endWith(answer.ended, share).catch(() => {});
-    else await share.end();
+    const ending = answer.ended ? void endWith(answer.ended, share).catch(() => {}) : share.end();
+    if (ending) await ending;
     return answer;
   } catch (error) {
     // Whatever happens while money is held, the slot comes back.

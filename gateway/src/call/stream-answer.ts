@@ -2,13 +2,14 @@ import type { StreamRelay, StreamTaker } from "../operation/upstream.ts";
 import type { Deadline, Waiting } from "../platform/deadlines.ts";
 import { describeError } from "../platform/log.ts";
 import { createPacedBody, type Reader } from "../platform/paced-body.ts";
-import type { Share } from "./admit.ts";
+
 import type { Answer } from "./call.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import { meterStream } from "./meter.ts";
 import type { BookedCall } from "./paid-call.ts";
 import { settleStream } from "./settle.ts";
+import type { Share } from "./share.ts";
 
 /** Should the process die in the middle, the stream costs what it had delivered by then, give or take this time. */
 const beatMs = 2_000;

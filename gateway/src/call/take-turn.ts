@@ -10,8 +10,9 @@ import type { Route } from "./prepare.ts";
 export interface Turn {
   readonly prepared: PreparedCall;
   readonly entry: Entry;
-  /** What was taken of the upstream's own quota. */
+  /** What was taken of the upstream's own quota, and how that stands now. */
   readonly quota: Want | undefined;
+  readonly quotaStanding: Standing | undefined;
   readonly takenAtMs: number;
 }
 
@@ -20,11 +21,11 @@ type Refused = Extract<Take, { kind: "refused" }>;
 interface Taken {
   readonly kind: "taken";
   readonly turn: Turn;
-  /** Of what else was wanted, in that order, and last of the upstream's own quota where it has one. */
+  /** Of what else was wanted, in that order. */
   readonly standings: readonly Standing[];
 }
 
-type TakenTurn =
+export type TakenTurn =
   | Taken
   | { readonly kind: "limited"; readonly by: Refused }
   | { readonly kind: "shut"; readonly upstream: Upstream | undefined };
@@ -75,13 +76,14 @@ interface RefusedSoFar {
 /** What the limiter's answer means; undefined when the next upstream may have quota left. */
 function judge(
   take: Take,
-  { prepared, entry, quota }: Omit<Turn, "takenAtMs">,
+  { prepared, entry, quota }: Pick<Turn, "prepared" | "entry" | "quota">,
   refused: RefusedSoFar,
   gate: Gate,
 ): TakenTurn | undefined {
   if (take.kind === "taken") {
     const { takenAtMs, standings } = take;
-    return { kind: "taken", turn: { prepared, entry, quota, takenAtMs }, standings };
+    const quotaStanding = quota && standings.at(-1);
+    return { kind: "taken", turn: { prepared, entry, quota, quotaStanding, takenAtMs }, standings };
   }
   gate.health.leave(prepared.upstream, entry, unused);
   if (take.want.name !== quota?.name) return { kind: "limited", by: take };
@@ -90,9 +92,8 @@ function judge(
 }
 
 /** Shows the caller the upstream's quota, where it leaves less than the limits of the caller's own. */
-export function noteQuota({ known }: Pick<Call, "known">, { turn, standings }: Taken): void {
-  const standing = turn.quota && standings.at(-1);
-  if (standing) known.requests = tighter(known.requests, standing);
+export function noteQuota({ known }: Pick<Call, "known">, { quotaStanding }: Turn): void {
+  if (quotaStanding) known.requests = tighter(known.requests, quotaStanding);
 }
 
 const sooner = (one: Upstream | undefined, other: Upstream, { health }: Gate): Upstream =>
