@@ -1,5 +1,6 @@
+import { edenGC, fullGC, heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
-import { createDeadlines } from "./deadlines.ts";
+import { createDeadlines, type Deadline, type Waiting } from "./deadlines.ts";
 
 /** Longer than it takes to notice that a deadline was missed, be it near or far. */
 const aWhile = (): Promise<void> => Bun.sleep(350);
@@ -80,4 +81,57 @@ test("a deadline moved from far away to near, or back, is missed when its last t
   expect(missed).toEqual(["nearer"]);
   await pass(60_000);
   expect(missed).toEqual(["nearer", "farther"]);
+});
+
+test("who is told may end or move others that were missed at the same look, and set itself again", async () => {
+  const { deadlines, pass, missed } = watched();
+  const first = deadlines.set(10, {
+    onMissed: () => {
+      missed.push("first");
+      deadlines.end(ended);
+      deadlines.move(moved, 30);
+      deadlines.move(first, 10);
+    },
+  });
+  const ended = deadlines.set(10, { onMissed: () => void missed.push("ended") });
+  const moved = deadlines.set(10, { onMissed: () => void missed.push("moved") });
+  await pass(0);
+  await pass(10);
+  expect(missed).toEqual(["first"]);
+  await pass(9);
+  expect(missed).toEqual(["first"]);
+  await pass(1);
+  expect(missed).toEqual(["first", "first"]);
+  await pass(10);
+  expect(missed).toEqual(["first", "first", "first"]);
+});
+
+test("of many that come and go each is ended by itself, and the others stay", async () => {
+  const { deadlines, set, pass, missed } = watched();
+  const all = Array.from({ length: 50 }, (_, number) => set(`${number}`, 10));
+  for (const [number, deadline] of all.entries()) if (number % 3 !== 0) deadlines.end(deadline);
+  await pass(0);
+  await pass(10);
+  const left = all.map((_, number) => `${number}`).filter((name) => Number(name) % 3 === 0);
+  expect(missed.toSorted()).toEqual(left.toSorted());
+});
+
+test("the collector lets go of those that have ended, without looking at everything", () => {
+  const { deadlines } = watched();
+  // The collector's own figures know kinds of things by the language's names; nothing else here makes dates.
+  const waiting = (): Waiting & { readonly since: Date } => ({ since: new Date(), onMissed: () => {} });
+  const open: Deadline[] = [];
+  const come = (count: number): void => {
+    for (let number = 0; number < count; number++) {
+      open.push(deadlines.set(60_000, waiting()));
+      const oldest = open.length > 64 ? open.shift() : undefined;
+      if (oldest) deadlines.end(oldest);
+    }
+  };
+  come(100);
+  // Everything that is here now is old from now on.
+  fullGC();
+  come(2_000);
+  edenGC();
+  expect(heapStats().objectTypeCounts["Date"]).toBeLessThan(300);
 });
