@@ -4,6 +4,7 @@ import { refuseSuspended } from "../ledger/refuse-suspended.ts";
 import type { Micros } from "../platform/money.ts";
 import { CallRefused, refuse } from "../platform/refusals.ts";
 import { taskLifeMs, type NewTask } from "../tasks/task.ts";
+import { withdraw, type Admission } from "./admit.ts";
 import { checkEarlier } from "./check-earlier.ts";
 import { endLater } from "./end-later.ts";
 import type { Gate } from "./gate.ts";
@@ -26,11 +27,21 @@ export function hold(paid: PaidCall, gate: Gate): Promise<HoldResult> {
 
 type Refusal = Exclude<HoldResult, { kind: "held" }>;
 
-/** A refusal is told as it is; where the ledger cannot answer, the caller hears that nothing was done, and may try again. */
-export function refuseUnheld(error: unknown, { call }: PaidCall, gate: Gate): never {
+/**
+ * Nothing is held, so everything that was taken goes back. A refusal is told as it is; where the ledger cannot answer, the
+ * caller hears that nothing was done, and may try again.
+ */
+export async function giveUp(
+  error: unknown,
+  admission: Admission,
+  paid: PaidCall,
+  gate: Gate,
+): Promise<never> {
+  const { call } = paid;
+  // First of all: should the hold be on disk all the same, it must not stay there, whatever else fails.
+  if (!(error instanceof CallRefused)) endLater(call.id, gate);
+  await withdraw(admission, paid, gate);
   if (error instanceof CallRefused) throw error;
-  // Should the hold be on disk all the same, it must not stay there.
-  endLater(call.id, gate);
   const message = "The call could not be booked, so it was not made.";
   return refuseUnbooked(error, call, { message, retryable: true }, gate);
 }

@@ -5,7 +5,7 @@ import { isAboutTask, isSold } from "../operation/operation.ts";
 import { CallRefused } from "../platform/refusals.ts";
 import { answerAboutTask } from "./about-task.ts";
 import { actForLink } from "./act-for-link.ts";
-import { admit, withdraw } from "./admit.ts";
+import { admit } from "./admit.ts";
 import { answerFree } from "./answer-free.ts";
 import { answerFromBooks } from "./answer-from-books.ts";
 import { authenticate } from "./authenticate.ts";
@@ -16,7 +16,7 @@ import { countOperation, countRequest } from "./count-request.ts";
 import { findOperation } from "./find-operation.ts";
 import { forward, type Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
-import { hold, refuseHold, refuseUnheld } from "./hold.ts";
+import { giveUp, hold, refuseHold } from "./hold.ts";
 import { meter } from "./meter.ts";
 import { bookedOf, type PaidCall } from "./paid-call.ts";
 import { prepare } from "./prepare.ts";
@@ -60,14 +60,13 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const earlierTask = taskId === undefined ? undefined : await findEarlierTask(paid, gate);
   if (earlierTask) return earlierTask;
 
-  const admitting = admit(paid, route, gate); //                                 409 · 429 · 503
+  const admitting = admit(paid, route, gate); //                                 403 · 409 · 429 · 503
   const admission = admitting instanceof Promise ? await admitting : admitting;
   try {
     const held = await hold(paid, gate); //                                      409 · 402 · 403
     if (held.kind !== "held") await refuseHold(held, paid, gate);
   } catch (error) {
-    await withdraw(admission, paid, gate);
-    return refuseUnheld(error, paid, gate);
+    return giveUp(error, admission, paid, gate);
   }
   call.known.held = true;
   const { turn, share } = admission;
@@ -76,7 +75,11 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
     const attempted = await forward(paid, turn, route, gate);
     const answer = await deliver(paid, attempted, share, gate); //               429 · 502 · 503
     // A stream goes on after this; it gives back what it took when it has ended.
-    const ending = answer.ended ? void endWith(answer.ended, share).catch(() => {}) : share.end();
+    if (answer.ended) {
+      endWith(answer.ended, share).catch(() => {});
+      return answer;
+    }
+    const ending = share.end();
     if (ending) await ending;
     return answer;
   } catch (error) {

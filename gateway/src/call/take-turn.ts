@@ -21,7 +21,7 @@ type Refused = Extract<Take, { kind: "refused" }>;
 interface Taken {
   readonly kind: "taken";
   readonly turn: Turn;
-  /** Of what else was wanted, in that order. */
+  /** Of what else was wanted, in that order, and last of the upstream's own quota where it has one. */
   readonly standings: readonly Standing[];
 }
 

@@ -86,8 +86,8 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
 
   return {
     answer: async (request, target, visitor) => {
-      inFlight.calls++;
       const call = open(request, target, visitor);
+      inFlight.calls++;
       try {
         return visitor.answered(respond(call, await runCall(call, gate)));
       } catch (error) {

@@ -20,7 +20,7 @@ export type TargetFinder = (url: string) => Target;
 
 /**
  * Takes addresses apart. The same few origins are asked all the time, so each is read once; there are no more of them
- * than the configuration names. Most addresses come again too, but of those with a query there is no end.
+ * than the configuration names. Most addresses come again too; those with a query do not, and are the callers' own.
  */
 export function createTargetFinder(): TargetFinder {
   const origins = new Map<string, Origin>();
@@ -47,6 +47,7 @@ export function createTargetFinder(): TargetFinder {
     const known = targets.get(url);
     if (known) return known;
     const target = readTarget(url);
+    if (url.includes("?")) return target;
     if (targets.size >= targetsMax) targets.clear();
     targets.set(url, target);
     return target;
