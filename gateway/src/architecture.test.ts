@@ -41,7 +41,9 @@ const mayImport: Record<string, readonly string[]> = {
   "doors/oauth": ["doors/pages", ...domain, "platform"],
   "doors/cli": [...domain, "platform", "client"],
   "doors/worker": [...domain, "platform"],
+  "front-door.ts": ["doors/http", "doors/mcp", "doors/oauth", "doors/site", ...domain, "platform"],
   "gateway.ts": [
+    "front-door.ts",
     "call",
     "doors/http",
     "doors/mcp",

@@ -11,13 +11,12 @@ import { createHttpDoor, type InFlight } from "./doors/http/http-door.ts";
 import { createLinkPages } from "./doors/http/link-pages.ts";
 import { createSignInDoor, type FetchDocument } from "./doors/oauth/sign-in-door.ts";
 import { createOperatorPages } from "./doors/http/operator-pages.ts";
-import { answerPreflight } from "./doors/http/preflight.ts";
-import { followSandboxLink } from "./doors/http/sandbox-links.ts";
 import { download } from "./doors/site/download.ts";
 import { createSiteDoor } from "./doors/site/site-door.ts";
 import { createWebsite } from "./doors/site/website/website.ts";
 import { createCredentials } from "./keys/credentials.ts";
 import type { Secrets } from "./keys/secrets.ts";
+import type { Recovery } from "./ledger/ledger.ts";
 import type { Store } from "./ledger/store.ts";
 import { createLinkDesk } from "./links/link-desk.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
@@ -38,10 +37,10 @@ import { createDeadlines } from "./platform/deadlines.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
 import { unknownPeer, type Peer } from "./platform/peer.ts";
-import { CallRefused } from "./platform/refusals.ts";
 import { Visitor } from "./platform/visitor.ts";
 import { createPollFloor } from "./tasks/poll-floor.ts";
 import { createTaskDesk } from "./tasks/task-desk.ts";
+import { createFrontDoor } from "./front-door.ts";
 import { createUpstreamHealth, type UpstreamHealth } from "./routing/upstream-health.ts";
 
 export interface GatewayParts {
@@ -97,20 +96,7 @@ const salesRefreshUsualMs = 10 * 60_000;
 /** Puts the parts together. Begins a run of the ledger, so everything a dead process left open is resolved first. */
 export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const { store, clock, log, metrics } = parts;
-  const recovery = await store.ledger.beginRun(clock.wallMs());
-  if (recovery.releasedCalls + recovery.settledCalls > 0) {
-    log.warn("calls of a process that died were ended", {
-      released_calls: recovery.releasedCalls,
-      settled_streams: recovery.settledCalls,
-      micros_usd: recovery.releasedMicros,
-    });
-  }
-
-  if (recovery.lostTasks > 0) {
-    log.error("nobody knows whether tasks were created; their holds stay until the deadline", {
-      lost_tasks: recovery.lostTasks,
-    });
-  }
+  tellRecovery(await store.ledger.beginRun(clock.wallMs()), log);
 
   const prepare = async (
     catalogue: Catalogue,
@@ -271,66 +257,24 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     listUpstreams(offer).map((upstream) => [{ upstream }, gate.health.isResting(upstream) ? 1 : 0]),
   );
 
-  const serve = (request: Request, visitor: Visitor): Promise<Response> => {
-    const target = splitTarget(request.url);
-    const { path, rawQuery } = target;
-    const broken = brokenRequest(request);
-    if (broken) return attend(visitor, closing(door.refuse(broken, path)));
-    // People come to these from a platform, without a key, so they are found before a key is asked for.
-    const linkPage = linkPages.find(request.method, path);
-    if (linkPage) return attend(visitor, linkPage(request, rawQuery));
-    if (agents.serves(path, request)) return attend(visitor, agents.answer(request, visitor));
-    if (!isApiPath(path)) return attend(visitor, servePage(request, target, visitor));
-    const preflight = answerPreflight(request, parts.newId);
-    return preflight ? attend(visitor, preflight) : door.answer(request, target, visitor);
-  };
-
-  /** The door for calls attends to its visitors itself: whatever is done around every call is worth a promise less. */
-  const attend = async (visitor: Visitor, answer: Response | Promise<Response>): Promise<Response> => {
-    inFlight.calls++;
-    try {
-      return visitor.answered(await answer);
-    } finally {
-      inFlight.calls--;
-    }
-  };
-
-  /** Every answer has a name by which it can be asked about, also one that went wrong. */
-  const servePage: typeof findPage = async (request, target, visitor) => {
-    try {
-      const response = await findPage(request, target, visitor);
-      if (!response.headers.has("x-request-id")) response.headers.set("x-request-id", parts.newId());
-      return response;
-    } catch (error) {
-      if (error instanceof CallRefused) return door.refuse(error, target.path);
-      log.error("a page failed unexpectedly", { path: target.path, ...describeError(error) });
-      return door.refuse(new CallRefused("internal", "internal error"), target.path);
-    }
-  };
-
-  const findPage = async (
-    request: Request,
-    { path, rawQuery }: { readonly path: string; readonly rawQuery: string },
-    visitor: Visitor,
-  ): Promise<Response> => {
-    if (signIn.owns(path)) return signIn.answer(request, { path, rawQuery }, visitor.address());
-    const reads = request.method === "GET" || request.method === "HEAD";
-    const page = reads ? pages.find(path) : undefined;
-    if (page) return page(request, visitor.address());
-    const read = reads ? (site.find(path) ?? website.find(path)) : undefined;
-    if (read) return read(request, rawQuery);
-    const linked = path.startsWith("/sandbox/")
-      ? await followSandboxLink(request, { path, rawQuery }, { offer, baseUrl: parts.addresses.baseUrl })
-      : undefined;
-    if (linked) return linked;
-    const refusal = new CallRefused("unknown_endpoint", "api endpoint not found");
-    return website.notFound(request, path) ?? door.refuse(refusal, path);
-  };
-
+  const answer = createFrontDoor({
+    calls: door,
+    agents,
+    linkPages,
+    signIn,
+    pages,
+    site,
+    website,
+    offer: () => offer,
+    baseUrl: parts.addresses.baseUrl,
+    newId: parts.newId,
+    inFlight,
+    log,
+  });
   const worker = startTaskWorker({ desk, upstreams: () => taskUpstreams(offer), log });
 
   return {
-    fetch: (request, peer = unknownPeer) => serve(request, new Visitor(request, peer, isProxy)),
+    fetch: (request, peer = unknownPeer) => answer(request, new Visitor(request, peer, isProxy)),
     offer: () => offer,
     reload: async (catalogue, config, sandboxUrl) => {
       offer = await prepare(catalogue, config, sandboxUrl);
@@ -346,46 +290,18 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   };
 }
 
-/** Where a credential is asked for before anything else, whether the path exists or not. */
-const isApiPath = (path: string): boolean =>
-  path.startsWith("/v1/") ||
-  path.startsWith("/v1beta/") ||
-  path.startsWith("/apis/v1/") ||
-  apiRoots.has(path);
-
-const apiRoots: ReadonlySet<string> = new Set(["/v1", "/v1beta", "/apis/v1"]);
-
-function splitTarget(url: string): { path: string; rawQuery: string } {
-  // HTTP/1.0 without a Host leaves the bare path; everything else arrives as an absolute address.
-  const start = url.startsWith("/") ? 0 : Math.max(0, url.indexOf("/", url.indexOf("://") + 3));
-  const fragment = url.indexOf("#");
-  const end = fragment === -1 ? url.length : fragment;
-  const question = url.indexOf("?");
-  if (question === -1 || question > end) return { path: url.slice(start, end), rawQuery: "" };
-  return { path: url.slice(start, question), rawQuery: url.slice(question + 1, end) };
-}
-
-/** Two readers may see different ends of this request, so nothing after it can be trusted. */
-function closing(response: Response): Response {
-  response.headers.set("connection", "close");
-  return response;
-}
-
-/** What the HTTP parser lets through although two readers could understand it differently. */
-function brokenRequest(request: Request): CallRefused | undefined {
-  if (request.method === "CONNECT" || request.method === "TRACE") {
-    return new CallRefused("method_not_allowed", "this method is not served");
+/** What the process before this one left open, and what became of it. */
+function tellRecovery({ releasedCalls, settledCalls, releasedMicros, lostTasks }: Recovery, log: Log): void {
+  if (releasedCalls + settledCalls > 0) {
+    log.warn("calls of a process that died were ended", {
+      released_calls: releasedCalls,
+      settled_streams: settledCalls,
+      micros_usd: releasedMicros,
+    });
   }
-  const host = request.headers.get("host");
-  if (host?.includes(",") === true) {
-    return new CallRefused("invalid_parameters", "Host: given more than once");
+  if (lostTasks > 0) {
+    log.error("nobody knows whether tasks were created; their holds stay until the deadline", {
+      lost_tasks: lostTasks,
+    });
   }
-  // An address is made of the Host where that is possible; HTTP/1.0 may come without one.
-  if (host !== null && request.url.startsWith("/")) {
-    return new CallRefused("invalid_parameters", "Host: expected an address");
-  }
-  if (request.headers.get("content-length")?.includes(",") === true) {
-    return new CallRefused("invalid_parameters", "Content-Length: given more than once");
-  }
-  return undefined;
 }
