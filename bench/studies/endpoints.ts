@@ -45,6 +45,6 @@ export const rerankStudy = endpointStudy(
 export const resellerStudy = endpointStudy(
   "reseller",
   "Reseller, 64 connections",
-  "What a paid GET costs. Tollgate gives each a connection of its own, because Bun repeats a GET when a kept-alive one closes under it; the others keep theirs.",
+  "What a paid GET costs: nothing to validate but a query, no tokens to count, a price by the call.",
   reseller,
 );
