@@ -31,7 +31,7 @@ const plentyMicros = 1_000_000_000_000;
 
 export function openBooks(path: string, accounts: number): Books {
   const db = new Database(path, { create: true, strict: true });
-  for (const setting of ["journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 4000"])
+  for (const setting of ["journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 1000"])
     db.run(`PRAGMA ${setting}`);
   db.run(tables);
   for (let account = 0; account < accounts; account++) {
