@@ -21,6 +21,10 @@ import { expectedRounds, usualWarmUp, type Settings, type Study } from "./study.
 const callers = 256;
 /** Portkey cannot keep this pace, so it has no latency at it. */
 const names = [direct.name, nginxProxy.name, bareBun.name, meteredBun.name, tollgate.name];
+/** The parts of the bare proxy's best at which everybody is asked: the pace of the bars, and one that leaves room for all. */
+const halfPace = { share: 1 / 2, word: "half" };
+const easyPace = { share: 1 / 10, word: "a tenth" };
+type Pace = typeof halfPace;
 /** Where the bare proxy's best is looked for, and for how long. */
 const triedConnections = [16, 64, 256];
 const tries = { rounds: 2, roundSeconds: 2 };
@@ -32,6 +36,7 @@ export const latencyStudy: Study = {
   inShort: false,
   expectedSeconds: (settings) =>
     expectedRounds(keepingPace(settings).length, settings, usualWarmUp(settings) + 1) +
+    expectedRounds(keepingPace(settings).length, settings, 1) +
     triedConnections.length * expectedRounds(1, tries, 1),
   run: (settings) =>
     withContestants(
@@ -48,13 +53,15 @@ export const latencyStudy: Study = {
           best = Math.max(best, ...rates(results.get(bareBun.name) ?? []));
         }
         if (best === 0) throw new Error("Without the bare proxy there is no pace to measure at.");
-        const thinkMs = (callers / (best / 2)) * 1000;
-        const results = await runRounds(warm, { ...brief, connections: callers, thinkMs });
+        const askAt = ({ share }: Pace): Promise<Results> =>
+          runRounds(warm, { ...brief, connections: callers, thinkMs: (callers / (best * share)) * 1000 });
+        const results = await askAt(halfPace);
+        const easy = await askAt(easyPace);
         const finding = (column: Column): Finding => ({
           ratios: ratioOfMedians(added(results, tollgate.name, column), added(results, bareBun.name, column)),
         });
         return {
-          tables: [table(results, best)],
+          tables: [table(results, best, halfPace), table(easy, best, easyPace)],
           findings: { addedP50: finding("p50Ms"), addedP99: finding("p99Ms") },
         };
       },
@@ -79,9 +86,9 @@ function added(results: Results, name: string, column: Column): number[] {
 const ratioOfMedians = (of: readonly number[], to: readonly number[]): number[] =>
   ratiosOf([median(of)], [median(to)]).filter((ratio) => Number.isFinite(ratio));
 
-const table = (results: Results, best: number): Table => ({
-  title: "Latency at half of the bare proxy's best throughput",
-  note: `What a caller waits longer because somebody stands between, durable settlement included: chat at about ${readable(best / 2)} requests/s, half of the ${readable(best)} that the bare proxy serves at best, from ${callers} callers who think for a random time between answer and request. Added is what comes on top of direct.`,
+const table = (results: Results, best: number, { share, word }: Pace): Table => ({
+  title: `Latency at ${word} of the bare proxy's best throughput`,
+  note: `What a caller waits longer because somebody stands between, durable settlement included: chat at about ${readable(best * share)} requests/s, ${word} of the ${readable(best)} that the bare proxy serves at best, from ${callers} callers who think for a random time between answer and request. Added is what comes on top of direct.`,
   columns: ["", "requests/s", "p50 ms", "p99 ms", "p50 added", "p99 added"],
   rows: [...results].map(([name, rounds]) => [
     name,
