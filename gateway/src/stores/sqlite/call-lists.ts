@@ -56,15 +56,19 @@ export function createCallLists(db: Database): CallLists {
         moving = { left: [...waiting.byAccount].map(newestFirst), lastRow: waiting.lastRow };
         waiting = { byAccount: new Map(), rows: 0, lastRow: waiting.lastRow };
       }
-      for (let left = Math.max(calls, movedLeast); left > 0; left--) {
-        const [accountId, callIds] = moving.left.at(-1) ?? ["", []];
-        const callId = callIds.pop();
-        if (callId !== undefined) sql.list.run(accountId, callId);
-        else if (moving.left.pop() === undefined) {
+      for (let left = Math.max(calls, movedLeast); left > 0;) {
+        const next = moving.left.at(-1);
+        if (!next) {
           sql.clear.run(moving.lastRow);
           moving = undefined;
           return;
         }
+        const [accountId, callIds] = next;
+        const moved = callIds.splice(-left);
+        // A list grows most cheaply in its own order.
+        sql.list.run(accountId, JSON.stringify(moved.reverse()));
+        left -= moved.length;
+        if (callIds.length === 0) moving.left.pop();
       }
     },
     forget: () => {
@@ -74,7 +78,7 @@ export function createCallLists(db: Database): CallLists {
   };
 }
 
-/** Calls are taken from the end, and a list grows most cheaply in its own order. */
+/** Calls are taken from the end. */
 const newestFirst = ([accountId, callIds]: [string, string[]]): [string, string[]] => [
   accountId,
   callIds.toReversed(),
@@ -98,7 +102,9 @@ function prepare(db: Database) {
     waiting: db.query<{ number: bigint; lists: string }, []>(
       "SELECT number, lists FROM unlisted ORDER BY number",
     ),
-    list: db.query<never, [string, string]>("INSERT OR IGNORE INTO account_call VALUES (?1, ?2)"),
+    list: db.query<never, [string, string]>(
+      "INSERT OR IGNORE INTO account_call SELECT ?1, value FROM json_each(?2)",
+    ),
     clear: db.query<never, [bigint]>("DELETE FROM unlisted WHERE number <= ?1"),
   };
 }
