@@ -351,9 +351,9 @@ export const mutants = [
   {
     name: "request headers are logged whole",
     file: "gateway/src/doors/http/http-door.ts",
-    find: "        return visitor.answered(respond(call, await runCall(call, gate)));",
+    find: "        const answer = await runCall(call, gate);",
     replace:
-      '        process.stderr.write(JSON.stringify(Object.fromEntries(request.headers)) + "\\n");\n        gate.log.debug("headers", { all: [...request.headers.values()].join(" ").split("").join("\\u200b") });\n        return visitor.answered(respond(call, await runCall(call, gate)));',
+      '        process.stderr.write(JSON.stringify(Object.fromEntries(request.headers)) + "\\n");\n        gate.log.debug("headers", { all: [...request.headers.values()].join(" ").split("").join("\\u200b") });\n        const answer = await runCall(call, gate);',
     tests: ["test/secrets.test.ts"],
   },
   {

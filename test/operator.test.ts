@@ -203,11 +203,27 @@ describe("life signs", () => {
   test("the listener is told when it is the peer's turn, so that it can close idle connections", async () => {
     const tollgate = await openTestGateway();
     try {
-      const told: Response[] = [];
-      const peer = { address: () => "127.0.0.1", answered: (response: Response) => void told.push(response) };
-      const live = await tollgate.gateway.fetch(new Request(`${tollgate.url}/healthz`), peer);
-      const refused = await tollgate.gateway.fetch(new Request(`${tollgate.url}/v1/usage`), peer);
-      expect(told).toEqual([live, refused]);
+      const told: string[] = [];
+      const peer = { address: () => "127.0.0.1", answered: (how: string) => void told.push(how) };
+      const ask = (path: string, init?: RequestInit): Promise<Response> =>
+        tollgate.gateway.fetch(new Request(tollgate.url + path, init), peer);
+      await ask("/healthz");
+      await ask("/v1/usage");
+      expect(told).toEqual(["whole", "whole"]);
+      const { key } = await tollgate.openAccount();
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      const question = {
+        model: "gpt-4o-mini",
+        messages: [{ role: "user", content: "Hello." }],
+        stream: true,
+      };
+      const stream = await ask("/v1/chat/completions", {
+        method: "POST",
+        headers,
+        body: JSON.stringify(question),
+      });
+      expect(told).toEqual(["whole", "whole", "streamed"]);
+      await stream.text();
     } finally {
       await tollgate.close();
     }

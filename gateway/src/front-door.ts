@@ -51,7 +51,8 @@ export function createFrontDoor(parts: Parts): (request: Request, visitor: Visit
   const attend = async (visitor: Visitor, answer: Response | Promise<Response>): Promise<Response> => {
     inFlight.calls++;
     try {
-      return visitor.answered(await answer);
+      const response = await answer;
+      return visitor.answered(response, response.headers.get("content-type") ?? undefined);
     } finally {
       inFlight.calls--;
     }

@@ -11,8 +11,9 @@ const server = createListen({ idleSeconds, silenceSeconds: 3 * idleSeconds })({
   host: "127.0.0.1",
   port: 0,
   fetch: async (request, peer) => {
-    const response = await answerTo(new URL(request.url).pathname);
-    peer.answered(response);
+    const { pathname } = new URL(request.url);
+    const response = await answerTo(pathname);
+    peer.answered(pathname === "/stream" ? "streamed" : "whole");
     return response;
   },
 });

@@ -59,9 +59,9 @@ class BunPeer implements Peer {
     return this.#server.requestIP(this.#request)?.address;
   }
 
-  answered(response: Response): void {
+  answered(how: "whole" | "streamed"): void {
     const { silenceSeconds, idleSeconds } = this.#patience;
-    this.#server.timeout(this.#request, isStream(response) ? silenceSeconds : idleSeconds);
+    this.#server.timeout(this.#request, how === "streamed" ? silenceSeconds : idleSeconds);
   }
 }
 
@@ -74,6 +74,3 @@ function serveOrSay(options: Bun.Serve.Options<undefined> & { port: number }): B
     throw new Error(`Port ${options.port} is taken; set PORT to serve at another one.`, { cause: error });
   }
 }
-
-const isStream = ({ headers }: Response): boolean =>
-  headers.get("content-type")?.startsWith("text/event-stream") === true;

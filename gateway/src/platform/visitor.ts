@@ -1,4 +1,5 @@
 import { callerAddress, type IsProxy } from "./caller-address.ts";
+import { isEventStream } from "./event-stream.ts";
 import type { Peer } from "./peer.ts";
 
 /** Whoever can be told where it came from. */
@@ -25,8 +26,8 @@ export class Visitor implements Located {
   }
 
   /** From here on it is their turn. */
-  answered(response: Response): Response {
-    this.#peer.answered(response);
+  answered(response: Response, contentType: string | undefined): Response {
+    this.#peer.answered(isEventStream(contentType) ? "streamed" : "whole");
     return response;
   }
 }

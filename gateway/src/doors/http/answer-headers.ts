@@ -3,6 +3,7 @@ import { resetSeconds } from "../../call/refuse-by-limit.ts";
 import type { Standing } from "../../limits/limiter.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { isAnthropicPath } from "../../platform/dialect.ts";
+import { isEventStream } from "../../platform/event-stream.ts";
 
 /** The headers of one answer, to be copied into a `Response` before the next answer's are asked for. */
 export type AnswerHeaders = (call: Call, about: AboutAnswer) => Headers;
@@ -52,7 +53,7 @@ export function createAnswerHeaders(): AnswerHeaders {
       names = offer.headers;
     }
     place = 0;
-    const streams = contentType?.startsWith("text/event-stream") === true;
+    const streams = isEventStream(contentType);
     put("x-request-id", id);
     // By this name the dialect's official client knows it.
     put("request-id", isAnthropicPath(path) ? id : undefined);

@@ -89,15 +89,16 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
       const call = open(request, target, visitor);
       inFlight.calls++;
       try {
-        return visitor.answered(respond(call, await runCall(call, gate)));
+        const answer = await runCall(call, gate);
+        return visitor.answered(respond(call, answer), answer.contentType);
       } catch (error) {
-        if (error instanceof CallRefused) return visitor.answered(refused(call, error));
+        if (error instanceof CallRefused) return visitor.answered(refused(call, error), undefined);
         gate.log.error("a call failed unexpectedly", {
           request_id: call.id,
           path: target.path,
           ...describeError(error),
         });
-        return visitor.answered(refused(call, new CallRefused("internal", "internal error")));
+        return visitor.answered(refused(call, new CallRefused("internal", "internal error")), undefined);
       } finally {
         inFlight.calls--;
       }
