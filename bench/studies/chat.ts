@@ -4,7 +4,7 @@ import { nginxProxy } from "../contestants/nginx-proxy.ts";
 import { portkey, portkeyOnNewestNode } from "../contestants/portkey.ts";
 import { tollgate } from "../contestants/tollgate.ts";
 import type { Table } from "../report/chapter.ts";
-import { cpuRatios, roundTable } from "../report/round-table.ts";
+import { cpuRatios, roundTable, type Limit } from "../report/round-table.ts";
 import type { Runners } from "../rig/in-turns.ts";
 import { runRounds, warmUpUnder, type Results } from "../rig/rounds.ts";
 import { openUpstream } from "../rig/upstream.ts";
@@ -53,10 +53,8 @@ export const chatStudy: Study = {
       }
       return {
         tables: [
-          ...[...measured].map(([connections, results]) => table("Chat", plainNote, connections, results)),
-          ...[...keyed].map(([connections, results]) =>
-            table("Chat with idempotency keys", keyedNote, connections, results),
-          ),
+          ...[...measured].map(([connections, results]) => table(plain, connections, results)),
+          ...[...keyed].map(([connections, results]) => table(withKey, connections, results)),
         ],
         findings: findingsOf(measured.get(judgedConnections) ?? new Map()),
       };
@@ -73,19 +71,29 @@ const withoutDoubles = (running: Runners): Runners =>
     [...running.keys()].filter((name) => name !== portkeyOnNewestNode.name),
   );
 
-const plainNote =
-  "What one JSON question and answer of ordinary size costs when asked as fast as answers come. The bare proxy parses both bodies and does nothing else; the metered one also holds and settles every call durably, and nothing more; Tollgate has everything on.";
-const keyedNote =
-  "The same with a new idempotency key in every request, which Tollgate must remember durably and the bare proxy ignores: the distance to the table without keys is what a key costs.";
+interface Kind {
+  readonly name: string;
+  readonly note: string;
+  readonly limit?: Limit;
+}
 
-const table = (name: string, note: string, connections: number, results: Results): Table =>
+const plain: Kind = {
+  name: "Chat",
+  note: "What one JSON question and answer of ordinary size costs when asked as fast as answers come. The bare proxy parses both bodies and does nothing else; the metered one also holds and settles every call durably, and nothing more; Tollgate has everything on.",
+  limit: { times: bars.chatBesideBare.atMost, of: bareBun.name },
+};
+const withKey: Kind = {
+  name: "Chat with idempotency keys",
+  note: "The same with a new idempotency key in every request, which Tollgate must remember durably and the bare proxy ignores: the distance to the table without keys is what a key costs.",
+};
+
+const table = ({ name, ...kind }: Kind, connections: number, results: Results): Table =>
   roundTable({
+    ...kind,
     title: `${name}, ${connections} ${connections === 1 ? "connection" : "connections"}`,
-    note,
     results,
     beside: { [bareBun.name]: "× bare", [nginxProxy.name]: "× nginx" },
     drawn: connections === judgedConnections,
-    limit: { times: bars.chatBesideBare.atMost, of: bareBun.name },
   });
 
 const findingsOf = (results: Results) => ({
