@@ -111,7 +111,7 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
     const { limits, deadlines } = this.#parts;
     const { status, contentLength = 0 } = head;
     if (status >= 300 && status < 400) this.#giveUp("redirect");
-    else if (this.#connection && this.#outgoing.mayStream && isEventStream(head)) {
+    else if (this.#connection && this.#outgoing.mayStream && beginsStream(head)) {
       deadlines.end(this.#deadline);
       const begun = { firstPiece: piece, silenceTimeoutMs: this.#silenceTimeoutMs() };
       this.#tell(new ReceivedStream(this.#connection, this.#answer, begun, this.#parts));
@@ -188,7 +188,7 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
 
 const nothing = Buffer.alloc(0);
 
-const isEventStream = ({ status, contentEncoding, contentType }: ResponseHead): boolean =>
+const beginsStream = ({ status, contentEncoding, contentType }: ResponseHead): boolean =>
   isSuccessStatus(status) &&
   (contentEncoding === undefined || contentEncoding.toLowerCase() === "identity") &&
   contentType?.slice(0, eventStream.length).toLowerCase() === eventStream;
