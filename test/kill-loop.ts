@@ -13,9 +13,12 @@ import {
   projectFolder,
   type GatewayProcess,
   type SandboxControl,
+  until,
 } from "./harness.ts";
 
 const killAfterMs = { least: 90, most: 250 };
+/** A machine that is slow today is given the time for these: a kill before any answer shows little. */
+const answeredLeast = 10;
 const auditEvery = 10;
 
 export interface KillReport {
@@ -182,6 +185,7 @@ export async function runKillLoop(options: {
     for (let kill = 1; kill <= kills; kill++) {
       const load = startLoad(gateway.url, installation.key(), callers);
       await Bun.sleep(killAfterMs.least + Math.random() * (killAfterMs.most - killAfterMs.least));
+      await until(() => load.told.size >= answeredLeast);
       gateway.signal("SIGKILL");
       await Promise.all([gateway.exited, load.stop()]);
       gateway = await installation.start();
