@@ -343,13 +343,13 @@ test("an answer that has begun may be silent as long as its request says, and is
     setTimeout(() => {
       clearInterval(blank);
       socket.write("2\r\nok\r\n0\r\n\r\n");
-    }, 600);
+    }, 1_500);
   });
   const silent = await openVendor((socket) =>
     socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n\n\r\n"),
   );
   const request = { method: "POST", headers: {}, body: "{}", firstByteTimeoutMs: 1_000 } as const;
-  const asked = { ...request, silenceTimeoutMs: 200 };
+  const asked = { ...request, silenceTimeoutMs: 800 };
   const outcome = await createHttpClient().send({ ...asked, url: slow.url });
   if (outcome.kind !== "answered") throw new Error(`no answer: ${outcome.reason}`);
   expect(Buffer.from(outcome.body).toString().trimStart()).toBe("ok");
@@ -358,7 +358,7 @@ test("an answer that has begun may be silent as long as its request says, and is
   expect(await createHttpClient().send({ ...asked, url: silent.url })).toEqual(noAnswer("timeout", true));
   const impatient = createHttpClient({ silenceTimeoutMs: 200 });
   expect(await impatient.send({ ...request, url: silent.url })).toEqual(noAnswer("timeout", true));
-  expect(performance.now() - started).toBeLessThan(2_000);
+  expect(performance.now() - started).toBeLessThan(3_000);
 });
 
 test("an answer is read up to its bound, however it is framed", async () => {
