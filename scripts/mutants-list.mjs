@@ -3,6 +3,7 @@
 const ledger = "gateway/src/stores/sqlite/sqlite-ledger.ts";
 const statements = "gateway/src/stores/sqlite/ledger-statements.ts";
 const journal = "gateway/src/stores/sqlite/journal.ts";
+const claims = "gateway/src/stores/sqlite/claims.ts";
 const ledgerTests = ["gateway/src/stores/sqlite/sqlite-ledger.test.ts"];
 const clientTests = ["client/src/send-call.test.ts"];
 
@@ -211,6 +212,20 @@ export const mutants = [
     find: "  claim: request.idempotency,",
     replace: "  claim: undefined,",
     tests: ["test/idempotency.test.ts"],
+  },
+  {
+    name: "a key freed in a transaction that is rolled back stays free",
+    file: claims,
+    find: "removed.push({ mark, number });",
+    replace: "index?.remove(mark, number);",
+    tests: ["gateway/src/stores/sqlite/claims.test.ts"],
+  },
+  {
+    name: "a key that another process wrote down is taken again",
+    file: claims,
+    find: "if (index) upToDate();",
+    replace: "",
+    tests: ["gateway/src/stores/sqlite/claims.test.ts"],
   },
   {
     name: "a price passes through a float",

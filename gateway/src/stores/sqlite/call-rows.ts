@@ -6,8 +6,6 @@ export interface CallRows {
   /** From now on the row never changes. */
   readonly writeEnd: (call: SheetCall, end: CallEnd) => void;
   readonly writeOpen: (call: SheetCall) => void;
-  /** Its idempotency key is taken, or free again when it ended so. */
-  readonly writeClaim: (call: SheetCall, end: CallEnd | undefined) => void;
   readonly findHeld: (callId: string) => HeldCall;
   /** What the row says of the call's end. */
   readonly findEnd: (callId: string) => Omit<CallEnd, "carry" | "freedKeyHash">;
@@ -19,14 +17,6 @@ export function createCallRows(db: Database): CallRows {
   const writeEnd = ({ held, isNew, sentAtMs }: SheetCall, end: CallEnd): void => {
     if (isNew) insertEnded(held, end, sentAtMs);
     else endRow(held, end, sentAtMs);
-  };
-
-  const writeClaim = ({ held, isNew }: SheetCall, end: CallEnd | undefined): void => {
-    const { accountId, callId, createdAtMs, claim } = held;
-    if (end?.freedKeyHash) sql.freeKey.run(accountId, end.freedKeyHash, callId);
-    // One that was open when its sheet was posted has its row already.
-    else if (isNew && claim)
-      sql.claimKey.run(accountId, claim.keyHash, claim.fingerprint, callId, createdAtMs);
   };
 
   const writeOpen = ({ held, isNew, sentAtMs, progress }: SheetCall): void => {
@@ -113,7 +103,7 @@ export function createCallRows(db: Database): CallRows {
     return endOf(row);
   };
 
-  return { writeEnd, writeOpen, writeClaim, findHeld, findEnd };
+  return { writeEnd, writeOpen, findHeld, findEnd };
 }
 
 /** The books disagree with the journal: better stopped than wrong. */
@@ -268,12 +258,6 @@ function prepare(db: Database) {
     ),
     noteProgress: db.query<never, [string, string]>(
       "UPDATE call SET progress = ?1 WHERE id = ?2 AND settled_at_ms IS NULL",
-    ),
-    claimKey: db.query<never, [string, Uint8Array, Uint8Array, string, number]>(
-      "INSERT OR REPLACE INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5)",
-    ),
-    freeKey: db.query<never, [string, Uint8Array, string]>(
-      "DELETE FROM idempotency WHERE account_id = ?1 AND key_hash = ?2 AND call_id = ?3",
     ),
     findHeld: db.query<HeldRow, [string]>(
       `SELECT id, account_id, key_id, operation_id, model, held_micros, price_version, multiplier_ppm,

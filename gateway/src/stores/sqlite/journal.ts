@@ -2,6 +2,7 @@ import { SQLiteError, type Database } from "bun:sqlite";
 import type { Quantities } from "../../operation/quantities.ts";
 import { createCallLists } from "./call-lists.ts";
 import { createCallRows } from "./call-rows.ts";
+import type { Claims } from "./claims.ts";
 import { endLine, heldLine, progressLine, readLines, sentLine } from "./journal-line.ts";
 import { createPosting } from "./posting.ts";
 import { createSheet, type CallEnd, type HeldCall } from "./sheet.ts";
@@ -47,11 +48,11 @@ export interface Journal {
  */
 const linesUsualMax = 2_048;
 
-export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
+export function createJournal(db: Database, claims: Claims, linesMax = linesUsualMax): Journal {
   const sql = prepare(db);
   const rows = createCallRows(db);
   const lists = createCallLists(db);
-  const posting = createPosting(db, rows, lists);
+  const posting = createPosting(db, { rows, lists, claims });
   const sheet = createSheet();
   let lines: string[] = [];
   let linesOnSheet = 0;
@@ -106,7 +107,9 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
     end: (call, end) => {
       const ended = sheet.end(call, end);
       rows.writeEnd(ended, end);
-      rows.writeClaim(ended, end);
+      if (end.freedKeyHash) claims.free(call, end.freedKeyHash);
+      // One that was open when its sheet was posted has its key already.
+      else if (ended.isNew && call.claim) claims.take(call, call.claim);
       if (call.callId > newestRowId) newestRowId = call.callId;
       note(endLine(call.callId, end));
     },
@@ -121,6 +124,7 @@ export function createJournal(db: Database, linesMax = linesUsualMax): Journal {
       if (now === dataVersion) return false;
       dataVersion = now;
       lists.forget();
+      claims.catchUp();
       readAgain();
       return true;
     },

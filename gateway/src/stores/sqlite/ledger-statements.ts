@@ -1,6 +1,5 @@
 import type { Database } from "bun:sqlite";
 import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
-import { forgetKeys } from "./idempotency-rows.ts";
 import type { HeldRow } from "./call-rows.ts";
 import { unexplainedHolds } from "./sqlite-audit.ts";
 
@@ -31,19 +30,13 @@ export function prepareLedger(db: Database) {
     ),
     earlier: db.query<
       {
-        call_id: string;
-        fingerprint: Uint8Array;
         state: CallState;
         outcome: CallOutcome | null;
         charged_micros: bigint;
         settled_at_ms: bigint | null;
       },
-      [string, Uint8Array]
-    >(
-      `SELECT call_id, fingerprint, state, outcome, charged_micros, settled_at_ms
-       FROM idempotency JOIN call ON call.id = call_id WHERE idempotency.account_id = ?1 AND key_hash = ?2`,
-    ),
-    forgetKeys: db.query<never, [number, number]>(forgetKeys),
+      [string]
+    >("SELECT state, outcome, charged_micros, settled_at_ms FROM call WHERE id = ?1"),
     findCall: db.query<CallRow, [string]>(
       `SELECT ${heldColumns}, state, value_micros, charged_micros, written_off_micros FROM call WHERE id = ?1`,
     ),

@@ -440,6 +440,17 @@ const migrations: readonly string[] = [
   `
   CREATE INDEX approval_by_expiry ON approval (expires_at_ms);
   `,
+
+  // Idempotency keys in the order they come. A number is never given twice, so who knows the newest knows them all.
+  `
+  CREATE TABLE claim (
+    number      INTEGER PRIMARY KEY AUTOINCREMENT,
+    mark        INTEGER NOT NULL,
+    key_hash    BLOB NOT NULL,
+    fingerprint BLOB NOT NULL,
+    call_id     TEXT NOT NULL REFERENCES call (id)
+  ) STRICT;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

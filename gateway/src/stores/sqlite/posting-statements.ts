@@ -1,5 +1,4 @@
 import type { Database } from "bun:sqlite";
-import { forgetKeys } from "./idempotency-rows.ts";
 
 /** The statements that sum up calls, prepared once. The constraints of the tables guard what they write once more. */
 export function preparePosting(db: Database) {
@@ -31,7 +30,6 @@ export function preparePosting(db: Database) {
        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
        ON CONFLICT DO UPDATE SET ${figures.map((each) => `${each} = ${each} + excluded.${each}`).join(", ")}`,
     ),
-    forgetKeys: db.query<never, [number, number]>(forgetKeys),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { CallLists } from "./call-lists.ts";
 import { changedOne, type CallRows } from "./call-rows.ts";
-import { idempotencyKeptMs } from "./idempotency-rows.ts";
+import { idempotencyKeptMs, type Claims } from "./claims.ts";
 import { preparePosting } from "./posting-statements.ts";
 import type { Sheet } from "./sheet.ts";
 import type { BoundSums, Sums } from "./sums.ts";
@@ -16,15 +16,21 @@ export interface Posting {
 /** Old keys are swept by those who bring new ones, so the table stays bounded. */
 const keysForgottenForOne = 4;
 
-export function createPosting(db: Database, rows: CallRows, lists: CallLists): Posting {
+interface Parts {
+  readonly rows: CallRows;
+  readonly lists: CallLists;
+  readonly claims: Claims;
+}
+
+export function createPosting(db: Database, { rows, lists, claims }: Parts): Posting {
   const sql = preparePosting(db);
 
   const post = (sheet: Sheet): void => {
-    const { open, sums, claims } = sheet;
+    const { open, sums, claimed } = sheet;
     for (const [, call] of open.entries()) {
       rows.writeOpen(call);
       if (!call.isNew) continue;
-      rows.writeClaim(call, undefined);
+      if (call.held.claim) claims.take(call.held, call.held.claim);
       sums.addHeld(call.held, call.held.heldMicros);
     }
     moveAccounts(sums);
@@ -36,8 +42,8 @@ export function createPosting(db: Database, rows: CallRows, lists: CallLists): P
     for (const [grantId, days] of sums.grantDays) {
       for (const day of days) moveBound(grantId, day, sql.moveGrantDay, sql.openGrantDay);
     }
-    if (claims.count > 0)
-      sql.forgetKeys.run(claims.newestMs - idempotencyKeptMs, claims.count * keysForgottenForOne);
+    if (claimed.count > 0)
+      claims.forget(claimed.newestMs - idempotencyKeptMs, claimed.count * keysForgottenForOne);
   };
 
   const moveAccounts = ({ accounts }: Sums): void => {

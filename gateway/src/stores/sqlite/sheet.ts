@@ -57,7 +57,7 @@ export interface Sheet {
   readonly open: Pick<TransitMap<SheetCall>, "get" | "has" | "entries">;
   readonly sums: Sums;
   /** How many calls on this sheet claimed an idempotency key, and when the last of them was held. */
-  readonly claims: { count: number; newestMs: number };
+  readonly claimed: { count: number; newestMs: number };
   readonly hold: (call: HeldCall) => void;
   readonly send: (call: HeldCall, atMs: number) => void;
   readonly progress: (call: HeldCall, used: Quantities) => void;
@@ -72,8 +72,8 @@ export interface Sheet {
 export function createSheet(): Sheet {
   const open = new TransitMap<SheetCall>();
   const sums = createSums();
-  let claimed = new Set<string>();
-  const claims = { count: 0, newestMs: 0 };
+  let names = new Set<string>();
+  const claimed = { count: 0, newestMs: 0 };
 
   const callOn = (held: HeldCall): SheetCall => {
     const known = open.get(held.callId);
@@ -86,13 +86,13 @@ export function createSheet(): Sheet {
   return {
     open,
     sums,
-    claims,
+    claimed,
     hold: (held) => {
       open.set(held.callId, { held, isNew: true, sentAtMs: null, progress: undefined });
       if (!held.claim) return;
-      claimed.add(claimName(held.accountId, held.claim.keyHash));
-      claims.count++;
-      claims.newestMs = Math.max(claims.newestMs, held.createdAtMs);
+      names.add(claimName(held.accountId, held.claim.keyHash));
+      claimed.count++;
+      claimed.newestMs = Math.max(claimed.newestMs, held.createdAtMs);
     },
     send: (held, atMs) => {
       callOn(held).sentAtMs = atMs;
@@ -108,14 +108,14 @@ export function createSheet(): Sheet {
       sums.addEnd(held, end);
       return call;
     },
-    hasClaim: (accountId, keyHash) => claimed.size > 0 && claimed.has(claimName(accountId, keyHash)),
+    hasClaim: (accountId, keyHash) => names.size > 0 && names.has(claimName(accountId, keyHash)),
     isEmpty: () => open.size === 0 && sums.accounts.size === 0,
     clear: () => {
       open.clear();
       sums.clear();
-      claimed = new Set();
-      claims.count = 0;
-      claims.newestMs = 0;
+      names = new Set();
+      claimed.count = 0;
+      claimed.newestMs = 0;
     },
   };
 }

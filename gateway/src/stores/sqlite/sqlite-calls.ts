@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { Attempt, CallOutcome, CallRecord, CallState, UsageSource } from "../../ledger/call-record.ts";
 import type { Books } from "./books.ts";
+import type { Claims } from "./claims.ts";
 import type { CallBook } from "../../ledger/receipt.ts";
 
 interface CallRow {
@@ -28,15 +29,12 @@ interface CallRow {
 
 type ListParameters = [string, string | null, string | null, string | null, string | null, number];
 
-export function createSqliteCalls(db: Database, books: Books): CallBook {
+export function createSqliteCalls(db: Database, books: Books, claims: Claims): CallBook {
   const find = db.query<CallRow, [string, string]>(`${select} WHERE account_id = ?1 AND id = ?2`);
   const filter = `(?3 IS NULL OR call.operation_id = ?3) AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR call.key_id = ?5)`;
   const listOpen = db.query<CallRow, ListParameters>(
     `${select} WHERE settled_at_ms IS NULL AND account_id = ?1 AND (?2 IS NULL OR id < ?2) AND ${filter}
      ORDER BY id DESC LIMIT ?6`,
-  );
-  const findByKey = db.query<CallRow, [string, Uint8Array]>(
-    `${select} WHERE id = (SELECT call_id FROM idempotency WHERE account_id = ?1 AND key_hash = ?2)`,
   );
   // The order of these joins is the order of the loops: from the few rows of the list to the calls they name.
   const listEnded = db.query<CallRow, ListParameters>(
@@ -56,7 +54,8 @@ export function createSqliteCalls(db: Database, books: Books): CallBook {
   return {
     findByKey: (accountId, keyHash) =>
       books.read(() => {
-        const row = findByKey.get(accountId, keyHash);
+        const claimed = claims.find(accountId, keyHash);
+        const row = claimed && find.get(accountId, claimed.callId);
         return row ? callOf(row) : undefined;
       }),
     find: async (accountId, callId) => {

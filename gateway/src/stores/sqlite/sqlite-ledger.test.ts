@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { claimsConformance } from "../../ledger/claims-conformance.ts";
 import { grantsConformance } from "../../ledger/grants-conformance.ts";
 import { ledgerConformance } from "../../ledger/ledger-conformance.ts";
 import { receiptsConformance } from "../../ledger/receipts-conformance.ts";
@@ -48,6 +49,12 @@ grantsConformance("SQLite", openStore);
 describe("SQLite, posting after 3 lines", () => modelConformance(() => openWith({ journalLinesMax: 3 }), 60));
 describe("SQLite, with another process that posts whatever is written", () =>
   modelConformance(openWithRival, 60));
+
+describe("SQLite, idempotency keys", () => claimsConformance(openStore, 40));
+describe("SQLite, idempotency keys of which two are in memory", () =>
+  claimsConformance(() => openWith({ claimsInMemoryMax: 2, journalLinesMax: 3 }), 40));
+describe("SQLite, idempotency keys beside another process that posts", () =>
+  claimsConformance(openWithRival, 40));
 
 // Few histories are long enough to be posted while they run; these are, all the time.
 describe.each([1, 3])("SQLite, posting after %d lines", (journalLinesMax) => {

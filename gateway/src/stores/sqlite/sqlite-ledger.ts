@@ -24,7 +24,7 @@ import type { Books } from "./books.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Journal } from "./journal.ts";
 import { prepareLedger, type CallRow, type ProgressRow } from "./ledger-statements.ts";
-import { idempotencyKeptMs } from "./idempotency-rows.ts";
+import { idempotencyKeptMs, type Claims } from "./claims.ts";
 import { heldCallOf } from "./call-rows.ts";
 import type { SentMarks } from "./sent-marks.ts";
 import type { CallEnd, HeldCall } from "./sheet.ts";
@@ -38,6 +38,7 @@ interface Parts {
   readonly db: Database;
   readonly commits: GroupCommit;
   readonly journal: Journal;
+  readonly claims: Claims;
   readonly standings: Standings;
   readonly openCalls: TransitMap<HeldCall>;
   readonly sentMarks: SentMarks;
@@ -66,7 +67,7 @@ interface End {
  * in the same transaction.
  */
 export function createSqliteLedger(parts: Parts): Ledger {
-  const { db, commits, journal, standings, openCalls, sentMarks, books, tasks, hasRoom } = parts;
+  const { db, commits, journal, claims, standings, openCalls, sentMarks, books, tasks, hasRoom } = parts;
   const sql = prepareLedger(db);
   const approvals = prepareApprovalUses(db);
   /** The run that owns new calls; calls of earlier runs are nobody's. */
@@ -147,21 +148,22 @@ export function createSqliteLedger(parts: Parts): Ledger {
     claim: IdempotencyClaim,
     nowMs: number,
   ): EarlierCall | undefined => {
+    if (!claims.mayHave(accountId, claim.keyHash) && !journal.hasClaim(accountId, claim.keyHash))
+      return undefined;
     // A key that is taken says what became of its call, so the call's row must be up to date.
-    const posted = findPosted(accountId, claim, nowMs);
-    if (!posted && !journal.hasClaim(accountId, claim.keyHash)) return undefined;
     journal.post();
     return findPosted(accountId, claim, nowMs);
   };
 
   const findPosted = (accountId: string, claim: IdempotencyClaim, nowMs: number): EarlierCall | undefined => {
-    const row = sql.earlier.get(accountId, claim.keyHash);
+    const claimed = claims.find(accountId, claim.keyHash);
+    const row = claimed && sql.earlier.get(claimed.callId);
     if (!row) return undefined;
     if (row.settled_at_ms !== null && Number(row.settled_at_ms) + idempotencyKeptMs <= nowMs)
       return undefined;
     return {
-      callId: row.call_id,
-      sameRequest: Buffer.compare(row.fingerprint, claim.fingerprint) === 0,
+      callId: claimed.callId,
+      sameRequest: Buffer.compare(claimed.fingerprint, claim.fingerprint) === 0,
       state: row.state,
       outcome: row.outcome ?? undefined,
       chargedMicros: row.charged_micros,
@@ -240,7 +242,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
       else releasedMicros += call.heldMicros;
     }
     journal.post();
-    sql.forgetKeys.run(nowMs - idempotencyKeptMs, -1);
+    claims.forget(nowMs - idempotencyKeptMs, Number.POSITIVE_INFINITY);
+    claims.load();
     const broken = sql.unexplainedHolds.get();
     if (broken)
       throw new Error(`Account ${broken.subject}: ${broken.detail}. Run "tollgate audit" before serving.`);

@@ -5,6 +5,7 @@ import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
 import { backUp } from "./backup.ts";
 import { createBooks } from "./books.ts";
+import { createClaims } from "./claims.ts";
 import { createBallast, type Ballast } from "./ballast.ts";
 import { openDatabase } from "./database.ts";
 import { createGroupCommit } from "./group-commit.ts";
@@ -38,6 +39,8 @@ export interface SqliteStoreOptions {
   readonly onBrokenDisk?: (error: unknown) => void;
   /** How many lines of the journal are posted together. */
   readonly journalLinesMax?: number;
+  /** How many idempotency keys are found by memory alone. */
+  readonly claimsInMemoryMax?: number;
 }
 
 export function openSqliteStore(options: SqliteStoreOptions): Store {
@@ -48,7 +51,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onBrokenDisk = () => {},
   } = options;
   const db = openDatabase(path);
-  const journal = createJournal(db, options.journalLinesMax);
+  const claims = createClaims(db, options.claimsInMemoryMax);
+  const journal = createJournal(db, claims, options.journalLinesMax);
   const standings = createStandings(db, journal.post);
   /** What this process holds and has not ended, so that most ends need not look for their call. */
   const openCalls = new TransitMap<HeldCall>();
@@ -70,9 +74,11 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     },
     onRollback: () => {
       journal.distrust();
+      claims.onRollback();
       sentMarks.onRollback();
     },
     onCommit: (writes) => {
+      claims.onCommit();
       sentMarks.onCommit();
       onCommit(writes);
     },
@@ -85,6 +91,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       db,
       commits,
       journal,
+      claims,
       standings,
       openCalls,
       sentMarks,
@@ -95,7 +102,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     accounts: createSqliteAccounts(db, books),
     keys: createSqliteKeys(db, commits, books),
     usage: createSqliteUsage(db, books),
-    calls: createSqliteCalls(db, books),
+    calls: createSqliteCalls(db, books, claims),
     quotas: createSqliteQuotas(db, commits),
     links: createSqliteLinks(db, commits),
     tasks: createSqliteTasks(db, commits, tasks),
