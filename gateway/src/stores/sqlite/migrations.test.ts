@@ -103,6 +103,7 @@ describe("a file of an earlier program", () => {
       VALUES ('call_1', 'acc_1', 'key_1', 'sold', 'settled', 'succeeded', 100, 60, 60, '${terms.version}', 1000000, 0, '{"units":60}', 'provider', 1, 1000, 2000),
              ('call_2', 'acc_1', 'key_1', 'sold', 'released', 'failed', 100, 0, 0, '${terms.version}', 1000000, 0, '{}', 'none', 1, 1000, 2000),
              ('call_3', 'acc_1', 'key_1', 'sold', 'held', NULL, 30, 0, 0, '${terms.version}', 1000000, 0, '{}', 'none', 1, 3000, NULL);
+    INSERT INTO idempotency VALUES ('acc_1', x'01', x'02', 'call_1', 1000);
     INSERT INTO entry (transfer_id, kind, party, amount_micros, created_at_ms)
       VALUES ('g', 'grant', 'house:grants', -1000, 1), ('g', 'grant', 'acc_1', 1000, 1),
              ('call_1', 'charge', 'acc_1', -60, 2000), ('call_1', 'charge', 'house:revenue', 60, 2000);
@@ -131,6 +132,11 @@ describe("a file of an earlier program", () => {
         "call_1 settled",
       ]);
       expect(await store.accounts.find("acc_1")).toMatchObject({ postedMicros: 940n, heldMicros: 0n });
+      const claim = { keyHash: Uint8Array.of(1), fingerprint: Uint8Array.of(2) };
+      expect(await store.ledger.findEarlier("acc_1", claim, 6_000)).toMatchObject({
+        callId: "call_1",
+        sameRequest: true,
+      });
       expect(await store.keys.budgetUse("key_1", "total", 86_400_000)).toEqual({
         spentMicros: 60n,
         heldMicros: 0n,
