@@ -44,7 +44,7 @@ interface Claimed {
 /** 25 MB of memory. An installation with more calls a day than this pays for the others' keys in time. */
 const inMemoryUsualMax = 1_000_000;
 /** Those who could be forgotten stand together at the beginning, unless calls are open for longer than a key is kept. */
-const lookedAtTogether = 64;
+const lookedAt = { first: 64, most: 4_096 };
 
 interface Place {
   readonly mark: number;
@@ -112,11 +112,13 @@ export function createClaims(db: Database, inMemoryMax = inMemoryUsualMax): Clai
       return newest && { callId: newest.call_id, fingerprint: newest.fingerprint };
     },
     forget: (endedBeforeMs, most) => {
+      let together = lookedAt.first;
       for (let left = most; left > 0;) {
-        const forgotten = sql.forget.all(endedBeforeMs, Math.min(left, lookedAtTogether));
+        const forgotten = sql.forget.all(endedBeforeMs, Math.min(left, together));
         if (forgotten.length === 0) break;
-        removed.push(...forgotten.map(placeOf));
+        if (index) removed.push(...forgotten.map(placeOf));
         left -= forgotten.length;
+        together = Math.min(together * 2, lookedAt.most);
       }
       if (!isAnyElsewhere) return;
       sql.forgetElsewhere.run(endedBeforeMs, Number.isFinite(most) ? most : -1);
@@ -137,6 +139,8 @@ export function createClaims(db: Database, inMemoryMax = inMemoryUsualMax): Clai
       [taken, removed] = [[], []];
       // Its numbers are given again, perhaps by others.
       newestRead = newestCommitted;
+      // What was read in this transaction alone is read anew.
+      if (newestCommitted === 0) index = undefined;
     },
   };
 }
