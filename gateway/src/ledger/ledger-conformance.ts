@@ -602,6 +602,14 @@ function idempotency(openStore: OpenStore): void {
     expect(found).toEqual(ended);
   });
 
+  keyTest("a key whose call ended before anybody looked is taken all the same", async (books) => {
+    const caller = await books.openCaller();
+    const callId = await books.held(caller, { idempotency: claimOf("k") });
+    await books.settle(callId, { units: 70 });
+    const again = await books.hold(caller, { idempotency: claimOf("k") });
+    expect(again).toMatchObject({ kind: "idempotency_conflict", earlier: { callId, state: "settled" } });
+  });
+
   keyTest("a refused hold leaves its key free", async (books) => {
     const caller = await books.openCaller({ creditMicros: 99n });
     expect((await books.hold(caller, { idempotency: claimOf("k") })).kind).toBe("insufficient_balance");

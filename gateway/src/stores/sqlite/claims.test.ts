@@ -15,7 +15,13 @@ afterEach(() => {
 function openFile() {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-claims-"));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
-  return { open: (inMemoryMax?: number) => openProcess(join(folder, "tollgate.db"), inMemoryMax) };
+  const path = join(folder, "tollgate.db");
+  const openServer = (inMemoryMax?: number) => {
+    const server = openProcess(path, inMemoryMax);
+    server.claims.load();
+    return server;
+  };
+  return { openServer, openCommand: () => openProcess(path, undefined) };
 }
 
 function openProcess(path: string, inMemoryMax: number | undefined) {
@@ -23,7 +29,7 @@ function openProcess(path: string, inMemoryMax: number | undefined) {
   closers.push(() => db.close());
   // Accounts, prices and runs are not what is tested here.
   db.run("PRAGMA foreign_keys = OFF");
-  const claims = createClaims(db, inMemoryMax);
+  const claims = createClaims(db, 12_345, inMemoryMax);
   let version: unknown;
 
   /** As a commit does it, or one that fails at its end. */
@@ -71,8 +77,8 @@ function insertCall(db: Database, callId: string, accountId: string, atMs: numbe
 
 describe("a transaction that is rolled back", () => {
   test("leaves the keys it took free, also when their places are given to others", () => {
-    const { write, claims, has, take } = openFile().open();
-    write(() => has("any"));
+    const { write, claims, has, take } = openFile().openServer();
+    write(() => take("older", "call_0"));
     write(() => take("mine", "call_1"), "ROLLBACK");
     expect(write(() => claims.mayHave("acc_1", bytes("mine")))).toBe(false);
     write(() => take("other", "call_2"));
@@ -80,8 +86,7 @@ describe("a transaction that is rolled back", () => {
   });
 
   test("leaves the keys it freed taken, also when they were looked for meanwhile", () => {
-    const { write, has, take, free } = openFile().open();
-    write(() => has("any"));
+    const { write, has, take, free } = openFile().openServer();
     write(() => take("mine", "call_1"));
     const seen = write(() => {
       free("mine", "call_1");
@@ -93,8 +98,8 @@ describe("a transaction that is rolled back", () => {
 
   test("hides nothing that another process writes in its place", () => {
     const file = openFile();
-    const [one, other] = [file.open(), file.open()];
-    one.write(() => one.has("any"));
+    const [one, other] = [file.openServer(), file.openServer()];
+    one.write(() => one.take("older", "call_0"));
     one.write(() => one.take("rolled back", "call_1"), "ROLLBACK");
     other.write(() => other.take("theirs", "call_2"));
     expect(one.claims.find("acc_1", bytes("theirs"))?.callId).toBe("call_2");
@@ -105,7 +110,7 @@ describe("a transaction that is rolled back", () => {
 describe("a key", () => {
   test("that another process wrote down is taken, for whoever knew the others", () => {
     const file = openFile();
-    const [one, other] = [file.open(), file.open()];
+    const [one, other] = [file.openServer(), file.openServer()];
     one.write(() => one.take("first", "call_1"));
     expect(one.write(() => one.has("first"))).toBe("call_1");
     other.write(() => other.take("second", "call_2"));
@@ -114,23 +119,22 @@ describe("a key", () => {
 
   test("that another process had no room for in memory is taken, too", () => {
     const file = openFile();
-    const [one, other] = [file.open(), file.open(1)];
+    const [one, other] = [file.openServer(), file.openServer(1)];
     one.write(() => one.claims.forget(0, 1));
-    other.write(() => other.has("any"));
     other.write(() => other.take("first", "call_1"));
     other.write(() => other.take("second", "call_2"));
     expect(one.write(() => [one.has("first"), one.has("second")])).toEqual(["call_1", "call_2"]);
   });
 
   test("is its account's, also where two accounts' keys have one mark", () => {
-    const { write, has, take } = openFile().open();
+    const { write, has, take } = openFile().openServer();
     const [one, two] = accountsWithOneMark();
     write(() => take("k", "call_1", { accountId: one }));
     expect(write(() => [has("k", one), has("k", two)])).toEqual(["call_1", undefined]);
   });
 
   test("that is taken and freed again and again leaves nothing to look through", () => {
-    const { write, claims, has, take, free } = openFile().open();
+    const { write, claims, has, take, free } = openFile().openServer();
     for (let time = 1; time <= 20; time++) {
       expect(write(() => has("k"))).toBeUndefined();
       write(() => take("k", `call_${time}`));
@@ -142,23 +146,21 @@ describe("a key", () => {
 
   test("beyond those that memory may hold is found in its own place, freed there, and after a restart", () => {
     const file = openFile();
-    const { write, has, take, free, rows } = file.open(3);
-    write(() => has("any"));
+    const { write, has, take, free, rows } = file.openServer(3);
     const keys = ["a", "b", "c", "d", "e", "f"];
     for (const key of keys) write(() => take(key, `call_${key}`));
     expect([rows("claim"), rows("idempotency")]).toEqual([3, 3]);
     expect(write(() => keys.map((key) => has(key)))).toEqual(keys.map((key) => `call_${key}`));
     write(() => free("f", "call_f"));
     expect(write(() => has("f"))).toBeUndefined();
-    const again = file.open(3);
+    const again = file.openServer(3);
     expect(again.write(() => keys.slice(0, 5).map((key) => again.has(key)))).toEqual(
       keys.slice(0, 5).map((key) => `call_${key}`),
     );
   });
 
   test("is forgotten when its call has ended before, however many there are; an open call keeps its own", () => {
-    const { write, claims, has, take, end, rows } = openFile().open(100);
-    write(() => has("any"));
+    const { write, claims, has, take, end, rows } = openFile().openServer(100);
     write(() => take("open", "call_open"));
     for (let n = 0; n < 300; n++) write(() => take(`${n}`, `call_${n}`));
     write(() => take("late", "call_late"));
@@ -174,12 +176,49 @@ describe("a key", () => {
   });
 
   test("is forgotten a few at a time where only a few were asked for, the oldest first", () => {
-    const { write, claims, take, end, rows, has } = openFile().open();
+    const { write, claims, take, end, rows, has } = openFile().openServer();
     for (let n = 0; n < 200; n++) write(() => take(`${n}`, `call_${n}`));
     for (let n = 0; n < 200; n++) end(`call_${n}`, 5_000);
-    write(() => claims.forget(6_000, 70));
-    expect(rows("claim")).toBe(130);
-    expect(write(() => [has("69"), has("70")])).toEqual([undefined, "call_70"]);
+    write(() => claims.forget(6_000, 10));
+    expect(rows("claim")).toBe(136);
+    expect(write(() => [has("63"), has("64")])).toEqual([undefined, "call_64"]);
+  });
+
+  test("is forgotten although many older ones are kept by calls that are still open", () => {
+    const { write, claims, take, end, rows } = openFile().openServer();
+    for (let n = 0; n < 200; n++) write(() => take(`${n}`, `call_${n}`));
+    end("call_199", 5_000);
+    write(() => claims.forget(6_000, 10));
+    expect(rows("claim")).toBe(199);
+  });
+
+  test("that is there twice is the call's that is open or ended last, whatever clocks said when it was taken", () => {
+    const file = openFile();
+    const command = file.openCommand();
+    command.write(() => command.take("k", "call_1", { atMs: 900_000 }));
+    const { db, write, take, end, has } = file.openServer();
+    end("call_1", 5_000);
+    write(() => take("k", "call_2", { atMs: 8_000 }));
+    expect(write(() => has("k"))).toBe("call_2");
+    end("call_2", 9_000);
+    expect(write(() => has("k"))).toBe("call_2");
+    write(() => take("k", "call_3", { atMs: 7_000 }));
+    expect(write(() => has("k"))).toBe("call_3");
+    expect(db.query("SELECT call_id FROM idempotency").all()).toEqual([{ call_id: "call_1" }]);
+  });
+
+  test("is written where servers of earlier versions look, by whoever serves no calls", () => {
+    const file = openFile();
+    const [server, command] = [file.openServer(), file.openCommand()];
+    command.write(() => command.take("k", "call_1"));
+    expect([command.rows("claim"), command.rows("idempotency")]).toEqual([0, 1]);
+    expect(server.write(() => server.has("k"))).toBe("call_1");
+  });
+
+  test("has the mark that it had in earlier versions", () => {
+    const { db, write, take } = openFile().openServer();
+    write(() => take("a key", "call_1", { accountId: "acc_1" }));
+    expect(db.query("SELECT mark FROM claim").all()).toEqual([{ mark: 4_252_698_365n }]);
   });
 });
 

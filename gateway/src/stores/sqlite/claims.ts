@@ -7,7 +7,8 @@ import type { HeldCall } from "./sheet.ts";
  * Which call has which idempotency key. Keys come in no order, so a table in their order would have each of them dirty a
  * page of its own, and cost half a call more. They are kept in the order they come instead, many on a page, and found by
  * marks in memory, twelve bytes each and as much again for the room to find them in. Where there are more keys than may be
- * in memory, the others go to a table in the order of keys. That is also where earlier programs left theirs.
+ * in memory, the others go to a table in the order of keys. That is also where earlier programs left theirs, and where
+ * programs write that do not serve calls: a server of an earlier version may be running beside them.
  *
  * Memory only says where a key may stand; what is true is read from the row. So memory may name rows that others have
  * removed, and must not miss one that is there.
@@ -51,7 +52,7 @@ interface Place {
   readonly number: number;
 }
 
-export function createClaims(db: Database, inMemoryMax = inMemoryUsualMax): Claims {
+export function createClaims(db: Database, salt: number, inMemoryMax = inMemoryUsualMax): Claims {
   const sql = prepare(db);
   /** Read when it is first needed: of all programs that open the file, only a server looks for keys. */
   let index: MarkIndex | undefined;
@@ -63,7 +64,7 @@ export function createClaims(db: Database, inMemoryMax = inMemoryUsualMax): Clai
   let isAnyElsewhere = true;
 
   const upToDate = (): MarkIndex => {
-    index ??= new MarkIndex();
+    index ??= new MarkIndex(salt);
     for (const row of sql.after.iterate(newestRead)) note(index, placeOf(row));
     if (taken.length === 0) newestCommitted = newestRead;
     return index;
@@ -79,16 +80,30 @@ export function createClaims(db: Database, inMemoryMax = inMemoryUsualMax): Clai
     isAnyElsewhere = true;
   };
 
+  const forgetInOrder = (endedBeforeMs: number, most: number): void => {
+    let together = lookedAt.first;
+    for (let left = most; left > 0;) {
+      const forgotten = sql.forget.all(endedBeforeMs, together);
+      // Calls that are open for longer than a key is kept must not keep those after them.
+      const goesOn =
+        forgotten.length > 0 || (together < lookedAt.most && sql.oldestIsOpen.get(endedBeforeMs));
+      if (!goesOn) return;
+      removed.push(...forgotten.map(placeOf));
+      left -= forgotten.length;
+      together = Math.min(together * 2, lookedAt.most);
+    }
+  };
+
   const findElsewhere = (accountId: string, keyHash: Uint8Array): ClaimRow | undefined =>
     (isAnyElsewhere && sql.findElsewhere.get(accountId, keyHash)) || undefined;
 
   return {
     take: (call, claim) => {
-      if (index && index.size >= inMemoryMax) return takeElsewhere(call, claim);
+      if (!index || index.size >= inMemoryMax) return takeElsewhere(call, claim);
       const mark = markOf(call.accountId, claim.keyHash);
       const { lastInsertRowid } = sql.take.run(mark, claim.keyHash, claim.fingerprint, call.callId);
       const place = { mark, number: Number(lastInsertRowid) };
-      if (index) note(index, place);
+      note(index, place);
       taken.push(place);
     },
     free: ({ callId, accountId }, keyHash) => {
@@ -106,20 +121,12 @@ export function createClaims(db: Database, inMemoryMax = inMemoryUsualMax): Clai
       for (const number of upToDate().numbersOf(markOf(accountId, keyHash))) {
         const row = sql.find.get(number);
         if (!row || row.account_id !== accountId || Buffer.compare(row.key_hash, keyHash) !== 0) continue;
-        // One whose time is over may still be there when the key is taken again.
-        if (!newest || row.created_at_ms >= newest.created_at_ms) newest = row;
+        if (!newest || isLater(row, newest)) newest = row;
       }
       return newest && { callId: newest.call_id, fingerprint: newest.fingerprint };
     },
     forget: (endedBeforeMs, most) => {
-      let together = lookedAt.first;
-      for (let left = most; left > 0;) {
-        const forgotten = sql.forget.all(endedBeforeMs, Math.min(left, together));
-        if (forgotten.length === 0) break;
-        if (index) removed.push(...forgotten.map(placeOf));
-        left -= forgotten.length;
-        together = Math.min(together * 2, lookedAt.most);
-      }
+      if (index) forgetInOrder(endedBeforeMs, most);
       if (!isAnyElsewhere) return;
       sql.forgetElsewhere.run(endedBeforeMs, Number.isFinite(most) ? most : -1);
       isAnyElsewhere = sql.anyElsewhere.get() !== null;
@@ -139,6 +146,7 @@ export function createClaims(db: Database, inMemoryMax = inMemoryUsualMax): Clai
       [taken, removed] = [[], []];
       // Its numbers are given again, perhaps by others.
       newestRead = newestCommitted;
+      isAnyElsewhere = true;
       // What was read in this transaction alone is read anew.
       if (newestCommitted === 0) index = undefined;
     },
@@ -146,6 +154,10 @@ export function createClaims(db: Database, inMemoryMax = inMemoryUsualMax): Clai
 }
 
 const placeOf = ({ mark, number }: PlaceRow): Place => ({ mark: Number(mark), number: Number(number) });
+
+/** One whose time is over may still be there when its key is taken again; that one is open, or ended later. */
+const isLater = (one: ClaimRow, other: ClaimRow): boolean =>
+  one.settled_at_ms === null || (other.settled_at_ms !== null && one.settled_at_ms >= other.settled_at_ms);
 
 /** Stands in the rows, so it must stay what it is. Keys are hashed already; the account's name makes them its own. */
 const markOf = (accountId: string, keyHash: Uint8Array): number =>
@@ -165,7 +177,7 @@ interface ClaimRow {
   key_hash: Uint8Array;
   fingerprint: Uint8Array;
   call_id: string;
-  created_at_ms: bigint;
+  settled_at_ms: bigint | null;
 }
 
 function prepare(db: Database) {
@@ -175,22 +187,27 @@ function prepare(db: Database) {
     ),
     after: db.query<PlaceRow, [number]>("SELECT number, mark FROM claim WHERE number > ?1 ORDER BY number"),
     find: db.query<ClaimRow, [number]>(
-      `SELECT account_id, key_hash, fingerprint, call_id, created_at_ms FROM claim JOIN call ON call.id = call_id
+      `SELECT account_id, key_hash, fingerprint, call_id, settled_at_ms FROM claim JOIN call ON call.id = call_id
        WHERE number = ?1`,
     ),
     free: db.query<never, [number, string]>("DELETE FROM claim WHERE number = ?1 AND call_id = ?2"),
     forget: db.query<PlaceRow, [number, number]>(
       `DELETE FROM claim WHERE number IN (
-         SELECT number FROM (SELECT number, call_id FROM claim ORDER BY number LIMIT ?2) JOIN call ON call.id = call_id
+         SELECT number FROM (SELECT number, call_id FROM claim ORDER BY number LIMIT ?2)
+                            CROSS JOIN call ON call.id = call_id
          WHERE settled_at_ms < ?1)
        RETURNING number, mark`,
+    ),
+    oldestIsOpen: db.query<{ id: string }, [number]>(
+      `SELECT id FROM call WHERE id = (SELECT call_id FROM claim ORDER BY number LIMIT 1)
+         AND settled_at_ms IS NULL AND created_at_ms < ?1`,
     ),
     takeElsewhere: db.query<never, [string, Uint8Array, Uint8Array, string, number]>(
       "INSERT OR REPLACE INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5)",
     ),
     findElsewhere: db.query<ClaimRow, [string, Uint8Array]>(
-      `SELECT account_id, key_hash, fingerprint, call_id, created_at_ms FROM idempotency
-       WHERE account_id = ?1 AND key_hash = ?2`,
+      `SELECT idempotency.account_id, key_hash, fingerprint, call_id, settled_at_ms
+       FROM idempotency JOIN call ON call.id = call_id WHERE idempotency.account_id = ?1 AND key_hash = ?2`,
     ),
     freeElsewhere: db.query<never, [string, Uint8Array, string]>(
       "DELETE FROM idempotency WHERE account_id = ?1 AND key_hash = ?2 AND call_id = ?3",

@@ -3,11 +3,17 @@
  * at. Two rows may have one mark, so whoever asks reads the rows that are named and compares.
  */
 export class MarkIndex {
+  readonly #salt: number;
   #marks = new Uint32Array(placesLeast);
   #numbers = new Float64Array(placesLeast);
   #size = 0;
   /** Places that are not empty: rows were there, be they gone or not. */
   #taken = 0;
+
+  /** Callers choose their keys; with a salt of our own they cannot choose where those stand. */
+  constructor(salt: number) {
+    this.#salt = salt | 1;
+  }
 
   get size(): number {
     return this.#size;
@@ -76,9 +82,8 @@ export class MarkIndex {
     return undefined;
   }
 
-  /** Marks are as good as random, so any of their bits serve. */
   #placeOf(mark: number): number {
-    return mark & (this.#numbers.length - 1);
+    return Math.imul(mark, this.#salt) >>> (Math.clz32(this.#numbers.length) + 1);
   }
 
   #after(place: number): number {

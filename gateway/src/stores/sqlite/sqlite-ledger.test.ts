@@ -50,11 +50,11 @@ describe("SQLite, posting after 3 lines", () => modelConformance(() => openWith(
 describe("SQLite, with another process that posts whatever is written", () =>
   modelConformance(openWithRival, 60));
 
-describe("SQLite, idempotency keys", () => claimsConformance(openStore, 40));
+describe("SQLite, idempotency keys", () => claimsConformance(openStore, 80));
 describe("SQLite, idempotency keys of which two are in memory", () =>
-  claimsConformance(() => openWith({ claimsInMemoryMax: 2, journalLinesMax: 3 }), 40));
+  claimsConformance(() => openWith({ claimsInMemoryMax: 2, journalLinesMax: 3 }), 80));
 describe("SQLite, idempotency keys beside another process that posts", () =>
-  claimsConformance(openWithRival, 40));
+  claimsConformance(openWithRival, 80));
 
 // Few histories are long enough to be posted while they run; these are, all the time.
 describe.each([1, 3])("SQLite, posting after %d lines", (journalLinesMax) => {

@@ -242,8 +242,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
       else releasedMicros += call.heldMicros;
     }
     journal.post();
-    claims.forget(nowMs - idempotencyKeptMs, Number.POSITIVE_INFINITY);
     claims.load();
+    claims.forget(nowMs - idempotencyKeptMs, Number.POSITIVE_INFINITY);
     const broken = sql.unexplainedHolds.get();
     if (broken)
       throw new Error(`Account ${broken.subject}: ${broken.detail}. Run "tollgate audit" before serving.`);

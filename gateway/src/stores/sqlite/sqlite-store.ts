@@ -41,6 +41,8 @@ export interface SqliteStoreOptions {
   readonly journalLinesMax?: number;
   /** How many idempotency keys are found by memory alone. */
   readonly claimsInMemoryMax?: number;
+  /** Where they stand there, which callers must not know. */
+  readonly salt?: number;
 }
 
 export function openSqliteStore(options: SqliteStoreOptions): Store {
@@ -49,9 +51,10 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     monotonicMs = systemClock.monotonicMs,
     onCommit = () => {},
     onBrokenDisk = () => {},
+    salt = crypto.getRandomValues(new Uint32Array(1))[0] ?? 1,
   } = options;
   const db = openDatabase(path);
-  const claims = createClaims(db, options.claimsInMemoryMax);
+  const claims = createClaims(db, salt, options.claimsInMemoryMax);
   const journal = createJournal(db, claims, options.journalLinesMax);
   const standings = createStandings(db, journal.post);
   /** What this process holds and has not ended, so that most ends need not look for their call. */
