@@ -28,9 +28,9 @@ export interface KillReport {
   readonly chargedMicros: number;
   /** Told to a caller, but missing from the books or booked at another price. */
   readonly lost: readonly string[];
-  /** Booked or sent more than once. */
+  /** Booked or sent more than once, or made again when it was repeated under its idempotency key. */
   readonly duplicated: readonly string[];
-  /** Charged, but no vendor remembers them. */
+  /** Charged, but no vendor remembers them; or sent, and in no book of ours. */
   readonly invented: readonly string[];
   /** Cut off by a kill and released by the next start. */
   readonly released: number;
@@ -117,27 +117,42 @@ export async function openInstallation(): Promise<Installation> {
 export interface Load {
   /** What callers were told, by request id. */
   readonly told: ReadonlyMap<string, number>;
+  /** Calls that brought an idempotency key, answered or not. */
+  readonly keyed: readonly KeyedCall[];
   /** Lets the running calls end and starts no more. */
   readonly stop: () => Promise<void>;
+}
+
+interface KeyedCall {
+  readonly turn: number;
+  readonly idempotencyKey: string;
+  /** The request id, where its caller was told one and a cost. */
+  readonly callId: string | undefined;
 }
 
 /** Callers that call without pause until they are stopped or the gateway is gone. */
 export function startLoad(url: string, key: string, callers: number): Load {
   const told = new Map<string, number>();
+  const keyed: KeyedCall[] = [];
   let stopped = false;
 
   const callFor = async (caller: number): Promise<void> => {
     for (let turn = caller; !stopped; turn++) {
-      const response = await send(url, key, turn).catch(() => undefined);
+      const idempotencyKey = isPost(turn) ? crypto.randomUUID() : undefined;
+      const response = await send(url, key, turn, idempotencyKey).catch(() => undefined);
+      const cost = response?.headers.get("x-tollgate-cost-micros-usd") ?? null;
+      const callId =
+        response?.ok === true && cost !== null ? (response.headers.get("x-request-id") ?? "") : undefined;
+      if (callId !== undefined) told.set(callId, Number(cost));
+      if (idempotencyKey !== undefined) keyed.push({ turn, idempotencyKey, callId });
       if (!response) return;
-      const cost = response.headers.get("x-tollgate-cost-micros-usd");
-      if (response.ok && cost !== null) told.set(response.headers.get("x-request-id") ?? "", Number(cost));
       await response.arrayBuffer().catch(() => undefined);
     }
   };
   const calling = Promise.all(Array.from({ length: callers }, (_, caller) => callFor(caller)));
   return {
     told,
+    keyed,
     stop: async () => {
       stopped = true;
       await calling;
@@ -145,9 +160,18 @@ export function startLoad(url: string, key: string, callers: number): Load {
   };
 }
 
-/** One of four kinds of call, by turns: a fixed price, an envelope, and two that are priced by token. */
-function send(url: string, key: string, turn: number): Promise<Response> {
-  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+const isPost = (turn: number): boolean => turn % 4 > 1;
+
+/**
+ * One of four kinds of call, by turns: a fixed price, an envelope, and two that are priced by token, which may bring an
+ * idempotency key.
+ */
+function send(url: string, key: string, turn: number, idempotencyKey?: string): Promise<Response> {
+  const headers = {
+    authorization: `Bearer ${key}`,
+    "content-type": "application/json",
+    ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+  };
   const get = (path: string) => fetch(url + path, { headers });
   const post = (path: string, body: object) =>
     fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
@@ -198,6 +222,7 @@ export async function runKillLoop(options: {
         if (charged !== cost) lost.push(`${id} was told ${cost}, the books say ${charged ?? "nothing"}`);
         told.set(id, cost);
       }
+      duplicated.push(...(await madeAgain(gateway.url, installation.key(), load)));
       const released = releasedIn(installation);
       releasedMost = Math.max(releasedMost, released - releasedBefore);
       releasedBefore = released;
@@ -224,6 +249,26 @@ export async function runKillLoop(options: {
   } finally {
     await installation.close();
   }
+}
+
+/**
+ * Repeats what was asked under a key. Who was answered before must be told of that call; who was cut off is told so, or
+ * served for the first time if nothing had left, which the vendors' book shows.
+ */
+async function madeAgain(url: string, key: string, { keyed }: Load): Promise<string[]> {
+  const repeated = keyed.map(async ({ turn, idempotencyKey, callId }) => {
+    const response = await send(url, key, turn, idempotencyKey);
+    // In the model dialects what is beside the error elsewhere stands inside it.
+    const { original, error } = (await response.json()) as Conflict & { error?: Conflict };
+    if (callId === undefined) return [];
+    const isTold = response.status === 409 && (original ?? error?.original)?.request_id === callId;
+    return isTold ? [] : [`${callId} was made again under its key, or forgotten (${response.status})`];
+  });
+  return (await Promise.all(repeated)).flat();
+}
+
+interface Conflict {
+  readonly original?: { readonly request_id: string };
 }
 
 /** What must not be there once a restarted gateway is idle. */
@@ -267,7 +312,7 @@ const releasedIn = ({ read }: Installation): number =>
   read<{ n: number }>("SELECT count(*) AS n FROM call WHERE state = 'released' AND outcome = 'unknown'")[0]
     ?.n ?? 0;
 
-/** Compares the vendors' book with the charges: nothing sent twice, nothing charged that was never sent. */
+/** Compares the vendors' book with ours: nothing sent twice or without a hold, nothing charged that was never sent. */
 export async function sentTwiceOrNever(
   installation: Installation,
 ): Promise<{ twice: string[]; never: string[] }> {
@@ -275,10 +320,17 @@ export async function sentTwiceOrNever(
   for (const { request_id: id } of await installation.sandbox.book()) {
     if (id !== null) sent.set(id, (sent.get(id) ?? 0) + 1);
   }
-  const charged = installation.read<{ id: string }>("SELECT id FROM call WHERE charged_micros > 0");
+  const calls = installation.read<{ id: string; charged: number }>(
+    "SELECT id, charged_micros AS charged FROM call",
+  );
+  const booked = new Set(calls.map(({ id }) => id));
+  const charged = calls.filter((call) => call.charged > 0);
   return {
     twice: [...sent].filter(([, times]) => times > 1).map(([id, times]) => `${id} was sent ${times} times`),
-    never: charged.map(({ id }) => id).filter((id) => !sent.has(id)),
+    never: [
+      ...charged.map(({ id }) => id).filter((id) => !sent.has(id)),
+      ...[...sent.keys()].filter((id) => !booked.has(id)).map((id) => `${id} was sent, and is in no book`),
+    ],
   };
 }
 
