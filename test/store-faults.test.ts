@@ -51,7 +51,7 @@ describe("another process holds the write lock", () => {
     await Bun.sleep(300);
     const started = performance.now();
     expect((await fetch(`${tollgate.url}/healthz`)).status).toBe(200);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(performance.now() - started).toBeLessThan(250);
     other.run("COMMIT");
     other.close();
     expect((await waiting).status).toBe(200);

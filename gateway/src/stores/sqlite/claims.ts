@@ -59,8 +59,8 @@ export function createClaims(db: Database, salt: number, inMemoryMax = inMemoryU
   let newestRead = 0;
   let newestCommitted = 0;
   /** What this transaction took and removed; memory has the ones, and has the others until they are gone for good. */
-  let taken: Place[] = [];
-  let removed: Place[] = [];
+  const taken: Place[] = [];
+  const removed: Place[] = [];
   let isAnyElsewhere = true;
 
   const upToDate = (): MarkIndex => {
@@ -92,6 +92,11 @@ export function createClaims(db: Database, salt: number, inMemoryMax = inMemoryU
       left -= forgotten.length;
       together = Math.min(together * 2, lookedAt.most);
     }
+  };
+
+  const forgetChanges = (): void => {
+    taken.length = 0;
+    removed.length = 0;
   };
 
   const findElsewhere = (accountId: string, keyHash: Uint8Array): ClaimRow | undefined =>
@@ -138,12 +143,12 @@ export function createClaims(db: Database, salt: number, inMemoryMax = inMemoryU
     },
     onCommit: () => {
       for (const { mark, number } of removed) index?.remove(mark, number);
-      [taken, removed] = [[], []];
+      forgetChanges();
       newestCommitted = newestRead;
     },
     onRollback: () => {
       for (const { mark, number } of taken) index?.remove(mark, number);
-      [taken, removed] = [[], []];
+      forgetChanges();
       // Its numbers are given again, perhaps by others.
       newestRead = newestCommitted;
       isAnyElsewhere = true;

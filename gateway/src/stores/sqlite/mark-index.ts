@@ -19,6 +19,7 @@ export class MarkIndex {
     return this.#size;
   }
 
+  /** What it takes in memory: twelve bytes for each. */
   get places(): number {
     return this.#numbers.length;
   }
