@@ -153,7 +153,7 @@ export function createClaims(db: Database, salt: number, inMemoryMax = inMemoryU
       newestRead = newestCommitted;
       isAnyElsewhere = true;
       // What was read in this transaction alone is read anew.
-      if (newestCommitted === 0) index = undefined;
+      if (index && newestCommitted === 0) index = new MarkIndex(salt);
     },
   };
 }

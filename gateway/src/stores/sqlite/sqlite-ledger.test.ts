@@ -104,6 +104,55 @@ test("SQLite: usage and lists are whole before and after posting", () =>
     },
   ));
 
+describe("SQLite, of whose idempotency keys four have a place in memory", () => {
+  const claimOf = (key: string) => ({
+    keyHash: new TextEncoder().encode(`hash of ${key}`),
+    fingerprint: new TextEncoder().encode("request"),
+  });
+  /** What finds no place in memory stands in a table of its own. */
+  const placesOf = (): unknown[] => {
+    const db = new Database(newestPath, { readonly: true });
+    const counts = ["claim", "idempotency"].map((table) =>
+      db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${table}`).get(),
+    );
+    db.close();
+    return counts.map((row) => row?.n);
+  };
+
+  test("those that were freed keep none", () =>
+    withBooks(
+      () => openWith({ claimsInMemoryMax: 4, journalLinesMax: 1 }),
+      async (books) => {
+        const caller = await books.openCaller();
+        for (let time = 1; time <= 6; time++) {
+          const callId = await books.held(caller, { idempotency: claimOf(`freed ${time}`) });
+          const freed = { accountId: caller.accountId, keyHash: claimOf(`freed ${time}`).keyHash };
+          await books.store().ledger.release({ ...releaseOf(callId), freed });
+        }
+        for (let time = 1; time <= 4; time++)
+          await books.held(caller, { idempotency: claimOf(`kept ${time}`) });
+        expect(placesOf()).toEqual([4, 0]);
+      },
+    ));
+
+  test("those whose transaction was rolled back have one, not two", () =>
+    withBooks(
+      () => openWith({ claimsInMemoryMax: 4 }),
+      async (books) => {
+        const caller = await books.openCaller();
+        for (let time = 1; time <= 4; time++) {
+          const callId = await books.held(caller, { idempotency: claimOf(`kept ${time}`) });
+          const [settled, failure] = await Promise.all([
+            books.settle(callId, { units: 1 }),
+            failureOf(books.hold(caller, { amountMicros: -1n })),
+          ]);
+          expect([settled.first, failure]).toEqual([true, "Error: A hold cannot be negative."]);
+        }
+        expect(placesOf()).toEqual([4, 0]);
+      },
+    ));
+});
+
 test("SQLite: a run on holds that do not add up is refused, and nothing is held in it", () =>
   withBooks(openStore, async (books) => {
     const caller = await books.openCaller({ creditMicros: 1_000n });
