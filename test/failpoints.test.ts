@@ -232,24 +232,37 @@ describe("a stream", () => {
 
 describe("a process killed in the middle of a stream", () => {
   const stream = { ...body, stream: true, max_tokens: 4_000 };
+
+  interface Kill {
+    readonly afterMs: number;
+    readonly fault?: object;
+    /** The caller is not there any more when it happens. */
+    readonly leaves?: true;
+  }
+
   /** Reads for a while, kills the process, and looks at the books after the next start. */
-  const killAfter = async (readMs: number) => {
+  const booksAfter = async ({ afterMs, fault = { chunk_delay_ms: 150 }, leaves }: Kill) => {
     const home = await openTestGateway();
     try {
       const account = await home.openAccount();
-      await home.sandbox.fault({ vendor: "openai", chunk_delay_ms: 150 });
+      await home.sandbox.fault({ vendor: "openai", ...fault });
       const doomed = await openProgram(home, undefined);
       const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
       const long = { ...stream, messages: [{ role: "user", content: "a long story ".repeat(60) }] };
+      const leaving = new AbortController();
       const response = await fetch(doomed.url + path, {
         method: "POST",
         headers,
         body: JSON.stringify(long),
+        signal: leaving.signal,
       });
       const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader();
       const startedMs = performance.now();
-      while (performance.now() - startedMs < readMs) await reader?.read();
-      doomed.kill("SIGKILL");
+      const killed = Bun.sleep(afterMs).then(() => doomed.kill("SIGKILL"));
+      const mayRead = () => performance.now() - startedMs < (leaves ? afterMs / 4 : afterMs);
+      while (mayRead() && (await reader?.read().catch(() => undefined))?.done === false) {}
+      if (leaves) leaving.abort();
+      await killed;
       await doomed.exited;
       const next = await openProgram(home, undefined);
       const [receipt] = await receiptsOf(next.url, account);
@@ -264,7 +277,7 @@ describe("a process killed in the middle of a stream", () => {
   };
 
   test("is charged for what it had delivered, give or take two seconds, and not for its hold", async () => {
-    const { receipt, findings, held } = await killAfter(4_500);
+    const { receipt, findings, held } = await booksAfter({ afterMs: 4_500 });
     expect(receipt?.status).toBe("settled");
     expect(receipt?.charged_micros_usd).toBeGreaterThan(0);
     expect(receipt?.charged_micros_usd).toBeLessThan((receipt?.held_micros_usd ?? 0) / 10);
@@ -272,7 +285,24 @@ describe("a process killed in the middle of a stream", () => {
   });
 
   test("before anything was noted is released", async () => {
-    const { receipt, findings, held } = await killAfter(500);
+    const { receipt, findings, held } = await booksAfter({ afterMs: 500 });
+    expect(receipt).toMatchObject({ status: "released", charged_micros_usd: 0 });
+    expect({ findings, held }).toEqual({ findings: [], held: 0 });
+  });
+
+  test("is charged although the caller had left, for what was read on until then too", async () => {
+    const early = await booksAfter({ afterMs: 2_000, leaves: true });
+    const late = await booksAfter({ afterMs: 8_000, leaves: true });
+    const charges = [early, late].map(({ receipt }) => receipt?.charged_micros_usd ?? 0);
+    expect(charges[0]).toBeGreaterThan(0);
+    expect(charges[1]).toBeGreaterThan(charges[0] ?? 0);
+    for (const { findings, held } of [early, late])
+      expect({ findings, held }).toEqual({ findings: [], held: 0 });
+  });
+
+  test("that has begun and said nothing yet is released: as if its vendor had cut it there", async () => {
+    const silent = { mode: "stall_stream", after_events: 1, latency_ms: 60_000 };
+    const { receipt, findings, held } = await booksAfter({ afterMs: 4_500, fault: silent });
     expect(receipt).toMatchObject({ status: "released", charged_micros_usd: 0 });
     expect({ findings, held }).toEqual({ findings: [], held: 0 });
   });

@@ -66,12 +66,18 @@ function meterTokens(
   gate: Gate,
 ): Metered {
   if (tokens && tokens.anomalies.length > 0) noteAnomalies(operation, tokens, upstream, gate);
-  if (tokens?.used) return { succeeded: true, used: tokens.used, source: "provider" };
-  // Without a report, only delivered output is worth money; what it does not show is what we expected.
-  if (!tokens?.estimate) return { ...nothing, succeeded: false };
-  const used = { ...priced.estimate.expected, ...tokens.estimate };
-  return { succeeded: true, used, source: "estimated" };
+  const used = tokens && deliveredBy(tokens, priced);
+  if (!used) return { ...nothing, succeeded: false };
+  return { succeeded: true, used, source: tokens.used ? "provider" : "estimated" };
 }
+
+/** What a stream would cost if it ended now; undefined as long as it has delivered nothing. */
+export const deliveredSoFar = ({ priced }: BookedCall, relay: StreamRelay): Quantities | undefined =>
+  deliveredBy(relay.read().tokens, priced);
+
+/** Without a report, only delivered output is worth money; what it does not show is what we expected. */
+const deliveredBy = ({ used, estimate }: TokenReading, priced: PricedCall): Quantities | undefined =>
+  used ?? (estimate && { ...priced.estimate.expected, ...estimate });
 
 /** The names of figures are the upstream's words, of any length. */
 const anomalyCharactersMax = 500;

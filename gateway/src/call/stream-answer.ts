@@ -6,7 +6,7 @@ import { createPacedBody, type Reader } from "../platform/paced-body.ts";
 import type { Answer } from "./call.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
-import { meterStream } from "./meter.ts";
+import { deliveredSoFar, meterStream } from "./meter.ts";
 import type { BookedCall } from "./paid-call.ts";
 import { settleStream } from "./settle.ts";
 import type { Share } from "./share.ts";
@@ -76,7 +76,6 @@ class StreamedAnswer implements StreamTaker, Waiting {
       this.#beat = this.#gate.deadlines.set(beatMs, this);
       this.#start();
       await this.#over.promise;
-      this.#stopLooking();
       if (this.#callerLeft) return;
       const comment = await this.#end();
       if (comment !== "" && commentsWelcome[this.#dialect()]) await reader.send(comment);
@@ -101,9 +100,11 @@ class StreamedAnswer implements StreamTaker, Waiting {
     if (this.#callerLeft) return;
     this.#callerLeft = true;
     this.#caller = undefined;
-    this.#stopLooking();
     this.#over.resolve();
     this.#relay.pause();
+    // What the caller has had, and what is read on for its bill, is owed whenever the process ends.
+    this.#beat ??= this.#gate.deadlines.set(beatMs, this);
+    this.#noteProgress();
     // The place is the caller's, and the caller has left it; reading on is our own affair.
     Promise.resolve(this.#share.freeSlot())
       .then(() => this.#finishWithoutCaller())
@@ -153,10 +154,8 @@ class StreamedAnswer implements StreamTaker, Waiting {
   }
 
   #noteProgress(): void {
-    const { call, priced } = this.#paid;
-    const { used, estimate } = this.#relay.read().tokens;
-    const expected = priced.estimate.expected["input_tokens"] ?? 0;
-    this.#gate.ledger.noteProgress(call.id, used ?? { input_tokens: expected, ...estimate });
+    const delivered = deliveredSoFar(this.#paid, this.#relay);
+    if (delivered) this.#gate.ledger.noteProgress(this.#paid.call.id, delivered);
   }
 
   #stopLooking(): void {
@@ -184,6 +183,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
 
   async #book(): Promise<string> {
     const { call } = this.#paid;
+    this.#stopLooking();
     try {
       const passed = {
         relay: this.#relay,
