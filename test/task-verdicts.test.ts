@@ -176,6 +176,9 @@ describe("a creation in doubt", () => {
   const doubts: Readonly<Record<string, object>> = {
     "a cut connection": { mode: "close" },
     garbage: { status: 200, body: "ok" },
+    "a proxy's 504": { status: 504, body: "<html>Gateway Time-out</html>", content_type: "text/html" },
+    "a 408": { status: 408, body: "{}" },
+    "a proxy's 524": { status: 524, body: '{"code":"Timeout","message":"x","request_id":"r"}' },
     "a 200 without an id": { status: 200, body: '{"output":{"task_status":"PENDING"}}' },
   };
   for (const [name, fault] of Object.entries(doubts)) {

@@ -58,8 +58,12 @@ export async function beginTask(
 /** True when the vendor certainly has no such task: it refused, or never heard of it. */
 function saysNo(exchanged: Attempted["exchanged"]): boolean {
   if (exchanged.kind === "no_answer") return neverSent(exchanged) || exchanged.reason === "redirect";
+  if (exchanged.kind === "answered" && gaveUpWaiting.has(exchanged.status)) return false;
   return !isSuccess(exchanged);
 }
+
+/** Said by whoever stands before the vendor and did not hear from it in time: the task may be made all the same. */
+const gaveUpWaiting: ReadonlySet<number> = new Set([408, 504, 522, 524]);
 
 async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<void> {
   try {
