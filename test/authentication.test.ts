@@ -289,6 +289,28 @@ describe("with a good credential", () => {
     }
     flat(401, "invalid_api_key")(await read(gateway.call(revoked, balancePath)));
   });
+
+  test("a revoked key stops within 5 s, also for a request whose body was still on its way", async () => {
+    const revoked = await gateway.openAccount();
+    const text = JSON.stringify(chat);
+    const half = new TextEncoder().encode(text.slice(0, 20));
+    const rest = Promise.withResolvers<Uint8Array>();
+    const body = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(half);
+        controller.enqueue(await rest.promise);
+        controller.close();
+      },
+    });
+    const answered = gateway.call(revoked, "/v1/chat/completions", { method: "POST", body });
+    // Long enough that it has been let in.
+    await Bun.sleep(200);
+    await gateway.store.keys.revoke(revoked.keyId, clock.wallMs());
+    clock.advance(4_999);
+    rest.resolve(new TextEncoder().encode(text.slice(20)));
+    openai(401, "invalid_api_key", { type: "authentication_error" })(await read(answered));
+    expect(await gateway.balance(revoked)).toMatchObject({ held: 0 });
+  });
 });
 
 describe("the rate of requests", () => {

@@ -8,7 +8,7 @@ import { actForLink } from "./act-for-link.ts";
 import { admit } from "./admit.ts";
 import { answerFree } from "./answer-free.ts";
 import { answerFromBooks } from "./answer-from-books.ts";
-import { authenticate } from "./authenticate.ts";
+import { authenticate, authenticateAgain } from "./authenticate.ts";
 import { beginTask, findEarlierTask, loseLater } from "./begin-task.ts";
 import type { Answer, Call } from "./call.ts";
 import { endLater } from "./end-later.ts";
@@ -33,7 +33,7 @@ import { readWishes } from "./wishes.ts";
 /** To await costs as much as many a step, also where there is nothing to wait for: so nobody does who need not. */
 export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const found = authenticate(call, gate); //                                     401
-  const caller = found instanceof Promise ? await found : found;
+  let caller = found instanceof Promise ? await found : found;
   const counting = countRequest(call, caller, gate); //                          429
   if (counting) await counting;
   const { offered, params } = findOperation(call); //                            404
@@ -42,6 +42,8 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   if (countingMore) await countingMore;
   const query = validateQuery(call, operation); //                               400
   const rawBody = await readBody(call, operation); //                            408 · 413 · 415
+  const foundAgain = authenticateAgain(call, caller, gate); //                   401
+  caller = foundAgain instanceof Promise ? await foundAgain : foundAgain;
   const input = validate(call, operation, { params, query, rawBody }); //        400
   const wishes = readWishes(call, operation, input); //                          400
   checkMayChange(operation, caller); //                                          403
