@@ -14,6 +14,8 @@ export interface ConversationInput {
   readonly mediaBytes: number;
   /** Tools that the caller runs, and that the vendor explains to the model in words of its own. */
   readonly explainedTools: number;
+  /** The vendor may first sum up what was said, and bills that beside the answer. */
+  readonly isSummedUp: boolean;
   /** The member by which a tool is asked for that its vendor runs and bills by use. */
   readonly billedTool: string | undefined;
 }
@@ -28,6 +30,7 @@ export function readInput(body: JsonObject): ConversationInput {
     images: 0,
     mediaBytes: 0,
     explainedTools: 0,
+    isSummedUp: false,
     billedTool: undefined,
   };
   for (const name in body) {
@@ -36,9 +39,19 @@ export function readInput(body: JsonObject): ConversationInput {
     if (conversation.has(name)) look(member, name, found);
     else if (name === "tools") lookAtTools(member, found);
     else if (fetched.has(name)) found.unbounded = true;
+    else if (name === "compaction" || (name === "context_management" && compacts(member)))
+      found.isSummedUp = true;
     if (name === "web_search_options") found.billedTool = name;
   }
   return found;
+}
+
+/** Whether one of Anthropic's edits replaces what was said by a summary; its others only leave out. */
+function compacts(management: unknown): boolean {
+  const edits = isObject(management) ? management["edits"] : undefined;
+  return (
+    Array.isArray(edits) && edits.some((edit) => isObject(edit) && String(edit["type"]).startsWith("compact"))
+  );
 }
 
 const conversation: ReadonlySet<string> = new Set([

@@ -74,8 +74,9 @@ export function conversationEstimate(
     },
     tokens: inputTokens + (asked.outputTokens > 0 ? asked.outputTokens : tokensAssumed) * asked.choices,
     atMost: {
-      [model.dearestInputUnit]: inputTokensMax(input, rawBody.byteLength, model),
-      output_tokens: limit * asked.choices,
+      // A vendor that sums up what was said reads all of it once more, and writes a text of its own.
+      [model.dearestInputUnit]: input.isSummedUp ? most * 2 : most,
+      output_tokens: limit * asked.choices + (input.isSummedUp ? model.maxOutputTokens : 0),
     },
   };
 }

@@ -12,6 +12,7 @@ const messagesBody = z.looseObject({
   service_tier: serviceTier,
   speed,
   inference_geo: inferenceGeo,
+  fallbacks: z.array(z.unknown()).max(0, "expected none: another model has a price of its own").nullish(),
 });
 
 export const messagesCreate = defineOperation({

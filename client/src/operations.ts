@@ -142,6 +142,7 @@ export interface Inputs {
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly speed?: "standard" | null | undefined;
     readonly inference_geo?: "global" | null | undefined;
+    readonly fallbacks?: readonly unknown[] | null | undefined;
     readonly [name: string]: unknown;
   };
   /**

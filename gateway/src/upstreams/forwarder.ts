@@ -21,6 +21,7 @@ import { repeatsKey } from "./repeated-key.ts";
 import { readRetryAfterSeconds } from "./retry-after.ts";
 import { FrameRoom } from "./sse.ts";
 import { createStreamRelay } from "./stream-relay.ts";
+import { wholeStream } from "./whole-stream.ts";
 
 /** Speaks to upstreams in their own protocols. Only what is listed here leaves; no header of the caller's does. */
 export function createForwarder(http: HttpClient, protocols: Readonly<Record<string, Protocol>>): Forwarder {
@@ -96,15 +97,25 @@ class Sending implements OutcomeReader<HttpOutcome | HttpStream, Exchanged> {
   }
 
   read(outcome: HttpOutcome | HttpStream): Exchanged {
-    if (outcome.kind !== "streaming") return exchangedOf(outcome, this);
+    if (outcome.kind === "streaming") return this.#passOn(outcome);
+    const { exchange, dispatch } = this.speech;
+    const mayStream = dispatch.streaming && exchange.stream !== undefined;
+    const stream = mayStream && outcome.kind === "answered" ? streamIn(outcome) : undefined;
+    return stream ? this.#passOn(stream) : exchangedOf(outcome, this);
+  }
+
+  #passOn(stream: HttpStream): Exchanged {
     const { exchange, dispatch, room } = this.speech;
     const rules = exchange.stream?.(dispatch);
     if (!rules) throw new Error("A stream came for an exchange that has none.");
     const { contentType } = rules;
-    const relay = createStreamRelay(outcome, rules, dispatch.upstream.key, room);
-    return { kind: "streaming", status: outcome.status, contentType, relay };
+    const relay = createStreamRelay(stream, rules, dispatch.upstream.key, room);
+    return { kind: "streaming", status: stream.status, contentType, relay };
   }
 }
+
+const streamIn = ({ status, body }: Extract<HttpOutcome, { kind: "answered" }>): HttpStream | undefined =>
+  isSuccessStatus(status) ? wholeStream(status, body) : undefined;
 
 const pathFor = (path: string, actingFor: ActingFor | undefined): string =>
   actingFor ? path.replace("{user_id}", encodeURIComponent(actingFor.userId)) : path;

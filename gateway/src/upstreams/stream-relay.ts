@@ -91,10 +91,19 @@ class FrameRelay implements StreamRelay, StreamReader {
   #end(shown: Uint8Array, ending: "whole" | "early" | "cut"): void {
     this.#ended = true;
     this.#cutter.close();
-    const last = Buffer.from(this.#rules.end(ending));
-    this.#give(last.length === 0 ? shown : Buffer.concat([shown, last]));
+    this.#give(finished(shown));
+    this.#give(Buffer.from(this.#rules.end(ending)));
     this.#taker?.onEnd();
   }
 }
 
 const nothing = new Uint8Array();
+
+/** A vendor may end without the blank line that ends an event; whatever is said after it would be taken for a part of it. */
+const finished = (shown: Uint8Array): Uint8Array =>
+  shown.length === 0 || endsInBlankLine.test(Buffer.from(shown.slice(-4)).toString("latin1"))
+    ? shown
+    : Buffer.concat([shown, blankLine]);
+
+const endsInBlankLine = /(?:\n\n|\n\r\n|\r\r)$/;
+const blankLine = Buffer.from("\n\n");

@@ -4,8 +4,20 @@ import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import { readCount } from "../../protocols/read-count.ts";
 import type { ChatUsage } from "../chat.ts";
 
+/** What a message used, and what summing up the conversation before it used: that is billed and not in the total. */
 export function readUsage(value: unknown): ChatUsage | undefined {
   const usage = objectOrEmpty(value);
+  const own = readCounts(usage);
+  const { iterations } = usage;
+  if (!own || !Array.isArray(iterations)) return own;
+  return iterations.reduce<ChatUsage>((sum, iteration) => {
+    const isCompaction = isJsonObject(iteration) && iteration["type"] === "compaction";
+    const more = isCompaction ? readCounts(iteration) : undefined;
+    return more ? add(sum, more) : sum;
+  }, own);
+}
+
+function readCounts(usage: JsonObject): ChatUsage | undefined {
   const input = count(usage["input_tokens"]);
   const output = count(usage["output_tokens"]);
   if (input === undefined && output === undefined) return undefined;
@@ -25,6 +37,15 @@ export function readUsage(value: unknown): ChatUsage | undefined {
     reasoning: count(objectOrEmpty(usage["output_tokens_details"])["thinking_tokens"]),
   };
 }
+
+const add = (one: ChatUsage, other: ChatUsage): ChatUsage => ({
+  input: one.input + other.input,
+  output: one.output + other.output,
+  cacheRead: one.cacheRead + other.cacheRead,
+  cacheWrite: one.cacheWrite + other.cacheWrite,
+  cacheWrite1h: one.cacheWrite1h + other.cacheWrite1h,
+  reasoning: one.reasoning,
+});
 
 /** In a stream, a later figure replaces the earlier one, member by member; null says nothing. */
 export const supersede = (earlier: JsonObject, later: JsonObject): JsonObject => ({

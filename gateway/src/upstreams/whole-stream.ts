@@ -1,0 +1,35 @@
+import type { HttpStream, StreamReader } from "./http/http-stream.ts";
+
+/**
+ * Events that came as one body: a proxy in between packed them, or gave them another type. They are passed on, and paid
+ * for, as the stream they are. Undefined when it is none.
+ */
+export const wholeStream = (status: number, body: Uint8Array): HttpStream | undefined =>
+  beginsLikeEvents.test(start.decode(body.subarray(0, lookedAtBytes)))
+    ? new WholeStream(status, body)
+    : undefined;
+
+class WholeStream implements HttpStream {
+  readonly kind = "streaming";
+  readonly status: number;
+  readonly #body: Uint8Array;
+
+  constructor(status: number, body: Uint8Array) {
+    this.status = status;
+    this.#body = body;
+  }
+
+  start(reader: StreamReader): void {
+    reader.onPiece(this.#body);
+    reader.onEnd("whole");
+  }
+
+  // All of it is there, so nobody is kept waiting and nothing is left open.
+  pause(): void {}
+  resume(): void {}
+  leave(): void {}
+}
+
+const lookedAtBytes = 64;
+const beginsLikeEvents = /^\s*(?:(?:data|event|id|retry) ?:|:)/;
+const start = new TextDecoder();
