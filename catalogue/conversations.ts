@@ -15,10 +15,13 @@ const outputTokensUsual = 512;
 export const hostedToolsNote =
   "Tools that the vendor runs and bills by use, such as a web search, are 400 unless the operator allows them.";
 
+/** As long as the official clients wait by themselves for a whole answer; whoever gives up sooner has it made twice. */
+export const conversationTimeoutMs = 600_000;
+
 /** Any model vendor can serve any dialect: the gateway translates where they differ. */
 export const conversations = (dialect: Dialect) => ({
   bodyBytesMax: 32 * 1024 * 1024,
-  firstByteTimeoutMs: 120_000,
+  firstByteTimeoutMs: conversationTimeoutMs,
   limits: { slot: "streaming" } as const,
   notes: hostedToolsNote,
   servedBy: {
@@ -57,6 +60,7 @@ export function conversationEstimate(
 ): Estimate {
   const limit = asked.outputTokens > 0 ? asked.outputTokens : model.maxOutputTokens;
   const input = readInput(body);
+  const most = inputTokensMax(input, rawBody.byteLength, model);
   const { billedTool: field } = input;
   if (field !== undefined && !model.allowsHostedTools) {
     const message = `${field}: its vendor bills this tool by use, which has no price here`;

@@ -1,6 +1,11 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import { modelResponse } from "./model-answers.ts";
-import { conversationEstimate, hostedToolsNote, serviceTier } from "./conversations.ts";
+import {
+  conversationEstimate,
+  conversationTimeoutMs,
+  hostedToolsNote,
+  serviceTier,
+} from "./conversations.ts";
 
 const tokensMax = 10_000_000;
 
@@ -29,7 +34,7 @@ export const responsesCreate = defineOperation({
   response: modelResponse,
   example: { body: { model: "gpt-4o-mini", input: "Say hello.", max_output_tokens: 64 } },
   bodyBytesMax: 32 * 1024 * 1024,
-  firstByteTimeoutMs: 120_000,
+  firstByteTimeoutMs: conversationTimeoutMs,
   limits: { slot: "streaming" },
   notes: hostedToolsNote,
   streams: ({ body }) => body.stream === true,

@@ -78,6 +78,11 @@ function say({ call, operation, priced, input }: SayableCall, upstream: Upstream
     maxOutputTokens: priced.model?.facts.maxOutputTokens,
     streaming: priced.streaming,
     createdSeconds: Math.floor(call.receivedAtMs / 1000),
-    firstByteTimeoutMs: operation.firstByteTimeoutMs,
+    firstByteTimeoutMs: priced.streaming
+      ? Math.min(operation.firstByteTimeoutMs, streamBeginsWithinMs)
+      : operation.firstByteTimeoutMs,
   });
 }
+
+/** A stream says at once that it begins; a whole answer comes when all of it has been thought. */
+const streamBeginsWithinMs = 120_000;
