@@ -104,6 +104,14 @@ describe("what is no verdict", () => {
     expect(receipt).toMatchObject({ status: "released", outcome: "unknown", charged_micros_usd: 0 });
   });
 
+  test("a clock that is set back by an hour freezes nothing: the vendor is asked on, and the success is charged", async () => {
+    const { output } = await createTask(gateway, account, video(quick));
+    clock.forward(-3_600_000);
+    await until(async () => (await held()) === 0);
+    expect(await charged()).toBe(videoMicros);
+    expect((await poll(gateway, account, output.task_id)).output.task_status).toBe("SUCCEEDED");
+  });
+
   test("a deadline that passes while the vendor is asked waits for its word", async () => {
     // Longer than the pause between two looks at deadlines.
     await gateway.sandbox.fault({ ...polled, latency_ms: 1_500, times: 1 });

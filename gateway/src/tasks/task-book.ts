@@ -62,6 +62,8 @@ export interface TaskBook {
   readonly note: (note: TaskNote) => Promise<boolean>;
   /** Lets the task be asked about as soon as the pace allows. */
   readonly hurry: (taskId: string, nowMs: number) => Promise<void>;
+  /** The clock was set back: what was asked about at a time that has not come yet may be asked about again. */
+  readonly bringBack: (nowMs: number) => Promise<void>;
   /**
    * Open tasks past their deadline that nobody has claimed, the oldest first. One that its vendor has is among them when
    * it was asked about since the deadline, or an hour later.

@@ -55,6 +55,8 @@ const expiredAtOnce = 100;
 export function createTaskDesk(parts: Parts): TaskDesk {
   const { tasks, ledger, clock, log, metrics, leaseMs = leaseUsualMs } = parts;
   const quotas = new Map<string, { readonly pollQps: number; readonly quota: PollQuota }>();
+  /** When deadlines were last looked at. Before a start the clock may have been anything. */
+  let lookedAtMs = Number.POSITIVE_INFINITY;
 
   const quotaOf = ({ name, pollQps }: Upstream): PollQuota => {
     const known = quotas.get(name);
@@ -166,6 +168,9 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     },
     expire: async () => {
       const nowMs = clock.wallMs();
+      // Without this, nobody would ask about an open task until the clock has caught up.
+      if (nowMs < lookedAtMs) await tasks.bringBack(nowMs);
+      lookedAtMs = nowMs;
       for (const task of await tasks.listOverdue(nowMs, expiredAtOnce)) {
         if (mayStillBeAsked(task)) continue;
         log.warn("a task reached its deadline without a verdict; its hold goes back", {

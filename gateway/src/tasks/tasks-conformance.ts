@@ -209,6 +209,32 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
     );
 
     test(
+      "that was asked about at a time that has not come yet, because the clock was set back, is due at once",
+      withTasks(async (books, caller) => {
+        const { tasks } = books.store();
+        const frozen = await begun(books, caller, middayMs + 60_000);
+        const claimed = await begun(books, caller);
+        await claimDue(books, middayMs);
+        const beforeMs = middayMs - 3_600_000;
+        expect(await claimDue(books, beforeMs)).toEqual([]);
+        await tasks.bringBack(beforeMs);
+        const due = await claimDue(books, beforeMs);
+        expect(due.map(({ id }) => id).toSorted()).toEqual([frozen.taskId, claimed.taskId].toSorted());
+        expect(due.map(({ askedAtMs }) => askedAtMs)).toEqual([beforeMs, beforeMs]);
+      }),
+    );
+
+    test(
+      "that was asked about before now keeps its times when others are brought back",
+      withTasks(async (books, caller) => {
+        await begun(books, caller, middayMs + 60_000);
+        await books.store().tasks.bringBack(middayMs);
+        expect(await claimDue(books, middayMs)).toEqual([]);
+        expect(await claimDue(books, middayMs + 60_000)).toHaveLength(1);
+      }),
+    );
+
+    test(
       "that is overdue is found, and its end gives the hold back",
       withTasks(async (books, caller) => {
         const { callId } = await creating(books, caller);

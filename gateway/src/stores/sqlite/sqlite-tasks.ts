@@ -52,6 +52,7 @@ export function createSqliteTasks(db: Database, commits: GroupCommit, rows: Task
         return sql.note.run(state, written, errors, missing, nextPollAtMs, taskId, fence).changes === 1;
       }),
     hurry: (taskId, nowMs) => commits.run(() => void sql.hurry.run(nowMs, taskId)),
+    bringBack: (nowMs) => commits.run(() => void sql.bringBack.run(nowMs)),
     listOverdue: async (nowMs, limit) => sql.overdue.all(nowMs, nowMs - unaskedGraceMs, limit).map(readTask),
   };
 }
@@ -131,6 +132,10 @@ function prepare(db: Database) {
     ),
     hurry: db.query<never, [number, string]>(
       "UPDATE task SET next_poll_at_ms = min(next_poll_at_ms, ?1) WHERE id = ?2 AND ended_at_ms IS NULL",
+    ),
+    bringBack: db.query<never, [number]>(
+      `UPDATE task SET asked_at_ms = ?1, next_poll_at_ms = min(next_poll_at_ms, ?1), lease_until_ms = min(lease_until_ms, ?1)
+       WHERE ended_at_ms IS NULL AND asked_at_ms > ?1`,
     ),
     overdue: ask<[number, number, number]>(
       `WHERE deadline_at_ms <= ?1 AND ended_at_ms IS NULL AND lease_until_ms <= ?1
