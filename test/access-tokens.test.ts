@@ -183,6 +183,23 @@ describe("at the API", () => {
     expect((await get("/v1/credits/balance", token)).status).toBe(401);
   });
 
+  test("a browser stays signed in no longer than the secret that was typed there works", async () => {
+    const account = await gateway.openAccount();
+    const client = await registerClient(gateway.url);
+    const person = createPerson(gateway.url, account.key);
+    await person.allow(client.begin().url);
+    const asksForKey = async (): Promise<boolean> =>
+      (await person.open((await registerClient(gateway.url)).begin().url)).html.includes('name="key"');
+    expect(await asksForKey()).toBe(false);
+    const rotation = { keyId: account.keyId, last4: "new!", nowMs: Date.now() };
+    const secretHash = new TextEncoder().encode(`rotated ${account.keyId}`);
+    await gateway.store.keys.rotate({ ...rotation, secretHash, graceEndsAtMs: Date.now() + 60_000 });
+    expect(await asksForKey()).toBe(false);
+    const otherHash = new TextEncoder().encode(`again ${account.keyId}`);
+    await gateway.store.keys.rotate({ ...rotation, secretHash: otherHash, graceEndsAtMs: Date.now() });
+    expect(await asksForKey()).toBe(true);
+  });
+
   test.each([
     ["in the query", (token: string) => fetch(`${gateway.url}/v1/credits/balance?access_token=${token}`)],
     [

@@ -8,6 +8,7 @@ import { createTerminal, type Terminal } from "./test-terminal.ts";
 let folder: string;
 let terminal: Terminal;
 let accountId: string;
+let keyId: string;
 
 const dayMs = 24 * 60 * 60_000;
 const openStore = async () => openSqliteStore({ path: join(folder, "tollgate.db") });
@@ -16,7 +17,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "tollgate-grants-"));
   terminal = createTerminal({ openStore });
   accountId = String((await terminal.json("account", "create", "--name", "Ada"))["account_id"]);
-  const keyId = String((await terminal.json("key", "issue", "--account", accountId))["key_id"]);
+  keyId = String((await terminal.json("key", "issue", "--account", accountId))["key_id"]);
   const store = await openStore();
   for (const [id, days] of [
     ["gr_1", 1],
@@ -70,4 +71,12 @@ test("a revoked grant stays revoked, and one that is not there is said so", asyn
   const none = await terminal.run("grant", "revoke", "gr_none");
   expect(none).toMatchObject({ exitCode: 1, errors: ["There is no grant gr_none."] });
   expect((await terminal.run("grant", "revoke")).exitCode).toBe(2);
+});
+
+test("whoever rotates a key hears of the clients that were signed in with it and go on", async () => {
+  terminal.pass(2 * dayMs);
+  const said = async (): Promise<string> => (await terminal.run("key", "rotate", keyId)).out.join("\n");
+  expect(await said()).toContain("Clients that were signed in with this key go on (1)");
+  await terminal.run("grant", "revoke", "gr_2");
+  expect(await said()).not.toContain("Clients");
 });

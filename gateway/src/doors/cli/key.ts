@@ -143,10 +143,24 @@ export const keyRotate = defineCommand({
       const rotation = { keyId: operand, ...secret.stored, nowMs, graceEndsAtMs };
       const key = known(operand, await store.keys.rotate(rotation));
       const grace = `The old secret works until ${isoTime(graceEndsAtMs)}. `;
-      return secretAnswer(await standingOf(key, store, nowMs), secret.key, grace);
+      const remark = grace + (await remarkOnClients(key, store, nowMs));
+      return secretAnswer(await standingOf(key, store, nowMs), secret.key, remark);
     });
   },
 });
+
+/** Whoever rotates a secret that leaked must know that clients which signed in with it need it no more. */
+async function remarkOnClients({ id, accountId }: Key, store: Store, nowMs: number): Promise<string> {
+  const grants = await store.grants.list(accountId);
+  const live = grants.filter(
+    ({ keyId, revokedAtMs, policy }) =>
+      keyId === id && revokedAtMs === undefined && policy.expiresAtMs > nowMs,
+  );
+  return live.length === 0
+    ? ""
+    : `Clients that were signed in with this key go on (${live.length}); if its secret leaked, look at ` +
+        '"tollgate grant list" and end them with "tollgate grant revoke". ';
+}
 
 export const keyRevoke = defineCommand({
   words: ["key", "revoke"],

@@ -75,16 +75,17 @@ export async function signIn(
     const problem = "Too many wrong keys came from your address. Wait a minute, then try again.";
     return askForKey(asked, person, { ...about, problem }, parts, 429);
   }
-  const key = await parts.people.recognise(typed.trim());
+  const secret = typed.trim();
+  const key = await parts.people.recognise(secret);
   if (!key) {
     await parts.limiter.take([failures]);
     return askForKey(asked, person, { ...about, problem: "This is not a key that works here." }, parts, 401);
   }
-  return backToPage(asked.path, parts.people.cookie(parts.people.signedIn(key)));
+  return backToPage(asked.path, parts.people.cookie(parts.people.signedIn(key, secret)));
 }
 
 export const signOut = (asked: Asked, { people }: FormParts): Response =>
-  backToPage(asked.path, people.cookie(people.signedIn(undefined)));
+  backToPage(asked.path, people.cookie(people.signedOut()));
 
 const backToPage = (path: string, cookie: string): Response =>
   new Response(null, {

@@ -11,6 +11,8 @@ import { cookiesOf } from "../pages/cookies.ts";
 export interface Person {
   readonly browserId: string;
   readonly key: Key | undefined;
+  /** How the secret ends that was typed: a person stays signed in no longer than it works. */
+  readonly last4: string | undefined;
 }
 
 interface Parts {
@@ -32,7 +34,8 @@ export interface People {
   /** The cookie that remembers a person; without a key it only remembers the browser. */
   readonly cookie: (person: Person) => string;
   /** A fresh identity at sign-in, so that nobody can plant one beforehand. */
-  readonly signedIn: (key: Key | undefined) => Person;
+  readonly signedIn: (key: Key, typed: string) => Person;
+  readonly signedOut: () => Person;
   /** Ties a form to the browser it was shown in and to what it is for. */
   readonly csrf: (person: Person, purpose: string) => string;
   readonly isCsrf: (person: Person, purpose: string, presented: string) => boolean;
@@ -50,31 +53,38 @@ export function createPeople({ store, secrets, clock, randomBytes, encrypted }: 
     return (key.expiresAtMs ?? Infinity) > clock.wallMs() ? key : undefined;
   };
 
+  const hasSecret = ({ secrets }: Key, last4: string | undefined): boolean =>
+    secrets.some((secret) => secret.last4 === last4 && (secret.expiresAtMs ?? Infinity) > clock.wallMs());
+
   const csrf = ({ browserId }: Person, purpose: string): string =>
     new Bun.CryptoHasher("sha256", csrfKey).update(`${browserId} ${purpose}`).digest("hex");
+
+  const signedOut = (): Person => ({ browserId: newBrowserId(), key: undefined, last4: undefined });
 
   return {
     read: async (request) => {
       const opened = openCookie(request, cookieName, sealing);
-      if (!opened) return { browserId: newBrowserId(), key: undefined };
-      const stays = opened.keyId !== undefined && opened.untilMs > clock.wallMs();
-      return {
-        browserId: opened.browserId,
-        key: stays ? live(await store.keys.find(opened.keyId ?? "")) : undefined,
-      };
+      if (!opened) return signedOut();
+      const { browserId, keyId, last4, untilMs } = opened;
+      const stays = keyId !== undefined && untilMs > clock.wallMs();
+      const key = stays ? live(await store.keys.find(keyId)) : undefined;
+      return key && hasSecret(key, last4)
+        ? { browserId, key, last4 }
+        : { browserId, key: undefined, last4: undefined };
     },
     recognise: async (typed) => {
       if (!isWellFormedKey(typed)) return undefined;
       const credential = await store.keys.findCredential(secrets.hashKey(typed), clock.wallMs());
       return credential && live(await store.keys.find(credential.keyId));
     },
-    cookie: ({ browserId, key }) => {
-      const value = { browserId, keyId: key?.id, untilMs: clock.wallMs() + signedInMs };
+    cookie: ({ browserId, key, last4 }) => {
+      const value = { browserId, keyId: key?.id, last4, untilMs: clock.wallMs() + signedInMs };
       const sealed = Buffer.from(sealing.seal(JSON.stringify(value), cookieName)).toString("base64url");
       const rest = encrypted ? "Path=/; Secure" : "Path=/oauth";
       return `${cookieName}=${sealed}; ${rest}; HttpOnly; SameSite=Lax; Max-Age=${signedInMs / 1000}`;
     },
-    signedIn: (key) => ({ browserId: newBrowserId(), key }),
+    signedIn: (key, typed) => ({ browserId: newBrowserId(), key, last4: typed.slice(-4) }),
+    signedOut,
     csrf,
     isCsrf: (person, purpose, presented) => isSameSecret(presented, csrf(person, purpose)),
     describe: (key) => `key “${key.name}” (…${key.secrets[0]?.last4 ?? ""})`,
@@ -84,6 +94,7 @@ export function createPeople({ store, secrets, clock, randomBytes, encrypted }: 
 interface Remembered {
   readonly browserId: string;
   readonly keyId: string | undefined;
+  readonly last4: string | undefined;
   readonly untilMs: number;
 }
 
