@@ -302,6 +302,21 @@ test("names of the configuration stand in paths and header names; operation ids 
   await gateway.close();
 });
 
+test("a quote or a cap that is asked for by our own name is no purchase, whatever the operator's is", async () => {
+  const gateway = await openTestGateway({ config: "names: { provider: Acme }" });
+  const account = await gateway.openAccount();
+  const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
+  const quoted = await gateway.call(account, path, { headers: { "X-Tollgate-Cost-Mode": "quote" } });
+  expect(await json<object>(quoted)).toMatchObject({ object: "cost_estimate" });
+  const capped = await gateway.call(account, path, { headers: { "X-Tollgate-Max-Price-USD": "0.001" } });
+  expect(capped.status).toBe(402);
+  // Where both are given, the operator's is the one that is documented.
+  const both = { "X-Tollgate-Max-Price-USD": "0.001", "X-Acme-Max-Price-USD": "1" };
+  expect((await gateway.call(account, path, { headers: both })).status).toBe(200);
+  expect(await gateway.balance(account)).toEqual({ balance: 1_952_000, held: 0 });
+  await gateway.close();
+});
+
 describe("a reload", () => {
   test("re-prices the next call and re-routes it, never the one that is running", async () => {
     let answer = (): void => {};

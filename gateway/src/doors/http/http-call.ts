@@ -55,11 +55,11 @@ export class HttpCall implements Call {
   }
 
   get costMode(): string | undefined {
-    return this.#header(this.offer.headers.costMode);
+    return this.#wish(this.offer.headers.costMode, "x-tollgate-cost-mode");
   }
 
   get maxPriceUsd(): string | undefined {
-    return this.#header(this.offer.headers.maxPriceUsd);
+    return this.#wish(this.offer.headers.maxPriceUsd, "x-tollgate-max-price-usd");
   }
 
   get idempotencyKey(): string | undefined {
@@ -77,6 +77,11 @@ export class HttpCall implements Call {
 
   readBody(bytesMax: number): Promise<Uint8Array> {
     return this.#request ? this.#bodies.read(this.#request, bytesMax) : Promise.resolve(noBytes);
+  }
+
+  /** Where the operator has another name, ours is heeded too: a cap or a quote that is not understood would be a purchase. */
+  #wish(name: string, ours: string): string | undefined {
+    return this.#header(name) ?? (name === ours ? undefined : this.#header(ours));
   }
 
   #header(name: string): string | undefined {
