@@ -2,6 +2,8 @@ import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { failureOf } from "../gateway/src/ledger/shared-conformance.ts";
+import { migrate, schemaVersion, versionOf } from "../gateway/src/stores/sqlite/migrations.ts";
+import { takeServerLock } from "../gateway/src/stores/sqlite/server-lock.ts";
 import { openGatewayProcess } from "./harness.ts";
 import {
   bookedCalls,
@@ -71,6 +73,31 @@ describe("one data folder", () => {
     await first.exited;
     const third = await installation.start();
     expect((await fetch(`${third.url}/v1/credits/balance`, { headers })).status).toBe(200);
+  });
+
+  test("is not brought forward by a newer command while a server of an earlier version works there", async () => {
+    installation = await openInstallation();
+    const { dataFolder } = installation;
+    const file = join(dataFolder, "tollgate.db");
+    const versionNow = (): number => {
+      const db = new Database(file, { safeIntegers: true });
+      const version = versionOf(db);
+      db.close();
+      return version;
+    };
+    const earlier = new Database(file, { create: true, safeIntegers: true });
+    migrate(earlier, schemaVersion - 1);
+    earlier.close();
+    const serving = takeServerLock(`${file}.lock`);
+    const refused = await installation.tollgate("account", "list");
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("An earlier version of Tollgate is serving");
+    const backup = join(dataFolder, "before.db");
+    expect((await installation.tollgate("backup", backup)).code).toBe(0);
+    expect(versionNow()).toBe(schemaVersion - 1);
+    serving?.release();
+    expect((await installation.tollgate("account", "list")).code).toBe(0);
+    expect(versionNow()).toBe(schemaVersion);
   });
 
   test("lets who types a command wait longer for a busy file than a caller waits", async () => {

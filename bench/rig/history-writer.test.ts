@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { valuePico } from "../../gateway/src/operation/terms.ts";
+import { backUp } from "../../gateway/src/stores/sqlite/backup.ts";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import { answeredAfterMs, historyHold, historyPrice, writeHistory } from "./history-writer.ts";
 import { openTemporaryFolder } from "./leftovers.ts";
@@ -20,7 +21,7 @@ test("a written history is, row by row, what the ledger books for the same calls
   await store.ledger.recordPrices([historyPrice]);
   const owners: OpenedAccount[] = [];
   for (let number = 0; number < 3; number++) owners.push(await openAccount(store, wish, startMs));
-  await store.backUp(written);
+  await backUp(booked, written);
 
   writeHistory(written, { calls: 500, startMs, owners }, () => {});
   for (const call of callsOf(written)) {

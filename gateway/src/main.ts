@@ -20,7 +20,7 @@ import { createLog, describeError } from "./platform/log.ts";
 import { createMetrics } from "./platform/metrics.ts";
 import { serve } from "./serve.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
-import { restore } from "./stores/sqlite/backup.ts";
+import { backUp, restore } from "./stores/sqlite/backup.ts";
 import { takeServerLock, type ServerLock } from "./stores/sqlite/server-lock.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./stores/sqlite/sqlite-store.ts";
 import { createForwarder } from "./upstreams/forwarder.ts";
@@ -52,7 +52,10 @@ function cliParts(settings: Settings): CliParts {
   const secrets = (): Secrets =>
     createSecrets(loadInstallationSecret(settings.secret, settings.dataFolder, systemBytes));
   const openStoreForPeople = (): Promise<Store> =>
-    openStore(settings, secrets(), { patienceMs: patienceOfPeopleMs });
+    openStore(settings, secrets(), {
+      patienceMs: patienceOfPeopleMs,
+      guardMigration: (migrate) => migrateAlone(settings, migrate),
+    });
   return {
     openStore: openStoreForPeople,
     secrets,
@@ -62,14 +65,7 @@ function cliParts(settings: Settings): CliParts {
     randomBytes: systemBytes,
     print,
     printError,
-    backUp: async (file) => {
-      const store = await openStoreForPeople();
-      try {
-        await store.backUp(file);
-      } finally {
-        await store.close();
-      }
-    },
+    backUp: (file) => backUp(settings.databasePath, file),
     restore: async (file) => {
       const lock = lockServer(settings);
       try {
@@ -164,10 +160,28 @@ async function openStore(
 }
 
 function lockServer(settings: Settings): ServerLock {
-  const lock = takeServerLock(`${settings.databasePath}.lock`);
+  const lock = takeServerLock(lockPath(settings));
   if (lock) return lock;
   throw new Error(`Another Tollgate is serving ${settings.databasePath}; one file has one server.`);
 }
+
+/** A server of the earlier version would go on writing what it finds no place for any more. */
+function migrateAlone(settings: Settings, migrate: () => void): void {
+  const lock = takeServerLock(lockPath(settings));
+  if (!lock) {
+    throw new Error(
+      `An earlier version of Tollgate is serving ${settings.databasePath}. Stop it before you use this one, ` +
+        "or use the command of that version.",
+    );
+  }
+  try {
+    migrate();
+  } finally {
+    lock.release();
+  }
+}
+
+const lockPath = ({ databasePath }: Settings): string => `${databasePath}.lock`;
 
 const probeTimeoutMs = 5_000;
 

@@ -31,6 +31,5 @@ export interface Store {
   readonly claimSecret: (fingerprint: string) => Promise<boolean>;
   /** Refuses when the store cannot be read; what readiness asks. */
   readonly ping: () => Promise<void>;
-  readonly backUp: (file: string) => Promise<void>;
   readonly close: () => Promise<void>;
 }

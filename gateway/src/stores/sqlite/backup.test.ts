@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Store } from "../../ledger/store.ts";
 import { backUp, restore } from "./backup.ts";
-import { schemaVersion } from "./migrations.ts";
+import { migrate, schemaVersion } from "./migrations.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 let folder: string;
@@ -79,14 +79,13 @@ describe("backup", () => {
   test("of a closed-up moment is equal to the books, row by row", async () => {
     const store = await openWithAccount();
     await pay(store, "pay_1");
-    await store.backUp(backup);
+    await backUp(path, backup);
     expect(contentOf(backup)).toBe(contentOf(path));
     await store.close();
   });
 
   test("taken while another connection writes is one moment of sound books", async () => {
     const serving = await openWithAccount();
-    const copying = openSqliteStore({ path });
     let paid = 0;
     let stop = false;
     const writing = (async () => {
@@ -99,7 +98,7 @@ describe("backup", () => {
       await Bun.sleep(5);
       const file = join(folder, `backup-${n}.db`);
       const paidBefore = paid;
-      await copying.backUp(file);
+      await backUp(path, file);
       const account = await accountIn(file);
       counts.push(Number(((account?.postedMicros ?? 0n) - 5_000_000n) / 1_000n));
       // What was answered before the backup began is in it.
@@ -109,7 +108,6 @@ describe("backup", () => {
     await writing;
     expect(counts).toEqual(counts.toSorted((a, b) => a - b));
     expect(counts.at(-1)).toBeGreaterThan(counts[0] ?? 0);
-    await copying.close();
     await serving.close();
     expect((await accountIn(path))?.postedMicros).toBe(5_000_000n + BigInt(paid) * 1_000n);
   });
@@ -117,10 +115,8 @@ describe("backup", () => {
   test("taken by a second process while this one writes is sound too", async () => {
     const serving = await openWithAccount();
     const script = `
-      import { openSqliteStore } from ${JSON.stringify(join(import.meta.dir, "sqlite-store.ts"))};
-      const store = openSqliteStore({ path: ${JSON.stringify(path)} });
-      await store.backUp(${JSON.stringify(backup)});
-      await store.close();`;
+      import { backUp } from ${JSON.stringify(join(import.meta.dir, "backup.ts"))};
+      await backUp(${JSON.stringify(path)}, ${JSON.stringify(backup)});`;
     const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "pipe" });
     let paid = 0;
     while (child.exitCode === null && paid < 100_000) await pay(serving, `pay_${paid++}`);
@@ -134,18 +130,18 @@ describe("backup", () => {
   test.each(["some other file", ""])("never overwrites a file, even one that holds %j", async (content) => {
     const store = await openWithAccount();
     writeFileSync(backup, content);
-    expect(await whyNot(store.backUp(backup))).toContain("exists already; a backup never overwrites a file.");
+    expect(await whyNot(backUp(path, backup))).toContain("exists already; a backup never overwrites a file.");
     expect(readFileSync(backup, "utf8")).toBe(content);
     await store.close();
   });
 
   test("never overwrites the data it is taken from, nor an earlier backup", async () => {
     const store = await openWithAccount();
-    expect(await whyNot(store.backUp(path))).toContain("exists already");
-    await store.backUp(backup);
+    expect(await whyNot(backUp(path, path))).toContain("exists already");
+    await backUp(path, backup);
     const before = digestOf(backup);
     await pay(store, "pay_1");
-    expect(await whyNot(store.backUp(backup))).toContain("exists already");
+    expect(await whyNot(backUp(path, backup))).toContain("exists already");
     expect(digestOf(backup)).toBe(before);
     await store.close();
     expect((await accountIn(path))?.postedMicros).toBe(5_001_000n);
@@ -153,7 +149,7 @@ describe("backup", () => {
 
   test("into a folder that does not exist fails and leaves nothing behind", async () => {
     const store = await openWithAccount();
-    expect(await whyNot(store.backUp(join(folder, "nowhere", "backup.db")))).toContain("unable to open");
+    expect(await whyNot(backUp(path, join(folder, "nowhere", "backup.db")))).toContain("unable to open");
     expect(existsSync(join(folder, "nowhere"))).toBe(false);
     await pay(store, "pay_1");
     await store.close();
@@ -162,7 +158,7 @@ describe("backup", () => {
   test("of a database in use by this very connection keeps its pending writes apart", async () => {
     const store = await openWithAccount();
     const pending = pay(store, "pay_1");
-    await store.backUp(backup);
+    await backUp(path, backup);
     await pending;
     await store.close();
     expect([5_000_000n, 5_001_000n]).toContain((await accountIn(backup))?.postedMicros ?? 0n);
@@ -173,7 +169,7 @@ describe("restore", () => {
   test("brings back the books of the backup, and nothing of what came after", async () => {
     const store = await openWithAccount();
     await pay(store, "pay_1");
-    await store.backUp(backup);
+    await backUp(path, backup);
     const content = contentOf(backup);
     for (let n = 0; n < 50; n++) await pay(store, `later_${n}`);
     await store.close();
@@ -187,7 +183,7 @@ describe("restore", () => {
 
   test("does not replay the write-ahead log of the data it replaces", async () => {
     const store = await openWithAccount();
-    await store.backUp(backup);
+    await backUp(path, backup);
     await pay(store, "later");
     // Left open on purpose, as after a crash: the payment is only in the log.
     expect(existsSync(`${path}-wal`)).toBe(true);
@@ -200,7 +196,7 @@ describe("restore", () => {
 
   test("works where there is no data yet", async () => {
     const store = await openWithAccount();
-    await store.backUp(backup);
+    await backUp(path, backup);
     await store.close();
     const fresh = join(folder, "fresh.db");
     restore(backup, fresh);
@@ -219,7 +215,7 @@ describe("restore", () => {
 
   test("takes nothing from a restore that was cut short", async () => {
     const store = await openWithAccount();
-    await store.backUp(backup);
+    await backUp(path, backup);
     await store.close();
     writeFileSync(`${path}.restoring`, "half of a file");
     restore(backup, path);
@@ -241,7 +237,7 @@ describe("restore", () => {
 
   test("a restored store can be served from: a run begins and payments are booked", async () => {
     const store = await openWithAccount();
-    await store.backUp(backup);
+    await backUp(path, backup);
     await store.close();
     restore(backup, path);
     const again = openSqliteStore({ path });
@@ -309,7 +305,7 @@ describe("restore", () => {
     beforeEach(async () => {
       const store = await openWithAccount();
       await Promise.all(Array.from({ length: 500 }, (_, n) => pay(store, `pay_${n}`)));
-      await store.backUp(backup);
+      await backUp(path, backup);
       await store.close();
     });
 
@@ -345,11 +341,14 @@ describe("restore", () => {
   });
 });
 
-test("backing up needs nothing but the database", async () => {
-  const store = await openWithAccount();
-  await store.close();
-  const db = new Database(path, { readonly: true });
-  backUp(db, backup);
-  db.close();
-  expect(contentOf(backup)).toBe(contentOf(path));
+test("a backup is of the version that wrote the data, and leaves the data at it", async () => {
+  const earlier = new Database(path, { create: true, strict: true });
+  migrate(earlier, schemaVersion - 1);
+  earlier.close();
+  const before = contentOf(path);
+  await backUp(path, backup);
+  expect([contentOf(path), contentOf(backup)]).toEqual([before, before]);
+  expect(await whyNot(backUp(join(folder, "none.db"), join(folder, "other.db")))).toContain(
+    "no data to back up",
+  );
 });

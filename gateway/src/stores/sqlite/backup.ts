@@ -3,10 +3,19 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { schemaVersion, versionOf } from "./migrations.ts";
 import { makePrivate } from "./private-files.ts";
 
-/** Writes a complete copy of one moment of the data; a server may go on serving meanwhile. */
-export function backUp(db: Database, file: string): void {
+/**
+ * Writes a complete copy of one moment of the data; a server may go on serving meanwhile. What an earlier version wrote is
+ * copied as it is, so that whoever backs up before an upgrade can go back to it.
+ */
+export async function backUp(path: string, file: string): Promise<void> {
   if (existsSync(file)) throw new Error(`${file} exists already; a backup never overwrites a file.`);
-  copyInto(db, file);
+  if (!existsSync(path)) throw new Error(`There is no data to back up at ${path}.`);
+  const db = new Database(path, { readwrite: true });
+  try {
+    copyInto(db, file);
+  } finally {
+    db.close();
+  }
 }
 
 const copyInto = (db: Database, file: string): void =>

@@ -1,13 +1,16 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { dirname } from "node:path";
-import { migrate } from "./migrations.ts";
+import { isOfEarlierVersion, migrate } from "./migrations.ts";
 import { closeFiles, makePrivate, openPrivateFolder } from "./private-files.ts";
 
 /** While opening, another process may be migrating the same file; wait for it. */
 const openingTimeoutMs = 5_000;
 
 /** Opens the file with the promises the ledger depends on: WAL, and an fsync in every commit. */
-export function openDatabase(path: string): Database {
+export function openDatabase(
+  path: string,
+  guardMigration = (migrate: () => void): void => migrate(),
+): Database {
   openPrivateFolder(dirname(path));
   // SQLite gives the log and its index the rights of the file.
   closeFiles([path, `${path}-wal`, `${path}-shm`]);
@@ -21,7 +24,8 @@ export function openDatabase(path: string): Database {
   db.run("PRAGMA wal_autocheckpoint = 1000");
   // A usage report over a year reads some hundred pages; in SQLite's own two megabytes they push each other out.
   db.run("PRAGMA cache_size = -8000");
-  migrate(db);
+  if (isOfEarlierVersion(db)) guardMigration(() => migrate(db));
+  else migrate(db);
   // From here on nobody blocks the event loop for a lock: the group commit waits for its turn by itself.
   db.run("PRAGMA busy_timeout = 0");
   return db;

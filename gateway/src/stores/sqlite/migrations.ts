@@ -474,6 +474,12 @@ export function migrate(db: Database, target = schemaVersion): void {
   }
 }
 
+/** A new file is of none. */
+export function isOfEarlierVersion(db: Database): boolean {
+  const version = versionOf(db);
+  return version > 0 && version < schemaVersion;
+}
+
 export function versionOf(db: Database): number {
   const row = db.query<{ user_version: bigint }, []>("PRAGMA user_version").get();
   return Number(row?.user_version ?? 0n);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { restore } from "./backup.ts";
+import { backUp, restore } from "./backup.ts";
 import { takeServerLock } from "./server-lock.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
@@ -40,7 +40,7 @@ describe("what other users of the machine can read", () => {
     await store.accounts.create({ ...account, nowMs: 1 });
     const lock = takeServerLock(`${path}.lock`);
     const backup = join(data, "backup.db");
-    await store.backUp(backup);
+    await backUp(path, backup);
     expect(modeOf(data)).toBe("700");
     expect(modesIn(data)).toEqual({
       "backup.db": "600",

@@ -3,7 +3,6 @@ import { StoreFull } from "../../ledger/store-errors.ts";
 import type { Store } from "../../ledger/store.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
-import { backUp } from "./backup.ts";
 import { createBooks } from "./books.ts";
 import { createClaims } from "./claims.ts";
 import { createBallast, type Ballast } from "./ballast.ts";
@@ -37,6 +36,8 @@ export interface SqliteStoreOptions {
   /** Where to keep room for settlements on a full disk; a server has one, a command line needs none. */
   readonly ballastPath?: string;
   readonly onBrokenDisk?: (error: unknown) => void;
+  /** Brings data of an earlier version forward, or refuses to; at once when nobody says. */
+  readonly guardMigration?: (migrate: () => void) => void;
   /** How many lines of the journal are posted together. */
   readonly journalLinesMax?: number;
   /** How many idempotency keys are found by memory alone. */
@@ -53,7 +54,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onBrokenDisk = () => {},
     salt = crypto.getRandomValues(new Uint32Array(1))[0] ?? 1,
   } = options;
-  const db = openDatabase(path);
+  const db = openDatabase(path, options.guardMigration);
   const claims = createClaims(db, salt, options.claimsInMemoryMax);
   const journal = createJournal(db, claims, options.journalLinesMax);
   const standings = createStandings(db, journal.post);
@@ -121,7 +122,6 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       db.query("SELECT 1").get();
       if (!hasRoom(ballast)) throw new StoreFull();
     },
-    backUp: async (file) => backUp(db, file),
     close: async () => {
       // Whatever is queued before this is written before the file is closed.
       await commits.run(journal.post).catch(() => {});
