@@ -6,11 +6,14 @@ import os from "node:os";
 import path from "node:path";
 import { ensureInstalled, root, SetupError } from "./install.mjs";
 
+/** The gateway and its commands, which need no development tools. */
+const program = path.join(root, "gateway", "src", "main.ts");
+
 /** Bun's fetch allows 256 requests at once unless told before it starts; programs that load a gateway need more. */
 export const bunEnv = { BUN_CONFIG_MAX_HTTP_REQUESTS: "20000", ...process.env };
 
-export async function openBun() {
-  await ensureInstalled();
+export async function openBun({ toServe = false } = {}) {
+  await ensureInstalled({ toServe });
   const found = findBun();
   if (found !== undefined) return found;
 
@@ -26,7 +29,7 @@ export async function openBun() {
 
 /** Runs Bun as if it were this process: its terminal, its signals, its exit code. */
 export async function runBun(args) {
-  const bun = await openBun();
+  const bun = await openBun({ toServe: path.resolve(root, args[0] ?? "") === program });
   const child = spawn(bun, args, { stdio: "inherit", env: bunEnv });
   forwardSignals(child);
 

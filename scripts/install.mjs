@@ -17,9 +17,10 @@ const stamp = path.join(modules, ".tollgate-installed");
 /** A failure the reader can act on: shown as a sentence, without a stack. */
 export class SetupError extends Error {}
 
-export async function ensureInstalled({ again = false } = {}) {
+/** To serve, an installation without development tools is enough (`npm ci --omit=dev`); it is never made here. */
+export async function ensureInstalled({ again = false, toServe = false } = {}) {
   if (!existsSync(lockfile)) throw new SetupError("package-lock.json is missing: run Tollgate from a clone.");
-  if (!again && isInstalled()) return;
+  if (!again && (isInstalled() || (toServe && matchesLockfile({ toServe })))) return;
 
   await withLock(path.join(root, ".install-lock"), async () => {
     // Whoever held the lock before us may have done the work.
@@ -68,7 +69,7 @@ const writeStamp = () => writeFileSync(stamp, `${lockfileHash()}\n`);
 
 // Someone who ran npm by hand has no stamp but a good install. npm writes down what it installed;
 // where that equals the lock file there is nothing to do, and no running program loses its modules.
-function matchesLockfile() {
+function matchesLockfile({ toServe = false } = {}) {
   const record = path.join(modules, ".package-lock.json");
   if (!existsSync(record)) return false;
 
@@ -78,7 +79,9 @@ function matchesLockfile() {
 
   return (
     Object.entries(present).every(([name, entry]) => same(wanted[name], entry)) &&
-    Object.entries(wanted).every(([name, entry]) => name === "" || entry.optional || name in present)
+    Object.entries(wanted).every(
+      ([name, entry]) => name === "" || entry.optional || (toServe && entry.dev) || name in present,
+    )
   );
 }
 
