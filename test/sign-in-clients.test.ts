@@ -1,6 +1,6 @@
 // Who may come as a client: by registering itself, by an address that describes it, or known to the operator.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, setSystemTime, test } from "bun:test";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 import { createClient, createPerson, redirectUri, registerClient } from "./oauth-person.ts";
 
@@ -238,6 +238,32 @@ describe("a client known by an address", () => {
     expect(tokens.status).toBe(200);
     expect(await tokens.json()).toHaveProperty("refresh_token");
     expect(fetched).toEqual([id]);
+  });
+
+  test("lets its person take nine minutes, although its document may be kept for thirty seconds only", async () => {
+    const id = "https://client.example/slow-person.json";
+    describes(id);
+    const browser = person();
+    const { url, verifier } = begin(id);
+    const first = await browser.open(url);
+    const startedMs = Date.now();
+    try {
+      setSystemTime(startedMs + 4 * 60_000);
+      const page = await browser.submit(first, { action: "sign_in", key: account.key });
+      expect([page.response.status, page.html.includes("By address")]).toEqual([200, true]);
+      setSystemTime(startedMs + 9 * 60_000);
+      const bounds = { spend: "yes", per_call_usd: "1", per_day_usd: "10", days: "30" };
+      const returned = await browser.submit(page, { action: "allow", ...bounds });
+      const tokens = await createClient(gateway.url, id).trade({
+        grant_type: "authorization_code",
+        code: returned.url.searchParams.get("code") ?? "",
+        redirect_uri: "http://localhost:3118/callback",
+        code_verifier: verifier,
+      });
+      expect(tokens.status).toBe(200);
+    } finally {
+      setSystemTime();
+    }
   });
 
   test.each([

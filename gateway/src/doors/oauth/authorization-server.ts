@@ -1,5 +1,10 @@
 import type { EventEmitter } from "node:events";
-import type { Configuration, default as ProviderClass, errors as ProviderErrors } from "oidc-provider";
+import type {
+  Configuration,
+  default as ProviderClass,
+  errors as ProviderErrors,
+  interactionPolicy as ProviderPolicy,
+} from "oidc-provider";
 import type { Addresses } from "../../config/addresses.ts";
 import { grantDaysMax, type McpConfig } from "../../config/mcp-config.ts";
 import { grantScopes } from "../../grants/grants.ts";
@@ -41,9 +46,12 @@ const days = 24 * hours;
 
 /** The authorization server with everything it must be told, because its defaults are not ours. */
 export async function openAuthorizationServer(parts: ServerParts): Promise<Provider> {
-  const { Provider, errors } = await quietly(() => import("oidc-provider"));
+  const { Provider, errors, interactionPolicy } = await quietly(() => import("oidc-provider"));
   const { log } = parts;
-  const provider = new Provider(issuerOf(parts.addresses), configure(parts, errors));
+  const provider = new Provider(
+    issuerOf(parts.addresses),
+    configure(parts, errors, interactionPolicy.base()),
+  );
   await quietly(() => provider.Client.find(nobodysDocument).catch(() => undefined));
 
   // Tokens look like our keys, with a checksum: garbage is refused without a look-up, and logs blot them out.
@@ -66,7 +74,11 @@ const nobodysDocument = "https://document.invalid/";
 /** Discovery stays simple: the issuer is the origin, without a path. */
 export const issuerOf = ({ baseUrl }: Addresses): string => new URL(baseUrl).origin;
 
-function configure(parts: ServerParts, errors: typeof ProviderErrors): Configuration {
+function configure(
+  parts: ServerParts,
+  errors: typeof ProviderErrors,
+  prompts: ProviderPolicy.DefaultPolicy,
+): Configuration {
   const { addresses, config, store, secrets, clock, randomBytes } = parts;
   const sealing = createSealing(secrets.keyFor("sign-in records"), randomBytes);
   return {
@@ -156,7 +168,10 @@ function configure(parts: ServerParts, errors: typeof ProviderErrors): Configura
     revokeGrantPolicy: () => true,
     clientBasedCORS: (_, origin, client) =>
       (client.redirectUris ?? []).some((uri) => URL.parse(uri)?.origin === origin),
-    interactions: { url: (_, interaction) => `/oauth/sign-in/${interaction.uid}` },
+    interactions: {
+      policy: namingClients(prompts),
+      url: (_, interaction) => `/oauth/sign-in/${interaction.uid}`,
+    },
     cookies: {
       names: { session: "tollgate_session", interaction: "tollgate_sign_in", resume: "tollgate_resume" },
       keys: createCookieSigner(secrets.keyFor("sign-in cookies")),
@@ -183,6 +198,18 @@ function configure(parts: ServerParts, errors: typeof ProviderErrors): Configura
       ctx.body = markup;
     },
   };
+}
+
+/**
+ * A sign-in notes what its client is called when it begins. Looking the client up again would mean to fetch its
+ * document once more for a person who takes longer than that may be kept.
+ */
+function namingClients(prompts: ProviderPolicy.DefaultPolicy): ProviderPolicy.DefaultPolicy {
+  for (const prompt of prompts) {
+    const usual = prompt.details;
+    prompt.details = async (ctx) => ({ ...(await usual(ctx)), client_name: ctx.oidc.client?.clientName });
+  }
+  return prompts;
 }
 
 /** The library makes ids of its own and notes a token's format while it does; only the id is replaced. */

@@ -78,15 +78,14 @@ async function findWaiting(asked: Asked, parts: ConsentParts): Promise<Waiting |
   const interaction = await provider.interactionDetails(pair.request, pair.response).catch(() => undefined);
   if (!interaction || asked.path !== `/oauth/sign-in/${interaction.uid}`) return undefined;
   const { client_id: clientId, redirect_uri: redirectUri, scope } = interaction.params;
-  const client =
-    typeof clientId === "string" ? await provider.Client.find(clientId).catch(() => undefined) : undefined;
+  const { client_name: clientName } = interaction.prompt.details;
   const redirect = typeof redirectUri === "string" ? URL.parse(redirectUri) : null;
-  if (!client || !redirect) return undefined;
+  if (typeof clientId !== "string" || !redirect) return undefined;
   const scopes = typeof scope === "string" ? scope.split(" ") : [];
   return {
     pair,
-    clientId: client.clientId,
-    clientName: plainName(client.clientName ?? "") || "A client without a name",
+    clientId,
+    clientName: (typeof clientName === "string" && plainName(clientName)) || "A client without a name",
     redirect,
     oidcScopes: scopes,
     asksToSpend: scopes.includes("tools:spend"),
