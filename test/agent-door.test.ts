@@ -304,6 +304,29 @@ describe("limits", () => {
     expect(before - (await left())).toBe(5);
   });
 
+  test.each([
+    ["use", { ...snapshot, ...Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [`k${n}`, 1])) }],
+    ["use", { ...snapshot, operation_id: "o".repeat(1_000_000) }],
+    ["use", { ...snapshot, arguments: { ticker: "A", ["n".repeat(1_000_000)]: {} } }],
+    ["batch_use", { calls: Array.from({ length: 40_000 }, () => ({})) }],
+    ["get_details", { operation_id: "rerank.create", include: Array.from({ length: 40_000 }, () => 1) }],
+  ])("however many mistakes and megabytes %s is given, its answer is short", async (name, given) => {
+    const { isError, ...answer } = await useTool(mcp, account.key, name, given);
+    expect(isError).toBe(true);
+    expect(answer.content[0]?.text).toContain("invalid_arguments");
+    expect(JSON.stringify(answer).length).toBeLessThan(4_000);
+  });
+
+  test("a refused argument is named", async () => {
+    const { structuredContent } = await useTool(mcp, account.key, "batch_use", {
+      calls: [snapshot, { ...snapshot, max_price_usd: -1 }],
+    });
+    expect(structuredContent["error"]).toMatchObject({
+      code: "invalid_arguments",
+      message: "arguments/calls/1/max_price_usd must be >= 0. Nothing was charged.",
+    });
+  });
+
   test("beyond the limit the door answers 429, and a tool says when to come back", async () => {
     const tight = await openTestGateway({ config: "tiers: { free: { rpm: 3, tpm: 1000, concurrency: 1 } }" });
     const { key } = await tight.openAccount({ tier: "free" });

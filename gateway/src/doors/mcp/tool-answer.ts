@@ -5,6 +5,9 @@ import { toolError } from "./tool-errors.ts";
 import type { BatchResult, UseResult } from "./tool-shapes.ts";
 import type { ToolName } from "./tools.ts";
 
+/** As long as the tools' schema lets it be: what is longer names nothing and need not be said back. */
+const operationIdCharactersMax = 128;
+
 /** The same JSON twice, as the protocol wants it: for programs, and as text for models whose client shows only that. */
 export function toolAnswer(content: object, failed: boolean): CallToolResult {
   return {
@@ -24,7 +27,7 @@ export function refusedTool(name: ToolName, given: unknown, refusal: CallRefused
     const { operation_id, max_price_usd } = isJsonObject(given) ? given : {};
     const told: UseResult = {
       status: "refused",
-      operation_id: typeof operation_id === "string" ? operation_id : "",
+      operation_id: typeof operation_id === "string" ? operation_id.slice(0, operationIdCharactersMax) : "",
       max_price_usd: typeof max_price_usd === "number" && max_price_usd >= 0 ? max_price_usd : 0,
       error,
     };

@@ -31,7 +31,8 @@ const passing: ReadonlySet<RefusalCode> = new Set([
 
 /** A refusal in the agents' words. `charged` is what the books say about this attempt. */
 export function toolError(refusal: CallRefused, charged: ToolError["charged"]): ToolError {
-  const { code, message, details } = refusal;
+  const { code, details } = refusal;
+  const message = shorten(refusal.message);
   return {
     code: words[code] ?? code,
     message: `${message}${endsSentence.test(message) ? "" : "."} ${advice(charged)}`,
@@ -40,6 +41,12 @@ export function toolError(refusal: CallRefused, charged: ToolError["charged"]): 
     charged,
   };
 }
+
+/** A message may name what was sent, which can be megabytes long. */
+const messageCharactersMax = 1_000;
+
+const shorten = (message: string): string =>
+  message.length <= messageCharactersMax ? message : `${message.slice(0, messageCharactersMax)}…`;
 
 const endsSentence = /[.!?]$/;
 

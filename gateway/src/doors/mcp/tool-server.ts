@@ -16,7 +16,7 @@ import { withProgress } from "./progress.ts";
 import { searchOperations, type SearchArguments } from "./search-tool.ts";
 import { refusedTool, toolAnswer } from "./tool-answer.ts";
 import type { BatchArguments, UseArguments } from "./tool-shapes.ts";
-import { loadTool, toolNames, type Checked, type ToolName } from "./tools.ts";
+import { loadTool, toolNames, type Tool, type ToolName } from "./tools.ts";
 import { useOperation } from "./use-tool.ts";
 import { visitOf, type ToolParts, type Visit } from "./visit.ts";
 
@@ -41,11 +41,11 @@ export function createToolServer(parts: ToolParts): McpServer {
       cacheHints: { "tools/list": listing, "server/discover": listing },
     },
   );
-  for (const [name, tool] of tools) {
+  for (const [name, { whyNot, ...shown }] of tools) {
     server.registerTool(
       name,
-      { ...tool, scopeChallenge: requireScopes(spends(name) ? "tools:spend" : "tools:read") },
-      (checked, ctx) => answerOnce(name, checked, ctx, server, parts),
+      { ...shown, scopeChallenge: requireScopes(spends(name) ? "tools:spend" : "tools:read") },
+      (given, ctx) => answerOnce({ name, given, whyNot }, ctx, server, parts),
     );
   }
   return server;
@@ -55,39 +55,39 @@ const spends = (name: unknown): boolean => name === "use" || name === "batch_use
 
 type Answered = CallToolResult | InputRequiredResult;
 
+interface Asked extends Pick<Tool, "whyNot"> {
+  readonly name: ToolName;
+  readonly given: unknown;
+}
+
 function answerOnce(
-  name: ToolName,
-  checked: Checked,
+  asked: Asked,
   ctx: ServerContext,
   server: McpServer,
   parts: ToolParts,
 ): Promise<Answered> {
-  const answer = (): Promise<Answered> =>
-    answerTool(name, checked, visitOf(ctx, server, parts.offer()), parts);
+  const answer = (): Promise<Answered> => answerTool(asked, visitOf(ctx, server, parts.offer()), parts);
+  const { name, given } = asked;
   // The later rounds of a request carry its id too, and are not repetitions of it.
   const laterRound = ctx.mcpReq.inputResponses !== undefined || ctx.mcpReq.requestState() !== undefined;
   if (ctx.sessionId === undefined || !spends(name) || laterRound) return answer();
-  const request = JSON.stringify([ctx.sessionId, ctx.mcpReq.id, name, checked]);
+  const request = JSON.stringify([ctx.sessionId, ctx.mcpReq.id, name, given]);
   return parts.memory.once(new Bun.CryptoHasher("sha256").update(request).digest("base64url"), answer);
 }
 
-async function answerTool(
-  name: ToolName,
-  checked: Checked,
-  visit: Visit,
-  parts: ToolParts,
-): Promise<Answered> {
+async function answerTool({ name, given, whyNot }: Asked, visit: Visit, parts: ToolParts): Promise<Answered> {
   const { log, metrics } = parts.gate;
   metrics.count("tollgate_agent_tools_total", { tool: name });
   try {
-    if (visit.limited) return refusedTool(name, checked.given, visit.limited);
-    if (!checked.ok)
-      return refusedTool(name, checked.given, new CallRefused("invalid_parameters", checked.why));
-    return await withProgress(visit.ctx, () => run(name, checked.given, visit, parts));
+    // Whoever asks too often is told so before their arguments are looked at, which costs more than to say it.
+    if (visit.limited) return refusedTool(name, given, visit.limited);
+    const why = whyNot(given);
+    if (why !== undefined) return refusedTool(name, given, new CallRefused("invalid_parameters", why));
+    return await withProgress(visit.ctx, () => run(name, given, visit, parts));
   } catch (error) {
-    if (error instanceof CallRefused) return refusedTool(name, checked.given, error);
+    if (error instanceof CallRefused) return refusedTool(name, given, error);
     log.error("a tool failed unexpectedly", { tool: name, ...describeError(error) });
-    return refusedTool(name, checked.given, new CallRefused("internal", "internal error"));
+    return refusedTool(name, given, new CallRefused("internal", "internal error"));
   }
 }
 

@@ -1,4 +1,9 @@
-import { fromJsonSchema, type StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import {
+  fromJsonSchema,
+  type JsonSchemaType,
+  type StandardSchemaWithJSON,
+} from "@modelcontextprotocol/server";
+import { Ajv, AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
 import definitions from "./tools.json";
 
 /** The five tools, as they are served. Their schemas are written by hand so that every client can read them. */
@@ -8,15 +13,16 @@ export type ToolName = (typeof toolNames)[number];
 export interface Tool {
   readonly title: string;
   readonly description: string;
-  readonly inputSchema: StandardSchemaWithJSON<unknown, Checked>;
+  /** Shown to everybody and checked by nobody: the tool itself says what is wrong, when it has come to that. */
+  readonly inputSchema: StandardSchemaWithJSON;
+  /** The first mistake in the arguments, in words. */
+  readonly whyNot: (given: unknown) => string | undefined;
   readonly outputSchema: StandardSchemaWithJSON;
   readonly annotations: (typeof definitions)[number]["annotations"];
 }
 
-/** Arguments that passed their schema, or what is wrong with them: the tool says so in its own shape. */
-export type Checked =
-  | { readonly ok: true; readonly given: unknown }
-  | { readonly ok: false; readonly given: unknown; readonly why: string };
+/** One mistake is enough to refuse: to find all of them, and to name them, could cost more than the call. */
+const firstMistake = new AjvJsonSchemaValidator(new Ajv({ strict: false, validateSchema: false }));
 
 export function loadTool(name: ToolName): Tool {
   const definition = definitions.find((one) => one.name === name);
@@ -26,28 +32,20 @@ export function loadTool(name: ToolName): Tool {
     title,
     description,
     annotations,
-    inputSchema: checking(fromJsonSchema(definition.inputSchema)),
+    inputSchema: unchecked(fromJsonSchema(definition.inputSchema)),
+    whyNot: checking(definition.inputSchema),
     outputSchema: fromJsonSchema(definition.outputSchema),
   };
 }
 
-/** A schema that shows itself like the given one, but hands a mistake on instead of stopping at it. */
-function checking(schema: StandardSchemaWithJSON): StandardSchemaWithJSON<unknown, Checked> {
-  const standard = schema["~standard"];
-  return {
-    "~standard": {
-      version: 1,
-      vendor: standard.vendor,
-      jsonSchema: standard.jsonSchema,
-      validate: async (value) => {
-        const result = await standard.validate(value);
-        if (!result.issues) return { value: { ok: true, given: result.value } };
-        return { value: { ok: false, given: value, why: result.issues.map(inWords).join("; ") } };
-      },
-    },
-  };
+/** A schema that shows itself like the given one, and lets everything pass. */
+function unchecked(schema: StandardSchemaWithJSON): StandardSchemaWithJSON {
+  const { vendor, jsonSchema } = schema["~standard"];
+  return { "~standard": { version: 1, vendor, jsonSchema, validate: (value) => ({ value }) } };
 }
 
-/** The validator calls everything "data"; the agent knows it as its arguments. */
-const inWords = ({ message }: { readonly message: string }): string =>
-  message.replaceAll(/\bdata(?=[ /])/g, "arguments");
+function checking(schema: JsonSchemaType): Tool["whyNot"] {
+  const check = firstMistake.getValidator(schema);
+  // The validator calls everything "data"; the agent knows it as its arguments.
+  return (given) => check(given).errorMessage?.replaceAll(/\bdata(?=[ /])/g, "arguments");
+}
