@@ -2,7 +2,8 @@
 // concern the door itself.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { askModern, modernHeaders, openOldClient, send, useTool } from "./agent-client.ts";
+import { heapStats } from "bun:jsc";
+import { askModern, modernHeaders, openOldClient, send, useTool, type Rpc } from "./agent-client.ts";
 import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
 import { createVirtualClock } from "./bad-inputs/virtual-clock.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
@@ -218,6 +219,59 @@ describe("sessions of the older revisions", () => {
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
     });
     expect(without.status).toBe(400);
+  });
+
+  describe("and what a client says about itself", () => {
+    const introduce = (capabilities: object, info: object): Promise<Rpc> =>
+      send(mcp, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${account.key}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+        },
+        body: JSON.stringify({
+          jsonrpc: "2.0",
+          id: 0,
+          method: "initialize",
+          params: {
+            protocolVersion: "2025-11-25",
+            capabilities,
+            clientInfo: { name: "test", version: "1", ...info },
+          },
+        }),
+      });
+
+    test("more than 16 KB of it opens none", async () => {
+      for (const refused of [
+        await introduce({ experimental: { own: { text: "x".repeat(20_000) } } }, {}),
+        await introduce({}, { name: "x".repeat(20_000) }),
+      ]) {
+        expect([refused.status, refused.headers.has("mcp-session-id")]).toEqual([400, false]);
+        expect(refused.message.error?.code).toBe(-32602);
+        expect(refused.message.error?.message).toContain("16384 characters");
+      }
+    });
+
+    test("its pictures are taken, and not kept", async () => {
+      const picture = (n: number): string => `data:image/png;base64,${String(n).padEnd(3_000_000, "A")}`;
+      const before = await heapBytes();
+      for (let opened = 0; opened < 20; opened++) {
+        const { status, headers } = await introduce(
+          { elicitation: {} },
+          { icons: [{ src: picture(opened) }] },
+        );
+        expect([status, headers.has("mcp-session-id")]).toEqual([200, true]);
+      }
+      expect((await heapBytes()) - before).toBeLessThan(15_000_000);
+    });
+
+    const heapBytes = async (): Promise<number> => {
+      // What was just answered lets go of its last pieces a moment later.
+      await Bun.sleep(200);
+      Bun.gc(true);
+      return heapStats().heapSize;
+    };
   });
 
   test("are bounded for each client, the oldest going first", async () => {

@@ -2,6 +2,7 @@ import {
   isInitializeRequest,
   WebStandardStreamableHTTPServerTransport,
   type AuthInfo,
+  type InitializeRequest,
   type McpServer,
 } from "@modelcontextprotocol/server";
 import { protocolError } from "./protocol-error.ts";
@@ -35,6 +36,8 @@ const sessionsMax = 5_000;
 const sessionsEachMax = 50;
 /** Whoever has many keys, or signs in many times, displaces their own too, and nobody else's. */
 const sessionsOfAccountMax = 200;
+/** A session keeps what its client says about itself as long as it lives; a few hundred characters are usual. */
+const introductionCharactersMax = 16 * 1024;
 
 export function createSessions({ createServer, newSessionId, monotonicMs }: Parts): Sessions {
   const sessions = new Map<string, Session>();
@@ -62,20 +65,36 @@ export function createSessions({ createServer, newSessionId, monotonicMs }: Part
     return sessions.size < sessionsMax;
   };
 
-  const open = async (request: Request, body: unknown, introduced: AuthInfo): Promise<Response> => {
-    const principal = introduced.clientId;
-    const { accountId } = callerOf(introduced);
-    if (!makeRoom(principal, accountId))
-      return protocolError(503, -32000, "Too many sessions are open; try again later.");
-    const server = createServer();
+  /** Apart from `open`, because what these functions can see lives as long as the session: its request is not for that. */
+  const createTransport = (
+    principal: string,
+    accountId: string,
+    server: McpServer,
+  ): WebStandardStreamableHTTPServerTransport => {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: newSessionId,
       onsessioninitialized: (id) =>
         void sessions.set(id, { principal, accountId, server, transport, usedAtMs: monotonicMs() }),
       onsessionclosed: (id) => void sessions.delete(id),
     });
+    return transport;
+  };
+
+  const open = async (request: Request, body: InitializeRequest, introduced: AuthInfo): Promise<Response> => {
+    const params = usedParams(body);
+    if (JSON.stringify(params).length > introductionCharactersMax) {
+      const most = `capabilities and clientInfo may have ${introductionCharactersMax} characters`;
+      return protocolError(400, -32602, `Invalid params: ${most}`);
+    }
+    const principal = introduced.clientId;
+    const { accountId } = callerOf(introduced);
+    if (!makeRoom(principal, accountId))
+      return protocolError(503, -32000, "Too many sessions are open; try again later.");
+    const server = createServer();
+    const transport = createTransport(principal, accountId, server);
     await server.connect(transport);
-    const response = await transport.handleRequest(request, { parsedBody: body, authInfo: introduced });
+    const parsedBody = { ...body, params };
+    const response = await transport.handleRequest(request, { parsedBody, authInfo: introduced });
     if (transport.sessionId === undefined) await server.close();
     return response;
   };
@@ -110,3 +129,10 @@ export function createSessions({ createServer, newSessionId, monotonicMs }: Part
     },
   };
 }
+
+/** Without what nobody here looks at: the icons of a client are pictures, and some write them out in full. */
+const usedParams = ({ params }: InitializeRequest): InitializeRequest["params"] => ({
+  protocolVersion: params.protocolVersion,
+  capabilities: params.capabilities,
+  clientInfo: { name: params.clientInfo.name, version: params.clientInfo.version },
+});
