@@ -310,4 +310,39 @@ describe("a client known by an address", () => {
     for (let n = 0; n < 40; n++) await person().open(begin(`https://knock.example/${n}`).url);
     expect(fetched.length).toBeLessThanOrEqual(30);
   });
+
+  describe("to visitors from several addresses", () => {
+    let shared: TestGateway;
+
+    beforeAll(async () => {
+      const fetchDocument = async (url: string): Promise<Response> => {
+        fetched.push(url);
+        return documents.get(url)?.() ?? new Response("no", { status: 404 });
+      };
+      shared = await openTestGateway({
+        config: "trusted_proxies: ['127.0.0.1']\n",
+        parts: { fetchDocument },
+      });
+    });
+    afterAll(() => shared.close());
+
+    const visit = (id: string, address: string): Promise<Response> =>
+      fetch(createClient(shared.url, id).begin({ redirect_uri: "http://localhost:3118/callback" }).url, {
+        redirect: "manual",
+        headers: { "x-forwarded-for": address, accept: "text/html" },
+      });
+
+    test("one visitor's useless questions about a host keep nobody else from its clients", async () => {
+      const id = "https://popular.example/meta.json";
+      describes(id);
+      for (let n = 0; n < 40; n++) await visit(`https://popular.example/${n}`, "198.51.100.7");
+      expect((await visit(id, "203.0.113.9")).status).toBe(303);
+      expect([fetched.length, fetched.at(-1)]).toEqual([31, id]);
+    });
+
+    test("however many ask, no host is asked without end", async () => {
+      for (let n = 0; n < 630; n++) await visit(`https://crowded.example/${n}`, `198.51.${n % 30}.1`);
+      expect(fetched).toHaveLength(600);
+    });
+  });
 });

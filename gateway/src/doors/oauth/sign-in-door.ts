@@ -50,8 +50,13 @@ export interface SignInDoor {
 /** Everything at once from one address, before anybody is known: a person needs a dozen for a sign-in. */
 const requestsPerMinuteMax = 600;
 const registrationsPerMinuteMax = 60;
-/** Documents fetched for one address or from one host. */
+/** Documents fetched for one address. */
 const fetchesPerMinuteMax = 30;
+/**
+ * Documents fetched from one host for everybody. It spares the host; were it no more than what one address may ask
+ * for, a single visitor could keep everybody else from signing in to the clients of that host.
+ */
+const fetchesFromHostPerMinuteMax = 600;
 const bodyBytesMax = 64 * 1024;
 
 export function createSignInDoor(parts: Parts): SignInDoor {
@@ -60,7 +65,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     (await limiter.take([{ kind: "rate", name, amount: 1, limit }])).kind === "taken";
   const mayFetch = async (url: string, address: string | undefined): Promise<boolean> =>
     (await take(`documents for ${addressBlock(address)}`, fetchesPerMinuteMax)) &&
-    (await take(`documents from ${URL.parse(url)?.host}`, fetchesPerMinuteMax));
+    (await take(`documents from ${URL.parse(url)?.host}`, fetchesFromHostPerMinuteMax));
 
   // Opened by whoever comes first, and anew after the configuration changed: everything it knows is in the store.
   let current: { readonly config: McpConfig; readonly server: OpenedLate<Provider> } | undefined;
