@@ -280,6 +280,14 @@ describe("a client known by an address", () => {
     expect([400, 401]).toContain(page.response.status);
   });
 
+  test("a document makes nobody fetch anything else", async () => {
+    const id = "https://client.example/more-addresses.json";
+    const elsewhere = "https://victim.example/anything";
+    describes(id, { sector_identifier_uri: elsewhere, jwks_uri: elsewhere, logo_uri: elsewhere });
+    expect((await person().open(begin(id).url)).html).toContain("Sign in");
+    expect(fetched).toEqual([id]);
+  });
+
   test.each([
     ["answers with another status", () => new Response("no", { status: 404 })],
     ["redirects", () => new Response(null, { status: 302, headers: { location: "https://127.0.0.1/" } })],

@@ -154,7 +154,10 @@ function configure(
       if (url === nobodysDocument) return Promise.reject(new Error("There is no such document."));
       return parts.fetchDocument(url);
     },
-    fetchResponseBodyLimits: { jwks_uri: 5 * 1024, sector_identifier_uri: 5 * 1024 },
+    fetchResponseBodyLimits: { jwks_uri: 5 * 1024 },
+    // Subjects are the same for every client, so sectors mean nothing here; a client's document may still name one,
+    // and nobody counts how often it would be fetched.
+    sectorIdentifierUriValidate: () => false,
     findAccount: async (_, keyId) => {
       const key = await store.keys.find(keyId);
       const lives = key?.revokedAtMs === undefined && (key?.expiresAtMs ?? Infinity) > clock.wallMs();
