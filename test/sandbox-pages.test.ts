@@ -1,6 +1,7 @@
 // Pages of the stand-in platform under our own address: what passes between browser and sandbox, and what does not.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { rawRequest, sendUntilClosed } from "./bad-inputs/raw-request.ts";
 import { openTestGateway, type TestGateway } from "./harness.ts";
 
 interface Heard {
@@ -85,6 +86,30 @@ test("a form that is too long, a way out of the folder and another method do not
   expect((await visit("/sandbox/x/a", { method: "DELETE" })).status).toBe(404);
   expect((await visit("/sandbox/reseller-cache/a", { method: "POST" })).status).toBe(404);
   expect(heard).toHaveLength(before);
+});
+
+test("a form that does not arrive is given up, and the sandbox hears nothing of it", async () => {
+  const impatient = await openTestGateway({ parts: { sandboxUrl: sandbox.url.origin, bodyTimeoutMs: 300 } });
+  try {
+    const before = heard.length;
+    for (const [line, body] of [
+      ["Content-Length: 100", "a"],
+      ["Transfer-Encoding: chunked", "1\r\na\r\n"],
+    ] as const) {
+      const request = rawRequest({
+        line: "POST /sandbox/x/interaction/a HTTP/1.1",
+        lines: ["Content-Type: application/x-www-form-urlencoded", line],
+        body,
+      });
+      expect(await sendUntilClosed(impatient.port, request, 5_000)).toMatchObject({
+        status: 408,
+        closed: true,
+      });
+    }
+    expect(heard).toHaveLength(before);
+  } finally {
+    await impatient.close();
+  }
 });
 
 test("with the sandbox off there is no such page", async () => {

@@ -3,6 +3,7 @@ import type { HttpDoor, InFlight } from "./doors/http/http-door.ts";
 import type { LinkPages } from "./doors/http/link-pages.ts";
 import type { OperatorPages } from "./doors/http/operator-pages.ts";
 import { answerPreflight } from "./doors/http/preflight.ts";
+import type { BodyReader } from "./doors/http/read-body.ts";
 import { followSandboxLink } from "./doors/http/sandbox-links.ts";
 import type { SignInDoor } from "./doors/oauth/sign-in-door.ts";
 import type { SiteDoor } from "./doors/site/site-door.ts";
@@ -23,6 +24,7 @@ interface Parts {
   readonly website: Website;
   readonly offer: () => Offer;
   readonly baseUrl: string;
+  readonly bodies: BodyReader;
   readonly newId: () => string;
   readonly inFlight: InFlight;
   readonly log: Log;
@@ -30,8 +32,21 @@ interface Parts {
 
 /** Leads each request to the door it is meant for. */
 export function createFrontDoor(parts: Parts): (request: Request, visitor: Visitor) => Promise<Response> {
-  const { calls, agents, linkPages, signIn, pages, site, website, offer, baseUrl, newId, inFlight, log } =
-    parts;
+  const {
+    calls,
+    agents,
+    linkPages,
+    signIn,
+    pages,
+    site,
+    website,
+    offer,
+    baseUrl,
+    bodies,
+    newId,
+    inFlight,
+    log,
+  } = parts;
 
   const serve = (request: Request, visitor: Visitor): Promise<Response> => {
     const target = splitTarget(request.url);
@@ -83,7 +98,7 @@ export function createFrontDoor(parts: Parts): (request: Request, visitor: Visit
     const read = reads ? (site.find(path) ?? website.find(path)) : undefined;
     if (read) return read(request, rawQuery);
     const linked = path.startsWith("/sandbox/")
-      ? await followSandboxLink(request, { path, rawQuery }, { offer: offer(), baseUrl })
+      ? await followSandboxLink(request, { path, rawQuery }, { offer: offer(), baseUrl, bodies })
       : undefined;
     if (linked) return linked;
     const refusal = new CallRefused("unknown_endpoint", "api endpoint not found");

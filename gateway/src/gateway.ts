@@ -267,6 +267,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     website,
     offer: () => offer,
     baseUrl: parts.addresses.baseUrl,
+    bodies,
     newId: parts.newId,
     inFlight,
     log,

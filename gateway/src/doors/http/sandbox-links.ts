@@ -1,5 +1,6 @@
 import type { Offer } from "../../offer/offer.ts";
 import { refuse } from "../../platform/refusals.ts";
+import type { BodyReader } from "./read-body.ts";
 
 /** Forms of the stand-in platform are a name and a few ticks. */
 const formBytesMax = 64 * 1024;
@@ -9,15 +10,21 @@ const timeoutMs = 10_000;
 export async function followSandboxLink(
   request: Request,
   { path, rawQuery }: { readonly path: string; readonly rawQuery: string },
-  { offer, baseUrl }: { readonly offer: Offer; readonly baseUrl: string },
+  {
+    offer,
+    baseUrl,
+    bodies,
+  }: { readonly offer: Offer; readonly baseUrl: string; readonly bodies: BodyReader },
 ): Promise<Response | undefined> {
   if (offer.sandboxUrl === undefined) return undefined;
   const link = path.slice("/sandbox/".length);
   if (!/^[\w-]+(\/[\w.-]+)*$/.test(link) || link.includes("..")) return undefined;
   const query = rawQuery === "" ? "" : `?${rawQuery}`;
   const target = `${offer.sandboxUrl}/public/${link}${query}`;
+  const isPage = link.startsWith("x/");
+  const form = isPage && request.method === "POST" ? await bodies.read(request, formBytesMax) : undefined;
   try {
-    if (link.startsWith("x/")) return await visitPlatform(request, target, `${baseUrl}/sandbox`);
+    if (isPage) return await visitPlatform(request, form, target, `${baseUrl}/sandbox`);
     return request.method === "GET" ? await fetchFile(request, target) : undefined;
   } catch {
     // A sandbox that was stopped or hangs is no fault of the gateway's.
@@ -56,12 +63,11 @@ const fromPlatform = [
 
 async function visitPlatform(
   request: Request,
+  form: Uint8Array | undefined,
   target: string,
   publicBase: string,
 ): Promise<Response | undefined> {
   if (request.method !== "GET" && request.method !== "POST") return undefined;
-  const body = request.method === "POST" ? await readForm(request) : undefined;
-  if (body === "too_large") return new Response(null, { status: 413 });
   const response = await fetch(target, {
     method: request.method,
     headers: {
@@ -72,17 +78,11 @@ async function visitPlatform(
     },
     redirect: "manual",
     signal: AbortSignal.timeout(timeoutMs),
-    ...(body === undefined ? {} : { body }),
+    ...(form === undefined ? {} : { body: form }),
   });
   const headers = new Headers(picked(response.headers, fromPlatform));
   for (const cookie of response.headers.getSetCookie()) headers.append("set-cookie", cookie);
   return new Response(response.body, { status: response.status, headers });
-}
-
-async function readForm(request: Request): Promise<Uint8Array | "too_large"> {
-  // A form says how long it is; what does not is not read.
-  const announced = Number(request.headers.get("content-length") ?? Number.NaN);
-  return announced <= formBytesMax ? request.bytes() : "too_large";
 }
 
 function picked(headers: Headers, names: readonly string[]): Record<string, string> {
