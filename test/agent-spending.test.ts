@@ -206,6 +206,18 @@ describe("one call", () => {
     });
   });
 
+  test("a result nested deeper than 500 is text, so that nobody waits while it is written again", async () => {
+    const nested = (depth: number): string => `{"snapshot":${"[".repeat(depth)}"]"${"]".repeat(depth)}}`;
+    for (const depth of [100, 499, 500, 30_000]) {
+      const body = nested(depth);
+      await gateway.sandbox.fault({ vendor: "financialdatasets", status: 200, body });
+      const { structuredContent } = await use(snapshot(0.1));
+      expect(structuredContent["status"]).toBe("completed");
+      const { text } = structuredContent["result"] as { text?: string };
+      expect([depth, text]).toEqual([depth, depth < 500 ? undefined : body]);
+    }
+  });
+
   test("a streamed answer is collected, and its price is known", async () => {
     const { structuredContent } = await use({
       operation_id: "chat.completions.create",

@@ -89,6 +89,19 @@ function scanShape(text: string): { members: number } | string {
   return { members };
 }
 
+/** Whether a text opens more objects and arrays within each other than that; it need not be JSON. */
+export function isNestedDeeper(text: string, than: number): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) at = endOfString(text, at);
+    else if (code === 0x7b || code === 0x5b) depth++;
+    else if (code === 0x7d || code === 0x5d) depth--;
+    if (depth > than) return true;
+  }
+  return false;
+}
+
 /** Only a string that begins like the forbidden name, or with an escape, is worth the pattern. */
 function isForbiddenMember(text: string, at: number): boolean {
   const first = text.charCodeAt(at + 1);

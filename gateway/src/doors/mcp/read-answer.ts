@@ -1,8 +1,11 @@
 import type { Answer } from "../../call/call.ts";
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, isNestedDeeper, type JsonObject } from "../../platform/json.ts";
 
 /** What fits into an agent's context without drowning it. */
 const resultBytesMax = 64 * 1024;
+
+/** No vendor nests its answers like this on purpose, and to write them again takes longer the deeper they are. */
+const resultDepthMax = 500;
 
 export interface ReadAnswer {
   readonly result: JsonObject;
@@ -47,6 +50,7 @@ function shorten(bytes: Uint8Array): Read {
 }
 
 function parse(text: string): unknown {
+  if (isNestedDeeper(text, resultDepthMax)) return undefined;
   try {
     return JSON.parse(text);
   } catch {
