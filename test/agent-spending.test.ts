@@ -218,6 +218,50 @@ describe("one call", () => {
     }
   });
 
+  test("an id too long for a number is refused before anything is held, and passes as a string", async () => {
+    const id = "1801000000000000102";
+    const quotes = (args: object) => ({
+      operation_id: "social_a.tweet.quotes",
+      arguments: args,
+      max_price_usd: 0.1,
+    });
+    await expectNothingHappened(gateway, async () => {
+      for (const [args, field] of [
+        [{ tweetId: Number(id) }, "tweetId"],
+        [{ tweetId: "1", more: { ids: [1, -Number(id)] } }, "more.ids.1"],
+        [{ tweetId: 2 ** 53 }, "tweetId"],
+      ] as const) {
+        const { structuredContent } = await use(quotes(args));
+        expect(structuredContent).toMatchObject({
+          status: "refused",
+          error: {
+            code: "invalid_arguments",
+            message: `${field}: too large to stay exact as a number; send it as a string. Nothing was charged.`,
+          },
+        });
+      }
+    });
+    for (const tweetId of [id, 2 ** 53 - 1]) {
+      expect((await use(quotes({ tweetId }))).structuredContent["status"]).toBe("completed");
+      expect((await gateway.sandbox.book()).at(-1)?.query).toContain(`tweetId=${tweetId}`);
+    }
+  });
+
+  test("whole numbers that a program could not hold come as strings, exactly as the vendor wrote them", async () => {
+    const body = `{"snapshot":{"uid":7123456789012345678,"ids":[-9007199254740993,9007199254740991],"price":1.5,"supply":1e18}}`;
+    await gateway.sandbox.fault({ vendor: "financialdatasets", status: 200, body });
+    const { structuredContent, content } = await use(snapshot(0.1));
+    expect(structuredContent["result"]).toEqual({
+      snapshot: {
+        uid: "7123456789012345678",
+        ids: ["-9007199254740993", 9_007_199_254_740_991],
+        price: 1.5,
+        supply: 1e18,
+      },
+    });
+    expect(JSON.parse(content[0]?.text ?? "")).toEqual(structuredContent);
+  });
+
   test("a streamed answer is collected, and its price is known", async () => {
     const { structuredContent } = await use({
       operation_id: "chat.completions.create",

@@ -16,6 +16,7 @@ export interface WrittenRequest {
 
 /** `path` is the operation's path with the configured names in it: what is left in braces are parameters. */
 export function writeRequest(operation: Operation, path: string, given: JsonObject): WrittenRequest {
+  checkNumbers(given);
   const rest: Record<string, unknown> = { ...given };
   const filled = path.replace(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = rest[name];
@@ -64,6 +65,21 @@ export const parametersOf = (operation: Operation, path: string): Parameter[] =>
     description:
       isJsonObject(schema) && typeof schema["description"] === "string" ? schema["description"] : "",
   }));
+
+/** An id too long for a number has become another one on its way here; asking for that would cost, and mislead. */
+function checkNumbers(members: JsonObject | readonly unknown[], place = ""): void {
+  for (const [name, value] of Object.entries<unknown>(members)) {
+    const field = place + name;
+    if (typeof value === "number" && isInexact(value)) {
+      const why = "too large to stay exact as a number; send it as a string";
+      refuse("invalid_parameters", `${field}: ${why}`, { field });
+    }
+    if (isJsonObject(value) || Array.isArray(value)) checkNumbers(value, `${field}.`);
+  }
+}
+
+const isInexact = (value: number): boolean =>
+  !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
 
 /** Left as it is where it can be one segment only; anything that could end or climb the path is escaped or refused. */
 function segment(name: string, value: unknown): string {

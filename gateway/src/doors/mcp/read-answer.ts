@@ -52,8 +52,14 @@ function shorten(bytes: Uint8Array): Read {
 function parse(text: string): unknown {
   if (isNestedDeeper(text, resultDepthMax)) return undefined;
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, exactly);
   } catch {
     return undefined;
   }
+}
+
+/** Platforms name posts and people by numbers that JavaScript cannot hold; as strings they stay what they are. */
+function exactly(_name: string, value: unknown, { source = "" }: { readonly source?: string } = {}): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+  return /^-?\d+$/.test(source) ? source : value;
 }
