@@ -19,8 +19,11 @@ beforeAll(async () => {
         return document();
       },
     },
-    config:
-      "mcp:\n  clients:\n    vault: { name: Vault, secret: a-secret-of-a-client, redirect_uris: ['http://127.0.0.1:4711/callback'] }\n",
+    config: `mcp:
+  clients:
+    vault: { name: Vault, secret: a-secret-of-a-client, redirect_uris: ['http://127.0.0.1:4711/callback'] }
+    site: { name: Site, redirect_uris: ['https://site.example/callback'] }
+`,
   });
   account = await gateway.openAccount({ creditUsd: "50" });
 });
@@ -177,6 +180,37 @@ describe("registering", () => {
       expect(metadata as object).not.toHaveProperty("registration_endpoint");
     } finally {
       await own.close();
+    }
+  });
+});
+
+describe("a link to us", () => {
+  const page = "https://stranger.example/login";
+  const failing = [{ prompt: "none" }, { response_type: "token" }, { resource: "https://other.example/" }];
+
+  test("does not lead to a page of whoever registered it, unless its person has answered", async () => {
+    const client = await registerClient(gateway.url, { redirect_uris: [page] });
+    for (const more of [...failing, { prompt: "none", response_mode: "form_post" }]) {
+      const { response, left, html } = await person().open(client.begin({ redirect_uri: page, ...more }).url);
+      expect([more, left, response.status]).toEqual([more, false, 400]);
+      expect(html).not.toContain(page);
+    }
+    const browser = person();
+    const first = await browser.open(client.begin({ redirect_uri: page }).url);
+    const denied = await browser.submit(first, { action: "deny" });
+    expect([denied.url.origin + denied.url.pathname, denied.url.searchParams.get("error")]).toEqual([
+      page,
+      "access_denied",
+    ]);
+  });
+
+  test("leads on to a client of the operator's, which is told what was wrong", async () => {
+    const known = createClient(gateway.url, "site");
+    for (const more of failing) {
+      const { url, left } = await person().open(
+        known.begin({ redirect_uri: "https://site.example/callback", ...more }).url,
+      );
+      expect([left, url.host, url.href.includes("error=")]).toEqual([true, "site.example", true]);
     }
   });
 });

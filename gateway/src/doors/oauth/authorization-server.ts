@@ -4,6 +4,7 @@ import type {
   default as ProviderClass,
   errors as ProviderErrors,
   interactionPolicy as ProviderPolicy,
+  KoaContextWithOIDC,
 } from "oidc-provider";
 import type { Addresses } from "../../config/addresses.ts";
 import { grantDaysMax, type McpConfig } from "../../config/mcp-config.ts";
@@ -19,7 +20,7 @@ import { errorPage } from "./pages/message-page.ts";
 import { createCookieSigner } from "./cookie-signer.ts";
 import { createRecordAdapters } from "./record-adapter.ts";
 import { quietly } from "./quietly.ts";
-import { isRegisteredRedirect, whyNotRedirect } from "./redirect-policy.ts";
+import { isLoopback, isRegisteredRedirect, whyNotRedirect } from "./redirect-policy.ts";
 import { signingKey } from "./signing-key.ts";
 
 export type Provider = ProviderClass;
@@ -62,6 +63,11 @@ export async function openAuthorizationServer(parts: ServerParts): Promise<Provi
   provider.Client.prototype.redirectUriAllowed = function allowed(asked: string) {
     return isRegisteredRedirect(this.redirectUris ?? [], asked);
   };
+  provider.on("authorization.error", (ctx, error) => {
+    if (maySendAway(ctx, parts.config)) return;
+    error.allow_redirect = false;
+    ctx.status = 400;
+  });
   provider.on("server_error", (_, error) => log.error("sign-in failed unexpectedly", describeError(error)));
   const events: EventEmitter = provider;
   events.on("error", (error) => log.error("sign-in failed unexpectedly", describeError(error)));
@@ -70,6 +76,17 @@ export async function openAuthorizationServer(parts: ServerParts): Promise<Provi
 
 /** Asked for once, so that the library says what it has to say about fetching while nobody listens. */
 const nobodysDocument = "https://document.invalid/";
+
+/**
+ * Whether an error is brought to the client by the browser. Anybody can register a client, and a link to us that led
+ * on to their page at once would lend it our name (RFC 9700, 4.11.2); so a person has to have answered first. The
+ * operator's clients are known, and nobody is led astray to their own machine.
+ */
+function maySendAway({ oidc }: KoaContextWithOIDC, config: McpConfig): boolean {
+  if (oidc.route === "resume" || config.clients.has(oidc.client?.clientId ?? "")) return true;
+  const redirect = oidc.params?.["redirect_uri"];
+  return typeof redirect === "string" && isLoopback(URL.parse(redirect)?.hostname ?? "");
+}
 
 /** Discovery stays simple: the issuer is the origin, without a path. */
 export const issuerOf = ({ baseUrl }: Addresses): string => new URL(baseUrl).origin;
