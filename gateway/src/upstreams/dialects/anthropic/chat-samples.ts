@@ -142,6 +142,18 @@ const choosing = fc.oneof(
 const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(value, { nil: undefined });
 
+/** One of the two at most, and no top_p of 1, which says nothing. */
+const sampling = fc.oneof(
+  fc.record({
+    temperature: optional(fc.double({ min: 0, max: 1, noNaN: true })),
+    topP: fc.constant(undefined),
+  }),
+  fc.record({
+    temperature: fc.constant(undefined),
+    topP: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+  }),
+);
+
 function mayThink(messages: readonly ChatMessage[]): boolean {
   const said = messages.findLast(({ role }) => role === "assistant")?.parts.map(({ kind }) => kind) ?? [];
   return said[0] === "reasoning" || !said.includes("tool_call");
@@ -152,8 +164,7 @@ export const expressibleRequest: fc.Arbitrary<ChatRequest> = fc
     system: fc.array(text, { maxLength: 3 }),
     messages: conversation,
     maxOutputTokens: fc.integer({ min: 2000, max: 64_000 }),
-    temperature: optional(fc.double({ min: 0, max: 1, noNaN: true })),
-    topP: optional(fc.double({ min: 0, max: 1, noNaN: true })),
+    sampling,
     topK: optional(fc.nat(500)),
     stop: fc.array(visible, { maxLength: 3 }),
     output: optional(
@@ -173,7 +184,12 @@ export const expressibleRequest: fc.Arbitrary<ChatRequest> = fc
     endUser: optional(fc.string()),
     choosing,
   })
-  .map(({ choosing: chosen, ...said }) => ({ ...plainRequest, ...said, ...chosen }))
+  .map(({ choosing: chosen, sampling: sampled, ...said }) => ({
+    ...plainRequest,
+    ...said,
+    ...sampled,
+    ...chosen,
+  }))
   // Where the last turn calls without a thought before it, thinking is left out.
   .map((request) => (mayThink(request.messages) ? request : { ...request, reasoning: undefined }));
 

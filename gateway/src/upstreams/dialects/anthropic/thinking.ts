@@ -4,6 +4,7 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { Reasoning } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
+import { isClaudeSince } from "./claude-version.ts";
 import { optionalNumber, optionalObject } from "./members.ts";
 
 type Effort = Extract<Reasoning, { effort: unknown }>["effort"];
@@ -62,7 +63,8 @@ export function writeReasoning(
 ): WrittenReasoning {
   if (reasoning === undefined) return {};
   if (reasoning === "off") return { thinking: { type: "disabled" } };
-  if (thinksByEffort(model)) return { thinking: { type: "adaptive" }, effort: writeEffort(reasoning) };
+  if (isClaudeSince(model, { major: 4, minor: 7 }))
+    return { thinking: { type: "adaptive" }, effort: writeEffort(reasoning) };
   if (calledWithoutThought(messages)) return {};
 
   const wanted = "effort" in reasoning ? budgets[reasoning.effort] : reasoning.budgetTokens;
@@ -86,13 +88,6 @@ function calledWithoutThought(messages: readonly JsonObject[]): boolean {
   const types = Array.isArray(content) ? content.filter(isJsonObject).map(({ type }) => type) : [];
   const thought = types[0] === "thinking" || types[0] === "redacted_thinking";
   return types.includes("tool_use") && !thought;
-}
-
-/** `claude-opus-4-7`, `claude-sonnet-5`; not `claude-3-7-sonnet-20250219`, `claude-opus-4-20250514`. */
-function thinksByEffort(model: string): boolean {
-  const version = /claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2}))?(?!\d)/.exec(model);
-  const major = Number(version?.[1] ?? 0);
-  return major > 4 || (major === 4 && Number(version?.[2] ?? 0) > 6);
 }
 
 /** There is no effort below low. A budget becomes the least effort that is worth as much. */

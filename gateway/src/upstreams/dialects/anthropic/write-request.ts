@@ -3,6 +3,7 @@ import type { ChatRequest } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { defined } from "./members.ts";
 import { writeOutputFormat } from "./output-format.ts";
+import { writeSampling } from "./sampling.ts";
 import { writeReasoning } from "./thinking.ts";
 import { writeToolChoice, writeTools } from "./tools.ts";
 import { writeMessages, writeSystem } from "./write-messages.ts";
@@ -11,7 +12,8 @@ import { writeMessages, writeSystem } from "./write-messages.ts";
 const maxTokensDefault = 4096;
 
 export function writeRequest(request: ChatRequest): JsonObject {
-  checkSampling(request);
+  checkStop(request.stop);
+  const sampling = writeSampling(request);
   const maxTokens = request.maxOutputTokens ?? maxTokensDefault;
   const messages = writeMessages(request.messages);
   const { thinking, effort } = writeReasoning(request.reasoning, {
@@ -28,9 +30,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
     messages,
     tools: writeTools(request.tools),
     tool_choice: writeToolChoice(request),
-    temperature: request.temperature,
-    top_p: request.topP,
-    top_k: request.topK,
+    ...sampling,
     stop_sequences: request.stop.length === 0 ? undefined : request.stop,
     thinking,
     output_config: Object.keys(outputConfig).length === 0 ? undefined : outputConfig,
@@ -39,15 +39,8 @@ export function writeRequest(request: ChatRequest): JsonObject {
   });
 }
 
-function checkSampling(request: ChatRequest): void {
-  if (request.seed !== undefined) throw new Inexpressible("seed", "this model takes no seed");
-  // A penalty of 0 is none, and some clients always send it.
-  if ((request.frequencyPenalty ?? 0) !== 0) throw noPenalty("frequency_penalty");
-  if ((request.presencePenalty ?? 0) !== 0) throw noPenalty("presence_penalty");
-  if ((request.temperature ?? 0) > 1) throw new Inexpressible("temperature", "with this model, at most 1");
-  if (request.stop.some((sequence) => sequence.trim() === "")) {
+function checkStop(stop: readonly string[]): void {
+  if (stop.some((sequence) => sequence.trim() === "")) {
     throw new Inexpressible("stop", "with this model, a stop sequence must have a visible character");
   }
 }
-
-const noPenalty = (field: string): Inexpressible => new Inexpressible(field, "this model takes no penalties");
