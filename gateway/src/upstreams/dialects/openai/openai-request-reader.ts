@@ -4,7 +4,8 @@ import type { ChatRequest } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { readFlag, readNumber, readText } from "./openai-members.ts";
 import { readMessages } from "./openai-messages-reader.ts";
-import { readOutput, readReasoning } from "./openai-settings.ts";
+import { readReasoning } from "./openai-effort.ts";
+import { readOutput } from "./openai-output.ts";
 import { readToolChoice, readTools } from "./openai-tools.ts";
 
 export function readRequest(

@@ -129,7 +129,6 @@ test("without tools, a choice of none and a leave to call several are not writte
 });
 
 const budgets = [
-  [0, "none"],
   [1_024, "low"],
   [8_192, "medium"],
   [24_576, "high"],
@@ -138,6 +137,24 @@ const budgets = [
 
 test.each(budgets)("a budget of %d thinking tokens is the effort %s", (budgetTokens, effort) => {
   expect(write({ reasoning: { budgetTokens } })["reasoning_effort"]).toBe(effort);
+});
+
+test("no thinking is the least effort that the model takes, and nothing to one that may take none", () => {
+  const effortOf = (model: string): unknown => {
+    const asked = [{ reasoning: "off" }, { reasoning: { budgetTokens: 0 } }] as const;
+    const [off, noBudget] = asked.map((each) => write({ model, ...each })["reasoning_effort"]);
+    expect(noBudget).toEqual(off);
+    return off;
+  };
+  for (const model of ["gpt-5.1", "gpt-5.2-2025-12-11", "openai/gpt-5.4-mini", "gpt-6"]) {
+    expect(effortOf(model)).toBe("none");
+  }
+  for (const model of ["gpt-5", "gpt-5-mini", "gpt-5-nano-2025-08-07"]) {
+    expect(effortOf(model)).toBe("minimal");
+  }
+  for (const model of ["o1", "o3", "o4-mini"]) expect(effortOf(model)).toBe("low");
+  const others = ["gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-5-chat-latest", "gpt-5.2-pro", "gpt-5.1-codex"];
+  for (const model of [...others, "o1-mini", "someone-elses"]) expect(effortOf(model)).toBeUndefined();
 });
 
 test("what this dialect cannot say is refused", () => {

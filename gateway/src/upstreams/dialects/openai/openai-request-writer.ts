@@ -3,7 +3,8 @@ import type { ChatMessage, ChatPart, ChatRequest, ImagePart, TextPart, ToolResul
 import { Inexpressible } from "../dialect.ts";
 import { writeContent } from "./openai-content.ts";
 import { withoutUndefined } from "./openai-members.ts";
-import { writeOutput, writeReasoning } from "./openai-settings.ts";
+import { writeReasoning } from "./openai-effort.ts";
+import { writeOutput } from "./openai-output.ts";
 import { writeToolCall } from "./openai-tool-calls.ts";
 import { writeToolChoice, writeTools } from "./openai-tools.ts";
 
@@ -22,7 +23,8 @@ export function writeRequest(request: ChatRequest): JsonObject {
     frequency_penalty: request.frequencyPenalty,
     presence_penalty: request.presencePenalty,
     response_format: request.output === undefined ? undefined : writeOutput(request.output),
-    reasoning_effort: request.reasoning === undefined ? undefined : writeReasoning(request.reasoning),
+    reasoning_effort:
+      request.reasoning === undefined ? undefined : writeReasoning(request.reasoning, request.model),
     user: request.endUser,
     // Without being asked, OpenAI does not say what a stream used.
     ...(request.stream ? { stream: true, stream_options: { include_usage: true } } : {}),

@@ -1,7 +1,7 @@
-// The form of the answer and the effort of thinking, both ways.
+// The form of the answer, both ways.
 
 import type { JsonObject } from "../../../platform/json.ts";
-import type { OutputFormat, Reasoning } from "../chat.ts";
+import type { OutputFormat } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import {
   readFlag,
@@ -54,36 +54,4 @@ export function writeOutput(output: OutputFormat): JsonObject {
       return { type: "json_schema", json_schema: withoutUndefined({ name, schema, strict }) };
     }
   }
-}
-
-export function readReasoning(value: unknown): Reasoning | undefined {
-  const effort = readText(value, "reasoning_effort");
-  switch (effort) {
-    case undefined:
-      return undefined;
-    case "none":
-      return "off";
-    case "minimal":
-    case "low":
-    case "medium":
-    case "high":
-      return { effort };
-    default:
-      throw new Inexpressible(
-        "reasoning_effort",
-        `${JSON.stringify(effort)} is not none, minimal, low, medium or high`,
-      );
-  }
-}
-
-/**
- * This dialect knows no budget of thinking tokens. Google documents 1,024, 8,192 and 24,576 as what low, medium
- * and high mean; a budget becomes the nearest of them.
- */
-export function writeReasoning(reasoning: Reasoning): string {
-  if (reasoning === "off") return "none";
-  if ("effort" in reasoning) return reasoning.effort;
-  if (reasoning.budgetTokens <= 0) return "none";
-  if (reasoning.budgetTokens <= 4_608) return "low";
-  return reasoning.budgetTokens <= 16_384 ? "medium" : "high";
 }
