@@ -49,12 +49,17 @@ const schema: fc.Arbitrary<JsonObject> = fc.dictionary(
   // A negative zero does not survive JSON itself.
   fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown),
 );
-const tool = fc.record({
-  name: words,
-  description: maybe(words),
-  parameters: schema,
-  strict: maybe(fc.boolean()),
-});
+/** Strict is said only of a schema that OpenAI is strict about. */
+const mayBeStrict = fc.oneof(
+  fc.record({ schema, strict: fc.constantFrom(false, undefined) }),
+  fc.record({
+    schema: fc.constant<JsonObject>({ type: "object", properties: {}, additionalProperties: false }),
+    strict: fc.constant(true),
+  }),
+);
+const tool = fc
+  .record({ name: words, description: maybe(words), parameters: mayBeStrict })
+  .map((each) => ({ ...each, parameters: each.parameters.schema, strict: each.parameters.strict }));
 const withTools = fc.record({
   tools: fc.array(tool, { minLength: 1, maxLength: 3 }),
   toolChoice: maybe(
@@ -83,12 +88,9 @@ const settings = fc.record({
   output: maybe(
     fc.oneof(
       fc.constantFrom({ kind: "text" } as const, { kind: "json" } as const),
-      fc.record({
-        kind: fc.constant("json_schema" as const),
-        name: words,
-        schema,
-        strict: maybe(fc.boolean()),
-      }),
+      fc
+        .record({ kind: fc.constant("json_schema" as const), name: words, held: mayBeStrict })
+        .map(({ held, ...format }) => ({ ...format, ...held })),
     ),
   ),
   reasoning: maybe(

@@ -11,6 +11,7 @@ import {
   requireText,
   withoutUndefined,
 } from "./openai-members.ts";
+import { strictFor } from "./openai-strict-schema.ts";
 
 export function readOutput(value: unknown): OutputFormat | undefined {
   const format = readObject(value, "response_format");
@@ -51,7 +52,8 @@ export function writeOutput(output: OutputFormat): JsonObject {
       return { type: "json_object" };
     case "json_schema": {
       const { name, schema, strict } = output;
-      return { type: "json_schema", json_schema: withoutUndefined({ name, schema, strict }) };
+      const json_schema = withoutUndefined({ name, schema, strict: strictFor(schema, strict) });
+      return { type: "json_schema", json_schema };
     }
   }
 }

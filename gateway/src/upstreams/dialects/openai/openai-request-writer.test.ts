@@ -11,7 +11,8 @@ const write = (request: Partial<ChatRequest>): JsonObject =>
   openaiDialect.writeRequest({ ...empty, ...request });
 const written = (...messages: readonly ChatMessage[]): unknown => write({ messages })["messages"];
 
-const tool: ToolDefinition = { name: "f", description: "d", parameters: { type: "object" }, strict: true };
+const closed = { type: "object", properties: {}, additionalProperties: false };
+const tool: ToolDefinition = { name: "f", description: "d", parameters: closed, strict: true };
 const text = (said: string) => ({ kind: "text", text: said }) as const;
 const call = { kind: "tool_call", id: "1", name: "f", arguments: "{}" } as const;
 const result = (given: Partial<ToolResultPart>): ToolResultPart => ({
@@ -138,6 +139,54 @@ const budgets = [
 test.each(budgets)("a budget of %d thinking tokens is the effort %s", (budgetTokens, effort) => {
   expect(write({ reasoning: { budgetTokens } })["reasoning_effort"]).toBe(effort);
 });
+
+const a = { type: "string" };
+const person = { type: "object", properties: { a }, required: ["a"], additionalProperties: false };
+const holding = (inner: JsonObject): JsonObject => ({
+  ...person,
+  properties: { a: inner },
+});
+const open = { ...person, additionalProperties: undefined };
+const optional = { ...person, required: [] };
+
+const strictlyTaken: Readonly<Record<string, JsonObject>> = {
+  "an object without members": closed,
+  "one that requires all of them": person,
+  "closed objects within": holding({ type: "array", items: { anyOf: [person, { type: "null" }] } }),
+  "definitions, and references to them": { ...holding({ $ref: "#/$defs/p" }), $defs: { p: person } },
+};
+const strictlyRefused: Readonly<Record<string, JsonObject>> = {
+  "an open object": open,
+  "one with any member": { ...person, additionalProperties: a },
+  "an optional member": optional,
+  "an optional member deep within": holding({ type: ["array", "null"], items: { anyOf: [optional] } }),
+  "an open object among the definitions": { ...person, $defs: { p: open } },
+  "what is no object": { anyOf: [person] },
+  "a combination of schemas": holding({ allOf: [person] }),
+};
+
+test.each(Object.entries(strictlyTaken))("a strict schema stays strict: %s", (_, schema) => {
+  expect(strictOf(schema)).toEqual([true, true]);
+});
+
+test.each(Object.entries(strictlyRefused))(
+  "a schema that OpenAI refuses to be strict about is sent without strict: %s",
+  (_, schema) => {
+    expect(strictOf(schema)).toEqual([undefined, undefined]);
+  },
+);
+
+function strictOf(schema: JsonObject): readonly unknown[] {
+  const output = { kind: "json_schema", name: "n", schema, strict: true } as const;
+  const body = write({ output, tools: [{ ...tool, parameters: schema }] });
+  expect(body).toMatchObject({
+    response_format: { json_schema: { schema } },
+    tools: [{ function: { parameters: schema } }],
+  });
+  const format = body["response_format"] as { json_schema: JsonObject };
+  const [written] = body["tools"] as { function: JsonObject }[];
+  return [format.json_schema["strict"], written?.function["strict"]];
+}
 
 test("no thinking is the least effort that the model takes, and nothing to one that may take none", () => {
   const effortOf = (model: string): unknown => {

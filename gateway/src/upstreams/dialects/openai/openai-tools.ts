@@ -12,6 +12,7 @@ import {
   requireText,
   withoutUndefined,
 } from "./openai-members.ts";
+import { strictFor } from "./openai-strict-schema.ts";
 
 export function readTools(value: unknown): readonly ToolDefinition[] {
   return (readList(value, "tools") ?? []).map((item, at) => {
@@ -35,7 +36,7 @@ export function readTools(value: unknown): readonly ToolDefinition[] {
 export const writeTools = (tools: readonly ToolDefinition[]): readonly JsonObject[] =>
   tools.map(({ name, description, parameters, strict }) => ({
     type: "function",
-    function: withoutUndefined({ name, description, parameters, strict }),
+    function: withoutUndefined({ name, description, parameters, strict: strictFor(parameters, strict) }),
   }));
 
 export function readToolChoice(value: unknown): ToolChoice | undefined {

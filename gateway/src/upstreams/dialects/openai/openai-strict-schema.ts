@@ -1,0 +1,47 @@
+// Where OpenAI is to hold the model to a schema strictly, it refuses schemas that other vendors take.
+
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+
+/**
+ * `strict` as it can be written beside a schema. Where OpenAI would refuse the schema, it is left out: the model still
+ * reads the schema, and the answer comes without the promise rather than not at all.
+ */
+export const strictFor = (schema: JsonObject, strict: boolean | undefined): boolean | undefined =>
+  strict === true && !(schema["type"] === "object" && isStrict(schema)) ? undefined : strict;
+
+/** Every object in it is closed and requires all that it lists, and nothing is said by the words OpenAI refuses. */
+function isStrict(schema: JsonObject): boolean {
+  if (refusedWords.some((word) => schema[word] !== undefined)) return false;
+  if (describesObject(schema) && !isClosed(schema)) return false;
+  return innerSchemas(schema).every((inner) => isJsonObject(inner) && isStrict(inner));
+}
+
+const refusedWords = [
+  "allOf",
+  "oneOf",
+  "not",
+  "if",
+  "then",
+  "else",
+  "dependentRequired",
+  "dependentSchemas",
+  "patternProperties",
+];
+
+const describesObject = ({ type, properties }: JsonObject): boolean =>
+  properties !== undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
+
+function isClosed({ properties = {}, required = [], additionalProperties }: JsonObject): boolean {
+  if (additionalProperties !== false || !isJsonObject(properties) || !Array.isArray(required)) return false;
+  return Object.keys(properties).every((name) => required.includes(name));
+}
+
+const innerSchemas = ({ properties, $defs, definitions, items, anyOf }: JsonObject): readonly unknown[] => [
+  ...[properties, $defs, definitions].flatMap((schemas) =>
+    isJsonObject(schemas) ? Object.values(schemas) : [],
+  ),
+  ...(items === undefined ? [] : [items]),
+  ...(isList(anyOf) ? anyOf : []),
+];
+
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
