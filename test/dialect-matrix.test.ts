@@ -500,3 +500,52 @@ describe("what the vendor cannot be told is a 400 that names it, before anything
     },
   );
 });
+
+interface Sayable {
+  readonly promise: string;
+  readonly spoken: DialectName;
+  readonly vendor: DialectName;
+  readonly members: object;
+  /** What the vendor reads of it. */
+  readonly said: object;
+}
+
+const sayable: readonly Sayable[] = [
+  ...(["xhigh", "max"] as const).flatMap((effort): readonly Sayable[] => [
+    {
+      promise: `an effort of ${effort} is one to OpenAI`,
+      spoken: "anthropic",
+      vendor: "openai",
+      members: { output_config: { effort } },
+      said: { reasoning_effort: effort },
+    },
+    {
+      promise: `an effort of ${effort} is the largest budget to Gemini`,
+      spoken: "openai",
+      vendor: "gemini",
+      members: { reasoning_effort: effort },
+      said: { generationConfig: { thinkingConfig: { thinkingBudget: 24_576 } } },
+    },
+  ]),
+];
+
+describe("what the vendor can be told is told in its own words, and paid for", () => {
+  test.each(sayable.map((row) => [row.promise, row] as const))(
+    "%s",
+    async (_, { spoken, vendor, members, said }) => {
+      vendors.script.reply = { text: "Yes." };
+      vendors.script.usage = undefined;
+      const account = await gateway.openAccount();
+      for (const stream of [false, true]) {
+        const dialect = dialects[spoken];
+        const body = { ...dialect.body({ turns: [{ user: "Hello." }] }, models[vendor], stream), ...members };
+        const response = await gateway.post(account, dialect.path(models[vendor], stream), body);
+        const answered = await response.text();
+        if (response.status !== 200) throw new Error(`${response.status} ${answered}`);
+        const sent = Buffer.from(vendors.doubles[vendor].requests.at(-1)?.body ?? []).toString();
+        expect(JSON.parse(sent)).toMatchObject(said);
+        expectChargeOf(await lastReceipt(gateway, account), usageInBook(lastInBook(vendors.doubles[vendor])));
+      }
+    },
+  );
+});

@@ -94,7 +94,7 @@ const SHAPE: Shape = {
 
 const ROLES = ["developer", "system", "user", "assistant", "tool", "function"];
 const PARTS = ["text", "image_url", "input_audio", "file", "refusal"];
-const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"];
+const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 const STOPS_MAX = 4;
 
 const checkMessages = (messages: unknown): Problem | undefined => {

@@ -96,7 +96,7 @@ export type OutputFormat =
 
 /** How much the model may think: an effort, a budget of tokens, or not at all. */
 export type Reasoning =
-  | { readonly effort: "minimal" | "low" | "medium" | "high" }
+  | { readonly effort: "minimal" | "low" | "medium" | "high" | "xhigh" | "max" }
   | { readonly budgetTokens: number }
   | "off";
 

@@ -17,7 +17,10 @@ test("thinking is read as a budget, an effort, off, or nothing", () => {
   expect(read({ thinking: { type: "adaptive" }, output_config: { effort: "low" } }).reasoning).toEqual({
     effort: "low",
   });
-  expect(refusedField(() => read({ output_config: { effort: "max" } }))).toBe("output_config.effort");
+  for (const effort of ["low", "medium", "high", "xhigh", "max"] as const) {
+    expect(read({ output_config: { effort } }).reasoning).toEqual({ effort });
+  }
+  expect(refusedField(() => read({ output_config: { effort: "most" } }))).toBe("output_config.effort");
   expect(refusedField(() => read({ thinking: { type: "enabled" } }))).toBe("thinking.budget_tokens");
 });
 
@@ -36,6 +39,8 @@ test("an effort is a budget for models that are given one, always below the limi
     expect(thinkingFor(model, { effort: "low" })).toEqual(budget(2048));
     expect(thinkingFor(model, { effort: "medium" })).toEqual(budget(8192));
     expect(thinkingFor(model, { effort: "high" })).toEqual(budget(16_384));
+    expect(thinkingFor(model, { effort: "xhigh" })).toEqual(budget(16_384));
+    expect(thinkingFor(model, { effort: "max" })).toEqual(budget(16_384));
     expect(thinkingFor(model, { effort: "high" }, 4000)).toEqual(budget(3999));
     expect(thinkingFor(model, { budgetTokens: 5000 }, 4000)).toEqual(budget(3999));
   }
@@ -54,6 +59,8 @@ test("a budget is an effort for models that take no budget", () => {
   ]) {
     expect(thinkingFor(model, { effort: "minimal" })).toEqual(effort("low"));
     expect(thinkingFor(model, { effort: "high" })).toEqual(effort("high"));
+    expect(thinkingFor(model, { effort: "xhigh" })).toEqual(effort("xhigh"));
+    expect(thinkingFor(model, { effort: "max" })).toEqual(effort("max"));
     expect(thinkingFor(model, { budgetTokens: 2000 })).toEqual(effort("low"));
     expect(thinkingFor(model, { budgetTokens: 8000 })).toEqual(effort("medium"));
     expect(thinkingFor(model, { budgetTokens: 9000 })).toEqual(effort("high"));

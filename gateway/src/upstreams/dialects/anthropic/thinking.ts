@@ -9,8 +9,15 @@ import { optionalNumber, optionalObject } from "./members.ts";
 
 type Effort = Extract<Reasoning, { effort: unknown }>["effort"];
 
-/** What an effort is worth in tokens, for models that are given a budget. */
-const budgets: Readonly<Record<Effort, number>> = { minimal: 1024, low: 2048, medium: 8192, high: 16_384 };
+/** What an effort is worth in tokens, for models that are given a budget; they know nothing above high. */
+const budgets: Readonly<Record<Effort, number>> = {
+  minimal: 1024,
+  low: 2048,
+  medium: 8192,
+  high: 16_384,
+  xhigh: 16_384,
+  max: 16_384,
+};
 
 /** Anthropic refuses less, and refuses a budget that is not below max_tokens. */
 const budgetMin = 1024;
@@ -37,12 +44,15 @@ export function readReasoning(thinking: unknown, effort: unknown): Reasoning | u
 
 function readEffort(effort: unknown): Effort | undefined {
   if (effort === undefined || effort === null) return undefined;
-  if (effort === "low" || effort === "medium" || effort === "high") return effort;
+  const known = efforts.find((each) => each === effort);
+  if (known !== undefined) return known;
   throw new Inexpressible(
     "output_config.effort",
-    `${JSON.stringify(effort)} exists in the Anthropic dialect only`,
+    `${JSON.stringify(effort)} is not low, medium, high, xhigh or max`,
   );
 }
+
+const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
 
 interface WrittenReasoning {
   readonly thinking?: JsonObject;

@@ -4,8 +4,18 @@ import { Inexpressible } from "../dialect.ts";
 import { integerOf, membersOf, textOf } from "./members.ts";
 import type { Member } from "./members.ts";
 
-/** Every thinking Gemini takes a budget, but not every one takes a level: an effort is written as its tokens. */
-const effortTokens = { minimal: 512, low: 2048, medium: 8192, high: 24_576 } as const;
+/**
+ * Every thinking Gemini takes a budget, but not every one takes a level: an effort is written as its tokens. High is the
+ * most that all of them take, so there is nothing above it.
+ */
+const effortTokens = {
+  minimal: 512,
+  low: 2048,
+  medium: 8192,
+  high: 24_576,
+  xhigh: 24_576,
+  max: 24_576,
+} as const;
 
 export function readThinking(config: Member | undefined): Reasoning | undefined {
   if (config === undefined) return undefined;

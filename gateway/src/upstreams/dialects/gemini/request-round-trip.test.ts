@@ -94,7 +94,7 @@ const request: fc.Arbitrary<ChatRequest> = fc.record({
   ),
   reasoning: fc.oneof(
     fc.constantFrom(undefined, "off" as const),
-    fc.record({ effort: fc.constantFrom("minimal" as const, "low", "medium", "high") }),
+    fc.record({ effort: fc.constantFrom("minimal" as const, "low", "medium", "high", "xhigh", "max") }),
     fc.record({ budgetTokens: fc.integer({ min: 1, max: 32_768 }) }),
   ),
   endUser: fc.constant(undefined),
@@ -149,5 +149,7 @@ const merged = (all: readonly ChatMessage[]): ChatMessage[] =>
 
 function asBudget(reasoning: Reasoning | undefined): Reasoning | undefined {
   if (reasoning === undefined || reasoning === "off" || !("effort" in reasoning)) return reasoning;
-  return { budgetTokens: { minimal: 512, low: 2048, medium: 8192, high: 24_576 }[reasoning.effort] };
+  const most = 24_576;
+  const budgets = { minimal: 512, low: 2048, medium: 8192, high: most, xhigh: most, max: most };
+  return { budgetTokens: budgets[reasoning.effort] };
 }

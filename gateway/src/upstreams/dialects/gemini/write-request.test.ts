@@ -82,6 +82,8 @@ test("each effort is written as its budget of tokens, and off as none", () => {
   expect(budget({ effort: "minimal" })).toEqual(thinking(512));
   expect(budget({ effort: "medium" })).toEqual(thinking(8192));
   expect(budget({ effort: "high" })).toEqual(thinking(24_576));
+  expect(budget({ effort: "xhigh" })).toEqual(thinking(24_576));
+  expect(budget({ effort: "max" })).toEqual(thinking(24_576));
   expect(budget({ budgetTokens: 1000 })).toEqual(thinking(1000));
   expect(budget("off")).toEqual({ thinkingConfig: { thinkingBudget: 0 } });
 });

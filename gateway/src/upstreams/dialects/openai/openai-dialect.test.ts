@@ -96,7 +96,7 @@ const settings = fc.record({
   reasoning: maybe(
     fc.oneof(
       fc.constant("off" as const),
-      fc.record({ effort: fc.constantFrom("minimal" as const, "low" as const, "high" as const) }),
+      fc.record({ effort: fc.constantFrom("minimal", "low", "medium", "high", "xhigh", "max" as const) }),
     ),
   ),
   endUser: maybe(words),

@@ -15,11 +15,13 @@ export function readReasoning(value: unknown): Reasoning | undefined {
     case "low":
     case "medium":
     case "high":
+    case "xhigh":
+    case "max":
       return { effort };
     default:
       throw new Inexpressible(
         "reasoning_effort",
-        `${JSON.stringify(effort)} is not none, minimal, low, medium or high`,
+        `${JSON.stringify(effort)} is not none, minimal, low, medium, high, xhigh or max`,
       );
   }
 }

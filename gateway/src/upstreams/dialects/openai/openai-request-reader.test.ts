@@ -172,7 +172,7 @@ const cannotBeTranslated: readonly (readonly [field: string, value: unknown])[] 
   ["web_search_options", {}],
   ["a_member_of_tomorrow", 1],
   ["constructor", 1],
-  ["reasoning_effort", "xhigh"],
+  ["reasoning_effort", "extreme"],
   ["tool_choice", "any"],
   ["temperature", "hot"],
   ["seed", Infinity],
