@@ -511,6 +511,23 @@ interface Sayable {
 }
 
 const sayable: readonly Sayable[] = [
+  {
+    promise: "instructions within Anthropic's messages are instructions to OpenAI",
+    spoken: "anthropic",
+    vendor: "openai",
+    members: {
+      messages: [
+        { role: "user", content: "Hello." },
+        { role: "system", content: "Be brief." },
+      ],
+    },
+    said: {
+      messages: [
+        { role: "system", content: "Be brief." },
+        { role: "user", content: "Hello." },
+      ],
+    },
+  },
   ...(["xhigh", "max"] as const).flatMap((effort): readonly Sayable[] => [
     {
       promise: `an effort of ${effort} is one to OpenAI`,

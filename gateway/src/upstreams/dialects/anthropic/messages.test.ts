@@ -23,6 +23,25 @@ const result = (callId: string, said: string): ChatPart => ({
   isError: false,
 });
 
+test("instructions within the conversation stand before it, after the system prompt, with what is to be cached", () => {
+  const cached = { type: "text", text: "c", cache_control: { type: "ephemeral" } };
+  const messages = [
+    { role: "user", content: "Hello" },
+    { role: "system", content: "b" },
+    { role: "assistant", content: "Hi" },
+    { role: "system", content: [cached] },
+  ];
+  const read = anthropicDialect.readRequest({ system: "a", messages }, asked);
+  expect(read.system).toEqual([
+    { kind: "text", text: "a" },
+    { kind: "text", text: "b" },
+    { kind: "text", text: "c", cache: "5m" },
+  ]);
+  expect(read.messages).toEqual([user(text("Hello")), assistant(text("Hi"))]);
+  const image = { role: "system", content: [{ type: "image" }] };
+  expect(refusedField(() => readAll([image]))).toBe("messages.0.content.0");
+});
+
 test("images are read and written by their bytes and by their address", () => {
   const blocks = [
     { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } },
@@ -179,7 +198,7 @@ test("blocks that only Anthropic knows are refused by their place", () => {
   expect(
     refusedField(() => readUser({ type: "tool_result", tool_use_id: "t", content: [{ type: "document" }] })),
   ).toBe(`${place}.content.0`);
-  expect(refusedField(() => readAll([{ role: "system", content: "x" }]))).toBe("messages.0.role");
+  expect(refusedField(() => readAll([{ role: "tool", content: "x" }]))).toBe("messages.0.role");
 });
 
 test("what Anthropic takes from one side only is refused from the other", () => {

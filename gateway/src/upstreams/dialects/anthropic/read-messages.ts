@@ -1,30 +1,34 @@
 import type { JsonObject } from "../../../platform/json.ts";
-import type { ChatMessage, ChatPart, ImagePart, ReasoningPart, TextPart } from "../chat.ts";
+import type { ChatMessage, ChatPart, ChatRequest, ImagePart, ReasoningPart, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { readImageBlock, readTextBlock } from "./content-blocks.ts";
 import { optionalList, optionalString, requiredObject, requiredString } from "./members.ts";
 import { readToolInput } from "./tool-input.ts";
 
-export function readSystem(system: unknown): TextPart[] {
-  if (typeof system === "string") return system === "" ? [] : [{ kind: "text", text: system }];
-  return optionalList(system, "system").map((item, at) => {
-    const field = `system.${at}`;
-    const block = requiredObject(item, field);
-    if (block["type"] !== "text") throw new Inexpressible(field, "must be a text block");
-    return readTextBlock(block, field);
-  });
+/** Instructions from the middle of the conversation move to its beginning, the only place others have for them. */
+export function readConversation(body: JsonObject): Pick<ChatRequest, "system" | "messages"> {
+  const system = readInstructions(body["system"], "system");
+  const messages: ChatMessage[] = [];
+  for (const [at, item] of optionalList(body["messages"], "messages").entries()) {
+    const field = `messages.${at}`;
+    const { role, content } = requiredObject(item, field);
+    if (role === "system") system.push(...readInstructions(content, `${field}.content`));
+    else if (role === "user" || role === "assistant") {
+      messages.push({ role, parts: readContent(content, `${field}.content`) });
+    } else throw new Inexpressible(`${field}.role`, 'must be "user", "assistant" or "system"');
+  }
+  return { system, messages };
 }
 
-export const readMessages = (messages: unknown): ChatMessage[] =>
-  optionalList(messages, "messages").map((item, at) => {
-    const field = `messages.${at}`;
-    const message = requiredObject(item, field);
-    const role = message["role"];
-    if (role !== "user" && role !== "assistant") {
-      throw new Inexpressible(`${field}.role`, 'must be "user" or "assistant"');
-    }
-    return { role, parts: readContent(message["content"], `${field}.content`) };
+function readInstructions(content: unknown, field: string): TextPart[] {
+  if (typeof content === "string") return content === "" ? [] : [{ kind: "text", text: content }];
+  return optionalList(content, field).map((item, at) => {
+    const place = `${field}.${at}`;
+    const block = requiredObject(item, place);
+    if (block["type"] !== "text") throw new Inexpressible(place, "must be a text block");
+    return readTextBlock(block, place);
   });
+}
 
 function readContent(content: unknown, field: string): ChatPart[] {
   if (typeof content === "string") return [{ kind: "text", text: content }];

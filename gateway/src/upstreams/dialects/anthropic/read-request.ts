@@ -10,7 +10,7 @@ import {
   requiredString,
 } from "./members.ts";
 import { readOutputFormat } from "./output-format.ts";
-import { readMessages, readSystem } from "./read-messages.ts";
+import { readConversation } from "./read-messages.ts";
 import { readReasoning } from "./thinking.ts";
 import { readToolChoice, readTools } from "./tools.ts";
 
@@ -26,8 +26,7 @@ export function readRequest(
   return {
     model: asked.model,
     stream: asked.stream,
-    system: readSystem(body["system"]),
-    messages: readMessages(body["messages"]),
+    ...readConversation(body),
     tools: readTools(body["tools"]),
     ...readToolChoice(body["tool_choice"]),
     maxOutputTokens: optionalNumber(body["max_tokens"], "max_tokens"),
