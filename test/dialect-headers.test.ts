@@ -26,18 +26,26 @@ models: { claude-x: { via: [claude], ${price} }, gpt-x: { via: [gpt], ${price} }
       "x-stainless-lang": "js",
       cookie: "a=b",
     };
-    for (const model of ["claude-x", "gpt-x"]) {
-      const response = await tollgate.post(account, "/v1/messages", { ...asked, model }, headers);
-      expect({ model, status: response.status }).toEqual({ model, status: 200 });
-    }
     const sentTo = (double: typeof claude): Map<string, string> =>
       new Map((double.requests.at(-1)?.headers ?? []).map(([name, value]) => [name.toLowerCase(), value]));
-    expect(sentTo(claude).get("anthropic-beta")).toBe("some-feature-2026-01-01,another");
-    expect(sentTo(claude).get("anthropic-version")).toBe("2023-06-01");
-    for (const double of [claude, gpt]) {
-      for (const name of ["x-stainless-lang", "cookie"]) expect(sentTo(double).has(name)).toBe(false);
-    }
-    expect([...sentTo(gpt).keys()].filter((name) => name.startsWith("anthropic"))).toEqual([]);
+    const post = async (path: string, model: string, body: object): Promise<void> => {
+      const response = await tollgate.post(account, path, { ...body, model }, headers);
+      expect({ path, model, status: response.status }).toEqual({ path, model, status: 200 });
+    };
+    const expectOursOnly = (): void => {
+      expect(sentTo(claude).get("anthropic-beta")).toBe("some-feature-2026-01-01,another");
+      expect(sentTo(claude).get("anthropic-version")).toBe("2023-06-01");
+      for (const double of [claude, gpt]) {
+        for (const name of ["x-stainless-lang", "cookie"]) expect(sentTo(double).has(name)).toBe(false);
+      }
+      expect([...sentTo(gpt).keys()].filter((name) => name.startsWith("anthropic"))).toEqual([]);
+    };
+    for (const model of ["claude-x", "gpt-x"]) await post("/v1/messages", model, asked);
+    expectOursOnly();
+
+    await post("/v1/messages/count_tokens", "claude-x", { messages: asked.messages });
+    expect(claude.requests.at(-1)?.target).toEndWith("/messages/count_tokens");
+    expectOursOnly();
   } finally {
     await tollgate.close();
     await claude.close();

@@ -26,14 +26,12 @@ export function countTokens({ dialect, path, headers, write, countIn }: Counter)
   return {
     request: (dispatch) => {
       const { rawBody, body } = dispatch.input;
+      const same = callersOf(dispatch) === dialect;
       return {
         method: "POST",
         path: path(dispatch),
-        body:
-          callersOf(dispatch) === dialect
-            ? nativeBody(rawBody, body, {})
-            : JSON.stringify(write(readRequest(dispatch))),
-        ...(headers ? { headers } : {}),
+        body: same ? nativeBody(rawBody, body, {}) : JSON.stringify(write(readRequest(dispatch))),
+        headers: same ? { ...headers, ...dispatch.forwarded } : { ...headers },
       };
     },
     read: (json, dispatch) => {
