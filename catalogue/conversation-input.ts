@@ -162,7 +162,7 @@ function lookAtTool(tool: unknown, at: number | undefined, found: Found): void {
     found.explainedTools++;
   } else if (!ofCallers.has(type)) {
     found.unbounded = true;
-    if (!byTokens.test(type)) found.billedTool ??= pathOf(at);
+    if (!byTokens.test(type) && !isCallersShell(tool)) found.billedTool ??= pathOf(at);
   }
 }
 
@@ -179,9 +179,17 @@ const pathOf = (at: number | undefined): string => (at === undefined ? "tools" :
 const ofCallers: ReadonlySet<string> = new Set(["function", "custom"]);
 const explained = /^(bash|text_editor|computer|memory)_\d{8}$/;
 
-/** Of what vendors run, or only explain, this costs nothing beside its tokens; whatever else there is may. */
+/**
+ * Of what vendors run, or only explain, this costs nothing beside its tokens; whatever else there is may. A toolset is
+ * run by the caller too, but explained at a length that nobody has written down.
+ */
 const byTokens =
-  /^(mcp|mcp_toolset|web_fetch_\d{8}|tool_search\w*|namespace|computer|computer_use_preview|local_shell|apply_patch)$/;
+  /^(mcp|mcp_toolset|web_fetch_\d{8}|tool_search\w*|namespace|computer|computer_use_preview|(computer|browser)_toolset_\d{8}|local_shell|apply_patch)$/;
+
+/** OpenAI bills a container of its own by use; without a word about where the shell is, it may be in one. */
+const isCallersShell = ({ type, environment }: JsonObject): boolean =>
+  type === "shell" && isObject(environment) && environment["type"] === "local";
+
 const googlesByTokens = /^(url_?context|code_?execution|computer_?use)$/i;
 
 const isObject = (value: unknown): value is JsonObject =>

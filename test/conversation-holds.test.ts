@@ -485,6 +485,16 @@ models:
     ["tools[0]", asked(responses, { tools: [{ type: "web_search_preview" }] })],
     ["tools[0]", asked(responses, { tools: [{ type: "code_interpreter", container: { type: "auto" } }] })],
     ["tools[0]", asked(responses, { tools: [{ type: "image_generation" }] })],
+    ["tools[0]", asked(responses, { tools: [{ type: "shell" }] })],
+    ["tools[0]", asked(responses, { tools: [{ type: "shell", environment: { type: "container_auto" } }] })],
+    [
+      "tools[0]",
+      asked(responses, {
+        tools: [{ type: "shell", environment: { type: "container_reference", container_id: "c" } }],
+      }),
+    ],
+    ["tools[0]", asked(responses, { tools: [{ type: "web_search", environment: { type: "local" } }] })],
+    ["tools[0]", asked(messages, { tools: [{ type: "search_toolset_20260801" }] })],
     ["tools[0]", asked(messages, { tools: [{ type: "web_search_20250305", name: "web_search" }] })],
     ["tools[0].googleSearch", asked(generate, { tools: [{ googleSearch: {} }] })],
     ["tools[0].google_maps", asked(generate, { tools: [{ url_context: {}, google_maps: {} }] })],
@@ -517,6 +527,19 @@ models:
       expect([path, (await careful.post(caller, path, body, quote)).status]).toEqual([path, 200]);
     }
   });
+
+  const ranByTheCaller: readonly (readonly [string, Spoken, object])[] = [
+    ["a shell of OpenAI's", responses, { type: "shell", environment: { type: "local" } }],
+    ["a computer of Anthropic's", messages, { type: "computer_toolset_20260801" }],
+    ["a browser of Anthropic's", messages, { type: "browser_toolset_20260801", configs: {} }],
+  ];
+  test.each(ranByTheCaller)(
+    "is not one that the caller runs, for which all is held that the model can read: %s",
+    async (_, spoken, tool) => {
+      const [path, body] = asked(spoken, { tools: [tool] });
+      expect(await mostOf(path, body, careful)).toBe(holdFor(spoken.contextTokens, spoken));
+    },
+  );
 
   test("passes where every upstream of its model allows it", async () => {
     const body = chat.body("Say it.", { model: "bold", web_search_options: {} });
