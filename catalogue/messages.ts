@@ -7,7 +7,11 @@ const tokensMax = 10_000_000;
 const messagesBody = z.looseObject({
   model: z.string().min(1).max(200).describe("A model of `GET /v1/models`."),
   messages: z.array(z.looseObject({ role: z.string() })).min(1, "must hold at least one message"),
-  max_tokens: z.int().min(1).max(tokensMax),
+  max_tokens: z
+    .int()
+    .min(0)
+    .max(tokensMax)
+    .describe("The most to answer. 0 only fills the prompt cache, with a model of Anthropic's."),
   stream: z.boolean().nullish(),
   service_tier: serviceTier,
   speed,
@@ -37,7 +41,13 @@ export const messagesCreate = defineOperation({
   price: {
     kind: "per_token",
     modelKind: "chat",
-    estimate: (input, model) =>
-      conversationEstimate(input, model, { outputTokens: input.body.max_tokens, choices: 1 }),
+    estimate: (input, model) => {
+      const { max_tokens: outputTokens } = input.body;
+      const estimate = conversationEstimate(input, model, { outputTokens, choices: 1 });
+      // The model's most is held for 0 too: a vendor that only speaks like Anthropic may take it for no limit at all.
+      return outputTokens > 0
+        ? estimate
+        : { ...estimate, expected: { ...estimate.expected, output_tokens: 0 } };
+    },
   },
 });

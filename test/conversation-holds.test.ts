@@ -457,6 +457,38 @@ describe("a service that costs more than is priced is refused by its member", ()
   });
 });
 
+describe("a message that only fills the prompt cache", () => {
+  const filling = messages.body("Say it.", { max_tokens: 0 });
+
+  test("holds the most that the model answers, for its vendor might not know what 0 means", async () => {
+    const outputMicros = 32_000 * 5;
+    expect(await mostOf(messages.path, filling)).toBe(
+      holdFor(bytesOf(filling), { ...messages, outputMicros }),
+    );
+  });
+
+  test("is charged for what was read and written to the cache", async () => {
+    usage = { input: 10, cacheWrite: 2_000, output: 0 };
+    const response = await gateway.post(account, messages.path, filling);
+    usage = undefined;
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ content: [], stop_reason: "max_tokens" });
+    const receipt = await receiptOf(response);
+    expect(receipt.usage).toEqual({ input_tokens: 10, cache_write_tokens: 2_000, output_tokens: 0 });
+    expect(receipt.charged_micros_usd).toBe(10 + 2_000 * 1.25);
+  });
+
+  test("is quoted without an answer", async () => {
+    const quote = async (body: object): Promise<number> => {
+      const headers = { "x-tollgate-cost-mode": "quote" };
+      const response = await gateway.post(account, messages.path, body, headers);
+      return ((await response.json()) as { readonly estimated_cost_micros_usd: number })
+        .estimated_cost_micros_usd;
+    };
+    expect(await quote(messages.body("Say it.", { max_tokens: 9 }))).toBe((await quote(filling)) + 9 * 5);
+  });
+});
+
 describe("a tool that its vendor runs and bills by use", () => {
   let careful: TestGateway;
   beforeAll(async () => {

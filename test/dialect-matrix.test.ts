@@ -450,6 +450,7 @@ const unsayable: readonly Unsayable[] = [
     members: { tools: [claudeTool], tool_choice: { type: "auto", disable_parallel_tool_use: true } },
   },
   ...(["openai", "gemini"] as const).flatMap((vendor): readonly Unsayable[] => [
+    { spoken: "anthropic", vendor, field: "max_tokens", members: { max_tokens: 0 } },
     {
       spoken: "anthropic",
       vendor,

@@ -137,6 +137,7 @@ export interface Inputs {
       readonly role: string;
       readonly [name: string]: unknown;
     }[];
+    /** The most to answer. 0 only fills the prompt cache, with a model of Anthropic's. */
     readonly max_tokens: number;
     readonly stream?: boolean | null | undefined;
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;

@@ -118,6 +118,14 @@ describe("anthropic messages", () => {
     expect([refused.status, at(refused.json, "error", "message")]).toEqual([400, containing("signature")]);
   });
 
+  test("answers nothing within a limit of 0, and bills what it read", async () => {
+    const { ask, book } = createTestSandbox();
+    const { status, json } = await ask("POST", path, { body: { ...base, max_tokens: 0 } });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ content: [], stop_reason: "max_tokens", usage: { output_tokens: 0 } });
+    expect(book.read().entries[0]).toMatchObject({ billed: { input_tokens: 15, output_tokens: 0 } });
+  });
+
   test("counts tokens for free", async () => {
     const { ask, book } = createTestSandbox();
     const { json } = await ask("POST", `${path}/count_tokens`, { body: { model: "any", messages } });
@@ -291,7 +299,7 @@ describe("anthropic errors", () => {
     ["{", "JSON"],
     [{ messages, max_tokens: 1 }, "model"],
     [{ model: "a", messages }, "max_tokens: Field required"],
-    [{ ...base, max_tokens: 0 }, "max_tokens"],
+    [{ ...base, max_tokens: -1 }, "max_tokens"],
     [{ ...base, messages: [] }, "messages"],
     [{ ...base, messages: [{ role: "system", content: "" }] }, "messages.0.role"],
     [{ ...base, messages: [{ role: "user" }] }, "messages.0.content"],

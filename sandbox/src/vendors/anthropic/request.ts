@@ -42,8 +42,8 @@ export const readMessageRequest = (
 
   if (!isText(model)) return refused("model: Field required");
   if (limitRequired && isNothing(limit)) return refused("max_tokens: Field required");
-  if (!isOptional(limit, (tokens) => isInteger(tokens, 1, 1_000_000_000)))
-    return refused("max_tokens: Input should be greater than or equal to 1");
+  if (!isOptional(limit, (tokens) => isInteger(tokens, 0, 1_000_000_000)))
+    return refused("max_tokens: Input should be greater than or equal to 0");
   if (!Array.isArray(messages)) return refused("messages: Field required");
   if (messages.length === 0) return refused("messages: at least one message is required");
   if (!isOptional(request["temperature"], (value) => isNumber(value, 0, 1)))

@@ -29,7 +29,7 @@ export function readRequest(
     ...readConversation(body),
     tools: readTools(body["tools"]),
     ...readToolChoice(body["tool_choice"]),
-    maxOutputTokens: optionalNumber(body["max_tokens"], "max_tokens"),
+    maxOutputTokens: readLimit(body["max_tokens"]),
     temperature: optionalNumber(body["temperature"], "temperature"),
     topP: optionalNumber(body["top_p"], "top_p"),
     topK: optionalNumber(body["top_k"], "top_k"),
@@ -45,6 +45,12 @@ export function readRequest(
     reasoning: readReasoning(body["thinking"], outputConfig["effort"]),
     endUser: optionalString(metadata?.["user_id"], "metadata.user_id"),
   };
+}
+
+function readLimit(value: unknown): number | undefined {
+  const limit = optionalNumber(value, "max_tokens");
+  if (limit === 0) throw new Inexpressible("max_tokens", "only a model of Anthropic's can answer nothing");
+  return limit;
 }
 
 /**
