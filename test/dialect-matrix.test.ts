@@ -511,7 +511,31 @@ interface Sayable {
   readonly said: object;
 }
 
+const sha256 = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex");
+const longLabel = JSON.stringify({ device_id: "d".repeat(64), session_id: "s".repeat(36) });
+
 const sayable: readonly Sayable[] = [
+  {
+    promise: "an end user's label that OpenAI takes reaches it",
+    spoken: "anthropic",
+    vendor: "openai",
+    members: { metadata: { user_id: "user_42-a" } },
+    said: { user: "user_42-a" },
+  },
+  {
+    promise: "an end user's label that is too long for OpenAI reaches it as a hash",
+    spoken: "anthropic",
+    vendor: "openai",
+    members: { metadata: { user_id: longLabel } },
+    said: { user: sha256(longLabel) },
+  },
+  ...["ada@example.com", "+49 30 901820", "4930901820"].map((user): Sayable => ({
+    promise: `an end user's label that Anthropic refuses reaches it as a hash: ${user}`,
+    spoken: "openai",
+    vendor: "anthropic",
+    members: { user },
+    said: { metadata: { user_id: sha256(user) } },
+  })),
   {
     promise: "instructions within Anthropic's messages are instructions to OpenAI",
     spoken: "anthropic",

@@ -181,7 +181,7 @@ export const expressibleRequest: fc.Arbitrary<ChatRequest> = fc
         fc.record({ budgetTokens: fc.integer({ min: 1024, max: 1999 }) }),
       ),
     ),
-    endUser: optional(fc.string()),
+    endUser: optional(id.map((rest) => `u${rest}`)),
     choosing,
   })
   .map(({ choosing: chosen, sampling: sampled, ...said }) => ({

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
+import { opaqueEndUser } from "../end-user.ts";
 import { defined } from "./members.ts";
 import { writeOutputFormat } from "./output-format.ts";
 import { writeSampling } from "./sampling.ts";
@@ -21,6 +22,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
     maxTokens,
     messages,
   });
+  const endUser = opaqueEndUser(request.endUser);
   const outputConfig = defined({ effort, format: writeOutputFormat(request.output) });
 
   return defined({
@@ -34,7 +36,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
     stop_sequences: request.stop.length === 0 ? undefined : request.stop,
     thinking,
     output_config: Object.keys(outputConfig).length === 0 ? undefined : outputConfig,
-    metadata: request.endUser === undefined ? undefined : { user_id: request.endUser },
+    metadata: endUser === undefined ? undefined : { user_id: endUser },
     stream: request.stream ? true : undefined,
   });
 }

@@ -99,7 +99,7 @@ const settings = fc.record({
       fc.record({ effort: fc.constantFrom("minimal", "low", "medium", "high", "xhigh", "max" as const) }),
     ),
   ),
-  endUser: maybe(words),
+  endUser: maybe(fc.stringMatching(/^[a-z][A-Za-z0-9_-]{0,63}$/)),
   stream: fc.boolean(),
 });
 const request: fc.Arbitrary<ChatRequest> = fc

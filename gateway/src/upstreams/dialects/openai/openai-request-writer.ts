@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatMessage, ChatPart, ChatRequest, ImagePart, TextPart, ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
+import { opaqueEndUser } from "../end-user.ts";
 import { writeContent } from "./openai-content.ts";
 import { withoutUndefined } from "./openai-members.ts";
 import { writeReasoning } from "./openai-effort.ts";
@@ -25,7 +26,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
     response_format: request.output === undefined ? undefined : writeOutput(request.output),
     reasoning_effort:
       request.reasoning === undefined ? undefined : writeReasoning(request.reasoning, request.model),
-    user: request.endUser,
+    user: opaqueEndUser(request.endUser),
     // Without being asked, OpenAI does not say what a stream used.
     ...(request.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   });
