@@ -305,6 +305,46 @@ describe("a vendor's refusal is told in the caller's dialect with its status, an
   });
 });
 
+describe("a vendor's words about the operator's own account are withheld, and cost nothing", () => {
+  const balance =
+    "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade.";
+  const keyInvalid = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" };
+  const notValid = "API key not valid. Please pass a valid API key.";
+  const words: Readonly<Partial<Record<DialectName, object>>> = {
+    anthropic: errorBodies.anthropic(balance),
+    gemini: { error: { code: 400, message: notValid, status: "INVALID_ARGUMENT", details: [keyInvalid] } },
+  };
+  const scripted = (body: object): { status: number; headers: Record<string, string>; body: string } => ({
+    status: 400,
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const telling = ways.filter(({ vendor }) => words[vendor] !== undefined);
+
+  test.each(telling.map((way) => [nameOf(way), way] as const))("%s", async (_, way) => {
+    const account = await gateway.openAccount();
+    vendors.doubles[way.vendor].answerNext(scripted(words[way.vendor] ?? {}));
+    const response = await ask(account, way, { turns: [{ user: "Hello." }] });
+    expect(response.status).toBe(503);
+    expect(await response.text()).not.toMatch(/credit|billing|api key/i);
+    expect(await lastReceipt(gateway, account)).toMatchObject({
+      outcome: "failed",
+      charged_micros_usd: 0,
+      attempts: [{ upstream: way.vendor, outcome: "key_rejected", status: 400 }],
+    });
+    expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
+  });
+
+  test("but not those that repeat the caller's", async () => {
+    const account = await gateway.openAccount();
+    const way = { spoken: "anthropic", vendor: "anthropic", stream: false } as const;
+    const message = `tools.0.name: "${balance}" should match a pattern`;
+    vendors.doubles.anthropic.answerNext(scripted(errorBodies.anthropic(message)));
+    const response = await ask(account, way, { turns: [{ user: "Hello." }] });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { message } }]);
+  });
+});
+
 describe("an image in a stream reaches the caller as it does in a whole answer", () => {
   // As large as real ones are.
   const base64 = "iVBORw0KGgo=".repeat(200_000);

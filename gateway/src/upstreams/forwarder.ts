@@ -188,7 +188,7 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
   }
 
   const json = parse(text);
-  if (actingFor && protocol.isAboutOperator?.(status, json) === true) return { kind: "key_rejected", status };
+  if (protocol.isAboutOperator?.(status, json) === true) return { kind: "key_rejected", status };
   if (isSuccessStatus(status) && !isJsonObject(json) && exchange.translates?.(dispatch) === true)
     return { kind: "no_answer", reason: "malformed", sent: true };
   const succeeded = json !== undefined && isSuccessStatus(status);

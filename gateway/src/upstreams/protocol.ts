@@ -7,7 +7,7 @@ import type { StreamRules } from "./frame-passer.ts";
 export interface Protocol {
   /** The header that carries the operator's key, and nothing else of the caller's. */
   readonly keyHeader: (key: string) => readonly [name: string, value: string];
-  /** Whether an error to a call in a linked account's name is about the operator's own plan or application. */
+  /** Whether an error is about the operator's own key, plan or application where its status alone does not tell. */
   readonly isAboutOperator?: (status: number, json: unknown) => boolean;
   readonly exchanges: Readonly<Partial<Record<ExchangeName, Exchange>>>;
 }

@@ -1,5 +1,6 @@
 import { chatExchange, type NativeChat } from "../chat-exchange.ts";
 import { anthropicDialect } from "../dialects/anthropic/anthropic-dialect.ts";
+import { readErrorMessage } from "../dialects/dialect-errors.ts";
 import { dialects } from "../dialects/dialects.ts";
 import type { Protocol } from "../protocol.ts";
 import { isJsonObject } from "../../platform/json.ts";
@@ -18,6 +19,9 @@ const native: NativeChat = {
 
 export const anthropic: Protocol = {
   keyHeader: (key) => ["x-api-key", key],
+  // An account without money is told so as if the request were wrong.
+  isAboutOperator: (status, json) =>
+    status === 400 && /^your credit balance is too low\b/i.test(readErrorMessage(json)),
   exchanges: {
     chat: chatExchange(native, dialects),
     count_tokens: countTokens({

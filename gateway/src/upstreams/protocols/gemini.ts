@@ -20,6 +20,8 @@ const native: NativeChat = {
 
 export const gemini: Protocol = {
   keyHeader: (key) => ["x-goog-api-key", key],
+  // Google says 400 about a key that it does not know, or no longer.
+  isAboutOperator: (status, json) => status === 400 && reasonsIn(json).includes("API_KEY_INVALID"),
   exchanges: {
     chat: chatExchange(native, dialects),
     count_tokens: countTokens({
@@ -35,6 +37,12 @@ export const gemini: Protocol = {
     }),
   },
 };
+
+function reasonsIn(json: unknown): readonly unknown[] {
+  const error = isJsonObject(json) ? json["error"] : undefined;
+  const details = isJsonObject(error) ? error["details"] : undefined;
+  return Array.isArray(details) ? details.filter(isJsonObject).map(({ reason }) => reason) : [];
+}
 
 /** The limit the hold was computed from, where the caller set none; in the caller's spelling, for two would be read as one. */
 function limitAdded(body: JsonObject, maxOutputTokens: number | undefined): Record<string, unknown> {
