@@ -11,7 +11,7 @@ const imagesBody = z.looseObject({
     .string()
     .min(1)
     .max(200)
-    .optional()
+    .nullish()
     .describe("Image model; the configured default serves when absent."),
   prompt: z
     .string()
@@ -40,6 +40,7 @@ export const imagesGenerate = defineOperation({
     kind: "per_token",
     modelKind: "image",
     defaultModels: ["gpt-image-1"],
+    modelOf: ({ body }) => body.model ?? undefined,
     estimate: ({ body, rawBody }) => {
       const images = body.n ?? 1;
       const inputTokens = Math.ceil(Buffer.byteLength(body.prompt) / 4);

@@ -12,7 +12,7 @@ const rerankBody = z.object({
     .string()
     .min(1)
     .max(200)
-    .optional()
+    .nullish()
     .describe("Rerank model; the configured default serves when absent."),
   query: z
     .string()
@@ -27,7 +27,7 @@ const rerankBody = z.object({
     )
     .min(1, "must hold at least one document")
     .max(documentsMax, `at most ${documentsMax} documents`),
-  top_n: z.int().min(1).optional().describe("Return only the N most relevant documents."),
+  top_n: z.int().min(1).nullish().describe("Return only the N most relevant documents."),
 });
 
 const rerankResult = z
@@ -74,6 +74,7 @@ export const rerankCreate = defineOperation({
     kind: "per_token",
     modelKind: "rerank",
     defaultModels: ["jina-reranker-v3", "rerank-v3.5", "rerank-2.5"],
+    modelOf: ({ body }) => body.model ?? undefined,
     estimate: ({ body }) => {
       // A token is at least one byte, and the query is read once with every document.
       const queryBytes = Buffer.byteLength(body.query);

@@ -270,6 +270,15 @@ describe("images", () => {
     high: { "1024x1024": 4_160, "1024x1536": 6_240, "1536x1024": 6_208 },
   } as const;
 
+  test("are drawn by the usual model when the caller names none, or null", async () => {
+    const account = await gateway.openAccount();
+    for (const named of [{}, { model: null }]) {
+      const response = await gateway.post(account, imagesPath, { prompt, ...named });
+      expect(response.status).toBe(200);
+      expect(sentTo(openai)).toEqual({ prompt, model: "gpt-image-1" });
+    }
+  });
+
   test("hold what images of that size and quality can take at most, and hardly more", async () => {
     const account = await gateway.openAccount();
     for (const [quality, sizes] of Object.entries(table)) {

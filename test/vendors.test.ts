@@ -466,6 +466,24 @@ describe("rerank", () => {
     }
   });
 
+  test("a top_n of null, like none, asks for all documents", async () => {
+    for (const vendor of rerankers) {
+      const { results } = await rerankWith(vendor, { top_n: null });
+      expect(results).toHaveLength(5);
+      const sent = JSON.parse(textOf(last(doubles[vendor.name]).body)) as object;
+      expect(Object.keys(sent).filter((name) => name.startsWith("top_"))).toEqual([]);
+    }
+  });
+
+  test("a model of null, like none, is the one that usually serves", async () => {
+    const account = await gateway.openAccount();
+    const named = async (more: object): Promise<string> => {
+      const response = await gateway.post(account, "/v1/rerank", { ...ranking, ...more });
+      return ((await response.json()) as Ranking).model;
+    };
+    expect(await named({ model: null })).toBe(await named({}));
+  });
+
   test("top_n travels under the vendor's own name, never larger than the number of documents", async () => {
     for (const vendor of rerankers) {
       const name = vendor.name === "voyage" ? "top_k" : "top_n";

@@ -94,7 +94,7 @@ export interface Inputs {
   /** Draws images from a description. */
   readonly "images.generate": {
     /** Image model; the configured default serves when absent. */
-    readonly model?: string | undefined;
+    readonly model?: string | null | undefined;
     readonly prompt: string;
     readonly n?: number | null | undefined;
     /** "auto" or WIDTHxHEIGHT in pixels. */
@@ -258,11 +258,11 @@ export interface Inputs {
    */
   readonly "rerank.create": {
     /** Rerank model; the configured default serves when absent. */
-    readonly model?: string | undefined;
+    readonly model?: string | null | undefined;
     readonly query: string;
     readonly documents: readonly string[];
     /** Return only the N most relevant documents. */
-    readonly top_n?: number | undefined;
+    readonly top_n?: number | null | undefined;
   };
   /** Searches the web, reads what it finds, and answers with citations. */
   readonly "research.deep_search": {

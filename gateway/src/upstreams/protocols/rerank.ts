@@ -47,7 +47,7 @@ export const cohere = rerankProtocol({
 interface RerankBody {
   readonly query: string;
   readonly documents: readonly string[];
-  readonly top_n?: number | undefined;
+  readonly top_n?: number | null;
 }
 
 /** The catalogue's schema for rerank.create has exactly these members. */
@@ -57,7 +57,7 @@ function rerankExchange(dialect: Dialect): Exchange {
   return {
     request: (dispatch) => {
       const { query, documents, top_n: top } = bodyOf(dispatch);
-      const limit = top === undefined ? {} : { [dialect.topName]: Math.min(top, documents.length) };
+      const limit = isAbsent(top) ? {} : { [dialect.topName]: Math.min(top, documents.length) };
       return {
         method: "POST",
         path: dispatch.service.path,
@@ -111,7 +111,10 @@ function readResults(list: unknown, { documents, top_n: top }: RerankBody): Resu
     results.push({ index, relevance_score: score, document: { text } });
   }
   results.sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index);
-  return top === undefined ? results : results.slice(0, top);
+  return isAbsent(top) ? results : results.slice(0, top);
 }
+
+const isAbsent = (value: number | null | undefined): value is null | undefined =>
+  value === null || value === undefined;
 
 const member = (value: unknown, name: string): unknown => (isJsonObject(value) ? value[name] : undefined);

@@ -47,8 +47,15 @@ const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "ima
 
 export function writeImageBlock({ source }: ImagePart): JsonObject {
   if ("url" in source) return { type: "image", source: { type: "url", url: source.url } };
-  if (!imageTypes.has(source.mimeType)) {
+  const mediaType = mediaTypeOf(source.mimeType);
+  if (!imageTypes.has(mediaType)) {
     throw new Inexpressible("messages", `this model takes no images of type ${source.mimeType}`);
   }
-  return { type: "image", source: { type: "base64", media_type: source.mimeType, data: source.base64 } };
+  return { type: "image", source: { type: "base64", media_type: mediaType, data: source.base64 } };
+}
+
+/** Others take capitals, and a name for JPEG that is none but is written often. */
+function mediaTypeOf(mimeType: string): string {
+  const type = mimeType.toLowerCase();
+  return type === "image/jpg" ? "image/jpeg" : type;
 }

@@ -55,6 +55,17 @@ test("images are read and written by their bytes and by their address", () => {
   expect(writeAll(user(...parts))).toEqual([{ role: "user", content: blocks }]);
 });
 
+test("an image's type is written as Anthropic knows it", () => {
+  const typeOf = (mimeType: string): unknown =>
+    writeAll(user({ kind: "image", source: { mimeType, base64: "AAAA" } }));
+  const written = (media_type: string): unknown => [
+    { role: "user", content: [{ type: "image", source: { type: "base64", media_type, data: "AAAA" } }] },
+  ];
+  expect(typeOf("image/jpg")).toEqual(written("image/jpeg"));
+  expect(typeOf("image/PNG")).toEqual(written("image/png"));
+  expect(refusedField(() => typeOf("image/tiff"))).toBe("messages");
+});
+
 test("thinking goes both ways with its signature, redacted thinking with its data", () => {
   const content = [
     { type: "thinking", thinking: "Hm", signature: "sig" },

@@ -79,11 +79,19 @@ const requestMembers: ReadonlySet<string> = new Set([
   "diagnostics",
 ]);
 
+/** What is asked for by saying nothing, too. */
+const plainValues: Readonly<Record<string, unknown>> = { speed: "standard", inference_geo: "global" };
+
 const outputMembers: ReadonlySet<string> = new Set(["effort", "format"]);
 
 function checkMembers(object: JsonObject, known: ReadonlySet<string>, path: string): void {
-  const foreign = Object.keys(object).find((name) => !known.has(name) && !isSilent(object[name]));
+  const foreign = Object.keys(object).find(
+    (name) => !known.has(name) && !isSilent(object[name]) && !isPlain(name, object[name]),
+  );
   if (foreign !== undefined) {
     throw new Inexpressible(`${path}${foreign}`, "exists in the Anthropic dialect only, if at all");
   }
 }
+
+const isPlain = (name: string, value: unknown): boolean =>
+  Object.hasOwn(plainValues, name) && plainValues[name] === value;

@@ -214,6 +214,8 @@ test("what says nothing, and Anthropic's own affairs, are dropped", () => {
     container: null,
     temperature: null,
     service_tier: "auto",
+    speed: "standard",
+    inference_geo: "global",
     diagnostics: { previous_message_id: "msg_1" },
     cache_control: { type: "ephemeral" },
   };

@@ -168,6 +168,10 @@ test("what would change the answer is refused by the name the caller wrote", () 
 test("what is harmless is dropped", () => {
   const safetySettings = [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_NONE" }];
   const generationConfig = { responseModalities: ["TEXT"], responseLogprobs: false, speechConfig: null };
+  for (const tier of ["standard", "flex"]) {
+    expect(read({ serviceTier: tier })).toEqual(read({}));
+    expect(read({ service_tier: tier })).toEqual(read({}));
+  }
   expect(read({ safetySettings, labels: { team: "a" }, cachedContent: "", generationConfig })).toEqual(
     read({}),
   );

@@ -20,7 +20,8 @@ export function readRequest(
     endUser: undefined,
     stream: asked.stream,
   };
-  for (const harmless of ["model", "safetySettings", "labels", "store"]) members.take(harmless);
+  for (const harmless of ["model", "safetySettings", "labels", "store", "serviceTier"])
+    members.take(harmless);
   members.refuseRest();
   return request;
 }

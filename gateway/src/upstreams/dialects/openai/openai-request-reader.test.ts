@@ -151,6 +151,7 @@ const asksNothing: readonly JsonObject[] = [
   { modalities: ["text"], verbosity: "medium", functions: [], function_call: "auto" },
   { stream_options: { include_usage: true }, metadata: { a: "b" }, store: true, service_tier: "flex" },
   { prompt_cache_key: "k", prompt_cache_retention: "24h", api_key: "x", api_base: "http://elsewhere" },
+  { prompt_cache_options: { ttl: "24h" } },
   { temperature: null, tools: null, tool_choice: null, response_format: null, reasoning_effort: null },
 ];
 

@@ -67,6 +67,7 @@ const harmless = [
   "service_tier",
   "prompt_cache_key",
   "prompt_cache_retention",
+  "prompt_cache_options",
   // These say where to send the call and with which key: never heeded.
   ...notForUpstreams,
 ];
