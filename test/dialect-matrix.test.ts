@@ -384,6 +384,25 @@ describe("an image in a stream reaches the caller as it does in a whole answer",
   });
 });
 
+describe("an answer that Google could not finish does not look complete, and is charged as Google bills it", () => {
+  const usageMetadata = { promptTokenCount: 40, totalTokenCount: 40 };
+  const failed = { candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL", index: 0 }], usageMetadata };
+  const foreign = ways.filter(({ spoken, vendor }) => vendor === "gemini" && spoken !== "gemini");
+
+  test.each(foreign.map((way) => [nameOf(way), way] as const))("%s", async (_, way) => {
+    const account = await gateway.openAccount();
+    const body = JSON.stringify(failed);
+    vendors.doubles.gemini.answerNext({
+      status: 200,
+      headers: { "Content-Type": way.stream ? "text/event-stream" : "application/json" },
+      body: way.stream ? `data: ${body}\n\n` : body,
+    });
+    const response = await ask(account, way, { turns: [{ user: "Look it up." }], tools: ["look_up"] });
+    expect(await hear(response, way)).toMatchObject({ text: "", calls: [], stop: "filtered" });
+    expectChargeOf(await lastReceipt(gateway, account), { input_tokens: 40, output_tokens: 0 });
+  });
+});
+
 describe("a success that is none is an error in the caller's words, and costs nothing", () => {
   const translated = ways.filter(({ spoken, vendor }) => spoken !== vendor);
 

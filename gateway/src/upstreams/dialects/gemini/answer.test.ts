@@ -69,6 +69,24 @@ test("every reason to finish has its meaning", () => {
   expect(read([{ functionCall: { name: "f" } }], { finishReason: "MAX_TOKENS" }).stop).toBe("length");
 });
 
+const failed = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MISSING_THOUGHT_SIGNATURE", "NO_IMAGE"];
+
+test("an answer that failed does not look complete, whatever was said before", () => {
+  for (const finishReason of failed) {
+    for (const parts of [[], [{ text: "a" }], [{ functionCall: { name: "f" } }]]) {
+      expect(read(parts, { finishReason }).stop).toBe("filtered");
+    }
+  }
+});
+
+test("nothing said is complete only where Google stopped of its own accord", () => {
+  for (const parts of [[], [{ text: "" }], [{ text: "hm", thought: true }]]) {
+    expect(read(parts, { finishReason: "STOP" }).stop).toBe("end");
+    expect(read(parts, { finishReason: "OTHER" }).stop).toBe("filtered");
+    expect(read(parts, { finishReason: "A_REASON_OF_TOMORROW" }).stop).toBe("filtered");
+  }
+});
+
 test("a blocked prompt is filtered and has no parts", () => {
   const answer = geminiDialect.readAnswer({
     promptFeedback: { blockReason: "SAFETY" },

@@ -15,6 +15,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
   let stopped = false;
   let last: AnswerPart | undefined;
   let index = -1;
+  let answers = false;
   let calls = 0;
 
   const endPart = (): ChatEvent[] => {
@@ -29,6 +30,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
     const ended = joined(last, part) === undefined ? endPart() : [];
     if (last === undefined) index++;
     last = part;
+    answers ||= part.kind !== "reasoning";
     if (part.kind === "image") return [...ended, { ...part, index }, ...endPart()];
     if (part.kind !== "tool_call") return [...ended, { ...part, index }];
     calls++;
@@ -52,7 +54,9 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
     events.push(...response.parts.flatMap(readPart));
     if (response.usage !== undefined) events.push({ kind: "usage", usage: response.usage });
     if ((response.finishReason !== undefined || response.promptBlocked) && !stopped) {
-      const reason = response.promptBlocked ? "filtered" : readFinishReason(response.finishReason, calls > 0);
+      const reason = response.promptBlocked
+        ? "filtered"
+        : readFinishReason(response.finishReason, { answers, calls: calls > 0 });
       events.push(...endPart(), { kind: "stop", reason, stopSequence: undefined });
       stopped = true;
     }

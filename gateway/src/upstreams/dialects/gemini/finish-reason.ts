@@ -13,11 +13,33 @@ const filters = new Set([
   "IMAGE_RECITATION",
 ]);
 
-/** Google has no reason of its own for tool calls: it stops, and there they are. */
-export function readFinishReason(reason: unknown, hasCalls: boolean): StopReason {
-  if (reason === "MAX_TOKENS") return "length";
-  if (typeof reason === "string" && filters.has(reason)) return "filtered";
-  return hasCalls ? "tool_calls" : "end";
+/** Why an answer came to nothing, or to less than was meant. */
+const failures = new Set([
+  "MALFORMED_FUNCTION_CALL",
+  "MALFORMED_RESPONSE",
+  "UNEXPECTED_TOOL_CALL",
+  "TOO_MANY_TOOL_CALLS",
+  "MISSING_THOUGHT_SIGNATURE",
+  "NO_IMAGE",
+  "IMAGE_OTHER",
+]);
+
+const wholes = new Set(["STOP", "FINISH_REASON_UNSPECIFIED"]);
+
+/**
+ * Google has no reason of its own for tool calls: it stops, and there they are. For an answer that failed the other
+ * dialects have no word; as a filtered one it does not look complete, and what Google bills for it is still charged.
+ */
+export function readFinishReason(
+  reason: string | undefined,
+  { answers, calls }: { readonly answers: boolean; readonly calls: boolean },
+): StopReason {
+  if (reason === "MAX_TOKENS" || reason === "CONTINUATION") return "length";
+  if (reason !== undefined) {
+    if (filters.has(reason) || failures.has(reason)) return "filtered";
+    if (!answers && !wholes.has(reason)) return "filtered";
+  }
+  return calls ? "tool_calls" : "end";
 }
 
 const written = {

@@ -7,12 +7,13 @@ import { readResponse } from "./response.ts";
 export function readAnswer(json: unknown): ChatAnswer {
   const response = readResponse(json);
   const parts = joinParts(readParts(response.parts, response.id));
-  const hasCalls = parts.some((part) => part.kind === "tool_call");
+  const answers = parts.some((part) => part.kind !== "reasoning");
+  const calls = parts.some((part) => part.kind === "tool_call");
   return {
     id: response.id,
     model: response.model,
     parts,
-    stop: response.promptBlocked ? "filtered" : readFinishReason(response.finishReason, hasCalls),
+    stop: response.promptBlocked ? "filtered" : readFinishReason(response.finishReason, { answers, calls }),
     stopSequence: undefined,
     usage: response.usage,
   };

@@ -60,6 +60,16 @@ test("a blocked prompt is a filtered stop", () => {
   ]);
 });
 
+test("a stream that failed does not look complete", () => {
+  const stopOf = (...parts: readonly object[]): unknown =>
+    read(...parts.map((part) => chunk([part])), chunk([], { finishReason: "OTHER" })).at(-1);
+  expect(stopOf()).toMatchObject({ reason: "filtered" });
+  expect(stopOf({ text: "hm", thought: true })).toMatchObject({ reason: "filtered" });
+  expect(stopOf({ text: "a" })).toMatchObject({ reason: "end" });
+  const malformed = chunk([], { finishReason: "MALFORMED_FUNCTION_CALL" });
+  expect(read(chunk([{ text: "a" }]), malformed).at(-1)).toMatchObject({ reason: "filtered" });
+});
+
 test("an error in the middle ends the part and is told", () => {
   const error = { code: 503, message: "busy", status: "UNAVAILABLE" };
   expect(read(chunk([{ text: "a" }]), { error }).slice(2)).toEqual([
