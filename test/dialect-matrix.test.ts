@@ -305,6 +305,38 @@ describe("a vendor's refusal is told in the caller's dialect with its status, an
   });
 });
 
+describe("a refusal in another common shape keeps its reason", () => {
+  const shapes: readonly (readonly [string, unknown, string])[] = [
+    [
+      "a list of one",
+      [{ error: { code: 400, message: "too long", status: "INVALID_ARGUMENT" } }],
+      "too long",
+    ],
+    ["a detail", { detail: "too long" }, "too long"],
+    [
+      "details of what is wrong",
+      {
+        detail: [
+          { loc: ["body", "seed"], msg: "not a number", type: "int_parsing" },
+          { loc: ["body", "stop"], msg: "not a list", type: "list_type" },
+        ],
+      },
+      "not a number; not a list",
+    ],
+    ["an object without a sentence", { detail: { code: 7 } }, "the provider refused the request"],
+    ["an empty list", [], "the provider refused the request"],
+  ];
+  test.each(shapes)("%s", async (_, body, message) => {
+    const account = await gateway.openAccount();
+    for (const way of ways.filter(({ spoken, vendor }) => spoken !== vendor)) {
+      const headers = { "Content-Type": "application/json" };
+      vendors.doubles[way.vendor].answerNext({ status: 400, headers, body: JSON.stringify(body) });
+      const response = await ask(account, way, { turns: [{ user: "Hello." }] });
+      expect([response.status, await response.json()]).toMatchObject([400, { error: { message } }]);
+    }
+  });
+});
+
 describe("a vendor's words about the operator's own account are withheld, and cost nothing", () => {
   const balance =
     "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade.";

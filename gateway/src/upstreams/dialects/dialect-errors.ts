@@ -1,13 +1,28 @@
 import { anthropicErrorType, geminiErrorStatus, openaiErrorType } from "../../platform/dialect-words.ts";
-import { isJsonObject } from "../../platform/json.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { Dialect } from "./dialect.ts";
 
-/** The sentence in a vendor's error, whichever of the three shapes it has. */
+/** The sentence in a vendor's error, whichever of the three shapes it has, or that of a server that resembles one of them. */
 export function readErrorMessage(json: unknown): string {
-  const error = isJsonObject(json) ? json["error"] : undefined;
+  const { error, message, detail } = bodyOf(json);
   if (typeof error === "string") return error;
-  const message = isJsonObject(error) ? error["message"] : isJsonObject(json) ? json["message"] : undefined;
-  return typeof message === "string" ? message : "the provider refused the request";
+  const said = isJsonObject(error) ? error["message"] : message;
+  return typeof said === "string" ? said : (readDetail(detail) ?? "the provider refused the request");
+}
+
+/** Google puts an error in a list where the answer would have been one. */
+function bodyOf(json: unknown): JsonObject {
+  const body: unknown = Array.isArray(json) ? json[0] : json;
+  return isJsonObject(body) ? body : {};
+}
+
+/** Servers made with FastAPI say a text here, or list what is wrong with the request. */
+function readDetail(detail: unknown): string | undefined {
+  if (typeof detail === "string") return detail;
+  if (!Array.isArray(detail)) return undefined;
+  const wrong = detail.filter(isJsonObject).map(({ msg }) => msg);
+  const sentences = wrong.filter((msg) => typeof msg === "string");
+  return sentences.length === 0 ? undefined : sentences.join("; ");
 }
 
 /** A vendor's error said in another vendor's shape, for a caller that speaks that one. */
