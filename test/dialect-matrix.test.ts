@@ -605,7 +605,32 @@ interface Sayable {
 const sha256 = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex");
 const longLabel = JSON.stringify({ device_id: "d".repeat(64), session_id: "s".repeat(36) });
 
+const loose = { type: "object", properties: { a: { type: "string" } } };
+
 const sayable: readonly Sayable[] = [
+  {
+    promise: "a schema with an optional member is one to OpenAI, though not a strict one",
+    spoken: "anthropic",
+    vendor: "openai",
+    members: {
+      output_config: { format: { type: "json_schema", schema: loose } },
+      tools: [{ name: "look_up", input_schema: loose, strict: true }],
+    },
+    said: {
+      response_format: { json_schema: { schema: loose } },
+      tools: [{ function: { parameters: loose } }],
+    },
+  },
+  {
+    promise: "functions that Gemini validates are functions to OpenAI",
+    spoken: "gemini",
+    vendor: "openai",
+    members: {
+      tools: [{ functionDeclarations: [{ name: "look_up", parametersJsonSchema: loose }] }],
+      toolConfig: { functionCallingConfig: { mode: "VALIDATED" } },
+    },
+    said: { tools: [{ function: { name: "look_up", parameters: loose } }], tool_choice: "auto" },
+  },
   {
     promise: "an end user's label that OpenAI takes reaches it",
     spoken: "anthropic",

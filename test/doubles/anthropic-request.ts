@@ -16,7 +16,8 @@ export const checkMessages = (
   const path = strangePath(body, counting ? COUNT_SHAPE : SHAPE);
   if (path) return `${path.join(".")}: Extra inputs are not permitted`;
   if (typeof body["model"] !== "string") return "model: Field required";
-  const problem = (counting ? undefined : checkNumbers(body)) ?? checkTurns(body["messages"]);
+  const problem =
+    (counting ? undefined : (checkNumbers(body) ?? checkUser(body))) ?? checkTurns(body["messages"]);
   return problem ?? checkThinking(body) ?? checkTools(body) ?? checkSystem(body["system"]);
 };
 
@@ -106,6 +107,15 @@ const checkNumbers = (body: JsonObject): string | undefined => {
   return stops.some((stop) => stop.trim() === "")
     ? "stop_sequences: each stop sequence must contain non-whitespace"
     : undefined;
+};
+
+const USER_MAX = 256;
+
+const checkUser = ({ metadata }: JsonObject): string | undefined => {
+  const user = stringOf(objectOf(metadata)["user_id"]);
+  if (/\S@\S+\.\S/.test(user)) return "metadata.user_id: user_id appears to contain an email address";
+  if (/^\+?[\d\s()-]{7,}$/.test(user)) return "metadata.user_id: user_id appears to contain a phone number";
+  return user.length > USER_MAX ? `metadata.user_id: at most ${USER_MAX} characters` : undefined;
 };
 
 const checkSystem = (system: unknown = ""): string | undefined => {

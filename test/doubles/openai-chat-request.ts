@@ -16,7 +16,14 @@ export const checkChat = (body: JsonObject): Problem | undefined => {
   if (typeof body["model"] !== "string" || body["model"] === "") {
     return { message: "you must provide a model parameter" };
   }
-  return checkMessages(body["messages"]) ?? checkNumbers(body) ?? checkStream(body) ?? checkTools(body);
+  return (
+    checkMessages(body["messages"]) ??
+    checkNumbers(body) ??
+    checkUser(body["user"]) ??
+    checkStream(body) ??
+    checkTools(body) ??
+    checkStrict(body)
+  );
 };
 
 export const readChat = (body: JsonObject): Asked => {
@@ -169,6 +176,13 @@ const checkNumbers = (body: JsonObject): Problem | undefined => {
   return undefined;
 };
 
+const USER_MAX = 64;
+
+const checkUser = (user: unknown): Problem | undefined =>
+  stringOf(user).length > USER_MAX
+    ? invalid("user", `a string of at most ${USER_MAX} characters`)
+    : undefined;
+
 const checkStream = (body: JsonObject): Problem | undefined => {
   const stream = body["stream"] ?? false;
   if (typeof stream !== "boolean") return invalid("stream", "a boolean");
@@ -200,6 +214,30 @@ const checkTools = (body: JsonObject): Problem | undefined => {
   if (typeof choice !== "object" || choice === null) return undefined;
   const isKnown = objectsOf(tools).some((tool) => objectOf(tool["function"])["name"] === choice.name);
   return isKnown ? undefined : invalid("tool_choice", "the name of a tool");
+};
+
+/** Held to strictly, every object must be closed and require all it has. */
+const checkStrict = (body: JsonObject): Problem | undefined => {
+  const format = objectOf(objectOf(body["response_format"])["json_schema"]);
+  const loose = format["strict"] === true && !isClosed(format["schema"]);
+  if (loose) return invalid("response_format", "a schema whose objects are closed and require all");
+  const at = objectsOf(body["tools"])
+    .map((tool) => objectOf(tool["function"]))
+    .findIndex(({ strict, parameters }) => strict === true && !isClosed(parameters));
+  return at < 0
+    ? undefined
+    : invalid(`tools[${at}].function.parameters`, "a schema whose objects are closed and require all");
+};
+
+const isClosed = (schema: unknown): boolean => {
+  if (Array.isArray(schema)) return schema.every(isClosed);
+  if (!isObject(schema)) return true;
+  const { type, properties = {}, required = [], additionalProperties } = schema;
+  const isOpen =
+    type === "object" &&
+    (additionalProperties !== false ||
+      Object.keys(objectOf(properties)).some((name) => !listOf(required).includes(name)));
+  return !isOpen && Object.values(schema).every(isClosed);
 };
 
 const isSystem = ({ role }: JsonObject): boolean => role === "system" || role === "developer";
