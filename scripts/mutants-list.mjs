@@ -487,6 +487,20 @@ export const mutants = [
     tests: ["test/agent-spending.test.ts"],
   },
   {
+    name: "a batch that exceeds its total is run as far as it goes",
+    file: "gateway/src/doors/mcp/batch-tool.ts",
+    find: "if (togetherMicros > totalOf(given)) return tooDear(given, togetherMicros);",
+    replace: "",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
+    name: "pricing a batch counts against limits",
+    file: "gateway/src/doors/mcp/run-operation.ts",
+    find: "wanted.counted.push(...call.known.counted.slice(0, 1));",
+    replace: "",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
     name: "a request that a transport repeats is bought again",
     file: "gateway/src/doors/mcp/answer-memory.ts",
     find: "if (earlier) return earlier.answer;",

@@ -443,27 +443,66 @@ describe("a batch", () => {
     expect(await spent()).toBe(2 * snapshotMicros + tagMicros);
   });
 
-  test("admits what fits its total, in order, and says what did not", async () => {
-    const done = await batch({
-      calls: [snapshot(0.1), snapshot(0.1), tag(0.01)],
-      max_total_price_usd: 0.05,
+  test("runs none of its calls when together they may cost more than its total, and says how much", async () => {
+    await expectNothingHappened(gateway, async () => {
+      for (const [calls, total, together] of [
+        [[snapshot(0.1), snapshot(0.1), tag(0.01)], 0.05, "0.09745"],
+        [[snapshot(0.048), snapshot(0.048)], 0.095999, "0.096"],
+        [[tag(0.01)], 0, "0.00145"],
+        [Array.from({ length: 20 }, () => snapshot(0.9)), 0.2, "0.96"],
+      ] as const) {
+        const refused = await batch({ calls, max_total_price_usd: total });
+        expect(refused.isError).toBe(true);
+        const results = refused.structuredContent["results"] as { status: string; error: object }[];
+        expect(results).toHaveLength(calls.length);
+        for (const told of [...results.map(({ error }) => error), errorOf(refused)]) {
+          expect(told).toMatchObject({ code: "price_cap_exceeded", retryable: false, charged: "no" });
+          expect(told).toHaveProperty("message", expect.stringContaining(`may cost ${together} USD`));
+        }
+        expect(statuses(refused)).toEqual(calls.map(() => "refused"));
+        expect(refused.structuredContent["totals"]).toEqual({
+          completed: 0,
+          accepted: 0,
+          refused: 0,
+          failed: 0,
+          not_started: calls.length,
+          estimate_usd: Number(together),
+          settled_usd: 0,
+        });
+      }
     });
-    expect(statuses(done)).toEqual(["completed", "refused", "completed"]);
-    const [, second] = done.structuredContent["results"] as { error?: { code: string; charged: string } }[];
-    expect(second?.error).toMatchObject({ code: "price_cap_exceeded", charged: "no" });
-    expect(done.structuredContent["totals"]).toMatchObject({
-      completed: 2,
-      refused: 1,
-      settled_usd: 0.04945,
-    });
-    expect(await spent()).toBe(snapshotMicros + tagMicros);
+    expect(await spent()).toBe(0);
   });
 
-  test("never spends more than its total, whatever the caps of its calls say", async () => {
-    const calls = Array.from({ length: 20 }, () => snapshot(0.9));
-    const done = await batch({ calls, max_total_price_usd: 0.2 });
-    expect(await spent()).toBe(4 * snapshotMicros);
-    expect(statuses(done).filter((status) => status === "completed")).toHaveLength(4);
+  test("runs when its prices are just its total, whatever the caps of its calls say", async () => {
+    const done = await batch({
+      calls: [snapshot(0.9), tag(0.9), snapshot(0.9)],
+      max_total_price_usd: 0.09745,
+    });
+    expect(statuses(done)).toEqual(["completed", "completed", "completed"]);
+    expect(await spent()).toBe(2 * snapshotMicros + tagMicros);
+  });
+
+  test("counts nothing for calls that will be refused, or that are free, against its total", async () => {
+    const free = { operation_id: "credits.balance", arguments: {}, max_price_usd: 1 };
+    const unknown = { operation_id: "no.such", arguments: {}, max_price_usd: 1 };
+    const calls = [snapshot(0.01), unknown, snapshot(0.1, { arguments: {} }), free, snapshot(0.1)];
+    const done = await batch({ calls, max_total_price_usd: 0.05 });
+    expect(statuses(done)).toEqual(["refused", "refused", "refused", "completed", "completed"]);
+    expect(await spent()).toBe(snapshotMicros);
+  });
+
+  test("never spends more than its total, even when prices rise while it runs", async () => {
+    // Longer than a credential is remembered, so that the second call is made under the new plan.
+    await gateway.sandbox.fault({ latency_ms: 2_500, times: 1 });
+    const running = batch({ calls: [snapshot(0.1), snapshot(0.1)], max_total_price_usd: 0.1 });
+    await until(async () => (await gateway.balance(account)).held > 0);
+    await gateway.store.accounts.update(account.accountId, { planMultiplierPpm: 1_500_000n });
+    const done = await running;
+    expect(statuses(done)).toEqual(["completed", "refused"]);
+    const [, second] = done.structuredContent["results"] as { error?: { code: string; charged: string } }[];
+    expect(second?.error).toMatchObject({ code: "price_cap_exceeded", charged: "no" });
+    expect(await spent()).toBe(snapshotMicros);
   });
 
   test("stops at the first error when asked to, and says what was not started", async () => {
@@ -491,6 +530,20 @@ describe("a batch", () => {
     const calls = Array.from({ length: 7 }, () => tag(0.01));
     const done = await useTool(`${tight.url}/mcp`, key, "batch_use", { calls });
     expect(done.structuredContent["totals"]).toMatchObject({ completed: 5, refused: 2 });
+    await tight.close();
+  });
+
+  test("counts nothing against limits for the prices it had to know before it ran", async () => {
+    const tight = await openTestGateway({ config: "tiers: { free: { rpm: 5, tpm: 1000, concurrency: 1 } }" });
+    const { key } = await tight.openAccount({ tier: "free" });
+    const calls = [tag(0.01), { operation_id: "no.such", arguments: {}, max_price_usd: 1 }, tag(1), tag(1)];
+    const given = { calls, max_total_price_usd: 0.02 };
+    const done = await useTool(`${tight.url}/mcp`, key, "batch_use", given);
+    expect(done.structuredContent["totals"]).toMatchObject({ completed: 3, refused: 1 });
+    const last = await useTool(`${tight.url}/mcp`, key, "use", tag(0.01));
+    expect(last.structuredContent["status"]).toBe("completed");
+    const over = await useTool(`${tight.url}/mcp`, key, "use", tag(0.01));
+    expect(errorOf(over)["code"]).toBe("rate_limit_exceeded");
     await tight.close();
   });
 });

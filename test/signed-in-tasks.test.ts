@@ -172,17 +172,19 @@ const toldCode = ({ structuredContent }: ToolResult): unknown =>
   (structuredContent["error"] as { code?: string } | undefined)?.code;
 
 describe("an agent", () => {
-  test("has its accepted tasks counted in the total of a batch at the most they can cost", async () => {
+  test("has its tasks counted in the total of a batch at the most they can cost", async () => {
     const account = await rich();
-    const done = await use(
-      gateway,
-      account,
-      { calls: [1, 2, 3].map(() => videoCall(stuck, 0.6)), max_total_price_usd: 1.2 },
-      "batch_use",
-    );
-    const results = done.structuredContent["results"] as { status: string; error?: { code: string } }[];
-    expect(results.map(({ status }) => status)).toEqual(["accepted", "accepted", "refused"]);
-    expect(results[2]?.error?.code).toBe("price_cap_exceeded");
+    const batch = (count: number): Promise<ToolResult> => {
+      const calls = Array.from({ length: count }, () => videoCall(stuck, 0.6));
+      return use(gateway, account, { calls, max_total_price_usd: 1.2 }, "batch_use");
+    };
+    const statuses = ({ structuredContent }: ToolResult): string[] =>
+      (structuredContent["results"] as { status: string }[]).map(({ status }) => status);
+    const tooDear = await batch(3);
+    expect(toldCode(tooDear)).toBe("price_cap_exceeded");
+    expect(statuses(tooDear)).toEqual(["refused", "refused", "refused"]);
+    expect((await gateway.balance(account)).held).toBe(0);
+    expect(statuses(await batch(2))).toEqual(["accepted", "accepted"]);
     expect((await gateway.balance(account)).held).toBe(2 * videoMicros);
   });
 

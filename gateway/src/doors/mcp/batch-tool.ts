@@ -1,6 +1,6 @@
 import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextprotocol/server";
 import type { ApprovalItem } from "../../approvals/approvals.ts";
-import { capMicrosFromNumber, type Micros } from "../../platform/money.ts";
+import { capMicrosFromNumber, usdFromMicros, type Micros } from "../../platform/money.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { approvalItem, callDigest } from "./approval-item.ts";
 import { askApproval, readStanding } from "./ask-approval.ts";
@@ -19,14 +19,16 @@ import type { ToolParts, Visit } from "./visit.ts";
 interface Planned {
   readonly wanted: Wanted;
   readonly digest: Uint8Array;
-  /** What it may cost, where that is more than the policy covers. */
+  /** What it may cost, where anybody had to know before it runs; nothing for a call that will be refused. */
+  readonly atMostMicros: Micros;
+  /** The same, where that is more than the policy covers. */
   readonly uncoveredMicros: Micros | undefined;
 }
 
 /**
- * Runs calls one after the other, each like a `use` of its own, as long as what each may cost fits what is left of
- * the total. Whatever needs a person is asked for once, before anything runs: a batch that had to be repeated because
- * of its third call would otherwise pay twice for the first two.
+ * Runs calls one after the other, each like a `use` of its own. When together they may cost more than the total, none
+ * of them runs. Whatever needs a person is asked for once, before anything runs: a batch that had to be repeated
+ * because of its third call would otherwise pay twice for the first two.
  */
 export async function useBatch(
   given: BatchArguments,
@@ -34,6 +36,9 @@ export async function useBatch(
   parts: ToolParts,
 ): Promise<BatchResult | InputRequiredResult> {
   const planned = await plan(given, visit, parts);
+  const togetherMicros = planned.reduce((sum, { atMostMicros }) => sum + atMostMicros, 0n);
+  if (togetherMicros > totalOf(given)) return tooDear(given, togetherMicros);
+
   const question = digestOf(planned);
   const standing = await readStanding(visit, { approvalId: given.approval_id, digest: question }, parts);
   if (standing.kind === "refused") return nothingRan(given, standing.refusal);
@@ -52,10 +57,21 @@ export async function useBatch(
   return summarize(given, await runInOrder(given, planned, approvalId, visit, parts));
 }
 
-/** Says for each call what it is and whether it needs a person. Only those whose cap is above the policy are priced. */
+const capsOf = ({ calls }: BatchArguments): Micros =>
+  calls.reduce((sum, call) => sum + capMicrosFromNumber(call.max_price_usd), 0n);
+
+/** The most the batch may spend. */
+const totalOf = (given: BatchArguments): Micros =>
+  given.max_total_price_usd === undefined ? capsOf(given) : capMicrosFromNumber(given.max_total_price_usd);
+
+/**
+ * Says for each call what it is, what it may cost and whether it needs a person. Where all caps fit the total, only
+ * calls whose cap is above the policy are priced: no other price could change anything.
+ */
 async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Promise<Planned[]> {
   const { presented, caller, counted, offer } = visit;
   const coveredMicros = caller.grant?.spendPolicy.perCallMicros ?? parts.settings().autoApproveMicros;
+  const fitsAnyway = capsOf(given) <= totalOf(given);
   const planned: Planned[] = [];
   for (const [index, call] of given.calls.entries()) {
     const capMicros = capMicrosFromNumber(call.max_price_usd);
@@ -71,16 +87,30 @@ async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Prom
       claim: undefined,
     };
     const free = offer.operations.get(call.operation_id)?.operation.price.kind === "free";
-    const quoted = free || capMicros <= coveredMicros ? 0n : await quoteOperation(wanted, parts);
-    // What cannot be priced will be refused when its turn comes, and what is above its cap too: neither needs a person.
-    const uncovered = !(quoted instanceof CallRefused) && quoted > coveredMicros && quoted <= capMicros;
+    const needsNoPrice = free || (fitsAnyway && capMicros <= coveredMicros);
+    const quoted = needsNoPrice ? 0n : await quoteOperation(wanted, parts);
+    // What cannot be priced will be refused when its turn comes, and what is above its cap too: neither needs a person
+    // or a part of the total.
+    const atMostMicros = quoted instanceof CallRefused || quoted > capMicros ? 0n : quoted;
     planned.push({
       wanted,
       digest: callDigest(`batch ${index}`, call, capMicros),
-      uncoveredMicros: uncovered ? quoted : undefined,
+      atMostMicros,
+      uncoveredMicros: atMostMicros > coveredMicros ? atMostMicros : undefined,
     });
   }
   return planned;
+}
+
+/** None of them runs: the agent asked for all of these within one total, and chooses itself what to leave out. */
+function tooDear(given: BatchArguments, togetherMicros: Micros): BatchResult {
+  const refusal = new CallRefused(
+    "estimated_price_exceeds_max_price",
+    `Together these calls may cost ${usdFromMicros(togetherMicros)} USD, more than max_total_price_usd allows ` +
+      `(${usdFromMicros(totalOf(given))} USD), so none of them was run.`,
+  );
+  const none = nothingRan(given, refusal);
+  return { ...none, totals: { ...none.totals, estimate_usd: usdNumber(togetherMicros) } };
 }
 
 function digestOf(planned: readonly Planned[]): string {
@@ -96,9 +126,8 @@ async function runInOrder(
   visit: Visit,
   parts: ToolParts,
 ): Promise<(UseResult | undefined)[]> {
-  const caps = planned.reduce((sum, { wanted }) => sum + wanted.capMicros, 0n);
-  let leftMicros =
-    given.max_total_price_usd === undefined ? caps : capMicrosFromNumber(given.max_total_price_usd);
+  // Prices may change while the batch runs; more than the total is not spent even then.
+  let leftMicros = totalOf(given);
   let stopped = false;
   const results: (UseResult | undefined)[] = [];
   for (const [index, { wanted, digest, uncoveredMicros }] of planned.entries()) {

@@ -75,15 +75,24 @@ async function returnOwnLimit(call: Call, gate: Gate): Promise<void> {
   for (const { wants, takenAtMs } of own) await gate.limiter.giveBack(wants, takenAtMs);
 }
 
-/** What the call would cost at most; a refusal where it would be refused before its price is known. */
+/**
+ * What the call would cost at most; a refusal where it would be refused before its price is known. To ask takes nothing
+ * of any limit: the request it came with was counted, and the call itself counts when it is made.
+ */
 export async function quoteOperation(wanted: Wanted, parts: RunParts): Promise<Micros | CallRefused> {
+  let call: Call | undefined;
   try {
-    const call = await openCall(wanted, "quote", parts);
+    call = await openCall(wanted, "quote", parts);
     await runCall(call, parts.gate);
     return call.known.atMostMicros ?? 0n;
   } catch (error) {
     if (error instanceof CallRefused) return error;
     throw error;
+  } finally {
+    if (call) {
+      await returnOwnLimit(call, parts.gate);
+      wanted.counted.push(...call.known.counted.slice(0, 1));
+    }
   }
 }
 
@@ -97,6 +106,7 @@ async function openCall(wanted: Wanted, costMode: "quote" | undefined, parts: Ru
   } catch (error) {
     // A request that cannot even be written was still a request, and counts like the others.
     await countRequest(opened, caller, gate);
+    if (costMode === "quote") wanted.counted.push(...opened.known.counted);
     throw error;
   }
   return {
