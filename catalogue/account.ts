@@ -37,7 +37,7 @@ export const usageGet = defineOperation({
     start_time: unixSeconds.describe("Window start, Unix seconds."),
     end_time: unixSeconds.optional().describe("Window end, Unix seconds, exclusive; now when absent."),
   }),
-  notes: `A window of at most ${usageDaysMax} days that ends after it starts.`,
+  notes: `A window of at most ${usageDaysMax} days that starts no later than now and ends after it starts.`,
   response: usageReport,
   example: {
     query: { start_time: "1767225600", end_time: "1767312000" },
@@ -55,6 +55,7 @@ export const usageGet = defineOperation({
   answer: (input, asker, books) => {
     const { start_time: startSeconds, end_time: endAsked } = input.query;
     const nowSeconds = Math.floor(asker.nowMs / 1000);
+    if (startSeconds > nowSeconds) refuse("invalid_parameters", "start_time must not be in the future");
     // The running second counts too: a call that was just answered is in the report.
     const endSeconds = endAsked ?? nowSeconds + 1;
     if (endSeconds <= startSeconds) refuse("invalid_parameters", "end_time must be after start_time");

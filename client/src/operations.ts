@@ -369,7 +369,7 @@ export interface Inputs {
   readonly "traffic_analytics.website.traffic_engagement": Readonly<Record<string, unknown>>;
   /**
    * What was used and charged, in UTC days, for this key or its whole account. A window of at most 400 days that
-   * ends after it starts.
+   * starts no later than now and ends after it starts.
    */
   readonly "usage.get": {
     /** Window start, Unix seconds. */
