@@ -2,10 +2,18 @@ import { defineModel } from "../gateway/src/operation/define-model.ts";
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 
 const documentsMax = 2_048;
-const documentCharactersMax = 512 * 1024;
-const queryCharactersMax = 64 * 1024;
+const documentBytesMax = 512 * 1024;
+const queryBytesMax = 64 * 1024;
 /** Vendors add separators around each pair of query and document. */
 const tokensAddedPerDocument = 8;
+
+/** Bytes are what is held and sent; a character can take three of them. */
+const textWithin = (bytesMax: number) =>
+  z
+    .string()
+    .min(1, "must not be empty")
+    .refine((text) => Buffer.byteLength(text) <= bytesMax, `at most ${bytesMax} bytes`)
+    .meta({ maxLength: bytesMax });
 
 const rerankBody = z.object({
   model: z
@@ -14,17 +22,9 @@ const rerankBody = z.object({
     .max(200)
     .nullish()
     .describe("Rerank model; the configured default serves when absent."),
-  query: z
-    .string()
-    .min(1, "must not be empty")
-    .max(queryCharactersMax, `at most ${queryCharactersMax} characters`),
+  query: textWithin(queryBytesMax).describe(`At most ${queryBytesMax} bytes.`),
   documents: z
-    .array(
-      z
-        .string()
-        .min(1, "must not be empty")
-        .max(documentCharactersMax, `at most ${documentCharactersMax} characters`),
-    )
+    .array(textWithin(documentBytesMax).describe(`At most ${documentBytesMax} bytes.`))
     .min(1, "must hold at least one document")
     .max(documentsMax, `at most ${documentsMax} documents`),
   top_n: z.int().min(1).nullish().describe("Return only the N most relevant documents."),

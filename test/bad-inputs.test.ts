@@ -574,6 +574,30 @@ describe("what parameters can say", () => {
     });
   });
 
+  test("the texts of a rerank are bounded by their bytes, not by their characters", async () => {
+    const rich = await gateway.openAccount({ creditUsd: "20" });
+    const rerank = (change: object) =>
+      read(gateway.post(rich, "/v1/rerank", { query: "a", documents: ["b"], ...change }));
+    for (const fits of [
+      { query: "é".repeat(32 * 1024) },
+      { query: "a".repeat(64 * 1024) },
+      { documents: ["b", "é".repeat(256 * 1024)] },
+    ]) {
+      expect((await rerank(fits)).status).toBe(200);
+    }
+    await expectNothingHappened(gateway, async () => {
+      for (const [change, field] of [
+        [{ query: "é".repeat(32 * 1024) + "a" }, "query"],
+        [{ query: "a".repeat(64 * 1024 + 1) }, "query"],
+        [{ documents: ["b", "é".repeat(256 * 1024) + "a"] }, "documents"],
+      ] as const) {
+        const answered = await rerank(change);
+        invalid(answered);
+        expect(answered.body).toHaveProperty("error", expect.stringContaining(field));
+      }
+    });
+  });
+
   test("row 20: a top_n above the number of documents is clamped", async () => {
     const response = await post("/v1/rerank", { query: "a", documents: ["b", "c"], top_n: 1e9 });
     expect(response.status).toBe(200);

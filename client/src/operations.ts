@@ -259,6 +259,7 @@ export interface Inputs {
   readonly "rerank.create": {
     /** Rerank model; the configured default serves when absent. */
     readonly model?: string | null | undefined;
+    /** At most 65536 bytes. */
     readonly query: string;
     readonly documents: readonly string[];
     /** Return only the N most relevant documents. */
