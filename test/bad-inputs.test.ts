@@ -427,6 +427,8 @@ describe("what a body can be", () => {
       "a forbidden member": poisoned('"__proto__"'),
       "the same, far from its colon": poisoned(`"__proto__"${" ".repeat(100)}`),
       "the same, escaped": poisoned('"\\u005f_pr\\u006Fto__"'),
+      "the other way there": poisoned('"constructor":{"prototype":{"polluted":1}},"x"'),
+      "the other way there, escaped": poisoned('"c\\u006Fnstructor":{"prot\\u006Ftype":1},"x"'),
     };
     const refuseAll = async (): Promise<Record<string, number>> => {
       const cpuMs: Record<string, number> = {};
@@ -461,6 +463,8 @@ describe("what a body can be", () => {
     const response = await post("/v1/rerank", {
       query: "__proto__",
       documents: ["_", "\\u005f_proto__", "__proto__"],
+      constructor: { name: "prototype" },
+      prototype: { constructor: "Lotus" },
     });
     expect(response.status).toBe(200);
   });

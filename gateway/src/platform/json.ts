@@ -36,6 +36,9 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
   if (countMembers(value) !== shape.members) {
     return { ok: false, why: "a member of the body is given twice" };
   }
+  if (mayNameConstructor(text) && reachesPrototype(value)) {
+    return { ok: false, why: 'the member "constructor.prototype" is not allowed' };
+  }
   return { ok: true, value };
 }
 
@@ -55,6 +58,18 @@ function countMembers(value: unknown): number {
     if (typeof inner === "object") members += countMembers(inner);
   }
   return members;
+}
+
+/** Only a text with this word in it, or with escapes it may hide behind, is worth another walk. */
+const mayNameConstructor = (text: string): boolean => text.includes("constructor") || text.includes("\\u");
+
+/** The other way to what all objects share. A member that is only called `constructor` is nobody's harm. */
+function reachesPrototype(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(reachesPrototype);
+  if (!isJsonObject(value)) return false;
+  const constructor = Object.hasOwn(value, "constructor") ? value["constructor"] : undefined;
+  if (isJsonObject(constructor) && Object.hasOwn(constructor, "prototype")) return true;
+  return Object.values(value).some(reachesPrototype);
 }
 
 function scanShape(text: string): { members: number } | string {
