@@ -224,6 +224,13 @@ describe("what the wire can do", () => {
       "17 KiB header": rawRequest({ line, key: account, lines: [`X-Odd: ${"a".repeat(17 * 1024)}`] }),
       "3000 headers": rawRequest({ line, key: account, lines: Array<string>(3_000).fill("X-Odd: 1") }),
     });
+    const numbered = (count: number) =>
+      Array.from({ length: count }, (_, n): string[] => [`x-odd-${n}`, "1"]);
+    const send = (count: number) => gateway.call(account, snapshotPath, { headers: numbered(count) });
+    expect((await send(90)).status).toBe(200);
+    await expectNothingHappened(gateway, async () => {
+      for (const count of [100, 150]) flat(431, "headers_too_large")(await read(send(count)));
+    });
     await expectClosedWith([414, 431], {
       "17 KiB target": rawRequest({
         line: `GET ${snapshotPath}&x=${"a".repeat(17 * 1024)} HTTP/1.1`,
