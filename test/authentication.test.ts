@@ -56,6 +56,8 @@ const unknownPaths = [
   "/v1/nothing",
   "/v1/requests/x/y",
   "/v1/images/nothing",
+  "/v1/models/x/nothing",
+  "/v1/modelsx",
   "/v1/messages/nothing",
   "/v1beta/nothing",
   "/v1beta/models/x:nothing",
@@ -150,6 +152,8 @@ describe("where a key may stand", () => {
     "/v1beta/nothing",
     "/v1/nothing",
     "/v1/images/nothing",
+    "/v1/models/x/nothing",
+    "/v1/modelsx",
     "/apis/v1/nothing",
   ];
 
@@ -191,7 +195,7 @@ describe("with a good credential", () => {
     for (const path of unknownPaths) {
       const { status, body, requestId } = await read(gateway.call(account, path));
       expect(status).toBe(404);
-      if (path.startsWith("/v1/images/")) {
+      if (/^\/v1\/(images\/|models)/.test(path)) {
         expect(body).toEqual({
           error: { message, type: "not_found_error", param: null, code: "unknown_endpoint" },
         });

@@ -1,7 +1,7 @@
 /** Whose error shape an answer takes; decided by the path alone, so it also holds for paths that do not exist. */
 export type Dialect = "openai" | "anthropic" | "gemini" | "plain";
 
-const openaiPath = /^\/v1\/(chat\/completions|responses|embeddings|images\/|models(\/|$))/;
+const openaiPath = /^\/v1\/(chat\/completions|responses|embeddings|images\/|models)/;
 
 export function dialectOf(path: string): Dialect {
   if (path.startsWith("/v1beta/")) return "gemini";
