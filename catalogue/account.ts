@@ -132,7 +132,20 @@ export const requestsList = defineOperation({
   }),
   price: free,
   answer: async ({ query }, asker, books) => {
-    if (query.idempotency_key !== undefined) return books.receiptByKey(asker, query.idempotency_key);
+    if (query.idempotency_key !== undefined) {
+      const { cursor, operation_id, status, key_id } = query;
+      if (cursor !== undefined) {
+        refuse("invalid_parameters", "cursor: there is one page only of an idempotency_key", {
+          field: "cursor",
+        });
+      }
+      const page = await books.receiptByKey(asker, query.idempotency_key);
+      const data = page.data.filter(
+        (call) =>
+          fits(operation_id, call.operation_id) && fits(status, call.status) && fits(key_id, call.key_id),
+      );
+      return { ...page, data };
+    }
     // Any text sorts somewhere among the ids, but only an id of this list is a place in it.
     if (query.cursor !== undefined && !(await books.receipt(asker, query.cursor))) {
       refuse("invalid_parameters", "cursor: expected the next_cursor of the page before", {
@@ -148,3 +161,5 @@ export const requestsList = defineOperation({
     });
   },
 });
+
+const fits = (wanted: string | undefined, is: string): boolean => wanted === undefined || wanted === is;

@@ -66,6 +66,31 @@ describe("an Idempotency-Key", () => {
     expect((await tollgate.call(account, "/v1/requests?idempotency_key=%20")).status).toBe(400);
   });
 
+  test("is found among the receipts only where the other filters fit its call too", async () => {
+    const account = await tollgate.openAccount();
+    const sent = await send(account, "filtered");
+    const look = (filters: string): Promise<Response> =>
+      tollgate.call(account, `/v1/requests?idempotency_key=filtered${filters}`);
+    for (const [filters, count] of [
+      ["", 1],
+      ["&limit=1&status=settled", 1],
+      [`&operation_id=rerank.create&status=settled&key_id=${account.keyId}`, 1],
+      ["&status=held", 0],
+      ["&operation_id=nope", 0],
+      ["&key_id=nope", 0],
+      [`&status=settled&operation_id=nope&key_id=${account.keyId}`, 0],
+    ] as const) {
+      const { data } = (await (await look(filters)).json()) as { data: unknown[] };
+      expect([filters, data.length]).toEqual([filters, count]);
+    }
+    // It is one page, so nothing can come after it.
+    for (const cursor of ["bad", sent.headers.get("x-request-id") ?? ""]) {
+      const refused = await look(`&cursor=${cursor}`);
+      expect(refused.status).toBe(400);
+      expect(await refused.json()).toHaveProperty("error", expect.stringContaining("cursor"));
+    }
+  });
+
   test("whose call has ended is refused with that call's id, status and charge", async () => {
     const account = await tollgate.openAccount();
     const first = await tollgate.post(
