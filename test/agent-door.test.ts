@@ -83,7 +83,7 @@ describe("who gets in", () => {
         expect(status).toBe(403);
         const challenge = headers.get("www-authenticate") ?? "";
         expect(challenge).toContain('error="insufficient_scope"');
-        expect(challenge).toContain("tools:spend");
+        expect(challenge).toContain('scope="tools:read tools:spend"');
         expect(challenge).toContain("resource_metadata=");
       }
       const old = await openOldClient(mcp, access_token);

@@ -4,8 +4,10 @@ import {
   requireScopes,
   type CallToolResult,
   type InputRequiredResult,
+  type ScopeChallengeHandler,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { grantScopes } from "../../grants/grants.ts";
 import { limitsOf } from "../../limits/tiers.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
@@ -44,7 +46,7 @@ export function createToolServer(parts: ToolParts): McpServer {
   for (const [name, { whyNot, ...shown }] of tools) {
     server.registerTool(
       name,
-      { ...shown, scopeChallenge: requireScopes(spends(name) ? "tools:spend" : "tools:read") },
+      { ...shown, scopeChallenge: spends(name) ? challengeSpending : requireScopes("tools:read") },
       (given, ctx) => answerOnce({ name, given, whyNot }, ctx, server, parts),
     );
   }
@@ -52,6 +54,10 @@ export function createToolServer(parts: ToolParts): McpServer {
 }
 
 const spends = (name: unknown): boolean => name === "use" || name === "batch_use";
+
+/** A client asks for exactly what a challenge names, so one that may only read must not lose that by asking to spend. */
+const challengeSpending: ScopeChallengeHandler = ({ authInfo }) =>
+  authInfo === undefined || authInfo.scopes.includes("tools:spend") ? undefined : { scopes: grantScopes };
 
 type Answered = CallToolResult | InputRequiredResult;
 
