@@ -566,6 +566,14 @@ const unsayable: readonly Unsayable[] = [
     },
     { spoken: "gemini", vendor, field: "tools[0].googleSearch", members: { tools: [{ googleSearch: {} }] } },
     { spoken: "gemini", vendor, field: "cachedContent", members: { cachedContent: "cachedContents/1" } },
+    {
+      spoken: "gemini",
+      vendor,
+      field: "safetySettings[0].threshold",
+      members: {
+        safetySettings: [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_LOW_AND_ABOVE" }],
+      },
+    },
   ]),
 ];
 

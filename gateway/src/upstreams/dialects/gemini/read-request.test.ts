@@ -176,3 +176,19 @@ test("what is harmless is dropped", () => {
     read({}),
   );
 });
+
+test("filters that another vendor cannot promise are refused by name, and none is needed to ask for none", () => {
+  const category = "HARM_CATEGORY_HARASSMENT";
+  for (const threshold of ["BLOCK_NONE", "OFF", "HARM_BLOCK_THRESHOLD_UNSPECIFIED", undefined]) {
+    expect(read({ safetySettings: [{ category, threshold }] })).toEqual(read({}));
+  }
+  for (const threshold of ["BLOCK_LOW_AND_ABOVE", "BLOCK_MEDIUM_AND_ABOVE", "BLOCK_ONLY_HIGH", "NEW"]) {
+    const settings = [
+      { category, threshold: "OFF" },
+      { category, threshold },
+    ];
+    expect(fieldRefused({ safetySettings: settings })).toBe("safetySettings[1].threshold");
+    expect(fieldRefused({ safety_settings: settings })).toBe("safety_settings[1].threshold");
+  }
+  expect(fieldRefused({ safetySettings: "strict" })).toBe("safetySettings");
+});

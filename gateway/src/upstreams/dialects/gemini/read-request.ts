@@ -3,6 +3,7 @@ import type { ChatRequest } from "../chat.ts";
 import { readGeneration } from "./generation-config.ts";
 import { membersOf } from "./members.ts";
 import { readContents, readSystem } from "./read-contents.ts";
+import { checkSafety } from "./safety.ts";
 import { readTools } from "./tools.ts";
 
 export function readRequest(
@@ -20,8 +21,8 @@ export function readRequest(
     endUser: undefined,
     stream: asked.stream,
   };
-  for (const harmless of ["model", "safetySettings", "labels", "store", "serviceTier"])
-    members.take(harmless);
+  checkSafety(members.take("safetySettings"));
+  for (const harmless of ["model", "labels", "store", "serviceTier"]) members.take(harmless);
   members.refuseRest();
   return request;
 }
