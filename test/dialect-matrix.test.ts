@@ -526,6 +526,12 @@ const unsayable: readonly Unsayable[] = [
     { spoken: "openai", vendor, field: "logit_bias", members: { logit_bias: { "50256": -100 } } },
     { spoken: "openai", vendor, field: "logprobs", members: { logprobs: true } },
     { spoken: "openai", vendor, field: "web_search_options", members: { web_search_options: {} } },
+    {
+      spoken: "openai",
+      vendor,
+      field: "messages[0].weight",
+      members: { messages: [{ role: "user", content: "Hello.", weight: 1 }] },
+    },
   ]),
   {
     spoken: "openai",

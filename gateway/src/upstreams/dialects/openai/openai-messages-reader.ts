@@ -15,6 +15,7 @@ export function readMessages(value: unknown): {
   for (const [at, item] of (readList(value, "messages") ?? []).entries()) {
     const field = `messages[${at}]`;
     const message = requireObject(item, field);
+    checkMembers(message, field);
     switch (message["role"]) {
       case "system":
       case "developer":
@@ -34,6 +35,18 @@ export function readMessages(value: unknown): {
     }
   }
   return { system, messages };
+}
+
+/** A `name` only tells apart who speaks: others have no place for it, and too many clients send it to refuse it. */
+const understood: ReadonlySet<string> = new Set(["role", "content", "name", "tool_call_id"]);
+
+/** What a model said comes back with whatever its vendor put there, and nothing of that is a wish of the caller's. */
+function checkMembers(message: JsonObject, field: string): void {
+  if (message["role"] === "assistant") return;
+  for (const [name, value] of Object.entries(message)) {
+    if (understood.has(name) || value === null) continue;
+    throw new Inexpressible(`${field}.${name}`, "cannot be translated for this model; leave it out");
+  }
 }
 
 function readAssistant(message: JsonObject, field: string): readonly ChatPart[] {

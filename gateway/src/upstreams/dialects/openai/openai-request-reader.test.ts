@@ -110,6 +110,17 @@ test("a turn with tools is read: thinking, text, calls, and results of either fo
   ] as unknown as typeof messages);
 });
 
+test("a member that others have no place for is refused by its name, but not a speaker's name or what a model said", () => {
+  for (const role of ["system", "developer", "user", "tool"]) {
+    const message = { role, content: "x", name: "bob", ...(role === "tool" ? { tool_call_id: "1" } : {}) };
+    const first = { role: "user", content: "a" };
+    expect(() => readMessages(first, { ...message, weight: null })).not.toThrow();
+    expect(() => readMessages(first, { ...message, weight: 1 })).toThrow("messages[1].weight: cannot");
+  }
+  const said = { role: "assistant", content: "x", name: "bob", annotations: [{}], reasoning_details: [{}] };
+  expect(readMessages(said).messages).toEqual([{ role: "assistant", parts: [{ kind: "text", text: "x" }] }]);
+});
+
 test("a tool without parameters takes an empty object", () => {
   const { tools } = read({ tools: [{ type: "function", function: { name: "f" } }] });
   expect(tools).toEqual([
