@@ -557,6 +557,12 @@ const unsayable: readonly Unsayable[] = [
     {
       spoken: "anthropic",
       vendor,
+      field: "messages.0.content.0.zzz",
+      members: { messages: [{ role: "user", content: [{ type: "text", text: "Hello.", zzz: 1 }] }] },
+    },
+    {
+      spoken: "anthropic",
+      vendor,
       field: "tools",
       members: { tools: [{ type: "web_search_20250305", name: "web_search" }] },
     },

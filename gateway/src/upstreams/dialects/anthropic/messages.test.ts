@@ -212,6 +212,33 @@ test("blocks that only Anthropic knows are refused by their place", () => {
   expect(refusedField(() => readAll([{ role: "tool", content: "x" }]))).toBe("messages.0.role");
 });
 
+test("members that nobody reads are refused by their place, also in blocks and in what a tool gave", () => {
+  const place = "messages.0.content.0";
+  const inner = { type: "text", text: "ok", zzz: 1 };
+  expect(refusedField(() => readAll([{ role: "user", content: "x", zzz: 1 }]))).toBe("messages.0.zzz");
+  expect(refusedField(() => readUser(inner))).toBe(`${place}.zzz`);
+  expect(refusedField(() => readUser({ type: "tool_result", tool_use_id: "t", content: [inner] }))).toBe(
+    `${place}.content.0.zzz`,
+  );
+  const source = { type: "url", url: "https://example.com/a.png" };
+  expect(refusedField(() => readUser({ type: "image", source, transformations: { crop: {} } }))).toBe(
+    `${place}.transformations`,
+  );
+  expect(refusedField(() => anthropicDialect.readRequest({ system: [inner] }, asked))).toBe("system.0.zzz");
+});
+
+test("what clients send back of an answer, and marks for the cache, are no members that nobody reads", () => {
+  const cache_control = { type: "ephemeral" };
+  expect(
+    readUser(
+      { type: "text", text: "a", citations: null, cache_control },
+      { type: "tool_use", id: "1", name: "f", input: {}, caller: { type: "direct" }, cache_control },
+      { type: "tool_result", tool_use_id: "1", content: "ok", toolset_name: "t", cache_control },
+      { type: "thinking", thinking: "Hm", signature: "s" },
+    ),
+  ).toHaveLength(4);
+});
+
 test("what Anthropic takes from one side only is refused from the other", () => {
   const image = { kind: "image", source: { url: "https://example.com/a.png" } } as const;
   expect(refusedField(() => writeAll(user(call("1"))))).toBe("messages");

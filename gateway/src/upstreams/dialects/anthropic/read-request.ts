@@ -1,14 +1,8 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import {
-  isSilent,
-  optionalList,
-  optionalNumber,
-  optionalObject,
-  optionalString,
-  requiredString,
-} from "./members.ts";
+import { checkConversation, checkMembers } from "./foreign-members.ts";
+import { optionalList, optionalNumber, optionalObject, optionalString, requiredString } from "./members.ts";
 import { readOutputFormat } from "./output-format.ts";
 import { readConversation } from "./read-messages.ts";
 import { readReasoning } from "./thinking.ts";
@@ -19,6 +13,7 @@ export function readRequest(
   asked: { readonly model: string; readonly stream: boolean },
 ): ChatRequest {
   checkMembers(body, requestMembers, "");
+  checkConversation(body);
   const outputConfig = optionalObject(body["output_config"], "output_config") ?? {};
   checkMembers(outputConfig, outputMembers, "output_config.");
   const metadata = optionalObject(body["metadata"], "metadata");
@@ -79,19 +74,4 @@ const requestMembers: ReadonlySet<string> = new Set([
   "diagnostics",
 ]);
 
-/** What is asked for by saying nothing, too. */
-const plainValues: Readonly<Record<string, unknown>> = { speed: "standard", inference_geo: "global" };
-
 const outputMembers: ReadonlySet<string> = new Set(["effort", "format"]);
-
-function checkMembers(object: JsonObject, known: ReadonlySet<string>, path: string): void {
-  const foreign = Object.keys(object).find(
-    (name) => !known.has(name) && !isSilent(object[name]) && !isPlain(name, object[name]),
-  );
-  if (foreign !== undefined) {
-    throw new Inexpressible(`${path}${foreign}`, "exists in the Anthropic dialect only, if at all");
-  }
-}
-
-const isPlain = (name: string, value: unknown): boolean =>
-  Object.hasOwn(plainValues, name) && plainValues[name] === value;
