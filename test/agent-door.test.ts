@@ -381,6 +381,32 @@ describe("limits", () => {
     });
   });
 
+  test("every answer to who was let in says how the limit on requests stands", async () => {
+    const tight = await openTestGateway({ config: "tiers: { free: { rpm: 4, tpm: 1000, concurrency: 1 } }" });
+    const { key } = await tight.openAccount({ tier: "free" });
+    const url = `${tight.url}/mcp`;
+    const told = ({ headers }: { readonly headers: Headers }): unknown[] =>
+      ["limit", "remaining", "reset"].map((part) => headers.get(`x-ratelimit-${part}-requests`));
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    const inAMinute = (reset: unknown): boolean =>
+      Number(reset) >= nowSeconds && Number(reset) <= nowSeconds + 120;
+    const tool = { name: "use", arguments: { ...snapshot, max_price_usd: 0 } };
+    for (const [ask, status, remaining] of [
+      [() => askModern(url, key, "tools/list"), 200, "3"],
+      [() => askModern(url, key, "tools/call", tool), 200, "2"],
+      [() => askModern(url, key, "no/such"), 404, "1"],
+      [() => fetch(url, { headers: { authorization: `Bearer ${key}` } }), 405, "0"],
+      [() => askModern(url, key, "tools/list"), 429, "0"],
+      [() => askModern(url, key, "tools/call", tool), 200, "0"],
+    ] as const) {
+      const answered = await ask();
+      const [limit, left, reset] = told(answered);
+      expect([answered.status, limit, left, inAMinute(reset)]).toEqual([status, "4", remaining, true]);
+    }
+    expect(told(await askModern(url, "tgk_nobody", "tools/list"))).toEqual([null, null, null]);
+    await tight.close();
+  });
+
   test("beyond the limit the door answers 429, and a tool says when to come back", async () => {
     const tight = await openTestGateway({ config: "tiers: { free: { rpm: 3, tpm: 1000, concurrency: 1 } }" });
     const { key } = await tight.openAccount({ tier: "free" });

@@ -74,6 +74,13 @@ export function createAnswerHeaders(): AnswerHeaders {
   };
 }
 
+/** Says how the limit on requests stands, at a door whose answers are written by somebody else. */
+export function tellRequestsLimit(headers: Headers, standing: Standing, nowMs: number): void {
+  headers.set(requestsLimit.limit, String(standing.limit));
+  headers.set(requestsLimit.remaining, String(standing.remaining));
+  headers.set(requestsLimit.reset, String(resetSeconds(standing.resetsInMs, nowMs)));
+}
+
 interface LimitNames {
   readonly limit: string;
   readonly remaining: string;

@@ -5,7 +5,7 @@ import {
   type McpServer,
 } from "@modelcontextprotocol/server";
 import { checkCredential } from "../../call/authenticate.ts";
-import { nothingKnown } from "../../call/call.ts";
+import { nothingKnown, type Known } from "../../call/call.ts";
 import { countRequest } from "../../call/count-request.ts";
 import type { Addresses } from "../../config/addresses.ts";
 import { bearerChallenge } from "../../grants/challenge.ts";
@@ -13,6 +13,7 @@ import { isJsonObject, parseJson } from "../../platform/json.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import type { Located } from "../../platform/visitor.ts";
+import { tellRequestsLimit } from "../http/answer-headers.ts";
 import { presentedKey } from "../http/presented-key.ts";
 import type { BodyReader } from "../http/read-body.ts";
 import { createAnswerMemory } from "./answer-memory.ts";
@@ -69,18 +70,17 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
       ? sessions.answer(request, body, introduced)
       : modern.fetch(request, { authInfo: introduced, ...(body === undefined ? {} : { parsedBody: body }) });
 
-  const letIn = async (request: Request, visitor: Located): Promise<Response> => {
-    const nowMs = gate.clock.wallMs();
+  const letIn = async (
+    request: Request,
+    visitor: Located,
+    { known, receivedAtMs }: Arrival,
+  ): Promise<Response> => {
     const presented = presentedKey(request.headers, new URL(addresses.mcpUrl).pathname);
-    const caller = await checkCredential(
-      { presented, receivedAtMs: nowMs, address: () => visitor.address() },
-      gate,
-    );
+    const caller = await checkCredential({ presented, receivedAtMs, address: () => visitor.address() }, gate);
     const body = request.method === "POST" ? await readMessage(request, parts.bodies) : undefined;
     if (body instanceof Response) return body;
-    const known = nothingKnown();
     const limited = await refusalOf(
-      countRequest({ known, receivedAtMs: nowMs, offer: parts.offer() }, caller, gate),
+      countRequest({ known, receivedAtMs, offer: parts.offer() }, caller, gate),
     );
     // A model that called a tool can wait and try again, so it is told; anything else is its client's to handle.
     if (limited && !(isJsonObject(body) && body["method"] === "tools/call")) throw limited;
@@ -93,14 +93,14 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     );
   };
 
-  const answer: AgentAnswers["answer"] = async (request, visitor) => {
+  const answerArrival = async (request: Request, visitor: Located, arrival: Arrival): Promise<Response> => {
     const guarded = guardOrigin(request, addresses, parts.settings().allowedHosts);
     if (guarded) return guarded;
     if (!methods.has(request.method)) {
       return protocolError(405, -32000, "Method not allowed.", { allow: "POST, GET, DELETE" });
     }
     try {
-      return await letIn(request, visitor);
+      return await letIn(request, visitor, arrival);
     } catch (error) {
       if (error instanceof CallRefused) return refused(error, addresses.mcpUrl);
       gate.log.error("the agent door failed unexpectedly", describeError(error));
@@ -108,7 +108,21 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     }
   };
 
+  const answer: AgentAnswers["answer"] = async (request, visitor) => {
+    const arrival = { known: nothingKnown(), receivedAtMs: gate.clock.wallMs() };
+    const response = await answerArrival(request, visitor, arrival);
+    const { requests } = arrival.known;
+    if (requests) tellRequestsLimit(response.headers, requests, arrival.receivedAtMs);
+    return response;
+  };
+
   return { answer, sessionCount: sessions.count };
+}
+
+/** What is known of a request from its beginning, and what becomes known of it on the way. */
+interface Arrival {
+  readonly known: Known;
+  readonly receivedAtMs: number;
 }
 
 async function refusalOf(step: void | Promise<void>): Promise<CallRefused | undefined> {
