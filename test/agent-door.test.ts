@@ -381,6 +381,36 @@ describe("limits", () => {
     });
   });
 
+  test("a request whose body is broken counts too, and beyond the limit it is 429 like any other", async () => {
+    const tight = await openTestGateway({ config: "tiers: { free: { rpm: 5, tpm: 1000, concurrency: 1 } }" });
+    const { key } = await tight.openAccount({ tier: "free" });
+    const post = (body: string, headers: Record<string, string> = {}): Promise<Response> =>
+      fetch(`${tight.url}/mcp`, {
+        method: "POST",
+        headers: { ...modernHeaders(key, "tools/call", "use"), ...headers },
+        body,
+      });
+    const broken: readonly (readonly [string, Record<string, string>, number])[] = [
+      ["{", {}, 400],
+      ["[]", {}, 400],
+      ["", {}, 400],
+      ["{}", { "content-encoding": "br" }, 415],
+      ["x".repeat(4 * 1024 * 1024 + 1), {}, 413],
+    ];
+    for (const [at, [body, headers, status]] of broken.entries()) {
+      const refused = await post(body, headers);
+      expect([refused.status, refused.headers.get("x-ratelimit-remaining-requests")]).toEqual([
+        status,
+        String(4 - at),
+      ]);
+    }
+    for (const [body, headers] of broken) {
+      const refused = await post(body, headers);
+      expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
+    }
+    await tight.close();
+  });
+
   test("every answer to who was let in says how the limit on requests stands", async () => {
     const tight = await openTestGateway({ config: "tiers: { free: { rpm: 4, tpm: 1000, concurrency: 1 } }" });
     const { key } = await tight.openAccount({ tier: "free" });

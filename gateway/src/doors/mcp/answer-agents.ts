@@ -77,13 +77,15 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
   ): Promise<Response> => {
     const presented = presentedKey(request.headers, new URL(addresses.mcpUrl).pathname);
     const caller = await checkCredential({ presented, receivedAtMs, address: () => visitor.address() }, gate);
-    const body = request.method === "POST" ? await readMessage(request, parts.bodies) : undefined;
-    if (body instanceof Response) return body;
     const limited = await refusalOf(
       countRequest({ known, receivedAtMs, offer: parts.offer() }, caller, gate),
     );
+    const body =
+      request.method === "POST" ? await readMessage(request, parts.bodies).catch(asRefusal) : undefined;
     // A model that called a tool can wait and try again, so it is told; anything else is its client's to handle.
     if (limited && !(isJsonObject(body) && body["method"] === "tools/call")) throw limited;
+    if (body instanceof CallRefused) throw body;
+    if (body instanceof Response) return body;
     // checkCredential lets nobody pass who presented nothing.
     const value = presented.kind === "key" ? presented.value : "";
     return route(
@@ -130,9 +132,13 @@ async function refusalOf(step: void | Promise<void>): Promise<CallRefused | unde
     await step;
     return undefined;
   } catch (error) {
-    if (error instanceof CallRefused) return error;
-    throw error;
+    return asRefusal(error);
   }
+}
+
+function asRefusal(error: unknown): CallRefused {
+  if (error instanceof CallRefused) return error;
+  throw error;
 }
 
 const methods: ReadonlySet<string> = new Set(["POST", "GET", "DELETE"]);
