@@ -218,6 +218,40 @@ test("tollgate watch waits until a task has ended, and fails when the task did",
   }
 });
 
+describe("an answer longer than a pipe can hold", () => {
+  /** The program with its output in a pipe, read only when it had the time to end. */
+  async function readLate(words: readonly string[], reader: string): Promise<Ran> {
+    const program = [process.execPath, join(projectFolder, "gateway/src/main.ts"), ...words];
+    const script = `set -o pipefail; "$@" | (sleep 3; ${reader})`;
+    const child = Bun.spawn(["bash", "-c", script, "bash", ...program], {
+      cwd: folder,
+      env: { PATH: process.env["PATH"], TOLLGATE_KEY: account.key, TOLLGATE_BASE_URL: gateway.url },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [out, errors] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+    ]);
+    return { code: await child.exited, out, errors };
+  }
+
+  test.concurrent("comes out whole, however late it is read", async () => {
+    const words = Array.from({ length: 20 }, (_, at) => `word ${at}`);
+    const input = `input=${JSON.stringify(words)}`;
+    const embeddings = ["embeddings.create", "--arg", "model=text-embedding-3-small", "--json-arg", input];
+    const { code, out } = await readLate(["call", ...embeddings, "--json"], "cat");
+    expect(code).toBe(0);
+    expect(out.length).toBeGreaterThan(64 * 1024);
+    expect(json(out)).toMatchObject({ status: 200, data: { data: words.map(() => ({})) } });
+  });
+
+  test.concurrent("holds nobody up when its reader leaves early", async () => {
+    expect(await readLate(["contract"], "head -c 1")).toEqual({ code: 0, out: "{", errors: "" });
+  });
+});
+
 test("no caller's command makes a data folder or a secret", () => {
   expect(existsSync(join(folder, "data"))).toBe(false);
 });

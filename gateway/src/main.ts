@@ -10,6 +10,7 @@ import { runCommand } from "./doors/cli/run-command.ts";
 import { createDocumentFetch } from "./host/fetch-document.ts";
 import { loadInstallationSecret } from "./host/installation-secret.ts";
 import { createListen } from "./host/listen.ts";
+import { createOutput } from "./host/output.ts";
 import { createSecrets, type Secrets } from "./keys/secrets.ts";
 import type { Store } from "./ledger/store.ts";
 import { createOffer } from "./offer/create-offer.ts";
@@ -31,8 +32,10 @@ import { protocols } from "./upstreams/protocols.ts";
 const projectFolder = join(import.meta.dir, "../..");
 const environment = process.env;
 const newId = (): string => Bun.randomUUIDv7();
-const print = (text: string): void => void process.stdout.write(`${text}\n`);
-const printError = (text: string): void => void process.stderr.write(`${text}\n`);
+const output = createOutput(process.stdout);
+const errorOutput = createOutput(process.stderr);
+const print = (text: string): void => output.write(`${text}\n`);
+const printError = (text: string): void => errorOutput.write(`${text}\n`);
 
 /** A terminal shows one line that changes; a file or a pipe gets none of it. */
 const showProgress = (line: string | undefined): void => {
@@ -87,7 +90,7 @@ function cliParts(settings: Settings): CliParts {
       baseUrl: settings.baseUrl ?? `http://127.0.0.1:${settings.port}`,
       names: environment["TOLLGATE_NAMES"],
     }),
-    write: (text) => void process.stdout.write(text),
+    write: output.write,
     showProgress,
     serve: (flags) => serveHere(settings, secrets(), flags.allowSandboxPublic),
   };
@@ -195,4 +198,6 @@ async function probe(url: string): Promise<string> {
   }
 }
 
-process.exit(await main(process.argv.slice(2)));
+const exitCode = await main(process.argv.slice(2));
+await Promise.all([output.taken(), errorOutput.taken()]);
+process.exit(exitCode);
