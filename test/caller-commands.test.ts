@@ -5,7 +5,14 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openScriptedGateway } from "../client/scripted-gateway.ts";
-import { openTestGateway, projectFolder, type TestAccount, type TestGateway } from "./harness.ts";
+import {
+  openTestGateway,
+  projectFolder,
+  runTollgate,
+  type Ran,
+  type TestAccount,
+  type TestGateway,
+} from "./harness.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -21,31 +28,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly errors: string;
-}
-
-async function tollgate(words: readonly string[], environment: Record<string, string> = {}): Promise<Ran> {
-  const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), ...words], {
-    cwd: folder,
-    env: {
-      PATH: process.env["PATH"],
-      TOLLGATE_KEY: account.key,
-      TOLLGATE_BASE_URL: gateway.url,
-      ...environment,
-    },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
+const tollgate = (words: readonly string[], environment: Record<string, string> = {}): Promise<Ran> =>
+  runTollgate(words, {
+    folder,
+    environment: { TOLLGATE_KEY: account.key, TOLLGATE_BASE_URL: gateway.url, ...environment },
   });
-  const [out, errors] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  return { code: await child.exited, out, errors };
-}
 
 const rerank = ["rerank.create", "--arg", "query=tea", "--json-arg", 'documents=["green tea","a car"]'];
 const snapshot = ["financial.metrics.snapshot", "--arg", "ticker=AAPL"];

@@ -306,6 +306,31 @@ export async function openGatewayProcess(options: ProcessOptions): Promise<Gatew
   };
 }
 
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly errors: string;
+}
+
+/** One command, as a person types it in that folder. */
+export async function runTollgate(
+  words: readonly string[],
+  { folder, environment = {} }: { folder: string; environment?: Readonly<Record<string, string>> },
+): Promise<Ran> {
+  const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), ...words], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"], ...environment },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { code: await child.exited, out, errors };
+}
+
 async function collect(stream: ReadableStream<Uint8Array>, add: (text: string) => void): Promise<void> {
   const decoder = new TextDecoder();
   for await (const chunk of stream) add(decoder.decode(chunk, { stream: true }));

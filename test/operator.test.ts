@@ -1,9 +1,25 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ConfigError, parseConfig } from "../gateway/src/config/load-config.ts";
-import { openGatewayProcess, openTestGateway, projectFolder, type GatewayProcess, until } from "./harness.ts";
+import {
+  openGatewayProcess,
+  openTestGateway,
+  projectFolder,
+  runTollgate,
+  type GatewayProcess,
+  until,
+} from "./harness.ts";
 
 let folder: string;
 let running: GatewayProcess[];
@@ -68,6 +84,47 @@ describe("the first start", () => {
     await first.exited;
     expect(await complaint({ TOLLGATE_SECRET: "quite another secret" })).toContain(
       "The data was written under another secret",
+    );
+  });
+
+  test("makes the folder its data goes to, wherever it is told to put them", async () => {
+    const secret = { TOLLGATE_SECRET: "a secret from the environment" };
+    for (const [place, environment] of [
+      ["a/data/tollgate.db", { TOLLGATE_DATA: join(folder, "a/data"), ...secret }],
+      ["b/store/t.db", { TOLLGATE_STORE: `sqlite:${join(folder, "b/store/t.db")}` }],
+    ] as const) {
+      const gateway = await start({ environment });
+      expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+      expect(existsSync(join(folder, place))).toBe(true);
+    }
+  });
+
+  test("can be that of a backup, on a machine that has no data yet", async () => {
+    const first = await start();
+    const backup = join(folder, "backup.db");
+    await runTollgate(["backup", backup], { folder, environment: { TOLLGATE_DATA: folder } });
+    first.signal("SIGTERM");
+    await first.exited;
+    const elsewhere = join(folder, "new machine");
+    mkdirSync(elsewhere);
+    expect(await runTollgate(["restore", backup], { folder: elsewhere })).toMatchObject({
+      code: 0,
+      errors: "",
+    });
+    copyFileSync(join(folder, "secret"), join(elsewhere, "data/secret"));
+    const again = await start({ environment: { TOLLGATE_DATA: join(elsewhere, "data") } });
+    expect(again.greeting).not.toContain("tgk_");
+  });
+
+  test("names the folder that it cannot make or use", async () => {
+    const file = join(folder, "a file");
+    writeFileSync(file, "");
+    const environment = { TOLLGATE_SECRET: "a secret from the environment" };
+    expect(await complaint({ ...environment, TOLLGATE_DATA: file })).toContain(file);
+    const sealed = join(folder, "a folder in the way of the lock");
+    mkdirSync(join(sealed, "tollgate.db.lock"), { recursive: true });
+    expect(await complaint({ ...environment, TOLLGATE_DATA: sealed })).toContain(
+      `${join(sealed, "tollgate.db.lock")} cannot be opened`,
     );
   });
 

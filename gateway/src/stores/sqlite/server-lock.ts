@@ -1,5 +1,6 @@
 import { Database } from "bun:sqlite";
-import { makePrivate } from "./private-files.ts";
+import { dirname } from "node:path";
+import { makePrivate, openPrivateFolder } from "./private-files.ts";
 
 /** Held by the one server of a data folder. The operating system gives it back when the process dies, however it dies. */
 export interface ServerLock {
@@ -8,7 +9,9 @@ export interface ServerLock {
 
 /** Undefined when another process holds the lock. */
 export function takeServerLock(path: string): ServerLock | undefined {
-  const db = makePrivate(() => new Database(path, { create: true }));
+  // The lock is taken before anything else, so on a new machine it is the first that needs the folder.
+  openPrivateFolder(dirname(path));
+  const db = openLockFile(path);
   try {
     db.run("PRAGMA busy_timeout = 0");
     db.run("PRAGMA journal_mode = DELETE");
@@ -17,5 +20,14 @@ export function takeServerLock(path: string): ServerLock | undefined {
   } catch {
     db.close();
     return undefined;
+  }
+}
+
+function openLockFile(path: string): Database {
+  try {
+    return makePrivate(() => new Database(path, { create: true }));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`${path} cannot be opened: ${why}.`, { cause: error });
   }
 }
