@@ -157,6 +157,43 @@ upstreams: { findata: { protocol: financialdatasets, url: "http://127.0.0.1:9", 
   });
 });
 
+describe("a command in a folder without data", () => {
+  test("says where it looked and what to set, and leaves nothing behind", async () => {
+    const nowhere = join(folder, "nowhere");
+    const id = ["--account", "acc_1"];
+    for (const words of [
+      ["backup", join(folder, "backup.db")],
+      ["audit"],
+      ["account", "list"],
+      ["topup", ...id, "--usd", "1"],
+      ["key", "list"],
+      ["key", "issue", ...id],
+      ["quota", "list"],
+      ["grant", "list"],
+      ["link", "list"],
+    ]) {
+      const elsewhere = { TOLLGATE_DATA: nowhere };
+      for (const [place, environment] of [
+        [join(folder, "data"), {}],
+        [nowhere, elsewhere],
+      ] as const) {
+        const { code, out, errors } = await runTollgate(words, { folder, environment });
+        expect([words, code, out]).toEqual([words, 1, ""]);
+        expect(errors).toContain(`There is no data at ${join(place, "tollgate.db")}.`);
+        expect(errors).toContain("TOLLGATE_DATA");
+      }
+    }
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("begins an installation when it opens its first account", async () => {
+    const ran = await runTollgate(["account", "create", "--name", "Ada"], { folder });
+    expect(ran).toMatchObject({ code: 0, errors: "" });
+    const listed = await runTollgate(["account", "list", "--json"], { folder });
+    expect(JSON.parse(listed.out)).toMatchObject({ accounts: [{ name: "Ada" }] });
+  });
+});
+
 describe("the configuration", () => {
   test("is read again when the file changes and on SIGHUP; a bad file keeps the old one and says so", async () => {
     const gateway = await start({

@@ -1,7 +1,8 @@
 // The composition root: the only file that knows which store, which limiter and which listener there are.
 
 import { lookup } from "node:dns/promises";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { addressOf, completeAddresses } from "./config/addresses.ts";
 import { readSettings, type Settings } from "./config/environment.ts";
 import { loadConfig } from "./config/load-config.ts";
@@ -54,21 +55,29 @@ async function main(words: readonly string[]): Promise<number> {
 function cliParts(settings: Settings): CliParts {
   const secrets = (): Secrets =>
     createSecrets(loadInstallationSecret(settings.secret, settings.dataFolder, systemBytes));
-  const openStoreForPeople = (): Promise<Store> =>
-    openStore(settings, secrets(), {
+  const secretsOfData = (): Secrets => {
+    checkData(settings);
+    return secrets();
+  };
+  const openForPeople = (under: Secrets): Promise<Store> =>
+    openStore(settings, under, {
       patienceMs: patienceOfPeopleMs,
       guardMigration: (migrate) => migrateAlone(settings, migrate),
     });
   return {
-    openStore: openStoreForPeople,
-    secrets,
+    openStore: async () => openForPeople(secretsOfData()),
+    openOrBeginStore: async () => openForPeople(secrets()),
+    secrets: secretsOfData,
     platformClient: createPlatformClient(httpClient),
     clock: systemClock,
     newId,
     randomBytes: systemBytes,
     print,
     printError,
-    backUp: (file) => backUp(settings.databasePath, file),
+    backUp: async (file) => {
+      checkData(settings);
+      await backUp(settings.databasePath, file);
+    },
     restore: async (file) => {
       const lock = lockServer(settings);
       try {
@@ -141,6 +150,15 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
     await store.close();
     lock.release();
   }
+}
+
+/** In the wrong folder a command would succeed over nothing, and a nightly backup be empty for months. */
+function checkData({ databasePath }: Settings): void {
+  if (existsSync(databasePath)) return;
+  throw new Error(
+    `There is no data at ${resolve(databasePath)}. ` +
+      "Run this where the server runs, or set TOLLGATE_DATA or TOLLGATE_STORE to where its data is.",
+  );
 }
 
 /** Who typed a command would rather wait for a busy server than type it again. */

@@ -12,7 +12,7 @@ import {
 } from "./command.ts";
 import { fieldLines, table, usd } from "./output.ts";
 import { readCredit, readMultiplier, readText, readTier } from "./values.ts";
-import { newIdOf, withStore } from "./with-store.ts";
+import { newIdOf, withNewStore, withStore } from "./with-store.ts";
 
 const tierHelp = "free, starter, growth or enterprise";
 const multiplierHelp = "what list prices are multiplied by, like 0.9";
@@ -38,7 +38,7 @@ export const accountCreate = defineCommand({
           : readMultiplier("plan-multiplier", flags["plan-multiplier"]),
       nowMs: parts.clock.wallMs(),
     };
-    return accountAnswer(await withStore(parts, (store) => store.accounts.create(account)));
+    return accountAnswer(await withNewStore(parts, (store) => store.accounts.create(account)));
   },
 });
 

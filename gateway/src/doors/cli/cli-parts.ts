@@ -8,7 +8,10 @@ import type { Clock } from "../../platform/clock.ts";
 
 /** What the command line needs from the program. Nothing is opened or read before a command asks for it. */
 export interface CliParts {
+  /** The data that is there; throws an error that says where there is none. */
   readonly openStore: () => Promise<Store>;
+  /** For what may be the first that anybody does in an installation. */
+  readonly openOrBeginStore: () => Promise<Store>;
   readonly secrets: () => Secrets;
   readonly clock: Clock;
   /** A UUIDv7. */

@@ -33,6 +33,7 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
     const out: string[] = [];
     const errors: string[] = [];
     const exitCode = await runCommand(words, {
+      openOrBeginStore: parts.openStore,
       secrets: () => testSecrets,
       clock: { wallMs: nowMs, monotonicMs: () => passedMs },
       platformClient: { redeem: unexpected, refresh: unexpected, revoke: unexpected, whoIs: unexpected },
