@@ -4,7 +4,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseConfig } from "../gateway/src/config/load-config.ts";
+import { ConfigError, parseConfig } from "../gateway/src/config/load-config.ts";
+import { createOffer } from "../gateway/src/offer/create-offer.ts";
 import type { OfferedOperation } from "../gateway/src/offer/offer.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
 import { isSold } from "../gateway/src/operation/operation.ts";
@@ -267,6 +268,81 @@ models:
     expect(gateway.gateway.offer().gaps).toContain("models.mystery: no price, so it is not offered");
     expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
     await gateway.close();
+  });
+});
+
+describe("a way that is written down", () => {
+  const upstreams = `upstreams:
+  findata: { protocol: financialdatasets, url: "http://127.0.0.1:9", key: fd-key-000000 }
+  jina: { protocol: jina, url: "http://127.0.0.1:9/v1", key: jina-key-000000 }
+  openai: { protocol: openai, url: "http://127.0.0.1:9/v1", key: sk-key-000000 }
+`;
+  const offerOf = async (more: string) =>
+    createOffer(
+      await loadCatalogue([catalogueFolder]),
+      parseConfig(upstreams + more, "tollgate.yaml", {}),
+      "http://127.0.0.1:9",
+    );
+  const complaint = (more: string): Promise<string> =>
+    offerOf(more).then(
+      () => "it is on offer",
+      (error: unknown) =>
+        error instanceof ConfigError ? error.message : `not told plainly: ${String(error)}`,
+    );
+
+  test("is refused when it leads to an upstream that cannot serve, and the sandbox never serves instead", async () => {
+    for (const [written, said] of [
+      [
+        "operations: { financial.metrics.snapshot: { via: [jina] } }",
+        'operations.financial.metrics.snapshot.via: upstream "jina" (protocol jina) cannot serve it; protocols that can: financialdatasets',
+      ],
+      [
+        "operations: { financial.metrics.snapshot: { via: [findata, openai] } }",
+        'operations.financial.metrics.snapshot.via: upstream "openai" (protocol openai) cannot serve it',
+      ],
+      [
+        "operations: { usage.get: { via: [jina] } }",
+        'operations.usage.get.via: upstream "jina" (protocol jina) cannot serve it; no upstream is asked for it',
+      ],
+      [
+        "models: { gpt-x: { via: [jina], price: { input: 1, output: 2 } } }",
+        'models.gpt-x.via: upstream "jina" (protocol jina) cannot serve such a model; protocols that can: openai, anthropic, gemini',
+      ],
+      [
+        "models: { gpt-4o: { via: [jina] } }",
+        'models.gpt-4o.via: upstream "jina" (protocol jina) cannot serve such a model',
+      ],
+      [
+        "models: { any: { via: [findata], price: { input: 1 } } }",
+        'models.any.via: upstream "findata" (protocol financialdatasets) cannot serve such a model',
+      ],
+    ] as const) {
+      expect(await complaint(written)).toContain(said);
+    }
+  });
+
+  test("is taken when every upstream on it can serve", async () => {
+    const offer = await offerOf(`
+operations: { financial.metrics.snapshot: { via: [findata] } }
+models:
+  own-ranker: { via: [jina], price: { input: 1, output: 0 } }
+  gpt-x: { via: [openai], price: { input: 1, output: 2 } }
+`);
+    expect(offer.operations.get("rerank.create")?.models.has("own-ranker")).toBe(true);
+    expect(offer.gaps).toEqual([]);
+  });
+
+  test("to a model without a price for output is told to the operator", async () => {
+    const { gaps, notes, operations } = await offerOf(`
+models:
+  embedder: { via: [openai], price: { input: 1 } }
+  forgetful: { via: [openai], price: { input: 1 }, max_output_tokens: 100 }
+`);
+    expect(notes).toEqual(["models.embedder: no price for output, so it is offered for embeddings only"]);
+    expect(gaps).toContain(
+      "models.forgetful: no price for output, so it is not offered for chat.completions.create",
+    );
+    expect(operations.get("chat.completions.create")?.unpricedModels).toContain("forgetful");
   });
 });
 

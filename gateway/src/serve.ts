@@ -13,6 +13,7 @@ import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./ledger/store.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
+import type { Offer } from "./offer/offer.ts";
 import { loadCatalogue } from "./operation/catalogue.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import type { Clock } from "./platform/clock.ts";
@@ -67,7 +68,7 @@ export async function serve(parts: ServeParts): Promise<number> {
     operatorToken: settings.operatorToken,
   });
   open.gateway = gateway;
-  for (const gap of gateway.offer().gaps) log.warn("not on offer", { gap });
+  tellOffer(gateway.offer(), log);
   const newKey = await createDemoAccount({
     ...parts,
     signupCreditMicros: config.signupCreditMicros,
@@ -90,6 +91,11 @@ export async function serve(parts: ServeParts): Promise<number> {
   await sandboxes.stop();
   log.info("stopped");
   return 0;
+}
+
+function tellOffer({ gaps, notes }: Offer, log: Log): void {
+  for (const gap of gaps) log.warn("not on offer", { gap });
+  for (const note of notes) log.info("on offer, perhaps not as meant", { note });
 }
 
 const readConfig = ({ settings, environment }: ServeParts): Config =>
@@ -143,7 +149,7 @@ function reloadOnChange(
       checkPublic(config, parts);
       const catalogue = await loadCatalogue(catalogueFolders(parts, config));
       const offer = await gateway.reload(catalogue, config, await sandboxes.urlFor(config));
-      for (const gap of offer.gaps) parts.log.warn("not on offer", { gap });
+      tellOffer(offer, parts.log);
       await gateway.publish();
       parts.metrics.count("tollgate_config_reloads_total", { result: "ok" });
       parts.log.info("configuration reloaded", { operations: offer.operations.size });

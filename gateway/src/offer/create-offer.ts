@@ -18,13 +18,18 @@ import {
 } from "../platform/money.ts";
 import type { OfferedModel, OfferedOperation, Offer } from "./offer.ts";
 import { secondWords, type VideoWish } from "../operation/video-seconds.ts";
+import { checkVia } from "./check-via.ts";
 import { createRoutes } from "./routes.ts";
 
 /** A model that names no limit of its own may answer this much; it is also what is sent upstream. */
 const maxOutputTokensUsual = 4_096;
 
-/** Binds the catalogue to a configuration. `sandboxUrl` is undefined when there is no sandbox to fall back on. */
+/**
+ * Binds the catalogue to a configuration; throws ConfigError when they do not fit. `sandboxUrl` is undefined when there
+ * is no sandbox to fall back on.
+ */
 export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: string | undefined): Offer {
+  checkVia(catalogue, config);
   const gaps: string[] = [];
   const models = mergeModels(catalogue, config, gaps);
   const offered = catalogue.operations.map((operation) =>
@@ -52,8 +57,17 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
     links: config.links,
     prices: served.flatMap(pricesOf),
     gaps,
+    notes: models.filter(isTakenForEmbedding(catalogue)).map(({ id }) => `models.${id}: ${embeddingsOnly}`),
   });
 }
+
+/** Told, because a model for conversations whose price of output was forgotten looks the same. */
+const embeddingsOnly = "no price for output, so it is offered for embeddings only";
+
+const isTakenForEmbedding =
+  (catalogue: Catalogue) =>
+  ({ id, kind }: Model): boolean =>
+    kind === "embedding" && !catalogue.models.some((shipped) => shipped.id === id);
 
 interface Context {
   readonly config: Config;
@@ -327,7 +341,7 @@ function configuredModel(
   const protocols = written.via?.map((name) => config.upstreams.get(name)?.protocol ?? "");
   return {
     id,
-    kind: shipped?.kind ?? kindBy(protocols ?? [], price),
+    kind: shipped?.kind ?? kindBy(protocols ?? [], price, written),
     protocols: shipped?.protocols,
     via: written.via,
     price,
@@ -338,12 +352,17 @@ function configuredModel(
 }
 
 /** What a model of the operator's own is for, where it shows; undefined lets it serve whatever its upstream does. */
-function kindBy(protocols: readonly string[], price: Model["price"]): ModelKind | undefined {
+function kindBy(
+  protocols: readonly string[],
+  price: Model["price"],
+  { maxOutputTokens }: ModelConfig,
+): ModelKind | undefined {
   if (price && secondWords.some((word) => price[word] !== undefined)) return "video";
   if (protocols.length === 0) return undefined;
   if (protocols.every((protocol) => rerankProtocols.has(protocol))) return "rerank";
-  // Only an embedding has no output to pay for.
-  const onlyInput = price !== undefined && price["output_tokens"] === undefined;
+  // Only an embedding has no output to pay for; one that is bounded shows that its price was forgotten.
+  const onlyInput =
+    price !== undefined && price["output_tokens"] === undefined && maxOutputTokens === undefined;
   return onlyInput && protocols.every((protocol) => protocol === "openai") ? "embedding" : undefined;
 }
 

@@ -25,6 +25,8 @@ export interface Offer {
   readonly prices: readonly RecordedPrice[];
   /** What was left out and why, for `doctor`. */
   readonly gaps: readonly string[];
+  /** What is on offer in a way that the operator may not have meant. */
+  readonly notes: readonly string[];
 }
 
 export interface OfferedOperation {

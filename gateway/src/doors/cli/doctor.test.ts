@@ -89,6 +89,7 @@ describe("doctor", () => {
       config: { valid: true },
       operations_served: 2,
       gaps: [],
+      notes: [],
       operations_without_price: [],
       models_without_price: [],
       upstreams: [
@@ -168,6 +169,38 @@ describe("doctor", () => {
     const mistaken = await doctorOn(`${some}\noperations: { no.such: { price_usd: 1 } }`).run("doctor");
     expect(mistaken.exitCode).toBe(1);
     expect(mistaken.out.join("\n")).toContain("Gap: operations.no.such: there is no such operation.");
+  });
+
+  test("an embedding of one's own is mentioned, because a price for output may be missing, and is no mistake", async () => {
+    const embeddings = defineOperation({
+      id: "embeddings.create",
+      title: "Embeddings",
+      summary: "Embeds.",
+      category: "models",
+      method: "POST",
+      path: "/v1/embeddings",
+      price: { kind: "per_token", modelKind: "embedding", estimate: () => ({ expected: {}, atMost: {} }) },
+      servedBy: { openai: { exchange: "embeddings", path: "/embeddings" } },
+    });
+    const yaml = `
+upstreams: { openai: { protocol: openai, url: "https://o.example" } }
+models: { embedder: { via: [openai], price: { input: 1 } } }`;
+    const catalogue = { operations: [embeddings], models: [] };
+    const shown = await doctorOn(yaml, { catalogue }).run("doctor");
+    expect(shown.exitCode).toBe(0);
+    expect(shown.out.join("\n")).toContain(
+      "Note: models.embedder: no price for output, so it is offered for embeddings only.",
+    );
+  });
+
+  test("a way to an upstream that cannot serve is a configuration that cannot be used", async () => {
+    const yaml = `${upstreams}\noperations: { financial.metrics.snapshot: { via: [jina] } }`;
+    const shown = await doctorOn(yaml).run("doctor");
+    expect(shown.exitCode).toBe(1);
+    expect(shown.out).toEqual([
+      "The configuration cannot be used:",
+      '  operations.financial.metrics.snapshot.via: upstream "jina" (protocol jina) cannot serve it; protocols that can: financialdatasets',
+    ]);
   });
 
   test("a configuration that cannot be used is reported place by place, with exit code 1", async () => {

@@ -23,6 +23,7 @@ export const doctor = defineCommand({
 
 interface Diagnosis {
   readonly gaps: readonly string[];
+  readonly notes: readonly string[];
   readonly operationsServed: number;
   readonly operationsWithoutPrice: readonly string[];
   readonly modelsWithoutPrice: readonly string[];
@@ -51,6 +52,7 @@ async function examine(config: Config, offer: Offer, parts: CliParts): Promise<D
   );
   return {
     gaps: offer.gaps,
+    notes: offer.notes,
     operationsServed: offered.length,
     operationsWithoutPrice: offered.filter(hasNoPrice).map(({ operation }) => operation.id),
     modelsWithoutPrice: modelsWithoutPrice(config, offer),
@@ -101,6 +103,7 @@ function answerOf(found: Diagnosis): Answer {
     lines: [
       `The configuration is valid; ${found.operationsServed} operations are served.`,
       ...found.gaps.map((gap) => `Gap: ${gap}.`),
+      ...found.notes.map((note) => `Note: ${note}.`),
       ...found.operationsWithoutPrice.map((id) => `No price: operation ${id}; its calls are refused.`),
       ...found.modelsWithoutPrice.map((id) => `No price: model ${id}; it is not offered.`),
       ...table(
@@ -121,6 +124,7 @@ function answerOf(found: Diagnosis): Answer {
       config: { valid: true },
       operations_served: found.operationsServed,
       gaps: found.gaps,
+      notes: found.notes,
       operations_without_price: found.operationsWithoutPrice,
       models_without_price: found.modelsWithoutPrice,
       upstreams: found.upstreams,
