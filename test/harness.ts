@@ -261,13 +261,16 @@ interface ProcessOptions {
   readonly config?: string;
   readonly port?: number;
   readonly environment?: Readonly<Record<string, string>>;
+  /** What follows `serve`. */
+  readonly flags?: readonly string[];
 }
 
 /** The real program, as `npm start` runs it. */
 export async function openGatewayProcess(options: ProcessOptions): Promise<GatewayProcess> {
   const configFile = join(options.dataFolder, "tollgate.yaml");
   if (options.config !== undefined) writeFileSync(configFile, options.config);
-  const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), "serve"], {
+  const program = [process.execPath, join(projectFolder, "gateway/src/main.ts"), "serve"];
+  const child = Bun.spawn([...program, ...(options.flags ?? [])], {
     cwd: options.dataFolder,
     env: {
       PATH: process.env["PATH"],

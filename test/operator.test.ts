@@ -42,7 +42,7 @@ const complaint = (environment: Record<string, string>): Promise<string> =>
     (error: unknown) => String(error),
   );
 
-const start = async (options: { config?: string; environment?: Record<string, string> } = {}) => {
+const start = async (options: Omit<Parameters<typeof openGatewayProcess>[0], "dataFolder"> = {}) => {
   const process = await openGatewayProcess({ dataFolder: folder, ...options });
   running.push(process);
   return process;
@@ -132,6 +132,27 @@ describe("the first start", () => {
     expect(await complaint({ HOST: "0.0.0.0" })).toContain("sandbox");
     const closed = await start({ environment: { HOST: "0.0.0.0" }, config: "sandbox: off" });
     expect((await fetch(`${closed.url}/healthz`)).status).toBe(200);
+  });
+
+  test("counts as public what others know by an address, also when a proxy on this machine stands in front", async () => {
+    for (const name of ["TOLLGATE_BASE_URL", "TOLLGATE_SITE_URL", "TOLLGATE_MCP_URL"]) {
+      const said = await complaint({ [name]: "https://api.example.com" });
+      expect(said).toContain("Being known as https://api.example.com with the sandbox on");
+      expect(said).toContain("--allow-sandbox-public");
+    }
+    const environment = { TOLLGATE_BASE_URL: "https://api.example.com" };
+    for (const meant of [{ flags: ["--allow-sandbox-public"] }, { config: "sandbox: off" }]) {
+      const gateway = await start({ environment, ...meant });
+      expect(gateway.url).toBe("https://api.example.com");
+      gateway.signal("SIGTERM");
+      await gateway.exited;
+    }
+    for (const local of ["http://localhost:8787", "http://[::1]:8787", "http://127.0.0.1:1"]) {
+      const gateway = await start({ environment: { TOLLGATE_BASE_URL: local } });
+      expect(gateway.url).toBe(local);
+      gateway.signal("SIGTERM");
+      await gateway.exited;
+    }
   });
 
   test("names a store or limiter that is not built yet", async () => {

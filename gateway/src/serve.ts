@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { addressOf, completeAddresses } from "./config/addresses.ts";
+import { addressOf, completeAddresses, isLoopback } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import type { Settings } from "./config/environment.ts";
 import { loadConfig, type Environment } from "./config/load-config.ts";
@@ -108,12 +108,22 @@ const catalogueFolders = ({ projectFolder }: ServeParts, config: Config): string
 
 /** A sandbox answers anybody with made-up data; on a public address that needs a deliberate word. */
 function checkPublic(config: Config, { settings, allowSandboxPublic }: ServeParts): void {
-  const local = /^(127\.|localhost$|::1$|\[::1\]$)/.test(settings.host);
-  if (local || config.sandbox === "off" || allowSandboxPublic) return;
+  if (config.sandbox === "off" || allowSandboxPublic) return;
+  const open = publicPlace(settings);
+  if (open === undefined) return;
   throw new Error(
-    `Listening on ${settings.host} with the sandbox on would sell made-up data to strangers. ` +
+    `${open} with the sandbox on would sell made-up data to strangers. ` +
       "Set sandbox: off in tollgate.yaml, or start with --allow-sandbox-public.",
   );
+}
+
+/** Where strangers find this gateway: where it listens, or, behind a proxy on this machine, by the address it is told. */
+function publicPlace({ host, baseUrl, siteUrl, mcpUrl }: Settings): string | undefined {
+  if (!isLoopback(host)) return `Listening on ${host}`;
+  const known = [baseUrl, siteUrl, mcpUrl].find(
+    (url) => url !== undefined && !isLoopback(new URL(url).hostname),
+  );
+  return known === undefined ? undefined : `Being known as ${known}`;
 }
 
 const notReady = async (): Promise<Response> =>

@@ -25,3 +25,7 @@ export const allowedHosts = (addresses: Addresses, more: readonly string[]): Rea
     ...[addresses.baseUrl, addresses.mcpUrl, addresses.siteUrl].map((url) => new URL(url).host),
     ...more,
   ]);
+
+/** Whether only this machine finds that host. */
+export const isLoopback = (host: string): boolean =>
+  /^(127\.[\d.]+|(.+\.)?localhost|::1|\[::1\])$/.test(host);
