@@ -242,6 +242,8 @@ describe("the configuration", () => {
     await until(async () => (await price()) === 30_000);
   });
 
+  const upstreamWith = (more: string): string =>
+    `upstreams: { a: { protocol: openai, url: "http://x", ${more} } }`;
   const wrong: readonly (readonly [yaml: string, complaint: RegExp])[] = [
     ["upstreams: { a: { protocol: smtp, url: 'http://x' } }", /upstreams\.a\.protocol: .*"openai"/],
     [
@@ -251,6 +253,19 @@ describe("the configuration", () => {
     [
       "upstreams: { a: { protocol: openai, url: 'http://x', key: '${NO_SUCH_NAME}' } }",
       /upstreams\.a\.key: .*NO_SUCH_NAME is not set/,
+    ],
+    [upstreamWith('key: "${KEY:-sk-usual}"'), /upstreams\.a\.key: only \$\{NAME\} is understood/],
+    [upstreamWith('key: "${KEY-NAME}"'), /upstreams\.a\.key: only \$\{NAME\} is understood/],
+    [upstreamWith('key: "${KEY"'), /upstreams\.a\.key: only \$\{NAME\} is understood/],
+    [upstreamWith('key: "$SOME_KEY"'), /upstreams\.a\.key: .*write it as \$\{NAME\}/],
+    [upstreamWith('key: "sk-usual\\n"'), /upstreams\.a\.key: has characters .*line break at its end/],
+    [upstreamWith('key: "sk-us\\u0007ual"'), /upstreams\.a\.key: has characters that cannot be sent/],
+    [upstreamWith('key: "sk-usuäl"'), /upstreams\.a\.key: has characters that cannot be sent/],
+    [upstreamWith('key: "sk-usual "'), /upstreams\.a\.key: begins or ends with a space/],
+    [upstreamWith('client_secret: "sk-usual\\n"'), /upstreams\.a\.client_secret: .*line break at its end/],
+    [
+      "upstreams: { a: { protocol: openai, url: 'https://x/v1?api-version=1' } }",
+      /upstreams\.a\.url: expected an address without \? or #/,
     ],
     ["models: { m: { price: { input: -1 } } }", /models\.m\.price\.input: expected USD per 1,000,000/],
     ["models: { m: { price: { input: 0.1234567 } } }", /models\.m\.price\.input: expected USD/],
@@ -277,8 +292,19 @@ describe("the configuration", () => {
       expect(error).toBeInstanceOf(ConfigError);
       expect(String(error)).toMatch(complaint);
       expect(String(error)).toContain("tollgate.yaml");
+      // Nothing that may be a key is repeated, not even one in the wrong form.
+      expect(String(error)).not.toContain("sk-us");
     });
   }
+
+  test("takes a key from the environment as it is, whatever characters of a header it has", () => {
+    const key = "sk ${OTHER} $X {}\"'~";
+    const yaml = upstreamWith('key: "${KEY}"');
+    expect(parseConfig(yaml, "tollgate.yaml", { KEY: key }).upstreams.get("a")?.key).toBe(key);
+    expect(() => parseConfig(yaml, "tollgate.yaml", { KEY: "sk-mounted\n" })).toThrow(
+      "line break at its end",
+    );
+  });
 
   test("the commented example in the repository is valid as it is, and valid uncommented", async () => {
     const text = await Bun.file(join(projectFolder, "tollgate.yaml")).text();

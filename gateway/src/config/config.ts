@@ -124,13 +124,31 @@ const pricePerMillion = amount(picoFromUsdPerMillion, "USD per 1,000,000 tokens,
 
 const httpUrl = z.url({ protocol: /^https?$/, error: "expected an http(s) address" });
 
+/** What the vendor is asked for is appended, so nothing may follow the path. */
+const upstreamUrl = httpUrl.refine((url) => !/[?#]/.test(url), {
+  error: "expected an address without ? or #, because paths are appended to it",
+});
+
+/** Mounted secrets tend to end in a line break, with which no request can be written and every vendor seems unreachable. */
+const credential = z
+  .string()
+  .min(1, "expected a key; is its environment variable set?")
+  .regex(
+    /^[\x20-\x7e]*$/,
+    "has characters that cannot be sent; is there a line break at its end? Take it away",
+  )
+  .refine((written) => written === written.trim(), { error: "begins or ends with a space; take it away" })
+  .refine((written) => !/^\$[A-Z][A-Z0-9_]*$/.test(written), {
+    error: "looks like the name of an environment variable; write it as ${NAME}",
+  });
+
 const pricePerSecond = amount(picoFromUsd, "USD per second of video, at most 12 decimals");
 
 const upstream = z
   .strictObject({
     protocol: z.enum(protocolWords),
-    url: httpUrl,
-    key: z.string().min(1, "expected a key; is its environment variable set?").optional(),
+    url: upstreamUrl,
+    key: credential.optional(),
     quota_rpm: count.optional(),
     poll_qps: z.number().positive().max(10_000).optional(),
     timeout_ms: count.optional(),
@@ -142,8 +160,8 @@ const upstream = z
     token_url: httpUrl.optional(),
     revoke_url: httpUrl.optional(),
     issuer: httpUrl.optional(),
-    client_id: z.string().min(1).optional(),
-    client_secret: z.string().min(1).optional(),
+    client_id: credential.optional(),
+    client_secret: credential.optional(),
   })
   .transform((written): UpstreamConfig => ({
     protocol: written.protocol,

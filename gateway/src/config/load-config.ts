@@ -45,7 +45,14 @@ function interpolate(
   problems: string[],
 ): unknown {
   if (typeof value === "string") {
-    return value.replace(/\$\{(\w+)\}/g, (_whole, name: string) => {
+    return value.replace(/\$\{([^}]*)\}?/g, (whole, name: string) => {
+      if (!/^\$\{\w+\}$/.test(whole)) {
+        // What stands there is not repeated: a default beside the name may be a key.
+        problems.push(
+          `${path.join(".")}: only \${NAME} is understood, with the name of an environment variable`,
+        );
+        return "";
+      }
       const found = environment[name];
       if (found === undefined)
         problems.push(`${path.join(".")}: the environment variable ${name} is not set`);

@@ -68,7 +68,7 @@ function doctorOn(
 const upstreams = `
 upstreams:
   jina:    { protocol: jina, url: "https://api.jina.ai/v1", key: "\${VENDOR_KEY}" }
-  findata: { protocol: financialdatasets, url: "https://user:hidden@data.example:8443/x?y=z", key: "\${VENDOR_KEY}" }
+  findata: { protocol: financialdatasets, url: "https://user:hidden@data.example:8443/x", key: "\${VENDOR_KEY}" }
 `;
 
 describe("doctor", () => {
