@@ -242,6 +242,31 @@ describe("the configuration", () => {
     await until(async () => (await price()) === 30_000);
   });
 
+  test("names folders of one's own from where it lies, and the file in them that cannot be used", async () => {
+    const etc = join(folder, "etc");
+    const file = join(etc, "mine/broken.ts");
+    mkdirSync(join(etc, "mine"), { recursive: true });
+    writeFileSync(join(etc, "tollgate.yaml"), "catalogue_folders: [mine]");
+    writeFileSync(join(etc, "mine/empty.ts"), "export {};");
+    const doctor = (): ReturnType<typeof runTollgate> =>
+      runTollgate(["doctor"], { folder, environment: { TOLLGATE_CONFIG: join(etc, "tollgate.yaml") } });
+    expect(await doctor()).toMatchObject({ code: 0, errors: "" });
+    for (const [text, said] of [
+      ["export const broken = {", `${file} cannot be used: Expected identifier`],
+      ["export const broken = {", `(${file}:1:`],
+      ["const a = 1;\nconst a = 2;\nlet b; let b;", `already been declared (${file}:3:`],
+      ['throw new Error("no such price");', `${file} cannot be used: no such price`],
+      ['import "./nowhere.ts";', `${file} cannot be used: Cannot find module './nowhere.ts'`],
+    ] as const) {
+      writeFileSync(file, text);
+      const { code, errors } = await doctor();
+      expect(code).toBe(1);
+      expect(errors).toContain(said);
+    }
+    rmSync(join(etc, "mine"), { recursive: true });
+    expect((await doctor()).errors).toContain(`catalogue_folders: ${join(etc, "mine")} cannot be read`);
+  });
+
   const upstreamWith = (more: string): string =>
     `upstreams: { a: { protocol: openai, url: "http://x", ${more} } }`;
   const wrong: readonly (readonly [yaml: string, complaint: RegExp])[] = [

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { configSchema, type Config } from "./config.ts";
 
@@ -16,7 +17,10 @@ export class ConfigError extends Error {
 export function loadConfig(file: string | undefined, environment: Environment): Config {
   if (file === undefined) return parseConfig("", "the built-in configuration", environment);
   if (!existsSync(file)) throw new ConfigError(file, ["there is no such file"]);
-  return parseConfig(readFileSync(file, "utf8"), file, environment);
+  const config = parseConfig(readFileSync(file, "utf8"), file, environment);
+  // Whoever writes a folder into a file means it from there, wherever the program was started.
+  const folder = dirname(file);
+  return { ...config, catalogueFolders: config.catalogueFolders.map((written) => resolve(folder, written)) };
 }
 
 export function parseConfig(text: string, file: string, environment: Environment): Config {

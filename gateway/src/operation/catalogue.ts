@@ -15,9 +15,7 @@ export async function loadCatalogue(folders: readonly string[]): Promise<Catalog
   const operations = new Map<string, Operation>();
   const models = new Map<string, CatalogueModel>();
   for (const file of await catalogueFiles(folders)) {
-    // A dynamic import is untyped; what is taken from it is recognised by identity, not by shape.
-    const exported = (await import(file)) as Record<string, unknown>;
-    for (const value of Object.values(exported)) {
+    for (const value of Object.values(await exportsOf(file))) {
       if (isOperation(value)) addOnce(operations, value, file);
       else if (isCatalogueModel(value)) addOnce(models, value, file);
     }
@@ -28,12 +26,39 @@ export async function loadCatalogue(folders: readonly string[]): Promise<Catalog
 async function catalogueFiles(folders: readonly string[]): Promise<string[]> {
   const files: string[] = [];
   for (const folder of folders) {
-    const names = (await readdir(folder)).filter(
+    const names = (await namesIn(folder)).filter(
       (name) => name.endsWith(".ts") && !name.endsWith(".test.ts"),
     );
     files.push(...names.toSorted().map((name) => resolve(join(folder, name))));
   }
   return files;
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`catalogue_folders: ${folder} cannot be read: ${why}`, { cause: error });
+  }
+}
+
+/** A dynamic import is untyped; what is taken from it is recognised by identity, not by shape. */
+async function exportsOf(file: string): Promise<Record<string, unknown>> {
+  try {
+    return (await import(file)) as Record<string, unknown>;
+  } catch (error) {
+    throw new Error(`${file} cannot be used: ${whyNot(error)}`, { cause: error });
+  }
+}
+
+/** What the compiler complains about may be in a file that this one imports, and may be several things. */
+function whyNot(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(whyNot).join("; ");
+  if (!(error instanceof Error)) return String(error);
+  return error instanceof BuildMessage && error.position
+    ? `${error.message} (${error.position.file}:${error.position.line}:${error.position.column})`
+    : error.message;
 }
 
 function addOnce<Item extends { readonly id: string }>(
