@@ -65,6 +65,18 @@ test("exits with its parent when told to, and only then", async () => {
   await free.program.exited;
 });
 
+test("is not interrupted with its parent, which may have calls to end; alone it is", async () => {
+  const bound = await start({ SANDBOX_EXIT_WITH_PARENT: "1" });
+  const free = await start({ SANDBOX_EXIT_WITH_PARENT: "" });
+  bound.program.kill("SIGINT");
+  free.program.kill("SIGINT");
+
+  expect(await free.program.exited).toBe(0);
+  expect((await fetch(`${bound.url}/openai/models`, { headers: bearer })).status).toBe(200);
+  await bound.program.stdin.end();
+  expect(await bound.program.exited).toBe(0);
+});
+
 test("dies with a parent that was killed and could not say goodbye", async () => {
   const parentSource = `
     const child = Bun.spawn([process.execPath, ${JSON.stringify(`${import.meta.dir}/main.ts`)}], {

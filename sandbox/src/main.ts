@@ -11,6 +11,8 @@ const {
   SANDBOX_POLL_QPS,
 } = process.env;
 
+const endsWithParent = SANDBOX_EXIT_WITH_PARENT === "1";
+
 const listener = await openListener({ port: wholeNumber("SANDBOX_PORT", SANDBOX_PORT || "0", 65_535) });
 const sandbox = createSandbox({
   now: Date.now,
@@ -23,10 +25,13 @@ const sandbox = createSandbox({
 listener.serve((request) => sandbox.fetch(request));
 
 process.on("SIGTERM", () => process.exit(0));
-process.on("SIGINT", () => process.exit(0));
+// A terminal interrupts the parent and its children alike, but the parent's last calls may still need this program.
+process.on("SIGINT", () => {
+  if (!endsWithParent) process.exit(0);
+});
 
 // A killed parent cannot tell its children, but its end of the pipe closes all the same.
-if (SANDBOX_EXIT_WITH_PARENT === "1") process.stdin.on("end", () => process.exit(0)).resume();
+if (endsWithParent) process.stdin.on("end", () => process.exit(0)).resume();
 
 console.log(JSON.stringify({ sandbox: listener.url }));
 
