@@ -1,7 +1,7 @@
 // The composition root: the only file that knows which store, which limiter and which listener there are.
 
 import { lookup } from "node:dns/promises";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { addressOf, completeAddresses } from "./config/addresses.ts";
 import { readSettings, type Settings } from "./config/environment.ts";
@@ -94,6 +94,7 @@ function cliParts(settings: Settings): CliParts {
     },
     addresses: () => completeAddresses(settings.baseUrl ?? addressOf(settings.host, settings.port), settings),
     probe,
+    version: () => packageVersion(join(projectFolder, "package.json")),
     caller: () => ({
       apiKey: environment["TOLLGATE_KEY"],
       baseUrl: settings.baseUrl ?? `http://127.0.0.1:${settings.port}`,
@@ -203,6 +204,10 @@ function migrateAlone(settings: Settings, migrate: () => void): void {
 }
 
 const lockPath = ({ databasePath }: Settings): string => `${databasePath}.lock`;
+
+/** The file is ours, and npm does not install it without a version. */
+const packageVersion = (file: string): string =>
+  (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 
 const probeTimeoutMs = 5_000;
 

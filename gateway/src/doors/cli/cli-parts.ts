@@ -30,6 +30,8 @@ export interface CliParts {
   readonly addresses: () => Addresses;
   /** "reachable", or why not. */
   readonly probe: (url: string) => Promise<string>;
+  /** Of this program. */
+  readonly version: () => string;
   /** Whose calls the caller's commands make, and where. */
   readonly caller: () => CallerSettings;
   /** Text without an end of line, for answers that come piece by piece. */

@@ -657,12 +657,13 @@ describe("help", () => {
       "tollgate usage [--days N]",
       "tollgate receipt REQUEST_ID",
       "tollgate watch TASK_ID [--timeout-seconds N]",
+      "tollgate version",
     ]) {
       expect(text).toContain(usage);
     }
     expect((await terminal.run("--help")).out).toEqual([...out]);
     const { commands } = await terminal.json("help");
-    expect(commands).toHaveLength(29);
+    expect(commands).toHaveLength(30);
   });
 
   test("--help explains one command or one family, and runs nothing", async () => {
@@ -676,6 +677,19 @@ describe("help", () => {
     expect((await terminal.run("revoke", "--help")).exitCode).toBe(2);
     expect(opened).toBe(0);
   });
+});
+
+test("the version and help are told to whoever asks in the usual words", async () => {
+  for (const words of [["version"], ["--version"]]) {
+    expect(await terminal.run(...words)).toEqual({ exitCode: 0, out: ["tollgate 1.2.3"], errors: [] });
+    expect(await terminal.json(...words)).toEqual({ version: "1.2.3" });
+  }
+  for (const words of [[], ["key"], ["key", "issue"], ["key", "issue", "--account", "a"]]) {
+    const asked = await terminal.run(...words, "-h");
+    expect(asked).toEqual(await terminal.run(...words, "--help"));
+    expect(asked.exitCode).toBe(0);
+  }
+  expect(opened).toBe(0);
 });
 
 describe("audit", () => {

@@ -20,6 +20,7 @@ import { adjust, topUp } from "./money.ts";
 import { quotaApprove, quotaDeny, quotaList } from "./quota.ts";
 import { withoutKeys } from "./output.ts";
 import { serve } from "./serve.ts";
+import { version } from "./version.ts";
 
 const commands: readonly Command[] = [
   serve,
@@ -51,7 +52,14 @@ const commands: readonly Command[] = [
   usage,
   receipt,
   watch,
+  version,
 ];
+
+/** What people type everywhere else, in our words. */
+const habits: ReadonlyMap<string, string> = new Map([
+  ["-h", "--help"],
+  ["--version", "version"],
+]);
 
 export async function runCommand(words: readonly string[], parts: CliParts): Promise<number> {
   const asJson = words.includes("--json");
@@ -70,7 +78,8 @@ export async function runCommand(words: readonly string[], parts: CliParts): Pro
   }
 }
 
-async function answerTo(words: readonly string[], parts: CliParts): Promise<Answer> {
+async function answerTo(typed: readonly string[], parts: CliParts): Promise<Answer> {
+  const words = typed.map((word, at) => (at === 0 || word === "-h" ? (habits.get(word) ?? word) : word));
   if (words[0] === "help" || words.includes("--help")) return helpAbout(words);
   const command = commands.find((one) => one.words.every((word, at) => words[at] === word));
   if (!command) throw unknownCommand(words);
