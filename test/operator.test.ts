@@ -155,6 +155,13 @@ describe("the first start", () => {
     }
   });
 
+  test("says where it listens when it is known by another address", async () => {
+    const gateway = await start({ environment: { TOLLGATE_BASE_URL: "http://localhost:1" } });
+    const listensOn = /^It listens on (127\.0\.0\.1:\d+)$/m.exec(gateway.greeting)?.[1] ?? "nowhere";
+    expect((await fetch(`http://${listensOn}/readyz`)).status).toBe(200);
+    await until(() => gateway.stderr().includes(`"listens_on":"${listensOn}"`));
+  });
+
   test("names a store or limiter that is not built yet", async () => {
     expect(await complaint({ TOLLGATE_STORE: "postgres://localhost/x" })).toContain("not built yet");
     expect(await complaint({ TOLLGATE_LIMITS: "redis://localhost" })).toContain("not built yet");

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { addressOf, completeAddresses, isLoopback } from "./config/addresses.ts";
+import { addressOf, completeAddresses, hostAndPort, isLoopback } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import type { Settings } from "./config/environment.ts";
 import { loadConfig, type Environment } from "./config/load-config.ts";
@@ -74,8 +74,20 @@ export async function serve(parts: ServeParts): Promise<number> {
     signupCreditMicros: config.signupCreditMicros,
     nowMs: parts.clock.wallMs(),
   });
-  parts.print(greeting(addresses, newKey, config.sandbox !== "off"));
-  log.info("serving", { address: baseUrl, operations: gateway.offer().operations.size });
+  const listensOn = hostAndPort(settings.host, listener.port);
+  parts.print(
+    greeting({
+      addresses,
+      listensOn: settings.baseUrl === undefined ? undefined : listensOn,
+      newKey,
+      sandbox: config.sandbox !== "off",
+    }),
+  );
+  log.info("serving", {
+    address: baseUrl,
+    listens_on: listensOn,
+    operations: gateway.offer().operations.size,
+  });
 
   const stopWatching = reloadOnChange(parts, gateway, sandboxes);
   const stopped = stopSignal();

@@ -8,10 +8,14 @@ export interface Addresses {
 /** Where a listener is found that was given no public address. */
 export const addressOf = (host: string, port: number): string => `http://${urlHost(host)}:${port}`;
 
-const urlHost = (host: string): string => {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
-};
+const urlHost = (host: string): string =>
+  host === "0.0.0.0" || host === "::" ? "127.0.0.1" : bracketed(host);
+
+const bracketed = (host: string): string =>
+  host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+
+/** What a listener was told, as a proxy in front of it must know it. */
+export const hostAndPort = (host: string, port: number): string => `${bracketed(host)}:${port}`;
 
 /** Each can be set apart; what is not set follows the base address. */
 export const completeAddresses = (

@@ -1,12 +1,17 @@
 import type { Addresses } from "../config/addresses.ts";
 
+interface Greeted {
+  readonly addresses: Addresses;
+  /** Where it listens, when that is not the address by which others know it. */
+  readonly listensOn: string | undefined;
+  readonly newKey: string | undefined;
+  readonly sandbox: boolean;
+}
+
 /** What a person sees when the gateway is up. The key is shown here and nowhere else, and only when it was just made. */
-export function greeting(
-  { baseUrl, siteUrl }: Addresses,
-  newKey: string | undefined,
-  sandbox: boolean,
-): string {
+export function greeting({ addresses: { baseUrl, siteUrl }, listensOn, newKey, sandbox }: Greeted): string {
   const lines = [`Tollgate is open at ${baseUrl}`];
+  if (listensOn !== undefined) lines.push(`It listens on ${listensOn}`);
   if (sandbox) lines.push("Operations without an upstream of their own are served by the built-in sandbox.");
   if (newKey === undefined) {
     lines.push("Keys: npx tollgate key list · new one: npx tollgate key issue --account ID");
