@@ -305,6 +305,9 @@ describe("the configuration", () => {
       "models: { m: { via: [nobody], price: { input: 1 } } }",
       /models\.m\.via: there is no upstream "nobody"/,
     ],
+    ["upstreams: { 'my up': { protocol: openai, url: 'http://x' } }", /upstreams\.my up: expected letters/],
+    ["models: { 'a model': { price: { input: 1 } } }", /models\.a model: expected a model name: letters/],
+    ["mcp: { clients: { 'a client': { name: A } } }", /mcp\.clients\.a client: expected a client id/],
     ["tiers: { gold: { rpm: 1, tpm: 1, concurrency: 1 } }", /tiers/],
     ["tiers: { free: { rpm: 0, tpm: 1, concurrency: 1 } }", /tiers\.free\.rpm/],
     ["signup_credit_usd: lots", /signup_credit_usd: expected USD/],
@@ -328,6 +331,18 @@ describe("the configuration", () => {
       expect(String(error)).not.toContain("sk-us");
     });
   }
+
+  test("may have sections in which everything is a comment", () => {
+    const sections = "names upstreams models operations tiers mcp links catalogue_folders trusted_proxies";
+    const text = sections.split(" ").map((name) => `${name}:\n  # nothing yet\n`);
+    expect(parseConfig(text.join(""), "tollgate.yaml", {})).toEqual(parseConfig("", "tollgate.yaml", {}));
+  });
+
+  test("names models as their vendors do", () => {
+    const names = ["@cf/meta/llama-3.1-8b", "llama:8b", "org/model_x"];
+    const models = names.map((name) => `"${name}": { price: { input: 1, output: 2 } }`).join(", ");
+    expect([...parseConfig(`models: { ${models} }`, "tollgate.yaml", {}).models.keys()]).toEqual(names);
+  });
 
   test("takes a key from the environment as it is, whatever characters of a header it has", () => {
     const key = "sk ${OTHER} $X {}\"'~";

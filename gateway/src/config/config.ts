@@ -118,6 +118,9 @@ const priceWords = {
 } as const;
 
 const pathWord = z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "expected letters, digits, _ or -");
+const modelName = z
+  .string()
+  .regex(/^[\w.:/@-]{1,200}$/, "expected a model name: letters, digits and _ . : / @ -");
 const count = z.number().int().positive();
 
 const pricePerMillion = amount(picoFromUsdPerMillion, "USD per 1,000,000 tokens, at most 6 decimals");
@@ -254,15 +257,16 @@ const operation = z
 
 const tier = z.strictObject({ rpm: count, tpm: count, concurrency: count });
 
+/** A section whose lines are all comments is empty, which YAML calls null: it says nothing. */
 export const configSchema = z
   .strictObject({
-    names: z.partialRecord(z.enum(placeholders), pathWord).optional(),
-    upstreams: z.record(pathWord, upstream).optional(),
-    models: z.record(z.string().regex(/^[\w.:/-]{1,200}$/, "expected a model name"), model).optional(),
-    operations: z.record(z.string(), operation).optional(),
-    tiers: z.partialRecord(z.enum(tierNames), tier).optional(),
+    names: z.partialRecord(z.enum(placeholders), pathWord).nullish(),
+    upstreams: z.record(pathWord, upstream).nullish(),
+    models: z.record(modelName, model).nullish(),
+    operations: z.record(z.string(), operation).nullish(),
+    tiers: z.partialRecord(z.enum(tierNames), tier).nullish(),
     signup_credit_usd: amount(microsFromUsd, "USD, at most 6 decimals").optional(),
-    mcp: mcp.optional(),
+    mcp: mcp.nullish(),
     sandbox: z
       .union([z.boolean(), z.string()])
       .refine((written) => typeof written === "boolean" || /^(on|off|https?:\/\/\S+)$/.test(written), {
@@ -271,11 +275,11 @@ export const configSchema = z
       .optional(),
     links: z
       .strictObject({ confirm: z.boolean().optional(), offline_access: z.boolean().optional() })
-      .optional(),
-    catalogue_folders: z.array(z.string()).optional(),
+      .nullish(),
+    catalogue_folders: z.array(z.string()).nullish(),
     trusted_proxies: z
       .array(z.string().refine(isNetwork, { error: "expected an address, or a network such as 10.0.0.0/8" }))
-      .optional(),
+      .nullish(),
     sales: z
       .strictObject({
         url: z.url({ protocol: /^https?$/, error: "expected an http(s) address" }),

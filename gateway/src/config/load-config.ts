@@ -76,6 +76,8 @@ function interpolate(
 
 function describeIssue(issue: z.core.$ZodIssue): string {
   const where = issue.path.length === 0 ? "the file" : issue.path.join(".");
+  // What is allowed in a name is said by the rule it broke, one level deeper.
+  if (issue.code === "invalid_key") return `${where}: ${issue.issues[0]?.message ?? issue.message}`;
   if (issue.code === "unrecognized_keys") return `${where}: unknown setting ${issue.keys.join(", ")}`;
   if (issue.code === "invalid_union" && issue.message === "Invalid input")
     return `${where}: not a value that fits here`;

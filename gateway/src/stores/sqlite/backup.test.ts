@@ -149,7 +149,9 @@ describe("backup", () => {
 
   test("into a folder that does not exist fails and leaves nothing behind", async () => {
     const store = await openWithAccount();
-    expect(await whyNot(backUp(path, join(folder, "nowhere", "backup.db")))).toContain("unable to open");
+    const why = await whyNot(backUp(path, join(folder, "nowhere", "backup.db")));
+    expect(why).toContain("unable to open");
+    expect(why).toContain(`there is no folder ${join(folder, "nowhere")}`);
     expect(existsSync(join(folder, "nowhere"))).toBe(false);
     await pay(store, "pay_1");
     await store.close();

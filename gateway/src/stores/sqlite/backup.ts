@@ -1,5 +1,6 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { schemaVersion, versionOf } from "./migrations.ts";
 import { makePrivate } from "./private-files.ts";
 
@@ -9,6 +10,8 @@ import { makePrivate } from "./private-files.ts";
  */
 export async function backUp(path: string, file: string): Promise<void> {
   if (existsSync(file)) throw new Error(`${file} exists already; a backup never overwrites a file.`);
+  const folder = dirname(resolve(file));
+  if (!existsSync(folder)) throw new Error(`unable to open ${file}: there is no folder ${folder}.`);
   if (!existsSync(path)) throw new Error(`There is no data to back up at ${path}.`);
   const db = new Database(path, { readwrite: true });
   try {
