@@ -42,6 +42,7 @@ import { createPollFloor } from "./tasks/poll-floor.ts";
 import { createTaskDesk } from "./tasks/task-desk.ts";
 import { createFrontDoor } from "./front-door.ts";
 import { createUpstreamHealth, type UpstreamHealth } from "./routing/upstream-health.ts";
+import { withNews, type UpstreamNews } from "./routing/upstream-news.ts";
 
 export interface GatewayParts {
   readonly catalogue: Catalogue;
@@ -168,7 +169,10 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     pollFloor: createPollFloor(clock.monotonicMs),
     newTaskId: () => crypto.randomUUID(),
     forwarder: parts.forwarder,
-    health: parts.health ?? createUpstreamHealth(clock.monotonicMs),
+    health: withNews(parts.health ?? createUpstreamHealth(clock.monotonicMs), {
+      monotonicMs: clock.monotonicMs,
+      tell: (news) => tellNews(news, log),
+    }),
     random,
     links,
     books: createBooks({
@@ -289,6 +293,16 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     callsInFlight: () => inFlight.calls,
     stop: worker.stop,
   };
+}
+
+function tellNews(news: UpstreamNews, log: Log): void {
+  const { kind, upstream } = news;
+  if (kind === "works_again") {
+    log.warn("an upstream works again", { upstream, troubled_ms: Math.round(news.troubledMs) });
+    return;
+  }
+  const does = kind === "fails" ? "keeps failing" : "asks to wait";
+  log.warn(`an upstream ${does}; it rests while there are others`, { upstream, because: news.because });
 }
 
 /** What the process before this one left open, and what became of it. */

@@ -5,8 +5,16 @@ export type Entry = "free" | "trial" | "shut";
 
 /** What an attempt says about its upstream; `unused` when the attempt never took place. */
 export type Verdict =
-  | { readonly kind: "works" | "fails" | "busy" | "unused" }
-  | { readonly kind: "asks_to_wait"; readonly waitMs: number; readonly why: ShutReason };
+  | { readonly kind: "works" }
+  | { readonly kind: "busy" }
+  | { readonly kind: "unused" }
+  | { readonly kind: "fails"; readonly because: string }
+  | {
+      readonly kind: "asks_to_wait";
+      readonly waitMs: number;
+      readonly why: ShutReason;
+      readonly because: string;
+    };
 
 type ShutReason = "failing" | "rate_limited";
 
@@ -34,7 +42,7 @@ interface HealthRules {
   readonly trialMsMax: number;
 }
 
-const usualRules: HealthRules = {
+export const usualRules: HealthRules = {
   failuresToShut: 5,
   firstPauseMs: 5_000,
   pauseMsMax: 60_000,
@@ -140,7 +148,6 @@ export function createUpstreamHealth(
 }
 
 const works: Verdict = { kind: "works" };
-const fails: Verdict = { kind: "fails" };
 const busy: Verdict = { kind: "busy" };
 export const unused: Verdict = { kind: "unused" };
 
@@ -148,17 +155,19 @@ export const unused: Verdict = { kind: "unused" };
 export function verdictOf(exchanged: Exchanged): Verdict {
   switch (exchanged.kind) {
     case "no_answer":
-      return fails;
+      return { kind: "fails", because: exchanged.reason };
     case "rate_limited": {
       const { retryAfterSeconds } = exchanged;
       if (retryAfterSeconds === undefined) return busy;
-      return { kind: "asks_to_wait", waitMs: retryAfterSeconds * 1000, why: "rate_limited" };
+      const waitMs = retryAfterSeconds * 1000;
+      return { kind: "asks_to_wait", waitMs, why: "rate_limited", because: "rate_limited" };
     }
     case "answered": {
       const { status, retryAfterSeconds } = exchanged;
       if (status < 500) return works;
-      if (retryAfterSeconds === undefined) return fails;
-      return { kind: "asks_to_wait", waitMs: retryAfterSeconds * 1000, why: "failing" };
+      const because = `status ${status}`;
+      if (retryAfterSeconds === undefined) return { kind: "fails", because };
+      return { kind: "asks_to_wait", waitMs: retryAfterSeconds * 1000, why: "failing", because };
     }
     case "streaming":
     case "key_rejected":
