@@ -5,6 +5,7 @@ import type { Settings } from "./config/environment.ts";
 import { loadConfig, type Environment } from "./config/load-config.ts";
 import { createGateway, type Gateway, type GatewayParts } from "./gateway.ts";
 import { createDemoAccount } from "./host/demo-account.ts";
+import { drain } from "./host/drain.ts";
 import { greeting } from "./host/greeting.ts";
 import type { Listen } from "./host/listen.ts";
 import { openSandboxProcess, type SandboxProcess } from "./host/sandbox-process.ts";
@@ -39,9 +40,6 @@ export interface ServeParts {
   readonly print: (text: string) => void;
   readonly listen: Listen;
 }
-
-const drainMs = 30_000;
-const drainLookEveryMs = 20;
 
 /** Serves until told to stop. Resolves with the exit code. */
 export async function serve(parts: ServeParts): Promise<number> {
@@ -99,7 +97,11 @@ export async function serve(parts: ServeParts): Promise<number> {
   const closed = listener.stop();
   log.info("stopping", { calls_in_flight: gateway.callsInFlight() });
   stopWatching();
-  await Promise.all([published, gateway.stop(), drain(gateway, closed, parts.clock)]);
+  await Promise.all([
+    published,
+    gateway.stop(),
+    drain({ ...parts, callsInFlight: gateway.callsInFlight, closed }),
+  ]);
   await sandboxes.stop();
   log.info("stopped");
   return 0;
@@ -191,11 +193,4 @@ function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
   });
-}
-
-async function drain(gateway: Gateway, closed: Promise<void>, clock: Clock): Promise<void> {
-  const deadlineMs = clock.monotonicMs() + drainMs;
-  while (gateway.callsInFlight() > 0 && clock.monotonicMs() < deadlineMs) await Bun.sleep(drainLookEveryMs);
-  // Connections that idle on after their last call must not hold up the end.
-  await Promise.race([closed, Bun.sleep(200)]);
 }
