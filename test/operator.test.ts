@@ -315,6 +315,14 @@ describe("the configuration", () => {
     ["sandbox: maybe", /sandbox: expected on, off/],
     ["names: { social_a: 'a/b' }", /names\.social_a: expected letters/],
     ["a: [", /not valid YAML/],
+    ["sandbox: on\n\ntiers:\n  free: { rpm: 1\nmodels:\n", /not valid YAML: .*; look from line 4 on/],
+    ["sandbox: on\n# fine\nmodels:\n  a: b: c\nlinks:\n", /not valid YAML: .*; look from line 4 on/],
+    ["names: {\n social_a: a,\n social_b: b: c }", /not valid YAML: .*; look from line 1 on/],
+    [
+      "models:\n  m: { price: { input: 1 } }\n  m: { price: { input: 9 } }",
+      /models\.m: written twice, in lines 2 and 3/,
+    ],
+    ["models:\n  m: {}\nsandbox: on\nmodels:\n  n: {}", /models: written twice, in lines 1 and 4/],
   ];
   for (const [yaml, complaint] of wrong) {
     test(`names what is wrong in ${yaml}`, () => {

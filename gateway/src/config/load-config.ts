@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { configSchema, type Config } from "./config.ts";
+import { repeatedNames } from "./repeated-names.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -24,21 +25,44 @@ export function loadConfig(file: string | undefined, environment: Environment): 
 }
 
 export function parseConfig(text: string, file: string, environment: Environment): Config {
-  let written: unknown;
-  try {
-    written = Bun.YAML.parse(text) ?? {};
-  } catch (error) {
-    throw new ConfigError(file, [
-      `not valid YAML: ${error instanceof Error ? error.message : String(error)}`,
-    ]);
-  }
-  const problems: string[] = [];
+  const written = readYaml(text, file);
+  const problems: string[] = repeatedNames(text);
   const interpolated = interpolate(written, [], environment, problems);
   if (problems.length > 0) throw new ConfigError(file, problems);
   const parsed = configSchema.safeParse(interpolated);
   if (!parsed.success) throw new ConfigError(file, parsed.error.issues.map(describeIssue));
   checkReferences(parsed.data, file);
   return parsed.data;
+}
+
+function readYaml(text: string, file: string): unknown {
+  try {
+    return Bun.YAML.parse(text) ?? {};
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(file, [`not valid YAML: ${what}${whereToLook(text)}`]);
+  }
+}
+
+/** The parser does not say where it stumbled; how many of the first lines it can read alone shows it. */
+function whereToLook(text: string): string {
+  const lines = text.split("\n");
+  if (lines.length > linesSearchedMax) return "";
+  let readable = lines.length - 1;
+  while (readable > 0 && !isYaml(lines.slice(0, readable).join("\n"))) readable--;
+  return `; look from line ${readable + 1} on`;
+}
+
+/** Each line is one more attempt, and the server that reads its configuration again answers nobody meanwhile. */
+const linesSearchedMax = 1_000;
+
+function isYaml(text: string): boolean {
+  try {
+    Bun.YAML.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** `${NAME}` stands for an environment variable. It is replaced after parsing, so a value cannot inject YAML. */
