@@ -14,6 +14,12 @@ export interface LoadRequest {
 export interface Load {
   readonly url: string;
   readonly keys: readonly string[];
+  /** What is sent besides the request's own headers. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The only status that counts as having done the work; 200 when not given. */
+  readonly status?: number;
+  /** How many of the answers may have another one; none when not given. */
+  readonly otherwiseShareMax?: number;
   readonly request: LoadRequest;
   readonly connections: number;
   readonly seconds: number;
@@ -26,40 +32,69 @@ export interface LoadResult {
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Answers by status, but for the last few of a run. */
-  readonly statuses: ReadonlyMap<number, number>;
-  readonly broken: number;
 }
 
-/** Asks as fast as the answers come (or after a pause of thought), with one thread of wrk, the keys in turn. */
-export async function load({ url, keys, request, connections, seconds, thinkMs }: Load): Promise<LoadResult> {
+/**
+ * Asks as fast as the answers come (or after a pause of thought), with one thread of wrk, the keys in turn. Fails unless
+ * everybody was answered as asked for: a fast refusal is no result.
+ */
+export async function load(asked: Load): Promise<LoadResult> {
+  const { url, connections, seconds } = asked;
   const folder = openTemporaryFolder("tollgate-wrk-");
   try {
     const script = join(folder.path, "load.lua");
-    writeFileSync(script, luaOf(request, keys, thinkMs));
+    writeFileSync(script, luaOf(asked));
     const words = ["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "30s", "-s", script, url];
     const child = tied(Bun.spawn(words, { stdout: "pipe", stderr: "inherit" }));
     const output = await new Response(child.stdout).text();
     if ((await child.exited) !== 0) throw new Error(`wrk failed: ${output}`);
-    return resultOf(output);
+    const { statuses, broken, ...result } = readOutput(output);
+    checkAnswers({ statuses, broken, requests: result.requests }, asked);
+    return result;
   } finally {
     folder.remove();
   }
 }
 
+export interface Answers {
+  readonly requests: number;
+  readonly statuses: ReadonlyMap<number, number>;
+  /** Requests that got no answer, or half of one. */
+  readonly broken: number;
+}
+
+export function checkAnswers(
+  { requests, statuses, broken }: Answers,
+  {
+    status = 200,
+    otherwiseShareMax = 0,
+    connections,
+  }: Pick<Load, "status" | "otherwiseShareMax" | "connections">,
+): void {
+  const counted = statuses.values().reduce((sum, count) => sum + count, 0);
+  const otherwise = counted - (statuses.get(status) ?? 0);
+  if (requests > 0 && counted === requests && broken === 0 && otherwise <= otherwiseShareMax * requests)
+    return;
+  const seen = [...statuses].map(([code, count]) => `${count} × ${code}`).join(", ") || "none";
+  throw new Error(
+    `${broken} broken requests of ${requests} at ${connections} connections; answers: ${seen}; wanted: ${status}`,
+  );
+}
+
 /** A text as Lua writes it; what JSON writes is understood there as long as nothing is escaped by \u. */
 const lua = (text: string): string => JSON.stringify(text);
 
-/** wrk runs this inside its own process; statuses are counted by the thread and printed when all is done. */
-const luaOf = (request: LoadRequest, keys: readonly string[], thinkMs: number | undefined): string => `
+/**
+ * wrk runs this inside its own process. What its thread counts can be read from outside only as numbers that are
+ * globals, so there is one for each status; nothing has to be written out while requests run.
+ */
+const luaOf = ({ request, headers = {}, keys, thinkMs }: Load): string => `
   local keys = { ${keys.map(lua).join(", ")} }
-  local headers = { ${Object.entries(request.headers)
+  local headers = { ${Object.entries({ ...request.headers, ...headers })
     .map(([name, value]) => `[${lua(name)}] = ${lua(value)}`)
     .join(", ")} }
   local body = ${request.body === undefined ? "nil" : lua(request.body)}
   local prepared, at, threads, run = {}, 0, {}, os.time()
-  statuses = ""
-  local counts = {}
 
   function setup(thread) table.insert(threads, thread) end
 
@@ -87,29 +122,30 @@ const luaOf = (request: LoadRequest, keys: readonly string[], thinkMs: number | 
   ${thinkMs === undefined ? "" : `function delay() return math.random(0, ${Math.round(2 * thinkMs)}) end`}
 
   function response(status)
-    counts[status] = (counts[status] or 0) + 1
-    if at % 64 == 0 or counts[status] < 64 then
-      statuses = ""
-      for seen, count in pairs(counts) do statuses = statuses .. seen .. "=" .. count .. " " end
-    end
+    local name = "answered" .. status
+    _G[name] = (_G[name] or 0) + 1
   end
 
   function done(summary, latency)
     local errors = summary.errors
     print("RESULT " .. summary.requests .. " " .. summary.duration .. " " .. latency:percentile(50) .. " " ..
       latency:percentile(99) .. " " .. (errors.connect + errors.read + errors.write + errors.timeout))
-    for _, thread in ipairs(threads) do print("STATUSES " .. thread:get("statuses")) end
+    for _, thread in ipairs(threads) do
+      for status = 100, 599 do
+        local count = thread:get("answered" .. status)
+        if count then print("ANSWERED " .. status .. " " .. count) end
+      end
+    end
   end
 `;
 
-function resultOf(output: string): LoadResult {
+function readOutput(output: string): LoadResult & Answers {
   const numbers = /^RESULT (.+)$/m.exec(output)?.[1]?.split(" ").map(Number);
   if (!numbers) throw new Error(`wrk said nothing that can be read: ${output}`);
   const [requests = 0, durationMicros = 1, p50Micros = 0, p99Micros = 0, broken = 0] = numbers;
   const statuses = new Map<number, number>();
-  for (const [, status, count] of output.matchAll(/\b(\d{3})=(\d+)/g)) {
-    statuses.set(Number(status), (statuses.get(Number(status)) ?? 0) + Number(count));
-  }
+  for (const [, status, count] of output.matchAll(/^ANSWERED (\d{3}) (\d+)$/gm))
+    statuses.set(Number(status), Number(count));
   return {
     requests,
     requestsPerSecond: requests / (durationMicros / 1e6),

@@ -17,6 +17,8 @@ const limited = tollgateFor("limited");
 
 /** Each kind of caller has a Tollgate of its own, so that nobody's caches are warmed by somebody else. */
 const contestants = [tollgate, strangers, poor, limited];
+/** A minute later the hundred callers above their limit have one request each again. */
+const servedAgainShareMax = 0.02;
 
 /** The ratios are far from their bars, so the short form needs little here. */
 const paceOf = (settings: Settings): Settings =>
@@ -37,11 +39,12 @@ export const refusalStudy: Study = {
       enter(served, tollgate.name, {});
       enter("401", strangers.name, { keys: [stranger], status: 401 });
       enter("402", poor.name, { status: 402 });
-      enter("429", limited.name, { status: 429 });
+      enter("429", limited.name, { status: 429, otherwiseShareMax: servedAgainShareMax });
       if (!settings.short) enter("quote", tollgate.name, { headers: { "x-tollgate-cost-mode": "quote" } });
       // Everybody uses up the one request of the minute.
       const hasty = running.get(limited.name);
-      if (hasty) await load({ ...hasty, request: chat.request, connections: 1, seconds: 1 });
+      if (hasty)
+        await load({ ...hasty, request: chat.request, connections: 1, seconds: 1, otherwiseShareMax: 1 });
 
       const plan = { ...paceOf(settings), request: chat.request, connections: 64 };
       const results = await runRounds(entries, plan);

