@@ -15,22 +15,22 @@ import type { Upstream } from "../rig/upstream.ts";
 
 const accounts = 100;
 
-export const tollgate: Contestant = {
-  name: "Tollgate",
-  open: (upstream) => open(upstream, { creditMicros: plentyMicros, tier: "enterprise" }),
-};
+export const tollgate = tollgateAs("Tollgate", { creditMicros: plentyMicros, tier: "enterprise" });
 
-/** For callers who are refused: they have no credit left, or no request left in this minute. */
-export const tollgateFor = (caller: "poor" | "limited"): Contestant => ({
-  name: `Tollgate, ${caller}`,
-  open: (upstream) =>
-    open(
-      upstream,
-      caller === "poor"
-        ? { creditMicros: 0n, tier: "enterprise" }
-        : { creditMicros: plentyMicros, tier: "free" },
-    ),
-});
+/** The same gate, its process and its accounts its own, before callers who are told something else than others. */
+export function tollgateAs(
+  name: string,
+  wish: AccountWish,
+  change: (running: RunningContestant) => Partial<RunningContestant> = () => ({}),
+): Contestant {
+  return {
+    name,
+    open: async (upstream) => {
+      const running = await open(upstream, wish);
+      return { ...running, ...change(running) };
+    },
+  };
+}
 
 async function open(upstream: Upstream, wish: AccountWish): Promise<RunningContestant> {
   const folder = openTemporaryFolder("tollgate-bench-");

@@ -18,6 +18,8 @@ export interface RunningContestant {
   readonly headers?: Readonly<Record<string, string>>;
   /** The only status that counts as having done the work; 200 when not given. */
   readonly status?: number;
+  /** What its answers must say at the least; what the upstream said when not given. */
+  readonly told?: unknown;
   /** How many of its answers may have another one; none when not given. */
   readonly otherwiseShareMax?: number;
   /** Whether it compiles what is hot while it runs, so that its first seconds say little. */

@@ -9,14 +9,16 @@ import type { LoadRequest } from "./wrk.ts";
 export interface OpenStreams {
   /** Resolves when every stream has brought its first event, with how many are open at that moment. */
   readonly begun: Promise<number>;
-  /** Resolves when every stream has ended, with how many of them were whole. */
+  /** Resolves when every stream has ended, with how many of them brought all their events. */
   readonly ended: Promise<number>;
 }
 
 export function openStreams(count: number, contestant: RunningContestant, request: LoadRequest): OpenStreams {
+  const { eventsMin = 0 } = request;
+  const plan: Plan = { count, eventsMin, requests: requestsOf(contestant, request) };
   const child = tied(
     Bun.spawn([process.execPath, import.meta.path], {
-      env: { ...process.env, STREAMS: JSON.stringify({ count, requests: requestsOf(contestant, request) }) },
+      env: { ...process.env, STREAMS: JSON.stringify(plan) },
       stdout: "pipe",
       stderr: "inherit",
     }),
@@ -36,7 +38,13 @@ export function openStreams(count: number, contestant: RunningContestant, reques
   return { begun: begun.promise, ended: read() };
 }
 
-function requestsOf({ url, keys, headers = {} }: RunningContestant, request: LoadRequest): object {
+interface Plan {
+  readonly count: number;
+  readonly eventsMin: number;
+  readonly requests: { readonly hostname: string; readonly port: number; readonly texts: readonly string[] };
+}
+
+function requestsOf({ url, keys, headers = {} }: RunningContestant, request: LoadRequest): Plan["requests"] {
   const { hostname, port } = new URL(url);
   const all = Object.entries({ ...request.headers, ...headers, host: `${hostname}:${port}` });
   const body = request.body ?? "";
@@ -56,10 +64,8 @@ function requestsOf({ url, keys, headers = {} }: RunningContestant, request: Loa
 if (import.meta.main) await run();
 
 async function run(): Promise<void> {
-  const { count, requests } = JSON.parse(process.env["STREAMS"] ?? "{}") as {
-    count: number;
-    requests: { hostname: string; port: number; texts: string[] };
-  };
+  const eventStart = "data: ";
+  const { count, eventsMin, requests } = JSON.parse(process.env["STREAMS"] ?? "{}") as Plan;
   let [begun, open, whole] = [0, 0, 0];
   const all = Promise.withResolvers<void>();
   const end = (): void => {
@@ -67,7 +73,7 @@ async function run(): Promise<void> {
     if (open === 0 && begun === count) all.resolve();
   };
   for (let at = 0; at < count; at++) {
-    let received = "";
+    let [received, events] = ["", 0];
     await Bun.connect({
       hostname: requests.hostname,
       port: requests.port,
@@ -75,15 +81,16 @@ async function run(): Promise<void> {
         open: (socket) => void socket.write(requests.texts[at % requests.texts.length] ?? ""),
         data: (socket, bytes) => {
           const first = received === "";
-          // Only the head and the end matter; in between the tail is enough to recognise an end that is cut in two.
-          received = (first ? "" : received.slice(-4)) + bytes.toString("latin1");
+          // The tail is enough to recognise an end, or the beginning of an event, that is cut in two.
+          received = (first ? "" : received.slice(1 - eventStart.length)) + bytes.toString("latin1");
+          events += received.split(eventStart).length - 1;
           if (first) {
             open++;
             if (++begun === count) console.log(`begun ${open}`);
             if (!received.startsWith("HTTP/1.1 200")) socket.end();
           }
           if (!received.endsWith("0\r\n\r\n")) return;
-          whole++;
+          if (events >= eventsMin) whole++;
           socket.end();
         },
         close: () => (received === "" ? all.reject(new Error("A stream was refused.")) : end()),

@@ -1,10 +1,13 @@
 import type { Contestant, RunningContestant } from "./contestant.ts";
 import type { LeaveOut, Runners } from "./in-turns.ts";
+import { probe } from "./probe.ts";
+import type { Scenario } from "./scenario.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** Opens an upstream and the contestants before it, lets them work, and closes them all. */
+/** Opens an upstream and the contestants before it, lets those work who answer what is asked, and closes them all. */
 export async function withContestants<Source extends Upstream, Result>(
   opening: Promise<Source>,
+  scenario: Pick<Scenario, "request" | "told">,
   { contestants, leaveOut }: { readonly contestants: readonly Contestant[]; readonly leaveOut: LeaveOut },
   work: (running: Runners, upstream: Source) => Promise<Result>,
 ): Promise<Result> {
@@ -18,7 +21,7 @@ export async function withContestants<Source extends Upstream, Result>(
         leaveOut(name, error instanceof Error ? error.message : String(error));
       }
     }
-    return await work(running, upstream);
+    return await work(await probe(running, scenario, leaveOut), upstream);
   } finally {
     await Promise.allSettled([...running.values()].map((contestant) => contestant.close()));
     await upstream.close();

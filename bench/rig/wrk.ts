@@ -9,6 +9,8 @@ export interface LoadRequest {
   readonly body: string | undefined;
   /** Adds an Idempotency-Key of its own to each request. */
   readonly idempotent?: boolean;
+  /** How many events the answer must have, when it is a stream. */
+  readonly eventsMin?: number;
 }
 
 export interface Load {
@@ -59,7 +61,7 @@ export async function load(asked: Load): Promise<LoadResult> {
 export interface Answers {
   readonly requests: number;
   readonly statuses: ReadonlyMap<number, number>;
-  /** Requests that got no answer, or half of one. */
+  /** Requests that got no answer, or half of one, or a stream without all of its events. */
   readonly broken: number;
 }
 
@@ -95,6 +97,7 @@ const luaOf = ({ request, headers = {}, keys, thinkMs }: Load): string => `
     .join(", ")} }
   local body = ${request.body === undefined ? "nil" : lua(request.body)}
   local prepared, at, threads, run = {}, 0, {}, os.time()
+  incomplete = 0
 
   function setup(thread) table.insert(threads, thread) end
 
@@ -121,9 +124,10 @@ const luaOf = ({ request, headers = {}, keys, thinkMs }: Load): string => `
 
   ${thinkMs === undefined ? "" : `function delay() return math.random(0, ${Math.round(2 * thinkMs)}) end`}
 
-  function response(status)
+  function response(status, _, body)
     local name = "answered" .. status
     _G[name] = (_G[name] or 0) + 1
+    ${request.eventsMin === undefined ? "" : `if select(2, body:gsub("data: ", "")) < ${request.eventsMin} then incomplete = incomplete + 1 end`}
   end
 
   function done(summary, latency)
@@ -131,6 +135,7 @@ const luaOf = ({ request, headers = {}, keys, thinkMs }: Load): string => `
     print("RESULT " .. summary.requests .. " " .. summary.duration .. " " .. latency:percentile(50) .. " " ..
       latency:percentile(99) .. " " .. (errors.connect + errors.read + errors.write + errors.timeout))
     for _, thread in ipairs(threads) do
+      print("INCOMPLETE " .. thread:get("incomplete"))
       for status = 100, 599 do
         local count = thread:get("answered" .. status)
         if count then print("ANSWERED " .. status .. " " .. count) end
@@ -143,6 +148,7 @@ function readOutput(output: string): LoadResult & Answers {
   const numbers = /^RESULT (.+)$/m.exec(output)?.[1]?.split(" ").map(Number);
   if (!numbers) throw new Error(`wrk said nothing that can be read: ${output}`);
   const [requests = 0, durationMicros = 1, p50Micros = 0, p99Micros = 0, broken = 0] = numbers;
+  const incomplete = Number(/^INCOMPLETE (\d+)$/m.exec(output)?.[1]);
   const statuses = new Map<number, number>();
   for (const [, status, count] of output.matchAll(/^ANSWERED (\d{3}) (\d+)$/gm))
     statuses.set(Number(status), Number(count));
@@ -152,6 +158,6 @@ function readOutput(output: string): LoadResult & Answers {
     p50Ms: p50Micros / 1000,
     p99Ms: p99Micros / 1000,
     statuses,
-    broken,
+    broken: broken + incomplete,
   };
 }

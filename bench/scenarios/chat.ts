@@ -1,5 +1,15 @@
 import type { Scenario } from "../rig/scenario.ts";
 
+const choices = [
+  {
+    index: 0,
+    message: { role: "assistant", content: "The gate counts what passes. ".repeat(16), refusal: null },
+    logprobs: null,
+    finish_reason: "stop",
+  },
+];
+const used = { prompt_tokens: 112, completion_tokens: 97, total_tokens: 209 };
+
 /** A question and an answer of ordinary size, in the OpenAI dialect. */
 export const chat: Scenario = {
   request: {
@@ -23,21 +33,13 @@ export const chat: Scenario = {
       object: "chat.completion",
       created: 1_700_000_000,
       model: "bench-model",
-      choices: [
-        {
-          index: 0,
-          message: { role: "assistant", content: "The gate counts what passes. ".repeat(16), refusal: null },
-          logprobs: null,
-          finish_reason: "stop",
-        },
-      ],
+      choices,
       usage: {
-        prompt_tokens: 112,
-        completion_tokens: 97,
-        total_tokens: 209,
+        ...used,
         prompt_tokens_details: { cached_tokens: 0 },
         completion_tokens_details: { reasoning_tokens: 0 },
       },
     }),
   },
+  told: { choices, usage: used },
 };

@@ -5,6 +5,8 @@ const documents = Array.from(
   (_, at) => `Document ${at}: ${"the gate counts what passes. ".repeat(4)}`,
 );
 
+const results = documents.map((_, index) => ({ index, relevance_score: 0.9 - index / 20 }));
+
 /** Ten documents to be ordered. */
 export const rerank: Scenario = {
   request: {
@@ -19,7 +21,8 @@ export const rerank: Scenario = {
       model: "jina-reranker-v3",
       object: "list",
       usage: { total_tokens: 431 },
-      results: documents.map((_, index) => ({ index, relevance_score: 0.9 - index / 20 })),
+      results,
     }),
   },
+  told: { results },
 };

@@ -1,7 +1,8 @@
 import type { Scenario } from "../rig/scenario.ts";
 import { chat } from "./chat.ts";
 
-const events = 100;
+/** With the one that ends the stream. */
+const eventCount = 100;
 
 const head = {
   id: "chatcmpl-bench",
@@ -15,12 +16,20 @@ const chunk = (delta: object, finish_reason: string | null): object => ({
   choices: [{ index: 0, delta, logprobs: null, finish_reason }],
 });
 
-const usage = { prompt_tokens: 112, completion_tokens: events - 3, total_tokens: 109 + events };
+const usage = { prompt_tokens: 112, completion_tokens: eventCount - 3, total_tokens: 109 + eventCount };
 
-/** The same conversation, streamed as a hundred events; nginx sends them in as few pieces as they fit. */
+const chunks = [
+  chunk({ role: "assistant", content: "" }, null),
+  ...Array.from({ length: eventCount - 4 }, () => chunk({ content: " word" }, null)),
+  chunk({}, "stop"),
+  { ...head, choices: [], usage },
+];
+
+/** The same conversation, streamed as a hundred events; `rig/sse-upstream.ts` sends them one at a time. */
 export const streamedChat: Scenario = {
   request: {
     ...chat.request,
+    eventsMin: eventCount,
     body: JSON.stringify({
       ...(JSON.parse(chat.request.body ?? "{}") as object),
       stream: true,
@@ -29,14 +38,10 @@ export const streamedChat: Scenario = {
   },
   answer: {
     contentType: "text/event-stream",
-    body: [
-      chunk({ role: "assistant", content: "" }, null),
-      ...Array.from({ length: events - 4 }, () => chunk({ content: " word" }, null)),
-      chunk({}, "stop"),
-      { ...head, choices: [], usage },
-    ]
+    body: chunks
       .map((event) => `data: ${JSON.stringify(event)}\n\n`)
       .concat("data: [DONE]\n\n")
       .join(""),
   },
+  told: chunks,
 };

@@ -29,7 +29,7 @@ export const chatStudy: Study = {
     return contestants.length * usualWarmUp(settings) + all.reduce((sum, seconds) => sum + seconds, 0);
   },
   run: (settings) =>
-    withContestants(openUpstream(chat.answer), settings, async (running) => {
+    withContestants(openUpstream(chat.answer), chat, settings, async (running) => {
       const { request } = chat;
       // Everybody is warmed up at length once, and briefly before each size.
       const plan = { ...settings, request, connections: judgedConnections };

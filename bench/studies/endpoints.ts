@@ -17,7 +17,12 @@ const serving = ({ contestants }: Settings) =>
       contestant !== portkey && contestant !== portkeyOnNewestNode && contestant.chatOnly !== true,
   );
 
-const endpointStudy = (name: string, title: string, note: string, { request, answer }: Scenario): Study => ({
+const endpointStudy = (
+  name: string,
+  title: string,
+  note: string,
+  { request, answer, told }: Scenario,
+): Study => ({
   name,
   inShort: false,
   expectedSeconds: (settings) =>
@@ -25,6 +30,7 @@ const endpointStudy = (name: string, title: string, note: string, { request, ans
   run: (settings) =>
     withContestants(
       openUpstream(answer),
+      { request, told },
       { ...settings, contestants: serving(settings) },
       async (running) => {
         const plan = { ...settings, ...fewerRounds(settings), request, connections: 64 };

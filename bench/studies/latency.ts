@@ -49,6 +49,7 @@ export const latencyStudy: Study = {
   run: (settings) =>
     withContestants(
       openUpstream(chat.answer),
+      chat,
       { ...settings, contestants: keepingPace(settings) },
       async (running) => {
         const plan = { ...settings, request: chat.request, connections: 64 };

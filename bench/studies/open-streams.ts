@@ -47,6 +47,7 @@ export const openStreamStudy: Study = {
   run: (settings) =>
     withContestants(
       openSseUpstream(pauseMs),
+      streamedChat,
       { ...settings, contestants: streaming(settings) },
       async (running, upstream) => {
         const rounds = Math.min(settings.rounds, roundsMax);

@@ -1,24 +1,47 @@
 import { bars } from "../bars.ts";
-import { tollgate, tollgateFor } from "../contestants/tollgate.ts";
+import { tollgateAs } from "../contestants/tollgate.ts";
 import { cpuRatios, roundTable } from "../report/round-table.ts";
-import type { RunningContestant } from "../rig/contestant.ts";
+import type { Contestant, RunningContestant } from "../rig/contestant.ts";
+import { askOnce } from "../rig/probe.ts";
 import { runRounds } from "../rig/rounds.ts";
+import { plentyMicros, type AccountWish } from "../rig/tollgate-server.ts";
 import { openUpstream } from "../rig/upstream.ts";
 import { withContestants } from "../rig/with-contestants.ts";
-import { load } from "../rig/wrk.ts";
 import { chat } from "../scenarios/chat.ts";
 import { expectedRounds, usualWarmUp, type Settings, type Study } from "./study.ts";
 
 const stranger = "tgk_0000000000000000000000000000000000";
-const served = "served";
-const strangers = { ...tollgate, name: "Tollgate, strangers" };
-const poor = tollgateFor("poor");
-const limited = tollgateFor("limited");
+const rich: AccountWish = { creditMicros: plentyMicros, tier: "enterprise" };
+const refusedWith = (status: number, code: string) => ({ status, told: { error: { code } } });
 
-/** Each kind of caller has a Tollgate of its own, so that nobody's caches are warmed by somebody else. */
-const contestants = [tollgate, strangers, poor, limited];
-/** A minute later the hundred callers above their limit have one request each again. */
-const servedAgainShareMax = 0.02;
+// Each kind of caller has a Tollgate of its own, so that nobody's caches are warmed by somebody else.
+const served = tollgateAs("Tollgate, served", rich);
+const strange = tollgateAs("Tollgate, 401", rich, () => ({
+  keys: [stranger],
+  ...refusedWith(401, "invalid_api_key"),
+}));
+const poor = tollgateAs("Tollgate, 402", { ...rich, creditMicros: 0n }, () =>
+  refusedWith(402, "insufficient_balance"),
+);
+const hasty = usedUp(
+  tollgateAs("Tollgate, 429", { ...rich, tier: "free" }, () => ({
+    ...refusedWith(429, "rate_limit_exceeded"),
+    // A minute later the hundred callers have one request each again.
+    otherwiseShareMax: 0.02,
+  })),
+);
+const curious = tollgateAs("Tollgate, quote", rich, () => ({
+  headers: { "x-tollgate-cost-mode": "quote" },
+  told: { object: "cost_estimate", operation_id: "chat.completions.create" },
+}));
+
+const contestantsOf = ({ short }: Settings): Contestant[] => [
+  served,
+  strange,
+  poor,
+  hasty,
+  ...(short ? [] : [curious]),
+];
 
 /** The ratios are far from their bars, so the short form needs little here. */
 const paceOf = (settings: Settings): Settings =>
@@ -28,39 +51,47 @@ export const refusalStudy: Study = {
   name: "refusals",
   inShort: true,
   expectedSeconds: (settings) =>
-    expectedRounds(settings.short ? 4 : 5, paceOf(settings), settings.short ? 2 : usualWarmUp(settings)),
+    expectedRounds(
+      contestantsOf(settings).length,
+      paceOf(settings),
+      settings.short ? 2 : usualWarmUp(settings),
+    ),
   run: (settings) =>
-    withContestants(openUpstream(chat.answer), { ...settings, contestants }, async (running) => {
-      const entries = new Map<string, RunningContestant>();
-      const enter = (name: string, from: string, change: Partial<RunningContestant>): void => {
-        const contestant = running.get(from);
-        if (contestant) entries.set(name, { ...contestant, ...change });
-      };
-      enter(served, tollgate.name, {});
-      enter("401", strangers.name, { keys: [stranger], status: 401 });
-      enter("402", poor.name, { status: 402 });
-      enter("429", limited.name, { status: 429, otherwiseShareMax: servedAgainShareMax });
-      if (!settings.short) enter("quote", tollgate.name, { headers: { "x-tollgate-cost-mode": "quote" } });
-      // Everybody uses up the one request of the minute.
-      const hasty = running.get(limited.name);
-      if (hasty)
-        await load({ ...hasty, request: chat.request, connections: 1, seconds: 1, otherwiseShareMax: 1 });
-
-      const plan = { ...paceOf(settings), request: chat.request, connections: 64 };
-      const results = await runRounds(entries, plan);
-      const ratios = (status: string) => ({ ratios: cpuRatios(results, status, served) });
-      return {
-        tables: [
-          roundTable({
-            title: "Refusals and quotes under flood, 64 connections",
-            note: "How cheaply the gate says no: chat calls by strangers (401), by callers without credit (402), above their limit (429), and asked only for their price, beside served ones.",
-            results,
-            beside: { [served]: "× served" },
-            drawn: true,
-            limit: { times: bars.refusal402.atMost, of: served },
-          }),
-        ],
-        findings: { refusal401: ratios("401"), refusal402: ratios("402"), refusal429: ratios("429") },
-      };
-    }),
+    withContestants(
+      openUpstream(chat.answer),
+      chat,
+      { ...settings, contestants: contestantsOf(settings) },
+      async (running) => {
+        const plan = { ...paceOf(settings), request: chat.request, connections: 64 };
+        const results = await runRounds(running, plan);
+        const ratios = ({ name }: Contestant) => ({ ratios: cpuRatios(results, name, served.name) });
+        return {
+          tables: [
+            roundTable({
+              title: "Refusals and quotes under flood, 64 connections",
+              note: "How cheaply the gate says no: chat calls by strangers (401), by callers without credit (402), above their limit (429), and asked only for their price, beside served ones.",
+              results,
+              beside: { [served.name]: "× served" },
+              drawn: true,
+              limit: { times: bars.refusal402.atMost, of: served.name },
+            }),
+          ],
+          findings: { refusal401: ratios(strange), refusal402: ratios(poor), refusal429: ratios(hasty) },
+        };
+      },
+    ),
 };
+
+/** Everybody's one request of the minute is spent when it opens. */
+function usedUp(contestant: Contestant): Contestant {
+  const spend = (running: RunningContestant, key: string) =>
+    askOnce({ ...running, keys: [key] }, chat.request);
+  return {
+    ...contestant,
+    open: async (upstream) => {
+      const running = await contestant.open(upstream);
+      await Promise.all(running.keys.map((key) => spend(running, key)));
+      return running;
+    },
+  };
+}

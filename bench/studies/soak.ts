@@ -26,6 +26,7 @@ export const soakStudy: Study = {
   run: (settings) =>
     withContestants(
       openUpstream(chat.answer),
+      chat,
       { ...settings, contestants: soaking(settings) },
       async (running) => {
         const { soakCalls, leaveOut } = settings;

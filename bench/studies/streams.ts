@@ -38,6 +38,7 @@ export const streamStudy: Study = {
   run: (settings) =>
     withContestants(
       openSseUpstream(pauseMs),
+      streamedChat,
       { ...settings, contestants: streaming(settings) },
       async (running, upstream) => {
         const cost = (contestant: RunningContestant, seconds: number): Promise<number> =>
