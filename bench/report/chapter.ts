@@ -14,6 +14,8 @@ export interface Finding {
   readonly ratios: readonly number[];
   /** Why this is not what the bar is about, although something was measured; that is not a pass either. */
   readonly notShown?: string | undefined;
+  /** Why the bar is missed whatever the ratio is. */
+  readonly missedFor?: string;
   /** What was compared, where the bar leaves that open. */
   readonly compared?: string;
 }

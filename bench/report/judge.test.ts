@@ -25,6 +25,17 @@ test("only a measured ratio within its limit holds", () => {
   expect(judged.map(({ why }) => why)[3]).toBe("the disk is small");
 });
 
+test("a ratio that is not positive is noise, and no pass", () => {
+  const verdict = (ratio: number) => judgeAll(["latency"], { addedP50: { ratios: [ratio] } }, false)[0];
+  expect(verdict(-4)?.verdict).toBe("not measured");
+  expect(verdict(0)?.verdict).toBe("not measured");
+});
+
+test("a reason to miss a bar outweighs its ratio", () => {
+  const findings = { addedP50: { ratios: [1], missedFor: "too slow" } };
+  expect(judgeAll(["latency"], findings, false)[0]).toMatchObject({ verdict: "missed", why: "too slow" });
+});
+
 test("a study that found nothing does not hide its bars, and one that was not to run has none", () => {
   const judged = judgeAll(["refusals"], {}, false);
   expect(judged.map(({ promise }) => promise.slice(0, 11))).toEqual([

@@ -8,7 +8,7 @@ export interface Judged {
   readonly ratio: string;
   readonly limit: string;
   readonly verdict: "holds" | "missed" | "not measured" | "not shown";
-  /** Why it is not shown. */
+  /** Why it is not shown, or missed whatever the ratio is. */
   readonly why?: string;
 }
 
@@ -21,14 +21,16 @@ export const judgeAll = (studies: readonly string[], findings: Findings, short: 
 function judge(bar: Bar, finding: Findings[BarName], short: boolean): Judged {
   const limit = (short ? bar.inShort : (bar.atMost ?? bar.atLeast)) ?? Number.NaN;
   const isFloor = bar.atLeast !== undefined;
-  const { ratios = [], notShown, compared } = finding ?? {};
+  const { ratios = [], notShown, missedFor, compared } = finding ?? {};
   const ratio = median(ratios);
   const said = {
     promise: compared === undefined ? bar.promise : `${bar.promise} (${compared})`,
     ratio: withSpread(ratios),
     limit: `${isFloor ? "≥" : "≤"} ${readable(limit)}`,
   };
-  if (Number.isNaN(ratio)) return { ...said, verdict: "not measured" };
+  if (missedFor !== undefined) return { ...said, verdict: "missed", why: missedFor };
+  // Nothing costs less than nothing: such a figure is noise.
+  if (!(ratio > 0)) return { ...said, verdict: "not measured" };
   if (notShown !== undefined) return { ...said, verdict: "not shown", why: notShown };
   return { ...said, verdict: (isFloor ? ratio >= limit : ratio <= limit) ? "holds" : "missed" };
 }

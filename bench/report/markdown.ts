@@ -31,7 +31,6 @@ export function markdownOf(report: Report, plotFile: string | undefined): string
     ...warningsOf(studies),
     barTable(bars),
     `${bars.length - notMet} of ${bars.length} bars hold${report.short ? ", by the wider limits of the short form" : ""}. ${ratioNote}`,
-    ...bars.flatMap(({ promise, why }) => (why === undefined ? [] : [`Not shown: ${promise}: ${why}`])),
     ...(plotFile === undefined ? [] : [`![Cost by contestant and scenario](${plotFile})`]),
     "## The run",
     [
@@ -66,11 +65,11 @@ function warningsOf(studies: readonly StudyRun[]): string[] {
 export const barTable = (bars: readonly Judged[]): string =>
   tableText(
     ["", "ratio", "bar", ""],
-    bars.map(({ promise, ratio, limit, verdict }) => [
+    bars.map(({ promise, ratio, limit, verdict, why }) => [
       promise,
       ratio,
       limit,
-      verdict === "holds" ? verdict : `**${verdict}**`,
+      (verdict === "holds" ? verdict : `**${verdict}**`) + (why === undefined ? "" : `: ${why}`),
     ]),
   );
 

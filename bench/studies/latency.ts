@@ -4,14 +4,23 @@ import { direct } from "../contestants/direct.ts";
 import { meteredBun } from "../contestants/metered-bun.ts";
 import { nginxProxy } from "../contestants/nginx-proxy.ts";
 import { tollgate } from "../contestants/tollgate.ts";
-import { readable, type Finding, type Table } from "../report/chapter.ts";
+import { readable, type Table } from "../report/chapter.ts";
 import { marksOf, plotOfMarks, withSpread, type Limit } from "../report/round-table.ts";
-import { runRounds, warmUpUnder, type Results, type Round } from "../rig/rounds.ts";
-import { median, ratiosOf } from "../rig/statistics.ts";
+import { runRounds, warmUpUnder, type Round } from "../rig/rounds.ts";
+import { median } from "../rig/statistics.ts";
 import { openUpstream } from "../rig/upstream.ts";
 import { briefly } from "../rig/warm-up.ts";
 import { only, withContestants } from "../rig/with-contestants.ts";
 import { chat } from "../scenarios/chat.ts";
+import {
+  added,
+  besideBare,
+  findingOf,
+  keepsPace,
+  reachedShare,
+  type Column,
+  type Paced,
+} from "./latency-figures.ts";
 import { expectedRounds, usualWarmUp, type Settings, type Study } from "./study.ts";
 
 /**
@@ -62,59 +71,68 @@ export const latencyStudy: Study = {
           best = Math.max(best, ...rates(results.get(bareBun.name) ?? []));
         }
         if (best === 0) throw new Error("Without the bare proxy there is no pace to measure at.");
-        const askAt = ({ share }: Pace): Promise<Results> =>
-          runRounds(warm, { ...brief, connections: callers, thinkMs: (callers / (best * share)) * 1000 });
-        const results = await askAt(halfPace);
+        const askAt = async (pace: Pace): Promise<Paced> => {
+          const askedPerSecond = best * pace.share;
+          const thinkMs = (callers / askedPerSecond) * 1000;
+          return {
+            askedPerSecond,
+            results: await runRounds(warm, { ...brief, connections: callers, thinkMs }),
+          };
+        };
+        const half = await askAt(halfPace);
         const easy = await askAt(easyPace);
-        const finding = (column: Column): Finding => ({
-          ratios: ratioOfMedians(added(results, tollgate.name, column), added(results, bareBun.name, column)),
-        });
         return {
-          tables: [table(results, best, halfPace), table(easy, best, easyPace)],
-          findings: { addedP50: finding("p50Ms"), addedP99: finding("p99Ms") },
+          tables: [table(half, halfPace), table(easy, easyPace)],
+          findings: { addedP50: findingOf(half, "p50Ms"), addedP99: findingOf(half, "p99Ms") },
         };
       },
     ),
 };
 
-type Column = "p50Ms" | "p99Ms";
-
 const rates = (rounds: readonly Round[]): number[] =>
   rounds.map(({ requestsPerSecond }) => requestsPerSecond);
 
-/** What standing between adds to what the upstream alone takes, round by round. */
-function added(results: Results, name: string, column: Column): number[] {
-  const alone = results.get(direct.name) ?? [];
-  return (results.get(name) ?? []).flatMap((round, at) => {
-    const without = alone[at]?.[column];
-    return without === undefined ? [] : [round[column] - without];
-  });
+function table(paced: Paced, { word, limit }: Pace): Table {
+  const { results, askedPerSecond } = paced;
+  const names = [...results.keys()];
+  const late = names.filter((name) => !keepsPace(paced, name));
+  const between = names.filter((name) => name !== direct.name);
+  const addedCells = (name: string, column: Column): string[] =>
+    name === direct.name
+      ? ["–", "–"]
+      : [withSpread(added(results, name, column)), readable(median(besideBare(results, name, column)))];
+  return {
+    title: `Latency at ${word} of the bare proxy's best throughput`,
+    note: `What a caller waits longer because somebody stands between, durable settlement included: chat at about ${readable(askedPerSecond)} requests/s, ${word} of what the bare proxy serves at best, from ${callers} callers who think for a random time between answer and request. Added is what comes on top of direct.${lateNote(late)}`,
+    columns: [
+      "",
+      "requests/s",
+      "of the pace",
+      "p50 ms",
+      "p99 ms",
+      "p50 added",
+      "× bare",
+      "p99 added",
+      "× bare",
+    ],
+    rows: [...results].map(([name, rounds]) => [
+      name,
+      withSpread(rates(rounds)),
+      `${Math.round(reachedShare(paced, name) * 100)} %${late.includes(name) ? ", not kept" : ""}`,
+      withSpread(rounds.map(({ p50Ms }) => p50Ms)),
+      withSpread(rounds.map(({ p99Ms }) => p99Ms)),
+      ...addedCells(name, "p50Ms"),
+      ...addedCells(name, "p99Ms"),
+    ]),
+    plot: plotOfMarks(
+      "ms added, p50",
+      marksOf(between.map((name) => [name, added(results, name, "p50Ms")])),
+      limit,
+    ),
+  };
 }
 
-/** Not round by round: in a single round the bare proxy may add next to nothing, and a ratio to that says nothing. */
-const ratioOfMedians = (of: readonly number[], to: readonly number[]): number[] =>
-  ratiosOf([median(of)], [median(to)]).filter((ratio) => Number.isFinite(ratio));
-
-const table = (results: Results, best: number, { share, word, limit }: Pace): Table => ({
-  title: `Latency at ${word} of the bare proxy's best throughput`,
-  note: `What a caller waits longer because somebody stands between, durable settlement included: chat at about ${readable(best * share)} requests/s, ${word} of the ${readable(best)} that the bare proxy serves at best, from ${callers} callers who think for a random time between answer and request. Added is what comes on top of direct.`,
-  columns: ["", "requests/s", "p50 ms", "p99 ms", "p50 added", "p99 added"],
-  rows: [...results].map(([name, rounds]) => [
-    name,
-    withSpread(rates(rounds)),
-    withSpread(rounds.map(({ p50Ms }) => p50Ms)),
-    withSpread(rounds.map(({ p99Ms }) => p99Ms)),
-    ...(["p50Ms", "p99Ms"] as const).map((column) =>
-      name === direct.name ? "–" : withSpread(added(results, name, column)),
-    ),
-  ]),
-  plot: plotOfMarks(
-    "ms added, p50",
-    marksOf(
-      [...results.keys()]
-        .filter((name) => name !== direct.name)
-        .map((name) => [name, added(results, name, "p50Ms")]),
-    ),
-    limit,
-  ),
-});
+const lateNote = (late: readonly string[]): string =>
+  late.length === 0
+    ? ""
+    : ` The pace was not kept by ${late.join(" and ")}: what is shown there is the wait in a queue at the most that can be served, not the latency at this pace.`;
