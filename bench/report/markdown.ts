@@ -18,8 +18,13 @@ export interface StudyRun {
   readonly name: string;
   readonly seconds?: number;
   readonly failed?: string;
-  /** Contestants that did not do the work, and why. */
-  readonly leftOut: readonly string[];
+  /** Contestants that did not do the work. */
+  readonly leftOut: readonly LeftOut[];
+}
+
+export interface LeftOut {
+  readonly name: string;
+  readonly why: string;
 }
 
 export function markdownOf(report: Report, plotFile: string | undefined): string {
@@ -58,7 +63,9 @@ function warningsOf(studies: readonly StudyRun[]): string[] {
     ...studies.flatMap(({ name, failed }) =>
       failed === undefined ? [] : [`**The study ${name} failed: ${failed}**`],
     ),
-    ...studies.flatMap(({ name, leftOut }) => leftOut.map((who) => `**Left out of ${name}: ${who}**`)),
+    ...studies.flatMap(({ name, leftOut }) =>
+      leftOut.map((one) => `**Left out of ${name}: ${one.name}: ${one.why}**`),
+    ),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { isOurs } from "../contestants/tollgate.ts";
 import { readable, type Mark, type Plot } from "./chapter.ts";
 
 // Drawn by hand, because a few bars need no library. Colours follow the reader's scheme, the ground stays transparent.
@@ -12,7 +13,6 @@ const titleHeight = 26;
 const barWidthMax = width - labelWidth - valueWidth;
 /** A bar longer than this many times the shortest one would make the others unreadable; it is cut and says so. */
 const cutAboveOurs = 2.2;
-const ours = "Tollgate";
 
 export interface Panel extends Plot {
   readonly title: string;
@@ -73,7 +73,7 @@ function drawLimit({ label }: NonNullable<Plot["limit"]>, x: string, top: number
 
 /** The scale ends at the longest bar that is not out of all proportion to ours, and shows the limit. */
 function scaleEnd(marks: readonly Mark[], limit: number): number {
-  const own = Math.max(...marks.filter(({ name }) => name.startsWith(ours)).map(({ median }) => median), 0);
+  const own = Math.max(...marks.filter(({ name }) => isOurs(name)).map(({ median }) => median), 0);
   const kept = marks.filter(({ median }) => own === 0 || median <= Math.max(own, limit) * cutAboveOurs);
   return Math.max(limit, ...kept.map(({ most }) => most)) * 1.02;
 }
@@ -91,7 +91,7 @@ function drawRow({ name, median, least, most }: Mark, end: number, top: number):
       : `<path class="whisker" d="M${x(least)} ${middle}H${x(most)}M${x(least)} ${middle - 4}v8M${x(most)} ${middle - 4}v8"/>`;
   return [
     `<text x="${labelWidth - 10}" y="${middle + 4.5}" text-anchor="end">${name}</text>`,
-    `<rect class="${name.startsWith(ours) ? "bar ours" : "bar"}" x="${labelWidth}" y="${top}" width="${(Number(x(median)) - labelWidth).toFixed(1)}" height="${barHeight}" rx="2"/>`,
+    `<rect class="${isOurs(name) ? "bar ours" : "bar"}" x="${labelWidth}" y="${top}" width="${(Number(x(median)) - labelWidth).toFixed(1)}" height="${barHeight}" rx="2"/>`,
     spread,
     `<text x="${right + 12}" y="${middle + 4.5}">${readable(median)}${least === most ? "" : ` <tspan class="spread">(${readable(least)}–${readable(most)})</tspan>`}</text>`,
   ].join("");
