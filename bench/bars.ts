@@ -1,9 +1,11 @@
 // Every bar of the benchmark, in one place: what is promised about a ratio within one run. Absolute figures belong to a
 // machine and are never judged.
 
+import type { StudyName } from "./studies/study.ts";
+
 export interface Bar {
   /** The study that measures it. */
-  readonly study: string;
+  readonly study: StudyName;
   readonly promise: string;
   readonly atMost?: number;
   readonly atLeast?: number;

@@ -36,11 +36,9 @@ import { openStreamStudy } from "./studies/open-streams.ts";
 import { refusalStudy } from "./studies/refusals.ts";
 import { soakStudy } from "./studies/soak.ts";
 import { streamStudy } from "./studies/streams.ts";
-import type { Settings, Study } from "./studies/study.ts";
+import { takingPart, type Settings, type Study } from "./studies/study.ts";
 
 const contestants = [direct, nginxProxy, bareBun, meteredBun, tollgate, portkey, portkeyOnNewestNode];
-/** The short form has no time for those that none of its bars is about, nor to install somebody else's gateway. */
-const inShort = [nginxProxy, bareBun, tollgate];
 const studies: readonly Study[] = [
   chatStudy,
   latencyStudy,
@@ -77,15 +75,19 @@ process.exit(await run());
 
 async function run(): Promise<number> {
   const chosen = chosenStudies();
-  const settings = settingsOf();
+  const all = settingsOf();
+  const settingsFor = (study: Study): Settings => ({ ...all, contestants: takingPart(study, all) });
   // Looked at before the run: afterwards the load is ours, and the files may be somebody's next commit.
   const start = { load: loadNow(), commit: describeCommit(), date: new Date().toISOString().slice(0, 10) };
   const runs: StudyRun[] = chosen.map(({ name }) => ({ name, leftOut: [] }));
   const chapters: Chapter[] = [];
-  tellDuration(chosen, settings);
+  tellDuration(
+    chosen.map(({ name }) => name),
+    chosen.reduce((sum, study) => sum + study.expectedSeconds(settingsFor(study)), 0),
+  );
 
   for (const [at, study] of chosen.entries()) {
-    const { chapter, ...went } = await runStudy(study, settings);
+    const { chapter, ...went } = await runStudy(study, settingsFor(study));
     runs[at] = went;
     if (chapter) chapters.push(chapter);
     for (const { title, columns, rows } of chapter?.tables ?? [])
@@ -179,18 +181,16 @@ function folder(): string {
   return join(import.meta.dir, isWhole ? "results" : "results/tmp");
 }
 
-function tellDuration(chosen: readonly Study[], settings: Settings): void {
-  const seconds = chosen.reduce((sum, study) => sum + study.expectedSeconds(settings), 0);
-  const names = chosen.map(({ name }) => name).join(", ");
+function tellDuration(names: readonly string[], seconds: number): void {
   const length = seconds < 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} minutes`;
   console.error(
-    `About ${length} on a quiet machine: ${names}. Load of the machine now: ${loadNow().toFixed(2)}.`,
+    `About ${length} on a quiet machine: ${names.join(", ")}. Load of the machine now: ${loadNow().toFixed(2)}.`,
   );
 }
 
 function chosenStudies(): readonly Study[] {
   const names = values.only?.split(",");
-  if (!names) return studies.filter((study) => study.inShort || !values.short);
+  if (!names) return studies.filter((study) => study.inShort !== undefined || !values.short);
   const unknown = names.filter((wanted) => !studies.some(({ name }) => name === wanted));
   if (unknown.length === 0) return studies.filter(({ name }) => names.includes(name));
   throw new Error(
@@ -207,11 +207,7 @@ function settingsOf(): Settings {
   const named = values.contestants?.split(",");
   return {
     short,
-    contestants: named
-      ? contestants.filter(({ name }) => named.includes(name))
-      : short
-        ? inShort
-        : contestants,
+    contestants: contestants.filter(({ name }) => named?.includes(name) ?? true),
     rounds: Number(values.rounds ?? (short ? 3 : 5)),
     roundSeconds: Number(values.seconds ?? (short ? 1 : 3)),
     warmUp: { secondsMin, secondsMax },

@@ -15,7 +15,8 @@ const keys = Array.from({ length: 100 }, (_, number) => `tgk_${String(number).pa
 
 export const meteredBun: Contestant = {
   name: "metered Bun proxy",
-  chatOnly: true,
+  // It knows the JSON chat call only.
+  sitsOut: ["streams", "open-streams", "rerank", "reseller"],
   open: async (upstream) => {
     const folder = openTemporaryFolder("tollgate-metered-");
     const port = await freePort();

@@ -1,10 +1,11 @@
+import type { StudyName } from "../studies/study.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** One way from the load generator to the upstream. To add a contestant, write one file and list it in `bench.ts`. */
 export interface Contestant {
   readonly name: string;
-  /** Whether it answers the JSON chat call and nothing else. */
-  readonly chatOnly?: true;
+  /** The studies it has nothing to show in, with the reason beside them; it takes part in all others. */
+  readonly sitsOut?: readonly StudyName[];
   readonly open: (upstream: Upstream) => Promise<RunningContestant>;
 }
 

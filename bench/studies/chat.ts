@@ -1,11 +1,10 @@
 import { bars } from "../bars.ts";
 import { bareBun } from "../contestants/bare-bun.ts";
 import { nginxProxy } from "../contestants/nginx-proxy.ts";
-import { portkey, portkeyOnNewestNode } from "../contestants/portkey.ts";
+import { portkey } from "../contestants/portkey.ts";
 import { tollgate } from "../contestants/tollgate.ts";
 import type { Table } from "../report/chapter.ts";
 import { cpuRatios, roundTable, type Limit } from "../report/round-table.ts";
-import type { Runners } from "../rig/in-turns.ts";
 import { runRounds, warmUpUnder, type Results } from "../rig/rounds.ts";
 import { openUpstream } from "../rig/upstream.ts";
 import { briefly, notAtAll } from "../rig/warm-up.ts";
@@ -20,7 +19,7 @@ const withKeys = [bareBun.name, tollgate.name];
 
 export const chatStudy: Study = {
   name: "chat",
-  inShort: true,
+  inShort: [nginxProxy, bareBun, tollgate],
   expectedSeconds: (settings) => {
     const { contestants, connections, short } = settings;
     const one = (count: number, size: number): number =>
@@ -38,9 +37,8 @@ export const chatStudy: Study = {
 
       const measured = new Map<number, Results>();
       for (const connections of settings.connections) {
-        const taking = connections === judgedConnections ? warm : withoutDoubles(warm);
         const rounds = roundsAt(connections, settings);
-        measured.set(connections, await runRounds(taking, { ...brief, ...rounds, connections }));
+        measured.set(connections, await runRounds(warm, { ...brief, ...rounds, connections }));
       }
       const keyed = new Map<number, Results>();
       for (const connections of settings.short ? [] : settings.connections) {
@@ -63,13 +61,6 @@ export const chatStudy: Study = {
 
 const roundsAt = (connections: number, settings: Settings) =>
   connections === judgedConnections ? settings : fewerRounds(settings);
-
-/** The second Portkey is there for one comparison, and slow. */
-const withoutDoubles = (running: Runners): Runners =>
-  only(
-    running,
-    [...running.keys()].filter((name) => name !== portkeyOnNewestNode.name),
-  );
 
 interface Kind {
   readonly name: string;

@@ -1,6 +1,5 @@
 import { bareBun } from "../contestants/bare-bun.ts";
 import { nginxProxy } from "../contestants/nginx-proxy.ts";
-import { portkey, portkeyOnNewestNode } from "../contestants/portkey.ts";
 import { roundTable } from "../report/round-table.ts";
 import { runRounds } from "../rig/rounds.ts";
 import type { Scenario } from "../rig/scenario.ts";
@@ -8,37 +7,24 @@ import { openUpstream } from "../rig/upstream.ts";
 import { withContestants } from "../rig/with-contestants.ts";
 import { rerank } from "../scenarios/rerank.ts";
 import { reseller } from "../scenarios/reseller.ts";
-import { expectedRounds, fewerRounds, usualWarmUp, type Settings, type Study } from "./study.ts";
-
-/** Portkey serves neither. */
-const serving = ({ contestants }: Settings) =>
-  contestants.filter(
-    (contestant) =>
-      contestant !== portkey && contestant !== portkeyOnNewestNode && contestant.chatOnly !== true,
-  );
+import { expectedRounds, fewerRounds, usualWarmUp, type Study, type StudyName } from "./study.ts";
 
 const endpointStudy = (
-  name: string,
+  name: StudyName,
   title: string,
   note: string,
   { request, answer, told }: Scenario,
 ): Study => ({
   name,
-  inShort: false,
   expectedSeconds: (settings) =>
-    expectedRounds(serving(settings).length, fewerRounds(settings), usualWarmUp(settings)),
+    expectedRounds(settings.contestants.length, fewerRounds(settings), usualWarmUp(settings)),
   run: (settings) =>
-    withContestants(
-      openUpstream(answer),
-      { request, told },
-      { ...settings, contestants: serving(settings) },
-      async (running) => {
-        const plan = { ...settings, ...fewerRounds(settings), request, connections: 64 };
-        const results = await runRounds(running, plan);
-        const beside = { [bareBun.name]: "× bare", [nginxProxy.name]: "× nginx" };
-        return { tables: [roundTable({ title, note, results, beside, drawn: true })], findings: {} };
-      },
-    ),
+    withContestants(openUpstream(answer), { request, told }, settings, async (running) => {
+      const plan = { ...settings, ...fewerRounds(settings), request, connections: 64 };
+      const results = await runRounds(running, plan);
+      const beside = { [bareBun.name]: "× bare", [nginxProxy.name]: "× nginx" };
+      return { tables: [roundTable({ title, note, results, beside, drawn: true })], findings: {} };
+    }),
 });
 
 export const rerankStudy = endpointStudy(

@@ -1,9 +1,6 @@
 import { bars } from "../bars.ts";
 import { bareBun } from "../contestants/bare-bun.ts";
 import { direct } from "../contestants/direct.ts";
-import { meteredBun } from "../contestants/metered-bun.ts";
-import { nginxProxy } from "../contestants/nginx-proxy.ts";
-import { tollgate } from "../contestants/tollgate.ts";
 import { readable, type Table } from "../report/chapter.ts";
 import { marksOf, plotOfMarks, withSpread, type Limit } from "../report/round-table.ts";
 import { runRounds, warmUpUnder, type Round } from "../rig/rounds.ts";
@@ -21,15 +18,13 @@ import {
   type Column,
   type Paced,
 } from "./latency-figures.ts";
-import { expectedRounds, usualWarmUp, type Settings, type Study } from "./study.ts";
+import { expectedRounds, usualWarmUp, type Study } from "./study.ts";
 
 /**
  * wrk has no rate limit, but its callers can think. Many callers who think much longer than they wait for an answer
  * send at a rate that hardly depends on how fast the answers are, which is what an open load is.
  */
 const callers = 256;
-/** Portkey cannot keep this pace, so it has no latency at it. */
-const names = [direct.name, nginxProxy.name, bareBun.name, meteredBun.name, tollgate.name];
 /** The parts of the bare proxy's best at which everybody is asked: the pace of the bars, and one that leaves room for all. */
 interface Pace {
   readonly share: number;
@@ -46,47 +41,39 @@ const easyPace: Pace = { share: 1 / 10, word: "a tenth" };
 const triedConnections = [16, 64, 256];
 const tries = { rounds: 2, roundSeconds: 2 };
 
-const keepingPace = ({ contestants }: Settings) => contestants.filter(({ name }) => names.includes(name));
-
 export const latencyStudy: Study = {
   name: "latency",
-  inShort: false,
   expectedSeconds: (settings) =>
-    expectedRounds(keepingPace(settings).length, settings, usualWarmUp(settings) + 1) +
-    expectedRounds(keepingPace(settings).length, settings, 1) +
+    expectedRounds(settings.contestants.length, settings, usualWarmUp(settings) + 1) +
+    expectedRounds(settings.contestants.length, settings, 1) +
     triedConnections.length * expectedRounds(1, tries, 1),
   run: (settings) =>
-    withContestants(
-      openUpstream(chat.answer),
-      chat,
-      { ...settings, contestants: keepingPace(settings) },
-      async (running) => {
-        const plan = { ...settings, request: chat.request, connections: 64 };
-        const warm = await warmUpUnder(running, plan);
-        const brief = { ...plan, warmUp: briefly };
-        const bare = only(warm, [bareBun.name]);
-        let best = 0;
-        for (const connections of triedConnections) {
-          const results = await runRounds(bare, { ...brief, ...tries, connections });
-          best = Math.max(best, ...rates(results.get(bareBun.name) ?? []));
-        }
-        if (best === 0) throw new Error("Without the bare proxy there is no pace to measure at.");
-        const askAt = async (pace: Pace): Promise<Paced> => {
-          const askedPerSecond = best * pace.share;
-          const thinkMs = (callers / askedPerSecond) * 1000;
-          return {
-            askedPerSecond,
-            results: await runRounds(warm, { ...brief, connections: callers, thinkMs }),
-          };
-        };
-        const half = await askAt(halfPace);
-        const easy = await askAt(easyPace);
+    withContestants(openUpstream(chat.answer), chat, settings, async (running) => {
+      const plan = { ...settings, request: chat.request, connections: 64 };
+      const warm = await warmUpUnder(running, plan);
+      const brief = { ...plan, warmUp: briefly };
+      const bare = only(warm, [bareBun.name]);
+      let best = 0;
+      for (const connections of triedConnections) {
+        const results = await runRounds(bare, { ...brief, ...tries, connections });
+        best = Math.max(best, ...rates(results.get(bareBun.name) ?? []));
+      }
+      if (best === 0) throw new Error("Without the bare proxy there is no pace to measure at.");
+      const askAt = async (pace: Pace): Promise<Paced> => {
+        const askedPerSecond = best * pace.share;
+        const thinkMs = (callers / askedPerSecond) * 1000;
         return {
-          tables: [table(half, halfPace), table(easy, easyPace)],
-          findings: { addedP50: findingOf(half, "p50Ms"), addedP99: findingOf(half, "p99Ms") },
+          askedPerSecond,
+          results: await runRounds(warm, { ...brief, connections: callers, thinkMs }),
         };
-      },
-    ),
+      };
+      const half = await askAt(halfPace);
+      const easy = await askAt(easyPace);
+      return {
+        tables: [table(half, halfPace), table(easy, easyPace)],
+        findings: { addedP50: findingOf(half, "p50Ms"), addedP99: findingOf(half, "p99Ms") },
+      };
+    }),
 };
 
 const rates = (rounds: readonly Round[]): number[] =>

@@ -1,7 +1,5 @@
 import { bars } from "../bars.ts";
 import { bareBun } from "../contestants/bare-bun.ts";
-import { direct } from "../contestants/direct.ts";
-import { portkeyOnNewestNode } from "../contestants/portkey.ts";
 import { tollgate } from "../contestants/tollgate.ts";
 import { readable, type Chapter } from "../report/chapter.ts";
 import { marksOf, plotOfMarks, withSpread } from "../report/round-table.ts";
@@ -14,7 +12,7 @@ import { openSseUpstream, type SseUpstream } from "../rig/sse-upstream.ts";
 import { median, ratiosOf } from "../rig/statistics.ts";
 import { withContestants } from "../rig/with-contestants.ts";
 import { streamedChat } from "../scenarios/streamed-chat.ts";
-import type { Settings, Study } from "./study.ts";
+import type { Study } from "./study.ts";
 
 const streams = 1_000;
 /** Long enough that all are open for a while before the first one ends. */
@@ -33,30 +31,19 @@ interface Seen {
   readonly megabytesAfter: number;
 }
 
-const streaming = ({ contestants }: Settings) =>
-  contestants.filter(
-    ({ name, chatOnly = false }) => !chatOnly && name !== direct.name && name !== portkeyOnNewestNode.name,
-  );
-
 /** A thousand streams at the same moment. */
 export const openStreamStudy: Study = {
   name: "open-streams",
-  inShort: false,
   expectedSeconds: (settings) =>
-    streaming(settings).length * Math.min(settings.rounds, roundsMax) * roundSeconds,
+    settings.contestants.length * Math.min(settings.rounds, roundsMax) * roundSeconds,
   run: (settings) =>
-    withContestants(
-      openSseUpstream(pauseMs),
-      streamedChat,
-      { ...settings, contestants: streaming(settings) },
-      async (running, upstream) => {
-        const rounds = Math.min(settings.rounds, roundsMax);
-        const seen = await inTurns(running, { ...settings, rounds }, (contestant) =>
-          look(contestant, upstream),
-        );
-        return chapterOf(seen);
-      },
-    ),
+    withContestants(openSseUpstream(pauseMs), streamedChat, settings, async (running, upstream) => {
+      const rounds = Math.min(settings.rounds, roundsMax);
+      const seen = await inTurns(running, { ...settings, rounds }, (contestant) =>
+        look(contestant, upstream),
+      );
+      return chapterOf(seen);
+    }),
 };
 
 async function look(contestant: RunningContestant, upstream: SseUpstream): Promise<Seen> {

@@ -49,7 +49,8 @@ const paceOf = (settings: Settings): Settings =>
 
 export const refusalStudy: Study = {
   name: "refusals",
-  inShort: true,
+  // All are Tollgate, before callers of its own.
+  inShort: [],
   expectedSeconds: (settings) =>
     expectedRounds(
       contestantsOf(settings).length,

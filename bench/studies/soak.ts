@@ -1,5 +1,3 @@
-import { bareBun } from "../contestants/bare-bun.ts";
-import { tollgate } from "../contestants/tollgate.ts";
 import { readable } from "../report/chapter.ts";
 import type { RunningContestant } from "../rig/contestant.ts";
 import { inTurns } from "../rig/in-turns.ts";
@@ -8,41 +6,32 @@ import { openUpstream } from "../rig/upstream.ts";
 import { withContestants } from "../rig/with-contestants.ts";
 import { load } from "../rig/wrk.ts";
 import { chat } from "../scenarios/chat.ts";
-import type { Settings, Study } from "./study.ts";
+import type { Study } from "./study.ts";
 
 /** Between two looks at memory. */
 const sliceSeconds = 2;
 const looks = [0.1, 0.25, 0.5, 0.75, 1];
 
-const soaking = ({ contestants }: Settings) =>
-  contestants.filter(({ name }) => name === bareBun.name || name === tollgate.name);
-
 /** Whether memory settles: a bounded number of calls, with looks on the way. */
 export const soakStudy: Study = {
   name: "soak",
-  inShort: false,
-  // Both together, at a pace that a small machine reaches.
-  expectedSeconds: ({ soakCalls }) => (2 * soakCalls) / 9_000,
+  // At a pace that a small machine reaches.
+  expectedSeconds: ({ contestants, soakCalls }) => (contestants.length * soakCalls) / 15_000,
   run: (settings) =>
-    withContestants(
-      openUpstream(chat.answer),
-      chat,
-      { ...settings, contestants: soaking(settings) },
-      async (running) => {
-        const { soakCalls, leaveOut } = settings;
-        const seen = await inTurns(running, { rounds: 1, leaveOut }, (contestant) =>
-          soak(contestant, soakCalls),
-        );
-        const counts = looks.map((share) => `after ${(share * soakCalls).toLocaleString("en-US")}`);
-        const table = {
-          title: "Memory over a soak",
-          note: "Whether memory settles: MB resident after so many chat calls at 64 connections.",
-          columns: ["", "fresh", ...counts],
-          rows: [...seen].map(([name, [megabytes = []]]) => [name, ...megabytes.map(readable)]),
-        };
-        return { tables: [table], findings: {} };
-      },
-    ),
+    withContestants(openUpstream(chat.answer), chat, settings, async (running) => {
+      const { soakCalls, leaveOut } = settings;
+      const seen = await inTurns(running, { rounds: 1, leaveOut }, (contestant) =>
+        soak(contestant, soakCalls),
+      );
+      const counts = looks.map((share) => `after ${(share * soakCalls).toLocaleString("en-US")}`);
+      const table = {
+        title: "Memory over a soak",
+        note: "Whether memory settles: MB resident after so many chat calls at 64 connections.",
+        columns: ["", "fresh", ...counts],
+        rows: [...seen].map(([name, [megabytes = []]]) => [name, ...megabytes.map(readable)]),
+      };
+      return { tables: [table], findings: {} };
+    }),
 };
 
 async function soak(contestant: RunningContestant, calls: number): Promise<number[]> {

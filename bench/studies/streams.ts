@@ -1,8 +1,6 @@
 import { bars } from "../bars.ts";
 import { bareBun } from "../contestants/bare-bun.ts";
-import { direct } from "../contestants/direct.ts";
 import { nginxProxy } from "../contestants/nginx-proxy.ts";
-import { portkeyOnNewestNode } from "../contestants/portkey.ts";
 import { tollgate } from "../contestants/tollgate.ts";
 import { readable, type Table } from "../report/chapter.ts";
 import { marksOf, plotOfMarks, withSpread } from "../report/round-table.ts";
@@ -15,45 +13,31 @@ import { warmUp } from "../rig/warm-up.ts";
 import { withContestants } from "../rig/with-contestants.ts";
 import { load } from "../rig/wrk.ts";
 import { streamedChat } from "../scenarios/streamed-chat.ts";
-import { expectedRounds, usualWarmUp, type Settings, type Study } from "./study.ts";
+import { expectedRounds, usualWarmUp, type Study } from "./study.ts";
 
 const connections = 16;
 /** Eight thousand events a second: enough to weigh, and everybody keeps the pace. */
 const pauseMs = 2;
 
-const streaming = ({ contestants, short }: Settings) =>
-  contestants.filter(
-    ({ name, chatOnly = false }) =>
-      !chatOnly &&
-      name !== direct.name &&
-      name !== portkeyOnNewestNode.name &&
-      !(short && name === nginxProxy.name),
-  );
-
 /** A few streams at a time, one after the other. */
 export const streamStudy: Study = {
   name: "streams",
-  inShort: true,
-  expectedSeconds: (settings) => expectedRounds(streaming(settings).length, settings, usualWarmUp(settings)),
+  inShort: [bareBun, tollgate],
+  expectedSeconds: (settings) => expectedRounds(settings.contestants.length, settings, usualWarmUp(settings)),
   run: (settings) =>
-    withContestants(
-      openSseUpstream(pauseMs),
-      streamedChat,
-      { ...settings, contestants: streaming(settings) },
-      async (running, upstream) => {
-        const cost = (contestant: RunningContestant, seconds: number): Promise<number> =>
-          cpuPerEvent(contestant, upstream, seconds);
-        const bounds = { ...settings, bounds: settings.warmUp };
-        const warm = await warmUp(running, bounds, (contestant) => cost(contestant, 1));
-        const costs = await inTurns(warm, settings, (contestant) => cost(contestant, settings.roundSeconds));
-        return {
-          tables: [eventTable(costs)],
-          findings: {
-            eventOfFew: { ratios: ratiosOf(costs.get(tollgate.name) ?? [], costs.get(bareBun.name) ?? []) },
-          },
-        };
-      },
-    ),
+    withContestants(openSseUpstream(pauseMs), streamedChat, settings, async (running, upstream) => {
+      const cost = (contestant: RunningContestant, seconds: number): Promise<number> =>
+        cpuPerEvent(contestant, upstream, seconds);
+      const bounds = { ...settings, bounds: settings.warmUp };
+      const warm = await warmUp(running, bounds, (contestant) => cost(contestant, 1));
+      const costs = await inTurns(warm, settings, (contestant) => cost(contestant, settings.roundSeconds));
+      return {
+        tables: [eventTable(costs)],
+        findings: {
+          eventOfFew: { ratios: ratiosOf(costs.get(tollgate.name) ?? [], costs.get(bareBun.name) ?? []) },
+        },
+      };
+    }),
 };
 
 async function cpuPerEvent(

@@ -3,11 +3,22 @@ import type { Contestant } from "../rig/contestant.ts";
 import type { LeaveOut } from "../rig/in-turns.ts";
 import type { WarmUp } from "../rig/warm-up.ts";
 
+export type StudyName =
+  | "chat"
+  | "latency"
+  | "streams"
+  | "open-streams"
+  | "refusals"
+  | "rerank"
+  | "reseller"
+  | "history"
+  | "soak";
+
 /** One thing to find out. To add a study, write one file and list it in `bench.ts`; its bars stand in `bars.ts`. */
 export interface Study {
-  readonly name: string;
-  /** Whether continuous integration has the time for it. */
-  readonly inShort: boolean;
+  readonly name: StudyName;
+  /** Whom continuous integration has the time for; absent when it has none for the study. */
+  readonly inShort?: readonly Contestant[];
   /** About how long it takes, for the impatient. */
   readonly expectedSeconds: (settings: Settings) => number;
   readonly run: (settings: Settings) => Promise<Chapter>;
@@ -15,6 +26,7 @@ export interface Study {
 
 export interface Settings {
   readonly short: boolean;
+  /** Those who take part in the study. */
   readonly contestants: readonly Contestant[];
   readonly rounds: number;
   readonly roundSeconds: number;
@@ -27,6 +39,17 @@ export interface Settings {
   readonly soakCalls: number;
   readonly leaveOut: LeaveOut;
 }
+
+/** Everybody takes part who does not sit out; in the short form, whom there is time for. */
+export const takingPart = (
+  { name, inShort }: Study,
+  { short, contestants }: Pick<Settings, "short" | "contestants">,
+): Contestant[] =>
+  contestants.filter(
+    (contestant) =>
+      contestant.sitsOut?.includes(name) !== true &&
+      (!short || inShort === undefined || inShort.includes(contestant)),
+  );
 
 /** For figures that no bar is about: a median and a spread need no more. */
 export const fewerRounds = ({ rounds, roundSeconds }: Settings) => ({
