@@ -213,7 +213,7 @@ function settingsOf(): Settings {
     warmUp: { secondsMin, secondsMax },
     connections: numbers(values.connections, short ? [64] : [1, 16, 64, 256]),
     history: { few, many },
-    soakCalls: Number(values.soak ?? 500_000),
+    soakCalls: Number(values.soak ?? (short ? 100_000 : 500_000)),
     leaveOut: () => {},
   };
 }
