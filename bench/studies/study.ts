@@ -70,4 +70,5 @@ export function expectedRounds(
 }
 
 /** What the long warm-up usually takes, on the average of those who compile and those who do not. */
-export const usualWarmUp = ({ warmUp }: Settings): number => (warmUp.secondsMin + warmUp.secondsMax) / 3;
+export const usualWarmUp = ({ warmUp }: Pick<Settings, "warmUp">): number =>
+  (warmUp.secondsMin + warmUp.secondsMax) / 3;
