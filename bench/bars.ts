@@ -12,7 +12,7 @@ export interface Bar {
   /**
    * What continuous integration holds us to, whose rounds are few and whose machine is shared: the bar with room for
    * noise, or, where the bar is not reached yet, about twice what is, so that a doubling is noticed. Absent where the
-   * short form does not measure.
+   * short form does not measure; alone where only the short form does.
    */
   readonly inShort?: number;
 }
@@ -45,6 +45,12 @@ export const bars = {
     promise: "Added latency, p99, at half of the bare proxy's best: beside what it adds",
     atMost: 3,
   },
+  // A disk that others use takes its time for an fsync, so the short form compares with whoever waits for as many.
+  addedP50Easily: {
+    study: "latency",
+    promise: "Added latency, p50, at a tenth of the bare proxy's best: beside what the metered proxy adds",
+    inShort: 3,
+  },
   eventOfFew: {
     study: "streams",
     promise: "SSE, 16 open: CPU per event beside the bare Bun pass-through",
@@ -55,11 +61,13 @@ export const bars = {
     study: "open-streams",
     promise: "SSE, 1,000 open: CPU per event beside the bare Bun pass-through",
     atMost: 1.5,
+    inShort: 3,
   },
   memoryOfMany: {
     study: "open-streams",
     promise: "SSE, 1,000 open: memory beside the bare Bun pass-through",
     atMost: 3,
+    inShort: 4.5,
   },
   refusal401: {
     study: "refusals",

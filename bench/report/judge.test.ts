@@ -51,4 +51,8 @@ test("the short form judges by its own limits, and only what it measures", () =>
   const [bare, ...others] = judgeAll(["chat"], findings, true);
   expect(bare?.verdict).toBe("holds");
   expect(others.map(({ promise }) => promise)).not.toContain(bars.portkeyBesideChat.promise);
+
+  const promises = (short: boolean) => judgeAll(["latency"], {}, short).map(({ promise }) => promise);
+  expect(promises(true)).toEqual([bars.addedP50Easily.promise]);
+  expect(promises(false)).toEqual([bars.addedP50.promise, bars.addedP99.promise]);
 });

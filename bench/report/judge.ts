@@ -15,11 +15,14 @@ export interface Judged {
 /** Every bar of the studies that were to run, measured or not: a study that failed must not hide its bars. */
 export const judgeAll = (studies: readonly string[], findings: Findings, short: boolean): Judged[] =>
   Object.entries(bars)
-    .filter(([, bar]: [string, Bar]) => studies.includes(bar.study) && (!short || bar.inShort !== undefined))
+    .filter(([, bar]: [string, Bar]) => studies.includes(bar.study) && limitOf(bar, short) !== undefined)
     .map(([name, bar]) => judge(bar, findings[name as BarName], short));
 
+const limitOf = ({ atMost, atLeast, inShort }: Bar, short: boolean): number | undefined =>
+  short ? inShort : (atMost ?? atLeast);
+
 function judge(bar: Bar, finding: Findings[BarName], short: boolean): Judged {
-  const limit = (short ? bar.inShort : (bar.atMost ?? bar.atLeast)) ?? Number.NaN;
+  const limit = limitOf(bar, short) ?? Number.NaN;
   const isFloor = bar.atLeast !== undefined;
   const { ratios = [], notShown, missedFor, compared } = finding ?? {};
   const ratio = median(ratios);

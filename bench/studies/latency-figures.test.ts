@@ -6,6 +6,8 @@ type Figures = Readonly<Record<string, readonly [requestsPerSecond: number, p50M
 
 const paced = (figures: Figures): Paced => ({
   askedPerSecond: 10_000,
+  standard: "bare Bun proxy",
+  keptShareMin: 0.9,
   results: new Map(
     Object.entries(figures).map(([name, [requestsPerSecond, p50Ms]]) => [
       name,

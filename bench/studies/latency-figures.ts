@@ -1,7 +1,6 @@
-// What the latency study makes of its rounds: what standing between adds, beside what the bare proxy adds, and whether
+// What the latency study makes of its rounds: what standing between adds, beside what somebody else adds, and whether
 // anybody can be said to have been asked at the pace at all.
 
-import { bareBun } from "../contestants/bare-bun.ts";
 import { direct } from "../contestants/direct.ts";
 import { tollgate } from "../contestants/tollgate.ts";
 import type { Finding } from "../report/chapter.ts";
@@ -12,6 +11,10 @@ import { median, ratiosOf } from "../rig/statistics.ts";
 export interface Paced {
   readonly results: Results;
   readonly askedPerSecond: number;
+  /** Whom everybody is compared with. */
+  readonly standard: string;
+  /** What part of the pace counts as having kept it. */
+  readonly keptShareMin: number;
 }
 
 export type Column = "p50Ms" | "p99Ms";
@@ -26,12 +29,12 @@ export function added(results: Results, name: string, column: Column): number[] 
 }
 
 /**
- * Each round beside the median of what the bare proxy adds, not beside its same round: in a single one it may add next
- * to nothing, and a ratio to that says nothing. Empty when even its median is no more than the upstream alone takes.
+ * Each round beside the median of what the standard adds, not beside its same round: in a single one it may add next to
+ * nothing, and a ratio to that says nothing. Empty when even its median is no more than the upstream alone takes.
  */
-export function besideBare(results: Results, name: string, column: Column): number[] {
-  const bare = median(added(results, bareBun.name, column));
-  return bare > 0 ? added(results, name, column).map((value) => value / bare) : [];
+export function besideStandard({ results, standard }: Paced, name: string, column: Column): number[] {
+  const usual = median(added(results, standard, column));
+  return usual > 0 ? added(results, name, column).map((value) => value / usual) : [];
 }
 
 /** What part of the pace somebody reached. */
@@ -41,27 +44,25 @@ export const reachedShare = ({ results, askedPerSecond }: Paced, name: string): 
 /**
  * Callers who wait do not ask, so a slow answer lowers the pace a little for everybody, and whoever is at the end of its
  * strength much more: then the pace is what it can serve, and its latency is the queue's. Direct is held against the
- * pace itself, the bare proxy against direct, everybody else against the bare proxy. A tenth is what twice the bare
- * proxy's latency, which the bars allow, takes away from the pace with room to spare.
+ * pace itself, the standard against direct, everybody else against the standard.
  */
-export function keepsPace({ results, askedPerSecond }: Paced, name: string): boolean {
+export function keepsPace({ results, askedPerSecond, standard, keptShareMin }: Paced, name: string): boolean {
   const own = ratesOf(results, name);
-  const before = name === bareBun.name ? direct.name : bareBun.name;
+  const before = name === standard ? direct.name : standard;
   const rates = name === direct.name ? own.map(() => askedPerSecond) : ratesOf(results, before);
-  return median(ratiosOf(own, rates)) >= paceKeptShareMin;
+  return median(ratiosOf(own, rates)) >= keptShareMin;
 }
-const paceKeptShareMin = 0.9;
 
 /** A pace that ours did not keep is a miss, however quick its answers were at another one. */
 export function findingOf(paced: Paced, column: Column): Finding {
-  const ratios = besideBare(paced.results, tollgate.name, column);
-  const percent = (name: string): string => `${Math.round(reachedShare(paced, name) * 100)} % of the pace`;
-  for (const { name } of [direct, bareBun])
-    if (!keepsPace(paced, name)) return { ratios, notShown: `${name} reached only ${percent(name)}` };
-  return keepsPace(paced, tollgate.name)
-    ? { ratios }
-    : { ratios, missedFor: `reached only ${percent(tollgate.name)}` };
+  const ratios = besideStandard(paced, tollgate.name, column);
+  const reached = (name: string): string => `reached only ${percent(reachedShare(paced, name))} of the pace`;
+  for (const name of [direct.name, paced.standard])
+    if (!keepsPace(paced, name)) return { ratios, notShown: `${name} ${reached(name)}` };
+  return keepsPace(paced, tollgate.name) ? { ratios } : { ratios, missedFor: reached(tollgate.name) };
 }
+
+export const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
 const ratesOf = (results: Results, name: string): number[] =>
   (results.get(name) ?? []).map(({ requestsPerSecond }) => requestsPerSecond);
