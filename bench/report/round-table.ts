@@ -2,35 +2,62 @@ import type { Results, Round } from "../rig/rounds.ts";
 import { median, ratiosOf, spread } from "../rig/statistics.ts";
 import { readable, type Mark, type Plot, type Table } from "./chapter.ts";
 
-/** The table of a load: what each contestant's CPU, throughput and latency were, and its CPU beside the others'. */
+/** The table of a load: what each contestant's CPU, throughput and latency were, and beside the others'. */
 export function roundTable(options: {
   readonly title: string;
   readonly note: string;
-  readonly results: Results;
-  /** Whose CPU the others are compared with, and how that column is called. */
+  /** What was measured, by what differed between the groups. */
+  readonly groups: { readonly column?: string; readonly results: ReadonlyMap<number, Results> };
+  /** Whom the others are compared with, and how that column is called; throughput only with the first. */
   readonly beside: Readonly<Record<string, string>>;
-  /** Whether a plot shows it, and where ours has to stay below how many times somebody else's. */
-  readonly drawn?: boolean;
+  /** Which group a plot shows, and where ours has to stay below how many times somebody else's. */
+  readonly drawn: number;
   readonly limit?: Limit;
 }): Table {
-  const { title, note, results } = options;
-  const beside = Object.entries(options.beside).filter(([other]) => results.has(other));
-  const table: Table = {
+  const { title, note, groups, limit } = options;
+  const all = [...groups.results];
+  const isThere = (name: string): boolean => all.some(([, results]) => results.has(name));
+  const beside = Object.entries(options.beside).filter(([other]) => isThere(other));
+  const first = beside.slice(0, 1);
+  const group = groups.column === undefined ? [] : [groups.column];
+  const shown = groups.results.get(options.drawn);
+  return {
     title,
     note,
-    columns: ["", "CPU µs/request", ...beside.map(([, column]) => column), "requests/s", "p50 ms", "p99 ms"],
-    rows: [...results].map(([name, rounds]) => [
-      name,
-      withSpread(cpuOf(rounds)),
-      ...beside.map(([other]) => readable(median(cpuRatios(results, name, other)))),
-      withSpread(rounds.map(({ requestsPerSecond }) => requestsPerSecond)),
-      withSpread(rounds.map(({ p50Ms }) => p50Ms)),
-      withSpread(rounds.map(({ p99Ms }) => p99Ms)),
-    ]),
+    columns: [
+      "",
+      ...group,
+      "CPU µs/request",
+      ...beside.map(([, column]) => column),
+      "requests/s",
+      ...first.map(([, column]) => column),
+      "p50 ms",
+      "p99 ms",
+    ],
+    rows: all.flatMap(([size, results]) =>
+      [...results].map(([name, rounds]) => [
+        name,
+        ...group.map(() => String(size)),
+        withSpread(cpuOf(rounds)),
+        ...beside.map(([other]) => readable(median(cpuRatios(results, name, other)))),
+        withSpread(ratesOf(rounds)),
+        ...first.map(([other]) =>
+          readable(median(ratiosOf(ratesOf(rounds), ratesOf(results.get(other) ?? [])))),
+        ),
+        withSpread(rounds.map(({ p50Ms }) => p50Ms)),
+        withSpread(rounds.map(({ p99Ms }) => p99Ms)),
+      ]),
+    ),
+    ...(shown
+      ? {
+          plot: plotOfMarks(
+            ["CPU µs/request", ...group.map((word) => `${options.drawn} ${word}`)].join(", "),
+            cpuMarks(shown),
+            limit,
+          ),
+        }
+      : {}),
   };
-  return options.drawn === true
-    ? { ...table, plot: plotOfMarks("CPU µs/request", cpuMarks(results), options.limit) }
-    : table;
 }
 
 export interface Limit {
@@ -45,8 +72,11 @@ export function plotOfMarks(unit: string, marks: readonly Mark[], limit?: Limit)
   return { unit, marks, limit: { value: limit.times * other.median, label: `${limit.times} × ${limit.of}` } };
 }
 
-const cpuOf = (rounds: readonly Round[]): number[] =>
+export const cpuOf = (rounds: readonly Round[]): number[] =>
   rounds.flatMap(({ cpuMicrosPerRequest }) => cpuMicrosPerRequest ?? []);
+
+export const ratesOf = (rounds: readonly Round[]): number[] =>
+  rounds.map(({ requestsPerSecond }) => requestsPerSecond);
 
 const cpuMarks = (results: Results): Mark[] =>
   marksOf([...results].map(([name, rounds]) => [name, cpuOf(rounds)]));

@@ -17,6 +17,8 @@ export interface RunningContestant {
   readonly keys: readonly string[];
   /** What it wants to be told with every request besides the key. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether each of its requests carries an idempotency key of its own. */
+  readonly idempotent?: boolean;
   /** The only status that counts as having done the work; 200 when not given. */
   readonly status?: number;
   /** What its answers must say at the least; what the upstream said when not given. */

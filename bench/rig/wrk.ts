@@ -7,8 +7,6 @@ export interface LoadRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** Adds an Idempotency-Key of its own to each request. */
-  readonly idempotent?: boolean;
   /** How many events the answer must have, when it is a stream. */
   readonly eventsMin?: number;
 }
@@ -22,6 +20,8 @@ export interface Load {
   readonly status?: number;
   /** How many of the answers may have another one; none when not given. */
   readonly otherwiseShareMax?: number;
+  /** Adds an Idempotency-Key of its own to each request. */
+  readonly idempotent?: boolean;
   readonly request: LoadRequest;
   readonly connections: number;
   readonly seconds: number;
@@ -90,7 +90,7 @@ const lua = (text: string): string => JSON.stringify(text);
  * wrk runs this inside its own process. What its thread counts can be read from outside only as numbers that are
  * globals, so there is one for each status; nothing has to be written out while requests run.
  */
-const luaOf = ({ request, headers = {}, keys, thinkMs }: Load): string => `
+const luaOf = ({ request, headers = {}, keys, thinkMs, idempotent = false }: Load): string => `
   local keys = { ${keys.map(lua).join(", ")} }
   local headers = { ${Object.entries({ ...request.headers, ...headers })
     .map(([name, value]) => `[${lua(name)}] = ${lua(value)}`)
@@ -114,7 +114,7 @@ const luaOf = ({ request, headers = {}, keys, thinkMs }: Load): string => `
     at = at + 1
     local index = at % #keys + 1
     ${
-      request.idempotent === true
+      idempotent
         ? `headers["authorization"] = "Bearer " .. keys[index]
     headers["idempotency-key"] = run .. at
     return wrk.format(${lua(request.method)}, ${lua(request.path)}, headers, body)`

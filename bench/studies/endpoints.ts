@@ -9,6 +9,8 @@ import { rerank } from "../scenarios/rerank.ts";
 import { reseller } from "../scenarios/reseller.ts";
 import { expectedRounds, fewerRounds, usualWarmUp, type Study, type StudyName } from "./study.ts";
 
+const connections = 64;
+
 const endpointStudy = (
   name: StudyName,
   title: string,
@@ -20,10 +22,21 @@ const endpointStudy = (
     expectedRounds(settings.contestants.length, fewerRounds(settings), usualWarmUp(settings)),
   run: (settings) =>
     withContestants(openUpstream(answer), { request, told }, settings, async (running) => {
-      const plan = { ...settings, ...fewerRounds(settings), request, connections: 64 };
+      const plan = { ...settings, ...fewerRounds(settings), request, connections };
       const results = await runRounds(running, plan);
       const beside = { [bareBun.name]: "× bare", [nginxProxy.name]: "× nginx" };
-      return { tables: [roundTable({ title, note, results, beside, drawn: true })], findings: {} };
+      return {
+        tables: [
+          roundTable({
+            title,
+            note,
+            groups: { results: new Map([[connections, results]]) },
+            beside,
+            drawn: connections,
+          }),
+        ],
+        findings: {},
+      };
     }),
 });
 

@@ -4,6 +4,7 @@
 import { direct } from "../contestants/direct.ts";
 import { tollgate } from "../contestants/tollgate.ts";
 import type { Finding } from "../report/chapter.ts";
+import { ratesOf } from "../report/round-table.ts";
 import type { Results } from "../rig/rounds.ts";
 import { median, ratiosOf } from "../rig/statistics.ts";
 
@@ -39,7 +40,7 @@ export function besideStandard({ results, standard }: Paced, name: string, colum
 
 /** What part of the pace somebody reached. */
 export const reachedShare = ({ results, askedPerSecond }: Paced, name: string): number =>
-  median(ratesOf(results, name)) / askedPerSecond;
+  median(ratesOf(results.get(name) ?? [])) / askedPerSecond;
 
 /**
  * Callers who wait do not ask, so a slow answer lowers the pace a little for everybody, and whoever is at the end of its
@@ -47,9 +48,9 @@ export const reachedShare = ({ results, askedPerSecond }: Paced, name: string): 
  * pace itself, the standard against direct, everybody else against the standard.
  */
 export function keepsPace({ results, askedPerSecond, standard, keptShareMin }: Paced, name: string): boolean {
-  const own = ratesOf(results, name);
+  const own = ratesOf(results.get(name) ?? []);
   const before = name === standard ? direct.name : standard;
-  const rates = name === direct.name ? own.map(() => askedPerSecond) : ratesOf(results, before);
+  const rates = name === direct.name ? own.map(() => askedPerSecond) : ratesOf(results.get(before) ?? []);
   return median(ratiosOf(own, rates)) >= keptShareMin;
 }
 
@@ -63,6 +64,3 @@ export function findingOf(paced: Paced, column: Column): Finding {
 }
 
 export const percent = (share: number): string => `${Math.round(share * 100)} %`;
-
-const ratesOf = (results: Results, name: string): number[] =>
-  (results.get(name) ?? []).map(({ requestsPerSecond }) => requestsPerSecond);

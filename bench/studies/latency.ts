@@ -4,10 +4,10 @@ import { direct } from "../contestants/direct.ts";
 import { meteredBun } from "../contestants/metered-bun.ts";
 import { tollgate } from "../contestants/tollgate.ts";
 import { readable, type Table } from "../report/chapter.ts";
-import { marksOf, plotOfMarks, withSpread, type Limit } from "../report/round-table.ts";
+import { marksOf, plotOfMarks, ratesOf, withSpread, type Limit } from "../report/round-table.ts";
 import type { Contestant } from "../rig/contestant.ts";
 import type { Runners } from "../rig/in-turns.ts";
-import { runRounds, warmUpUnder, type Plan, type Round } from "../rig/rounds.ts";
+import { runRounds, warmUpUnder, type Plan } from "../rig/rounds.ts";
 import { median } from "../rig/statistics.ts";
 import { openUpstream } from "../rig/upstream.ts";
 import { briefly, type WarmUp } from "../rig/warm-up.ts";
@@ -112,14 +112,11 @@ async function bestOf(bare: Runners, plan: Plan & Pick<Settings, "short">): Prom
   let best = 0;
   for (const connections of sizes) {
     const results = await runRounds(bare, { ...plan, ...tries, connections });
-    best = Math.max(best, ...rates(results.get(bareBun.name) ?? []));
+    best = Math.max(best, ...ratesOf(results.get(bareBun.name) ?? []));
   }
   if (best === 0) throw new Error("Without the bare proxy there is no pace to measure at.");
   return best;
 }
-
-const rates = (rounds: readonly Round[]): number[] =>
-  rounds.map(({ requestsPerSecond }) => requestsPerSecond);
 
 function table(paced: Paced, { word, beside, limit }: Pace): Table {
   const { results, askedPerSecond } = paced;
@@ -136,7 +133,7 @@ function table(paced: Paced, { word, beside, limit }: Pace): Table {
     columns: ["", "requests/s", "of the pace", "p50 ms", "p99 ms", "p50 added", beside, "p99 added", beside],
     rows: [...results].map(([name, rounds]) => [
       name,
-      withSpread(rates(rounds)),
+      withSpread(ratesOf(rounds)),
       `${percent(reachedShare(paced, name))}${late.includes(name) ? ", not kept" : ""}`,
       withSpread(rounds.map(({ p50Ms }) => p50Ms)),
       withSpread(rounds.map(({ p99Ms }) => p99Ms)),

@@ -10,6 +10,7 @@ import { withContestants } from "../rig/with-contestants.ts";
 import { chat } from "../scenarios/chat.ts";
 import { expectedRounds, usualWarmUp, type Settings, type Study } from "./study.ts";
 
+const connections = 64;
 const stranger = "tgk_0000000000000000000000000000000000";
 const rich: AccountWish = { creditMicros: plentyMicros, tier: "enterprise" };
 const refusedWith = (status: number, code: string) => ({ status, told: { error: { code } } });
@@ -63,7 +64,7 @@ export const refusalStudy: Study = {
       chat,
       { ...settings, contestants: contestantsOf(settings) },
       async (running) => {
-        const plan = { ...paceOf(settings), request: chat.request, connections: 64 };
+        const plan = { ...paceOf(settings), request: chat.request, connections };
         const results = await runRounds(running, plan);
         const ratios = ({ name }: Contestant) => ({ ratios: cpuRatios(results, name, served.name) });
         return {
@@ -71,9 +72,9 @@ export const refusalStudy: Study = {
             roundTable({
               title: "Refusals and quotes under flood, 64 connections",
               note: "How cheaply the gate says no: chat calls by strangers (401), by callers without credit (402), above their limit (429), and asked only for their price, beside served ones.",
-              results,
+              groups: { results: new Map([[connections, results]]) },
               beside: { [served.name]: "× served" },
-              drawn: true,
+              drawn: connections,
               limit: { times: bars.refusal402.atMost, of: served.name },
             }),
           ],
