@@ -32,13 +32,19 @@ export const portkeyOnNewestNode = portkeyOn("Portkey on the newest Node", pinne
   "open-streams",
 ]);
 
+/** The one it is judged on, and the newest. */
+export const nodeVersions = {
+  usual: (): string => versionOf("node"),
+  newest: (): string => versionOf(pinnedNode),
+};
+
 /** With which versions Portkey takes part, for the report; nothing when it could not be installed. */
 export function describePortkey(): string[] {
   if (!existsSync(program)) return [];
   const about = join(folder, "node_modules/@portkey-ai/gateway/package.json");
   const { version } = JSON.parse(readFileSync(about, "utf8")) as { version: string };
-  const newest = existsSync(pinnedNode) ? `; "on the newest Node": ${versionOf(pinnedNode)}` : "";
-  return [`Portkey ${version} on Node ${versionOf("node")}, which is the \`node\` of the PATH${newest}`];
+  const newest = existsSync(pinnedNode) ? `; "on the newest Node": ${nodeVersions.newest()}` : "";
+  return [`Portkey ${version} on Node ${nodeVersions.usual()}, which is the \`node\` of the PATH${newest}`];
 }
 
 function portkeyOn(name: string, node: string, sitsOut: Contestant["sitsOut"] = []): Contestant {

@@ -1,13 +1,13 @@
 import { bars } from "../bars.ts";
 import { bareBun } from "../contestants/bare-bun.ts";
 import { nginxProxy } from "../contestants/nginx-proxy.ts";
-import { portkey } from "../contestants/portkey.ts";
+import { nodeVersions, portkey, portkeyOnNewestNode } from "../contestants/portkey.ts";
 import { tollgate } from "../contestants/tollgate.ts";
-import type { Table } from "../report/chapter.ts";
+import { readable, type Table } from "../report/chapter.ts";
 import { cpuOf, cpuRatios, ratesOf, roundTable, withSpread } from "../report/round-table.ts";
 import type { Runners } from "../rig/in-turns.ts";
 import { runRounds, warmUpUnder, type Results } from "../rig/rounds.ts";
-import { ratiosOf } from "../rig/statistics.ts";
+import { median, ratiosOf } from "../rig/statistics.ts";
 import { openUpstream } from "../rig/upstream.ts";
 import { briefly, notAtAll } from "../rig/warm-up.ts";
 import { withContestants } from "../rig/with-contestants.ts";
@@ -92,8 +92,17 @@ const keyTable = (measured: Measured): Table => ({
   ]),
 });
 
+/** Which Node runs it matters more than most of what we could do. */
+function comparedPortkey(results: Results): { readonly compared: string } {
+  const onNewest = readable(median(cpuRatios(results, portkeyOnNewestNode.name, tollgate.name)));
+  return { compared: `on Node ${nodeVersions.usual()}; on Node ${nodeVersions.newest()}: ${onNewest}` };
+}
+
 const findingsOf = (results: Results) => ({
   chatBesideBare: { ratios: cpuRatios(results, tollgate.name, bareBun.name) },
   chatBesideNginx: { ratios: cpuRatios(results, tollgate.name, nginxProxy.name) },
-  portkeyBesideChat: { ratios: cpuRatios(results, portkey.name, tollgate.name) },
+  portkeyBesideChat: {
+    ratios: cpuRatios(results, portkey.name, tollgate.name),
+    ...(results.has(portkey.name) ? comparedPortkey(results) : {}),
+  },
 });
