@@ -71,7 +71,7 @@ function warningsOf(studies: readonly StudyRun[]): string[] {
 
 export const barTable = (bars: readonly Judged[]): string =>
   tableText(
-    ["", "ratio", "bar", ""],
+    ["", "ratio", "limit", ""],
     bars.map(({ promise, ratio, limit, verdict, why }) => [
       promise,
       ratio,

@@ -11,7 +11,7 @@ const barHeight = 14;
 const panelGap = 26;
 const titleHeight = 26;
 const barWidthMax = width - labelWidth - valueWidth;
-/** A bar longer than this many times the shortest one would make the others unreadable; it is cut and says so. */
+/** A bar longer than this many times ours, or the limit, would make the others unreadable; it is cut and says so. */
 const cutAboveOurs = 2.2;
 
 export interface Panel extends Plot {
@@ -54,11 +54,15 @@ ${drawn.join("\n")}
 `;
 }
 
+/** Names are anybody's. */
+const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
 function drawPanel({ title, unit, marks, limit }: Panel, top: number): string {
   const end = scaleEnd(marks, limit?.value ?? 0);
   const rows = marks.map((mark, at) => drawRow(mark, end, top + titleHeight + at * rowHeight));
   return [
-    `<text class="title" x="0" y="${top + 12}">${title} <tspan class="unit" font-weight="400">${unit}</tspan></text>`,
+    `<text class="title" x="0" y="${top + 12}">${escaped(title)} <tspan class="unit" font-weight="400">${escaped(unit)}</tspan></text>`,
     ...rows,
     ...(limit ? [drawLimit(limit, xOf(limit.value, end), top, marks.length)] : []),
   ].join("\n");
@@ -68,7 +72,7 @@ function drawPanel({ title, unit, marks, limit }: Panel, top: number): string {
 function drawLimit({ label }: NonNullable<Plot["limit"]>, x: string, top: number, rows: number): string {
   const [from, to] = [top + titleHeight - 5, top + titleHeight + rows * rowHeight - 5];
   const sample = `<path class="limit" d="M${width - 18} ${top}v14"/>`;
-  return `<path class="limit" d="M${x} ${from}V${to}"/>${sample}<text class="limit-label" x="${width - 26}" y="${top + 12}" text-anchor="end">bar: ${label}</text>`;
+  return `<path class="limit" d="M${x} ${from}V${to}"/>${sample}<text class="limit-label" x="${width - 26}" y="${top + 12}" text-anchor="end">limit: ${escaped(label)}</text>`;
 }
 
 /** The scale ends at the longest bar that is not out of all proportion to ours, and shows the limit. */
@@ -90,7 +94,7 @@ function drawRow({ name, median, least, most }: Mark, end: number, top: number):
       ? `<path class="cut" d="M${right - 8} ${top - 2}l-6 ${barHeight + 4}m5 0l6 -${barHeight + 4}"/>`
       : `<path class="whisker" d="M${x(least)} ${middle}H${x(most)}M${x(least)} ${middle - 4}v8M${x(most)} ${middle - 4}v8"/>`;
   return [
-    `<text x="${labelWidth - 10}" y="${middle + 4.5}" text-anchor="end">${name}</text>`,
+    `<text x="${labelWidth - 10}" y="${middle + 4.5}" text-anchor="end">${escaped(name)}</text>`,
     `<rect class="${isOurs(name) ? "bar ours" : "bar"}" x="${labelWidth}" y="${top}" width="${(Number(x(median)) - labelWidth).toFixed(1)}" height="${barHeight}" rx="2"/>`,
     spread,
     `<text x="${right + 12}" y="${middle + 4.5}">${readable(median)}${least === most ? "" : ` <tspan class="spread">(${readable(least)}–${readable(most)})</tspan>`}</text>`,

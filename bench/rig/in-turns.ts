@@ -6,7 +6,7 @@ export type LeaveOut = (name: string, why: string) => void;
 
 /**
  * Lets everybody work in turn, round by round, so that whatever else the machine does meets all of them. Each round
- * begins with another one, so that nobody always follows the heaviest. Whoever fails leaves, and the others go on.
+ * begins with another one, so that nobody is always the first. Whoever fails leaves, and the others go on.
  */
 export async function inTurns<Figure>(
   running: Runners,

@@ -75,6 +75,7 @@ export const refusalStudy: Study = {
               groups: { results: new Map([[connections, results]]) },
               beside: { [served.name]: "× served" },
               drawn: connections,
+              notDrawn: curious.name,
               limit: { times: bars.refusal402.atMost, of: served.name },
             }),
           ],
