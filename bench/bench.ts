@@ -26,7 +26,8 @@ import {
   type StudyRun,
 } from "./report/markdown.ts";
 import { plotOf } from "./report/plot.ts";
-import { cleanUpWhenInterrupted } from "./rig/leftovers.ts";
+import { databaseHome, describeDisk } from "./rig/disk.ts";
+import { cleanUpWhenInterrupted, removeOldFolders } from "./rig/leftovers.ts";
 import { describeCommit, describeMachine, loadNow, missingPrograms } from "./rig/machine.ts";
 import { chatStudy } from "./studies/chat.ts";
 import { rerankStudy, resellerStudy } from "./studies/endpoints.ts";
@@ -71,6 +72,8 @@ if (missing.length > 0) {
   process.exit(1);
 }
 cleanUpWhenInterrupted();
+removeOldFolders();
+removeOldFolders(databaseHome);
 process.exit(await run());
 
 async function run(): Promise<number> {
@@ -78,7 +81,12 @@ async function run(): Promise<number> {
   const all = settingsOf();
   const settingsFor = (study: Study): Settings => ({ ...all, contestants: takingPart(study, all) });
   // Looked at before the run: afterwards the load is ours, and the files may be somebody's next commit.
-  const start = { load: loadNow(), commit: describeCommit(), date: new Date().toISOString().slice(0, 10) };
+  const start = {
+    load: loadNow(),
+    disk: describeDisk(),
+    commit: describeCommit(),
+    date: new Date().toISOString().slice(0, 10),
+  };
   const runs: StudyRun[] = chosen.map(({ name }) => ({ name, leftOut: [] }));
   const chapters: Chapter[] = [];
   tellDuration(
@@ -149,7 +157,7 @@ async function runStudy(study: Study, settings: Settings): Promise<StudyRun & { 
 function write(
   runs: readonly StudyRun[],
   chapters: readonly Chapter[],
-  start: Pick<Report, "load" | "commit" | "date">,
+  start: Pick<Report, "load" | "disk" | "commit" | "date">,
 ): void {
   const tables = chapters.flatMap((chapter) => chapter.tables);
   const panels = tables.flatMap(({ title, plot }) => (plot ? [{ title, ...plot }] : []));

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { openBunProcess } from "../rig/bun-process.ts";
 import type { Contestant } from "../rig/contestant.ts";
 import { freePort } from "../rig/free-port.ts";
+import { databaseHome } from "../rig/disk.ts";
 import { openTemporaryFolder } from "../rig/leftovers.ts";
 import { openBooks, type Books } from "./metered-bun-books.ts";
 
@@ -18,7 +19,7 @@ export const meteredBun: Contestant = {
   // It knows the JSON chat call only.
   sitsOut: ["streams", "open-streams", "rerank", "reseller"],
   open: async (upstream) => {
-    const folder = openTemporaryFolder("tollgate-metered-");
+    const folder = openTemporaryFolder("metered", databaseHome);
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const environment = {

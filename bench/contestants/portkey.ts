@@ -10,7 +10,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { anyKeys, type Contestant } from "../rig/contestant.ts";
 import { freePort, waitUntilServing } from "../rig/free-port.ts";
-import { tied } from "../rig/leftovers.ts";
+import { endingWithUs, tied } from "../rig/leftovers.ts";
 import { versionOf } from "../rig/machine.ts";
 
 const folder = join(import.meta.dir, "../portkey");
@@ -55,7 +55,7 @@ function portkeyOn(name: string, node: string, sitsOut: Contestant["sitsOut"] = 
       await install();
       const port = await freePort();
       const url = `http://127.0.0.1:${port}`;
-      const words = [node, program, "--headless", `--port=${port}`];
+      const words = [...endingWithUs, node, program, "--headless", `--port=${port}`];
       const child = tied(Bun.spawn(words, { cwd: folder, stdout: "ignore", stderr: "ignore" }));
       await waitUntilServing(url, child);
       return {

@@ -3,6 +3,7 @@
 
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import type { Contestant, RunningContestant } from "../rig/contestant.ts";
+import { databaseHome } from "../rig/disk.ts";
 import { openTemporaryFolder } from "../rig/leftovers.ts";
 import {
   databaseIn,
@@ -36,7 +37,7 @@ export function tollgateAs(
 }
 
 async function open(upstream: Upstream, wish: AccountWish): Promise<RunningContestant> {
-  const folder = openTemporaryFolder("tollgate-bench-");
+  const folder = openTemporaryFolder("tollgate", databaseHome);
   const keys = await openKeys(folder.path, wish);
   const { close, ...server } = await serveTollgate(folder.path, upstream.url);
   return {

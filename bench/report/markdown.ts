@@ -7,6 +7,8 @@ export interface Report {
   readonly date: string;
   /** Processes that wanted to run when the measuring began, without ours. */
   readonly load: number;
+  /** What the databases are written to. */
+  readonly disk: string;
   readonly short: boolean;
   readonly studies: readonly StudyRun[];
   readonly bars: readonly Judged[];
@@ -41,6 +43,7 @@ export function markdownOf(report: Report, plotFile: string | undefined): string
     [
       `- commit ${report.commit}, ${report.date}, ${minutes.toFixed(0)} minutes (${studies.map(({ name, seconds }) => `${name} ${seconds === undefined ? "–" : `${Math.round(seconds)} s`}`).join(", ")})`,
       ...report.machine.map((line) => `- ${line}`),
+      `- ${report.disk}`,
       `- load before the run: ${report.load.toFixed(2)}`,
     ].join("\n"),
     ...report.tables.flatMap((table) => [

@@ -1,5 +1,5 @@
 import { waitUntilServing } from "./free-port.ts";
-import { tied } from "./leftovers.ts";
+import { endingWithUs, tied } from "./leftovers.ts";
 
 export interface BunProcess {
   readonly pid: number;
@@ -16,7 +16,7 @@ export async function openBunProcess(
   url: string,
 ): Promise<BunProcess> {
   const child = tied(
-    Bun.spawn([process.execPath, ...words], {
+    Bun.spawn([...endingWithUs, process.execPath, ...words], {
       env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: outgoingMax, ...environment },
       stdout: "ignore",
       stderr: "inherit",

@@ -8,7 +8,7 @@ import { answeredAfterMs, historyHold, historyPrice, writeHistory } from "./hist
 import { openTemporaryFolder } from "./leftovers.ts";
 import { openAccount, plentyMicros, type OpenedAccount } from "./tollgate-server.ts";
 
-const folder = openTemporaryFolder("tollgate-history-");
+const folder = openTemporaryFolder("history");
 afterAll(() => folder.remove());
 
 const startMs = Date.UTC(2026, 0, 1);

@@ -1,11 +1,12 @@
 // A database that has seen many days, as long as somebody looks at it. Run as a program it writes one; imported it
 // starts that program, so that a long statement of SQL keeps nobody from stopping the run.
 
-import { mkdirSync, readdirSync, rmSync, statfsSync, statSync } from "node:fs";
+import { statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
+import { databaseHome } from "./disk.ts";
 import { historyDays, historyPrice, writeHistory } from "./history-writer.ts";
-import { openTemporaryFolder, tied } from "./leftovers.ts";
+import { endingWithUs, openTemporaryFolder, tied } from "./leftovers.ts";
 import { databaseIn, openAccount, plentyMicros, type OpenedAccount } from "./tollgate-server.ts";
 
 export interface History {
@@ -20,15 +21,12 @@ export interface History {
 
 const accounts = 100;
 const dayMs = 86_400_000;
-/** Beside the repository's other unkept results, because a temporary folder of the system may live in memory. */
-const home = join(import.meta.dir, "../results/tmp");
-const prefix = "history-";
 
 export async function openHistory(calls: number): Promise<History> {
-  const folder = openTemporaryFolder(prefix, home);
+  const folder = openTemporaryFolder("history", databaseHome);
   try {
     // Whatever else runs on the machine has the right of way over preparations.
-    const words = ["nice", process.execPath, import.meta.path, folder.path, String(calls)];
+    const words = [...endingWithUs, "nice", process.execPath, import.meta.path, folder.path, String(calls)];
     const child = tied(Bun.spawn(words, { stdout: "pipe", stderr: "inherit" }));
     const said = await new Response(child.stdout).text();
     if ((await child.exited) !== 0) throw new Error(`No history of ${calls} calls could be written.`);
@@ -41,19 +39,12 @@ export async function openHistory(calls: number): Promise<History> {
   }
 }
 
-/** A run that was killed could not clean up behind itself; nobody else makes such folders. */
-export function removeOldHistories(): void {
-  mkdirSync(home, { recursive: true });
-  for (const name of readdirSync(home))
-    if (name.startsWith(prefix)) rmSync(join(home, name), { recursive: true, force: true });
-}
-
 /** For the log that grows while a server looks at the books, and so that the disk is never filled to its brim. */
 const roomKept = 0.85;
 
 /** How many calls the disk has room for, by what the calls of another history take. */
 export function callsThatFit({ bytes, calls }: Pick<History, "bytes" | "calls">): number {
-  const { bavail, bsize } = statfsSync(home);
+  const { bavail, bsize } = statfsSync(databaseHome);
   const fit = (bavail * bsize * roomKept) / (bytes / calls);
   const grain = 10 ** Math.max(0, Math.floor(Math.log10(fit)) - 1);
   return Math.floor(fit / grain) * grain;

@@ -1,7 +1,7 @@
 // What a run opens and must not leave behind, however it ends: processes, and folders of up to ten gigabytes. Whoever
 // opens something says here how to undo it, and takes that back once it is undone in the ordinary way.
 
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -11,6 +11,18 @@ const undoing = new Set<() => void>();
 function undoAtExit(undo: () => void): () => void {
   undoing.add(undo);
   return () => void undoing.delete(undo);
+}
+
+/**
+ * Put before the words of a program: the kernel tells it to end when we are killed and can undo nothing. Empty where the
+ * system has no such help.
+ */
+export const endingWithUs: readonly string[] = canEndWithUs() ? ["setpriv", "--pdeathsig", "TERM", "--"] : [];
+
+function canEndWithUs(): boolean {
+  if (Bun.which("setpriv") === null) return false;
+  // There is a smaller setpriv that cannot do it.
+  return Bun.spawnSync(["setpriv", "--pdeathsig", "TERM", "--", "true"], { stderr: "ignore" }).success;
 }
 
 /** Ends with us at the latest. nginx takes its worker along when it is asked to end, not when it is killed. */
@@ -25,8 +37,10 @@ export interface TemporaryFolder {
   readonly remove: () => void;
 }
 
-export function openTemporaryFolder(prefix: string, inside = tmpdir()): TemporaryFolder {
-  const path = mkdtempSync(join(inside, prefix));
+/** Its name says whose it is, so that another run knows whether anybody still needs it. */
+export function openTemporaryFolder(kind: string, inside = tmpdir()): TemporaryFolder {
+  mkdirSync(inside, { recursive: true });
+  const path = mkdtempSync(join(inside, `${prefix}${process.pid}-${kind}-`));
   const forget = undoAtExit(() => erase(path));
   return {
     path,
@@ -35,6 +49,17 @@ export function openTemporaryFolder(prefix: string, inside = tmpdir()): Temporar
       forget();
     },
   };
+}
+
+const prefix = "tollgate-bench-";
+
+/** A run that was killed could not clean up behind itself. */
+export function removeOldFolders(inside = tmpdir()): void {
+  if (!existsSync(inside)) return;
+  for (const name of readdirSync(inside)) {
+    const owner = name.startsWith(prefix) ? /^\d+(?=-)/.exec(name.slice(prefix.length))?.[0] : undefined;
+    if (owner !== undefined && !existsSync(`/proc/${owner}`)) erase(join(inside, name));
+  }
 }
 
 /** A program that is just ending may remove files of its own at the same time; then Bun stops half-way and says nothing. */

@@ -25,7 +25,8 @@ export function describeCommit(): string {
 export const versionOf = (program: string, flag = "--version"): string =>
   /\d+\.[\d.]*\d/.exec(said([program, flag]))?.[0] ?? "of an unknown version";
 
-function said(words: string[]): string {
+/** What a program prints, wherever it prints it; empty when it cannot be started. */
+export function said(words: string[]): string {
   try {
     const { stdout, stderr } = Bun.spawnSync(words, { stdout: "pipe", stderr: "pipe" });
     return (stdout.toString() + stderr.toString()).trim();

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { waitUntilServing } from "./free-port.ts";
-import { openTemporaryFolder, tied } from "./leftovers.ts";
+import { endingWithUs, openTemporaryFolder, tied } from "./leftovers.ts";
 
 export interface Nginx {
   readonly pid: number;
@@ -10,10 +10,19 @@ export interface Nginx {
 
 /** Runs nginx in the foreground with one worker, so that it has one core like everybody else. */
 export async function openNginx(port: number, http: string): Promise<Nginx> {
-  const folder = openTemporaryFolder("tollgate-nginx-");
+  const folder = openTemporaryFolder("nginx");
   const file = join(folder.path, "nginx.conf");
   writeFileSync(file, configuration(folder.path, http));
-  const words = ["nginx", "-c", file, "-p", folder.path, "-e", join(folder.path, "error.log")];
+  const words = [
+    ...endingWithUs,
+    "nginx",
+    "-c",
+    file,
+    "-p",
+    folder.path,
+    "-e",
+    join(folder.path, "error.log"),
+  ];
   const child = tied(Bun.spawn(words, { stdout: "ignore", stderr: "inherit" }));
   await waitUntilServing(`http://127.0.0.1:${port}/`, child);
   return {

@@ -3,7 +3,7 @@
 // at. Run as a program it is the callers; imported it starts them.
 
 import type { RunningContestant } from "./contestant.ts";
-import { tied } from "./leftovers.ts";
+import { endingWithUs, tied } from "./leftovers.ts";
 import type { LoadRequest } from "./wrk.ts";
 
 export interface OpenStreams {
@@ -17,7 +17,7 @@ export function openStreams(count: number, contestant: RunningContestant, reques
   const { eventsMin = 0 } = request;
   const plan: Plan = { count, eventsMin, requests: requestsOf(contestant, request) };
   const child = tied(
-    Bun.spawn([process.execPath, import.meta.path], {
+    Bun.spawn([...endingWithUs, process.execPath, import.meta.path], {
       env: { ...process.env, STREAMS: JSON.stringify(plan) },
       stdout: "pipe",
       stderr: "inherit",

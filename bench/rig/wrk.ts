@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openTemporaryFolder, tied } from "./leftovers.ts";
+import { endingWithUs, openTemporaryFolder, tied } from "./leftovers.ts";
 
 export interface LoadRequest {
   readonly method: "GET" | "POST";
@@ -42,11 +42,22 @@ export interface LoadResult {
  */
 export async function load(asked: Load): Promise<LoadResult> {
   const { url, connections, seconds } = asked;
-  const folder = openTemporaryFolder("tollgate-wrk-");
+  const folder = openTemporaryFolder("wrk");
   try {
     const script = join(folder.path, "load.lua");
     writeFileSync(script, luaOf(asked));
-    const words = ["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "30s", "-s", script, url];
+    const words = [
+      ...endingWithUs,
+      "wrk",
+      "-t1",
+      `-c${connections}`,
+      `-d${seconds}s`,
+      "--timeout",
+      "30s",
+      "-s",
+      script,
+      url,
+    ];
     const child = tied(Bun.spawn(words, { stdout: "pipe", stderr: "inherit" }));
     const output = await new Response(child.stdout).text();
     if ((await child.exited) !== 0) throw new Error(`wrk failed: ${output}`);

@@ -1,6 +1,6 @@
 import { readable, type Chapter, type Finding } from "../report/chapter.ts";
 import { withSpread } from "../report/round-table.ts";
-import { callsThatFit, openHistory, removeOldHistories, type History } from "../rig/history.ts";
+import { callsThatFit, openHistory, type History } from "../rig/history.ts";
 import { median, ratiosOf } from "../rig/statistics.ts";
 import { databaseIn, serveTollgate, type TollgateServer } from "../rig/tollgate-server.ts";
 import { load } from "../rig/wrk.ts";
@@ -22,7 +22,6 @@ export const historyStudy: Study = {
   expectedSeconds: ({ history, rounds, short }) =>
     history.many / writtenPerSecond + 10 + rounds * 2 * (short ? 3 : 5),
   run: async (settings) => {
-    removeOldHistories();
     const opened: History[] = [];
     try {
       const few = await openHistory(settings.history.few);
