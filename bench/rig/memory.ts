@@ -1,17 +1,11 @@
-import { readFileSync } from "node:fs";
+import { processTree, readOrNothing } from "./process-tree.ts";
 
-/** What a process and its children keep in memory at this moment. */
+/**
+ * What a process and its descendants keep in memory at this moment. Pages that several of them share count for each,
+ * which is nginx's only; to divide them among all who map them would count the Bun of the others for us.
+ */
 export const residentMegabytes = (pid: number): number =>
-  [pid, ...childrenOf(pid)].reduce((sum, each) => sum + residentKilobytes(each), 0) / 1024;
-
-function childrenOf(pid: number): number[] {
-  try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
-    return children === "" ? [] : children.split(" ").map(Number);
-  } catch {
-    return [];
-  }
-}
+  [...processTree(pid).keys()].reduce((sum, each) => sum + residentKilobytes(each), 0) / 1024;
 
 const residentKilobytes = (pid: number): number =>
-  Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
+  Number(/^VmRSS:\s+(\d+) kB$/m.exec(readOrNothing(`/proc/${pid}/status`))?.[1] ?? 0);
