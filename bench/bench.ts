@@ -8,13 +8,13 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { bareBun } from "./contestants/bare-bun.ts";
 import { direct } from "./contestants/direct.ts";
 import { meteredBun } from "./contestants/metered-bun.ts";
 import { nginxProxy } from "./contestants/nginx-proxy.ts";
 import { describePortkey, portkey, portkeyOnNewestNode } from "./contestants/portkey.ts";
 import { isOurs, tollgate } from "./contestants/tollgate.ts";
+import { readOptions, usage, type Options } from "./options.ts";
 import type { Chapter, Findings } from "./report/chapter.ts";
 import { judgeAll, type Judged } from "./report/judge.ts";
 import {
@@ -52,19 +52,8 @@ const studies: readonly Study[] = [
   soakStudy,
 ];
 
-const { values } = parseArgs({
-  options: {
-    short: { type: "boolean", default: false },
-    only: { type: "string" },
-    contestants: { type: "string" },
-    connections: { type: "string" },
-    rounds: { type: "string" },
-    seconds: { type: "string" },
-    "warm-up": { type: "string" },
-    calls: { type: "string" },
-    soak: { type: "string" },
-  },
-});
+const options = optionsOrEnd();
+const { settings: all } = options;
 
 const missing = missingPrograms();
 if (missing.length > 0) {
@@ -77,8 +66,7 @@ removeOldFolders(databaseHome);
 process.exit(await run());
 
 async function run(): Promise<number> {
-  const chosen = chosenStudies();
-  const all = settingsOf();
+  const chosen = options.studies;
   const settingsFor = (study: Study): Settings => ({ ...all, contestants: takingPart(study, all) });
   // Looked at before the run: afterwards the load is ours, and the files may be somebody's next commit.
   const start = {
@@ -105,7 +93,7 @@ async function run(): Promise<number> {
   }
 
   const bars = barsOf(runs, chapters);
-  console.log(`\nBars${values.short ? ", with the limits of the short form" : ""}\n${barTable(bars)}`);
+  console.log(`\nBars${all.short ? ", with the limits of the short form" : ""}\n${barTable(bars)}`);
   const failed = runs.filter((one) => one.failed !== undefined);
   for (const { name, failed: why } of failed) console.log(`The study ${name} failed: ${why}`);
   for (const { name, leftOut } of runs)
@@ -162,9 +150,9 @@ function write(
   const tables = chapters.flatMap((chapter) => chapter.tables);
   const panels = tables.flatMap(({ title, plot }) => (plot ? [{ title, ...plot }] : []));
   const report = {
-    machine: [...describeMachine(), ...(values.short ? [] : describePortkey())],
+    machine: [...describeMachine(), ...(all.short ? [] : describePortkey())],
     ...start,
-    short: values.short,
+    short: all.short,
     studies: runs,
     bars: barsOf(runs, chapters),
     tables,
@@ -180,13 +168,12 @@ function barsOf(runs: readonly StudyRun[], chapters: readonly Chapter[]): Judged
   return judgeAll(
     runs.map(({ name }) => name),
     findings,
-    values.short,
+    all.short,
   );
 }
 
 function folder(): string {
-  const isWhole = Object.entries(values).every(([name, value]) => name === "short" && value === false);
-  return join(import.meta.dir, isWhole ? "results" : "results/tmp");
+  return join(import.meta.dir, options.isWhole ? "results" : "results/tmp");
 }
 
 function tellDuration(names: readonly string[], seconds: number): void {
@@ -196,32 +183,14 @@ function tellDuration(names: readonly string[], seconds: number): void {
   );
 }
 
-function chosenStudies(): readonly Study[] {
-  const names = values.only?.split(",");
-  if (!names) return studies.filter((study) => study.inShort !== undefined || !values.short);
-  const unknown = names.filter((wanted) => !studies.some(({ name }) => name === wanted));
-  if (unknown.length === 0) return studies.filter(({ name }) => names.includes(name));
-  throw new Error(
-    `No study is called ${unknown.join(", ")}. There are ${studies.map(({ name }) => name).join(", ")}.`,
-  );
-}
-
-function settingsOf(): Settings {
-  const { short } = values;
-  const numbers = (text: string | undefined, usual: number[]): number[] =>
-    text?.split(",").map(Number) ?? usual;
-  const [few = 0, many = 0] = numbers(values.calls, short ? [20_000, 200_000] : [100_000, 10_000_000]);
-  const [secondsMin = 0, secondsMax = secondsMin] = numbers(values["warm-up"], short ? [5, 5] : [8, 30]);
-  const named = values.contestants?.split(",");
-  return {
-    short,
-    contestants: contestants.filter(({ name }) => named?.includes(name) ?? true),
-    rounds: Number(values.rounds ?? (short ? 3 : 5)),
-    roundSeconds: Number(values.seconds ?? (short ? 1 : 3)),
-    warmUp: { secondsMin, secondsMax },
-    connections: numbers(values.connections, short ? [64] : [1, 16, 64, 256]),
-    history: { few, many },
-    soakCalls: Number(values.soak ?? (short ? 100_000 : 500_000)),
-    leaveOut: () => {},
-  };
+function optionsOrEnd(): Options {
+  try {
+    const read = readOptions(process.argv.slice(2), { studies, contestants });
+    if (!read.help) return read;
+    console.log(usage);
+    return process.exit(0);
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    return process.exit(1);
+  }
 }

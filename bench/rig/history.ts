@@ -2,7 +2,6 @@
 // starts that program, so that a long statement of SQL keeps nobody from stopping the run.
 
 import { statfsSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import { databaseHome } from "./disk.ts";
 import { historyDays, historyPrice, writeHistory } from "./history-writer.ts";
