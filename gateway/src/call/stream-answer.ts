@@ -71,6 +71,8 @@ class StreamedAnswer implements StreamTaker, Waiting {
   }
 
   async passOn(reader: Reader): Promise<void> {
+    // Then it is read to its end, or was, without anybody to pass it on to.
+    if (this.#callerLeft) return;
     try {
       this.#caller = reader;
       this.#beat = this.#gate.deadlines.set(beatMs, this);
