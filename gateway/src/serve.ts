@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { addressOf, completeAddresses, hostAndPort, isLoopback } from "./config/addresses.ts";
+import { addressOf, completeAddresses, hostAndPort, isThisMachine } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import type { Settings } from "./config/environment.ts";
 import { loadConfig, type Environment } from "./config/load-config.ts";
@@ -133,9 +133,9 @@ function checkPublic(config: Config, { settings, allowSandboxPublic }: ServePart
 
 /** Where strangers find this gateway: where it listens, or, behind a proxy on this machine, by the address it is told. */
 function publicPlace({ host, baseUrl, siteUrl, mcpUrl }: Settings): string | undefined {
-  if (!isLoopback(host)) return `Listening on ${host}`;
+  if (!isThisMachine(host)) return `Listening on ${host}`;
   const known = [baseUrl, siteUrl, mcpUrl].find(
-    (url) => url !== undefined && !isLoopback(new URL(url).hostname),
+    (url) => url !== undefined && !isThisMachine(new URL(url).hostname),
   );
   return known === undefined ? undefined : `Being known as ${known}`;
 }

@@ -31,5 +31,5 @@ export const allowedHosts = (addresses: Addresses, more: readonly string[]): Rea
   ]);
 
 /** Whether only this machine finds that host. */
-export const isLoopback = (host: string): boolean =>
+export const isThisMachine = (host: string): boolean =>
   /^(127\.[\d.]+|(.+\.)?localhost|::1|\[::1\])$/.test(host);
