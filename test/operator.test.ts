@@ -274,8 +274,8 @@ describe("the configuration", () => {
     expect((await doctor()).errors).toContain(`catalogue_folders: ${join(etc, "mine")} cannot be read`);
   });
 
-  const upstreamWith = (more: string): string =>
-    `upstreams: { a: { protocol: openai, url: "http://x", ${more} } }`;
+  const upstreamWith = (more: string, below = ""): string =>
+    `upstreams: { a: { protocol: openai, url: "http://x", ${more} } }\n${below}`;
   const wrong: readonly (readonly [yaml: string, complaint: RegExp])[] = [
     ["upstreams: { a: { protocol: smtp, url: 'http://x' } }", /upstreams\.a\.protocol: .*"openai"/],
     [
@@ -304,6 +304,22 @@ describe("the configuration", () => {
     [
       "models: { m: { via: [nobody], price: { input: 1 } } }",
       /models\.m\.via: there is no upstream "nobody"/,
+    ],
+    [
+      "models: { m: { via: [{ nobody: x }], price: { input: 1 } } }",
+      /models\.m\.via: there is no upstream "nobody"/,
+    ],
+    [
+      upstreamWith("weight: 1", "models: { m: { via: [{ a: x, b: y }] } }"),
+      /models\.m\.via\.0: expected the name/,
+    ],
+    [
+      upstreamWith("weight: 1", "models: { m: { via: [{ a: 'a b' }] } }"),
+      /models\.m\.via\.0: expected the name/,
+    ],
+    [
+      upstreamWith("weight: 1", "models: { m: { via: [a, { a: x }] } }"),
+      /models\.m\.via: names an upstream twice/,
     ],
     ["upstreams: { 'my up': { protocol: openai, url: 'http://x' } }", /upstreams\.my up: expected letters/],
     ["models: { 'a model': { price: { input: 1 } } }", /models\.a model: expected a model name: letters/],
@@ -369,7 +385,7 @@ describe("the configuration", () => {
       .map((line) => (/^# ( |\w+:)/.test(line) ? line.slice(2) : line))
       .join("\n");
     const vendors =
-      "OPENAI ANTHROPIC GEMINI JINA DASHSCOPE COHERE VOYAGE TIKHUB FINDATA SCRAPECREATORS TWITTERAPI SIMILARWEB".split(
+      "OPENAI ANTHROPIC GEMINI JINA DASHSCOPE COHERE VOYAGE TIKHUB FINDATA SCRAPECREATORS TWITTERAPI SIMILARWEB PERPLEXITY TAVILY EXA".split(
         " ",
       );
     const keys = Object.fromEntries(vendors.map((vendor) => [`${vendor}_API_KEY`, "some-vendor-key"]));

@@ -66,7 +66,10 @@ export interface LinkConfig {
 }
 
 export interface ModelConfig {
+  /** The upstreams that serve it, in the order in which they are asked. */
   readonly via: readonly string[] | undefined;
+  /** Its name at those of them that know it by another one. */
+  readonly namesAt: ReadonlyMap<string, string>;
   readonly price: Readonly<Record<string, Pico>> | undefined;
   readonly maxOutputTokens: number | undefined;
   readonly contextTokens: number | undefined;
@@ -210,9 +213,31 @@ const secondPrices = {
   second_2160p: pricePerSecond.optional(),
 } satisfies Record<SecondWord, unknown>;
 
+/** `openai`, or `{ router: openai/gpt-x }` where the upstream knows the model by another name. */
+const servedAt = z.union(
+  [
+    z.string().transform((upstream) => ({ upstream, name: undefined })),
+    z
+      .record(z.string(), modelName)
+      .refine((named) => Object.keys(named).length === 1)
+      .transform((named) => {
+        const [[upstream, name] = ["", undefined]] = Object.entries(named);
+        return { upstream, name };
+      }),
+  ],
+  "expected the name of an upstream, or { upstream: the model's name there }",
+);
+
+const servedBy = z
+  .array(servedAt)
+  .min(1)
+  .refine((places) => new Set(places.map(({ upstream }) => upstream)).size === places.length, {
+    error: "names an upstream twice",
+  });
+
 const model = z
   .strictObject({
-    via: z.array(z.string()).min(1).optional(),
+    via: servedBy.optional(),
     price: z
       .strictObject({
         ...secondPrices,
@@ -231,7 +256,10 @@ const model = z
     context_tokens: count.optional(),
   })
   .transform((written): ModelConfig => ({
-    via: written.via,
+    via: written.via?.map(({ upstream }) => upstream),
+    namesAt: new Map(
+      written.via?.flatMap(({ upstream, name }) => (name === undefined ? [] : [[upstream, name] as const])),
+    ),
     price: written.price && tokenPrices(written.price),
     maxOutputTokens: written.max_output_tokens,
     contextTokens: written.context_tokens,

@@ -81,6 +81,7 @@ interface Model {
   readonly kind: ModelKind | undefined;
   readonly protocols: readonly string[] | undefined;
   readonly via: readonly string[] | undefined;
+  readonly namesAt: ReadonlyMap<string, string>;
   /** Undefined when nobody set one. */
   readonly price: Readonly<Record<string, Pico>> | undefined;
   readonly maxOutputTokens: number;
@@ -222,6 +223,7 @@ function offerModel(
   const dearest = inputUnits.toSorted((a, b) => Number((price[b] ?? 0n) - (price[a] ?? 0n)))[0];
   return {
     id: model.id,
+    namesAt: model.namesAt,
     terms: createTerms(operation.id, model.id, price),
     facts: {
       maxOutputTokens: model.maxOutputTokens,
@@ -322,6 +324,7 @@ function mergeModels(catalogue: Catalogue, config: Config, gaps: string[]): Mode
       kind: shipped.kind,
       protocols: shipped.protocols,
       via: undefined,
+      namesAt: new Map(),
       price: shippedPrice(shipped),
       maxOutputTokens: shipped.maxOutputTokens ?? maxOutputTokensUsual,
       contextTokens: shipped.contextTokens,
@@ -344,6 +347,7 @@ function configuredModel(
     kind: shipped?.kind ?? kindBy(protocols ?? [], price, written),
     protocols: shipped?.protocols,
     via: written.via,
+    namesAt: written.namesAt,
     price,
     maxOutputTokens: written.maxOutputTokens ?? shipped?.maxOutputTokens ?? maxOutputTokensUsual,
     contextTokens: written.contextTokens ?? shipped?.contextTokens,

@@ -48,6 +48,8 @@ export interface OfferedOperation {
 
 export interface OfferedModel {
   readonly id: string;
+  /** Its name at upstreams that know it by another one. */
+  readonly namesAt: ReadonlyMap<string, string>;
   readonly terms: Terms;
   readonly facts: ModelFacts;
   readonly upstreams: readonly Upstream[];

@@ -52,7 +52,10 @@ export interface Dispatch {
   readonly input: CallInput;
   /** Headers of the caller's that belong to its dialect. */
   readonly forwarded: Readonly<Record<string, string>>;
+  /** The model by the name that this upstream knows it by. */
   readonly model: string | undefined;
+  /** By the name that the caller knows it by. */
+  readonly modelAsked: string | undefined;
   readonly maxOutputTokens: number | undefined;
   /** The caller wants the answer piece by piece. */
   readonly streaming: boolean;

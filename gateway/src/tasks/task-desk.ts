@@ -218,6 +218,7 @@ async function send(
     },
     forwarded: {},
     model: undefined,
+    modelAsked: undefined,
     maxOutputTokens: undefined,
     streaming: false,
     createdSeconds: Math.floor(clock.wallMs() / 1000),

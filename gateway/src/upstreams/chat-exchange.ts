@@ -170,7 +170,7 @@ function streamForm(callers: Dialect, { input }: Dispatch): StreamForm {
 
 const contextOf = (dispatch: Dispatch): WriteContext => ({
   id: dispatch.callId.replaceAll("-", ""),
-  model: dispatch.model ?? "",
+  model: dispatch.modelAsked ?? "",
   createdSeconds: dispatch.createdSeconds,
   includeUsage: asksForUsage(dispatch.input.body),
 });

@@ -17,6 +17,7 @@ import {
   type Protocol,
   type VendorRequest,
 } from "./protocol.ts";
+import { renameModel } from "./rename-model.ts";
 import { repeatsKey } from "./repeated-key.ts";
 import { readRetryAfterSeconds } from "./retry-after.ts";
 import { FrameRoom } from "./sse.ts";
@@ -27,7 +28,8 @@ import { wholeStream } from "./whole-stream.ts";
 export function createForwarder(http: HttpClient, protocols: Readonly<Record<string, Protocol>>): Forwarder {
   const room = new FrameRoom();
   return {
-    prepare: (dispatch) => {
+    prepare: (asked) => {
+      const dispatch = asked.model === asked.modelAsked ? asked : renameModel(asked);
       const protocol = protocols[dispatch.upstream.protocol];
       const exchange = protocol?.exchanges[dispatch.service.exchange];
       if (!protocol || !exchange) {

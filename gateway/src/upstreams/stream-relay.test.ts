@@ -32,6 +32,7 @@ const dispatchOf = (vendor: Vendor, asksForUsage: boolean): Dispatch => ({
   },
   forwarded: {},
   model: "m",
+  modelAsked: "m",
   maxOutputTokens: undefined,
   streaming: true,
   createdSeconds: 0,

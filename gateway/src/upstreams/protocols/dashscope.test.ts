@@ -55,6 +55,7 @@ const send = async ({ exchange, rawBody = "", taskId, at = vendor, ...other }: A
     },
     forwarded: {},
     model: "wan2.6-t2v",
+    modelAsked: "wan2.6-t2v",
     maxOutputTokens: undefined,
     streaming: false,
     createdSeconds: 0,

@@ -76,7 +76,7 @@ function rerankExchange(dialect: Dialect): Exchange {
         estimate: results.length === 0 ? undefined : { input_tokens: total },
         anomalies,
       };
-      return { tokens, json: { model: dispatch.model, results, usage: { total_tokens: total } } };
+      return { tokens, json: { model: dispatch.modelAsked, results, usage: { total_tokens: total } } };
     },
   };
 }
