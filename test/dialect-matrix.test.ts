@@ -563,6 +563,17 @@ const unsayable: readonly Unsayable[] = [
     {
       spoken: "anthropic",
       vendor,
+      field: "messages",
+      members: {
+        messages: [
+          { role: "user", content: "A JSON object, please." },
+          { role: "assistant", content: "{" },
+        ],
+      },
+    },
+    {
+      spoken: "anthropic",
+      vendor,
       field: "tools",
       members: { tools: [{ type: "web_search_20250305", name: "web_search" }] },
     },

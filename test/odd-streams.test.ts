@@ -93,6 +93,48 @@ describe("a stream that comes", () => {
   }
 });
 
+describe("a whole answer to a caller who asked for a stream", () => {
+  const completion = {
+    id: "chatcmpl-1",
+    object: "chat.completion",
+    created: 1,
+    model: "gpt-4o-mini",
+    choices: [{ index: 0, message: { role: "assistant", content: "Hello" }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 500, completion_tokens: 200, total_tokens: 700 },
+  };
+
+  test("comes as a stream that official clients understand, and is paid for by what its vendor states", async () => {
+    answer = () => Response.json(completion);
+    const client = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    let content = "";
+    const stream = await client.chat.completions.create({
+      ...question,
+      stream: true,
+      messages: [{ role: "user", content: "hello" }],
+    });
+    for await (const event of stream) content += event.choices[0]?.delta.content ?? "";
+    expect(content).toBe("Hello");
+    const settled = { status: "settled", usage: { input_tokens: 500, output_tokens: 200 } };
+    expect(await receiptOf(await ask())).toMatchObject({ ...settled, usage_source: "provider" });
+  });
+
+  test("is translated for a caller of another dialect", async () => {
+    answer = () => Response.json(completion);
+    const response = await ask("/v1/messages", { max_tokens: 300 });
+    const text = await response.clone().text();
+    expect(text).toContain('"text":"Hello"');
+    expect(text).toContain('"type":"message_stop"');
+    expect(await receiptOf(response)).toMatchObject({ usage: { input_tokens: 500, output_tokens: 200 } });
+  });
+
+  test("that only tells an error is none, and costs nothing", async () => {
+    answer = () => Response.json({ error: { message: "out of order" } });
+    const response = await ask("/v1/messages", { max_tokens: 300 });
+    expect(response.status).toBe(502);
+    expect(await receiptOf(response)).toMatchObject({ charged_micros_usd: 0 });
+  });
+});
+
 describe("a stream whose last event has no blank line", () => {
   for (const [name, end] of Object.entries({ "no end at all": "", "one line end": "\n", "a CRLF": "\r\n" })) {
     test(`but ${name} keeps its last event whole, whatever is said after it`, async () => {

@@ -1,7 +1,8 @@
 import type { Dispatch, TokenReading } from "../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { eventsOf } from "./dialects/answer-events.ts";
 import type { ChatAnswer } from "./dialects/chat.ts";
-import type { Dialect, SseEvent, WriteContext } from "./dialects/dialect.ts";
+import { Inexpressible, type Dialect, type SseEvent, type WriteContext } from "./dialects/dialect.ts";
 import { writeDialectError, readErrorMessage } from "./dialects/dialect-errors.ts";
 import { hiddenErrorStatus, type Exchange, type VendorRequest } from "./protocol.ts";
 import { isPlainCount, readCount } from "./protocols/read-count.ts";
@@ -62,6 +63,7 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
       const callers = callersOf(dispatch);
       return callers === own ? undefined : writeDialectError(callers.name, status, readErrorMessage(json));
     },
+    asEvents: (json, dispatch) => (answers(json) ? saidInEvents(own, json, contextOf(dispatch)) : undefined),
     stream: (dispatch) => streamRules(callersOf(dispatch), native, dispatch),
   };
 }
@@ -69,10 +71,21 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
 /** Some compatible vendors answer 200 whatever happens; an empty answer must not be made of it. */
 function tellsErrorOnly(json: unknown): boolean {
   if (!isJsonObject(json) || (json["error"] ?? null) === null) return false;
-  return !["choices", "content", "candidates"].some((name) => {
+  return !answers(json);
+}
+
+const answers = (json: unknown): boolean =>
+  isJsonObject(json) &&
+  ["choices", "content", "candidates"].some((name) => {
     const said = json[name];
     return Array.isArray(said) && said.length > 0;
   });
+
+/** What the answer used is said too, as it is in every stream that is asked for here. */
+function saidInEvents(dialect: Dialect, json: unknown, context: WriteContext): string {
+  const writer = dialect.createEventWriter({ ...context, includeUsage: true });
+  const said = eventsOf(dialect.readAnswer(json)).flatMap((event) => writer.write(event));
+  return [...said, ...writer.end()].map(sseText).join("");
 }
 
 /** The vendor's own and the caller's; copied only where there are both. */
@@ -86,6 +99,9 @@ function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dis
   const asked = { model: dispatch.model ?? "", stream: dispatch.streaming };
   const body = isJsonObject(dispatch.input.body) ? dispatch.input.body : {};
   const read = from.readRequest(body, asked);
+  if (from.name === "anthropic" && read.messages.at(-1)?.role === "assistant") {
+    throw new Inexpressible("messages", "only a model of Anthropic's goes on with what the assistant began");
+  }
   const maxOutputTokens = read.maxOutputTokens ?? dispatch.maxOutputTokens;
   return native.completeBody(to.writeRequest({ ...read, maxOutputTokens }), dispatch);
 }

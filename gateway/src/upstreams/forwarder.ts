@@ -22,7 +22,7 @@ import { repeatsKey } from "./repeated-key.ts";
 import { readRetryAfterSeconds } from "./retry-after.ts";
 import { FrameRoom } from "./sse.ts";
 import { createStreamRelay } from "./stream-relay.ts";
-import { wholeStream } from "./whole-stream.ts";
+import { looksLikeEvents, WholeStream } from "./whole-stream.ts";
 
 /** Speaks to upstreams in their own protocols. Only what is listed here leaves; no header of the caller's does. */
 export function createForwarder(http: HttpClient, protocols: Readonly<Record<string, Protocol>>): Forwarder {
@@ -102,7 +102,7 @@ class Sending implements OutcomeReader<HttpOutcome | HttpStream, Exchanged> {
     if (outcome.kind === "streaming") return this.#passOn(outcome);
     const { exchange, dispatch } = this.speech;
     const mayStream = dispatch.streaming && exchange.stream !== undefined;
-    const stream = mayStream && outcome.kind === "answered" ? streamIn(outcome) : undefined;
+    const stream = mayStream && outcome.kind === "answered" ? streamIn(outcome, this.speech) : undefined;
     return stream ? this.#passOn(stream) : exchangedOf(outcome, this);
   }
 
@@ -116,8 +116,16 @@ class Sending implements OutcomeReader<HttpOutcome | HttpStream, Exchanged> {
   }
 }
 
-const streamIn = ({ status, body }: Extract<HttpOutcome, { kind: "answered" }>): HttpStream | undefined =>
-  isSuccessStatus(status) ? wholeStream(status, body) : undefined;
+/** What a vendor gave whole to a caller who asked for a stream, as the stream it should have been. */
+function streamIn(
+  { status, body }: Extract<HttpOutcome, { kind: "answered" }>,
+  { exchange, dispatch }: Speech,
+): HttpStream | undefined {
+  if (!isSuccessStatus(status)) return undefined;
+  if (looksLikeEvents(body)) return new WholeStream(status, body);
+  const events = exchange.asEvents?.(parse(roughly.decode(body)), dispatch);
+  return events === undefined ? undefined : new WholeStream(status, Buffer.from(events));
+}
 
 const pathFor = (path: string, actingFor: ActingFor | undefined): string =>
   actingFor ? path.replace("{user_id}", encodeURIComponent(actingFor.userId)) : path;

@@ -21,6 +21,11 @@ export interface Exchange {
   readonly read: (json: unknown, dispatch: Dispatch) => Reading;
   /** An error of the vendor's in the caller's words, where they differ; undefined passes it on as it came. */
   readonly readError?: (status: number, json: unknown, dispatch: Dispatch) => unknown;
+  /**
+   * A 2xx JSON answer as the events it would have come in, for a vendor that did not heed that a stream was asked for;
+   * undefined where it is no answer.
+   */
+  readonly asEvents?: (json: unknown, dispatch: Dispatch) => string | undefined;
   /** How a streamed answer is passed on. */
   readonly stream?: (dispatch: Dispatch) => StreamRules;
 }

@@ -1,15 +1,11 @@
 import type { HttpStream, StreamReader } from "./http/http-stream.ts";
 
-/**
- * Events that came as one body: a proxy in between packed them, or gave them another type. They are passed on, and paid
- * for, as the stream they are. Undefined when it is none.
- */
-export const wholeStream = (status: number, body: Uint8Array): HttpStream | undefined =>
-  beginsLikeEvents.test(start.decode(body.subarray(0, lookedAtBytes)))
-    ? new WholeStream(status, body)
-    : undefined;
+/** Whether a body is events: a proxy in between packed them, or gave them another type. */
+export const looksLikeEvents = (body: Uint8Array): boolean =>
+  beginsLikeEvents.test(start.decode(body.subarray(0, lookedAtBytes)));
 
-class WholeStream implements HttpStream {
+/** Events that came as one body. They are passed on, and paid for, as the stream they are. */
+export class WholeStream implements HttpStream {
   readonly kind = "streaming";
   readonly status: number;
   readonly #body: Uint8Array;

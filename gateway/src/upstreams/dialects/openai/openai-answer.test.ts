@@ -169,6 +169,17 @@ test("absent usage is absent, and explicit zeros are zeros", () => {
   expect(usageOf({ prompt_tokens: 0, completion_tokens: 0, completion_tokens_details })).toEqual(zero);
 });
 
+test("thinking that is counted beside the completion, as only the total shows, is output", () => {
+  const stated = (total_tokens: number): unknown => ({
+    prompt_tokens: 10,
+    completion_tokens: 3,
+    total_tokens,
+    completion_tokens_details: { reasoning_tokens: 2 },
+  });
+  expect(usageOf(stated(15))).toMatchObject({ input: 10, output: 5, reasoning: 2 });
+  expect(usageOf(stated(13))).toMatchObject({ input: 10, output: 3, reasoning: 2 });
+});
+
 test("writes to either cache are one figure inside the prompt", () => {
   const usage = { input: 1, output: 0, cacheRead: 2, cacheWrite: 3, cacheWrite1h: 4, reasoning: undefined };
   expect(writeAnswer({ ...answer, usage }, context)["usage"]).toEqual({

@@ -36,7 +36,8 @@ export function createChoiceReader(parts: {
       calls.read(delta);
       if (delta["images"] !== undefined) show(readImages(delta["images"]));
       const finish = choice["finish_reason"];
-      if (typeof finish === "string") end(finish);
+      // Some compatible servers say an empty one in every piece until the last.
+      if (typeof finish === "string" && finish !== "") end(finish);
     },
     end,
     stopped: () => stop,

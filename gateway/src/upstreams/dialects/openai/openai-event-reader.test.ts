@@ -53,6 +53,16 @@ test("a plain answer is read from its role to its usage", () => {
   ]);
 });
 
+test("an empty finish reason, as some servers send in every piece, ends nothing", () => {
+  const events = read(
+    delta({ content: "so" }, ""),
+    delta({ tool_calls: [piece(0, "{}", { id: "a", name: "f" })] }, ""),
+    delta({}, "tool_calls"),
+  );
+  expect(events.filter(({ kind }) => kind === "stop")).toEqual([stop("tool_calls")]);
+  expect(read(delta({ content: "so" }, "")).some(({ kind }) => kind === "stop")).toBe(false);
+});
+
 test("thinking ends where text begins, and text where a call begins", () => {
   const events = read(
     delta({ role: "assistant", reasoning_content: "hm" }),

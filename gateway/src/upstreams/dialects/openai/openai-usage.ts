@@ -9,13 +9,14 @@ import { withoutUndefined } from "./openai-members.ts";
 export function readUsage(value: unknown): ChatUsage | undefined {
   if (!isJsonObject(value)) return undefined;
   const prompt = count(value, "prompt_tokens");
-  const output = count(value, "completion_tokens");
-  if (prompt === undefined || output === undefined) return undefined;
+  const completion = count(value, "completion_tokens");
+  if (prompt === undefined || completion === undefined) return undefined;
 
   const promptDetails = objectOf(value["prompt_tokens_details"]);
   const cacheRead = Math.min(count(promptDetails, "cached_tokens") ?? 0, prompt);
   const cacheWrite = Math.min(count(promptDetails, "cache_write_tokens") ?? 0, prompt - cacheRead);
   const reasoning = count(objectOf(value["completion_tokens_details"]), "reasoning_tokens");
+  const output = completion + besideCompletion(value, prompt + completion, reasoning);
   return {
     input: prompt - cacheRead - cacheWrite,
     output,
@@ -25,6 +26,10 @@ export function readUsage(value: unknown): ChatUsage | undefined {
     reasoning: reasoning === undefined ? undefined : Math.min(reasoning, output),
   };
 }
+
+/** OpenAI counts thinking inside the completion; some compatible vendors beside it, which only their total shows. */
+const besideCompletion = (usage: JsonObject, withoutReasoning: number, reasoning = 0): number =>
+  reasoning > 0 && count(usage, "total_tokens") === withoutReasoning + reasoning ? reasoning : 0;
 
 export function writeUsage(usage: ChatUsage): JsonObject {
   const cacheWrites = usage.cacheWrite + usage.cacheWrite1h;
