@@ -154,7 +154,9 @@ const sampling = fc.oneof(
   }),
 );
 
-function mayThink(messages: readonly ChatMessage[]): boolean {
+function mayThink({ messages, toolChoice, reasoning: wanted }: ChatRequest): boolean {
+  if (wanted === "off") return true;
+  if (toolChoice === "required" || typeof toolChoice === "object") return false;
   const said = messages.findLast(({ role }) => role === "assistant")?.parts.map(({ kind }) => kind) ?? [];
   return said[0] === "reasoning" || !said.includes("tool_call");
 }
@@ -190,8 +192,9 @@ export const expressibleRequest: fc.Arbitrary<ChatRequest> = fc
     ...sampled,
     ...chosen,
   }))
-  // Where the last turn calls without a thought before it, thinking is left out.
-  .map((request) => (mayThink(request.messages) ? request : { ...request, reasoning: undefined }));
+  // Where a call is demanded, or the last turn calls without a thought before it, thinking is left out.
+  .map((request) => (mayThink(request) ? request : { ...request, reasoning: undefined }))
+  .filter(({ reasoning, temperature }) => typeof reasoning !== "object" || temperature === undefined);
 
 const count = fc.nat(1_000_000);
 const anyUsage: fc.Arbitrary<ChatUsage> = fc.record({

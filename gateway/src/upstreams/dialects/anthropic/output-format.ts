@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { OutputFormat } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { optionalObject, requiredObject } from "./members.ts";
-import { strictSchema } from "./strict-schema.ts";
+import { hasMap, strictSchema } from "./strict-schema.ts";
 
 /** `field` is `output_config.format`, or `output_format` as the beta had it. */
 export function readOutputFormat(value: unknown, field: string): OutputFormat | undefined {
@@ -16,6 +16,14 @@ export function readOutputFormat(value: unknown, field: string): OutputFormat | 
 
 export function writeOutputFormat(output: OutputFormat | undefined): JsonObject | undefined {
   if (output === undefined || output.kind === "text") return undefined;
-  if (output.kind === "json_schema") return { type: "json_schema", schema: strictSchema(output.schema) };
+  if (output.kind === "json_schema") {
+    if (hasMap(output.schema)) {
+      throw new Inexpressible(
+        "response_format",
+        "with this model an object must name the members it may have",
+      );
+    }
+    return { type: "json_schema", schema: strictSchema(output.schema) };
+  }
   throw new Inexpressible("response_format", "this model writes JSON only to a schema: use json_schema");
 }

@@ -2,7 +2,14 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { checkConversation, checkMembers } from "./foreign-members.ts";
-import { optionalList, optionalNumber, optionalObject, optionalString, requiredString } from "./members.ts";
+import {
+  optionalList,
+  optionalNumber,
+  optionalObject,
+  optionalString,
+  requiredObject,
+  requiredString,
+} from "./members.ts";
 import { readOutputFormat } from "./output-format.ts";
 import { readConversation } from "./read-messages.ts";
 import { readReasoning } from "./thinking.ts";
@@ -14,6 +21,7 @@ export function readRequest(
 ): ChatRequest {
   checkMembers(body, requestMembers, "");
   checkConversation(body);
+  checkContextEdits(body["context_management"]);
   const outputConfig = optionalObject(body["output_config"], "output_config") ?? {};
   checkMembers(outputConfig, outputMembers, "output_config.");
   const metadata = optionalObject(body["metadata"], "metadata");
@@ -50,7 +58,7 @@ function readLimit(value: unknown): number | undefined {
 
 /**
  * What is read, or may be dropped: prompt cache, service tier and diagnostics are Anthropic's own affairs. Anything
- * else (documents' containers, MCP servers, context management, and what is yet to come) is refused by name,
+ * else (documents' containers, MCP servers, and what is yet to come) is refused by name,
  * as Anthropic itself refuses members it does not know.
  */
 const requestMembers: ReadonlySet<string> = new Set([
@@ -72,6 +80,23 @@ const requestMembers: ReadonlySet<string> = new Set([
   "cache_control",
   "service_tier",
   "diagnostics",
+  "context_management",
 ]);
+
+/**
+ * Clearing earlier thoughts, which Claude's own agents always ask for, changes nothing where another model answers: it is
+ * told no thoughts but its own. Clearing anything else would.
+ */
+function checkContextEdits(management: unknown): void {
+  const { edits } = optionalObject(management, "context_management") ?? {};
+  for (const edit of optionalList(edits, "context_management.edits")) {
+    const { type } = requiredObject(edit, "context_management.edits");
+    if (typeof type === "string" && type.startsWith("clear_thinking_")) continue;
+    throw new Inexpressible(
+      "context_management",
+      `${JSON.stringify(type)} exists in the Anthropic dialect only`,
+    );
+  }
+}
 
 const outputMembers: ReadonlySet<string> = new Set(["effort", "format"]);

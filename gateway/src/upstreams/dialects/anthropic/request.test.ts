@@ -179,6 +179,10 @@ test("a schema is written as Anthropic takes it: objects closed, and what it ref
 
 test("what Anthropic cannot be told is refused by the name the caller used", () => {
   expect(refusedField(() => write({ output: { kind: "json" } }))).toBe("response_format");
+  const map = { type: "object", additionalProperties: { type: "string" } };
+  const schema = { type: "object", properties: { labels: { anyOf: [map, { type: "null" }] } } };
+  const output = { kind: "json_schema", name: "output", schema, strict: undefined } as const;
+  expect(refusedField(() => write({ output }))).toBe("response_format");
   expect(refusedField(() => write({ seed: 0 }))).toBe("seed");
   expect(refusedField(() => write({ frequencyPenalty: 0.1 }))).toBe("frequency_penalty");
   expect(refusedField(() => write({ presencePenalty: -1 }))).toBe("presence_penalty");
@@ -194,7 +198,7 @@ test("what only Anthropic knows is refused by its name", () => {
   const foreign = {
     mcp_servers: [{ type: "url" }],
     container: "c",
-    context_management: { edits: [] },
+    context_management: { edits: [{ type: "clear_tool_uses_20250919" }] },
     inference_geo: "us",
     speed: "fast",
     something_new: 1,
@@ -218,6 +222,7 @@ test("what says nothing, and Anthropic's own affairs, are dropped", () => {
     inference_geo: "global",
     diagnostics: { previous_message_id: "msg_1" },
     cache_control: { type: "ephemeral" },
+    context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
   };
   expect(read(harmless)).toEqual(plainRequest);
 });

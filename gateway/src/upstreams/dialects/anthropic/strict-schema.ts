@@ -27,6 +27,19 @@ export function strictSchema(schema: JsonObject): JsonObject {
   return kept;
 }
 
+/** Whether some object in it names no members and yet may have some: closed, as Anthropic demands, it must be empty. */
+export function hasMap(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.some(hasMap);
+  if (!isJsonObject(schema)) return false;
+  const { properties, additionalProperties, patternProperties, $defs, definitions } = schema;
+  const isOpen = isJsonObject(additionalProperties) || isJsonObject(patternProperties);
+  if (isOpen && Object.keys(isJsonObject(properties) ? properties : {}).length === 0) return true;
+  const byName = [properties, $defs, definitions]
+    .filter(isJsonObject)
+    .flatMap((schemas): unknown[] => Object.values(schemas));
+  return hasMap([...byName, schema["items"], schema["anyOf"], schema["allOf"], schema["oneOf"]]);
+}
+
 /** What becomes of a member: its name and value, which is undefined where Anthropic would refuse it. */
 function memberOf(name: string, value: unknown, schema: JsonObject): readonly [name: string, value: unknown] {
   switch (name) {

@@ -2,7 +2,7 @@
 // budget with a 400 and take an effort, beside which they decide for themselves.
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
-import type { Reasoning } from "../chat.ts";
+import type { ChatRequest, Reasoning } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { isClaudeSince } from "./claude-version.ts";
 import { optionalNumber, optionalObject } from "./members.ts";
@@ -60,8 +60,7 @@ interface WrittenReasoning {
   readonly effort?: string;
 }
 
-interface Thinker {
-  readonly model: string;
+interface Thinker extends Pick<ChatRequest, "model" | "toolChoice" | "temperature"> {
   readonly maxTokens: number;
   /** The conversation as it is written. */
   readonly messages: readonly JsonObject[];
@@ -69,13 +68,20 @@ interface Thinker {
 
 export function writeReasoning(
   reasoning: Reasoning | undefined,
-  { model, maxTokens, messages }: Thinker,
+  { model, toolChoice, temperature, maxTokens, messages }: Thinker,
 ): WrittenReasoning {
   if (reasoning === undefined) return {};
   if (reasoning === "off") return { thinking: { type: "disabled" } };
-  if (isClaudeSince(model, { major: 4, minor: 7 }))
-    return { thinking: { type: "adaptive" }, effort: writeEffort(reasoning) };
-  if (calledWithoutThought(messages)) return {};
+  // Anthropic refuses to think where it must call a tool: then the call comes without thinking rather than not at all.
+  const mustCall = toolChoice === "required" || typeof toolChoice === "object";
+  if (isClaudeSince(model, { major: 4, minor: 7 })) {
+    const effort = writeEffort(reasoning);
+    return mustCall ? { effort } : { thinking: { type: "adaptive" }, effort };
+  }
+  if (mustCall || calledWithoutThought(messages)) return {};
+  if ((temperature ?? 1) !== 1) {
+    throw new Inexpressible("temperature", "while it thinks, this model takes no temperature but 1");
+  }
 
   const wanted = "effort" in reasoning ? budgets[reasoning.effort] : reasoning.budgetTokens;
   const budget = Math.min(wanted, maxTokens - 1);

@@ -37,6 +37,11 @@ test("a strict tool takes closed objects only; any other is offered as it came",
   expect(write({ tools: [{ ...offered, parameters: {}, strict: true }] })["tools"]).toMatchObject([
     { input_schema: { type: "object", additionalProperties: false } },
   ]);
+  // Closed, a map could only be empty; so the promise goes, not the map.
+  const map = { type: "object", properties: { of: { additionalProperties: { type: "string" } } } };
+  expect(write({ tools: [{ ...offered, parameters: map, strict: true }] })["tools"]).toStrictEqual([
+    { name: "f", input_schema: map },
+  ]);
 });
 
 test("a tool without parameters takes an object", () => {

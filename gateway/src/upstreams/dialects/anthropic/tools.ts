@@ -9,7 +9,7 @@ import {
   requiredObject,
   requiredString,
 } from "./members.ts";
-import { strictSchema } from "./strict-schema.ts";
+import { hasMap, strictSchema } from "./strict-schema.ts";
 
 export const readTools = (tools: unknown): ToolDefinition[] =>
   optionalList(tools, "tools").map((item) => readTool(requiredObject(item, "tools")));
@@ -59,13 +59,12 @@ export const writeTools = (tools: readonly ToolDefinition[]): JsonObject[] | und
           name,
           description,
           // Anthropic insists on the type, which a tool without parameters often lacks elsewhere.
-          input_schema: writeParameters({ type: "object", ...parameters }, strict),
-          strict: strict === true ? true : undefined,
+          ...writeParameters({ type: "object", ...parameters }, strict === true && !hasMap(parameters)),
         }),
       );
 
-const writeParameters = (parameters: JsonObject, strict: boolean | undefined): JsonObject =>
-  strict === true ? strictSchema(parameters) : parameters;
+const writeParameters = (parameters: JsonObject, strict: boolean): JsonObject =>
+  strict ? { input_schema: strictSchema(parameters), strict } : { input_schema: parameters };
 
 export function readToolChoice(choice: unknown): Pick<ChatRequest, "toolChoice" | "parallelToolCalls"> {
   const object = optionalObject(choice, "tool_choice");

@@ -18,7 +18,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
   const maxTokens = request.maxOutputTokens ?? maxTokensDefault;
   const messages = writeMessages(request.messages);
   const { thinking, effort } = writeReasoning(request.reasoning, {
-    model: request.model,
+    ...request,
     maxTokens,
     messages,
   });

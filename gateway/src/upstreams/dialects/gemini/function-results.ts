@@ -4,6 +4,7 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ImagePart, ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import type { CallBook } from "./call-book.ts";
+import { isBeforeGemini3 } from "./gemini-version.ts";
 import { given } from "./given.ts";
 import { readFileData, readInlineData, writeImage } from "./images.ts";
 import { elementsOf, membersOf, objectOf, textOf } from "./members.ts";
@@ -45,9 +46,12 @@ function readResultImage(part: Member): ImagePart {
   throw new Inexpressible(part.path, "has neither inlineData nor fileData");
 }
 
-export function writeFunctionResponse(result: ToolResultPart, name: string): JsonObject {
+export function writeFunctionResponse(result: ToolResultPart, name: string, model: string): JsonObject {
   const texts = result.content.filter((part) => part.kind === "text").map((part) => part.text);
   const images = result.content.filter((part) => part.kind === "image").map(writeImage);
+  if (images.length > 0 && isBeforeGemini3(model)) {
+    throw new Inexpressible("messages", "this model takes no image in the result of a tool");
+  }
   return {
     functionResponse: given({
       id: result.callId,

@@ -71,7 +71,7 @@ function readOutput(members: Members): OutputFormat | undefined {
   return type === "text/plain" ? { kind: "text" } : { kind: "json" };
 }
 
-export function writeGeneration(request: Generation): JsonObject | undefined {
+export function writeGeneration(request: Generation & Pick<ChatRequest, "model">): JsonObject | undefined {
   return givenOrNone({
     maxOutputTokens: request.maxOutputTokens,
     temperature: request.temperature,
@@ -82,7 +82,7 @@ export function writeGeneration(request: Generation): JsonObject | undefined {
     frequencyPenalty: request.frequencyPenalty,
     presencePenalty: request.presencePenalty,
     ...writeOutput(request.output),
-    thinkingConfig: writeThinking(request.reasoning),
+    thinkingConfig: writeThinking(request.reasoning, request.model),
   });
 }
 

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { Reasoning } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
+import { isGemini3OrLater } from "./gemini-version.ts";
 import { integerOf, membersOf, textOf } from "./members.ts";
 import type { Member } from "./members.ts";
 
@@ -51,14 +52,23 @@ function readLevel(level: Member): Reasoning | undefined {
   }
 }
 
-export function writeThinking(reasoning: Reasoning | undefined): JsonObject | undefined {
+export function writeThinking(reasoning: Reasoning | undefined, model: string): JsonObject | undefined {
   if (reasoning === undefined) return undefined;
-  const thinkingBudget = tokensOf(reasoning);
+  if (reasoning === "off") return leastThinking(model);
+  const wanted = "effort" in reasoning ? effortTokens[reasoning.effort] : reasoning.budgetTokens;
+  const { least, most } = budgetRange(model);
   // Who asks for reasoning in another dialect is shown it without asking twice.
-  return thinkingBudget === 0 ? { thinkingBudget } : { thinkingBudget, includeThoughts: true };
+  return { thinkingBudget: Math.min(Math.max(wanted, least), most), includeThoughts: true };
 }
 
-function tokensOf(reasoning: Reasoning): number {
-  if (reasoning === "off") return 0;
-  return "effort" in reasoning ? effortTokens[reasoning.effort] : reasoning.budgetTokens;
+/** Not every Gemini can answer without thinking; one that cannot is held to the least it takes. */
+function leastThinking(model: string): JsonObject {
+  if (isGemini3OrLater(model)) return { thinkingLevel: model.includes("pro") ? "low" : "minimal" };
+  return { thinkingBudget: model.includes("2.5-pro") ? budgetRange(model).least : 0 };
+}
+
+/** Google refuses a budget outside of what the model can think. */
+function budgetRange(model: string): { readonly least: number; readonly most: number } {
+  if (model.includes("2.5-pro")) return { least: 128, most: 32_768 };
+  return { least: model.includes("flash-lite") ? 512 : 1, most: effortTokens.high };
 }

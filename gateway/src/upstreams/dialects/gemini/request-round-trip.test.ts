@@ -62,8 +62,8 @@ const schema = fc.record({
 const maybe = <T>(of: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(of, { nil: undefined });
 const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
 
-const request: fc.Arbitrary<ChatRequest> = fc.record({
-  model: fc.constantFrom("gemini-2.5-pro", "gemini-3-flash"),
+const anyRequest: fc.Arbitrary<ChatRequest> = fc.record({
+  model: fc.constantFrom("gemini-2.5-flash", "gemini-3-flash"),
   system: fc.array(textPart, { maxLength: 2 }),
   messages,
   tools: fc.array(
@@ -95,11 +95,19 @@ const request: fc.Arbitrary<ChatRequest> = fc.record({
   reasoning: fc.oneof(
     fc.constantFrom(undefined, "off" as const),
     fc.record({ effort: fc.constantFrom("minimal" as const, "low", "medium", "high", "xhigh", "max") }),
-    fc.record({ budgetTokens: fc.integer({ min: 1, max: 32_768 }) }),
+    fc.record({ budgetTokens: fc.integer({ min: 1, max: 24_576 }) }),
   ),
   endUser: fc.constant(undefined),
   stream: fc.boolean(),
 });
+/** Gemini 2 takes no image in a result, and Gemini 3 cannot be told not to think. */
+const request = anyRequest.filter(
+  ({ model, messages: said, reasoning }) =>
+    (model === "gemini-3-flash" && reasoning !== "off") ||
+    (model === "gemini-2.5-flash" && !said.some(({ parts }) => parts.some(showsImage))),
+);
+const showsImage = (part: ChatPart): boolean =>
+  part.kind === "tool_result" && part.content.some(({ kind }) => kind === "image");
 
 test("a request that is written and read again is the same request", () => {
   fc.assert(

@@ -3,6 +3,7 @@
 // a word that stands for "this call was not signed" and skips the check. Gemini 1 and 2 never ask.
 
 import type { JsonObject } from "../../../platform/json.ts";
+import { isBeforeGemini3 } from "./gemini-version.ts";
 
 const unsigned = "skip_thought_signature_validator";
 
@@ -10,7 +11,7 @@ export const readSignature = (signature: string | undefined): { readonly signatu
   signature === undefined || signature === "" || signature === unsigned ? {} : { signature };
 
 export function signFirstCall(parts: readonly JsonObject[], model: string): readonly JsonObject[] {
-  if (/gemini-[12](?![0-9])/.test(model)) return parts;
+  if (isBeforeGemini3(model)) return parts;
   const first = parts.findIndex((part) => part["functionCall"] !== undefined);
   return parts.map((part, at) => (at === first ? { thoughtSignature: unsigned, ...part } : part));
 }

@@ -16,7 +16,7 @@ export function writeContents(messages: readonly ChatMessage[], model: string): 
   const contents: Content[] = [];
   for (const message of messages) {
     const role = message.role === "user" ? "user" : "model";
-    const parts = message.parts.flatMap((part) => writePart(part, names));
+    const parts = message.parts.flatMap((part) => writePart(part, names, model));
     if (parts.length === 0) continue;
     // Google counts the results of one turn against its calls, so neighbours of one role are one content.
     const last = contents.at(-1);
@@ -29,7 +29,7 @@ export function writeContents(messages: readonly ChatMessage[], model: string): 
 }
 
 /** `names` collects the calls seen so far: a result must say the name of the tool it comes from. */
-function writePart(part: ChatPart, names: Map<string, string>): readonly JsonObject[] {
+function writePart(part: ChatPart, names: Map<string, string>, model: string): readonly JsonObject[] {
   switch (part.kind) {
     case "text":
       return part.text === "" ? [] : [{ text: part.text }];
@@ -52,7 +52,7 @@ function writePart(part: ChatPart, names: Map<string, string>): readonly JsonObj
       if (name === undefined) {
         throw new Inexpressible("messages", `a tool result answers ${part.callId}, which no tool call has`);
       }
-      return [writeFunctionResponse(part, name)];
+      return [writeFunctionResponse(part, name, model)];
     }
   }
 }

@@ -88,6 +88,22 @@ test("each effort is written as its budget of tokens, and off as none", () => {
   expect(budget("off")).toEqual({ thinkingConfig: { thinkingBudget: 0 } });
 });
 
+test("thinking stays within what each model takes", () => {
+  const thinking = (model: string, reasoning: ChatRequest["reasoning"]): unknown =>
+    write({ model, reasoning })["generationConfig"];
+  const budget = (thinkingBudget: number): object => ({
+    thinkingConfig: { thinkingBudget, includeThoughts: true },
+  });
+  expect(thinking("gemini-2.5-flash", { budgetTokens: 31_999 })).toEqual(budget(24_576));
+  expect(thinking("gemini-2.5-flash-lite", { budgetTokens: 100 })).toEqual(budget(512));
+  expect(thinking("gemini-2.5-pro", { budgetTokens: 31_999 })).toEqual(budget(31_999));
+  expect(thinking("gemini-2.5-pro", { budgetTokens: 100_000 })).toEqual(budget(32_768));
+  expect(thinking("gemini-2.5-pro", { budgetTokens: 1 })).toEqual(budget(128));
+  expect(thinking("gemini-2.5-pro", "off")).toEqual({ thinkingConfig: { thinkingBudget: 128 } });
+  expect(thinking("gemini-3-pro-preview", "off")).toEqual({ thinkingConfig: { thinkingLevel: "low" } });
+  expect(thinking("gemini-3-flash", "off")).toEqual({ thinkingConfig: { thinkingLevel: "minimal" } });
+});
+
 test("tools are written with JSON schemas, and choices as modes", () => {
   const parameters = { type: "object", properties: { a: { type: "string" } } };
   const tools = [{ name: "f", description: "d", parameters, strict: undefined }];
@@ -138,10 +154,12 @@ test("where an id is used again, a result is named after the latest call before 
   ]);
 });
 
-test("a failure is an error, and images go with the result", () => {
+test("a failure is an error, and images go with the result, where the model takes them there", () => {
   const image: ChatPart = { kind: "image", source: { mimeType: "image/png", base64: "AA==" } };
   const failed: ChatPart = { ...result, isError: true, content: [...result.content, image] };
-  expect(write({ messages: [assistant(call), user(failed)] })).toMatchObject({
+  const messages = [assistant(call), user(failed)];
+  expect(() => write({ messages })).toThrow("takes no image in the result of a tool");
+  expect(write({ model: "gemini-3-pro", messages })).toMatchObject({
     contents: [
       {},
       {

@@ -59,6 +59,8 @@ function readAssistant(message: JsonObject, field: string): readonly ChatPart[] 
   return [
     ...(thinking === "" ? [] : [{ kind: "reasoning", text: thinking } as const]),
     ...readTextContent(message["content"], `${field}.content`),
+    // Not OpenAI's, but how our own answers show what a model drew.
+    ...readContent(message["images"], `${field}.images`),
     ...(refusal === "" ? [] : [{ kind: "text", text: refusal } as const]),
     ...readToolCalls(message["tool_calls"], `${field}.tool_calls`),
   ];

@@ -231,7 +231,20 @@ test("a part that is neither text nor a full image is refused by its path", () =
   }
 });
 
-test("instructions and earlier answers hold no images", () => {
+test("what a model drew is read where our own answers show it", () => {
+  const images = [{ type: "image_url", image_url: { url: "https://a/b" } }];
+  expect(readMessages({ role: "assistant", content: "Here.", images }).messages).toEqual([
+    {
+      role: "assistant",
+      parts: [
+        { kind: "text", text: "Here." },
+        { kind: "image", source: { url: "https://a/b" } },
+      ],
+    },
+  ]);
+});
+
+test("instructions and the words of earlier answers hold no images", () => {
   const content = [{ type: "image_url", image_url: { url: "https://a/b" } }];
   for (const role of ["system", "assistant"]) {
     expect(refused({ messages: [{ role, content }] })).toBe("messages[0].content");

@@ -124,6 +124,23 @@ test("an earlier answer is written without its thinking and without other vendor
   ]);
 });
 
+test("thoughts go back with their calls to those who refuse the results without them", () => {
+  const parts = [{ kind: "reasoning", text: "hm" } as const, call];
+  const messages = [{ role: "assistant", parts } as const];
+  for (const model of ["deepseek-reasoner", "moonshotai/kimi-k2-thinking"]) {
+    expect(write({ model, messages })["messages"]).toMatchObject([{ reasoning_content: "hm" }]);
+  }
+});
+
+test("an object without a list of its properties is given an empty one", () => {
+  const parameters = (of: JsonObject): unknown =>
+    write({ tools: [{ ...tool, parameters: of, strict: undefined }] })["tools"];
+  expect(parameters({ type: "object" })).toMatchObject([
+    { function: { parameters: { type: "object", properties: {} } } },
+  ]);
+  expect(parameters({})).toMatchObject([{ function: { parameters: {} } }]);
+});
+
 test("without tools, a choice of none and a leave to call several are not written", () => {
   expect(write({ toolChoice: "auto", parallelToolCalls: true })).toEqual(write({}));
   expect(() => write({ toolChoice: "required" })).toThrow(Inexpressible);

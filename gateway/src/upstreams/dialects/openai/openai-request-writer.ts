@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../platform/json.ts";
-import type { ChatMessage, ChatPart, ChatRequest, ImagePart, TextPart, ToolResultPart } from "../chat.ts";
+import type { ChatPart, ChatRequest, ImagePart, TextPart, ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { opaqueEndUser } from "../end-user.ts";
 import { writeContent } from "./openai-content.ts";
@@ -14,7 +14,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
     throw new Inexpressible("top_k", "has no counterpart in the OpenAI dialect");
   return withoutUndefined({
     model: request.model,
-    messages: [...writeSystem(request.system), ...request.messages.flatMap(writeMessage)],
+    messages: [...writeSystem(request.system), ...writeMessages(request)],
     ...writeToolMembers(request),
     max_completion_tokens: request.maxOutputTokens,
     temperature: request.temperature,
@@ -50,10 +50,17 @@ function writeToolMembers({ tools, toolChoice, parallelToolCalls }: ChatRequest)
 const writeSystem = (system: readonly TextPart[]): readonly JsonObject[] =>
   system.length === 0 ? [] : [{ role: "system", content: writeContent(system) }];
 
-const writeMessage = (message: ChatMessage, at: number): readonly JsonObject[] =>
-  message.role === "user"
-    ? writeUser(message.parts, `messages[${at}]`)
-    : [writeAssistant(message.parts, `messages[${at}]`)];
+function writeMessages({ messages, model }: ChatRequest): readonly JsonObject[] {
+  const wantsThoughts = wantsThoughtsBack.test(model);
+  return messages.flatMap(({ role, parts }, at) =>
+    role === "user"
+      ? writeUser(parts, `messages[${at}]`)
+      : [writeAssistant(parts, `messages[${at}]`, wantsThoughts)],
+  );
+}
+
+/** These refuse the result of a call whose thoughts do not come back with it; others may refuse the member. */
+const wantsThoughtsBack = /deepseek|kimi/i;
 
 /** Results of tools are messages of their own and must follow the calls directly, so they come first. */
 function writeUser(parts: readonly ChatPart[], field: string): readonly JsonObject[] {
@@ -77,17 +84,24 @@ function writeToolResult({ callId, content, isError }: ToolResultPart, field: st
   return { role: "tool", tool_call_id: callId, content: writeContent([...failure, ...content]) };
 }
 
-/** Thinking is not sent back: OpenAI takes none, and cannot check another vendor's. */
-function writeAssistant(parts: readonly ChatPart[], field: string): JsonObject {
+/** Thinking is not sent back but to those who want it: OpenAI takes none, and cannot check another vendor's. */
+function writeAssistant(parts: readonly ChatPart[], field: string, wantsThoughts: boolean): JsonObject {
   const texts: TextPart[] = [];
   const calls: JsonObject[] = [];
+  let thoughts = "";
   for (const part of parts) {
     if (part.kind === "text") texts.push(part);
     else if (part.kind === "tool_call") calls.push(writeToolCall(part));
-    else if (part.kind !== "reasoning") {
+    else if (part.kind === "reasoning") thoughts += part.text;
+    else {
       throw new Inexpressible(field, `a message of the assistant cannot hold a ${part.kind}`);
     }
   }
   if (calls.length === 0) return { role: "assistant", content: writeContent(texts) };
-  return { role: "assistant", content: texts.length === 0 ? null : writeContent(texts), tool_calls: calls };
+  return {
+    role: "assistant",
+    content: texts.length === 0 ? null : writeContent(texts),
+    ...(wantsThoughts && thoughts !== "" ? { reasoning_content: thoughts } : {}),
+    tool_calls: calls,
+  };
 }

@@ -36,8 +36,19 @@ export function readTools(value: unknown): readonly ToolDefinition[] {
 export const writeTools = (tools: readonly ToolDefinition[]): readonly JsonObject[] =>
   tools.map(({ name, description, parameters, strict }) => ({
     type: "function",
-    function: withoutUndefined({ name, description, parameters, strict: strictFor(parameters, strict) }),
+    function: withoutUndefined({
+      name,
+      description,
+      parameters: withProperties(parameters),
+      strict: strictFor(parameters, strict),
+    }),
   }));
+
+/** OpenAI refuses an object without a list of its properties, which a tool without parameters often lacks elsewhere. */
+const withProperties = (parameters: JsonObject): JsonObject =>
+  parameters["type"] === "object" && parameters["properties"] === undefined
+    ? { ...parameters, properties: {} }
+    : parameters;
 
 export function readToolChoice(value: unknown): ToolChoice | undefined {
   if (value === undefined || value === null) return undefined;
