@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { openTestGateway } from "./harness.ts";
+import { openTestGateway, until } from "./harness.ts";
 
 test("a caller who leaves has its places back within a second, though the vendor is still being read to its end", async () => {
   const tollgate = await openTestGateway();
@@ -38,6 +38,55 @@ test("a caller who leaves has its places back within a second, though the vendor
     for (let tries = 0; tries < 400 && (await tollgate.balance(account)).held > 0; tries++)
       await Bun.sleep(20);
     expect((await tollgate.balance(account)).held).toBe(0);
+    expect(await tollgate.audit()).toEqual([]);
+  } finally {
+    await tollgate.close();
+  }
+});
+
+test("a key that leaves more streams than are read on beside its places keeps places for the rest, and pays exactly for all", async () => {
+  const places = 18;
+  const tollgate = await openTestGateway({
+    config: `tiers: { starter: { rpm: 1000, tpm: 10000000, concurrency: ${places} } }`,
+  });
+  try {
+    const account = await tollgate.openAccount({ tier: "starter" });
+    await tollgate.sandbox.fault({ vendor: "openai", chunk_delay_ms: 120, times: places });
+    const conversation = {
+      model: "gpt-4o-mini",
+      stream: true,
+      messages: [{ role: "user", content: "tell me more" }],
+    };
+    const leaving = new AbortController();
+    const begun = await Promise.all(
+      Array.from({ length: places }, () =>
+        tollgate.call(account, "/v1/chat/completions", {
+          method: "POST",
+          body: JSON.stringify(conversation),
+          signal: leaving.signal,
+        }),
+      ),
+    );
+    expect(begun.map(({ status }) => status)).toEqual(begun.map(() => 200));
+    leaving.abort();
+    await Bun.sleep(500);
+    // Sixteen gave their places back; two keep theirs as long as they are read on.
+    const next = await Promise.all(
+      Array.from({ length: places }, () => tollgate.post(account, "/v1/chat/completions", conversation)),
+    );
+    expect(next.filter(({ status }) => status === 200)).toHaveLength(16);
+    expect(next.filter(({ status }) => status === 429)).toHaveLength(2);
+    await Promise.all(next.map((response) => response.text()));
+
+    await tollgate.sandbox.settled();
+    await until(async () => (await tollgate.balance(account)).held === 0);
+    const receipts = await Promise.all(
+      begun.map(async ({ headers }) => {
+        const receipt = await tollgate.call(account, `/v1/requests/${headers.get("x-request-id")}`);
+        return (await receipt.json()) as { readonly usage_source: string };
+      }),
+    );
+    expect(receipts.map(({ usage_source: source }) => source)).toEqual(begun.map(() => "provider"));
     expect(await tollgate.audit()).toEqual([]);
   } finally {
     await tollgate.close();

@@ -7,6 +7,7 @@ import { startTaskWorker } from "./doors/worker/task-worker.ts";
 import { createBodyReader } from "./doors/http/read-body.ts";
 import { createMcpDoor, type AgentServer } from "./doors/mcp/mcp-door.ts";
 import { approvalPageUrl } from "./approvals/approval-page.ts";
+import { createDrains } from "./call/drains.ts";
 import { createHttpDoor, type InFlight } from "./doors/http/http-door.ts";
 import { createLinkPages } from "./doors/http/link-pages.ts";
 import { createSignInDoor, type FetchDocument } from "./doors/oauth/sign-in-door.ts";
@@ -85,9 +86,6 @@ export interface Gateway {
   readonly stop: () => Promise<void>;
 }
 
-/** Streams that are read on for an exact bill after their callers left; beyond these, what passed is the bill. */
-const drainsMax = 256;
-
 /** Nobody needs longer to send a body; a trickle only keeps a connection. */
 const bodyTimeoutUsualMs = 60_000;
 
@@ -118,7 +116,6 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   let { mcp } = parts.config;
   let isProxy = createIsProxy(parts.config.trustedProxies);
   const inFlight: InFlight = { calls: 0 };
-  let drains = 0;
   const begin = (): (() => void) => {
     let running = true;
     inFlight.calls++;
@@ -187,11 +184,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     log,
     metrics,
     begin,
-    beginDrain: () => {
-      if (drains >= drainsMax) return undefined;
-      drains++;
-      return () => void drains--;
-    },
+    drains: createDrains(),
   };
   const bodies = createBodyReader(parts.bodyTimeoutMs ?? bodyTimeoutUsualMs, clock.monotonicMs);
   const door = createHttpDoor({ gate, offer: () => offer, bodies, newId: parts.newId, inFlight });

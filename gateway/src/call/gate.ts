@@ -12,6 +12,7 @@ import type { PollFloor } from "../tasks/poll-floor.ts";
 import type { TaskBook } from "../tasks/task-book.ts";
 import type { TaskDesk } from "../tasks/task-desk.ts";
 import type { UpstreamHealth } from "../routing/upstream-health.ts";
+import type { Drains } from "./drains.ts";
 
 /** The parts the life of a call is made of. */
 export interface Gate {
@@ -35,6 +36,5 @@ export interface Gate {
   readonly metrics: Metrics;
   /** Notes that a call is running; returns how to say that it is not any more. A stop waits for all of them. */
   readonly begin: () => () => void;
-  /** Leave to read a stream on although its caller has left; undefined when too many are read on already. */
-  readonly beginDrain: () => (() => void) | undefined;
+  readonly drains: Drains;
 }

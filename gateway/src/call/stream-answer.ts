@@ -15,8 +15,6 @@ import type { Share } from "./share.ts";
 const beatMs = 2_000;
 /** Proxies and clients give up on silence; within ten seconds a ping says that somebody is still there. */
 const silentBeatsMax = 3;
-/** A caller who left is still owed an exact bill, but not for ever, and not any number of them at once. */
-const drainMsMax = 120_000;
 
 /**
  * Passes a stream on as the caller reads it, settles when it has ended, and closes only then. A caller who
@@ -77,13 +75,19 @@ class StreamedAnswer implements StreamTaker, Waiting {
       this.#caller = reader;
       this.#beat = this.#gate.deadlines.set(beatMs, this);
       this.#start();
-      await this.#over.promise;
-      if (this.#callerLeft) return;
-      const comment = await this.#end();
-      if (comment !== "" && commentsWelcome[this.#dialect()]) await reader.send(comment);
-    } catch {
-      // A caller to whom nothing can be sent has left, whoever notices first.
+    } catch (error) {
+      // A bug of ours must not leave the call open for ever.
+      this.#logError("a stream could not be passed on", error);
       this.goOnWithoutCaller();
+    }
+    await this.#over.promise;
+    if (this.#callerLeft) return;
+    const comment = await this.#end();
+    if (comment === "" || !commentsWelcome[this.#dialect()]) return;
+    try {
+      await reader.send(comment);
+    } catch {
+      // Everything else was sent, and is booked: a caller who left before the comment misses nothing.
     }
   }
 
@@ -107,11 +111,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
     // What the caller has had, and what is read on for its bill, is owed whenever the process ends.
     this.#beat ??= this.#gate.deadlines.set(beatMs, this);
     this.#noteProgress();
-    // The place is the caller's, and the caller has left it; reading on is our own affair.
-    Promise.resolve(this.#share.freeSlot())
-      .then(() => this.#finishWithoutCaller())
-      .then(() => this.#end())
-      .catch(noop);
+    void this.#finishWithoutCaller();
   }
 
   #start(): void {
@@ -165,17 +165,40 @@ class StreamedAnswer implements StreamTaker, Waiting {
     this.#beat = undefined;
   }
 
-  /** Nobody takes the pieces any more; where the policy is to read on, they are only counted. */
+  /** Whatever goes wrong on the way, the end is booked. */
   async #finishWithoutCaller(): Promise<void> {
-    const { upstream } = this.#attempted;
-    const endDrain = upstream.onCallerLeft === "drain" ? this.#gate.beginDrain() : undefined;
-    if (endDrain) this.#relay.resume();
+    try {
+      await this.#readOnOrLeave();
+    } catch (error) {
+      this.#logError("a left stream could not be read on", error);
+      this.#relay.leave();
+    }
+    await this.#end();
+  }
+
+  /**
+   * Nobody takes the pieces any more; where the policy is to read on, they are only counted, to the end that every stream
+   * has: many vendors say what was used there alone.
+   */
+  async #readOnOrLeave(): Promise<void> {
+    const readsOn = this.#attempted.upstream.onCallerLeft === "drain";
+    const endDrain = readsOn ? this.#gate.drains.begin(this.#paid.caller.keyId) : undefined;
+    if (readsOn) this.#relay.resume();
     else this.#relay.leave();
     this.#start();
-    const patience = setTimeout(() => this.#relay.leave(), drainMsMax);
+    // The place is the caller's, and the caller has left it; reading on is our own affair, up to a bound.
+    if (endDrain || !readsOn) void this.#freeSlot();
     await this.#upstreamEnded.promise;
-    clearTimeout(patience);
     endDrain?.();
+  }
+
+  /** Should it fail, the end of the call returns the place once more. */
+  async #freeSlot(): Promise<void> {
+    try {
+      await this.#share.freeSlot();
+    } catch (error) {
+      this.#logError("the place of a left stream could not be returned", error);
+    }
   }
 
   /** Books the end, once, and says what it cost in the words of the stream. */
@@ -199,12 +222,16 @@ class StreamedAnswer implements StreamTaker, Waiting {
       return closingComment(call.id, chargedMicros);
     } catch (error) {
       // It is already arranged that the end is booked later; the caller's stream just lacks its last comment.
-      this.#gate.log.error("a stream could not be settled", { request_id: call.id, ...describeError(error) });
+      this.#logError("a stream could not be settled", error);
       return "";
     } finally {
       this.#running();
       this.#hasEnded();
     }
+  }
+
+  #logError(what: string, error: unknown): void {
+    this.#gate.log.error(what, { request_id: this.#paid.call.id, ...describeError(error) });
   }
 
   #dialect(): keyof typeof pings {

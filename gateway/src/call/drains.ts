@@ -1,0 +1,27 @@
+/** Streams that are read on for an exact bill after their callers left, without the place they were given. */
+export interface Drains {
+  /**
+   * Leave to read on without the place; returns how to say that it has ended. Undefined when the key, or everybody
+   * together, has too many: such a stream is read on too, but keeps its place like one that is read.
+   */
+  readonly begin: (keyId: string) => (() => void) | undefined;
+}
+
+export function createDrains({ most = 256, mostOfKey = 16 } = {}): Drains {
+  const ofKeys = new Map<string, number>();
+  let all = 0;
+  return {
+    begin: (keyId) => {
+      const ofKey = ofKeys.get(keyId) ?? 0;
+      if (all >= most || ofKey >= mostOfKey) return undefined;
+      all++;
+      ofKeys.set(keyId, ofKey + 1);
+      return () => {
+        all--;
+        const left = (ofKeys.get(keyId) ?? 1) - 1;
+        if (left > 0) ofKeys.set(keyId, left);
+        else ofKeys.delete(keyId);
+      };
+    },
+  };
+}
