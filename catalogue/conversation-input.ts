@@ -16,8 +16,10 @@ export interface ConversationInput {
   readonly explainedTools: number;
   /** The vendor may first sum up what was said, and bills that beside the answer. */
   readonly isSummedUp: boolean;
-  /** The member by which a tool is asked for that its vendor runs and bills by use. */
-  readonly billedTool: string | undefined;
+  /** There are tools, about which some vendors say something to the model in words of their own. */
+  readonly hasTools: boolean;
+  /** The member by which a tool is asked for that its vendor runs: it bills by use, or reads on as often as it likes. */
+  readonly hostedTool: string | undefined;
 }
 
 type Found = { -readonly [Name in keyof ConversationInput]: ConversationInput[Name] };
@@ -31,7 +33,8 @@ export function readInput(body: JsonObject): ConversationInput {
     mediaBytes: 0,
     explainedTools: 0,
     isSummedUp: false,
-    billedTool: undefined,
+    hasTools: false,
+    hostedTool: undefined,
   };
   for (const name in body) {
     const member = body[name];
@@ -41,14 +44,17 @@ export function readInput(body: JsonObject): ConversationInput {
     else if (fetched.has(name)) found.unbounded = true;
     else if (name === "compaction" || (name === "context_management" && compacts(member)))
       found.isSummedUp = true;
-    if (name === "web_search_options") found.billedTool = name;
+    if (name === "web_search_options" || (name === "mcp_servers" && !isEmptyList(member)))
+      found.hostedTool = name;
   }
   return found;
 }
 
-/** Whether one of Anthropic's edits replaces what was said by a summary; its others only leave out. */
+const isEmptyList = (member: unknown): boolean => Array.isArray(member) && member.length === 0;
+
+/** Whether an edit, of Anthropic's or in OpenAI's list, replaces what was said by a summary; others only leave out. */
 function compacts(management: unknown): boolean {
-  const edits = isObject(management) ? management["edits"] : undefined;
+  const edits = isObject(management) ? management["edits"] : management;
   return (
     Array.isArray(edits) && edits.some((edit) => isObject(edit) && String(edit["type"]).startsWith("compact"))
   );
@@ -147,6 +153,7 @@ function addMedia(mediaType: string, data: string, found: Found): void {
 
 /** Google takes a single tool for a list of one. */
 function lookAtTools(tools: unknown, found: Found): void {
+  found.hasTools = !isEmptyList(tools);
   if (!Array.isArray(tools)) lookAtTool(tools, undefined, found);
   else for (let at = 0; at < tools.length; at++) lookAtTool(tools[at], at, found);
 }
@@ -162,7 +169,7 @@ function lookAtTool(tool: unknown, at: number | undefined, found: Found): void {
     found.explainedTools++;
   } else if (!ofCallers.has(type)) {
     found.unbounded = true;
-    if (!byTokens.test(type) && !isCallersShell(tool)) found.billedTool ??= pathOf(at);
+    if (!runElsewhere.test(type) && !isCallersShell(tool)) found.hostedTool ??= pathOf(at);
   }
 }
 
@@ -170,7 +177,7 @@ function lookAtGoogles(tool: JsonObject, at: number | undefined, found: Found): 
   for (const name in tool) {
     if (tool[name] === null || /^function_?declarations$/i.test(name)) continue;
     found.unbounded = true;
-    if (!googlesByTokens.test(name)) found.billedTool ??= `${pathOf(at)}.${name}`;
+    if (!/^computer_?use$/i.test(name)) found.hostedTool ??= `${pathOf(at)}.${name}`;
   }
 }
 
@@ -180,17 +187,16 @@ const ofCallers: ReadonlySet<string> = new Set(["function", "custom"]);
 const explained = /^(bash|text_editor|computer|memory)_\d{8}$/;
 
 /**
- * Of what vendors run, or only explain, this costs nothing beside its tokens; whatever else there is may. A toolset is
- * run by the caller too, but explained at a length that nobody has written down.
+ * These are run by the caller though vendors made them, or only look through what stands in the body; they are explained at
+ * a length that nobody has written down. Whatever else there is the vendor runs: it may bill that by use, and may read all
+ * that was said once more after each time.
  */
-const byTokens =
-  /^(mcp|mcp_toolset|web_fetch_\d{8}|tool_search\w*|namespace|computer|computer_use_preview|(computer|browser)_toolset_\d{8}|local_shell|apply_patch)$/;
+const runElsewhere =
+  /^(tool_search\w*|namespace|computer|computer_use_preview|(computer|browser)_toolset_\d{8}|local_shell|apply_patch)$/;
 
 /** OpenAI bills a container of its own by use; without a word about where the shell is, it may be in one. */
 const isCallersShell = ({ type, environment }: JsonObject): boolean =>
   type === "shell" && isObject(environment) && environment["type"] === "local";
-
-const googlesByTokens = /^(url_?context|code_?execution|computer_?use)$/i;
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -13,7 +13,7 @@ const outputTokensUsual = 512;
 
 /** What callers are told about the refusal below. */
 export const hostedToolsNote =
-  "Tools that the vendor runs and bills by use, such as a web search, are 400 unless the operator allows them.";
+  "Tools that the vendor runs, such as a web search or an MCP server, are 400 unless the operator allows them.";
 
 /** As long as the official clients wait by themselves for a whole answer; whoever gives up sooner has it made twice. */
 export const conversationTimeoutMs = 600_000;
@@ -61,9 +61,9 @@ export function conversationEstimate(
   const limit = asked.outputTokens > 0 ? asked.outputTokens : model.maxOutputTokens;
   const input = readInput(body);
   const most = inputTokensMax(input, rawBody.byteLength, model);
-  const { billedTool: field } = input;
+  const { hostedTool: field } = input;
   if (field !== undefined && !model.allowsHostedTools) {
-    const message = `${field}: its vendor bills this tool by use, which has no price here`;
+    const message = `${field}: its vendor runs this tool, and what that may cost has no bound here`;
     refuse("invalid_parameters", message, { field });
   }
   const textBytes = rawBody.byteLength - input.mediaBytes;
@@ -91,15 +91,18 @@ const mediumTokensUsual = 1_000;
 const imageTokensMax = 50_000;
 /** The most that a vendor says about a tool of its own making, before anybody uses it. */
 const explanationTokensMax = 2_000;
+/** The most that a vendor says about tools in general as soon as there are any: 675 tokens, by what is written down. */
+const toolsTokensMax = 1_000;
 /** Held for a model whose context nobody wrote down: no model on sale reads more. */
 const contextTokensUnknown = 1_050_000;
 
 function inputTokensMax(
-  { unbounded, mediaBytes, images, explainedTools }: ConversationInput,
+  { unbounded, mediaBytes, images, hasTools, explainedTools }: ConversationInput,
   bodyBytes: number,
   { contextTokens }: ModelFacts,
 ): number {
   if (unbounded) return contextTokens ?? Math.max(bodyBytes, contextTokensUnknown);
-  const shown = bodyBytes - mediaBytes + images * imageTokensMax + explainedTools * explanationTokensMax;
+  const explained = (hasTools ? toolsTokensMax : 0) + explainedTools * explanationTokensMax;
+  const shown = bodyBytes - mediaBytes + images * imageTokensMax + explained;
   return Math.min(shown, contextTokens ?? Infinity);
 }

@@ -271,7 +271,7 @@ describe("what is in the body holds a token a byte", () => {
   const texts: readonly (readonly [string, Spoken, object])[] = [
     ["a plain text", chat, chat.body("Look at https://example.com/fox.png, file_id: file_1")],
     ["a text in parts", chat, chat.body([{ type: "text", text: picture }])],
-    ["tools that the caller runs", chat, chat.body("Say it.", { tools: [own] })],
+    ["no tools", chat, chat.body("Say it.", { tools: [] })],
     [
       "what a page was quoted with",
       chat,
@@ -309,6 +309,14 @@ describe("what is in the body holds a token a byte", () => {
         { type: "document", source: { type: "text", media_type: "text/plain", data: "Once upon a time." } },
       ]),
     ],
+    ["a response's plain text", responses, responses.body([{ type: "input_text", text: picture }])],
+  ];
+  test.each(texts)("%s", async (_, spoken, body) => {
+    expect(await mostOf(spoken.path, body)).toBe(holdFor(bytesOf(body), spoken));
+  });
+
+  const withTools: readonly (readonly [string, Spoken, object])[] = [
+    ["a function", chat, chat.body("Say it.", { tools: [own] })],
     [
       "tools of the caller's, with and without their type",
       messages,
@@ -326,15 +334,17 @@ describe("what is in the body holds a token a byte", () => {
         tools: [{ functionDeclarations: [{ name: "f" }] }],
       }),
     ],
-    ["a response's plain text", responses, responses.body([{ type: "input_text", text: picture }])],
   ];
-  test.each(texts)("%s", async (_, spoken, body) => {
-    expect(await mostOf(spoken.path, body)).toBe(holdFor(bytesOf(body), spoken));
-  });
+  test.each(withTools)(
+    "but for what vendors say to the model as soon as there are tools: %s",
+    async (_, spoken, body) => {
+      expect(await mostOf(spoken.path, body)).toBe(holdFor(bytesOf(body) + 1_000, spoken));
+    },
+  );
 
-  test("but for what the vendor's own words add about a tool that the caller runs", async () => {
+  test("and for what the vendor's own words add about a tool that the caller runs", async () => {
     const body = messages.body(said, { tools: [{ type: "bash_20250124", name: "bash" }] });
-    expect(await mostOf(messages.path, body)).toBe(holdFor(bytesOf(body) + 2_000, messages));
+    expect(await mostOf(messages.path, body)).toBe(holdFor(bytesOf(body) + 1_000 + 2_000, messages));
   });
 
   test("up to what the model can read", async () => {
@@ -489,7 +499,7 @@ describe("a message that only fills the prompt cache", () => {
   });
 });
 
-describe("a tool that its vendor runs and bills by use", () => {
+describe("a tool that its vendor runs", () => {
   let careful: TestGateway;
   beforeAll(async () => {
     careful = await openTestGateway({
@@ -511,7 +521,7 @@ models:
     spoken.body(spoken === generate ? [{ text: "Say it." }] : "Say it.", more),
   ];
   const own = { type: "function", function: { name: "f", parameters: { type: "object" } } };
-  const billed: readonly (readonly [string, readonly [string, object]])[] = [
+  const hosted: readonly (readonly [string, readonly [string, object]])[] = [
     ["web_search_options", asked(chat, { web_search_options: {} })],
     ["tools[1]", asked(chat, { tools: [own, { type: "web_search" }] })],
     ["tools[0]", asked(responses, { tools: [{ type: "web_search_preview" }] })],
@@ -528,11 +538,22 @@ models:
     ["tools[0]", asked(responses, { tools: [{ type: "web_search", environment: { type: "local" } }] })],
     ["tools[0]", asked(messages, { tools: [{ type: "search_toolset_20260801" }] })],
     ["tools[0]", asked(messages, { tools: [{ type: "web_search_20250305", name: "web_search" }] })],
+    ["tools[0]", asked(messages, { tools: [{ type: "web_fetch_20250910", name: "web_fetch" }] })],
+    ["tools[0]", asked(messages, { tools: [{ type: "mcp_toolset", mcp_server_name: "a" }] })],
+    ["mcp_servers", asked(messages, { mcp_servers: [{ type: "url", url: "https://example.com/mcp" }] })],
+    [
+      "tools[0]",
+      asked(responses, {
+        tools: [{ type: "mcp", server_label: "a", server_url: "https://example.com/mcp" }],
+      }),
+    ],
+    ["tools[0].urlContext", asked(generate, { tools: [{ urlContext: {} }] })],
+    ["tools[0].code_execution", asked(generate, { tools: [{ code_execution: {} }] })],
     ["tools[0].googleSearch", asked(generate, { tools: [{ googleSearch: {} }] })],
-    ["tools[0].google_maps", asked(generate, { tools: [{ url_context: {}, google_maps: {} }] })],
+    ["tools[0].google_maps", asked(generate, { tools: [{ computer_use: {}, google_maps: {} }] })],
     ["tools.googleSearch", asked(generate, { tools: { googleSearch: {} } })],
   ];
-  test.each(billed)(
+  test.each(hosted)(
     "is refused by name where its upstream does not allow it: %s",
     async (field, [path, body]) => {
       const before = sentToAll();
@@ -540,22 +561,22 @@ models:
       const { error } = (await response.json()) as { readonly error: { readonly message: string } };
       expect([response.status, error.message]).toEqual([
         400,
-        `${field}: its vendor bills this tool by use, which has no price here`,
+        `${field}: its vendor runs this tool, and what that may cost has no bound here`,
       ]);
       expect(sentToAll()).toBe(before);
     },
   );
 
-  const byTokens: readonly (readonly [string, object])[] = [
-    asked(responses, { tools: [{ type: "mcp", server_label: "a", server_url: "https://example.com/mcp" }] }),
-    asked(messages, { tools: [{ type: "web_fetch_20250910", name: "web_fetch" }] }),
+  const notHosted: readonly (readonly [string, object])[] = [
     asked(messages, { tools: [{ type: "bash_20250124", name: "bash" }] }),
-    asked(generate, { tools: [{ urlContext: {} }, { code_execution: {} }] }),
+    asked(messages, { tools: [{ type: "tool_search_tool_regex_20251119", name: "tool_search" }] }),
+    asked(messages, { mcp_servers: [], tools: [] }),
+    asked(generate, { tools: [{ computerUse: {} }] }),
   ];
-  test("is not one that costs nothing but tokens", async () => {
+  test("is not one that the caller runs, or that looks at the call itself alone", async () => {
     const quote = { "x-tollgate-cost-mode": "quote" };
     const caller = await careful.openAccount();
-    for (const [path, body] of byTokens) {
+    for (const [path, body] of notHosted) {
       expect([path, (await careful.post(caller, path, body, quote)).status]).toEqual([path, 200]);
     }
   });

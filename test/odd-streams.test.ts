@@ -222,6 +222,8 @@ describe("a conversation that its vendor sums up first", () => {
     for (const way of [
       { context_management: compacting.context_management },
       { compaction: { type: "summarize" } },
+      // As OpenAI has it in its responses.
+      { context_management: [{ type: "compaction", compact_threshold: 1_000 }] },
     ])
       expect(await most(way)).toBeGreaterThan(plain * 2);
   });

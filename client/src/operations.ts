@@ -47,8 +47,8 @@ export const operations: Readonly<Record<OperationId, OperationFacts>> = {
 /** What each operation takes: the parameters of its path, its query and its body, in one object. */
 export interface Inputs {
   /**
-   * Answers a conversation with a model, in the OpenAI dialect. Tools that the vendor runs and bills by use, such
-   * as a web search, are 400 unless the operator allows them.
+   * Answers a conversation with a model, in the OpenAI dialect. Tools that the vendor runs, such as a web search or
+   * an MCP server, are 400 unless the operator allows them.
    */
   readonly "chat.completions.create": {
     /** A model of `GET /v1/models`. */
@@ -127,8 +127,8 @@ export interface Inputs {
     readonly [name: string]: unknown;
   };
   /**
-   * Answers a conversation with a model, in the Anthropic dialect. Tools that the vendor runs and bills by use,
-   * such as a web search, are 400 unless the operator allows them.
+   * Answers a conversation with a model, in the Anthropic dialect. Tools that the vendor runs, such as a web search
+   * or an MCP server, are 400 unless the operator allows them.
    */
   readonly "messages.create": {
     /** A model of `GET /v1/models`. */
@@ -165,8 +165,8 @@ export interface Inputs {
     readonly [name: string]: unknown;
   };
   /**
-   * Answers a conversation with a model, in the Gemini dialect. Tools that the vendor runs and bills by use, such
-   * as a web search, are 400 unless the operator allows them.
+   * Answers a conversation with a model, in the Gemini dialect. Tools that the vendor runs, such as a web search or
+   * an MCP server, are 400 unless the operator allows them.
    */
   readonly "models.generate_content": {
     /** A model of `GET /v1/models`. */
@@ -205,8 +205,8 @@ export interface Inputs {
   /** Every model that can be called in the Gemini dialect, in its shape. */
   readonly "models.list_gemini": Readonly<Record<string, never>>;
   /**
-   * Answers a conversation with a model piece by piece, in the Gemini dialect. Tools that the vendor runs and bills
-   * by use, such as a web search, are 400 unless the operator allows them.
+   * Answers a conversation with a model piece by piece, in the Gemini dialect. Tools that the vendor runs, such as
+   * a web search or an MCP server, are 400 unless the operator allows them.
    */
   readonly "models.stream_generate_content": {
     /** A model of `GET /v1/models`. */
@@ -296,7 +296,7 @@ export interface Inputs {
   };
   /**
    * Answers with a model through OpenAI's Responses interface, tools and stored context included. Tools that the
-   * vendor runs and bills by use, such as a web search, are 400 unless the operator allows them.
+   * vendor runs, such as a web search or an MCP server, are 400 unless the operator allows them.
    */
   readonly "responses.create": {
     /** A model of `GET /v1/models`. */

@@ -51,7 +51,7 @@ export interface UpstreamConfig {
   readonly transport: "native" | "managed";
   readonly weight: number;
   readonly onCallerLeft: "drain" | "abort";
-  /** What becomes of calls for tools that the vendor runs and bills by use, which nothing here has a price for. */
+  /** What becomes of calls for tools that the vendor runs, for whose cost nothing here has a price or a bound. */
   readonly hostedTools: "refuse" | "allow";
   /** Undefined when the addresses or the client it takes are not all written. */
   readonly link: LinkSettings | undefined;

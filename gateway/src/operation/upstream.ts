@@ -16,7 +16,7 @@ export interface Upstream {
   readonly weight: number;
   /** When the caller of a stream leaves: read on to the end and bill what was used, or break off and bill what passed. */
   readonly onCallerLeft: "drain" | "abort";
-  /** What becomes of calls for tools that the vendor runs and bills by use; refused when nobody says. */
+  /** What becomes of calls for tools that the vendor runs; refused when nobody says. */
   readonly hostedTools?: "refuse" | "allow";
   /** For a platform whose people can link their accounts. */
   readonly link?: LinkSettings | undefined;
