@@ -148,6 +148,16 @@ describe("a sliding minute", () => {
     expect(minute.isEmpty(161_000)).toBe(true);
   });
 
+  test("what a call of over a minute used beyond its estimate counts when that is known", () => {
+    const minute = createSlidingMinute();
+    minute.add(1_000, 0);
+    minute.correct(+30_000, 0, 61_500);
+    expect(minute.remaining(60_000, 61_500)).toBe(30_000);
+    expect(minute.remaining(60_000, 122_900)).toBe(60_000);
+    minute.correct(-30_000, 0, 61_500);
+    expect(minute.remaining(60_000, 122_900)).toBe(60_000);
+  });
+
   test("a correction moves what was counted and nothing else, as long as it counts", () => {
     const minute = createSlidingMinute();
     minute.add(50, 1_000);

@@ -7,7 +7,7 @@ export interface SlidingMinute {
   /** Room for `amount` more at this moment. */
   readonly remaining: (limit: number, nowMs: number) => number;
   readonly add: (amount: number, nowMs: number) => void;
-  /** Changes what was added at an earlier moment, as long as that moment still counts. */
+  /** Changes what was added at an earlier moment. When that counts no more, what is to be added counts from now on. */
   readonly correct: (by: number, addedAtMs: number, nowMs: number) => void;
   /** When the oldest counted amount leaves the window, in monotonic milliseconds; now when nothing counts. */
   readonly oldestLeavesAtMs: (nowMs: number) => number;
@@ -50,8 +50,11 @@ export function createSlidingMinute(): SlidingMinute {
     },
     correct: (by, addedAtMs, nowMs) => {
       const now = advanceTo(nowMs);
-      const second = Math.floor(addedAtMs / 1000);
-      if (second <= now - secondsKept || second > now) return;
+      const addedAt = Math.floor(addedAtMs / 1000);
+      if (addedAt > now) return;
+      const isGone = addedAt <= now - secondsKept;
+      if (isGone && by <= 0) return;
+      const second = isGone ? now : addedAt;
       const slot = second % secondsKept;
       const before = counts[slot] ?? 0;
       const after = Math.max(0, before + by);

@@ -90,7 +90,8 @@ export function createMemoryLimiter(monotonicMs: () => number): Limiter {
         else slots.get(want.name)?.delete(want.holder);
       }
     },
-    correct: (name, by, takenAtMs) => minutes.get(name)?.correct(by, takenAtMs, monotonicMs()),
+    // The minute of a long call may have been swept meanwhile.
+    correct: (name, by, takenAtMs) => minuteOf(name).correct(by, takenAtMs, monotonicMs()),
     freeSlot: (name, holder) => void slots.get(name)?.delete(holder),
     look: (want) => standingOf(want, monotonicMs()),
   };
