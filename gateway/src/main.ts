@@ -124,6 +124,7 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
       log.error("the disk failed; stopping, because nobody knows what is on it", describeError(error));
       process.exit(brokenDiskExitCode);
     },
+    onLostNote: (error) => log.error("a note about a call could not be written", describeError(error)),
   });
   try {
     return await serve({

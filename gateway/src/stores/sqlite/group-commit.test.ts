@@ -53,6 +53,7 @@ function open({
     },
     onFull: () => onFull(),
     onBrokenDisk: () => void events.push("broken disk"),
+    onLostRide: () => void events.push("lost ride"),
   });
   const seenByOthers = (): number[] =>
     other
@@ -112,15 +113,17 @@ describe("group commit", () => {
   });
 
   test("a rider joins the next commit, and a broken rider hurts nobody", async () => {
-    const { group, add, seenByOthers, commits } = open();
+    const { group, add, seenByOthers, commits, events } = open();
     group.ride(() => add(1));
     await group.run(() => add(2));
     expect(seenByOthers()).toEqual([1, 2]);
     expect(commits).toEqual([1]);
+    expect(events).not.toContain("lost ride");
     group.ride(failing);
     group.ride(() => add(3));
     await group.run(() => add(4));
     expect(seenByOthers()).toEqual([1, 2, 3, 4]);
+    expect(events.filter((event) => event === "lost ride")).toHaveLength(1);
   });
 
   test("riders wait for a while to ride with somebody, and then ride alone, together", async () => {
@@ -233,6 +236,50 @@ describe("group commit", () => {
     blocker.run("ROLLBACK");
     await group.run(() => add(7));
     expect(seenByOthers()).toEqual([7]);
+  });
+});
+
+describe("a disk that breaks", () => {
+  const brokenAt = (time: number): (() => void) => {
+    let times = 0;
+    return () => {
+      if (++times === time) throw Object.assign(new Error("disk I/O error"), { code: "SQLITE_IOERR_FSYNC" });
+    };
+  };
+  const statuses = async (writes: readonly Promise<unknown>[]): Promise<string[]> =>
+    (await Promise.allSettled(writes)).map(({ status }) => status);
+
+  test("stops everything, at the first try or when each is tried alone", async () => {
+    for (const [time, others] of [
+      [1, () => {}],
+      [2, failing],
+    ] as const) {
+      const { group, add, seenByOthers, events } = open();
+      const breaks = brokenAt(time);
+      const writes = [group.run(breaks), group.run(others), group.run(() => add(1)), group.run(() => add(2))];
+      expect(await statuses(writes)).toEqual(writes.map(() => "rejected"));
+      expect(events.filter((event) => event === "broken disk")).toHaveLength(1);
+      expect(seenByOthers()).toEqual([]);
+    }
+  });
+
+  test("stops everything when room was made on it and the next try breaks, and for a rider", async () => {
+    const full = open({ onFull: () => true });
+    let times = 0;
+    const fills = (): void => {
+      const code = ["SQLITE_FULL", "SQLITE_IOERR_FSYNC"][times++];
+      if (code !== undefined) throw Object.assign(new Error("disk"), { code });
+    };
+    const writes = [full.group.run(fills), full.group.run(() => full.add(1))];
+    expect(await statuses(writes)).toEqual(["rejected", "rejected"]);
+    expect(full.events).toContain("broken disk");
+
+    const ridden = open();
+    ridden.group.ride(brokenAt(2));
+    ridden.group.ride(failing);
+    expect(await statuses([ridden.group.run(() => ridden.add(1))])).toEqual(["rejected"]);
+    expect(ridden.events).toContain("broken disk");
+    expect(ridden.seenByOthers()).toEqual([]);
   });
 });
 

@@ -34,6 +34,8 @@ interface Parts {
   readonly onFull: () => boolean;
   /** The disk cannot be trusted any more: after a failed fsync nobody knows what is on it. */
   readonly onBrokenDisk: (error: unknown) => void;
+  /** A write that nobody waits for could not be made. */
+  readonly onLostRide: (error: unknown) => void;
 }
 
 interface Queued {
@@ -129,14 +131,19 @@ export function createGroupCommit(parts: Parts): GroupCommit {
   };
 
   const recover = (error: unknown, batch: readonly Queued[], riding: readonly (() => void)[]): void => {
-    const code = codeOf(error);
     if (isBusy(error)) return waitForTurn(batch, riding);
-    if (code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB") {
-      for (const queued of batch) queued.waiting.reject(error);
-      return parts.onBrokenDisk(error);
-    }
-    const again = code === "SQLITE_FULL" && parts.onFull() ? commitTogether(batch, riding) : { error };
-    if (again !== undefined) commitOneByOne(batch, riding);
+    if (isBroken(error)) return giveUp(error, batch);
+    const again =
+      codeOf(error) === "SQLITE_FULL" && parts.onFull() ? commitTogether(batch, riding) : { error };
+    if (again === undefined) return;
+    if (isBroken(again.error)) return giveUp(again.error, batch);
+    commitOneByOne(batch, riding);
+  };
+
+  /** Nothing more is written by whoever may not know what is on the disk. */
+  const giveUp = (error: unknown, batch: readonly Queued[]): void => {
+    for (const queued of batch) queued.waiting.reject(error);
+    parts.onBrokenDisk(error);
   };
 
   /** Another process is writing. Those whose patience ends are told; the others keep their place. */
@@ -152,14 +159,22 @@ export function createGroupCommit(parts: Parts): GroupCommit {
 
   /** Alone in its transaction, the write that threw is the one to blame, unless another process came between. */
   const commitOneByOne = (batch: readonly Queued[], riding: readonly (() => void)[]): void => {
-    const failures = riding.map((write) => commitTogether([], [write]));
-    const left = riding.filter((_, at) => isBusy(failures[at]?.error));
-    const waiting = batch.filter((queued) => {
+    const left: (() => void)[] = [];
+    const waiting: Queued[] = [];
+    for (const write of riding) {
+      const failure = commitTogether([], [write]);
+      if (failure === undefined) continue;
+      if (isBroken(failure.error)) return giveUp(failure.error, batch);
+      if (isBusy(failure.error)) left.push(write);
+      else parts.onLostRide(failure.error);
+    }
+    for (const [at, queued] of batch.entries()) {
       const failure = commitTogether([queued], []);
-      if (isBusy(failure?.error)) return true;
-      if (failure !== undefined) queued.waiting.reject(failure.error);
-      return false;
-    });
+      if (failure === undefined) continue;
+      if (isBroken(failure.error)) return giveUp(failure.error, [...waiting, ...batch.slice(at)]);
+      if (isBusy(failure.error)) waiting.push(queued);
+      else queued.waiting.reject(failure.error);
+    }
     if (waiting.length + left.length > 0) waitForTurn(waiting, left);
   };
 
@@ -188,6 +203,12 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     },
   };
 }
+
+/** After these nobody knows what is on the disk; whatever is written next would be written on sand. */
+const isBroken = (error: unknown): boolean => {
+  const code = codeOf(error);
+  return code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
+};
 
 const isBusy = (error: unknown): boolean => codeOf(error) === "SQLITE_BUSY";
 

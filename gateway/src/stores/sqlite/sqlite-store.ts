@@ -36,6 +36,8 @@ export interface SqliteStoreOptions {
   /** Where to keep room for settlements on a full disk; a server has one, a command line needs none. */
   readonly ballastPath?: string;
   readonly onBrokenDisk?: (error: unknown) => void;
+  /** A note about a call, which nobody waits for, could not be written. */
+  readonly onLostNote?: (error: unknown) => void;
   /** Brings data of an earlier version forward, or refuses to; at once when nobody says. */
   readonly guardMigration?: (migrate: () => void) => void;
   /** How many lines of the journal are posted together. */
@@ -52,6 +54,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     monotonicMs = systemClock.monotonicMs,
     onCommit = () => {},
     onBrokenDisk = () => {},
+    onLostNote = () => {},
     salt = crypto.getRandomValues(new Uint32Array(1))[0] ?? 1,
   } = options;
   const db = openDatabase(path, options.guardMigration);
@@ -88,6 +91,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     },
     onFull: () => ballast?.drop() ?? false,
     onBrokenDisk,
+    onLostRide: onLostNote,
   });
   const books = createBooks(db, commits, journal, standings);
   return {
