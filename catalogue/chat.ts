@@ -43,6 +43,10 @@ export const chatCompletionsCreate = defineOperation({
       conversationEstimate(input, model, {
         // An upstream may honour either limit, so of two the larger is held.
         outputTokens: Math.max(input.body.max_completion_tokens ?? 0, input.body.max_tokens ?? 0),
+        limitedBy:
+          (input.body.max_completion_tokens ?? 0) > (input.body.max_tokens ?? 0)
+            ? "max_completion_tokens"
+            : "max_tokens",
         choices: input.body.n ?? 1,
       }),
   },

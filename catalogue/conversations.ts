@@ -56,8 +56,13 @@ export const inferenceGeo = z.enum(["global"], `expected global; ${unpriced}`).n
 export function conversationEstimate(
   { body, rawBody }: { readonly body: Readonly<Record<string, unknown>>; readonly rawBody: Uint8Array },
   model: ModelFacts,
-  asked: { readonly outputTokens: number; readonly choices: number },
+  asked: { readonly outputTokens: number; readonly limitedBy: string; readonly choices: number },
 ): Estimate {
+  // What a model reads and writes is one context. More would be refused by its vendor, after all of it was held.
+  if (asked.outputTokens > (model.contextTokens ?? Infinity)) {
+    const message = `${asked.limitedBy}: this model cannot write more than ${model.contextTokens} tokens`;
+    refuse("invalid_parameters", message, { field: asked.limitedBy });
+  }
   const limit = asked.outputTokens > 0 ? asked.outputTokens : model.maxOutputTokens;
   const input = readInput(body);
   const most = inputTokensMax(input, rawBody.byteLength, model);

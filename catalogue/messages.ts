@@ -43,7 +43,11 @@ export const messagesCreate = defineOperation({
     modelKind: "chat",
     estimate: (input, model) => {
       const { max_tokens: outputTokens } = input.body;
-      const estimate = conversationEstimate(input, model, { outputTokens, choices: 1 });
+      const estimate = conversationEstimate(input, model, {
+        outputTokens,
+        limitedBy: "max_tokens",
+        choices: 1,
+      });
       // The model's most is held for 0 too: a vendor that only speaks like Anthropic may take it for no limit at all.
       return outputTokens > 0
         ? estimate

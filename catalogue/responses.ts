@@ -42,7 +42,11 @@ export const responsesCreate = defineOperation({
     kind: "per_token",
     modelKind: "chat",
     estimate: (input, model) =>
-      conversationEstimate(input, model, { outputTokens: input.body.max_output_tokens ?? 0, choices: 1 }),
+      conversationEstimate(input, model, {
+        outputTokens: input.body.max_output_tokens ?? 0,
+        limitedBy: "max_output_tokens",
+        choices: 1,
+      }),
   },
   servedBy: { openai: { exchange: "responses", path: "/responses" } },
 });

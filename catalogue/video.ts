@@ -108,7 +108,7 @@ export const videoSynthesisCreate = defineOperation({
     modelKind: "video",
     secondsMax,
     requested: ({ body: { parameters: asked } }) => ({
-      seconds: asked?.duration === -1 ? secondsMax : (asked?.duration ?? undefined),
+      seconds: asked?.duration === -1 ? "any" : (asked?.duration ?? undefined),
       resolution: higherOf(resolutionOf(asked?.resolution), resolutionOf(asked?.size)),
     }),
   },

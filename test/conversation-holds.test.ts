@@ -347,6 +347,24 @@ describe("what is in the body holds a token a byte", () => {
     expect(await mostOf(messages.path, body)).toBe(holdFor(bytesOf(body) + 1_000 + 2_000, messages));
   });
 
+  test("and an answer longer than all that the model can read and write is refused by its name", async () => {
+    const account = await gateway.openAccount();
+    const tooLong: readonly (readonly [string, Spoken, object])[] = [
+      ["max_tokens", chat, { max_tokens: 128_001 }],
+      ["max_completion_tokens", chat, { max_completion_tokens: 500_000 }],
+      ["max_tokens", messages, { max_tokens: 500_000 }],
+      ["max_output_tokens", responses, { max_output_tokens: 500_000 }],
+    ];
+    for (const [field, spoken, more] of tooLong) {
+      const response = await gateway.post(account, spoken.path, spoken.body("Say it.", more));
+      const { error } = (await response.json()) as { readonly error: { readonly message: string } };
+      expect([response.status, error.message]).toEqual([
+        400,
+        `${field}: this model cannot write more than ${spoken.contextTokens} tokens`,
+      ]);
+    }
+  });
+
   test("up to what the model can read", async () => {
     expect(await mostOf(chat.path, chat.body("a".repeat(500_000)))).toBe(holdFor(128_000, chat));
   });

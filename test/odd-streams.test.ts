@@ -135,6 +135,43 @@ describe("a whole answer to a caller who asked for a stream", () => {
   });
 });
 
+test("a stream that breaks off tells so with our own word for it", async () => {
+  const begun = chunk({
+    choices: [{ index: 0, delta: { role: "assistant", content: "Hel" }, finish_reason: null }],
+  });
+  const cut = (): ReadableStream =>
+    new ReadableStream({
+      start: async (controller) => {
+        controller.enqueue(Buffer.from(begun));
+        await Bun.sleep(20);
+        controller.error(new Error("the vendor's own trouble"));
+      },
+    });
+  answer = () => new Response(cut(), { headers: { "content-type": "text/event-stream" } });
+  expect(await (await ask()).text()).toContain('"code":"provider_request_failed"');
+});
+
+describe("a stream that ends without saying how", () => {
+  const words = { role: "assistant", content: "Hello" };
+  const ended = (usage: object): string =>
+    `${chunk({ choices: [{ index: 0, delta: words, finish_reason: null }] })}${chunk({ choices: [], usage })}data: [DONE]\n\n`;
+
+  for (const [input, output] of [
+    [9, 2],
+    [0, 0],
+  ] as const) {
+    test(`is paid for by what its vendor stated before the end: ${input} and ${output}`, async () => {
+      const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+      answer = () => new Response(ended(usage), { headers: { "content-type": "text/event-stream" } });
+      expect(await receiptOf(await ask())).toMatchObject({
+        status: "settled",
+        usage: { input_tokens: input, output_tokens: output },
+        usage_source: "provider",
+      });
+    });
+  }
+});
+
 describe("a stream whose last event has no blank line", () => {
   for (const [name, end] of Object.entries({ "no end at all": "", "one line end": "\n", "a CRLF": "\r\n" })) {
     test(`but ${name} keeps its last event whole, whatever is said after it`, async () => {

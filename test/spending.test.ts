@@ -98,6 +98,7 @@ const quoting = { "x-tollgate-cost-mode": "quote" };
 interface Quote {
   readonly estimated_cost_micros_usd: number;
   readonly max_cost_micros_usd: number;
+  readonly may_exceed_estimate: boolean;
   readonly price_version: string;
 }
 
@@ -262,6 +263,10 @@ describe("what a call costs", () => {
       await gateway.sandbox.clear();
       const account = await gateway.openAccount();
       const quoted = await quoteOf(one, account);
+      expect([one.id, quoted.may_exceed_estimate]).toEqual([
+        one.id,
+        quoted.max_cost_micros_usd > quoted.estimated_cost_micros_usd,
+      ]);
       expect(await gateway.sandbox.book()).toEqual([]);
       expect(await allReceipts(account)).toEqual([]);
       expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 0 });

@@ -182,6 +182,17 @@ describe("a video task", () => {
     expect(await quoted({ duration: 5, size: "1280*720", resolution: "1080P" })).toBe(750_000);
     expect(await quoted({ duration: 5, size: "1280*720", resolution: "480P" })).toBe(500_000);
   });
+
+  test("whose length the model may choose is quoted as what it usually is, and the most", async () => {
+    const body = { ...video("a"), parameters: { duration: -1, resolution: "720P" } };
+    const response = await create(gateway, await rich(), body, { "x-tollgate-cost-mode": "quote" });
+    expect(await response.json()).toMatchObject({
+      estimate_kind: "estimate",
+      estimated_cost_micros_usd: 500_000,
+      max_cost_micros_usd: 1_500_000,
+      may_exceed_estimate: true,
+    });
+  });
 });
 
 describe("creating a task", () => {

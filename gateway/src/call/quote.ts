@@ -9,14 +9,15 @@ import { expectedMicros, type PricedCall } from "./price-call.ts";
 /** The price of this very call, by the same figures it would be held under. Nothing is held or sent. */
 export function quote(operation: Operation, priced: PricedCall, gate: Gate): Answer {
   const { terms, estimate, multiplierPpm } = priced;
+  const expected = expectedMicros(priced);
   return jsonAnswer(200, {
     object: "cost_estimate",
     operation_id: operation.id,
     currency: "USD",
     estimate_kind: priced.exact ? "exact" : "estimate",
-    estimated_cost_micros_usd: Number(expectedMicros(priced)),
+    estimated_cost_micros_usd: Number(expected),
     max_cost_micros_usd: Number(priced.atMostMicros),
-    may_exceed_estimate: !priced.exact,
+    may_exceed_estimate: priced.atMostMicros > expected,
     estimated_at: isoTime(gate.clock.wallMs()),
     price_version: terms.version,
     breakdown: priceLines(estimate.expected, terms).map((line) => ({

@@ -8,7 +8,7 @@ import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { RefusalCode } from "../platform/refusals.ts";
 import type { Books } from "./books.ts";
 import type { Quantities } from "./quantities.ts";
-import type { VideoWish } from "./video-seconds.ts";
+import type { AskedVideo, VideoWish } from "./video-seconds.ts";
 
 /** A validated request, as prices, adapters and answers see it. */
 export interface CallInput<Query = unknown, Body = unknown> {
@@ -86,7 +86,7 @@ interface PerSecond<Input> {
   readonly kind: "per_second";
   readonly modelKind: "video";
   /** What the request says about its video. */
-  readonly requested: (input: Input) => VideoWish;
+  readonly requested: (input: Input) => AskedVideo;
   /** The longest video any model makes: what is held where the length is the vendor's choice. */
   readonly secondsMax: number;
 }

@@ -21,6 +21,11 @@ export interface VideoWish {
   readonly resolution: number | undefined;
 }
 
+/** The same as a call says it, which may also let the model choose among all lengths there are. */
+export interface AskedVideo extends Pick<VideoWish, "resolution"> {
+  readonly seconds: VideoWish["seconds"] | "any";
+}
+
 /**
  * The unit for a resolution: its own, or that of the next higher one that has a price. Where nothing is known, or
  * everything with a price is lower, it is the dearest.
@@ -41,15 +46,13 @@ function dearestUnit(prices: Prices): string {
 
 /** By the request; what it leaves open is what the model does by itself, or the most where nobody wrote that down. */
 export function estimateVideo(
-  wish: VideoWish,
+  { seconds, resolution }: AskedVideo,
   model: { readonly usual: Partial<VideoWish>; readonly secondsMax: number; readonly prices: Prices },
 ): Estimate {
-  const known = wish.seconds ?? model.usual.seconds;
-  const unit = secondUnit(wish.resolution ?? model.usual.resolution, model.prices);
-  return {
-    expected: { [unit]: known ?? Math.min(secondsGuessed, model.secondsMax) },
-    atMost: { [unit]: known ?? model.secondsMax },
-  };
+  const known = seconds === "any" ? undefined : (seconds ?? model.usual.seconds);
+  const usual = model.usual.seconds ?? Math.min(secondsGuessed, model.secondsMax);
+  const unit = secondUnit(resolution ?? model.usual.resolution, model.prices);
+  return { expected: { [unit]: known ?? usual }, atMost: { [unit]: known ?? model.secondsMax } };
 }
 
 /** What most models make when nobody says how long. */

@@ -149,6 +149,7 @@ function streamRules(callers: Dialect, native: NativeChat, dispatch: Dispatch): 
 const brokenOff = {
   kind: "error",
   type: "server_error",
+  code: "provider_request_failed",
   message: "The provider's answer broke off.",
 } as const;
 

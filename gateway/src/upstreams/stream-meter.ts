@@ -12,8 +12,9 @@ export class StreamMeter {
   #outputBytes = 0;
   #stopped = false;
   #failed = false;
-  /** Figures told before the end are not the last word: some vendors count one token at the start. */
+  /** Figures told before the end are not the last word, unless nothing came after them: some count one token at the start. */
   #usageIsFinal = false;
+  #bytesUntilUsage = 0;
   #anomalies: readonly string[] = none;
   #anomalyCount = 0;
 
@@ -33,6 +34,7 @@ export class StreamMeter {
       if (event.kind === "usage") {
         this.#usage = event.usage;
         this.#usageIsFinal = this.#stopped;
+        this.#bytesUntilUsage = this.#outputBytes;
       } else if (event.kind === "error") this.#failed = true;
       else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
       else if (event.kind === "tool_call") this.#outputBytes += Buffer.byteLength(event.name);
@@ -51,12 +53,18 @@ export class StreamMeter {
     this.#outputBytes += bytes;
   }
 
+  /** Some servers end their answer without saying how, after they have said what it used. */
+  #nothingCameAfterUsage(): boolean {
+    return this.#stopped && this.#outputBytes > 0 && this.#outputBytes === this.#bytesUntilUsage;
+  }
+
   tokens(): TokenReading {
     const usage = this.#usage;
     const output = Math.max(usage?.output ?? 0, Math.ceil(this.#outputBytes / 4));
     const passed = { ...(usage ? quantitiesOf(usage) : {}), output_tokens: output };
+    const isFinal = this.#usageIsFinal || this.#nothingCameAfterUsage();
     return {
-      used: usage && this.#usageIsFinal ? quantitiesOf(usage) : undefined,
+      used: usage && isFinal ? quantitiesOf(usage) : undefined,
       // A stream that broke off never told its final figures: what was seen to pass is what was used.
       estimate: this.#outputBytes === 0 ? undefined : passed,
       anomalies: this.#anomalies,

@@ -148,4 +148,4 @@ export type ChatEvent =
   | { readonly kind: "usage"; readonly usage: ChatUsage }
   | { readonly kind: "stop"; readonly reason: StopReason; readonly stopSequence: string | undefined }
   /** The vendor gave up in the middle of its answer. */
-  | { readonly kind: "error"; readonly type: string; readonly message: string };
+  | { readonly kind: "error"; readonly type: string; readonly code?: string; readonly message: string };

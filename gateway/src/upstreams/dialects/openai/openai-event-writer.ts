@@ -43,7 +43,7 @@ export function createEventWriter(context: WriteContext): {
           return [...begin(""), delta({}, writeFinish(event.reason))];
         case "error":
           failed = true;
-          return [said({ error: { message: event.message, type: event.type, param: null, code: null } })];
+          return [said({ error: writeError(event) })];
       }
     },
 
@@ -98,5 +98,12 @@ export function createEventWriter(context: WriteContext): {
     });
   }
 }
+
+const writeError = ({ message, type, code }: Extract<ChatEvent, { readonly kind: "error" }>): JsonObject => ({
+  message,
+  type,
+  param: null,
+  code: code ?? null,
+});
 
 const said = (value: JsonObject): SseEvent => ({ event: undefined, data: JSON.stringify(value) });
