@@ -5,8 +5,9 @@ export function describeMachine(): string[] {
   const cores = cpus();
   const gibibytes = Math.round(totalmem() / 2 ** 30);
   const model = cores[0]?.model.trim() ?? "unknown processor";
+  const [kernel = "of unknown age"] = /^\d+\.\d+/.exec(release()) ?? [];
   return [
-    `${cores.length} cores (${model}), ${gibibytes} GiB of memory, Linux ${release()}`,
+    `${cores.length} cores (${model}), ${gibibytes} GiB of memory, Linux ${kernel}`,
     `Bun ${Bun.version}, Node ${versionOf("node")}, nginx ${versionOf("nginx", "-v")}, wrk ${versionOf("wrk", "-v")}`,
   ];
 }

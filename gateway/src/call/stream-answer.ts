@@ -111,7 +111,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
     // What the caller has had, and what is read on for its bill, is owed whenever the process ends.
     this.#beat ??= this.#gate.deadlines.set(beatMs, this);
     this.#noteProgress();
-    void this.#finishWithoutCaller();
+    this.#finishWithoutCaller().catch(noop);
   }
 
   #start(): void {
@@ -187,7 +187,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
     else this.#relay.leave();
     this.#start();
     // The place is the caller's, and the caller has left it; reading on is our own affair, up to a bound.
-    if (endDrain || !readsOn) void this.#freeSlot();
+    if (endDrain || !readsOn) this.#freeSlot().catch(noop);
     await this.#upstreamEnded.promise;
     endDrain?.();
   }

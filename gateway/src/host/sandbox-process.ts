@@ -1,4 +1,4 @@
-import type { Log } from "../platform/log.ts";
+import { describeError, type Log } from "../platform/log.ts";
 
 /** The sandbox, running as a program of its own that ends when this one does, however it ends. */
 export interface SandboxProcess {
@@ -32,10 +32,13 @@ export async function openSandboxProcess(options: Options): Promise<SandboxProce
         if (stopped) return;
         options.log.error("the sandbox stopped and is started again", { exit_code: code });
         await Bun.sleep(restartAfterMs);
+        if (stopped) return;
         child = spawn(options, port);
         watch();
       })
-      .catch(() => {});
+      .catch((error: unknown) =>
+        options.log.error("the sandbox could not be started again", describeError(error)),
+      );
   };
   watch();
 

@@ -32,8 +32,8 @@ export const microsFromUsd = (usd: string): Micros | undefined => parseDecimal(u
 
 /** A caller's cap, rounded down to whole micros so that the cap is never exceeded by rounding. */
 export function capMicrosFromUsd(usd: string): Micros | undefined {
-  const pico = parseDecimal(usd, 18);
-  return pico === undefined || pico < 0n ? undefined : pico / 1_000_000_000_000n;
+  const atto = parseDecimal(usd, 18);
+  return atto === undefined || atto < 0n ? undefined : atto / attoPerMicro;
 }
 
 /** A cap that arrived as a JSON number. Its shortest decimal form is what the caller wrote; arithmetic on it would drift. */

@@ -1,3 +1,5 @@
+import { isAnthropicPath } from "../../platform/dialect.ts";
+
 /** Headers that are part of a dialect and not of the connection: they say how the body is to be understood. */
 const partOfTheDialect = ["anthropic-version", "anthropic-beta"] as const;
 
@@ -6,7 +8,7 @@ const plain = /^[\x20-\x7e]{1,1000}$/;
 
 /** What travels with the body to an upstream of the caller's own dialect; every other header stays here. */
 export function forwardedHeaders(headers: Headers, path: string): Readonly<Record<string, string>> {
-  if (!path.startsWith("/v1/messages")) return none;
+  if (!isAnthropicPath(path)) return none;
   const forwarded: Record<string, string> = {};
   for (const name of partOfTheDialect) {
     const value = headers.get(name);

@@ -1,3 +1,4 @@
+import { isSameSecret } from "../../keys/is-same-secret.ts";
 import { isIP } from "node:net";
 import type { Metrics } from "../../platform/metrics.ts";
 
@@ -41,7 +42,8 @@ const loopback = /^(127\.|::1$|::ffff:127\.)/;
 
 /** A request from this machine itself, unless a proxy on this machine passed it on for somebody else. */
 function isOperator(request: Request, address: string | undefined, token: string | undefined): boolean {
-  if (token !== undefined && request.headers.get("authorization") === `Bearer ${token}`) return true;
+  const presented = request.headers.get("authorization") ?? "";
+  if (token !== undefined && isSameSecret(presented, `Bearer ${token}`)) return true;
   const forwarded = request.headers.has("x-forwarded-for") || request.headers.has("forwarded");
   return !forwarded && address !== undefined && loopback.test(address) && namesThisMachine(request);
 }
