@@ -47,23 +47,24 @@ function describe(want: Want, { remaining }: Standing): { name: string; code: Re
       what: `The number of calls this key may run at once is ${limit}`,
     };
   }
-  if (want.name.startsWith("upstream ")) {
-    return {
-      name: "upstream",
-      code: "upstream_rate_limit",
-      what: `The upstream's quota per minute is ${limit}`,
-    };
+  switch (want.of) {
+    case "upstream":
+      return {
+        name: "upstream",
+        code: "upstream_rate_limit",
+        what: `The upstream's quota per minute is ${limit}`,
+      };
+    case "tokens":
+      return {
+        name: "tokens_per_minute",
+        code: "rate_limit_exceeded",
+        what: `This call may take ${want.amount} tokens; of this key's ${limit} per minute ${remaining} are left`,
+      };
+    case "requests":
+      return {
+        name: "requests_per_minute",
+        code: "rate_limit_exceeded",
+        what: `This key's limit of requests per minute is ${limit}`,
+      };
   }
-  if (want.name.startsWith("tokens ")) {
-    return {
-      name: "tokens_per_minute",
-      code: "rate_limit_exceeded",
-      what: `This call may take ${want.amount} tokens; of this key's ${limit} per minute ${remaining} are left`,
-    };
-  }
-  return {
-    name: "requests_per_minute",
-    code: "rate_limit_exceeded",
-    what: `This key's limit of requests per minute is ${limit}`,
-  };
 }

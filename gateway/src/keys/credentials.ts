@@ -85,6 +85,7 @@ export function createCredentials(parts: Parts): Credentials {
   ): Promise<Found> => {
     const guess: RateWant = {
       kind: "rate",
+      of: "requests",
       name: `guesses ${addressBlock(address)}`,
       amount: 1,
       limit: guessesMax,

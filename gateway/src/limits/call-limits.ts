@@ -30,6 +30,7 @@ function namesOf(keyId: string): KeyNames {
 
 export const keyRequests = (keyId: string, limit: number): Want => ({
   kind: "rate",
+  of: "requests",
   name: namesOf(keyId).requests,
   amount: 1,
   limit,
@@ -40,6 +41,7 @@ export const groupRequests = (
   { group, limit }: NonNullable<OperationLimits["rpm"]>,
 ): Want => ({
   kind: "rate",
+  of: "requests",
   name: `requests ${keyId} ${group}`,
   amount: 1,
   limit,
@@ -48,6 +50,7 @@ export const groupRequests = (
 /** An estimate above the limit itself is counted as the limit: such a call must be possible, alone in its minute. */
 export const keyTokens = (keyId: string, amount: number, limit: number): Want => ({
   kind: "rate",
+  of: "tokens",
   name: namesOf(keyId).tokens,
   amount: Math.min(amount, limit),
   limit,
@@ -55,6 +58,7 @@ export const keyTokens = (keyId: string, amount: number, limit: number): Want =>
 
 export const upstreamRequests = (upstream: string, limit: number): Want => ({
   kind: "rate",
+  of: "upstream",
   name: `upstream ${upstream}`,
   amount: 1,
   limit,

@@ -1,6 +1,7 @@
 /** So much of something counted per sliding minute: requests, tokens, an upstream's quota. */
 export interface RateWant {
   readonly kind: "rate";
+  readonly of: "requests" | "tokens" | "upstream";
   readonly name: string;
   readonly amount: number;
   readonly limit: number;

@@ -176,7 +176,13 @@ describe("a sliding minute", () => {
 });
 
 describe("the limiter of one process", () => {
-  const rate = (name: string, limit: number, amount = 1): Want => ({ kind: "rate", name, amount, limit });
+  const rate = (name: string, limit: number, amount = 1): Want => ({
+    kind: "rate",
+    of: "requests",
+    name,
+    amount,
+    limit,
+  });
 
   test("a refused request counts nothing, and is let through at the very millisecond it was told", async () => {
     let nowMs = 12_345;

@@ -67,6 +67,7 @@ export async function signIn(
 ): Promise<Response> {
   const failures = {
     kind: "rate",
+    of: "requests",
     name: `sign-in failures ${addressBlock(asked.address)}`,
     amount: 1,
     limit: failuresMax,

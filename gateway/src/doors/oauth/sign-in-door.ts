@@ -62,7 +62,7 @@ const bodyBytesMax = 64 * 1024;
 export function createSignInDoor(parts: Parts): SignInDoor {
   const { addresses, limiter } = parts;
   const take = async (name: string, limit: number): Promise<boolean> =>
-    (await limiter.take([{ kind: "rate", name, amount: 1, limit }])).kind === "taken";
+    (await limiter.take([{ kind: "rate", of: "requests", name, amount: 1, limit }])).kind === "taken";
   const mayFetch = async (url: string, address: string | undefined): Promise<boolean> =>
     (await take(`documents for ${addressBlock(address)}`, fetchesPerMinuteMax)) &&
     (await take(`documents from ${URL.parse(url)?.host}`, fetchesFromHostPerMinuteMax));
