@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { parseConfig } from "../gateway/src/config/load-config.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
+import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
 import {
   catalogueFolder,
   openGatewayProcess,
@@ -137,6 +138,28 @@ test("a hash that is not known is 409, one that is none 400, an operation that i
     expect(response.headers.get("x-tollgate-contract-hash")).toBe(contentHash);
     expect(response.headers.get("x-tollgate-docs-revision")).toBe(docsRevision);
   }
+});
+
+test("a wrong hash is 409 and a traversing operation id 404, and neither leaves a trace", async () => {
+  const gateway = await open();
+  const version = await fetch(`${gateway.url}/api/contracts/version`);
+  const { contentHash } = (await version.json()) as { contentHash: string };
+  await expectNothingHappened(gateway, async () => {
+    const ask = async (query: string): Promise<number> =>
+      (await fetch(`${gateway.url}/api/contracts/source?${query}`)).status;
+    expect(await ask(`hash=${"f".repeat(64)}&bundled=1`)).toBe(409);
+    for (const hostile of [
+      "../../etc",
+      "..%2F..%2Fetc%2Fpasswd",
+      "%00",
+      "__proto__",
+      "' OR 1=1",
+      "a".repeat(4_000),
+    ]) {
+      expect([hostile, await ask(`hash=${contentHash}&operation_id=${hostile}`)]).toEqual([hostile, 404]);
+      expect([hostile, await ask(`hash=${hostile}&bundled=1`)]).toEqual([hostile, 400]);
+    }
+  });
 });
 
 test("what a hash names can be cached for ever and is not sent twice", async () => {

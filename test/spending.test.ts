@@ -7,6 +7,8 @@ import { isSold } from "../gateway/src/operation/operation.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { httpClient } from "../gateway/src/upstreams/http-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
+import { nested, read } from "./bad-inputs/error-shapes.ts";
+import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 
 const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
@@ -170,6 +172,31 @@ describe("never more than the balance", () => {
     expect(book).toHaveLength(10);
     const servedIds = new Set(served.map((response) => response.headers.get("x-request-id")));
     expect(new Set(book.map((entry) => entry.request_id))).toEqual(servedIds);
+  });
+
+  test("a balance of nothing, or one micro short, pays for nothing", async () => {
+    for (const available of [0, snapshotMicros - 1]) {
+      const poor = await gateway.openAccount({ creditUsd: String(available / 1e6) });
+      await expectNothingHappened(gateway, async () => {
+        nested(402, "insufficient_balance", {
+          retryable: false,
+          estimated_micros_usd: snapshotMicros,
+          limit_micros_usd: available,
+        })(await read(gateway.call(poor, snapshotPath)));
+      });
+    }
+  });
+
+  test("of 500 calls at once on a balance for one, exactly one is served", async () => {
+    const poor = await gateway.openAccount({ creditUsd: "0.048" });
+    const answers = await Promise.all(
+      Array.from({ length: 500 }, async () => read(gateway.call(poor, snapshotPath))),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 402)).toHaveLength(499);
+    expect(await gateway.balance(poor)).toEqual({ balance: 0, held: 0 });
+    expect(await gateway.sandbox.book()).toHaveLength(1);
+    expect(await gateway.audit()).toEqual([]);
   });
 
   test("the very first request of a new account is held like any other", async () => {

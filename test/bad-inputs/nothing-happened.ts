@@ -1,4 +1,4 @@
-// "0" in the table of bad inputs: no row was written anywhere, no balance moved, no vendor was asked.
+// What "nothing happened" means: no row was written anywhere, no balance moved, no vendor was asked.
 
 import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
