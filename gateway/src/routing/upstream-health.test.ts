@@ -1,0 +1,83 @@
+import { describe, expect, test } from "bun:test";
+import type { Exchanged, Upstream } from "../operation/upstream.ts";
+import { createUpstreamHealth, verdictOf } from "./upstream-health.ts";
+
+describe("the breaker itself", () => {
+  const one: Upstream = {
+    name: "one",
+    weight: 1,
+    protocol: "openai",
+    url: "http://vendor.example",
+    key: "",
+    transport: "native",
+    timeoutMs: undefined,
+    quotaRpm: undefined,
+    pollQps: 10,
+    onCallerLeft: "drain",
+    sandbox: false,
+  };
+  const failed: Exchanged = { kind: "no_answer", reason: "timeout", sent: true };
+  const meet = (nowMs: () => number, of = one) => {
+    const breaker = createUpstreamHealth(nowMs);
+    const attempt = (exchanged: Exchanged): string => {
+      const entry = breaker.enter(of.name);
+      if (entry !== "shut") breaker.leave(of, entry, verdictOf(exchanged));
+      return entry;
+    };
+    return { breaker, attempt };
+  };
+
+  test("does not believe news from before the pause", () => {
+    const { breaker, attempt } = meet(() => 0);
+    const early = breaker.enter("one");
+    for (let calls = 0; calls < 5; calls++) attempt(failed);
+    expect(breaker.isResting("one")).toBe(true);
+    breaker.leave(one, early, { kind: "works" });
+    expect(breaker.isResting("one")).toBe(true);
+    expect(breaker.waitFor("one")).toEqual({ retryInMs: 5_000, why: "failing" });
+  });
+
+  test("lets the next trial in when one never comes back", () => {
+    let nowMs = 0;
+    const { breaker, attempt } = meet(() => nowMs);
+    for (let calls = 0; calls < 5; calls++) attempt(failed);
+    nowMs = 5_000;
+    expect([breaker.enter("one"), breaker.enter("one")]).toEqual(["trial", "shut"]);
+    nowMs = 15_000;
+    expect([breaker.enter("one"), breaker.enter("one")]).toEqual(["trial", "shut"]);
+  });
+
+  test("pauses ever longer, up to a minute", () => {
+    let nowMs = 0;
+    const { breaker, attempt } = meet(() => nowMs);
+    for (let calls = 0; calls < 5; calls++) attempt(failed);
+    const pauses: number[] = [];
+    for (let trials = 0; trials < 6; trials++) {
+      const { retryInMs } = breaker.waitFor("one");
+      pauses.push(retryInMs);
+      nowMs += retryInMs;
+      expect(attempt(failed)).toBe("trial");
+    }
+    expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+  });
+
+  test("takes a busy answer for a sign of life", () => {
+    let nowMs = 0;
+    const { breaker, attempt } = meet(() => nowMs);
+    const busy: Exchanged = { kind: "rate_limited", status: 429, retryAfterSeconds: undefined };
+    for (let calls = 0; calls < 5; calls++) attempt(failed);
+    nowMs = 5_000;
+    expect([attempt(busy), breaker.isResting("one"), breaker.enter("one")]).toEqual(["trial", true, "free"]);
+    nowMs = 6_000;
+    expect(breaker.isResting("one")).toBe(false);
+    for (let calls = 0; calls < 4; calls++) attempt(failed);
+    attempt(busy);
+    for (let calls = 0; calls < 4; calls++) expect(attempt(failed)).toBe("free");
+  });
+
+  test("never shuts the sandbox", () => {
+    const sandbox = { ...one, name: "sandbox-openai", sandbox: true };
+    const { attempt } = meet(() => 0, sandbox);
+    for (let calls = 0; calls < 20; calls++) expect(attempt(failed)).toBe("free");
+  });
+});

@@ -1,0 +1,101 @@
+// What the operator reads in the log of an upstream that fails, waits, or works again.
+
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import type { TestAccount, TestGateway } from "./harness.ts";
+import { error, nobodyListens, openTwoUpstreams, snapshot, upstream } from "./two-upstreams.ts";
+
+const { financial, model, open, twoOfEach, later, meetAnew, close } = await openTwoUpstreams();
+beforeEach(meetAnew);
+afterAll(close);
+
+describe("the log", () => {
+  interface Line {
+    readonly level: string;
+    readonly event: string;
+    readonly upstream?: string;
+    readonly because?: string;
+  }
+  const failing = "an upstream keeps failing; it rests while there are others";
+  const waiting = "an upstream asks to wait; it rests while there are others";
+  const well = "an upstream works again";
+
+  const openOne = (url: string): Promise<TestGateway> =>
+    open(`upstreams:\n${upstream("fd-a", "financialdatasets", url)}`);
+  const toldBy = ({ logged }: TestGateway): object[] =>
+    logged
+      .map((line) => JSON.parse(line) as Line)
+      .filter(({ level }) => level === "warn")
+      .map(({ event, upstream: name, because }) => [event, name, because]);
+  const failTimes = async (times: number, account: TestAccount, at: TestGateway): Promise<void> => {
+    for (let calls = 0; calls < times; calls++) {
+      financial.a.answerNext(error(500));
+      await snapshot(account, at);
+    }
+  };
+
+  test("says once that an upstream keeps failing and why, and once that it works again", async () => {
+    const both = await open(twoOfEach(financial.a.url, model.a.url));
+    const account = await both.openAccount({ creditUsd: "50" });
+    await failTimes(4, account, both);
+    expect(toldBy(both)).toEqual([]);
+    await failTimes(1, account, both);
+    const told = [[failing, "fd-a", "status 500"]];
+    expect(toldBy(both)).toEqual(told);
+    for (const pauseMs of [5_000, 10_000]) {
+      for (let calls = 0; calls < 3; calls++) expect((await snapshot(account, both)).status).toBe(200);
+      later(pauseMs);
+      await failTimes(1, account, both);
+    }
+    expect(toldBy(both)).toEqual(told);
+    later(20_000);
+    for (let calls = 0; calls < 3; calls++) expect((await snapshot(account, both)).status).toBe(200);
+    expect(toldBy(both)).toEqual([...told, [well, "fd-a", undefined]]);
+    expect(both.logged.join("")).not.toContain("fd-key-000000");
+    await both.close();
+  });
+
+  test("says so of an upstream that is the only one too, each time", async () => {
+    const only = await openOne(financial.a.url);
+    const account = await only.openAccount({ creditUsd: "50" });
+    const told: object[] = [];
+    for (let times = 0; times < 2; times++) {
+      await failTimes(10, account, only);
+      told.push([failing, "fd-a", "status 500"]);
+      expect(toldBy(only)).toEqual(told);
+      // An answer right after may be that of a call from before.
+      expect((await snapshot(account, only)).status).toBe(200);
+      expect(toldBy(only)).toEqual(told);
+      later(5_000);
+      for (let calls = 0; calls < 3; calls++) expect((await snapshot(account, only)).status).toBe(200);
+      told.push([well, "fd-a", undefined]);
+      expect(toldBy(only)).toEqual(told);
+    }
+    await only.close();
+  });
+
+  test("names what kept an upstream from answering", async () => {
+    const only = await openOne(nobodyListens);
+    const account = await only.openAccount({ creditUsd: "50" });
+    for (let calls = 0; calls < 7; calls++) await snapshot(account, only);
+    expect(toldBy(only)).toEqual([[failing, "fd-a", "unreachable"]]);
+    await only.close();
+  });
+
+  test("is not filled by a vendor that asks for a moment now and then, and tells when that lasts", async () => {
+    const only = await openOne(financial.a.url);
+    const account = await only.openAccount({ creditUsd: "50" });
+    const askToWait = async (): Promise<void> => {
+      financial.a.answerNext(error(429, { "Retry-After": "1" }));
+      expect((await snapshot(account, only)).status).toBe(429);
+      later(1_000);
+    };
+    for (let times = 0; times < 10; times++) {
+      await askToWait();
+      expect((await snapshot(account, only)).status).toBe(200);
+    }
+    expect(toldBy(only)).toEqual([]);
+    for (let times = 0; times < 10; times++) await askToWait();
+    expect(toldBy(only)).toEqual([[waiting, "fd-a", "rate_limited"]]);
+    await only.close();
+  });
+});

@@ -1,0 +1,241 @@
+// An upstream that fails, or asks to wait, is left alone for a while: how long, and what calls meet meanwhile.
+
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { TestAccount, TestGateway } from "./harness.ts";
+import { chat, error, openTwoUpstreams, price, snapshot, snapshotPath, upstream } from "./two-upstreams.ts";
+
+const { financial, model, open, twoOfEach, later, meetAnew, close } = await openTwoUpstreams();
+const gateway = await open(twoOfEach(financial.a.url, model.a.url));
+
+beforeEach(meetAnew);
+
+afterEach(async () => {
+  expect(await gateway.audit()).toEqual([]);
+});
+
+afterAll(async () => {
+  expect(await gateway.sandbox.book()).toEqual([]);
+  await gateway.close();
+  await close();
+});
+
+describe("an upstream that fails again and again", () => {
+  const rounds = async (account: TestAccount, count: number, at = gateway): Promise<number[]> => {
+    const statuses: number[] = [];
+    for (let call = 0; call < count; call++) statuses.push((await snapshot(account, at)).status);
+    return statuses;
+  };
+  const asked = (): number[] => [financial.a.requests.length, financial.b.requests.length];
+  const since = (before: readonly number[]): number[] =>
+    asked().map((count, index) => count - (before[index] ?? 0));
+
+  test("is left alone after five failures, tried once after the pause, and trusted again when that works", async () => {
+    const account = await gateway.openAccount({ creditUsd: "50" });
+    let before = asked();
+    for (let fault = 0; fault < 5; fault++) financial.a.answerNext(error(500));
+    expect(await rounds(account, 8)).toEqual(Array.from({ length: 8 }, () => 200));
+    expect(since(before)).toEqual([5, 8]);
+
+    // The pause is over: one trial, which fails, doubles it.
+    later(5_000);
+    before = asked();
+    financial.a.answerNext(error(500));
+    await rounds(account, 3);
+    expect(since(before)).toEqual([1, 3]);
+    later(9_000);
+    before = asked();
+    await rounds(account, 2);
+    expect(since(before)).toEqual([0, 2]);
+
+    later(1_000);
+    before = asked();
+    await rounds(account, 4);
+    expect(since(before)).toEqual([4, 0]);
+  });
+
+  test("is forgiven by one answer, also a 404, in between", async () => {
+    const account = await gateway.openAccount({ creditUsd: "50" });
+    const before = asked();
+    for (let fault = 0; fault < 4; fault++) financial.a.answerNext(error(500));
+    financial.a.answerNext(error(404));
+    for (let fault = 0; fault < 4; fault++) financial.a.answerNext(error(502));
+    await rounds(account, 10);
+    expect(since(before)).toEqual([10, 8]);
+  });
+
+  test("gets one trial at a time", async () => {
+    const account = await gateway.openAccount({ creditUsd: "50" });
+    for (let fault = 0; fault < 5; fault++) financial.a.answerNext(error(500));
+    await rounds(account, 5);
+    later(5_000);
+    const before = asked();
+    financial.a.answerNext({ kind: "slow", chunkBytes: 100, everyMs: 30 });
+    const statuses = await Promise.all(Array.from({ length: 10 }, () => snapshot(account, gateway)));
+    expect(statuses.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
+    expect(since(before)).toEqual([1, 9]);
+    await rounds(account, 2);
+    expect(since(before)).toEqual([3, 9]);
+  });
+
+  test("is left alone for as long as its Retry-After says, at once, and never longer than a minute", async () => {
+    const account = await gateway.openAccount({ creditUsd: "50" });
+    for (const [answer, pauseMs] of [
+      [error(429, { "Retry-After": "7" }), 7_000],
+      [error(429), 1_000],
+      [error(503, { "Retry-After": "20" }), 20_000],
+      [error(429, { "Retry-After": "3600" }), 60_000],
+    ] as const) {
+      financial.a.answerNext(answer);
+      let before = asked();
+      await rounds(account, 3);
+      expect(since(before)).toEqual([1, 3]);
+      later(pauseMs - 500);
+      before = asked();
+      await rounds(account, 1);
+      expect(since(before)).toEqual([0, 1]);
+      later(500);
+      before = asked();
+      await rounds(account, 2);
+      expect(since(before)).toEqual([2, 0]);
+    }
+  });
+
+  test("shows in the metrics while it is left alone", async () => {
+    const account = await gateway.openAccount();
+    const gauges = async (): Promise<string[]> =>
+      (await (await fetch(`${gateway.url}/metrics`)).text())
+        .split("\n")
+        .filter((line) => line.startsWith('tollgate_upstream_paused{upstream="fd-'))
+        .toSorted();
+    const line = (name: string, value: number): string =>
+      `tollgate_upstream_paused{upstream="${name}"} ${value}`;
+    expect(await gauges()).toEqual([line("fd-a", 0), line("fd-b", 0)]);
+    financial.a.answerNext(error(429, { "Retry-After": "7" }));
+    await rounds(account, 1);
+    expect(await gauges()).toEqual([line("fd-a", 1), line("fd-b", 0)]);
+  });
+
+  test("and is the only one is asked all the same: its own answer is worth more than a guess", async () => {
+    const only = await open(`upstreams:\n${upstream("fd", "financialdatasets", financial.a.url)}`);
+    const account = await only.openAccount({ creditUsd: "50" });
+    for (let fault = 0; fault < 7; fault++) financial.a.answerNext(error(500));
+    expect(await rounds(account, 8, only)).toEqual([...Array.from({ length: 7 }, () => 500), 200]);
+    financial.a.answerNext(error(429, { "Retry-After": "7" }));
+    const busy = await snapshot(account, only);
+    expect([busy.status, busy.headers.get("retry-after")]).toEqual([429, "7"]);
+    expect(await rounds(account, 1, only)).toEqual([200]);
+    expect(await only.audit()).toEqual([]);
+    await only.close();
+  });
+
+  /** Two upstreams that both ask to wait, so that there is nobody left to ask. */
+  const bothSay = (status: number, headers: Record<string, string>): void => {
+    for (const double of [financial.a, financial.b]) double.answerNext(error(status, headers));
+  };
+  const openBoth = (further = ""): Promise<TestGateway> =>
+    open(`upstreams:
+${upstream("fa", "financialdatasets", financial.a.url)}
+${upstream("fb", "financialdatasets", financial.b.url)}
+operations: { financial.metrics.snapshot: { via: [fa, fb] } }
+${further}`);
+
+  test("like all the others refuses calls before anything is held, with the time to come back", async () => {
+    const both = await openBoth();
+    const account = await both.openAccount({ creditUsd: "50" });
+    bothSay(503, { "Retry-After": "30" });
+    expect(await rounds(account, 1, both)).toEqual([503]);
+    const before = asked();
+    const refused = await snapshot(account, both);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
+    expect(await refused.json()).toEqual({
+      error: {
+        code: "provider_unavailable",
+        message: "The provider cannot serve this call now; nothing was charged.",
+        retryable: true,
+        request_id: refused.headers.get("x-request-id"),
+      },
+    });
+    const receipt = await both.call(account, `/v1/requests/${refused.headers.get("x-request-id")}`);
+    expect(receipt.status).toBe(404);
+    // A quote asks nobody, so nobody's failures refuse it.
+    const quote = await both.call(account, snapshotPath, { headers: { "x-tollgate-cost-mode": "quote" } });
+    expect(quote.status).toBe(200);
+    expect(since(before)).toEqual([0, 0]);
+    later(30_000);
+    expect(await rounds(account, 2, both)).toEqual([200, 200]);
+    expect(await both.audit()).toEqual([]);
+    await both.close();
+  });
+
+  test("does not hide from a repeated request that it was made before", async () => {
+    const only = await open(`upstreams:
+${upstream("oa", "openai", model.a.url)}
+${upstream("ob", "openai", model.b.url)}
+models: { gpt-x: { via: [oa, ob], ${price} } }`);
+    const account = await only.openAccount();
+    const send = (key: string): Promise<Response> =>
+      only.post(account, "/v1/chat/completions", chat, { "idempotency-key": key });
+    expect((await send("one")).status).toBe(200);
+    for (const double of [model.a, model.b]) double.answerNext(error(503, { "Retry-After": "30" }));
+    expect((await send("two")).status).toBe(503);
+    expect((await send("one")).status).toBe(409);
+    expect((await send("three")).status).toBe(503);
+    later(30_000);
+    // Refused before it was held, so the key was never taken.
+    expect((await send("three")).status).toBe(200);
+    await only.close();
+  });
+
+  test("keeps its trial for another call when the one that had it could not pay", async () => {
+    const only = await open(`upstreams:\n${upstream("fd", "financialdatasets", financial.a.url)}`);
+    const [rich, poor] = [await only.openAccount(), await only.openAccount({ creditUsd: "0" })];
+    financial.a.answerNext(error(503, { "Retry-After": "30" }));
+    expect((await snapshot(rich, only)).status).toBe(503);
+    later(30_000);
+    expect((await snapshot(poor, only)).status).toBe(402);
+    expect((await snapshot(rich, only)).status).toBe(200);
+    await only.close();
+  });
+
+  test("keeps its trial for another call also when a limit of the caller's refused it", async () => {
+    const only = await open(`
+upstreams:
+${upstream("oa", "openai", model.a.url)}
+models: { gpt-x: { via: [oa], ${price} } }
+tiers: { enterprise: { rpm: 100, tpm: 100, concurrency: 5 } }
+`);
+    const [small, large] = [await only.openAccount({ tier: "enterprise" }), await only.openAccount()];
+    const send = async (account: TestAccount): Promise<number> =>
+      (await only.post(account, "/v1/chat/completions", chat)).status;
+    expect(await send(small)).toBe(200);
+    model.a.answerNext(error(503, { "Retry-After": "5" }));
+    expect(await send(large)).toBe(503);
+    later(5_000);
+    expect(await send(small)).toBe(429);
+    expect(await send(large)).toBe(200);
+    await only.close();
+  });
+
+  test("and is busy consumes nothing of a caller's own limits", async () => {
+    const only = await openBoth("tiers: { enterprise: { rpm: 3, tpm: 100, concurrency: 5 } }");
+    const account = await only.openAccount({ tier: "enterprise" });
+    const codes: string[] = [];
+    const send = async (): Promise<void> => {
+      const response = await snapshot(account, only);
+      const body = (await response.json()) as { error?: { code: string } };
+      codes.push(body.error?.code ?? String(response.status));
+    };
+    bothSay(429, { "Retry-After": "7" });
+    for (let call = 0; call < 5; call++) await send();
+    later(7_000);
+    for (let call = 0; call < 4; call++) await send();
+    expect(codes).toEqual([
+      ...Array.from({ length: 5 }, () => "upstream_rate_limit"),
+      "200",
+      "200",
+      "200",
+      "rate_limit_exceeded",
+    ]);
+    await only.close();
+  });
+});
