@@ -4,9 +4,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { askModern, openOldClient, useTool, type OldClient, type ToolResult } from "./agent-client.ts";
 import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
-import { createVirtualClock } from "./bad-inputs/virtual-clock.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 import { createPerson, signInWith } from "./oauth-person.ts";
+import { createVirtualClock } from "./virtual-clock.ts";
 
 // What may cost more than 4 cents needs a person here; a snapshot costs 4.8.
 const config = "mcp: { auto_approve_usd: 0.04 }";

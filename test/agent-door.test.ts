@@ -1,13 +1,12 @@
-// The door for agents from outside: who gets in, what the protocol promises, and the rows of the table of pitfalls that
-// concern the door itself.
+// The door for agents from outside: who gets in, and what the protocol promises.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { heapStats } from "bun:jsc";
 import { askModern, modernHeaders, openOldClient, send, useTool, type Rpc } from "./agent-client.ts";
 import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
-import { createVirtualClock } from "./bad-inputs/virtual-clock.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 import { signInWith } from "./oauth-person.ts";
+import { createVirtualClock } from "./virtual-clock.ts";
 
 const snapshot = {
   operation_id: "financial.metrics.snapshot",

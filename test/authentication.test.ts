@@ -14,9 +14,9 @@ import {
 } from "./bad-inputs/error-shapes.ts";
 import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
 import { rawRequest, sendForOne } from "./bad-inputs/raw-request.ts";
-import { createVirtualClock, type VirtualClock } from "./bad-inputs/virtual-clock.ts";
 import { createKeySecret } from "../gateway/src/keys/key-format.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
 
 const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
 const balancePath = "/v1/credits/balance";
@@ -473,7 +473,7 @@ describe("the rate of requests", () => {
   test("a wall clock set back an hour gives no second allowance and no reset in the past", async () => {
     const free = await gateway.openAccount({ tier: "free" });
     await exhaust(free);
-    clock.setWallBack(3_600_000);
+    clock.stepWall(-3_600_000);
     const refused = await gateway.call(free, balancePath);
     expect(refused.status).toBe(429);
     expect(rateOf(refused).reset).toBeGreaterThanOrEqual(unixNow());

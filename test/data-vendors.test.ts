@@ -588,7 +588,7 @@ describe("an Idempotency-Key on web traffic", () => {
     const account = await named.openAccount();
     await named.sandbox.fault({ vendor: "similarweb", latency_ms: 400 });
     const running = send(named, account, "one", path);
-    await Bun.sleep(100);
+    await named.sandbox.busyWith(1);
     const early = await send(named, account, "one", path);
     expect(early.headers.get("retry-after")).toBe("1");
     expect((await conflictOf(early)).code).toBe("traffic_analytics_request_in_progress");

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { failpoints, streamFailpoints, withFailpoint, type Failpoint } from "./failpoints.ts";
 import { openFailpointProgram as openProgram } from "./failpoint-program.ts";
 import { openTestGateway, type TestAccount, until } from "./harness.ts";
+import { createVirtualClock } from "./virtual-clock.ts";
 
 const path = "/v1/chat/completions";
 const body = { model: "gpt-4o", messages: [{ role: "user", content: "hello" }], max_tokens: 50 };
@@ -98,14 +99,10 @@ describe("a part that throws", () => {
 describe("a stall of a minute on a virtual clock", () => {
   for (const failpoint of failpoints.filter((name) => name !== "respond.before_end")) {
     test(`at ${failpoint} changes nothing: one dispatch, one charge, no hold`, async () => {
-      const at = { wallMs: Date.parse("2026-05-31T23:59:30Z"), monotonicMs: 1_000_000 };
+      const clock = createVirtualClock(Date.parse("2026-05-31T23:59:30Z"));
       const tollgate = await openTestGateway({
-        clock: { wallMs: () => at.wallMs, monotonicMs: () => at.monotonicMs },
-        wrap: (parts) =>
-          withFailpoint(parts, failpoint, () => {
-            at.wallMs += 60_000;
-            at.monotonicMs += 60_000;
-          }),
+        clock,
+        wrap: (parts) => withFailpoint(parts, failpoint, () => clock.advance(60_000)),
       });
       try {
         // The stall crosses midnight and the end of a month, with a budget in force.
@@ -206,14 +203,10 @@ describe("a stream", () => {
     });
 
     test(`that stalls for a minute at ${failpoint} is charged once, as its vendor's book says`, async () => {
-      const at = { wallMs: Date.parse("2026-05-31T23:59:30Z"), monotonicMs: 1_000_000 };
+      const clock = createVirtualClock(Date.parse("2026-05-31T23:59:30Z"));
       const tollgate = await openTestGateway({
-        clock: { wallMs: () => at.wallMs, monotonicMs: () => at.monotonicMs },
-        wrap: (parts) =>
-          withFailpoint(parts, failpoint, () => {
-            at.wallMs += 60_000;
-            at.monotonicMs += 60_000;
-          }),
+        clock,
+        wrap: (parts) => withFailpoint(parts, failpoint, () => clock.advance(60_000)),
       });
       try {
         const account = await tollgate.openAccount({ budget: { limitMicros: 1_000_000n, window: "day" } });

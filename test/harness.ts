@@ -207,6 +207,8 @@ export interface SandboxControl {
   readonly book: () => Promise<readonly BookEntry[]>;
   readonly fault: (fault: object) => Promise<void>;
   readonly clear: () => Promise<void>;
+  /** Waits until this many calls have arrived and wait for their answer. */
+  readonly busyWith: (calls: number) => Promise<void>;
   /** Waits until every call in the book was answered, or given up by its caller; not for a vendor that never answers. */
   readonly settled: () => Promise<void>;
   readonly stop: () => void;
@@ -232,6 +234,8 @@ export async function openSandbox(): Promise<SandboxControl> {
   return {
     url,
     book,
+    busyWith: (calls) =>
+      until(async () => (await book()).filter(({ status }) => status === null).length === calls),
     settled: () => until(async () => (await book()).every(({ status }) => status !== null)),
     fault: async (fault) => {
       const response = await fetch(`${url}/_control/faults`, { method: "POST", body: JSON.stringify(fault) });

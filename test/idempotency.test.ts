@@ -127,7 +127,7 @@ describe("an Idempotency-Key", () => {
     const account = await tollgate.openAccount();
     await tollgate.sandbox.fault({ vendor: "jina", latency_ms: 400 });
     const running = send(account, "running");
-    await Bun.sleep(100);
+    await tollgate.sandbox.busyWith(1);
     const again = await send(account, "running");
     const conflict = await conflictOf(again);
     expect(conflict.error.code).toBe("request_in_progress");
@@ -140,7 +140,7 @@ describe("an Idempotency-Key", () => {
     const account = await tollgate.openAccount();
     await tollgate.sandbox.fault({ vendor: "jina", latency_ms: 300 });
     const running = send(account, "reused");
-    await Bun.sleep(100);
+    await tollgate.sandbox.busyWith(1);
     for (const body of [{ ...rerank, query: "other" }, `${JSON.stringify(rerank)} `]) {
       const conflict = await conflictOf(await send(account, "reused", body));
       expect(conflict.error.code).toBe("idempotency_key_reused");

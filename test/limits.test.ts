@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openTestGateway, projectFolder, type TestAccount, type TestGateway } from "./harness.ts";
+import { createVirtualClock } from "./virtual-clock.ts";
 
 const chat = { model: "gpt-4o-mini", messages: [{ role: "user", content: "hello" }] };
 
@@ -19,24 +20,11 @@ interface Limited {
   };
 }
 
-/** A clock the test moves; monotonic and wall time apart, so that one can be stepped without the other. */
-function movableClock() {
-  const at = { wallMs: Date.parse("2026-03-01T12:00:00Z"), monotonicMs: 1_000_000 };
-  return {
-    at,
-    pass: (ms: number) => {
-      at.wallMs += ms;
-      at.monotonicMs += ms;
-    },
-    clock: { wallMs: () => at.wallMs, monotonicMs: () => at.monotonicMs },
-  };
-}
-
 describe("tokens per minute", () => {
-  const time = movableClock();
+  const clock = createVirtualClock();
   let tollgate: TestGateway;
   beforeAll(async () => {
-    tollgate = await openTestGateway({ clock: time.clock });
+    tollgate = await openTestGateway({ clock });
   });
   afterAll(() => tollgate.close());
 
@@ -67,7 +55,7 @@ describe("tokens per minute", () => {
     const account = await tollgate.openAccount({ tier: "free", creditUsd: "100" });
     await tollgate.sandbox.fault({ vendor: "openai", latency_ms: 300 });
     const running = ask(account, 50_000);
-    await Bun.sleep(100);
+    await tollgate.sandbox.busyWith(1);
     const before = await tollgate.balance(account);
     const refused = await ask(account, 20_000);
     expect(refused.status).toBe(429);
@@ -107,15 +95,15 @@ describe("tokens per minute", () => {
     const account = await tollgate.openAccount({ tier: "free", creditUsd: "100" });
     await tollgate.sandbox.fault({ vendor: "openai", json_patch: { usage: { completion_tokens: 59_000 } } });
     expect((await ask(account, 59_000)).status).toBe(200);
-    time.at.wallMs -= 3_600_000;
+    clock.stepWall(-3_600_000);
     expect((await ask(account, 5_000)).status).toBe(429);
-    time.at.wallMs += 7_200_000;
+    clock.stepWall(7_200_000);
     expect((await ask(account, 5_000)).status).toBe(429);
-    time.at.wallMs -= 3_600_000;
-    time.pass(59_000);
+    clock.stepWall(-3_600_000);
+    clock.advance(59_000);
     const early = await ask(account, 5_000);
     expect(early.status).toBe(429);
-    time.pass(Number(early.headers.get("retry-after")) * 1000);
+    clock.advance(Number(early.headers.get("retry-after")) * 1000);
     expect((await ask(account, 5_000)).status).toBe(200);
   });
 
@@ -128,7 +116,7 @@ describe("tokens per minute", () => {
 });
 
 describe("limits of an operation's own", () => {
-  const time = movableClock();
+  const clock = createVirtualClock();
   const folder = mkdtempSync(join(tmpdir(), "tollgate-catalogue-"));
   let tollgate: TestGateway;
 
@@ -143,7 +131,7 @@ describe("limits of an operation's own", () => {
        export const slots = defineOperation({ ...common, id: "test.slots", title: "Slots", summary: "Takes a slot.",
          path: "/apis/v1/test/slots", limits: { slot: "always" } });`,
     );
-    tollgate = await openTestGateway({ clock: time.clock, catalogueFolders: [folder] });
+    tollgate = await openTestGateway({ clock, catalogueFolders: [folder] });
   });
   afterAll(async () => {
     await tollgate.close();
@@ -162,7 +150,7 @@ describe("limits of an operation's own", () => {
     const other = await tollgate.call(account, "/v1/credits/balance");
     // The two refused requests were given back to the key's own limit.
     expect(other.headers.get("x-ratelimit-remaining-requests")).toBe(String(3_000 - 6));
-    time.pass(61_000);
+    clock.advance(61_000);
     expect((await tollgate.call(account, "/apis/v1/test/few?ticker=A")).status).toBe(200);
   });
 
@@ -171,7 +159,7 @@ describe("limits of an operation's own", () => {
     const slots = () => tollgate.call(account, "/apis/v1/test/slots?ticker=A");
     await tollgate.sandbox.fault({ path_contains: "snapshot", latency_ms: 400, times: 5 });
     const running = Array.from({ length: 5 }, slots);
-    await Bun.sleep(150);
+    await tollgate.sandbox.busyWith(5);
     const refused = await slots();
     expect(refused.status).toBe(429);
     const { error } = (await refused.json()) as Limited;

@@ -3,9 +3,9 @@
 import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
-import { createVirtualClock, type VirtualClock } from "./bad-inputs/virtual-clock.ts";
 import { openXDouble, type XDouble } from "./doubles/x.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
 import { startLink } from "./visitor.ts";
 
 export const followPath = "/apis/v1/social_a/follow_social_a";

@@ -105,7 +105,7 @@ describe("another process holds the write lock", () => {
     const account = await tollgate.openAccount();
     await tollgate.sandbox.fault({ vendor: "financialdatasets", latency_ms: 200 });
     const calling = tollgate.call(account, path);
-    await Bun.sleep(100);
+    await tollgate.sandbox.busyWith(1);
     const other = new Database(tollgate.databasePath);
     other.run("BEGIN IMMEDIATE");
     let answered = false;
@@ -213,7 +213,7 @@ describe.skipIf(!canMount && process.env["CI"] === undefined)(
       const account = await tollgate.openAccount({ creditUsd: "1000", tier: "enterprise" });
       await tollgate.sandbox.fault({ vendor: "financialdatasets", latency_ms: 1_500, times: 20 });
       const running = Array.from({ length: 20 }, () => tollgate.call(account, path));
-      await Bun.sleep(500);
+      await tollgate.sandbox.busyWith(20);
 
       const filler = fillDisk(folder);
       expect((await Promise.all(running)).map(({ status }) => status)).toEqual(running.map(() => 200));

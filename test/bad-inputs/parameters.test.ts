@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 
 import { openTestGateway, type TestAccount } from "../harness.ts";
+import { createVirtualClock } from "../virtual-clock.ts";
 import {
   chat,
   contentLength,
@@ -15,7 +16,6 @@ import {
 import { flat, gemini, nested, openai, read, usage400 } from "./error-shapes.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";
 import { rawRequest, sendForOne } from "./raw-request.ts";
-import { createVirtualClock } from "./virtual-clock.ts";
 
 const { gateway, account, post, rerankBytes, expectEach, close } = await openBadInputGateway();
 afterAll(close);

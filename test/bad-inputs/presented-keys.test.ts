@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, spyOn, test } from "bun:test";
 
 import { openTestGateway } from "../harness.ts";
+import { createVirtualClock } from "../virtual-clock.ts";
 import { openBadInputGateway, snapshotPath, tagPath } from "./bad-input-gateway.ts";
 import { flat, nested, read } from "./error-shapes.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";
 import { rawRequest } from "./raw-request.ts";
-import { createVirtualClock } from "./virtual-clock.ts";
 
 const { gateway, account, expectClosedWith, expectEach, close } = await openBadInputGateway();
 afterAll(close);

@@ -1,9 +1,10 @@
-import type { Clock } from "../../gateway/src/platform/clock.ts";
+import type { Clock } from "../gateway/src/platform/clock.ts";
 
 /** A clock that stands until told. Both hands move together, unless somebody sets the wall clock. */
 export interface VirtualClock extends Clock {
   readonly advance: (ms: number) => void;
-  readonly setWallBack: (ms: number) => void;
+  /** Somebody sets the wall clock, forward or back. */
+  readonly stepWall: (ms: number) => void;
 }
 
 export function createVirtualClock(startWallMs = Date.UTC(2026, 5, 1, 12)): VirtualClock {
@@ -16,8 +17,8 @@ export function createVirtualClock(startWallMs = Date.UTC(2026, 5, 1, 12)): Virt
       wallMs += ms;
       monotonicMs += ms;
     },
-    setWallBack: (ms) => {
-      wallMs -= ms;
+    stepWall: (ms) => {
+      wallMs += ms;
     },
   };
 }
