@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ChatAnswer, ChatPart } from "../chat.ts";
-import { readStopReason } from "./stop-reasons.ts";
+import { readStopReason } from "./stop-reason.ts";
 import { readToolInput } from "./tool-input.ts";
 import { readUsage } from "./usage.ts";
 

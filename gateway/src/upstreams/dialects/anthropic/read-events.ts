@@ -3,7 +3,7 @@ import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
 import { createBlockReader } from "./read-blocks.ts";
 import { stringOr } from "./read-answer.ts";
-import { readStopReason } from "./stop-reasons.ts";
+import { readStopReason } from "./stop-reason.ts";
 import { readUsage, supersede } from "./usage.ts";
 
 export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {

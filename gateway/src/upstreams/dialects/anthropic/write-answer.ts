@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatAnswer, ChatPart, ImagePart, StopReason } from "../chat.ts";
 import type { WriteContext } from "../dialect.ts";
-import { writeStopReason } from "./stop-reasons.ts";
+import { writeStopReason } from "./stop-reason.ts";
 import { writeToolInput } from "./tool-input.ts";
 import { writeUsage } from "./usage.ts";
 

@@ -1,6 +1,6 @@
 import type { Dialect } from "../dialect.ts";
-import { createEventReader } from "./event-reader.ts";
-import { createEventWriter } from "./event-writer.ts";
+import { createEventReader } from "./read-events.ts";
+import { createEventWriter } from "./write-events.ts";
 import { readAnswer } from "./read-answer.ts";
 import { readRequest } from "./read-request.ts";
 import { readUsage } from "./usage.ts";

@@ -1,5 +1,5 @@
 import type { ChatAnswer, ChatPart } from "../chat.ts";
-import { readFinishReason } from "./finish-reason.ts";
+import { readStopReason } from "./stop-reason.ts";
 import { joinParts } from "./join-parts.ts";
 import { madeUpCallId, readAnswerPart } from "./read-answer-part.ts";
 import { readResponse } from "./response.ts";
@@ -13,7 +13,7 @@ export function readAnswer(json: unknown): ChatAnswer {
     id: response.id,
     model: response.model,
     parts,
-    stop: response.promptBlocked ? "filtered" : readFinishReason(response.finishReason, { answers, calls }),
+    stop: response.promptBlocked ? "filtered" : readStopReason(response.finishReason, { answers, calls }),
     stopSequence: undefined,
     usage: response.usage,
   };

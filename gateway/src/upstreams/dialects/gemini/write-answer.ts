@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatAnswer, ChatPart } from "../chat.ts";
 import type { WriteContext } from "../dialect.ts";
-import { writeFinishReason } from "./finish-reason.ts";
+import { writeStopReason } from "./stop-reason.ts";
 import { given } from "./given.ts";
 import { writeImage } from "./images.ts";
 import { writeUsage } from "./usage.ts";
@@ -11,7 +11,7 @@ export function writeAnswer(answer: ChatAnswer, context: WriteContext): JsonObje
   const malformed = answer.parts.some((part) => part.kind === "tool_call" && writeCall(part) === undefined);
   const candidate = {
     content: { role: "model", parts: answer.parts.flatMap(writePart) },
-    finishReason: writeFinishReason(answer.stop, malformed),
+    finishReason: writeStopReason(answer.stop, malformed),
     index: 0,
   };
   return given({

@@ -1,12 +1,13 @@
 // The OpenAI Chat Completions dialect, both ways.
 
 import type { Dialect } from "../dialect.ts";
-import { readAnswer, writeAnswer } from "./openai-answer.ts";
-import { createEventReader } from "./openai-event-reader.ts";
-import { createEventWriter } from "./openai-event-writer.ts";
-import { readRequest } from "./openai-request-reader.ts";
-import { writeRequest } from "./openai-request-writer.ts";
-import { readUsage } from "./openai-usage.ts";
+import { readAnswer } from "./read-answer.ts";
+import { writeAnswer } from "./write-answer.ts";
+import { createEventReader } from "./read-events.ts";
+import { createEventWriter } from "./write-events.ts";
+import { readRequest } from "./read-request.ts";
+import { writeRequest } from "./write-request.ts";
+import { readUsage } from "./usage.ts";
 
 export const openaiDialect: Dialect = {
   name: "openai",

@@ -2,7 +2,7 @@
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ImagePart } from "../chat.ts";
-import { readContent } from "./openai-content.ts";
+import { readContent } from "./content.ts";
 
 /** A text, or the texts of a list of parts, which some vendors answer with. */
 export function textOf(value: unknown): string {

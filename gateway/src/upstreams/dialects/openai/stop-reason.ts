@@ -4,7 +4,7 @@ import type { StopReason } from "../chat.ts";
  * A forced call of a tool ends with "stop" at OpenAI itself; others need to hear that a tool is called. A refusal
  * is told by what is said and not by how it ends.
  */
-export function readFinish(
+export function readStopReason(
   finish: unknown,
   said: { readonly called: boolean; readonly refused: boolean },
 ): StopReason {
@@ -23,7 +23,7 @@ export function readFinish(
 }
 
 /** Another vendor's refusal cuts an answer that may have begun, which is what content_filter means here. */
-export function writeFinish(stop: StopReason): "stop" | "length" | "tool_calls" | "content_filter" {
+export function writeStopReason(stop: StopReason): "stop" | "length" | "tool_calls" | "content_filter" {
   switch (stop) {
     case "end":
     case "stop_sequence":

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
-import { readFinishReason } from "./finish-reason.ts";
+import { readStopReason } from "./stop-reason.ts";
 import { joined } from "./join-parts.ts";
 import { madeUpCallId, readAnswerPart } from "./read-answer-part.ts";
 import type { AnswerPart } from "./read-answer-part.ts";
@@ -56,7 +56,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
     if ((response.finishReason !== undefined || response.promptBlocked) && !stopped) {
       const reason = response.promptBlocked
         ? "filtered"
-        : readFinishReason(response.finishReason, { answers, calls: calls > 0 });
+        : readStopReason(response.finishReason, { answers, calls: calls > 0 });
       events.push(...endPart(), { kind: "stop", reason, stopSequence: undefined });
       stopped = true;
     }

@@ -2,7 +2,7 @@
 
 import type { Reasoning } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { readText } from "./openai-members.ts";
+import { readText } from "./members.ts";
 
 export function readReasoning(value: unknown): Reasoning | undefined {
   const effort = readText(value, "reasoning_effort");

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatMessage, ChatPart, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { readContent, readTextContent } from "./openai-content.ts";
-import { readList, readText, requireObject, requireText } from "./openai-members.ts";
-import { readToolCalls } from "./openai-tool-calls.ts";
+import { readContent, readTextContent } from "./content.ts";
+import { readList, readText, requireObject, requireText } from "./members.ts";
+import { readToolCalls } from "./tool-calls.ts";
 
 /** Instructions from the middle of the conversation move to its beginning, the only place others have for them. */
 export function readMessages(value: unknown): {

@@ -3,15 +3,8 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { OutputFormat } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import {
-  readFlag,
-  readObject,
-  readText,
-  requireObject,
-  requireText,
-  withoutUndefined,
-} from "./openai-members.ts";
-import { strictFor } from "./openai-strict-schema.ts";
+import { readFlag, readObject, readText, requireObject, requireText, withoutUndefined } from "./members.ts";
+import { strictFor } from "./strict-schema.ts";
 
 export function readOutput(value: unknown): OutputFormat | undefined {
   const format = readObject(value, "response_format");

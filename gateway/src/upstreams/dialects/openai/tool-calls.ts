@@ -3,8 +3,8 @@
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ToolCallPart } from "../chat.ts";
-import { readList, requireObject, requireText } from "./openai-members.ts";
-import { requireFunction } from "./openai-tools.ts";
+import { readList, requireObject, requireText } from "./members.ts";
+import { requireFunction } from "./tools.ts";
 
 /** From a request: strictly. */
 export function readToolCalls(value: unknown, field: string): readonly ToolCallPart[] {

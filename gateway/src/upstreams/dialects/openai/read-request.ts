@@ -2,11 +2,11 @@ import { notForUpstreams } from "../../not-for-upstreams.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { readFlag, readNumber, readText } from "./openai-members.ts";
-import { readMessages } from "./openai-messages-reader.ts";
-import { readReasoning } from "./openai-effort.ts";
-import { readOutput } from "./openai-output.ts";
-import { readToolChoice, readTools } from "./openai-tools.ts";
+import { readFlag, readNumber, readText } from "./members.ts";
+import { readMessages } from "./read-messages.ts";
+import { readReasoning } from "./effort.ts";
+import { readOutput } from "./output-format.ts";
+import { readToolChoice, readTools } from "./tools.ts";
 
 export function readRequest(
   body: JsonObject,

@@ -11,8 +11,8 @@ import {
   requireObject,
   requireText,
   withoutUndefined,
-} from "./openai-members.ts";
-import { strictFor } from "./openai-strict-schema.ts";
+} from "./members.ts";
+import { strictFor } from "./strict-schema.ts";
 
 export function readTools(value: unknown): readonly ToolDefinition[] {
   return (readList(value, "tools") ?? []).map((item, at) => {

@@ -2,9 +2,9 @@
 
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
-import { callsIn, readCalled, textOf } from "./openai-answer-members.ts";
+import { callsIn, readCalled, textOf } from "./answer-members.ts";
 import { JsonExtent } from "./json-extent.ts";
-import { madeCallId, readSignature } from "./openai-tool-calls.ts";
+import { madeCallId, readSignature } from "./tool-calls.ts";
 
 interface Call {
   readonly key: unknown;

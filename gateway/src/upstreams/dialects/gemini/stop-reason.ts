@@ -30,7 +30,7 @@ const wholes = new Set(["STOP", "FINISH_REASON_UNSPECIFIED"]);
  * Google has no reason of its own for tool calls: it stops, and there they are. For an answer that failed the other
  * dialects have no word; as a filtered one it does not look complete, and what Google bills for it is still charged.
  */
-export function readFinishReason(
+export function readStopReason(
   reason: string | undefined,
   { answers, calls }: { readonly answers: boolean; readonly calls: boolean },
 ): StopReason {
@@ -52,5 +52,5 @@ const written = {
 } as const satisfies Record<StopReason, string>;
 
 /** A call whose arguments were no JSON is not written; where calls were the point, the reason says so. */
-export const writeFinishReason = (stop: StopReason, malformedCall: boolean): string =>
+export const writeStopReason = (stop: StopReason, malformedCall: boolean): string =>
   malformedCall && stop === "tool_calls" ? "MALFORMED_FUNCTION_CALL" : written[stop];

@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ImagePart, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { readText, requireObject, requireText } from "./openai-members.ts";
+import { readText, requireObject, requireText } from "./members.ts";
 
 /** Empty texts say nothing and some vendors refuse them, so they are left out. */
 export function readContent(content: unknown, field: string): readonly (TextPart | ImagePart)[] {

@@ -3,9 +3,9 @@
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ImagePart, StopReason } from "../chat.ts";
-import { readImages, textOf, thinkingOf } from "./openai-answer-members.ts";
-import { createCallsReader } from "./openai-event-calls.ts";
-import { readFinish } from "./openai-finish.ts";
+import { readImages, textOf, thinkingOf } from "./answer-members.ts";
+import { createCallsReader } from "./read-event-calls.ts";
+import { readStopReason } from "./stop-reason.ts";
 
 export interface ChoiceReader {
   readonly read: (choice: JsonObject) => void;
@@ -73,6 +73,6 @@ export function createChoiceReader(parts: {
     if (stop !== undefined) return;
     close();
     calls.end();
-    stop = readFinish(finish, { called: calls.any(), refused });
+    stop = readStopReason(finish, { called: calls.any(), refused });
   }
 }

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
-import { textOf } from "./openai-answer-members.ts";
-import { createChoiceReader, type ChoiceReader } from "./openai-event-choice.ts";
-import { readUsage } from "./openai-usage.ts";
+import { textOf } from "./answer-members.ts";
+import { createChoiceReader, type ChoiceReader } from "./read-event-choice.ts";
+import { readUsage } from "./usage.ts";
 
 /**
  * A translated request asks for one choice. A caller of OpenAI itself may ask for more: they are told one beside

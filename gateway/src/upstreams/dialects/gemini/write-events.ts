@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ChatUsage, ToolCallPart } from "../chat.ts";
 import type { SseEvent, WriteContext } from "../dialect.ts";
-import { writeFinishReason } from "./finish-reason.ts";
+import { writeStopReason } from "./stop-reason.ts";
 import { given } from "./given.ts";
 import { writeImage } from "./images.ts";
 import { writeStreamError } from "./stream-error.ts";
@@ -81,7 +81,7 @@ export function createEventWriter(context: WriteContext): {
       // Without a stop the answer was cut off: a call that was never finished is not passed off as one.
       const left = stop === undefined ? [] : [...calls.keys()].flatMap(takeCall);
       if (stop === undefined && usage === undefined) return [];
-      const finishReason = stop === undefined ? undefined : writeFinishReason(stop.reason, malformed);
+      const finishReason = stop === undefined ? undefined : writeStopReason(stop.reason, malformed);
       // Google ends with an empty text too: its client forgets the whole turn when a chunk has no parts.
       const parts = left.length === 0 ? [{ text: "" }] : left;
       const candidate = given({ content: { role: "model", parts }, finishReason, index: 0 });

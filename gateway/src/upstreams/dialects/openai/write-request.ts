@@ -2,12 +2,12 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatPart, ChatRequest, ImagePart, TextPart, ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { opaqueEndUser } from "../end-user.ts";
-import { writeContent } from "./openai-content.ts";
-import { withoutUndefined } from "./openai-members.ts";
-import { writeReasoning } from "./openai-effort.ts";
-import { writeOutput } from "./openai-output.ts";
-import { writeToolCall } from "./openai-tool-calls.ts";
-import { writeToolChoice, writeTools } from "./openai-tools.ts";
+import { writeContent } from "./content.ts";
+import { withoutUndefined } from "./members.ts";
+import { writeReasoning } from "./effort.ts";
+import { writeOutput } from "./output-format.ts";
+import { writeToolCall } from "./tool-calls.ts";
+import { writeToolChoice, writeTools } from "./tools.ts";
 
 export function writeRequest(request: ChatRequest): JsonObject {
   if (request.topK !== undefined)

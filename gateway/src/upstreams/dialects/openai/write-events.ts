@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ChatUsage } from "../chat.ts";
 import type { SseEvent, WriteContext } from "../dialect.ts";
-import { writeId } from "./openai-answer.ts";
-import { writeImage } from "./openai-content.ts";
-import { writeFinish } from "./openai-finish.ts";
-import { writeSignature } from "./openai-tool-calls.ts";
-import { writeUsage } from "./openai-usage.ts";
+import { writeId } from "./write-answer.ts";
+import { writeImage } from "./content.ts";
+import { writeStopReason } from "./stop-reason.ts";
+import { writeSignature } from "./tool-calls.ts";
+import { writeUsage } from "./usage.ts";
 
 export function createEventWriter(context: WriteContext): {
   readonly write: (event: ChatEvent) => readonly SseEvent[];
@@ -40,7 +40,7 @@ export function createEventWriter(context: WriteContext): {
           usage = event.usage;
           return [];
         case "stop":
-          return [...begin(""), delta({}, writeFinish(event.reason))];
+          return [...begin(""), delta({}, writeStopReason(event.reason))];
         case "error":
           failed = true;
           return [said({ error: writeError(event) })];

@@ -1,0 +1,48 @@
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import type { ChatAnswer, ChatPart, ToolCallPart } from "../chat.ts";
+import { callsIn, readCalled, readImages, textOf, thinkingOf } from "./answer-members.ts";
+import { readStopReason } from "./stop-reason.ts";
+import { madeCallId, readSignature } from "./tool-calls.ts";
+import { readUsage } from "./usage.ts";
+
+/**
+ * A translated request asks for one choice. A caller of OpenAI itself may ask for more: all are read, so that what
+ * was said can be counted.
+ */
+export function readAnswer(json: unknown): ChatAnswer {
+  const answer = isJsonObject(json) ? json : {};
+  const id = textOf(answer["id"]) || undefined;
+  const choices: readonly unknown[] = Array.isArray(answer["choices"]) ? answer["choices"] : [];
+  const read = choices.filter(isJsonObject).map((choice) => readChoice(choice, id));
+  return {
+    id,
+    model: textOf(answer["model"]) || undefined,
+    parts: read.flatMap(({ parts }) => parts),
+    stop: read[0]?.stop ?? "end",
+    stopSequence: undefined,
+    usage: readUsage(answer["usage"]),
+  };
+}
+
+function readChoice(choice: JsonObject, id: string | undefined): Pick<ChatAnswer, "parts" | "stop"> {
+  const message = isJsonObject(choice["message"]) ? choice["message"] : {};
+  const refusal = textOf(message["refusal"]);
+  const calls = callsIn(message).map((call, at) => readCall(call, madeCallId(id, at)));
+  const parts = [
+    ...saying("reasoning", thinkingOf(message)),
+    ...saying("text", textOf(message["content"]) + refusal),
+    ...calls,
+    ...readImages(message["images"]),
+  ];
+  const said = { called: calls.length > 0, refused: refusal !== "" };
+  return { parts, stop: readStopReason(choice["finish_reason"], said) };
+}
+
+const saying = (kind: "text" | "reasoning", text: string): readonly ChatPart[] =>
+  text === "" ? [] : [{ kind, text }];
+
+function readCall(call: JsonObject, idWhenNone: string): ToolCallPart {
+  const { name, text } = readCalled(call);
+  const id = textOf(call["id"]) || idWhenNone;
+  return { kind: "tool_call", id, name, arguments: text, ...readSignature(call) };
+}
