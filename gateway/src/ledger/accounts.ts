@@ -1,5 +1,6 @@
 import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { Micros } from "../platform/money.ts";
+import type { EntryFilter, EntryPage } from "./entries.ts";
 
 export interface Account {
   readonly id: string;
@@ -48,6 +49,11 @@ export interface AccountBook {
   ) => Promise<
     Account | { readonly refused: "insufficient_balance"; readonly availableMicros: Micros } | undefined
   >;
+  /** Undefined for an unknown account; a refusal when the account has no entry to begin behind. */
+  readonly entries: (
+    accountId: string,
+    filter: EntryFilter,
+  ) => Promise<EntryPage | { readonly refused: "unknown_entry" } | undefined>;
 }
 
 export interface Payment {

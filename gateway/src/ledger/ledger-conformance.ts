@@ -9,6 +9,7 @@ import { createTerms, valuePico } from "../operation/terms.ts";
 import { attoPerMicro } from "../platform/money.ts";
 import { usageConformance } from "../usage/usage-conformance.ts";
 import { accountsConformance } from "./accounts-conformance.ts";
+import { entriesConformance } from "./entries-conformance.ts";
 import type { Resolved } from "./ledger.ts";
 import { modelConformance } from "./model-conformance.ts";
 import { receiptsConformance } from "./receipts-conformance.ts";
@@ -34,6 +35,7 @@ export function ledgerConformance(name: string, openStore: OpenStore): void {
   describe(`${name}: idempotency keys`, () => idempotency(openStore));
   describe(`${name}: a new run`, () => runs(openStore));
   describe(`${name}: accounts`, () => accountsConformance(openStore));
+  describe(`${name}: entries`, () => entriesConformance(openStore));
   describe(`${name}: keys`, () => keysConformance(openStore));
   describe(`${name}: links`, () => linksConformance(openStore));
   describe(`${name}: receipts`, () => receiptsConformance(openStore));

@@ -562,8 +562,11 @@ describe("wrong usage", () => {
     [[], 'No command is given; "tollgate help" lists them.'],
     [["--json"], 'No command is given; "tollgate help" lists them.'],
     [["fly"], 'There is no command "fly"; "tollgate help" lists them.'],
-    [["account"], '"tollgate account" is followed by one of: create, list, show, update.'],
-    [["account", "close", "acc_x"], '"tollgate account" is followed by one of: create, list, show, update.'],
+    [["account"], '"tollgate account" is followed by one of: create, list, show, update, ledger.'],
+    [
+      ["account", "close", "acc_x"],
+      '"tollgate account" is followed by one of: create, list, show, update, ledger.',
+    ],
     [["account", "create"], "--name N is missing."],
     [["account", "create", "--name"], "--name needs a value: --name N."],
     [["account", "create", "--name="], "--name needs a value: --name N."],
@@ -634,6 +637,7 @@ describe("help", () => {
       "tollgate account list",
       "tollgate account show ID",
       "tollgate account update ID [--tier T] [--plan-multiplier M] [--suspend] [--resume]",
+      "tollgate account ledger ACCOUNT_ID [--limit N] [--before ID|TIME]",
       "tollgate topup --account ID --usd X",
       "tollgate adjust --account ID --usd ±X --reason R",
       "tollgate key issue --account ID [--name N] [--scope key|account]",
@@ -663,7 +667,7 @@ describe("help", () => {
     }
     expect((await terminal.run("--help")).out).toEqual([...out]);
     const { commands } = await terminal.json("help");
-    expect(commands).toHaveLength(30);
+    expect(commands).toHaveLength(31);
   });
 
   test("--help explains one command or one family, and runs nothing", async () => {

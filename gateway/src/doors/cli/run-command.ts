@@ -1,5 +1,6 @@
 // The command line as a door: words in, an exit code out. 0 is done, 1 is could not, 2 is called wrongly.
 
+import { accountLedger } from "./account-ledger.ts";
 import { accountCreate, accountList, accountShow, accountUpdate } from "./account.ts";
 import { parseArguments } from "./arguments.ts";
 import { audit } from "./audit.ts";
@@ -28,6 +29,7 @@ const commands: readonly Command[] = [
   accountList,
   accountShow,
   accountUpdate,
+  accountLedger,
   topUp,
   adjust,
   keyIssue,

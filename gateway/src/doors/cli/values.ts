@@ -107,13 +107,18 @@ export function readDurationMs(flag: string, written: string): number {
 
 const dateShape = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
-/** A day (its first moment in UTC) or a moment with its zone, in the future. */
-export function readFutureMs(flag: string, written: string, nowMs: number): number {
+/** A day (its first moment in UTC) or a moment with its zone. */
+export function readMomentMs(flag: string, written: string): number {
   const day = dateShape.exec(written)?.[1];
   const ms = Date.parse(written);
   if (day === undefined || Number.isNaN(ms) || !isCalendarDay(day)) {
     throw new WrongUsage(`--${flag} takes a date like 2030-01-31 (0:00 UTC) or 2030-01-31T18:00:00Z.`);
   }
+  return ms;
+}
+
+export function readFutureMs(flag: string, written: string, nowMs: number): number {
+  const ms = readMomentMs(flag, written);
   if (ms <= nowMs) throw new WrongUsage(`--${flag} ${written} lies in the past.`);
   return ms;
 }

@@ -46,6 +46,12 @@ async function listOf(books: Books, caller: Caller, limit: number): Promise<stri
   return (await books.store().calls.list(caller.accountId, { ...all, limit })).map(({ id }) => id);
 }
 
+async function chargesOf(books: Books, { accountId }: Caller): Promise<string[]> {
+  const page = await books.store().accounts.entries(accountId, { limit: 1_000, before: undefined });
+  const entries = page && "entries" in page ? page.entries : [];
+  return entries.filter(({ kind }) => kind === "charge").map(({ id }) => id);
+}
+
 function rowsOf(path: string): { waiting: number; listed: number } {
   const db = new Database(path, { readonly: true });
   const count = (table: string): number =>
@@ -64,12 +70,14 @@ describe("lists of calls", () => {
       for (let turn = 1; turn <= 900; turn++) {
         const who = turn % callers.length;
         const callId = await books.held(callerAt(callers, who), { amountMicros: 1n });
-        await books.settle(callId, { units: 0 });
+        await books.settle(callId, { units: 1 });
         made[who]?.unshift(callId);
         // Whoever reads has the journal posted; read all the time, it would put down one call at a time.
         const { waiting } = rowsOf(path);
-        if (turn % 17 === 0 || waiting >= 16)
+        if (turn % 17 === 0 || waiting >= 16) {
           expect(await listOf(books, callerAt(callers, who), 50)).toEqual(made[who]?.slice(0, 50) ?? []);
+          expect(await chargesOf(books, callerAt(callers, who))).toEqual(made[who] ?? []);
+        }
         if (turn % 190 === 0) await books.restart();
         expect(waiting).toBeLessThan(40);
       }

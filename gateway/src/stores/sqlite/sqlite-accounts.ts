@@ -4,6 +4,7 @@ import { tierAfterTopUp, type TierName } from "../../limits/tiers.ts";
 import type { Micros } from "../../platform/money.ts";
 import type { Books } from "./books.ts";
 import { grantedLimitsOf } from "./granted-limits.ts";
+import { createSqliteEntries } from "./sqlite-entries.ts";
 
 const houseCash = "house:cash";
 const houseGrants = "house:grants";
@@ -106,6 +107,7 @@ export function createSqliteAccounts(db: Database, books: Books): AccountBook {
     update: (accountId, change) => books.run(() => update(accountId, change)),
     topUp: (payment) => books.run(() => topUp(payment)),
     adjust: (correction) => books.run(() => adjust(correction)),
+    entries: createSqliteEntries(db, books),
   };
 }
 

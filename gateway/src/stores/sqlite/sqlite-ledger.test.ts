@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { claimsConformance } from "../../ledger/claims-conformance.ts";
+import { entriesConformance } from "../../ledger/entries-conformance.ts";
 import { grantsConformance } from "../../ledger/grants-conformance.ts";
 import { ledgerConformance } from "../../ledger/ledger-conformance.ts";
 import { receiptsConformance } from "../../ledger/receipts-conformance.ts";
@@ -60,6 +61,7 @@ describe("SQLite, idempotency keys beside another process that posts", () =>
 describe.each([1, 3])("SQLite, posting after %d lines", (journalLinesMax) => {
   usageConformance(() => openWith({ journalLinesMax }));
   receiptsConformance(() => openWith({ journalLinesMax }));
+  entriesConformance(() => openWith({ journalLinesMax }));
 });
 
 /** A store beside which another one reads the books before each call ends, and so posts what the first has written. */

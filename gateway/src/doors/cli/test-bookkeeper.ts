@@ -1,0 +1,59 @@
+// Calls in the books of a test, made without a gateway: held, sent and settled in one go.
+
+import type { Store } from "../../ledger/store.ts";
+import type { Quantities } from "../../operation/quantities.ts";
+import { createTerms } from "../../operation/terms.ts";
+
+interface TestCall {
+  readonly callId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly micros: bigint;
+  readonly operationId?: string;
+  readonly model?: string;
+  readonly used?: Quantities;
+  readonly fails?: boolean;
+}
+
+export interface Bookkeeper {
+  /** A call that ended now and costs exactly this. */
+  readonly call: (call: TestCall) => Promise<void>;
+}
+
+export function createBookkeeper(openStore: () => Promise<Store>, nowMs: () => number): Bookkeeper {
+  return {
+    call: async ({ callId, accountId, keyId, micros, operationId = "test.call", model, used, fails }) => {
+      const terms = createTerms(operationId, model, { call: 1_000_000n });
+      const store = await openStore();
+      try {
+        await store.ledger.beginRun(nowMs());
+        await store.ledger.recordPrices([{ operationId, model, terms }]);
+        await store.ledger.hold({
+          callId,
+          accountId,
+          keyId,
+          operationId,
+          model,
+          amountMicros: micros,
+          terms,
+          multiplierPpm: 1_000_000n,
+          createdAtMs: nowMs(),
+          budget: undefined,
+          idempotency: undefined,
+        });
+        const end = { callId, httpStatus: fails ? 500 : 200, attempts: [], settledAtMs: nowMs() };
+        if (fails) await store.ledger.release({ ...end, outcome: "failed" });
+        else
+          await store.ledger.settle({
+            ...end,
+            outcome: "succeeded",
+            used: { call: Number(micros), ...used },
+            usageSource: "provider",
+            valuePico: micros * 1_000_000n,
+          });
+      } finally {
+        await store.close();
+      }
+    },
+  };
+}

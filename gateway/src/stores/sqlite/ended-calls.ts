@@ -1,0 +1,90 @@
+import type { Database } from "bun:sqlite";
+import type { CallOutcome } from "../../ledger/call-record.ts";
+import { segmentsOf, type UsageWindow } from "../../usage/usage-report.ts";
+import { prepareUsage } from "./usage-statements.ts";
+
+/**
+ * The calls of an account for whoever asks when they ended. They are listed by when they were made, and one that ended
+ * just now may have been made last week; so one looks through them, the newest first, until as many are found as the
+ * usage buckets say have ended, and then certainly has them all. To be read at one moment, in a transaction.
+ */
+export interface EndedCalls {
+  /** All of them, from the newest to the oldest; those that wait to be listed come first. */
+  readonly newestFirst: (accountId: string) => Iterable<EndedCall>;
+  /** How many have ended in a window. */
+  readonly countIn: (accountId: string, window: UsageWindow) => number;
+  /** How many have ended in this second or later. */
+  readonly countSince: (accountId: string, startSeconds: number) => number;
+}
+
+export interface EndedCall {
+  readonly id: string;
+  readonly key_id: string;
+  readonly operation_id: string;
+  readonly model: string | null;
+  readonly outcome: CallOutcome;
+  readonly used: string;
+  readonly value_micros: bigint;
+  readonly charged_micros: bigint;
+  readonly settled_at_ms: bigint;
+}
+
+/** Whoever has seen enough has read this many too many at most. */
+const readAtOnce = 1_000;
+const secondsPerDay = 86_400;
+
+export function createEndedCalls(db: Database): EndedCalls {
+  const sql = prepare(db);
+  const usage = prepareUsage(db);
+
+  const countIn = (accountId: string, window: UsageWindow): number =>
+    segmentsOf(window)
+      .flatMap((segment) => usage.byDay({ accountId, keyId: undefined }, segment))
+      .reduce((sum, { requests }) => sum + Number(requests), 0);
+
+  return {
+    newestFirst: function* (accountId) {
+      const waiting = sql.waiting.all(accountId);
+      yield* waiting;
+      // While a list grows, a call may stand in both.
+      const seen = new Set(waiting.map(({ id }) => id));
+      let before = behindAllIds;
+      for (;;) {
+        const listed = sql.listed.all(accountId, before, readAtOnce);
+        yield* listed.filter(({ id }) => !seen.has(id));
+        const last = listed.at(-1);
+        if (!last || listed.length < readAtOnce) return;
+        before = last.id;
+      }
+    },
+    countIn,
+    countSince: (accountId, startSeconds) => {
+      const newestDay = sql.newestDay.get()?.start_seconds ?? null;
+      if (newestDay === null) return 0;
+      return countIn(accountId, { startSeconds, endSeconds: Number(newestDay) + secondsPerDay });
+    },
+  };
+}
+
+const behindAllIds = "\u{10FFFF}";
+
+const columns = `call.id, call.key_id, call.operation_id, call.model, outcome, used, value_micros, charged_micros,
+                 settled_at_ms`;
+
+function prepare(db: Database) {
+  return {
+    // The order of these joins is the order of the loops: from the rows of the list to the calls they name.
+    listed: db.query<EndedCall, [string, string, number]>(
+      `SELECT ${columns} FROM account_call CROSS JOIN call ON call.id = account_call.call_id
+       WHERE account_call.account_id = ?1 AND account_call.call_id < ?2
+       ORDER BY account_call.call_id DESC LIMIT ?3`,
+    ),
+    waiting: db.query<EndedCall, [string]>(
+      `SELECT ${columns} FROM unlisted CROSS JOIN json_each(unlisted.lists, '$."' || ?1 || '"') AS waiting
+       CROSS JOIN call ON call.id = waiting.value ORDER BY call.id DESC`,
+    ),
+    newestDay: db.query<{ start_seconds: bigint | null }, []>(
+      `SELECT max(start_seconds) AS start_seconds FROM usage_bucket WHERE width_seconds = ${secondsPerDay}`,
+    ),
+  };
+}

@@ -1,0 +1,122 @@
+import type { Database } from "bun:sqlite";
+import type { AccountBook } from "../../ledger/accounts.ts";
+import { entryKinds, type Entry, type EntryFilter, type EntryKind } from "../../ledger/entries.ts";
+import type { Books } from "./books.ts";
+import { createEndedCalls, type EndedCall } from "./ended-calls.ts";
+
+type Booked = Omit<Entry, "balanceMicros">;
+type Place = Pick<Booked, "bookedAtMs" | "id"> & { readonly kind: EntryKind | undefined };
+
+interface PaymentRow {
+  transfer_id: string;
+  kind: EntryKind;
+  amount_micros: bigint;
+  memo: string | null;
+  created_at_ms: bigint;
+}
+
+/** Whether enough is found is first asked after so many calls, then after twice as many. */
+const firstLook = 500;
+
+/** The entries of an account with the balances between them, of one moment, however much others write meanwhile. */
+export function createSqliteEntries(db: Database, books: Books): AccountBook["entries"] {
+  const sql = prepare(db);
+  const ended = createEndedCalls(db);
+
+  const read = (accountId: string, { limit, before }: EntryFilter) => {
+    const account = sql.balance.get(accountId);
+    if (!account) return undefined;
+    const end = before && placeOf(accountId, before);
+    if (before && !end) return { refused: "unknown_entry" } as const;
+    const { found, laterMicros } = newestBefore(accountId, end, limit + 1);
+    let balanceMicros = account.posted_micros - laterMicros;
+    const entries = found.slice(0, limit).map((booked): Entry => {
+      const entry = { ...booked, balanceMicros };
+      balanceMicros -= booked.amountMicros;
+      return entry;
+    });
+    return { entries, hasMore: found.length > limit, balanceMicros: account.posted_micros };
+  };
+
+  const placeOf = (accountId: string, before: NonNullable<EntryFilter["before"]>): Place | undefined => {
+    if ("atMs" in before) return { bookedAtMs: before.atMs, id: "", kind: undefined };
+    const row = sql.place.get(accountId, before.id);
+    return row ? { bookedAtMs: Number(row.at_ms), id: before.id, kind: row.kind } : undefined;
+  };
+
+  /** So many of the newest entries before a place, and the sum of all that are not before it. */
+  const newestBefore = (
+    accountId: string,
+    end: Place | undefined,
+    wanted: number,
+  ): { readonly found: Booked[]; readonly laterMicros: bigint } => {
+    let found: Booked[] = [];
+    let laterMicros = 0n;
+    const take = (booked: Booked): void => {
+      if (end && newestFirst(booked, end) <= 0) laterMicros += booked.amountMicros;
+      else found.push(booked);
+    };
+
+    for (const row of sql.payments.all(accountId)) take(paymentOf(row));
+    const endedSeconds: number[] = [];
+    let nextLook = firstLook;
+    for (const call of ended.newestFirst(accountId)) {
+      endedSeconds.push(Math.floor(Number(call.settled_at_ms) / 1000));
+      if (call.charged_micros !== 0n) take(chargeOf(call));
+      if (endedSeconds.length < nextLook) continue;
+      nextLook *= 2;
+      found = found.toSorted(newestFirst).slice(0, wanted);
+      const last = found[wanted - 1];
+      // Nothing newer than the last of them is left when all that ended since then was looked at.
+      if (last && isComplete(accountId, endedSeconds, Math.floor(last.bookedAtMs / 1000))) break;
+    }
+    return { found: found.toSorted(newestFirst).slice(0, wanted), laterMicros };
+  };
+
+  const isComplete = (accountId: string, endedSeconds: readonly number[], since: number): boolean =>
+    endedSeconds.filter((second) => second >= since).length === ended.countSince(accountId, since);
+
+  return (accountId, filter) => books.readLong(() => read(accountId, filter));
+}
+
+/** A moment stands before everything that was booked in its millisecond. */
+function newestFirst(a: Place, b: Place): number {
+  if (a.bookedAtMs !== b.bookedAtMs) return b.bookedAtMs - a.bookedAtMs;
+  if (a.kind !== b.kind) return rankOf(b.kind) - rankOf(a.kind);
+  if (a.id === b.id) return 0;
+  return a.id < b.id ? 1 : -1;
+}
+
+const rankOf = (kind: EntryKind | undefined): number => (kind === undefined ? -1 : entryKinds.indexOf(kind));
+
+const paymentOf = (row: PaymentRow): Booked => ({
+  id: row.transfer_id,
+  kind: row.kind,
+  bookedAtMs: Number(row.created_at_ms),
+  amountMicros: row.amount_micros,
+  reason: row.memo ?? undefined,
+  call: undefined,
+});
+
+const chargeOf = (call: EndedCall): Booked => ({
+  id: call.id,
+  kind: "charge",
+  bookedAtMs: Number(call.settled_at_ms),
+  amountMicros: -call.charged_micros,
+  reason: undefined,
+  call: { operationId: call.operation_id, model: call.model ?? undefined, keyId: call.key_id },
+});
+
+function prepare(db: Database) {
+  return {
+    balance: db.query<{ posted_micros: bigint }, [string]>("SELECT posted_micros FROM account WHERE id = ?1"),
+    // People pay rarely: all payments there are, are fewer than the calls of an hour.
+    payments: db.query<PaymentRow, [string]>(
+      "SELECT transfer_id, kind, amount_micros, memo, created_at_ms FROM payment WHERE party = ?1",
+    ),
+    place: db.query<{ kind: EntryKind; at_ms: bigint }, [string, string]>(
+      `SELECT kind, created_at_ms AS at_ms FROM payment WHERE transfer_id = ?2 AND party = ?1 UNION ALL
+       SELECT 'charge', settled_at_ms FROM call WHERE id = ?2 AND account_id = ?1 AND settled_at_ms IS NOT NULL`,
+    ),
+  };
+}
