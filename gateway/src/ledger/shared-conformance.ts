@@ -57,6 +57,7 @@ interface HoldOptions {
   readonly atMs?: number;
   readonly terms?: Terms;
   readonly operationId?: string;
+  readonly model?: string;
   readonly budget?: Budget;
   readonly idempotency?: IdempotencyClaim;
   readonly task?: NewTask;
@@ -71,7 +72,7 @@ const holdRequest = (caller: Caller, callId: string, wanted: HoldOptions): HoldR
   accountId: caller.accountId,
   keyId: caller.keyId,
   operationId: wanted.operationId ?? operationId,
-  model: undefined,
+  model: wanted.model,
   amountMicros: wanted.amountMicros ?? 100n,
   terms: wanted.terms ?? terms,
   multiplierPpm: caller.multiplierPpm,

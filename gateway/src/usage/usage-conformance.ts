@@ -2,34 +2,53 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import {
   middayMs,
+  operationId,
   propertyRuns,
+  terms,
   withBooks,
   type Books,
   type Caller,
   type OpenStore,
 } from "../ledger/shared-conformance.ts";
 import { tokenTotals } from "../operation/quantities.ts";
-import { readUsage, type UsageFigures, type UsageReport, type UsageWindow } from "./usage-report.ts";
+import { createTerms } from "../operation/terms.ts";
+import { readUsageByGroup } from "./usage-by-group.ts";
+import {
+  readUsage,
+  type UsageFigures,
+  type UsageGrouping,
+  type UsageReport,
+  type UsageWindow,
+} from "./usage-report.ts";
 
 const daySeconds = 86_400;
 /** Histories happen around this midnight, so that days, minutes and single calls all take part. */
 const midnight = Date.UTC(2026, 9, 21) / 1_000;
 
+/** What calls are made of: the same prices under other names. */
+const sold = [
+  { operationId, model: undefined },
+  { operationId: "conformance.chat", model: "small" },
+  { operationId: "conformance.chat", model: "large" },
+].map((one) => ({ ...one, terms: createTerms(one.operationId, one.model, terms.unitPricesPico) }));
+
 interface Ended {
   readonly caller: Caller;
+  readonly what: (typeof sold)[number];
   readonly atMs: number;
   readonly figures: UsageFigures;
 }
 
 /** What every usage book must do. */
 export function usageConformance(openStore: OpenStore): void {
-  test("the report of any window is the sum of the calls that ended in it, by key and by account", () =>
+  test("the report of any window is the sum of the calls that ended in it, by key, by account, by model and by operation", () =>
     withBooks(openStore, async (books) => {
       await fc.assert(
         fc.asyncProperty(histories, windows, async (history, window) => {
           const one = await books.openCaller({ multiplierPpm: 1_450_000n });
           const two = await books.openKey(one);
           const stranger = await books.openCaller();
+          await books.store().ledger.recordPrices(sold);
           const ended = await live(books, history, [one, two, stranger]);
 
           const byKey = [await report(books, one, "key", window), await report(books, two, "key", window)];
@@ -44,6 +63,13 @@ export function usageConformance(openStore: OpenStore): void {
             const ofKeys = byKey.reduce((sum, one_) => sum + one_.totals[figure], 0);
             expect(byAccount.totals[figure]).toBe(ofKeys);
           }
+          for (const [by, nameOf] of groupings) {
+            const grouped = await readUsageByGroup(books.store().usage, one.accountId, by, window);
+            expect(grouped.totals).toEqual(byAccount.totals);
+            expect(new Map(grouped.groups.map(({ name, ...figures }) => [name, figures]))).toEqual(
+              groupsOf(accountCalls, nameOf, window),
+            );
+          }
         }),
         { numRuns: propertyRuns(40) },
       );
@@ -54,15 +80,20 @@ export function usageConformance(openStore: OpenStore): void {
       const caller = await books.openCaller();
       const minute = midnight + 5 * 60;
       const edges = [midnight, minute, minute + 17];
+      // Each used another amount, so that none can be taken for its neighbour.
+      let units = 0;
       for (const edge of edges) {
         for (const atMs of [edge * 1_000 - 1, edge * 1_000]) {
           const callId = await books.held(caller, { atMs });
-          await books.settle(callId, { units: 1 }, { atMs });
+          await books.settle(callId, { units: ++units }, { atMs });
         }
       }
       for (const edge of edges) {
-        const requests = async (startSeconds: number, endSeconds: number) =>
-          (await report(books, caller, "key", { startSeconds, endSeconds })).totals.requests;
+        const requests = async (startSeconds: number, endSeconds: number) => {
+          const { totals } = await report(books, caller, "key", { startSeconds, endSeconds });
+          await expectGroupsToSumTo(totals, books, caller, { startSeconds, endSeconds });
+          return totals.requests;
+        };
         expect(await requests(edge - 1, edge)).toBe(1);
         expect(await requests(edge, edge + 1)).toBe(1);
         expect(await requests(edge - 1, edge + 1)).toBe(2);
@@ -97,9 +128,10 @@ export function usageConformance(openStore: OpenStore): void {
       const orphan = await books.held(caller);
       await books.restart(middayMs + 5_000);
       await books.release(orphan);
-      const startSeconds = middayMs / 1_000;
-      const { totals } = await report(books, caller, "key", { startSeconds, endSeconds: startSeconds + 60 });
+      const window = { startSeconds: middayMs / 1_000, endSeconds: middayMs / 1_000 + 60 };
+      const { totals } = await report(books, caller, "key", window);
       expect(totals).toMatchObject({ requests: 4, failed_requests: 3, charged_micros_usd: 0 });
+      await expectGroupsToSumTo(totals, books, caller, window);
     }));
 }
 
@@ -123,6 +155,7 @@ const moment = fc
 const histories = fc.array(
   fc.record({
     who: fc.nat({ max: 2 }),
+    what: fc.constantFrom(...sold),
     atMs: moment,
     ending: fc.constantFrom("settle", "release", "hold"),
     used,
@@ -141,10 +174,12 @@ async function live(
   callers: readonly Caller[],
 ): Promise<Ended[]> {
   const ended: Ended[] = [];
-  for (const { who, atMs, ending, used: usedNow } of history) {
+  for (const { who, what, atMs, ending, used: usedNow } of history) {
     const caller = callers[who];
     if (!caller) continue;
-    const callId = await books.held(caller, { amountMicros: 5_000n, atMs: atMs - 10 });
+    const { model, ...wanted } = what;
+    const hold = { ...wanted, ...(model === undefined ? {} : { model }), amountMicros: 5_000n };
+    const callId = await books.held(caller, { ...hold, atMs: atMs - 10 });
     if (ending === "hold") continue;
     const settles = ending === "settle";
     const end = settles ? books.settle(callId, usedNow, { atMs }) : books.release(callId, { atMs });
@@ -152,6 +187,7 @@ async function live(
     const tokens = tokenTotals(settles ? usedNow : {});
     ended.push({
       caller,
+      what,
       atMs,
       figures: {
         requests: 1,
@@ -193,6 +229,34 @@ function sumOf(calls: readonly Ended[], fromSeconds: number, toSeconds: number):
     for (const name of figureNames) sum[name] += figures[name];
   }
   return sum;
+}
+
+const groupings: readonly (readonly [UsageGrouping, (call: Ended) => string | undefined])[] = [
+  ["key", ({ caller }) => caller.keyId],
+  ["model", ({ what }) => what.model],
+  ["operation", ({ what }) => what.operationId],
+];
+
+async function expectGroupsToSumTo(
+  totals: UsageFigures,
+  books: Books,
+  { accountId }: Caller,
+  window: UsageWindow,
+): Promise<void> {
+  for (const [by] of groupings)
+    expect((await readUsageByGroup(books.store().usage, accountId, by, window)).totals).toEqual(totals);
+}
+
+/** Only those that have any. */
+function groupsOf(
+  calls: readonly Ended[],
+  nameOf: (call: Ended) => string | undefined,
+  { startSeconds, endSeconds }: UsageWindow,
+): Map<string | undefined, UsageFigures> {
+  const sums = Map.groupBy(calls, nameOf)
+    .entries()
+    .map(([name, own]) => [name, sumOf(own, startSeconds, endSeconds)] as const);
+  return new Map(sums.filter(([, { requests }]) => requests > 0));
 }
 
 function expectReport(found: UsageReport | undefined, calls: readonly Ended[], window: UsageWindow): void {

@@ -52,7 +52,7 @@ describe("the segments of a window", () => {
 describe("the report", () => {
   test("zero-fills its days, clips them to the window, and its totals are their sum", async () => {
     const day = 20_000 * 86_400;
-    const book: UsageBook = {
+    const book: Pick<UsageBook, "sums"> = {
       sums: async () => [
         { ...noUsage, daySeconds: day, requests: 2, chargedMicros: 5n, valueMicros: 6n, inputTokens: 3 },
         { ...noUsage, daySeconds: day, requests: 1, failedRequests: 1 },

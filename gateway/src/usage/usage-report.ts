@@ -41,14 +41,30 @@ export interface DaySums extends UsageSums {
   readonly daySeconds: number;
 }
 
-/** Invariant: days, hours, minutes and seconds add up to the same sums, and a call counts from the transaction that settles it. */
+export type UsageGrouping = "key" | "model" | "operation";
+
+export interface GroupSums extends UsageSums {
+  /** Of the key, the model or the operation; undefined for calls without a model. */
+  readonly name: string | undefined;
+}
+
+/**
+ * Invariants: days, hours, minutes and seconds add up to the same sums, and so do the groups of every kind; a call counts
+ * from the transaction that settles it.
+ */
 export interface UsageBook {
   /** The sums of all segments, read at one moment, one row for each UTC day that has any. */
   readonly sums: (scope: UsageScope, segments: readonly UsageSegment[]) => Promise<readonly DaySums[]>;
+  /** Those of a whole account, one row for each group that has any. Models and operations are read call by call. */
+  readonly sumsBy: (
+    accountId: string,
+    by: UsageGrouping,
+    window: UsageWindow,
+  ) => Promise<readonly GroupSums[]>;
 }
 
 export async function readUsage(
-  book: UsageBook,
+  book: Pick<UsageBook, "sums">,
   scope: UsageScope,
   window: UsageWindow,
 ): Promise<UsageReport> {
@@ -144,7 +160,7 @@ export const noUsage: UsageSums = {
   chargedMicros: 0n,
 };
 
-const addSums = (a: UsageSums, b: UsageSums): UsageSums => ({
+export const addSums = (a: UsageSums, b: UsageSums): UsageSums => ({
   requests: a.requests + b.requests,
   failedRequests: a.failedRequests + b.failedRequests,
   inputTokens: a.inputTokens + b.inputTokens,
@@ -155,7 +171,7 @@ const addSums = (a: UsageSums, b: UsageSums): UsageSums => ({
   chargedMicros: a.chargedMicros + b.chargedMicros,
 });
 
-const figuresOf = (sums: UsageSums): UsageFigures => ({
+export const figuresOf = (sums: UsageSums): UsageFigures => ({
   requests: sums.requests,
   failed_requests: sums.failedRequests,
   input_tokens: sums.inputTokens,

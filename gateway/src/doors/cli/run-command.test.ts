@@ -562,10 +562,10 @@ describe("wrong usage", () => {
     [[], 'No command is given; "tollgate help" lists them.'],
     [["--json"], 'No command is given; "tollgate help" lists them.'],
     [["fly"], 'There is no command "fly"; "tollgate help" lists them.'],
-    [["account"], '"tollgate account" is followed by one of: create, list, show, update, ledger.'],
+    [["account"], '"tollgate account" is followed by one of: create, list, show, update, ledger, usage.'],
     [
       ["account", "close", "acc_x"],
-      '"tollgate account" is followed by one of: create, list, show, update, ledger.',
+      '"tollgate account" is followed by one of: create, list, show, update, ledger, usage.',
     ],
     [["account", "create"], "--name N is missing."],
     [["account", "create", "--name"], "--name needs a value: --name N."],
@@ -638,6 +638,7 @@ describe("help", () => {
       "tollgate account show ID",
       "tollgate account update ID [--tier T] [--plan-multiplier M] [--suspend] [--resume]",
       "tollgate account ledger ACCOUNT_ID [--limit N] [--before ID|TIME]",
+      "tollgate account usage ACCOUNT_ID [--from DATE] [--to DATE] [--by day|key|model|operation]",
       "tollgate topup --account ID --usd X",
       "tollgate adjust --account ID --usd ±X --reason R",
       "tollgate key issue --account ID [--name N] [--scope key|account]",
@@ -667,7 +668,7 @@ describe("help", () => {
     }
     expect((await terminal.run("--help")).out).toEqual([...out]);
     const { commands } = await terminal.json("help");
-    expect(commands).toHaveLength(31);
+    expect(commands).toHaveLength(32);
   });
 
   test("--help explains one command or one family, and runs nothing", async () => {

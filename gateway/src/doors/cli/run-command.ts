@@ -1,6 +1,7 @@
 // The command line as a door: words in, an exit code out. 0 is done, 1 is could not, 2 is called wrongly.
 
 import { accountLedger } from "./account-ledger.ts";
+import { accountUsage } from "./account-usage.ts";
 import { accountCreate, accountList, accountShow, accountUpdate } from "./account.ts";
 import { parseArguments } from "./arguments.ts";
 import { audit } from "./audit.ts";
@@ -30,6 +31,7 @@ const commands: readonly Command[] = [
   accountShow,
   accountUpdate,
   accountLedger,
+  accountUsage,
   topUp,
   adjust,
   keyIssue,

@@ -88,7 +88,7 @@ export function readBudget(usd: string | undefined, window: string | undefined):
   };
 }
 
-function readWord<Word extends string>(flag: string, written: string, words: readonly Word[]): Word {
+export function readWord<Word extends string>(flag: string, written: string, words: readonly Word[]): Word {
   const word = words.find((known) => known === written);
   if (word === undefined) throw new WrongUsage(`--${flag} takes one of ${words.join(", ")}.`);
   return word;
@@ -121,6 +121,14 @@ export function readFutureMs(flag: string, written: string, nowMs: number): numb
   const ms = readMomentMs(flag, written);
   if (ms <= nowMs) throw new WrongUsage(`--${flag} ${written} lies in the past.`);
   return ms;
+}
+
+/** A UTC day, by its first second. */
+export function readDaySeconds(flag: string, written: string): number {
+  if (!/^\d{4}-\d\d-\d\d$/.test(written) || !isCalendarDay(written)) {
+    throw new WrongUsage(`--${flag} takes a UTC day like 2030-01-31.`);
+  }
+  return Date.parse(written) / 1000;
 }
 
 /** The parser of dates accepts 30 February and means 2 March. */
