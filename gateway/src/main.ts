@@ -66,6 +66,7 @@ function cliParts(settings: Settings): CliParts {
     });
   return {
     openStore: async () => openForPeople(secretsOfData()),
+    hasData: () => existsSync(settings.databasePath),
     openOrBeginStore: async () => openForPeople(secrets()),
     secrets: secretsOfData,
     platformClient: createPlatformClient(httpClient),

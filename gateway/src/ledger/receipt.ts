@@ -15,6 +15,8 @@ export interface ReceiptFilter {
 /** Calls of one account, newest first. Another account's call does not exist. */
 export interface CallBook {
   readonly find: (accountId: string, callId: string) => Promise<CallRecord | undefined>;
+  /** Whoever's it is: for the operator alone. */
+  readonly findAny: (callId: string) => Promise<CallRecord | undefined>;
   readonly list: (accountId: string, filter: ReceiptFilter) => Promise<readonly CallRecord[]>;
   /** The call that has this idempotency key, for as long as the key is kept. */
   readonly findByKey: (accountId: string, keyHash: Uint8Array) => Promise<CallRecord | undefined>;

@@ -69,6 +69,16 @@ export function receiptsConformance(openStore: OpenStore): void {
     expect(await calls.find(owner.accountId, "call_nobody")).toBeUndefined();
   });
 
+  receiptTest("the operator finds any account's call, also while it is open", async (books) => {
+    const [one, other] = [await books.openCaller(), await books.openCaller()];
+    const [open, ended] = [await books.held(one), await books.held(other)];
+    await books.settle(ended, { units: 3 });
+    const { calls } = books.store();
+    expect(await calls.findAny(open)).toEqual(await books.receipt(one, open));
+    expect(await calls.findAny(ended)).toEqual(await books.receipt(other, ended));
+    expect(await calls.findAny("call_nobody")).toBeUndefined();
+  });
+
   receiptTest("calls are listed newest first, and pages of any size hold each call once", async (books) => {
     const caller = await books.openCaller();
     const other = await books.openKey(caller);

@@ -10,6 +10,8 @@ import type { Clock } from "../../platform/clock.ts";
 export interface CliParts {
   /** The data that is there; throws an error that says where there is none. */
   readonly openStore: () => Promise<Store>;
+  /** Whether there is any, where commands would look for it. */
+  readonly hasData: () => boolean;
   /** For what may be the first that anybody does in an installation. */
   readonly openOrBeginStore: () => Promise<Store>;
   readonly secrets: () => Secrets;

@@ -7,7 +7,6 @@ import { parseArguments } from "./arguments.ts";
 import { audit } from "./audit.ts";
 import { backup, restore } from "./backup.ts";
 import { call, quote } from "./caller/call.ts";
-import { receipt } from "./caller/receipt.ts";
 import { usage } from "./caller/usage.ts";
 import { watch } from "./caller/watch.ts";
 import type { CliParts } from "./cli-parts.ts";
@@ -21,6 +20,7 @@ import { linkList, linkRevoke } from "./link.ts";
 import { adjust, topUp } from "./money.ts";
 import { quotaApprove, quotaDeny, quotaList } from "./quota.ts";
 import { withoutKeys } from "./output.ts";
+import { receipt } from "./receipt.ts";
 import { serve } from "./serve.ts";
 import { version } from "./version.ts";
 

@@ -31,6 +31,7 @@ type ListParameters = [string, string | null, string | null, string | null, stri
 
 export function createSqliteCalls(db: Database, books: Books, claims: Claims): CallBook {
   const find = db.query<CallRow, [string, string]>(`${select} WHERE account_id = ?1 AND id = ?2`);
+  const findAny = db.query<CallRow, [string]>(`${select} WHERE id = ?1`);
   const filter = `(?3 IS NULL OR call.operation_id = ?3) AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR call.key_id = ?5)`;
   const listOpen = db.query<CallRow, ListParameters>(
     `${select} WHERE settled_at_ms IS NULL AND account_id = ?1 AND (?2 IS NULL OR id < ?2) AND ${filter}
@@ -51,6 +52,13 @@ export function createSqliteCalls(db: Database, books: Books, claims: Claims): C
     const rows = [listOpen, listEnded, listWaiting].flatMap((list) => list.all(...parameters));
     return [...new Map(rows.map((row) => [row.id, row])).values()];
   });
+  const lookedUp = async (look: () => CallRow | null): Promise<CallRecord | undefined> => {
+    // The row of an ended call never changes; whether another call is open, the journal knows.
+    const ended = look();
+    if (ended && ended.settled_at_ms !== null) return callOf(ended);
+    const row = await books.read(look);
+    return row ? callOf(row) : undefined;
+  };
   return {
     findByKey: (accountId, keyHash) =>
       books.read(() => {
@@ -58,13 +66,8 @@ export function createSqliteCalls(db: Database, books: Books, claims: Claims): C
         const row = claimed && find.get(accountId, claimed.callId);
         return row ? callOf(row) : undefined;
       }),
-    find: async (accountId, callId) => {
-      // The row of an ended call never changes; whether another call is open, the journal knows.
-      const ended = find.get(accountId, callId);
-      if (ended && ended.settled_at_ms !== null) return callOf(ended);
-      const row = await books.read(() => find.get(accountId, callId));
-      return row ? callOf(row) : undefined;
-    },
+    find: (accountId, callId) => lookedUp(() => find.get(accountId, callId)),
+    findAny: (callId) => lookedUp(() => findAny.get(callId)),
     list: (accountId, { before, operationId, status, keyId, limit }) =>
       books.read(() =>
         readLists([accountId, before ?? null, operationId ?? null, status ?? null, keyId ?? null, limit])
