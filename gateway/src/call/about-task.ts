@@ -34,6 +34,7 @@ export async function answerAboutTask(
   const result = await gate.desk.cancel(accountId, taskId);
   if (result.kind === "looked") return resource(result.task);
   const { exchanged, upstream } = result;
+  call.known.upstream = upstream.name;
   call.known.servedBySandbox = upstream.sandbox;
   if (exchanged.kind === "rate_limited") await returnCounted(call, gate);
   return answerOf(exchanged, upstream);

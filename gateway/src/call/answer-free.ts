@@ -28,6 +28,7 @@ export async function answerFree(
   const { price } = operation;
   if (price.kind !== "free") throw new Error(`${operation.id} is not free.`);
   const model = price.modelKind === undefined ? undefined : chooseModel(offered, price, input, gate);
+  call.known.model = model?.id;
   const { upstreams } = model ?? offered;
   // Vendors may count differently, so it is always the first of them that can be asked.
   const priced = { model, upstreams, ordered: true, streaming: false };
@@ -40,6 +41,7 @@ export async function answerFree(
   if (taken.kind === "shut") return refuseShut(call, taken.upstream, gate);
   noteQuota(call, taken.turn);
   const { upstream } = taken.turn.prepared;
+  call.known.upstream = upstream.name;
   call.known.servedBySandbox = upstream.sandbox;
   const exchanged = await ask(taken.turn, gate);
   if (exchanged.kind === "rate_limited") await returnCounted(call, gate);

@@ -1,4 +1,5 @@
 import type { ApprovalClaim } from "../approvals/approvals.ts";
+import type { Credential } from "../keys/keys.ts";
 import type { Standing, Want } from "../limits/limiter.ts";
 import type { Offer } from "../offer/offer.ts";
 import type { Micros } from "../platform/money.ts";
@@ -43,7 +44,12 @@ export interface Call {
 }
 
 export interface Known {
+  caller?: Credential | undefined;
   operationId?: string | undefined;
+  /** Under the name it is offered by. */
+  model?: string | undefined;
+  /** Who answered, or did not. */
+  upstream?: string | undefined;
   /** The tightest limit on requests that applied, and the one on tokens where there is one. */
   requests?: Standing | undefined;
   tokens?: Standing | undefined;
@@ -58,7 +64,10 @@ export interface Known {
 
 /** Nothing yet. Every member has its place from the beginning: an object that grows is moved each time. */
 export const nothingKnown = (): Known => ({
+  caller: undefined,
   operationId: undefined,
+  model: undefined,
+  upstream: undefined,
   requests: undefined,
   tokens: undefined,
   counted: [],

@@ -61,6 +61,7 @@ export async function forward(
   }
   if (!told) throw new Error("A call was forwarded to nobody.");
   const { upstream, exchanged } = told;
+  call.known.upstream = upstream.name;
   return {
     upstream,
     exchanged,

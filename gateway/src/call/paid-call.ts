@@ -21,12 +21,12 @@ export interface PaidCall {
 
 /** What a call is booked by. */
 export interface BookedCall extends Omit<PaidCall, "call" | "input" | "acting"> {
-  readonly call: Pick<Call, "id" | "known">;
+  readonly call: Pick<Call, "id" | "known" | "receivedAtMs">;
 }
 
 /** All that a stream keeps of its call: what was asked has left, and may be megabytes. */
 export const bookedOf = ({ call, operation, caller, wishes, priced, taskId }: PaidCall): BookedCall => ({
-  call: { id: call.id, known: call.known },
+  call: { id: call.id, known: call.known, receivedAtMs: call.receivedAtMs },
   operation,
   caller,
   wishes,

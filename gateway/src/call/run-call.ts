@@ -34,6 +34,7 @@ import { readWishes } from "./wishes.ts";
 export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const found = authenticate(call, gate); //                                     401
   let caller = found instanceof Promise ? await found : found;
+  call.known.caller = caller;
   const counting = countRequest(call, caller, gate); //                          429
   if (counting) await counting;
   const { offered, params } = findOperation(call); //                            404
@@ -52,6 +53,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   if (operation.price.kind === "free") return answerFree(call, operation, offered, input, caller, gate);
 
   const priced = priceCall(operation, offered, input, caller, gate); //          404 · 503
+  call.known.model = priced.model?.id;
   call.known.atMostMicros = priced.atMostMicros;
   const acting = operation.link && (await actForLink(operation.link, priced, caller, wishes, gate));
   const taskId = operation.task && gate.newTaskId();

@@ -6,6 +6,7 @@ import { createPacedBody, type Reader } from "../platform/paced-body.ts";
 import type { Answer } from "./call.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
+import { logCall } from "./log-call.ts";
 import { deliveredSoFar, meterStream } from "./meter.ts";
 import type { BookedCall } from "./paid-call.ts";
 import { settleStream } from "./settle.ts";
@@ -219,6 +220,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
       this.#share.used(metered.used);
       const { chargedMicros } = await settleStream(this.#paid, this.#attempted, metered, this.#gate);
       call.known.costMicros = chargedMicros;
+      logCall("stream ended", call, undefined, this.#gate);
       return closingComment(call.id, chargedMicros);
     } catch (error) {
       // It is already arranged that the end is booked later; the caller's stream just lacks its last comment.

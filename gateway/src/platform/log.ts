@@ -9,6 +9,8 @@ type Scalar = string | number | bigint | boolean | null | undefined;
 type LogFields = Readonly<Record<string, Scalar>>;
 
 export interface Log {
+  /** Asked before anything is put together that is written at this level only, and often. */
+  readonly writesDebug: boolean;
   readonly debug: (event: string, fields?: LogFields) => void;
   readonly info: (event: string, fields?: LogFields) => void;
   readonly warn: (event: string, fields?: LogFields) => void;
@@ -48,6 +50,7 @@ export function createLog(options: LogOptions): Log {
     };
 
   return {
+    writesDebug: options.level === "debug",
     debug: writer("debug"),
     info: writer("info"),
     warn: writer("warn"),

@@ -1,6 +1,7 @@
 import { jsonAnswer, type Answer } from "../../call/call.ts";
 import { countCall } from "../../call/count-call.ts";
 import type { Gate } from "../../call/gate.ts";
+import { logCall } from "../../call/log-call.ts";
 import { runCall } from "../../call/run-call.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { describeError } from "../../platform/log.ts";
@@ -45,7 +46,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
     refusal?: CallRefused,
   ): Response => {
     countCall(call, status, gate);
-    gate.log.debug("call", { request_id: call.id, operation_id: call.known.operationId ?? "none", status });
+    logCall("call", call, status, gate);
     const retryAfterSeconds = refusal?.details.retryAfterSeconds;
     const closes = refusal !== undefined && closing.has(refusal.code);
     return new Response(bodiless.has(status) ? null : body, {

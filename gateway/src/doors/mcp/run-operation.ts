@@ -3,6 +3,7 @@ import { nothingKnown, type Answer, type Call, type Known, type PresentedKey } f
 import { countCall } from "../../call/count-call.ts";
 import { countRequest } from "../../call/count-request.ts";
 import type { Gate } from "../../call/gate.ts";
+import { logCall } from "../../call/log-call.ts";
 import { runCall } from "../../call/run-call.ts";
 import type { Credential } from "../../keys/keys.ts";
 import type { Offer } from "../../offer/offer.ts";
@@ -55,12 +56,14 @@ export async function runOperation(wanted: Wanted, parts: RunParts): Promise<End
     call = await openCall(wanted, undefined, parts);
     const answer = await runCall(call, gate);
     countCall(call, answer.status, gate);
+    logCall("call", call, answer.status, gate);
     const told = { ...head, ...(await tell(call, answer, wanted)) };
     return { told, refusal: undefined, atMostMicros: call.known.atMostMicros };
   } catch (error) {
     const refusal = error instanceof CallRefused ? error : internal(error, call, gate);
     gate.metrics.count("tollgate_refusals_total", { code: refusal.code });
     countCall(call ?? { known: nothingKnown(), receivedAtMs: gate.clock.wallMs() }, refusal.status, gate);
+    if (call) logCall("call", call, refusal.status, gate);
     if (refusal.code === "approval_required" && call) await returnOwnLimit(call, gate);
     const told = { ...head, ...facts(call), ...refusedAs(refusal, call) };
     return { told, refusal, atMostMicros: call?.known.atMostMicros };
