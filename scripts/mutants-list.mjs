@@ -38,6 +38,27 @@ export const mutants = [
     tests: ["gateway/src/stores/sqlite/call-lists.test.ts"],
   },
   {
+    name: "the newest entries of a ledger are taken for found too early",
+    file: "gateway/src/stores/sqlite/sqlite-entries.ts",
+    find: "if (last && isComplete(accountId, endedSeconds, Math.floor(last.bookedAtMs / 1000))) break;",
+    replace: "if (last) break;",
+    tests: ledgerTests,
+  },
+  {
+    name: "an older page of a ledger tells the balances of the newest",
+    file: "gateway/src/stores/sqlite/sqlite-entries.ts",
+    find: "account.posted_micros - laterMicros",
+    replace: "account.posted_micros",
+    tests: ledgerTests,
+  },
+  {
+    name: "a call that is being listed is charged twice in the ledger that people see",
+    file: "gateway/src/stores/sqlite/ended-calls.ts",
+    find: "listed.filter(({ id }) => !seen.has(id))",
+    replace: "listed",
+    tests: ["gateway/src/stores/sqlite/call-lists.test.ts"],
+  },
+  {
     name: "the balance is not guarded",
     file: ledger,
     find: "if (!account || availableMicros < amountMicros)",

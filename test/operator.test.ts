@@ -193,6 +193,8 @@ describe("a command in a folder without data", () => {
       ["backup", join(folder, "backup.db")],
       ["audit"],
       ["account", "list"],
+      ["account", "ledger", "acc_1"],
+      ["account", "usage", "acc_1"],
       ["topup", ...id, "--usd", "1"],
       ["key", "list"],
       ["key", "issue", ...id],

@@ -43,7 +43,7 @@ export interface DaySums extends UsageSums {
 
 export type UsageGrouping = "key" | "model" | "operation";
 
-export interface GroupSums extends UsageSums {
+interface GroupSums extends UsageSums {
   /** Of the key, the model or the operation; undefined for calls without a model. */
   readonly name: string | undefined;
 }

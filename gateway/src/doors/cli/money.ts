@@ -30,7 +30,7 @@ export const adjust = defineCommand({
   flags: {
     account: required("ID", "the account that is corrected"),
     usd: required("±X", "how much is added or, with a minus, taken; never more than is available"),
-    reason: required("R", "why; it stays in the books"),
+    reason: required("R", "why; it stays in the books, and account ledger shows it"),
   },
   run: async ({ flags }, parts) => {
     const correction = {
