@@ -7,7 +7,7 @@ import { taskResource } from "../tasks/task-resource.ts";
 import { jsonAnswer, type Answer, type Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import { resetSeconds, returnCounted } from "./refuse-by-limit.ts";
-import { answerOf } from "./settle.ts";
+import { answerOf } from "./upstream-answer.ts";
 
 /** Ours are UUIDs and vendors' are words like them; anything else was never the name of a task. */
 const taskName = /^[\w-]{1,128}$/;

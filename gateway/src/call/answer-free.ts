@@ -10,7 +10,7 @@ import { prepare } from "./prepare.ts";
 import { chooseModel } from "./price-call.ts";
 import { refuseByLimit, returnCounted } from "./refuse-by-limit.ts";
 import { refuseShut } from "./refuse-shut.ts";
-import { answerOf } from "./settle.ts";
+import { answerOf } from "./upstream-answer.ts";
 import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
 
 /**

@@ -9,7 +9,8 @@ import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
-import { refuseFor, settle } from "./settle.ts";
+import { settle } from "./settle.ts";
+import { refuseFor } from "./upstream-answer.ts";
 import { writeLater } from "./write-later.ts";
 
 /**

@@ -1,8 +1,7 @@
 import { countCharge } from "../ledger/count-charge.ts";
 import type { Resolved } from "../ledger/ledger.ts";
 import { valuePico } from "../operation/terms.ts";
-import { neverSent, type Exchanged, type Upstream } from "../operation/upstream.ts";
-import { refuse } from "../platform/refusals.ts";
+import { neverSent, type Exchanged } from "../operation/upstream.ts";
 import type { TaskEnd } from "../tasks/task.ts";
 import type { Answer } from "./call.ts";
 import { endLater } from "./end-later.ts";
@@ -12,6 +11,7 @@ import type { Metered } from "./meter.ts";
 import type { BookedCall } from "./paid-call.ts";
 import { returnCounted } from "./refuse-by-limit.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
+import { answerOf } from "./upstream-answer.ts";
 import { writeLater } from "./write-later.ts";
 
 /**
@@ -38,13 +38,6 @@ export async function settle(
   if (exchanged.kind === "rate_limited") await returnCounted(paid.call, gate);
   if (exchanged.kind === "link_rejected" && attempted.linkRefusal) throw attempted.linkRefusal;
   return answerOf(exchanged, upstream);
-}
-
-/** The upstream's answer as it is passed on; refuses when there is none. */
-export function answerOf(exchanged: Exchanged, upstream: Upstream): Answer {
-  if (exchanged.kind === "streaming") throw new Error("A stream is answered piece by piece.");
-  if (exchanged.kind !== "answered") return refuseFor(exchanged, upstream);
-  return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
 }
 
 /** The same for a stream, whose caller has its answer: should the books not take its end now, they will later. */
@@ -142,27 +135,3 @@ const refusedTask = (taskId: string, nowMs: number): TaskEnd => ({
   report: undefined,
   forgetAtMs: nowMs,
 });
-
-/** What a caller is told when there is no answer of the upstream's to pass on. */
-export function refuseFor(
-  exchanged: Exclude<Exchanged, { kind: "answered" | "streaming" }>,
-  upstream: Upstream,
-): never {
-  if (exchanged.kind === "rate_limited") {
-    const retryAfterSeconds = exchanged.retryAfterSeconds ?? 1;
-    refuse("upstream_rate_limit", "The upstream is busy; nothing was charged.", {
-      retryAfterSeconds,
-      inError: { limit: { name: "upstream", limit: null, remaining: 0, reset: null } },
-    });
-  }
-  if (exchanged.kind === "link_rejected") {
-    refuse("link_expired", "The platform does not accept the linked account's token; link it again.");
-  }
-  if (exchanged.kind === "key_rejected" || upstream.transport === "managed") {
-    refuse("provider_unavailable", "The provider cannot serve this call now; nothing was charged.", {
-      inError: { retryable: exchanged.kind !== "key_rejected" },
-    });
-  }
-  // What was sent may have been done, and a second one would be paid for as well.
-  refuse("provider_request_failed", "provider request failed", { retryable: neverSent(exchanged) });
-}

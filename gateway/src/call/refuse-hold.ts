@@ -1,0 +1,97 @@
+import type { HoldResult } from "../ledger/ledger.ts";
+import { refuseEarlier } from "../ledger/refuse-earlier.ts";
+import { refuseSuspended } from "../ledger/refuse-suspended.ts";
+import type { Micros } from "../platform/money.ts";
+import { refuse } from "../platform/refusals.ts";
+import { checkEarlier } from "./check-earlier.ts";
+import type { Gate } from "./gate.ts";
+import type { PaidCall } from "./paid-call.ts";
+import { resetSeconds, returnCounted } from "./refuse-by-limit.ts";
+import { coveredMicros, refuseByGrantDay, refuseUnapproved } from "./spend-policy.ts";
+
+type NotHeld = Exclude<HoldResult, { kind: "held" }>;
+
+/** What stands against the hold, as the caller is told it. */
+export async function refuseHold(result: NotHeld, paid: PaidCall, gate: Gate): Promise<never> {
+  const { call, operation, priced, caller } = paid;
+  const { atMostMicros } = priced;
+  const { budget } = caller;
+  switch (result.kind) {
+    case "too_many_tasks":
+      return refuseByTasks(paid, operation.task?.openMax ?? 0, gate);
+    case "idempotency_conflict":
+      return refuseEarlier(result.earlier, operation.idempotency?.codePrefix);
+    case "account_suspended":
+      return refuseSuspended();
+    case "budget_exceeded": {
+      const { spentMicros, heldMicros } = result;
+      return refuse(
+        "budget_exceeded",
+        `The call may cost ${atMostMicros} micro-USD; of this key's ${budget?.window} budget of ${budget?.limitMicros}, ` +
+          `${spentMicros} are spent and ${heldMicros} held by running calls.`,
+        {
+          inError: {
+            ...amounts(atMostMicros, budget?.limitMicros ?? 0n),
+            window: budget?.window,
+            spent_micros_usd: Number(spentMicros),
+            held_micros_usd: Number(heldMicros),
+          },
+        },
+      );
+    }
+    case "grant_ended":
+      return refuse("invalid_api_key", "This access token is not valid.");
+    case "grant_day_exceeded":
+      return refuseByGrantDay(atMostMicros, caller.grant, result);
+    case "approval_required":
+      return refuseUnapproved(result.reason, atMostMicros, coveredMicros(call, caller));
+    case "insufficient_balance":
+      return refuse(
+        "insufficient_balance",
+        `The call may cost ${atMostMicros} micro-USD; ${result.availableMicros} are available.`,
+        { inError: amounts(atMostMicros, result.availableMicros) },
+      );
+  }
+}
+
+const amounts = (estimatedMicros: Micros, limitMicros: Micros) => ({
+  retryable: false,
+  estimated_micros_usd: Number(estimatedMicros),
+  limit_micros_usd: Number(limitMicros),
+});
+
+/** Nobody knows when a task ends; most take less than a minute and a half. */
+const taskRetrySeconds = 5;
+
+async function refuseByTasks({ call }: PaidCall, openMax: number, gate: Gate): Promise<never> {
+  await returnCounted(call, gate);
+  return refuse("quota_exceeded", `The number of tasks this key may have open at once is ${openMax}.`, {
+    retryAfterSeconds: taskRetrySeconds,
+    inError: {
+      limit: {
+        name: "concurrent_tasks",
+        limit: openMax,
+        remaining: 0,
+        reset: resetSeconds(taskRetrySeconds * 1000, call.receivedAtMs),
+      },
+    },
+  });
+}
+
+/** Whoever has asked before, or has too many tasks open, hears that first. */
+export async function refuseByCap(paid: PaidCall, capMicros: Micros, gate: Gate): Promise<never> {
+  const { operation, caller } = paid;
+  const { atMostMicros } = paid.priced;
+  await checkEarlier(paid, gate);
+  const open = operation.task && (await gate.tasks.countOpen(caller.keyId));
+  if (operation.task && open !== undefined && open >= operation.task.openMax) {
+    await refuseByTasks(paid, operation.task.openMax, gate);
+  }
+  return refuse(
+    "estimated_price_exceeds_max_price",
+    `The call may cost ${atMostMicros} micro-USD; the cap is ${capMicros}.`,
+    {
+      inError: amounts(atMostMicros, capMicros),
+    },
+  );
+}

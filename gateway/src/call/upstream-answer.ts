@@ -1,0 +1,43 @@
+import { neverSent, type Exchanged, type Upstream } from "../operation/upstream.ts";
+import { refuse } from "../platform/refusals.ts";
+import type { Answer } from "./call.ts";
+
+/** The upstream's answer as it is passed on; refuses when there is none. */
+export function answerOf(exchanged: Exchanged, upstream: Upstream): Answer {
+  if (exchanged.kind === "streaming") throw new Error("A stream is answered piece by piece.");
+  if (exchanged.kind !== "answered") return refuseFor(exchanged, upstream);
+  return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
+}
+
+/** What a caller is told when there is no answer of the upstream's to pass on. */
+export function refuseFor(
+  exchanged: Exclude<Exchanged, { kind: "answered" | "streaming" }>,
+  upstream: Upstream,
+): never {
+  if (exchanged.kind === "rate_limited") refuseBusy(exchanged.retryAfterSeconds ?? 1);
+  if (exchanged.kind === "link_rejected") {
+    refuse("link_expired", "The platform does not accept the linked account's token; link it again.");
+  }
+  if (exchanged.kind === "key_rejected" || upstream.transport === "managed") {
+    refuseUnavailable(exchanged.kind !== "key_rejected");
+  }
+  // What was sent may have been done, and a second one would be paid for as well.
+  refuse("provider_request_failed", "provider request failed", { retryable: neverSent(exchanged) });
+}
+
+export function refuseBusy(retryAfterSeconds: number): never {
+  refuse("upstream_rate_limit", "The upstream is busy; nothing was charged.", {
+    retryAfterSeconds,
+    inError: { limit: { name: "upstream", limit: null, remaining: 0, reset: null } },
+  });
+}
+
+export function refuseUnavailable(
+  retryable: boolean,
+  when: { readonly retryAfterSeconds?: number } = {},
+): never {
+  refuse("provider_unavailable", "The provider cannot serve this call now; nothing was charged.", {
+    ...when,
+    inError: { retryable },
+  });
+}
