@@ -1,4 +1,5 @@
 import type { Credential } from "../keys/keys.ts";
+import { resetSeconds, retrySeconds } from "../limits/limit-times.ts";
 import type { CallInput, TaskOperation } from "../operation/operation.ts";
 import { refuse } from "../platform/refusals.ts";
 import { asksPerSecond } from "../tasks/poll-floor.ts";
@@ -6,7 +7,7 @@ import type { Task } from "../tasks/task.ts";
 import { taskResource } from "../tasks/task-resource.ts";
 import { jsonAnswer, type Answer, type Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
-import { resetSeconds, returnCounted } from "./refuse-by-limit.ts";
+import { returnCounted } from "./refuse-by-limit.ts";
 import { answerOf } from "./upstream-answer.ts";
 
 /** Ours are UUIDs and vendors' are words like them; anything else was never the name of a task. */
@@ -52,7 +53,7 @@ async function checkPace(
   const reset = resetSeconds(waitMs, call.receivedAtMs);
   const { name, what } = paces[aboutTask];
   refuse("rate_limit_exceeded", `A task may be ${what} ${asksPerSecond} times a second.`, {
-    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+    retryAfterSeconds: retrySeconds(waitMs),
     inError: { limit: { name, limit: asksPerSecond, remaining: 0, reset } },
   });
 }

@@ -4,7 +4,7 @@ import { describeError } from "../platform/log.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
-import { resetSeconds } from "./refuse-by-limit.ts";
+import { resetSeconds, retrySeconds } from "../limits/limit-times.ts";
 
 /** Who is calling. Runs before the route is looked up, so an unknown path tells a stranger nothing. */
 export function authenticate(call: Call, gate: Gate): Credential | Promise<Credential> {
@@ -69,7 +69,7 @@ function refuseGuesses({ limit, retryInMs }: TooManyGuesses, nowMs: number): nev
     "rate_limit_exceeded",
     "Too many unknown API keys came from your address; check yours, and try again in a minute.",
     {
-      retryAfterSeconds: Math.max(1, Math.ceil(retryInMs / 1000)),
+      retryAfterSeconds: retrySeconds(retryInMs),
       inError: {
         limit: { name: "unknown_keys", limit, remaining: 0, reset: resetSeconds(retryInMs, nowMs) },
       },

@@ -1,4 +1,5 @@
 import { tighter } from "../limits/call-limits.ts";
+import { resetSeconds, retrySeconds } from "../limits/limit-times.ts";
 import type { Standing, Take, Want } from "../limits/limiter.ts";
 import { refuse, type RefusalCode } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
@@ -14,7 +15,7 @@ export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate)
   const { name, code, what } = describe(want, standing);
   if (name === "tokens_per_minute") call.known.tokens = standing;
   if (name === "upstream") call.known.requests = tighter(call.known.requests, standing);
-  const retryAfterSeconds = Math.max(1, Math.ceil(refused.retryInMs / 1000));
+  const retryAfterSeconds = retrySeconds(refused.retryInMs);
   return refuse(code, `${what}. Retry in ${retryAfterSeconds} s.`, {
     retryAfterSeconds,
     inError: {
@@ -33,10 +34,6 @@ export async function returnCounted(call: Pick<Counted, "known">, gate: Gate): P
   for (const { wants, takenAtMs } of call.known.counted) await gate.limiter.giveBack(wants, takenAtMs);
   call.known.counted = [];
 }
-
-/** When a limit eases, as a Unix timestamp; never in the past. */
-export const resetSeconds = (resetsInMs: number, nowMs: number): number =>
-  Math.ceil((nowMs + resetsInMs) / 1000);
 
 function describe(want: Want, { remaining }: Standing): { name: string; code: RefusalCode; what: string } {
   const { limit } = want;

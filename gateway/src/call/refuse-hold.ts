@@ -1,12 +1,13 @@
 import type { HoldResult } from "../ledger/ledger.ts";
 import { refuseEarlier } from "../ledger/refuse-earlier.ts";
 import { refuseSuspended } from "../ledger/refuse-suspended.ts";
+import { resetSeconds } from "../limits/limit-times.ts";
 import type { Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
 import { checkEarlier } from "./check-earlier.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
-import { resetSeconds, returnCounted } from "./refuse-by-limit.ts";
+import { returnCounted } from "./refuse-by-limit.ts";
 import { coveredMicros, refuseByGrantDay, refuseUnapproved } from "./spend-policy.ts";
 
 type NotHeld = Exclude<HoldResult, { kind: "held" }>;

@@ -1,3 +1,4 @@
+import { retrySeconds } from "../limits/limit-times.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
@@ -8,7 +9,7 @@ import { refuseBusy, refuseUnavailable } from "./upstream-answer.ts";
 export async function refuseShut(call: Call, upstream: Upstream | undefined, gate: Gate): Promise<never> {
   if (!upstream) throw new Error("A call without an upstream was admitted.");
   const { retryInMs, why } = gate.health.waitFor(upstream.name);
-  const retryAfterSeconds = Math.max(1, Math.ceil(retryInMs / 1000));
+  const retryAfterSeconds = retrySeconds(retryInMs);
   if (why === "failing") return refuseUnavailable(true, { retryAfterSeconds });
   await returnCounted(call, gate);
   return refuseBusy(retryAfterSeconds);

@@ -6,6 +6,7 @@ import { receiptOf } from "../ledger/receipt.ts";
 import { groupRequests, keyRequests, keySlot, keyTokens, upstreamRequests } from "../limits/call-limits.ts";
 import type { LinkDesk } from "../links/link-desk.ts";
 import { linkReport } from "../links/link-report.ts";
+import { resetSeconds } from "../limits/limit-times.ts";
 import type { Limiter, Want } from "../limits/limiter.ts";
 import { readUsage } from "../usage/usage-report.ts";
 import { isoTime } from "../platform/clock.ts";
@@ -128,7 +129,7 @@ async function readLimits(
       applies_to: appliesTo,
       limit: standing.limit,
       remaining: standing.remaining,
-      reset: Math.ceil((nowMs + standing.resetsInMs) / 1000),
+      reset: resetSeconds(standing.resetsInMs, nowMs),
     };
   };
   const own = [

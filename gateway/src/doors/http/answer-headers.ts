@@ -1,5 +1,5 @@
 import type { Call } from "../../call/call.ts";
-import { resetSeconds } from "../../call/refuse-by-limit.ts";
+import { resetSeconds } from "../../limits/limit-times.ts";
 import type { Standing } from "../../limits/limiter.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { isAnthropicPath } from "../../platform/dialect.ts";
