@@ -19,7 +19,12 @@ interface RpcMessage {
 
 export interface ToolResult {
   readonly isError?: boolean;
-  readonly content: readonly { readonly type: string; readonly text: string }[];
+  readonly content: readonly {
+    readonly type: string;
+    readonly text: string;
+    readonly data?: string;
+    readonly mimeType?: string;
+  }[];
   readonly structuredContent: Readonly<Record<string, unknown>>;
   readonly resultType?: string;
   readonly requestState?: string;

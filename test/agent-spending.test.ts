@@ -185,14 +185,88 @@ describe("one call", () => {
     expect(errorOf(await use(snapshot(0.1)))).toMatchObject({ code: "insufficient_balance", charged: "no" });
   });
 
-  test("a long result is cut at 64 KB and says so; what is not JSON is text", async () => {
-    const long = JSON.stringify({ snapshot: { note: "é".repeat(100_000) } });
-    await gateway.sandbox.fault({ vendor: "financialdatasets", status: 200, body: long });
-    const cut = await use(snapshot(0.1));
-    expect(cut.structuredContent["truncated"]).toBe(true);
-    const { text } = cut.structuredContent["result"] as { text: string };
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(64 * 1024);
-    expect(text).not.toContain("\uFFFD");
+  test("a long result is shortened to 64 KiB, says where, and keeps its shape", async () => {
+    const long = {
+      snapshot: { ticker: "AAPL", note: "é".repeat(100_000), emoji: `a${"😀".repeat(50_000)}` },
+      rows: Array.from({ length: 5_000 }, (_, n) => ({ n, id: `row ${n}`, worth: n / 7 })),
+      last: true,
+    };
+    await gateway.sandbox.fault({
+      vendor: "financialdatasets",
+      status: 200,
+      body: JSON.stringify(long),
+    });
+    const { structuredContent, content } = await use(snapshot(0.1));
+    expect(structuredContent["truncated"]).toBe(true);
+    const result = structuredContent["result"] as typeof long;
+    const bytes = Buffer.byteLength(JSON.stringify(result));
+    expect(bytes).toBeLessThanOrEqual(64 * 1024);
+    expect(bytes).toBeGreaterThan(60 * 1024);
+    expect(result).toMatchObject({ snapshot: { ticker: "AAPL" }, last: true });
+    const { note, emoji } = result.snapshot;
+    expect(note).toMatch(/^é{7000,}… \(shortened\)$/);
+    expect(emoji).toMatch(/^a(?:😀){2500,}… \(shortened\)$/u);
+    expect(result.rows.slice(0, 400)).toEqual(long.rows.slice(0, 400));
+    expect<unknown>(result.rows.at(-1)).toBe(`… and ${5_001 - result.rows.length} more`);
+    expect(JSON.parse(content[0]?.text ?? "")).toEqual(structuredContent);
+  });
+
+  test("an object of very many members keeps the first of them, and a list in a list a part", async () => {
+    const members = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, n) => [`member_${n}`, "x".repeat(n)]),
+    );
+    for (const body of [{ members }, { a: [[Array.from({ length: 50_000 }, () => 0.1)]] }]) {
+      await gateway.sandbox.fault({ vendor: "financialdatasets", status: 200, body: JSON.stringify(body) });
+      const { structuredContent } = await use(snapshot(0.1));
+      const written = JSON.stringify(structuredContent["result"]);
+      expect(Buffer.byteLength(written)).toBeLessThanOrEqual(64 * 1024);
+      expect(written.length).toBeGreaterThan(30 * 1024);
+      expect(written).toContain("more");
+    }
+  });
+
+  test("generated images come as images, and a note stands in their place", async () => {
+    const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk";
+    const large = png + "A".repeat(400_000);
+    const answer = {
+      created: 1,
+      data: [{ b64_json: large, revised_prompt: "a boat" }, { b64_json: "no image" }, { b64_json: large }],
+      usage: { input_tokens: 5, output_tokens: 100, total_tokens: 105 },
+    };
+    await gateway.sandbox.fault({ vendor: "openai", status: 200, body: JSON.stringify(answer) });
+    const { structuredContent, content } = await use({
+      operation_id: "images.generate",
+      arguments: { prompt: "a boat", n: 3 },
+      max_price_usd: 3,
+    });
+    expect(structuredContent).toMatchObject({
+      status: "completed",
+      result: {
+        created: 1,
+        data: [
+          { b64_json: "(image 1 of this answer's content)", revised_prompt: "a boat" },
+          { b64_json: "no image" },
+          { b64_json: "(image 2 of this answer's content)" },
+        ],
+      },
+    });
+    expect(structuredContent["truncated"]).toBeUndefined();
+    expect(JSON.parse(content[0]?.text ?? "")).toEqual(structuredContent);
+    const image = { type: "image", data: large, mimeType: "image/png" };
+    expect(content.slice(1) as unknown[]).toEqual([image, image]);
+  });
+
+  test("how long a result may be is told before anything is spent", async () => {
+    const details = await useTool(mcp, account.key, "get_details", { operation_id: "embeddings.create" });
+    expect(details.structuredContent["limits"]).toMatchObject({ result_bytes_max: 65_536 });
+    const { message } = await askModern(mcp, account.key, "tools/list");
+    const tools = message.result?.["tools"] as { name: string; description: string }[];
+    for (const name of ["use", "batch_use"]) {
+      expect(tools.find((tool) => tool.name === name)?.description).toContain("65536 bytes");
+    }
+  });
+
+  test("what is not JSON is text", async () => {
     await gateway.sandbox.fault({
       vendor: "financialdatasets",
       status: 502,
@@ -513,6 +587,26 @@ describe("a batch", () => {
     expect(await spent()).toBe(tagMicros);
     const went = await batch({ calls });
     expect(statuses(went)).toEqual(["completed", "refused", "completed", "completed"]);
+  });
+
+  test("has the room of one message: short results stay whole, long ones share what is left", async () => {
+    const long = JSON.stringify({ snapshot: { note: "x".repeat(60_000) } });
+    await gateway.sandbox.fault({ vendor: "financialdatasets", status: 200, body: long, times: 19 });
+    const done = await batch({ calls: [tag(0.01), ...Array.from({ length: 19 }, () => snapshot(0.1))] });
+    const results = done.structuredContent["results"] as { result: object; truncated?: boolean }[];
+    const bytes = results.map(({ result }) => Buffer.byteLength(JSON.stringify(result)));
+    const together = bytes.reduce((sum, one) => sum + one, 0);
+    expect(together).toBeLessThanOrEqual(64 * 1024);
+    expect(together).toBeGreaterThan(60 * 1024);
+    expect(results.map(({ truncated }) => truncated)).toEqual([
+      undefined,
+      ...Array.from({ length: 19 }, () => true),
+    ]);
+    expect(results[0]?.result).toMatchObject({
+      code: 200,
+      data: {},
+      time_zone: expect.any(String) as string,
+    });
   });
 
   test("of more than 20 calls, or of none, is refused whole", async () => {

@@ -4,6 +4,8 @@ import { capMicrosFromNumber, usdFromMicros, type Micros } from "../../platform/
 import { CallRefused } from "../../platform/refusals.ts";
 import { approvalItem, callDigest } from "./approval-item.ts";
 import { askApproval, readStanding } from "./ask-approval.ts";
+import { fairShare, jsonBytes } from "./fit-result.ts";
+import { resultBytesMax, shortenResult } from "./read-answer.ts";
 import { quoteOperation, runOperation, type Wanted } from "./run-operation.ts";
 import { toolError } from "./tool-errors.ts";
 import {
@@ -54,7 +56,7 @@ export async function useBatch(
     return isInputRequiredResult(asked) ? asked : asking(given, asked);
   }
   const approvalId = standing.kind === "claimable" ? standing.approvalId : undefined;
-  return summarize(given, await runInOrder(given, planned, approvalId, visit, parts));
+  return summarize(given, shareRoom(await runInOrder(given, planned, approvalId, visit, parts)));
 }
 
 const capsOf = ({ calls }: BatchArguments): Micros =>
@@ -69,7 +71,7 @@ const totalOf = (given: BatchArguments): Micros =>
  * calls whose cap is above the policy are priced: no other price could change anything.
  */
 async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Promise<Planned[]> {
-  const { presented, caller, counted, offer } = visit;
+  const { presented, caller, counted, offer, images } = visit;
   const coveredMicros = caller.grant?.spendPolicy.perCallMicros ?? parts.settings().autoApproveMicros;
   const fitsAnyway = capsOf(given) <= totalOf(given);
   const planned: Planned[] = [];
@@ -85,6 +87,7 @@ async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Prom
       idempotencyKey: call.idempotency_key,
       coveredMicros: caller.grant ? undefined : coveredMicros,
       claim: undefined,
+      images,
     };
     const free = offer.operations.get(call.operation_id)?.operation.price.kind === "free";
     const needsNoPrice = free || (fitsAnyway && capMicros <= coveredMicros);
@@ -163,6 +166,17 @@ function exposureOf({
 }: UseResult): Micros {
   if (settled !== undefined) return BigInt(settled);
   return status === "accepted" || error?.charged === "unknown" ? capMicrosFromNumber(most) : 0n;
+}
+
+/** A batch is one message, and has the room of one: long results are shortened to what the short ones leave. */
+function shareRoom(ran: readonly (UseResult | undefined)[]): (UseResult | undefined)[] {
+  const sizes = ran.flatMap((told) => (told?.result ? [jsonBytes(told.result)] : []));
+  const share = fairShare(sizes, resultBytesMax);
+  return ran.map((told) => {
+    if (!told?.result) return told;
+    const result = shortenResult(told.result, share);
+    return result === told.result ? told : { ...told, result, truncated: true };
+  });
 }
 
 /**

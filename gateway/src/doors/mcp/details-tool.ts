@@ -3,6 +3,7 @@ import { argumentsSchema } from "../../operation/call-arguments.ts";
 import type { TierLimits } from "../../limits/tiers.ts";
 import { exampleArguments, linkScopes, outputSchema } from "./operation-facts.ts";
 import { pricingOf } from "./pricing.ts";
+import { resultBytesMax } from "./read-answer.ts";
 import { headline } from "./search-tool.ts";
 
 export interface DetailsArguments {
@@ -57,5 +58,6 @@ function limitsOf({ operation }: OfferedOperation, { rpm, tpm, concurrency }: Ti
     ...(operation.price.kind === "per_token" ? { tokens_per_minute: tpm } : {}),
     ...(operation.limits?.slot === undefined ? {} : { concurrency }),
     body_bytes_max: operation.bodyBytesMax,
+    result_bytes_max: resultBytesMax,
   };
 }

@@ -1,8 +1,11 @@
+import type { ImageContent } from "@modelcontextprotocol/server";
 import type { Answer } from "../../call/call.ts";
 import { isJsonObject, isNestedDeeper, type JsonObject } from "../../platform/json.ts";
+import { takeImages } from "./answer-images.ts";
+import { fitInto, jsonBytes } from "./fit-result.ts";
 
-/** What fits into an agent's context without drowning it. */
-const resultBytesMax = 64 * 1024;
+/** What fits into an agent's context without drowning it; of one call, or of all calls of a batch together. */
+export const resultBytesMax = 64 * 1024;
 
 /** No vendor nests its answers like this on purpose, and to write them again takes longer the deeper they are. */
 const resultDepthMax = 500;
@@ -12,25 +15,29 @@ export interface ReadAnswer {
   readonly truncated: boolean;
 }
 
-/** An answer as one JSON object: itself, or `{value}` for other JSON, or `{text}` for anything else. */
-export async function readAnswer(answer: Answer): Promise<ReadAnswer> {
-  const { text, complete } = await readText(answer.body);
+/**
+ * An answer as one JSON object: itself, or `{value}` for other JSON, or `{text}` for anything else. Its images are added to
+ * those the message shows; what is too long for an agent is shortened and stays an object.
+ */
+export async function readAnswer(answer: Answer, images: ImageContent[]): Promise<ReadAnswer> {
+  const text = await readText(answer.body);
   // A stream is billed when it has ended, and only then is its price known.
   await answer.ended;
-  if (!complete) return { result: { text }, truncated: true };
   const json = answer.contentType?.includes("json") === true ? parse(text) : undefined;
-  if (json === undefined) return { result: { text }, truncated: false };
-  return { result: isJsonObject(json) ? json : { value: json }, truncated: false };
+  const whole = json === undefined ? { text } : isJsonObject(json) ? json : { value: json };
+  const { result, leftOut } = takeImages(whole, images);
+  const fitting = shortenResult(result, resultBytesMax);
+  return { result: fitting, truncated: leftOut || fitting !== result };
 }
 
-interface Read {
-  readonly text: string;
-  readonly complete: boolean;
-}
+/** The same object when it fits. */
+export const shortenResult = (result: JsonObject, bytesMax: number): JsonObject =>
+  // An object stays an object, however little of it is left.
+  jsonBytes(result) <= bytesMax ? result : (fitInto(result, bytesMax) as JsonObject);
 
-async function readText(body: Answer["body"]): Promise<Read> {
-  if (typeof body === "string") return shorten(new TextEncoder().encode(body));
-  if (body instanceof Uint8Array) return shorten(body);
+async function readText(body: Answer["body"]): Promise<string> {
+  if (typeof body === "string") return body;
+  if (body instanceof Uint8Array) return new TextDecoder().decode(body);
   const kept: Uint8Array[] = [];
   let bytes = 0;
   // Read to its end although only the beginning is kept: leaving early would change what is billed.
@@ -38,21 +45,21 @@ async function readText(body: Answer["body"]): Promise<Read> {
     if (bytes <= resultBytesMax) kept.push(chunk);
     bytes += chunk.byteLength;
   }
-  return shorten(Buffer.concat(kept));
+  // A character cut in the middle would read as a replacement sign.
+  return new TextDecoder().decode(Buffer.concat(kept), { stream: true });
 }
 
-function shorten(bytes: Uint8Array): Read {
-  const complete = bytes.byteLength <= resultBytesMax;
-  const shown = complete ? bytes : bytes.subarray(0, resultBytesMax);
-  // A character cut in the middle would read as a replacement sign.
-  const text = new TextDecoder().decode(shown, { stream: !complete });
-  return { text, complete };
-}
+/** A number that may be too long for JavaScript, or digits in a text that look like one. */
+const mayBeLong = /(?:^|[:[,\s])-?\d{16}/;
+/** To look at every number takes eight times as long, and nobody else is served meanwhile. */
+const exactCharactersMax = 8 * 1024 * 1024;
 
 function parse(text: string): unknown {
   if (isNestedDeeper(text, resultDepthMax)) return undefined;
+  const exact = mayBeLong.test(text);
+  if (exact && text.length > exactCharactersMax) return undefined;
   try {
-    return JSON.parse(text, exactly);
+    return exact ? JSON.parse(text, exactly) : JSON.parse(text);
   } catch {
     return undefined;
   }

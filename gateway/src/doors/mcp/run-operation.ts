@@ -1,3 +1,4 @@
+import type { ImageContent } from "@modelcontextprotocol/server";
 import type { ApprovalClaim } from "../../approvals/approvals.ts";
 import { nothingKnown, type Answer, type Call, type Known, type PresentedKey } from "../../call/call.ts";
 import { countCall } from "../../call/count-call.ts";
@@ -35,6 +36,8 @@ export interface Wanted {
   /** What needs no approval, where the credential itself does not say. */
   readonly coveredMicros: Micros | undefined;
   readonly claim: ApprovalClaim | undefined;
+  /** What the message shows beside its JSON; the call adds its own. */
+  readonly images: ImageContent[];
 }
 
 /** How it ended: what the agent is told, and the refusal behind it where there was one. */
@@ -158,9 +161,9 @@ function requestOf({ offer, call: asked }: Wanted): WrittenRequest {
 async function tell(
   call: Call,
   answer: Answer,
-  { offer, call: asked }: Wanted,
+  { offer, call: asked, images }: Wanted,
 ): Promise<Omit<UseResult, Head>> {
-  const { result, truncated } = await readAnswer(answer);
+  const { result, truncated } = await readAnswer(answer, images);
   const succeeded = isSuccessStatus(answer.status);
   const operation = offer.operations.get(asked.operation_id)?.operation;
   const task = operation && succeeded ? taskHandleOf(operation, offer, result) : undefined;

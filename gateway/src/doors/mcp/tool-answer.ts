@@ -1,4 +1,4 @@
-import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { CallToolResult, ImageContent } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../platform/json.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
 import { toolError } from "./tool-errors.ts";
@@ -8,10 +8,17 @@ import type { ToolName } from "./tools.ts";
 /** As long as the tools' schema lets it be: what is longer names nothing and need not be said back. */
 const operationIdCharactersMax = 128;
 
-/** The same JSON twice, as the protocol wants it: for programs, and as text for models whose client shows only that. */
-export function toolAnswer(content: object, failed: boolean): CallToolResult {
+/**
+ * The same JSON twice, as the protocol wants it: for programs, and as text for models whose client shows only that. Images
+ * follow, for whoever can look at them.
+ */
+export function toolAnswer(
+  content: object,
+  failed: boolean,
+  images: readonly ImageContent[] = [],
+): CallToolResult {
   return {
-    content: [{ type: "text", text: JSON.stringify(content) }],
+    content: [{ type: "text", text: JSON.stringify(content) }, ...images],
     structuredContent: { ...content },
     ...(failed ? { isError: true } : {}),
   };

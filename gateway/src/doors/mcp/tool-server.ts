@@ -120,14 +120,14 @@ async function run(name: ToolName, given: unknown, visit: Visit, parts: ToolPart
     }
     case "use": {
       const used = await useOperation(given as UseArguments, visit, parts);
-      return isInputRequiredResult(used) ? used : toolAnswer(used, used.error !== undefined);
+      return isInputRequiredResult(used) ? used : toolAnswer(used, used.error !== undefined, visit.images);
     }
     case "batch_use": {
       const used = await useBatch(given as BatchArguments, visit, parts);
       if (isInputRequiredResult(used)) return used;
       // Calls that were refused or failed say so themselves; the batch as a whole failed only when nothing went well.
       const { completed, accepted } = used.totals;
-      return toolAnswer(used, used.error !== undefined || completed + accepted === 0);
+      return toolAnswer(used, used.error !== undefined || completed + accepted === 0, visit.images);
     }
   }
 }

@@ -27,7 +27,7 @@ export async function useOperation(
     return refusedCall(given, new CallRefused("request_timeout", "Cancelled."));
 
   const claim = standing.kind === "claimable" ? { id: standing.approvalId, digest } : undefined;
-  const { presented, caller, counted, offer } = visit;
+  const { presented, caller, counted, offer, images } = visit;
   const ended = await runOperation(
     {
       call: given,
@@ -39,6 +39,7 @@ export async function useOperation(
       idempotencyKey: given.idempotency_key,
       coveredMicros: caller.grant ? undefined : parts.settings().autoApproveMicros,
       claim,
+      images,
     },
     parts,
   );

@@ -1,4 +1,4 @@
-import type { AuthInfo, McpServer, ServerContext } from "@modelcontextprotocol/server";
+import type { AuthInfo, ImageContent, McpServer, ServerContext } from "@modelcontextprotocol/server";
 import type { ApprovalBook } from "../../approvals/approvals.ts";
 import type { Known, PresentedKey } from "../../call/call.ts";
 import type { Gate } from "../../call/gate.ts";
@@ -35,6 +35,8 @@ export interface Visit {
   readonly limited: CallRefused | undefined;
   readonly offer: Offer;
   readonly ctx: ServerContext;
+  /** What the message shows beside its JSON; the calls that are made add theirs. */
+  readonly images: ImageContent[];
   readonly canAsk: "form" | "url" | "no";
 }
 
@@ -78,6 +80,7 @@ export function visitOf(ctx: ServerContext, server: McpServer, offer: Offer): Vi
     limited,
     offer,
     ctx,
+    images: [],
     canAsk: askedHow(server),
   };
 }
