@@ -93,6 +93,34 @@ describe("where the client cannot ask", () => {
     expect(await spent()).toBe(0);
   });
 
+  test("the rate is what this very call is expected to cost, not what a usual one does", async () => {
+    const call = {
+      model: "claude-opus-4-5",
+      max_tokens: 4_000,
+      messages: [{ role: "user", content: "Tell me a story." }],
+    };
+    const response = await gateway.post(account, "/v1/messages", call, { "x-tollgate-cost-mode": "quote" });
+    const quoted = (await response.json()) as Record<string, number>;
+    const used = { operation_id: "messages.create", arguments: call, max_price_usd: 2 };
+    const rate_usd = (quoted["estimated_cost_micros_usd"] ?? 0) / 1e6;
+    const max_exposure_usd = (quoted["max_cost_micros_usd"] ?? 0) / 1e6;
+    expect(rate_usd).toBeGreaterThan(0);
+    expect(rate_usd).toBeLessThan(max_exposure_usd);
+    const first = await askElsewhere(used);
+    expect(first).toMatchObject({ rate_usd, max_exposure_usd });
+    // The same when asked about while it waits, in a batch, and in words.
+    const { approval_id } = first;
+    const waiting = await useTool(mcp, account.key, "use", { ...used, approval_id });
+    expect(waiting.structuredContent["approval"]).toMatchObject({ rate_usd, max_exposure_usd });
+    const batch = { calls: [dear(), used] };
+    expect(await askElsewhere(batch, "batch_use")).toMatchObject({
+      rate_usd: Math.max(rate_usd, 0.048),
+      max_exposure_usd: Math.round((max_exposure_usd + 0.048) * 1e6) / 1e6,
+    });
+    const { message } = await askInForm(used);
+    expect(message).toContain(`expected to cost ${rate_usd} USD, at most ${max_exposure_usd} USD`);
+  });
+
   test("the approved call runs once; the same approval a second time buys nothing", async () => {
     const { approval_id, url } = await askElsewhere();
     const waiting = await useTool(mcp, account.key, "use", { ...dear(), approval_id });
@@ -177,6 +205,38 @@ describe("where the client can show a form", () => {
     const used = await answerForm(dear(), state);
     expect(used.structuredContent).toMatchObject({ status: "completed", settled_micros_usd: snapshotMicros });
     expect(await spent()).toBe(snapshotMicros);
+  });
+
+  test("nothing of the arguments can be pushed out of sight, and what is shortened says so", async () => {
+    const say = (content: string) => ({ role: "user", content });
+    const given = {
+      operation_id: "messages.create",
+      arguments: {
+        model: "claude-opus-4-5",
+        max_tokens: 4_000,
+        system: "x".repeat(5_000),
+        messages: [...Array.from({ length: 200 }, () => say("so")), say("LAST")],
+        stop_sequences: ["delete \u202Eeverything"],
+        metadata: { user_id: "SEEN" },
+      },
+      max_price_usd: 2,
+    };
+    const { message } = await askInForm(given);
+    for (const part of ['"max_tokens":4000', '"system":"xxx', '"messages":[{"role"', "more", "(shortened)"])
+      expect(message).toContain(part);
+    for (const part of ["delete \\u202eeverything", '"user_id":"SEEN"']) expect(message).toContain(part);
+    expect(message).not.toContain("LAST");
+    expect(message.length).toBeLessThan(2_000);
+    const { url } = await askElsewhere(given);
+    expect(message).toContain(
+      `The arguments are shortened here; all of them: ${gateway.url}/oauth/approvals/`,
+    );
+    const person = createPerson(gateway.url, account.key);
+    const page = await person.submit(await person.open(url), { action: "sign_in", key: account.key });
+    expect(page.html).toMatch(/<details>[^]*LAST[^]*<\/details>/);
+    expect(page.html).not.toContain("longer than what you see");
+    const much = { ...given, arguments: { ...given.arguments, system: "x".repeat(50_000) } };
+    expect((await person.open((await askElsewhere(much)).url)).html).toContain("longer than what you see");
   });
 
   test("a state that is played back buys nothing more, also twenty times at once", async () => {

@@ -28,15 +28,19 @@ async function ask(expiresInMs = 60_000): Promise<{ id: string; url: string }> {
         operationId: "financial.metrics.snapshot",
         digest: new Uint8Array(32),
         capMicros: 2_500_000n,
-        rate: "0.048 USD per call",
+        expectedMicros: 48_000n,
         summary: '{"ticker":"<AAPL>"}',
+        arguments: '{"ticker":"<AAPL>"}',
+        argumentsCut: false,
       },
       {
         operationId: "research.deep_search",
         digest: new Uint8Array(32).fill(1),
         capMicros: 500_000n,
-        rate: "at most 0.5 USD",
-        summary: "{}",
+        expectedMicros: 20_000n,
+        summary: '{"query":"some… (shortened)"}',
+        arguments: '{"query":"something <long>… (shortened)"}',
+        argumentsCut: true,
       },
     ],
     createdAtMs: Date.now(),
@@ -63,7 +67,11 @@ test("a person sees who asks for what at which rate and at most how much, and sa
   for (const words of [
     "3 USD",
     "2.5 USD",
-    "0.048 USD per call",
+    "0.048 USD",
+    "0.02 USD",
+    "These arguments are shortened",
+    "something &lt;long&gt;",
+    "what you approve is longer than what you see",
     "&lt;b&gt;An agent",
     "&quot;&lt;AAPL&gt;&quot;",
   ]) {
@@ -72,6 +80,7 @@ test("a person sees who asks for what at which rate and at most how much, and sa
   expect(page.response.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
   const done = await browser.submit(page, { action: "approve" });
   expect(done.html).toContain("Approved");
+  expect(done.html).not.toContain("something");
   expect(await decisionOf(id)).toBe("approved");
   await browser.submit(page, { action: "deny" });
   expect(await decisionOf(id)).toBe("approved");

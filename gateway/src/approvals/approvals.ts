@@ -7,10 +7,14 @@ export interface ApprovalItem {
   readonly digest: Uint8Array;
   /** The most the call may hold. */
   readonly capMicros: Micros;
-  /** The price in words, such as "0.048 USD per call". */
-  readonly rate: string;
-  /** The arguments, shortened, so that a person sees what they allow. */
+  /** What this very call will probably cost. */
+  readonly expectedMicros: Micros;
+  /** The arguments as JSON, each member shortened by itself, so that a person sees at a glance what they allow. */
   readonly summary: string;
+  /** The same at length, for whoever wants to read all of it; kept until the question is decided. */
+  readonly arguments: string;
+  /** They are so long that even `arguments` is a part of them. */
+  readonly argumentsCut: boolean;
 }
 
 /** A question to a person, and the answer. It allows each of its calls once, for the one who asked. */

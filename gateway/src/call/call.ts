@@ -57,6 +57,8 @@ export interface Known {
   counted: { readonly wants: readonly Want[]; readonly takenAtMs: number }[];
   /** The most the call can cost, and whether that was held for it. */
   atMostMicros?: Micros | undefined;
+  /** What it will probably cost; only where somebody is to be told before it runs. */
+  expectedMicros?: Micros | undefined;
   held?: true | undefined;
   costMicros?: Micros | undefined;
   servedBySandbox?: boolean | undefined;
@@ -72,6 +74,7 @@ export const nothingKnown = (): Known => ({
   tokens: undefined,
   counted: [],
   atMostMicros: undefined,
+  expectedMicros: undefined,
   held: undefined,
   costMicros: undefined,
   servedBySandbox: undefined,

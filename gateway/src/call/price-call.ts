@@ -79,7 +79,7 @@ function priced(
   return { terms, model, upstreams, ordered, streaming, estimate, exact, multiplierPpm, atMostMicros };
 }
 
-/** What the call will probably cost; only a quote asks. */
+/** What the call will probably cost; only a quote asks, and a person who is to approve it. */
 export const expectedMicros = ({ terms, estimate, exact, multiplierPpm, atMostMicros }: PricedCall): Micros =>
   exact ? atMostMicros : microsRoundedUp(valuePico(estimate.expected, terms) * multiplierPpm);
 

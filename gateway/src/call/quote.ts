@@ -1,23 +1,24 @@
-import type { Operation } from "../operation/operation.ts";
 import { priceLines } from "../operation/terms.ts";
 import { isoTime } from "../platform/clock.ts";
 import { microsRoundedUp, usdFromPico } from "../platform/money.ts";
 import { jsonAnswer, type Answer } from "./call.ts";
 import type { Gate } from "./gate.ts";
-import { expectedMicros, type PricedCall } from "./price-call.ts";
+import type { PaidCall } from "./paid-call.ts";
+import { expectedMicros } from "./price-call.ts";
 
 /** The price of this very call, by the same figures it would be held under. Nothing is held or sent. */
-export function quote(operation: Operation, priced: PricedCall, gate: Gate): Answer {
+export function quote({ call, operation, priced }: PaidCall, gate: Gate): Answer {
   const { terms, estimate, multiplierPpm } = priced;
-  const expected = expectedMicros(priced);
+  const probableMicros = expectedMicros(priced);
+  call.known.expectedMicros = probableMicros;
   return jsonAnswer(200, {
     object: "cost_estimate",
     operation_id: operation.id,
     currency: "USD",
     estimate_kind: priced.exact ? "exact" : "estimate",
-    estimated_cost_micros_usd: Number(expected),
+    estimated_cost_micros_usd: Number(probableMicros),
     max_cost_micros_usd: Number(priced.atMostMicros),
-    may_exceed_estimate: priced.atMostMicros > expected,
+    may_exceed_estimate: priced.atMostMicros > probableMicros,
     estimated_at: isoTime(gate.clock.wallMs()),
     price_version: terms.version,
     breakdown: priceLines(estimate.expected, terms).map((line) => ({

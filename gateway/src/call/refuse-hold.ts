@@ -7,6 +7,7 @@ import { refuse } from "../platform/refusals.ts";
 import { checkEarlier } from "./check-earlier.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
+import { expectedMicros } from "./price-call.ts";
 import { returnCounted } from "./refuse-by-limit.ts";
 import { coveredMicros, refuseByGrantDay, refuseUnapproved } from "./spend-policy.ts";
 
@@ -45,6 +46,7 @@ export async function refuseHold(result: NotHeld, paid: PaidCall, gate: Gate): P
     case "grant_day_exceeded":
       return refuseByGrantDay(atMostMicros, caller.grant, result);
     case "approval_required":
+      call.known.expectedMicros = expectedMicros(priced);
       return refuseUnapproved(result.reason, atMostMicros, coveredMicros(call, caller));
     case "insufficient_balance":
       return refuse(

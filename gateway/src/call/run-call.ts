@@ -60,7 +60,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const taskId = operation.task && gate.newTaskId();
   const paid = { call, operation, input, caller, wishes, priced, acting, taskId };
   const route = prepare(paid, gate); //                                          400
-  if (wishes.quote) return quote(operation, priced, gate);
+  if (wishes.quote) return quote(paid, gate);
 
   const earlierTask = taskId === undefined ? undefined : await findEarlierTask(paid, gate);
   if (earlierTask) return earlierTask;

@@ -39,8 +39,10 @@ const item = (text: string, capMicros = 500n): ApprovalItem => ({
   operationId: "conformance.sold",
   digest: digest(text),
   capMicros,
-  rate: "1 micro",
+  expectedMicros: 1n,
   summary: text,
+  arguments: text,
+  argumentsCut: false,
 });
 
 interface Opening {

@@ -1,30 +1,52 @@
 import type { ApprovalItem } from "../../approvals/approvals.ts";
-import type { Offer } from "../../offer/offer.ts";
-import { usdFromMicros, type Micros } from "../../platform/money.ts";
-import { estimateOf } from "./pricing.ts";
+import type { Micros } from "../../platform/money.ts";
+import { fitInto, jsonBytes, worthBytes } from "./fit-result.ts";
+import type { Cost } from "./run-operation.ts";
 import type { UseArguments } from "./tool-shapes.ts";
 
-/** Enough of the arguments for a person to recognise what they allow. */
-const summaryCharactersMax = 300;
+/** What a person reads before they decide; more only where there are many members, each of which must be seen. */
+const summaryBytes = 600;
+const summaryBytesMax = 4 * 1024;
 
-/** One call as a person is asked about it. It may hold what it can cost now, which its cap allows. */
-export function approvalItem(
-  call: Pick<UseArguments, "operation_id" | "arguments">,
-  digest: Uint8Array,
-  atMostMicros: Micros,
-  offer: Offer,
-): ApprovalItem {
-  const written = JSON.stringify(call.arguments);
-  const offered = offer.operations.get(call.operation_id);
-  const usual = offered ? estimateOf(offered) : atMostMicros;
-  return {
-    operationId: call.operation_id,
-    digest,
-    capMicros: atMostMicros,
-    rate: `usually ${usdFromMicros(usual)} USD a call`,
-    summary: written.length > summaryCharactersMax ? `${written.slice(0, summaryCharactersMax)}…` : written,
-  };
+/** Of all calls of a question together: every open question lies on disk. */
+const argumentsBytesMax = 32 * 1024;
+
+export interface AskedCall {
+  readonly call: Pick<UseArguments, "operation_id" | "arguments">;
+  readonly digest: Uint8Array;
+  readonly cost: Cost;
 }
+
+/** Calls as a person is asked about them. Each may hold what it can cost now, which its cap allows. */
+export function approvalItems(calls: readonly AskedCall[]): ApprovalItem[] {
+  const roomBytes = Math.floor(argumentsBytesMax / calls.length);
+  return calls.map(({ call, digest, cost }) => {
+    const shown = fitInto(call.arguments, roomBytes);
+    return {
+      operationId: call.operation_id,
+      digest,
+      capMicros: cost.atMostMicros,
+      expectedMicros: cost.expectedMicros,
+      summary: plainly(fitInto(call.arguments, summaryRoom(call.arguments))),
+      arguments: plainly(shown),
+      argumentsCut: shown !== call.arguments,
+    };
+  });
+}
+
+/** An agent chooses the order of its members and how long they are: none may push another one out of sight. */
+function summaryRoom(given: UseArguments["arguments"]): number {
+  const names = Object.keys(given).reduce((sum, name) => sum + jsonBytes(name) + worthBytes, worthBytes * 2);
+  return Math.min(Math.max(names, summaryBytes), summaryBytesMax);
+}
+
+/** Characters that nobody sees, but that change how others are read, are written as their codes. */
+const plainly = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(/[\p{Cf}\p{Zl}\p{Zp}]/gu, (unseen) =>
+    [...Array(unseen.length).keys()]
+      .map((at) => `\\u${unseen.charCodeAt(at).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
 
 /** Names these very arguments and this cap: an approval of them allows nothing else. */
 export function callDigest(

@@ -17,7 +17,6 @@ export type Standing =
 /** What is asked: the calls, and what names exactly these arguments and caps. */
 export interface Question {
   readonly items: readonly ApprovalItem[];
-  readonly rateMicros: Micros;
   readonly digest: string;
 }
 
@@ -61,7 +60,7 @@ async function standingOf(id: string, visit: Visit, parts: ToolParts): Promise<S
   if (approval.expiresAtMs <= parts.gate.clock.wallMs()) {
     return refused("Nobody answered in time; ask again without approval_id.");
   }
-  return { kind: "waiting", approval: handleOf(approval, approval.items[0]?.capMicros ?? 0n, parts) };
+  return { kind: "waiting", approval: handleOf(approval, parts) };
 }
 
 const refused = (
@@ -90,20 +89,20 @@ export async function askApproval(
   if (!approval) {
     return new CallRefused("approval_required", "Too many approvals are waiting for an answer already.");
   }
-  const handle = handleOf(approval, question.rateMicros, parts);
+  const handle = handleOf(approval, parts);
   if (canAsk === "no") return handle;
   const state: AskedState = { approval: approval.id, mode: canAsk, question: question.digest };
   return inputRequired({
-    inputRequests: { [questionName]: canAsk === "form" ? form(question) : page(question, handle) },
+    inputRequests: { [questionName]: canAsk === "form" ? form(question, handle) : page(question, handle) },
     requestState: await parts.states.mint(state, ctx),
   });
 }
 
 const questionName = "approval";
 
-const form = (question: Question) =>
+const form = (question: Question, { url = "" }: ApprovalHandle) =>
   inputRequired.elicit({
-    message: inWords(question),
+    message: `${inWords(question)}${isShortened(question) ? `\nThe arguments are shortened here; all of them: ${url}` : ""}`,
     requestedSchema: {
       type: "object",
       properties: {
@@ -122,21 +121,28 @@ const form = (question: Question) =>
 const page = (question: Question, { url = "" }: ApprovalHandle) =>
   inputRequired.elicitUrl({ message: inWords(question), url });
 
+const isShortened = ({ items }: Question): boolean => items.some((item) => item.summary !== item.arguments);
+
 function inWords({ items }: Question): string {
   const total = items.reduce((sum, { capMicros }) => sum + capMicros, 0n);
   const lines = items.map(
-    ({ operationId, rate, capMicros, summary }) =>
-      `${operationId} (${rate}), at most ${usdFromMicros(capMicros)} USD, with ${summary}`,
+    ({ operationId, expectedMicros, capMicros, summary }) =>
+      `${operationId}, expected to cost ${usdFromMicros(expectedMicros)} USD, at most ${usdFromMicros(capMicros)} USD, ` +
+      `with ${summary}`,
   );
   return `Allow an agent to spend at most ${usdFromMicros(total)} USD?\n${lines.join("\n")}`;
 }
 
-function handleOf(approval: Approval, rateMicros: Micros, { approvalPage }: ToolParts): ApprovalHandle {
+function handleOf(approval: Approval, { approvalPage }: ToolParts): ApprovalHandle {
+  const rate = approval.items.reduce(
+    (most: Micros, { expectedMicros: one }) => (one > most ? one : most),
+    0n,
+  );
   const exposure = approval.items.reduce((sum, { capMicros }) => sum + capMicros, 0n);
   return {
     approval_id: approval.id,
     operation_ids: approval.items.map(({ operationId }) => operationId),
-    rate_usd: usdNumber(rateMicros),
+    rate_usd: usdNumber(rate),
     max_exposure_usd: usdNumber(exposure),
     expires_at: isoTime(approval.expiresAtMs),
     url: approvalPage(approval.id),

@@ -1,12 +1,11 @@
 import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextprotocol/server";
-import type { ApprovalItem } from "../../approvals/approvals.ts";
 import { capMicrosFromNumber, usdFromMicros, type Micros } from "../../platform/money.ts";
 import { CallRefused } from "../../platform/refusals.ts";
-import { approvalItem, callDigest } from "./approval-item.ts";
+import { approvalItems, callDigest, type AskedCall } from "./approval-item.ts";
 import { askApproval, readStanding } from "./ask-approval.ts";
 import { fairShare, jsonBytes } from "./fit-result.ts";
 import { resultBytesMax, shortenResult } from "./read-answer.ts";
-import { quoteOperation, runOperation, type Wanted } from "./run-operation.ts";
+import { quoteOperation, runOperation, type Cost, type Wanted } from "./run-operation.ts";
 import { toolError } from "./tool-errors.ts";
 import {
   usdNumber,
@@ -21,10 +20,10 @@ import type { ToolParts, Visit } from "./visit.ts";
 interface Planned {
   readonly wanted: Wanted;
   readonly digest: Uint8Array;
-  /** What it may cost, where anybody had to know before it runs; nothing for a call that will be refused. */
-  readonly atMostMicros: Micros;
-  /** The same, where that is more than the policy covers. */
-  readonly uncoveredMicros: Micros | undefined;
+  /** What it costs, where anybody had to know before it runs; nothing for a call that will be refused. */
+  readonly cost: Cost;
+  /** It may cost more than the policy covers. */
+  readonly uncovered: boolean;
 }
 
 /**
@@ -38,7 +37,7 @@ export async function useBatch(
   parts: ToolParts,
 ): Promise<BatchResult | InputRequiredResult> {
   const planned = await plan(given, visit, parts);
-  const togetherMicros = planned.reduce((sum, { atMostMicros }) => sum + atMostMicros, 0n);
+  const togetherMicros = planned.reduce((sum, { cost }) => sum + cost.atMostMicros, 0n);
   if (togetherMicros > totalOf(given)) return tooDear(given, togetherMicros);
 
   const question = digestOf(planned);
@@ -46,12 +45,11 @@ export async function useBatch(
   if (standing.kind === "refused") return nothingRan(given, standing.refusal);
   if (standing.kind === "waiting") return asking(given, standing.approval);
 
-  const items = planned.flatMap(({ wanted, digest, uncoveredMicros }): ApprovalItem[] =>
-    uncoveredMicros === undefined ? [] : [approvalItem(wanted.call, digest, uncoveredMicros, visit.offer)],
+  const uncovered = planned.flatMap(({ wanted: { call }, digest, cost, uncovered: asks }): AskedCall[] =>
+    asks ? [{ call, digest, cost }] : [],
   );
-  if (items.length > 0 && standing.kind === "not_asked") {
-    const rateMicros = items.reduce((most, { capMicros }) => (capMicros > most ? capMicros : most), 0n);
-    const asked = await askApproval({ items, rateMicros, digest: question }, visit, parts);
+  if (uncovered.length > 0 && standing.kind === "not_asked") {
+    const asked = await askApproval({ items: approvalItems(uncovered), digest: question }, visit, parts);
     if (asked instanceof CallRefused) return nothingRan(given, asked);
     return isInputRequiredResult(asked) ? asked : asking(given, asked);
   }
@@ -91,19 +89,21 @@ async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Prom
     };
     const free = offer.operations.get(call.operation_id)?.operation.price.kind === "free";
     const needsNoPrice = free || (fitsAnyway && capMicros <= coveredMicros);
-    const quoted = needsNoPrice ? 0n : await quoteOperation(wanted, parts);
+    const quoted = needsNoPrice ? nothing : await quoteOperation(wanted, parts);
     // What cannot be priced will be refused when its turn comes, and what is above its cap too: neither needs a person
     // or a part of the total.
-    const atMostMicros = quoted instanceof CallRefused || quoted > capMicros ? 0n : quoted;
+    const cost = quoted instanceof CallRefused || quoted.atMostMicros > capMicros ? nothing : quoted;
     planned.push({
       wanted,
       digest: callDigest(`batch ${index}`, call, capMicros),
-      atMostMicros,
-      uncoveredMicros: atMostMicros > coveredMicros ? atMostMicros : undefined,
+      cost,
+      uncovered: cost.atMostMicros > coveredMicros,
     });
   }
   return planned;
 }
+
+const nothing: Cost = { expectedMicros: 0n, atMostMicros: 0n };
 
 /** None of them runs: the agent asked for all of these within one total, and chooses itself what to leave out. */
 function tooDear(given: BatchArguments, togetherMicros: Micros): BatchResult {
@@ -133,7 +133,7 @@ async function runInOrder(
   let leftMicros = totalOf(given);
   let stopped = false;
   const results: (UseResult | undefined)[] = [];
-  for (const [index, { wanted, digest, uncoveredMicros }] of planned.entries()) {
+  for (const [index, { wanted, digest, uncovered }] of planned.entries()) {
     // A caller who has left wants nothing more; what already ran is booked and stays so.
     if (stopped || visit.ctx.mcpReq.signal.aborted) {
       results.push(undefined);
@@ -144,8 +144,7 @@ async function runInOrder(
       {
         ...wanted,
         capMicros: fits ? wanted.capMicros : leftMicros,
-        claim:
-          approvalId !== undefined && uncoveredMicros !== undefined ? { id: approvalId, digest } : undefined,
+        claim: approvalId !== undefined && uncovered ? { id: approvalId, digest } : undefined,
         idempotencyKey: wanted.idempotencyKey ?? keyUnder(approvalId, index),
       },
       parts,

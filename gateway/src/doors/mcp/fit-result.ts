@@ -2,7 +2,7 @@
 const shortened = "… (shortened)";
 
 /** Below this nothing worth reading fits, not even the word that something was left out. */
-const worthBytes = 48;
+export const worthBytes = 48;
 
 /**
  * A JSON value that takes at most so many bytes when it is written, and is still JSON: long texts end early, lists keep

@@ -44,8 +44,14 @@ export interface Wanted {
 export interface Ended {
   readonly told: UseResult;
   readonly refusal: CallRefused | undefined;
-  /** The most it can cost, where it came so far. */
-  readonly atMostMicros: Micros | undefined;
+  /** What it costs, where it came so far that this was known. */
+  readonly cost: Cost | undefined;
+}
+
+/** What a call will probably cost, and the most it can. */
+export interface Cost {
+  readonly expectedMicros: Micros;
+  readonly atMostMicros: Micros;
 }
 
 /** Walks the life of a call for an agent. Whatever happens becomes a result that says whether money moved. */
@@ -61,7 +67,7 @@ export async function runOperation(wanted: Wanted, parts: RunParts): Promise<End
     countCall(call, answer.status, gate);
     logCall("call", call, answer.status, gate);
     const told = { ...head, ...(await tell(call, answer, wanted)) };
-    return { told, refusal: undefined, atMostMicros: call.known.atMostMicros };
+    return { told, refusal: undefined, cost: costOf(call) };
   } catch (error) {
     const refusal = error instanceof CallRefused ? error : internal(error, call, gate);
     gate.metrics.count("tollgate_refusals_total", { code: refusal.code });
@@ -69,11 +75,17 @@ export async function runOperation(wanted: Wanted, parts: RunParts): Promise<End
     if (call) logCall("call", call, refusal.status, gate);
     if (refusal.code === "approval_required" && call) await returnOwnLimit(call, gate);
     const told = { ...head, ...facts(call), ...refusedAs(refusal, call) };
-    return { told, refusal, atMostMicros: call?.known.atMostMicros };
+    return { told, refusal, cost: call && costOf(call) };
   } finally {
     running();
   }
 }
+
+/** Free operations are never priced. */
+const costOf = ({ known: { atMostMicros = 0n, expectedMicros = atMostMicros } }: Call): Cost => ({
+  expectedMicros,
+  atMostMicros,
+});
 
 /** An operation's own limit is for what it does; a call that waits for its person did nothing, and comes again. */
 async function returnOwnLimit(call: Call, gate: Gate): Promise<void> {
@@ -82,15 +94,15 @@ async function returnOwnLimit(call: Call, gate: Gate): Promise<void> {
 }
 
 /**
- * What the call would cost at most; a refusal where it would be refused before its price is known. To ask takes nothing
+ * What the call would cost; a refusal where it would be refused before its price is known. To ask takes nothing
  * of any limit: the request it came with was counted, and the call itself counts when it is made.
  */
-export async function quoteOperation(wanted: Wanted, parts: RunParts): Promise<Micros | CallRefused> {
+export async function quoteOperation(wanted: Wanted, parts: RunParts): Promise<Cost | CallRefused> {
   let call: Call | undefined;
   try {
     call = await openCall(wanted, "quote", parts);
     await runCall(call, parts.gate);
-    return call.known.atMostMicros ?? 0n;
+    return costOf(call);
   } catch (error) {
     if (error instanceof CallRefused) return error;
     throw error;

@@ -1,9 +1,8 @@
 import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextprotocol/server";
 import { capMicrosFromNumber } from "../../platform/money.ts";
 import { CallRefused } from "../../platform/refusals.ts";
-import { approvalItem, callDigest } from "./approval-item.ts";
+import { approvalItems, callDigest } from "./approval-item.ts";
 import { askApproval, readStanding } from "./ask-approval.ts";
-import { estimateOf } from "./pricing.ts";
 import { runOperation } from "./run-operation.ts";
 import { toolError } from "./tool-errors.ts";
 import type { ApprovalHandle, UseArguments, UseResult } from "./tool-shapes.ts";
@@ -45,16 +44,9 @@ export async function useOperation(
   );
   if (claim || ended.refusal?.code !== "approval_required") return ended.told;
 
-  const offered = offer.operations.get(given.operation_id);
-  const asked = await askApproval(
-    {
-      items: [approvalItem(given, digest, ended.atMostMicros ?? capMicros, offer)],
-      rateMicros: offered ? estimateOf(offered) : 0n,
-      digest: question,
-    },
-    visit,
-    parts,
-  );
+  const cost = ended.cost ?? { expectedMicros: capMicros, atMostMicros: capMicros };
+  const items = approvalItems([{ call: given, digest, cost }]);
+  const asked = await askApproval({ items, digest: question }, visit, parts);
   if (asked instanceof CallRefused) return refusedCall(given, asked);
   return isInputRequiredResult(asked) ? asked : approvalRequired(given, asked, ended.told.estimate_usd);
 }

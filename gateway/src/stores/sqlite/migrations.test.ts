@@ -163,6 +163,18 @@ describe("a file of an earlier program", () => {
     await store.close();
   });
 
+  test("with an open question keeps it, expected to cost the most it may", async () => {
+    const path = oldFile(11, [
+      "INSERT INTO approval VALUES ('apr_1', 'acc_1', 'key_1', NULL, 'x', 1, 9000, NULL, NULL);",
+      "INSERT INTO approval_item VALUES ('apr_1', 0, 'sold', x'00', 70, 'usually 1', '{}', NULL);",
+    ]);
+    const store = openSqliteStore({ path });
+    expect(await store.approvals.find("apr_1", "acc_1")).toMatchObject({
+      items: [{ capMicros: 70n, expectedMicros: 70n, summary: "{}", arguments: "{}", argumentsCut: false }],
+    });
+    await store.close();
+  });
+
   test("whose entries contradict its calls is left as it is", () => {
     const path = oldFile(7, [
       `INSERT INTO entry (transfer_id, kind, party, amount_micros, created_at_ms)

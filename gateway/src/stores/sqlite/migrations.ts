@@ -451,6 +451,13 @@ const migrations: readonly string[] = [
     call_id     TEXT NOT NULL REFERENCES call (id)
   ) STRICT;
   `,
+  `
+  ALTER TABLE approval_item ADD COLUMN expected_micros INTEGER NOT NULL DEFAULT 0 CHECK (expected_micros >= 0);
+  ALTER TABLE approval_item ADD COLUMN arguments TEXT NOT NULL DEFAULT '';
+  ALTER TABLE approval_item ADD COLUMN arguments_cut INTEGER NOT NULL DEFAULT 0 CHECK (arguments_cut = 0 OR arguments_cut = 1);
+  UPDATE approval_item SET expected_micros = cap_micros, arguments = summary, arguments_cut = (length(summary) > 300);
+  ALTER TABLE approval_item DROP COLUMN rate;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

@@ -26,8 +26,10 @@ interface ItemRow {
   operation_id: string;
   digest: Uint8Array;
   cap_micros: bigint;
-  rate: string;
+  expected_micros: bigint;
   summary: string;
+  arguments: string;
+  arguments_cut: bigint;
   call_id: string | null;
 }
 
@@ -60,8 +62,17 @@ export function createSqliteApprovals(db: Database, commits: GroupCommit): Appro
       approval.expiresAtMs,
     );
     approval.items.forEach((item, position) => {
-      const { operationId, digest, capMicros, rate, summary } = item;
-      sql.insertItem.run(approval.id, position, operationId, digest, capMicros, rate, summary);
+      sql.insertItem.run(
+        approval.id,
+        position,
+        item.operationId,
+        item.digest,
+        item.capMicros,
+        item.expectedMicros,
+        item.summary,
+        item.arguments,
+        item.argumentsCut,
+      );
     });
     return find(approval.id, approval.accountId);
   };
@@ -72,6 +83,8 @@ export function createSqliteApprovals(db: Database, commits: GroupCommit): Appro
     decide: ({ id, accountId, decision, capMicros, nowMs }) =>
       commits.run(() => {
         const decided = sql.decide.run(decision, nowMs, id, accountId);
+        // Nobody reads them once the answer is given, and they may be long.
+        if (decided.changes > 0) sql.dropArguments.run(id);
         if (decided.changes > 0 && capMicros !== undefined) sql.lowerCaps.run(capMicros, id);
         return find(id, accountId);
       }),
@@ -130,8 +143,10 @@ const approvalOf = (row: ApprovalRow, items: readonly ItemRow[]): Approval => ({
     operationId: item.operation_id,
     digest: item.digest,
     capMicros: item.cap_micros,
-    rate: item.rate,
+    expectedMicros: item.expected_micros,
     summary: item.summary,
+    arguments: item.arguments,
+    argumentsCut: item.arguments_cut !== 0n,
     callId: item.call_id ?? undefined,
   })),
   createdAtMs: Number(row.created_at_ms),
@@ -147,8 +162,8 @@ function prepare(db: Database) {
        FROM approval WHERE id = ?1 AND account_id = ?2`,
     ),
     items: db.query<ItemRow, [string]>(
-      `SELECT operation_id, digest, cap_micros, rate, summary, call_id FROM approval_item
-       WHERE approval_id = ?1 ORDER BY position`,
+      `SELECT operation_id, digest, cap_micros, expected_micros, summary, arguments, arguments_cut, call_id
+       FROM approval_item WHERE approval_id = ?1 ORDER BY position`,
     ),
     countOpen: db.query<{ count: bigint }, [string, number]>(
       `SELECT count(*) AS count FROM approval
@@ -158,9 +173,13 @@ function prepare(db: Database) {
       `INSERT INTO approval (id, account_id, key_id, grant_id, asker, created_at_ms, expires_at_ms)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
     ),
-    insertItem: db.query<never, [string, number, string, Uint8Array, bigint, string, string]>(
-      `INSERT INTO approval_item (approval_id, position, operation_id, digest, cap_micros, rate, summary)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+    insertItem: db.query<
+      never,
+      [string, number, string, Uint8Array, bigint, bigint, string, string, boolean]
+    >(
+      `INSERT INTO approval_item (approval_id, position, operation_id, digest, cap_micros, expected_micros, summary,
+                                  arguments, arguments_cut)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
     ),
     decide: db.query<never, [string, number, string, string]>(
       `UPDATE approval SET decision = ?1, decided_at_ms = ?2
@@ -168,6 +187,9 @@ function prepare(db: Database) {
     ),
     lowerCaps: db.query<never, [bigint, string]>(
       "UPDATE approval_item SET cap_micros = min(cap_micros, ?1) WHERE approval_id = ?2",
+    ),
+    dropArguments: db.query<never, [string]>(
+      "UPDATE approval_item SET arguments = summary WHERE approval_id = ?1",
     ),
     use: db.query<never, [string, string, Uint8Array]>(
       `UPDATE approval_item SET call_id = ?1 WHERE approval_id = ?2 AND position = (

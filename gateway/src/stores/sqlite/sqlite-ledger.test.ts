@@ -300,8 +300,8 @@ test("SQLite: a question is asked at once, however many earlier ones were used",
       INSERT INTO approval (id, account_id, key_id, asker, created_at_ms, expires_at_ms)
       SELECT 'earlier_' || n, '${accountId}', '${keyId}', 'x', ${middayMs}, ${middayMs} FROM earlier`);
     db.run(`
-      INSERT INTO approval_item (approval_id, position, operation_id, digest, cap_micros, rate, summary, call_id)
-      SELECT id, 0, 'sold', x'00', 1, '', '', '${callId}' FROM approval`);
+      INSERT INTO approval_item (approval_id, position, operation_id, digest, cap_micros, expected_micros, summary, call_id)
+      SELECT id, 0, 'sold', x'00', 1, 1, '', '${callId}' FROM approval`);
     db.close();
     const createdAtMs = middayMs + 2 * 86_400_000;
     const times: number[] = [];

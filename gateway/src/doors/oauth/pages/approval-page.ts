@@ -1,4 +1,4 @@
-import type { Approval } from "../../../approvals/approvals.ts";
+import type { Approval, ApprovalItem } from "../../../approvals/approvals.ts";
 import { dayAndMinute } from "../../../platform/clock.ts";
 import { usdFromMicros } from "../../../platform/money.ts";
 import { html } from "../../pages/html.ts";
@@ -27,24 +27,13 @@ export const approvalPage = ({ csrf, approval, signedInAs, nowMs }: Asked): Smal
         <dd>${dayAndMinute(approval.expiresAtMs)}</dd>
       </dl>
       <ul class="entries">
-        ${approval.items.map(
-          (item) =>
-            html`<li>
-              <p><strong>${item.operationId}</strong><br /><code>${item.summary}</code></p>
-              <dl>
-                <dt>Rate</dt>
-                <dd>${item.rate}</dd>
-                <dt>At most</dt>
-                <dd>${usdFromMicros(item.capMicros)} USD</dd>
-              </dl>
-            </li>`,
-        )}
+        ${approval.items.map(entryOf)}
       </ul>
       ${
         state === "open"
           ? html`<form method="post" autocomplete="off">
               <input type="hidden" name="csrf" value="${csrf}" />
-              <p class="hint">An approval allows each of these calls once, exactly as shown.</p>
+              <p class="hint">An approval allows each of these calls once, with exactly these arguments.</p>
               <div class="buttons">
                 <button class="main" name="action" value="approve">Approve</button>
                 <button name="action" value="deny">Deny</button>
@@ -55,6 +44,29 @@ export const approvalPage = ({ csrf, approval, signedInAs, nowMs }: Asked): Smal
       }`,
   };
 };
+
+const entryOf = (item: Approval["items"][number]) =>
+  html`<li>
+    <p><strong>${item.operationId}</strong><br /><code>${item.summary}</code></p>
+    ${item.arguments === item.summary ? undefined : atLength(item)}
+    ${item.argumentsCut ? cutWarning : undefined}
+    <dl>
+      <dt>Expected</dt>
+      <dd>${usdFromMicros(item.expectedMicros)} USD</dd>
+      <dt>At most</dt>
+      <dd>${usdFromMicros(item.capMicros)} USD</dd>
+    </dl>
+  </li>`;
+
+const atLength = (item: ApprovalItem) =>
+  html`<details>
+    <summary>These arguments are shortened. Show them at length</summary>
+    <p><code>${item.arguments}</code></p>
+  </details>`;
+
+const cutWarning = html`<p class="warning">
+  The arguments are too long to be shown whole; what you approve is longer than what you see.
+</p>`;
 
 const stateOf = ({ decision, expiresAtMs }: Approval, nowMs: number) =>
   decision ?? (expiresAtMs <= nowMs ? "expired" : "open");
