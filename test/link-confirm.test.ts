@@ -34,6 +34,7 @@ test("the page names who asks and for what, and sets a cookie that scripts and o
   const page = await createVisitor().open(authUrl);
   expect(page.status).toBe(200);
   expect(page.text).toContain("Alice&#x27;s &lt;key&gt;");
+  expect(page.text).toMatch(/itself and through\s+clients that its owner lets in/);
   for (const scope of writeScopes) expect(page.text).toContain(`<li><code>${scope}</code></li>`);
   expect(page.headers.get("set-cookie")).toMatch(
     /^tollgate-link-[0-9a-f]{16}=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
@@ -47,6 +48,7 @@ test("whoever confirms here and agrees there is linked", async () => {
   expect(platformUrl).toStartWith(linking.platform.authorizeUrl);
   const linked = await visitor.open(linking.platform.agree(platformUrl));
   expect(linked.text).toContain("@ada_l");
+  expect(linked.text).toContain("clients that were let in with this key and may spend");
   expect((await linking.follow(account)).status).toBe(200);
 });
 

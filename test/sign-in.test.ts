@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { completeAddresses } from "../gateway/src/config/addresses.ts";
+import { askModern } from "./agent-client.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 import { createClient, createPerson, redirectUri, registerClient, signInWith } from "./oauth-person.ts";
 
@@ -282,6 +283,35 @@ describe("the pages", () => {
     expect(second.html).not.toContain("your own machine");
     const local = await browser.open(desk().begin().url);
     expect(local.html).toContain("your own machine");
+  });
+
+  test("say truly what a client may do: read over HTTP only, and act for linked accounts when it may spend", async () => {
+    const spaced = (html: string): string => html.replaceAll(/\s+/g, " ");
+    const browser = person();
+    const first = await browser.open(desk().begin().url);
+    const spending = await browser.submit(first, { action: "sign_in", key: account.key });
+    const linked = "acts for the platform accounts that are linked to your key";
+    expect(spaced(spending.html)).toContain(linked);
+    const reading = spaced((await browser.open(desk().begin({ scope: "tools:read" }).url)).html);
+    expect(reading).toContain("through the HTTP API, the usage, balance and receipts");
+    expect(reading).not.toContain(linked);
+    await browser.allow(desk().begin().url);
+    expect((await browser.open("/oauth/grants")).html).toContain(
+      "act for the platform accounts linked to its key",
+    );
+
+    // What the page says of a client that may only read is how it is.
+    const client = await registerClient(gateway.url);
+    const { url, verifier } = client.begin({ scope: "tools:read" });
+    const token = (await client.redeem(await browser.allow(url), verifier)).access_token;
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await fetch(`${gateway.url}/v1/credits/balance`, { headers })).status).toBe(200);
+    const use = { operation_id: "credits.balance", arguments: {}, max_price_usd: 0 };
+    const refused = await askModern(`${gateway.url}/mcp`, token, "tools/call", {
+      name: "use",
+      arguments: use,
+    });
+    expect(refused.status).toBe(403);
   });
 
   test("a denial goes back to the client, and nothing was granted", async () => {

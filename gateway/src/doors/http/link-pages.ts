@@ -50,7 +50,7 @@ export function createLinkPages(parts: Parts): LinkPages {
         <p>
           ${user ? html`The account <strong>@${user.username}</strong>` : html`The account`} is now linked to
           the key <strong>${requester.keyName}</strong> of <strong>${requester.accountName}</strong>. Calls
-          with this key can act for it:
+          with this key can act for it, and so can clients that were let in with this key and may spend:
         </p>
         ${listOf(scopes)}
         <p>You can close this page. If you did not mean to do this, undo it now:</p>
@@ -90,7 +90,8 @@ export function createLinkPages(parts: Parts): LinkPages {
         body: html`
           <p>
             The key <strong>${asking.requester.keyName}</strong> of
-            <strong>${asking.requester.accountName}</strong> asks to act for your account:
+            <strong>${asking.requester.accountName}</strong> asks to act for your account, itself and through
+            clients that its owner lets in:
           </p>
           ${listOf(asking.scopes)}
           <p>Go on only if you asked for this yourself. If somebody sent you here, close this page.</p>

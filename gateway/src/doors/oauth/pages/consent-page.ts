@@ -49,8 +49,8 @@ export const consentPage = (consent: Consent): SmallPage => ({
       <fieldset>
         <legend>It may</legend>
         <p>
-          Look around: search operations, read their details, and see the usage, balance and receipts of the
-          account.
+          Look around: search operations and read their details and, through the HTTP API, the usage, balance
+          and receipts of the account.
         </p>
         ${consent.asksToSpend ? spending(consent.fields) : undefined}
       </fieldset>
@@ -104,4 +104,9 @@ const spending = ({ spend, perCallUsd, perDayUsd }: ConsentFields) =>
       name="per_day_usd"
       value="${perDayUsd}"
       maxlength="20"
-    />`;
+    />
+    <p class="hint">
+      Whoever may spend also acts for the account: it reads its usage, balance and receipts, cancels its
+      tasks, and acts for the platform accounts that are linked to your key, now or later. It can follow and
+      unfollow others in their name, link more of them, and end links.
+    </p>`;

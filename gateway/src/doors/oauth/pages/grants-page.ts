@@ -36,7 +36,7 @@ const entryOf = ({ id, clientName, redirectHost, scopes, policy }: Grant, csrf: 
       <dd>
         ${
           scopes.includes("tools:spend")
-            ? `look around; spend ${usdFromMicros(policy.perCallMicros)} USD a call, ${usdFromMicros(policy.perDayMicros)} USD a day`
+            ? `look around; spend ${usdFromMicros(policy.perCallMicros)} USD a call, ${usdFromMicros(policy.perDayMicros)} USD a day; act for the platform accounts linked to its key`
             : "look around"
         }
       </dd>
