@@ -21,7 +21,7 @@ export const chatCompletionsCreate = defineOperation({
   id: "chat.completions.create",
   title: "Chat completion",
   summary: "Answers a conversation with a model, in the OpenAI dialect.",
-  keywords: ["openai", "gpt", "llm", "ask a question", "write", "summarize", "translate"],
+  keywords: ["openai", "gpt", "chatgpt", "llm", "ask a question", "write", "summarize", "translate"],
   category: "models",
   method: "POST",
   path: "/v1/chat/completions",

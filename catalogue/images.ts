@@ -27,7 +27,7 @@ export const imagesGenerate = defineOperation({
   id: "images.generate",
   title: "Generate images",
   summary: "Draws images from a description.",
-  keywords: ["picture", "illustration", "text to image", "prompt"],
+  keywords: ["picture", "photo", "illustration", "paint", "text to image", "prompt"],
   category: "models",
   method: "POST",
   path: "/v1/images/generations",

@@ -75,6 +75,7 @@ export const linkStart = defineOperation({
   id: "social_a.link.start",
   title: "Link an account",
   summary: "Begins to link a platform account to this key: the person opens `auth_url` and agrees there.",
+  keywords: ["twitter", "login", "sign in", "oauth"],
   category: "data",
   method: "POST",
   path: "/apis/v1/{social_a}/auth_{social_a}",

@@ -6,7 +6,7 @@ export const modelsList = defineOperation({
   id: "models.list",
   title: "List models",
   summary: "Every model that can be called, with its price.",
-  keywords: ["llm", "catalogue", "available"],
+  keywords: ["llm", "catalogue", "available", "all models"],
   category: "models",
   method: "GET",
   path: "/v1/models",

@@ -26,7 +26,7 @@ export const responsesCreate = defineOperation({
   id: "responses.create",
   title: "Response",
   summary: "Answers with a model through OpenAI's Responses interface, tools and stored context included.",
-  keywords: ["openai", "gpt", "llm", "agent", "ask a question", "write", "summarize"],
+  keywords: ["openai", "gpt", "chatgpt", "llm", "agent", "ask a question", "write", "summarize"],
   category: "models",
   method: "POST",
   path: "/v1/responses",

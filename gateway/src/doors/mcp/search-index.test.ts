@@ -48,6 +48,17 @@ test("every operation is found by its own id and by its title", () => {
   }
 });
 
+test("every model on offer leads to an operation that takes it", () => {
+  const models = new Set([...offer.operations.values()].flatMap((one) => [...one.models.keys()]));
+  expect(models.size).toBeGreaterThan(20);
+  for (const model of models) {
+    for (const asked of [model, `what can I do with ${model.toUpperCase()}?`]) {
+      const found = index.search(asked)[0];
+      expect([asked, found?.models.has(model)]).toEqual([asked, true]);
+    }
+  }
+});
+
 test("the same question always gets the same order, and an empty one lists everything", () => {
   expect(idsFor("models and prices")).toEqual(idsFor("models and prices"));
   expect(idsFor("  ")).toEqual([...offer.operations.keys()]);

@@ -10,7 +10,16 @@ export interface SearchIndex {
 }
 
 /** What a word is worth by where it stands. */
-const fieldWeights = { title: 3, keywords: 3, id: 2.5, summary: 2, path: 1, parameters: 1, category: 0.5 };
+const fieldWeights = {
+  title: 3,
+  keywords: 3,
+  models: 3,
+  id: 2.5,
+  summary: 2,
+  path: 1,
+  parameters: 1,
+  category: 0.5,
+};
 type Field = keyof typeof fieldWeights;
 
 /** How soon more of the same word stops to matter, and how much long descriptions are held back (BM25's k1 and b). */
@@ -38,7 +47,7 @@ export function createSearchIndex(offer: Offer): SearchIndex {
     for (const word of words) {
       const best = Math.max(
         wordScore(word, worth, rarity),
-        ...(relatives.get(word) ?? []).map((other) => relativeWorth * wordScore(other, worth, rarity)),
+        ...(relatives.get(word) ?? []).map((other) => relativeScore(word, other, worth, rarity)),
       );
       if (best > 0) matched++;
       total += best;
@@ -50,7 +59,7 @@ export function createSearchIndex(offer: Offer): SearchIndex {
   return {
     search: (asked) => {
       if (asked.trim() === "") return offered;
-      const words = [...new Set(wordsOf(asked))];
+      const words = [...new Set([...wordsOf(asked), ...modelsNamed(asked, rarity)])];
       // Whoever knows the id is not searching.
       const named = (entry: Entry): boolean => entry.offered.operation.id === asked.trim();
       return entries
@@ -64,11 +73,12 @@ export function createSearchIndex(offer: Offer): SearchIndex {
 
 type Fields = Readonly<Record<Field, readonly string[]>>;
 
-function fieldsOf({ operation, path }: OfferedOperation): Fields {
+function fieldsOf({ operation, path, models }: OfferedOperation): Fields {
   const parameters = parametersOf(operation, path).map(({ name, description }) => `${name} ${description}`);
   return {
     title: wordsOf(operation.title),
     keywords: wordsOf((operation.keywords ?? []).join(" ")),
+    models: [...models.keys()].map((id) => id.toLowerCase()),
     id: wordsOf(operation.id),
     summary: wordsOf(operation.summary),
     path: wordsOf(path),
@@ -105,6 +115,26 @@ function rarities(entries: readonly Entry[]): Map<string, number> {
   return new Map(
     [...having].map(([word, count]) => [word, Math.log(1 + (entries.length - count + 0.5) / (count + 0.5))]),
   );
+}
+
+/** Ids of models are compared whole: their parts ("mini", "4", "image") say little and stand in many. */
+const modelsNamed = (asked: string, rarity: ReadonlyMap<string, number>): string[] =>
+  asked
+    .toLowerCase()
+    .split(/[\s,;"'()?!]+/)
+    .filter((word) => word.length > 1 && rarity.has(word));
+
+/** A rare relative of a common word tells no more than the word itself would. */
+function relativeScore(
+  word: string,
+  other: string,
+  worth: ReadonlyMap<string, number>,
+  rarity: ReadonlyMap<string, number>,
+): number {
+  const most = rarity.get(word) ?? Infinity;
+  const own = rarity.get(other) ?? 0;
+  const score = relativeWorth * wordScore(other, worth, rarity);
+  return own > most ? (score * most) / own : score;
 }
 
 function wordScore(

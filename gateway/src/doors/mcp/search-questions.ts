@@ -8,6 +8,13 @@ export interface SearchQuestion {
   readonly wanted: readonly string[];
 }
 
+const conversations = [
+  "chat.completions.create",
+  "messages.create",
+  "responses.create",
+  "models.generate_content",
+] as const;
+
 const questions: readonly (readonly [asked: string, ...wanted: string[]])[] = [
   ["get the comments under an instagram reel", "social_b.post.comments"],
   ["what are people saying under this photo post", "social_b.post.comments"],
@@ -74,20 +81,8 @@ const questions: readonly (readonly [asked: string, ...wanted: string[]])[] = [
   ["return on equity and debt to equity for a public company", "financial.metrics.snapshot"],
   ["answer a question using up to date information from the internet", "research.deep_search"],
   ["investigate a subject and write a cited report", "research.deep_search"],
-  [
-    "summarize this text with an llm",
-    "chat.completions.create",
-    "messages.create",
-    "responses.create",
-    "models.generate_content",
-  ],
-  [
-    "translate a paragraph into French",
-    "chat.completions.create",
-    "messages.create",
-    "responses.create",
-    "models.generate_content",
-  ],
+  ["summarize this text with an llm", ...conversations],
+  ["translate a paragraph into French", ...conversations],
   // The operations below are not in every catalogue; a question counts where its answer is on offer.
   ["create a video from a text prompt", "video.synthesis.create"],
   ["text to video generation", "video.synthesis.create"],
@@ -99,6 +94,23 @@ const questions: readonly (readonly [asked: string, ...wanted: string[]])[] = [
   ["authorize access to a user's social account with oauth", "social_a.link.start"],
   ["follow a user on twitter", "social_a.follow"],
   ["start following someone", "social_a.follow"],
+  ["latest news about Tesla", "research.deep_search"],
+  ["summarise an article", ...conversations],
+  ["classify sentiment", ...conversations],
+  ["fix my code", ...conversations],
+  ["analysing customer feedback with gpt", ...conversations],
+  ["dividend yield", "financial.metrics.snapshot"],
+  ["paint a sunset", "images.generate"],
+  ["photo of a dog", "images.generate"],
+  ["chatgpt", "chat.completions.create", "responses.create"],
+  ["o3", "chat.completions.create", "responses.create"],
+  ["wan2.6-t2v", "video.synthesis.create"],
+  ["video status", "tasks.get"],
+  ["is my video ready", "tasks.get"],
+  ["abort video", "tasks.cancel"],
+  ["how many tokens is this text", "messages.count_tokens", "models.count_tokens"],
+  ["what models do you have", "models.list"],
+  ["log in to twitter", "social_a.link.start"],
 ];
 
 const asQuestion = ([asked, ...wanted]: readonly [string, ...string[]]): SearchQuestion => ({

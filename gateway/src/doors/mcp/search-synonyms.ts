@@ -4,9 +4,9 @@ import { stem } from "./search-words.ts";
 // belongs into its `keywords`.
 
 const groups: readonly string[] = [
-  "image picture drawing illustration artwork render",
+  "image picture drawing illustration artwork render photo photograph painting",
   "video clip movie film footage",
-  "create generate make produce synthesize draw",
+  "create generate make produce synthesize draw paint",
   "find search lookup look discover fetch retrieve",
   "list available catalogue catalog enumerate show",
   "history past recent previous log earlier",
@@ -35,11 +35,11 @@ const groups: readonly string[] = [
   "internet web online",
   "chat conversation talk ask answer assistant message",
   "llm model gpt",
-  "summarize summary translate rewrite write writing text",
+  "write writing rewrite summarize summary translate classify extract proofread draft code debug fix sentiment",
   "token tokenize tokenizer length size",
   "count estimate number",
   "stream streaming incremental piece",
-  "status state progress poll check finished done",
+  "status state progress poll check finished done ready",
   "cancel stop abort kill",
   "task job",
   "connect link authorize authorization oauth login sign",

@@ -5,6 +5,7 @@ export const wordsOf = (text: string): string[] =>
   text
     .replace(/([a-z\d])([A-Z])/g, "$1 $2")
     .toLowerCase()
+    .replaceAll(/\b(?:log|sign)(?:ged|ging|ing|s)?[ -]in\b/g, "login")
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word.length > 1 && !small.has(word))
     .map(stem);
@@ -21,7 +22,7 @@ const small: ReadonlySet<string> = new Set(
 
 /** Light on purpose: it joins the forms of a word ("generating", "generation", "generates") and nothing more. */
 export function stem(word: string): string {
-  let root = word;
+  let root = asAmericans(word);
   if (root.length > 4 && root.endsWith("ies")) root = `${root.slice(0, -3)}y`;
   else if (root.length > 3 && root.endsWith("s") && !/(ss|us|is)$/.test(root)) root = root.slice(0, -1);
   for (const ending of ["ing", "ion", "ed", "er", "or", "ly"]) {
@@ -33,3 +34,7 @@ export function stem(word: string): string {
   if (root.length > 4 && /([^aeiouls])\1$/.test(root)) root = root.slice(0, -1);
   return root.length > 3 && root.endsWith("e") ? root.slice(0, -1) : root;
 }
+
+/** "summarise" and "analysing" as "summarize" and "analyzing"; what it bends besides, it bends on both sides. */
+const asAmericans = (word: string): string =>
+  word.length > 6 ? word.replace(/([iy])s(e|es|ed|er|ing|ation|ations)$/, "$1z$2") : word;
