@@ -90,6 +90,24 @@ describe("one call", () => {
     });
   });
 
+  test("the most that search and details tell is what the call may cost under the account's plan", async () => {
+    account = await gateway.openAccount({ creditUsd: "5", planMultiplierPpm: 1_250_000n });
+    const found = await useTool(mcp, account.key, "search", { query: "financial.metrics.snapshot" });
+    const [card] = found.structuredContent["results"] as { pricing: object }[];
+    const details = await useTool(mcp, account.key, "get_details", {
+      operation_id: "financial.metrics.snapshot",
+    });
+    const pricing = details.structuredContent["pricing"] as { max_usd: number };
+    expect(card?.pricing).toEqual(pricing);
+    expect(pricing).toMatchObject({ estimate_usd: 0.06, max_usd: 0.06 });
+    const within = await useTool(mcp, account.key, "search", {
+      query: "financial.metrics.snapshot",
+      max_price_usd: 0.05,
+    });
+    expect(JSON.stringify(within.structuredContent)).not.toContain("financial.metrics.snapshot");
+    expect((await use(snapshot(pricing.max_usd))).structuredContent).toMatchObject({ settled_usd: 0.06 });
+  });
+
   test("free operations cost nothing under a cap of nothing", async () => {
     const { structuredContent } = await use({
       operation_id: "credits.balance",

@@ -17,7 +17,7 @@ type Section = "input_schema" | "output_schema" | "pricing" | "limits" | "exampl
 export function describeOperation(
   offered: OfferedOperation,
   { include }: DetailsArguments,
-  callerLimits: TierLimits,
+  caller: { readonly limits: TierLimits; readonly multiplierPpm: bigint },
 ) {
   const { operation, path } = offered;
   const { summary, ...head } = headline(offered);
@@ -30,11 +30,11 @@ export function describeOperation(
     description: descriptionOf(offered, summary),
     http: { method: operation.method, path },
     ...(scopes ? { required_link_scopes: scopes } : {}),
-    ...(wants("pricing") ? { pricing: pricingOf(offered) } : {}),
+    ...(wants("pricing") ? { pricing: pricingOf(offered, caller.multiplierPpm) } : {}),
     ...(wants("input_schema") ? { input_schema: argumentsSchema(operation, path) } : {}),
     ...(wants("output_schema") && output ? { output_schema: output } : {}),
     ...(wants("examples") && example ? { examples: [example] } : {}),
-    ...(wants("limits") ? { limits: limitsOf(offered, callerLimits) } : {}),
+    ...(wants("limits") ? { limits: limitsOf(offered, caller.limits) } : {}),
   };
 }
 

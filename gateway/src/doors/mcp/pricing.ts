@@ -4,7 +4,7 @@ import { costUnit } from "../../operation/price.ts";
 import type { Quantities } from "../../operation/quantities.ts";
 import { valuePico, type Terms } from "../../operation/terms.ts";
 import { estimateVideo } from "../../operation/video-seconds.ts";
-import { microsFromUsd, microsRoundedUp, multiplierOne, type Micros } from "../../platform/money.ts";
+import { microsFromUsd, microsRoundedUp, type Micros } from "../../platform/money.ts";
 import { usdNumber } from "./tool-shapes.ts";
 
 export interface Pricing {
@@ -15,10 +15,10 @@ export interface Pricing {
   readonly quote_supported: boolean;
 }
 
-/** What is published about a price before anybody says what exactly they want: list prices of a usual call. */
-export function pricingOf(offered: OfferedOperation): Pricing {
-  const estimateMicros = estimateOf(offered);
-  const most = mostOf(offered, estimateMicros);
+/** What is told about a price before anybody says what exactly they want: a usual call, under the caller's plan. */
+export function pricingOf(offered: OfferedOperation, multiplierPpm: bigint): Pricing {
+  const estimateMicros = estimateOf(offered, multiplierPpm);
+  const most = mostOf(offered, estimateMicros, multiplierPpm);
   return {
     currency: "USD",
     model: modelOf(offered),
@@ -51,14 +51,15 @@ const usualTokens: Readonly<Record<Exclude<ModelKind, "video">, Quantities>> = {
   image: { input_tokens: 100, output_tokens: 1_056 },
 };
 
-/** What one usual call costs at list prices. An operation without a price is not served, so it costs nothing. */
-export function estimateOf(offered: OfferedOperation): Micros {
+/** What one usual call costs under this plan. An operation without a price is not served, so it costs nothing. */
+export function estimateOf(offered: OfferedOperation, multiplierPpm: bigint): Micros {
   const {
     operation: { price },
     terms,
     defaultModel,
     models,
   } = offered;
+  const value = (used: Quantities, by: Terms | undefined): Micros => valueOf(used, by, multiplierPpm);
   switch (price.kind) {
     case "free":
       return 0n;
@@ -82,11 +83,13 @@ export function estimateOf(offered: OfferedOperation): Micros {
 function mostOf(
   { operation: { price }, terms, mostCostMicros }: OfferedOperation,
   estimateMicros: Micros,
+  multiplierPpm: bigint,
 ): Micros | undefined {
   if (price.kind === "free" || (price.kind === "per_unit" && !price.atMost)) return estimateMicros;
   if (price.kind !== "by_cost" || mostCostMicros === undefined) return undefined;
-  return value({ [costUnit]: Number(mostCostMicros) }, terms);
+  return valueOf({ [costUnit]: Number(mostCostMicros) }, terms, multiplierPpm);
 }
 
-const value = (used: Quantities, terms: Terms | undefined): Micros =>
-  terms ? microsRoundedUp(valuePico(used, terms) * multiplierOne) : 0n;
+/** By the same arithmetic as a hold, so that what is told here is enough to be let through. */
+const valueOf = (used: Quantities, terms: Terms | undefined, multiplierPpm: bigint): Micros =>
+  terms ? microsRoundedUp(valuePico(used, terms) * multiplierPpm) : 0n;

@@ -18,6 +18,7 @@ const limitUsual = 10;
 export function searchOperations(
   { query, category, max_price_usd: most, limit = limitUsual, cursor }: SearchArguments,
   index: SearchIndex,
+  multiplierPpm: bigint,
 ) {
   const start = cursor === undefined ? 0 : readCursor(cursor);
   if (start === undefined) return undefined;
@@ -25,16 +26,19 @@ export function searchOperations(
   const found = index
     .search(query)
     .filter(({ operation }) => category === undefined || operation.category === category)
-    .filter((offered) => mostMicros === undefined || estimateOf(offered) <= mostMicros);
+    .filter((offered) => mostMicros === undefined || estimateOf(offered, multiplierPpm) <= mostMicros);
   const end = start + limit;
   return {
-    results: found.slice(start, end).map(card),
+    results: found.slice(start, end).map((offered) => card(offered, multiplierPpm)),
     total: found.length,
     ...(end < found.length ? { next_cursor: writeCursor(end) } : {}),
   };
 }
 
-const card = (offered: OfferedOperation) => ({ ...headline(offered), pricing: pricingOf(offered) });
+const card = (offered: OfferedOperation, multiplierPpm: bigint) => ({
+  ...headline(offered),
+  pricing: pricingOf(offered, multiplierPpm),
+});
 
 /** What is said about an operation wherever it is named. All of it comes from the catalogue, none from upstreams. */
 export const headline = ({ operation }: OfferedOperation) => ({

@@ -100,11 +100,12 @@ async function answerTool({ name, given, whyNot }: Asked, visit: Visit, parts: T
 /** What is given has passed the tool's own schema, which says the same as these types. */
 async function run(name: ToolName, given: unknown, visit: Visit, parts: ToolParts): Promise<Answered> {
   const { offer, caller } = visit;
+  const { planMultiplierPpm: multiplierPpm } = caller;
   switch (name) {
     case "list_categories":
       return toolAnswer({ categories: listCategories(offer) }, false);
     case "search": {
-      const page = searchOperations(given as SearchArguments, parts.index(offer));
+      const page = searchOperations(given as SearchArguments, parts.index(offer), multiplierPpm);
       return page
         ? toolAnswer(page, false)
         : refuse("invalid_parameters", "cursor: not a next_cursor of this tool");
@@ -116,7 +117,7 @@ async function run(name: ToolName, given: unknown, visit: Visit, parts: ToolPart
         return refuse("unknown_endpoint", "There is no such operation; find its id with search.");
       }
       const limits = limitsOf(offer.tiers[caller.tier], caller.grantedLimits);
-      return toolAnswer(describeOperation(offered, wanted, limits), false);
+      return toolAnswer(describeOperation(offered, wanted, { limits, multiplierPpm }), false);
     }
     case "use": {
       const used = await useOperation(given as UseArguments, visit, parts);
