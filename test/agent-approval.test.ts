@@ -187,6 +187,25 @@ describe("where the client cannot ask", () => {
     expect((await gateway.balance(other)).balance).toBe(5_000_000);
   });
 
+  test("one client's questions keep nobody else from asking, and the same call is one question", async () => {
+    const { access_token } = await signInWith(gateway.url, account.key, { per_call_usd: "0.01" });
+    const flood = async (ticker: string): Promise<Handle> => {
+      const asked = await useTool(mcp, access_token, "use", dear(ticker));
+      return asked.structuredContent["approval"] as Handle;
+    };
+    const first = await flood("A0");
+    expect((await flood("A0")).approval_id).toBe(first.approval_id);
+    for (let n = 1; n < 105; n++) await flood(`A${n}`);
+    expect((await askElsewhere()).approval_id).toStartWith("apr_");
+    // Its own oldest gave way; nobody told another key even that a question waits.
+    const gone = await useTool(mcp, access_token, "use", { ...dear("A0"), approval_id: first.approval_id });
+    expect(errorOf(gone)["message"]).toContain("There is no such approval");
+    const { approval_id } = await flood("A104");
+    const foreign = await useTool(mcp, account.key, "use", { ...dear("A104"), approval_id });
+    expect(foreign.structuredContent).toMatchObject({ status: "refused" });
+    expect(errorOf(foreign)["message"]).toContain("There is no such approval");
+  });
+
   test("another key of the same account cannot use it either", async () => {
     const { approval_id, url } = await askElsewhere();
     await decide(url, "approve");
@@ -439,11 +458,11 @@ test("a yes that nobody gave in time, or that came to be used too late, is none"
   const timed = await openTestGateway({ config, clock });
   const { key, accountId } = await timed.openAccount({ creditUsd });
   const url = `${timed.url}/mcp`;
-  const ask = async (): Promise<string> => {
-    const { structuredContent } = await useTool(url, key, "use", dear());
+  const ask = async (ticker: string): Promise<string> => {
+    const { structuredContent } = await useTool(url, key, "use", dear(ticker));
     return (structuredContent["approval"] as Handle).approval_id;
   };
-  const [unanswered, approved] = [await ask(), await ask()];
+  const [unanswered, approved] = [await ask("AAPL"), await ask("MSFT")];
   await timed.store.approvals.decide({
     id: approved,
     accountId,
@@ -451,8 +470,11 @@ test("a yes that nobody gave in time, or that came to be used too late, is none"
     nowMs: clock.wallMs(),
   });
   clock.advance(15 * 60_000 + 1);
-  for (const approval_id of [unanswered, approved]) {
-    const late = await useTool(url, key, "use", { ...dear(), approval_id });
+  for (const [approval_id, ticker] of [
+    [unanswered, "AAPL"],
+    [approved, "MSFT"],
+  ] as const) {
+    const late = await useTool(url, key, "use", { ...dear(ticker), approval_id });
     expect(errorOf(late)).toMatchObject({ code: "approval_required", charged: "no" });
   }
   expect(await timed.store.accounts.find(accountId)).toMatchObject({

@@ -26,7 +26,7 @@ async function ask(expiresInMs = 60_000): Promise<{ id: string; url: string }> {
     items: [
       {
         operationId: "financial.metrics.snapshot",
-        digest: new Uint8Array(32),
+        digest: crypto.getRandomValues(new Uint8Array(32)),
         capMicros: 2_500_000n,
         expectedMicros: 48_000n,
         summary: '{"ticker":"<AAPL>"}',

@@ -54,7 +54,7 @@ export type ApprovalDenial = "unknown" | "undecided" | "denied" | "expired" | "u
 
 /** A person who has not answered by then is not there; the agent asks again. */
 export const approvalTtlMs = 15 * 60_000;
-/** Unanswered questions of one account at a time; an agent that asks more is not waiting for answers. */
+/** Unanswered questions of one asker (a key, or a grant) at a time; an agent that asks more is not waiting for answers. */
 export const openApprovalsMax = 100;
 
 /**
@@ -62,8 +62,11 @@ export const openApprovalsMax = 100;
  * items is used by at most one call, in the transaction that holds that call's money.
  */
 export interface ApprovalBook {
-  /** Undefined when the account has too many open questions already. */
-  readonly open: (approval: NewApproval) => Promise<Approval | undefined>;
+  /**
+   * Asks. Who has asked for exactly these calls already, and waits, gets that question, open for as long as a new one.
+   * An asker with too many open questions loses its oldest, and nobody else's.
+   */
+  readonly open: (approval: NewApproval) => Promise<Approval>;
   /** Another account's approval is not found. */
   readonly find: (id: string, accountId: string) => Promise<Approval | undefined>;
   /** Decides an open, unexpired question; anything else is returned as it stands. Caps can only be lowered. */

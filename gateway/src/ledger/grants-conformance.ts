@@ -333,24 +333,67 @@ export function grantsConformance(kind: string, openStore: OpenStore): void {
       },
     );
 
-    promise("is one of a bounded number of open questions, and old ones are forgotten", async (books) => {
-      const caller = await books.openCaller();
-      for (let n = 0; n < openApprovalsMax; n++) await openApproval(books, caller, { decision: "none" });
-      const { accountId, keyId } = caller;
-      const open = (createdAtMs: number) =>
-        books.store().approvals.open({
-          id: books.newId("approval"),
-          accountId,
-          keyId,
-          grantId: undefined,
-          asker: "x",
-          items: [item("a")],
-          createdAtMs,
-          expiresAtMs: createdAtMs + 60_000,
-        });
-      expect(await open(middayMs)).toBeUndefined();
-      expect(await open(middayMs + 2 * dayMs)).toBeDefined();
-    });
+    promise(
+      "is one of its asker's bounded number of open questions, of which the oldest gives way",
+      async (books) => {
+        const caller = await books.openCaller();
+        const { accountId } = caller;
+        const { approvals } = books.store();
+        const ask = (text: string, more: Opening = {}) =>
+          openApproval(books, caller, { items: [item(text)], decision: "none", ...more });
+        const grant = await openGrant(books, caller, 350n);
+        const decided = await ask("decided", { decision: "approved" });
+        const [theirs, mine] = [await ask("theirs", { grantId: grant.id }), await ask("mine")];
+        for (let n = 1; n < openApprovalsMax; n++) await ask(`question ${n}`);
+        expect(await approvals.find(mine, accountId)).toBeDefined();
+        const newest = await ask("one more");
+        expect(await approvals.find(mine, accountId)).toBeUndefined();
+        for (const id of [decided, theirs, newest]) expect(await approvals.find(id, accountId)).toBeDefined();
+      },
+    );
+
+    promise(
+      "that is asked for again while it waits is the same question, for its asker alone",
+      async (books) => {
+        const caller = await books.openCaller();
+        const { accountId, keyId } = caller;
+        const grant = await openGrant(books, caller, 350n);
+        const { approvals } = books.store();
+        const ask = async (
+          items: readonly ApprovalItem[],
+          more: { grantId?: string; atMs?: number } = {},
+        ) => {
+          const { grantId, atMs: createdAtMs = middayMs } = more;
+          const expiresAtMs = createdAtMs + 60_000;
+          const id = books.newId("approval");
+          return approvals.open({
+            id,
+            accountId,
+            keyId,
+            grantId,
+            asker: "x",
+            items,
+            createdAtMs,
+            expiresAtMs,
+          });
+        };
+        const first = await ask([item("a"), item("b")]);
+        const again = await ask([item("a"), item("b")], { atMs: middayMs + 50_000 });
+        expect(again).toEqual({ ...first, expiresAtMs: middayMs + 110_000 });
+        const others = [
+          await ask([item("a")]),
+          await ask([item("b"), item("a")]),
+          await ask([item("a"), item("b", 501n)]),
+          await ask([item("a"), item("b")], { grantId: grant.id }),
+        ];
+        expect(new Set([first, ...others].map(({ id }) => id)).size).toBe(5);
+        await approvals.decide({ id: first.id, accountId, decision: "approved", nowMs: middayMs });
+        const anew = await ask([item("a"), item("b")]);
+        expect(anew.id).not.toBe(first.id);
+        const late = await ask([item("a"), item("b")], { atMs: middayMs + 60_000 });
+        expect(late.id).not.toBe(anew.id);
+      },
+    );
 
     promise(
       "that was used is forgotten a day after its time, and lets nothing through then",

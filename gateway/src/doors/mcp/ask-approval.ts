@@ -53,8 +53,10 @@ async function recordAnswer(visit: Visit, id: string, { approvals, gate }: ToolP
 }
 
 async function standingOf(id: string, visit: Visit, parts: ToolParts): Promise<Standing> {
-  const approval = await parts.approvals.find(id, visit.caller.accountId);
-  if (!approval) return refused("There is no such approval.");
+  const { accountId, keyId, grant } = visit.caller;
+  const approval = await parts.approvals.find(id, accountId);
+  if (approval?.keyId !== keyId || approval.grantId !== grant?.id)
+    return refused("There is no such approval.");
   if (approval.decision === "denied") return refused("The person asked said no.", "approval_declined");
   if (approval.decision === "approved") return { kind: "claimable", approvalId: id };
   if (approval.expiresAtMs <= parts.gate.clock.wallMs()) {
@@ -73,7 +75,7 @@ export async function askApproval(
   question: Question,
   visit: Visit,
   parts: ToolParts,
-): Promise<InputRequiredResult | ApprovalHandle | CallRefused> {
+): Promise<InputRequiredResult | ApprovalHandle> {
   const { caller, canAsk, ctx } = visit;
   const nowMs = parts.gate.clock.wallMs();
   const approval = await parts.approvals.open({
@@ -86,9 +88,6 @@ export async function askApproval(
     createdAtMs: nowMs,
     expiresAtMs: nowMs + approvalTtlMs,
   });
-  if (!approval) {
-    return new CallRefused("approval_required", "Too many approvals are waiting for an answer already.");
-  }
   const handle = handleOf(approval, parts);
   if (canAsk === "no") return handle;
   const state: AskedState = { approval: approval.id, mode: canAsk, question: question.digest };

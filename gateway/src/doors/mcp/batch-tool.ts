@@ -50,7 +50,6 @@ export async function useBatch(
   );
   if (uncovered.length > 0 && standing.kind === "not_asked") {
     const asked = await askApproval({ items: approvalItems(uncovered), digest: question }, visit, parts);
-    if (asked instanceof CallRefused) return nothingRan(given, asked);
     return isInputRequiredResult(asked) ? asked : asking(given, asked);
   }
   const approvalId = standing.kind === "claimable" ? standing.approvalId : undefined;

@@ -47,7 +47,6 @@ export async function useOperation(
   const cost = ended.cost ?? { expectedMicros: capMicros, atMostMicros: capMicros };
   const items = approvalItems([{ call: given, digest, cost }]);
   const asked = await askApproval({ items, digest: question }, visit, parts);
-  if (asked instanceof CallRefused) return refusedCall(given, asked);
   return isInputRequiredResult(asked) ? asked : approvalRequired(given, asked, ended.told.estimate_usd);
 }
 

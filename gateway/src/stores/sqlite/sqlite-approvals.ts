@@ -33,6 +33,8 @@ interface ItemRow {
   call_id: string | null;
 }
 
+type ItemMarks = Pick<ItemRow, "digest" | "cap_micros" | "expected_micros">;
+
 /** Answered and used or not, a question is forgotten this long after its time: from then on nobody knows it. */
 const keptMs = 24 * 60 * 60_000;
 const forgottenAtOnce = 8;
@@ -45,13 +47,27 @@ export function createSqliteApprovals(db: Database, commits: GroupCommit): Appro
     return row ? approvalOf(row, sql.items.all(id)) : undefined;
   };
 
-  const open = (approval: NewApproval): Approval | undefined => {
-    for (const { id } of sql.forgotten.all(approval.createdAtMs - keptMs, forgottenAtOnce)) {
-      sql.removeItems.run(id);
-      sql.remove.run(id);
+  const mustFind = (id: string, accountId: string): Approval => {
+    const found = find(id, accountId);
+    if (!found) throw new Error(`The question ${id} was just written, and is not there.`);
+    return found;
+  };
+
+  const forget = ({ id }: { readonly id: string }): void => {
+    sql.removeItems.run(id);
+    sql.remove.run(id);
+  };
+
+  const open = (approval: NewApproval): Approval => {
+    sql.forgotten.all(approval.createdAtMs - keptMs, forgottenAtOnce).forEach(forget);
+    const { accountId, keyId, grantId, createdAtMs } = approval;
+    const waiting = sql.waiting.all(accountId, keyId, grantId ?? null, createdAtMs);
+    const same = waiting.find(({ id }) => asksTheSame(sql.marks.all(id), approval));
+    if (same) {
+      sql.prolong.run(approval.expiresAtMs, same.id);
+      return mustFind(same.id, accountId);
     }
-    const openNow = sql.countOpen.get(approval.accountId, approval.createdAtMs)?.count ?? 0n;
-    if (openNow >= openApprovalsMax) return undefined;
+    waiting.slice(0, Math.max(0, waiting.length - openApprovalsMax + 1)).forEach(forget);
     sql.insert.run(
       approval.id,
       approval.accountId,
@@ -74,7 +90,7 @@ export function createSqliteApprovals(db: Database, commits: GroupCommit): Appro
         item.argumentsCut,
       );
     });
-    return find(approval.id, approval.accountId);
+    return mustFind(approval.id, accountId);
   };
 
   return {
@@ -133,6 +149,18 @@ export function prepareApprovalUses(db: Database): ApprovalUses {
   };
 }
 
+/** The same calls at the same price: a yes to the one says yes to exactly the other. */
+const asksTheSame = (marks: readonly ItemMarks[], { items }: NewApproval): boolean =>
+  marks.length === items.length &&
+  items.every(({ digest, capMicros, expectedMicros }, at) => {
+    const mark = marks[at];
+    return (
+      mark?.cap_micros === capMicros &&
+      mark.expected_micros === expectedMicros &&
+      Buffer.compare(mark.digest, digest) === 0
+    );
+  });
+
 const approvalOf = (row: ApprovalRow, items: readonly ItemRow[]): Approval => ({
   id: row.id,
   accountId: row.account_id,
@@ -165,10 +193,15 @@ function prepare(db: Database) {
       `SELECT operation_id, digest, cap_micros, expected_micros, summary, arguments, arguments_cut, call_id
        FROM approval_item WHERE approval_id = ?1 ORDER BY position`,
     ),
-    countOpen: db.query<{ count: bigint }, [string, number]>(
-      `SELECT count(*) AS count FROM approval
-       WHERE account_id = ?1 AND expires_at_ms > ?2 AND decision IS NULL`,
+    waiting: db.query<{ id: string }, [string, string, string | null, number]>(
+      `SELECT id FROM approval
+       WHERE account_id = ?1 AND key_id = ?2 AND grant_id IS ?3 AND expires_at_ms > ?4 AND decision IS NULL
+       ORDER BY created_at_ms, id`,
     ),
+    marks: db.query<ItemMarks, [string]>(
+      "SELECT digest, cap_micros, expected_micros FROM approval_item WHERE approval_id = ?1 ORDER BY position",
+    ),
+    prolong: db.query<never, [number, string]>("UPDATE approval SET expires_at_ms = ?1 WHERE id = ?2"),
     insert: db.query<never, [string, string, string, string | null, string, number, number]>(
       `INSERT INTO approval (id, account_id, key_id, grant_id, asker, created_at_ms, expires_at_ms)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
