@@ -302,12 +302,12 @@ describe("where the client can show a form", () => {
     expect(await spent()).toBe(0);
   });
 
-  test("a lower maximum binds: a call that may cost more is refused", async () => {
-    const { state } = await askInForm();
-    const lowered = { approval: { action: "accept", content: { approve: true, max_usd: 0.01 } } };
-    const refused = await answerForm(dear(), state, lowered);
-    expect(refused.structuredContent).toMatchObject({ status: "refused", error: { charged: "no" } });
-    expect(await spent()).toBe(0);
+  test("the form asks for yes or no, and for nothing that could only be a no", async () => {
+    const asked = await useTool(mcp, account.key, "use", dear(), canAsk);
+    const { params } = asked.inputRequests?.["approval"] ?? {};
+    const { requestedSchema } = params as { requestedSchema: { properties: object; required: string[] } };
+    expect(Object.keys(requestedSchema.properties)).toEqual(["approve"]);
+    expect(requestedSchema.required).toEqual(["approve"]);
   });
 
   test("no, or an unchecked box, is a no; a closed form decides nothing", async () => {
@@ -427,6 +427,31 @@ describe("a batch", () => {
     const done = await useTool(mcp, account.key, "batch_use", { ...batch, approval_id });
     expect(done.structuredContent["totals"]).toMatchObject({ completed: 4 });
     expect(await spent()).toBe(2 * snapshotMicros + 2 * tagMicros);
+  });
+
+  test("that could not be paid is refused before anybody is asked, whatever stands in its way", async () => {
+    const both = { calls: [dear("AAPL"), dear("MSFT"), cheap] };
+    const budget = { limitMicros: 97_000n, window: "day" } as const;
+    const poor = await gateway.openAccount({ creditUsd: "0.097" });
+    const bounded = await gateway.openAccount({ creditUsd, budget });
+    const limits = { per_call_usd: "0.01", per_day_usd: "0.097" };
+    const { access_token: guest } = await signInWith(gateway.url, account.key, limits);
+    for (const [key, code] of [
+      [poor.key, "insufficient_balance"],
+      [bounded.key, "budget_exceeded"],
+      [guest, "budget_exceeded"],
+    ] as const) {
+      const refused = await useTool(mcp, key, "batch_use", both, canAsk);
+      expect(refused.structuredContent).toMatchObject({
+        totals: { completed: 0, not_started: 3, settled_usd: 0 },
+        error: { code, charged: "no", retryable: false },
+      });
+      // Together they may cost 97,450; without the cheap one each of these can pay.
+      expect(errorOf(refused)["message"]).toContain("The calls together may cost 97450 micro-USD");
+      const asked = await useTool(mcp, key, "batch_use", { calls: both.calls.slice(0, 2) }, canAsk);
+      expect(asked.resultType).toBe("input_required");
+    }
+    expect(await spent()).toBe(0);
   });
 
   test("played back with its approval or its state it buys nothing more, not even the cheap calls", async () => {

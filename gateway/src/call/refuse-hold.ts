@@ -1,6 +1,5 @@
 import type { HoldResult } from "../ledger/ledger.ts";
 import { refuseEarlier } from "../ledger/refuse-earlier.ts";
-import { refuseSuspended } from "../ledger/refuse-suspended.ts";
 import { resetSeconds } from "../limits/limit-times.ts";
 import type { Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
@@ -9,7 +8,8 @@ import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
 import { expectedMicros } from "./price-call.ts";
 import { returnCounted } from "./refuse-by-limit.ts";
-import { coveredMicros, refuseByGrantDay, refuseUnapproved } from "./spend-policy.ts";
+import { amounts, refuseUnpayable } from "./refuse-unpayable.ts";
+import { coveredMicros, refuseUnapproved } from "./spend-policy.ts";
 
 type NotHeld = Exclude<HoldResult, { kind: "held" }>;
 
@@ -17,51 +17,18 @@ type NotHeld = Exclude<HoldResult, { kind: "held" }>;
 export async function refuseHold(result: NotHeld, paid: PaidCall, gate: Gate): Promise<never> {
   const { call, operation, priced, caller } = paid;
   const { atMostMicros } = priced;
-  const { budget } = caller;
   switch (result.kind) {
     case "too_many_tasks":
       return refuseByTasks(paid, operation.task?.openMax ?? 0, gate);
     case "idempotency_conflict":
       return refuseEarlier(result.earlier, operation.idempotency?.codePrefix);
-    case "account_suspended":
-      return refuseSuspended();
-    case "budget_exceeded": {
-      const { spentMicros, heldMicros } = result;
-      return refuse(
-        "budget_exceeded",
-        `The call may cost ${atMostMicros} micro-USD; of this key's ${budget?.window} budget of ${budget?.limitMicros}, ` +
-          `${spentMicros} are spent and ${heldMicros} held by running calls.`,
-        {
-          inError: {
-            ...amounts(atMostMicros, budget?.limitMicros ?? 0n),
-            window: budget?.window,
-            spent_micros_usd: Number(spentMicros),
-            held_micros_usd: Number(heldMicros),
-          },
-        },
-      );
-    }
-    case "grant_ended":
-      return refuse("invalid_api_key", "This access token is not valid.");
-    case "grant_day_exceeded":
-      return refuseByGrantDay(atMostMicros, caller.grant, result);
     case "approval_required":
       call.known.expectedMicros = expectedMicros(priced);
       return refuseUnapproved(result.reason, atMostMicros, coveredMicros(call, caller));
-    case "insufficient_balance":
-      return refuse(
-        "insufficient_balance",
-        `The call may cost ${atMostMicros} micro-USD; ${result.availableMicros} are available.`,
-        { inError: amounts(atMostMicros, result.availableMicros) },
-      );
+    default:
+      return refuseUnpayable(result, { atMostMicros, named: "The call" }, caller);
   }
 }
-
-const amounts = (estimatedMicros: Micros, limitMicros: Micros) => ({
-  retryable: false,
-  estimated_micros_usd: Number(estimatedMicros),
-  limit_micros_usd: Number(limitMicros),
-});
 
 /** Nobody knows when a task ends; most take less than a minute and a half. */
 const taskRetrySeconds = 5;

@@ -34,14 +34,14 @@ export const coveredMicros = ({ approval }: Call, { grant }: Credential): Micros
   grant ? grant.spendPolicy.perCallMicros : approval?.coveredMicros;
 
 export function refuseByGrantDay(
-  atMostMicros: Micros,
+  { atMostMicros, named }: { readonly atMostMicros: Micros; readonly named: string },
   grant: TokenGrant | undefined,
   { spentMicros, heldMicros }: BudgetUse,
 ): never {
   const limitMicros = grant?.spendPolicy.perDayMicros ?? 0n;
   refuse(
     "budget_exceeded",
-    `The call may cost ${atMostMicros} micro-USD; of the ${limitMicros} that this sign-in may spend a day, ` +
+    `${named} may cost ${atMostMicros} micro-USD; of the ${limitMicros} that this sign-in may spend a day, ` +
       `${spentMicros} are spent and ${heldMicros} held by running calls.`,
     {
       inError: {

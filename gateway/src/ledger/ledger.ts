@@ -31,6 +31,9 @@ export interface HoldRequest {
   readonly task?: NewTask | undefined;
 }
 
+/** What decides whether a hold would come about. */
+export type WantedHold = Omit<HoldRequest, "callId" | "operationId" | "model" | "terms" | "multiplierPpm">;
+
 /** The caller's Idempotency-Key as the books keep it, and the digest of the request it was sent with. */
 export interface IdempotencyClaim {
   readonly keyHash: Uint8Array;
@@ -125,7 +128,7 @@ export interface Ledger {
   readonly recordPrices: (prices: readonly RecordedPrice[]) => Promise<void>;
   readonly hold: (request: HoldRequest) => Promise<HoldResult>;
   /** What `hold` would answer at this moment. Nothing is held, claimed or written. */
-  readonly wouldHold: (request: HoldRequest) => Promise<HoldResult>;
+  readonly wouldHold: (request: WantedHold) => Promise<HoldResult>;
   /** Who has this idempotency key now; undefined when it is free. */
   readonly findEarlier: (
     accountId: string,

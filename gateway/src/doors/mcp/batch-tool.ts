@@ -1,4 +1,7 @@
 import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextprotocol/server";
+import { checkPayable } from "../../call/check-payable.ts";
+import type { Credential } from "../../keys/keys.ts";
+import type { Offer } from "../../offer/offer.ts";
 import { capMicrosFromNumber, usdFromMicros, type Micros } from "../../platform/money.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { approvalItems, callDigest, type AskedCall } from "./approval-item.ts";
@@ -49,6 +52,9 @@ export async function useBatch(
     asks ? [{ call, digest, cost }] : [],
   );
   if (uncovered.length > 0 && standing.kind === "not_asked") {
+    // Nobody is asked to allow what cannot happen.
+    const unpayable = await whyUnpayable(visit.caller, togetherMicros, parts);
+    if (unpayable) return nothingRan(given, unpayable);
     const asked = await askApproval({ items: approvalItems(uncovered), digest: question }, visit, parts);
     return isInputRequiredResult(asked) ? asked : asking(given, asked);
   }
@@ -64,13 +70,17 @@ const totalOf = (given: BatchArguments): Micros =>
   given.max_total_price_usd === undefined ? capsOf(given) : capMicrosFromNumber(given.max_total_price_usd);
 
 /**
- * Says for each call what it is, what it may cost and whether it needs a person. Where all caps fit the total, only
- * calls whose cap is above the policy are priced: no other price could change anything.
+ * Says for each call what it is, what it may cost and whether it needs a person. Where all caps fit the total and none is
+ * above the policy, nothing is priced: no price could change anything.
  */
 async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Promise<Planned[]> {
   const { presented, caller, counted, offer, images } = visit;
   const coveredMicros = caller.grant?.spendPolicy.perCallMicros ?? parts.settings().autoApproveMicros;
-  const fitsAnyway = capsOf(given) <= totalOf(given);
+  const fitsAnyway =
+    capsOf(given) <= totalOf(given) &&
+    given.calls.every(
+      (call) => isFree(call, offer) || capMicrosFromNumber(call.max_price_usd) <= coveredMicros,
+    );
   const planned: Planned[] = [];
   for (const [index, call] of given.calls.entries()) {
     const capMicros = capMicrosFromNumber(call.max_price_usd);
@@ -86,9 +96,7 @@ async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Prom
       claim: undefined,
       images,
     };
-    const free = offer.operations.get(call.operation_id)?.operation.price.kind === "free";
-    const needsNoPrice = free || (fitsAnyway && capMicros <= coveredMicros);
-    const quoted = needsNoPrice ? nothing : await quoteOperation(wanted, parts);
+    const quoted = fitsAnyway || isFree(call, offer) ? nothing : await quoteOperation(wanted, parts);
     // What cannot be priced will be refused when its turn comes, and what is above its cap too: neither needs a person
     // or a part of the total.
     const cost = quoted instanceof CallRefused || quoted.atMostMicros > capMicros ? nothing : quoted;
@@ -100,6 +108,23 @@ async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Prom
     });
   }
   return planned;
+}
+
+const isFree = (call: BatchArguments["calls"][number], offer: Offer): boolean =>
+  offer.operations.get(call.operation_id)?.operation.price.kind === "free";
+
+async function whyUnpayable(
+  caller: Credential,
+  togetherMicros: Micros,
+  { gate }: ToolParts,
+): Promise<CallRefused | undefined> {
+  try {
+    await checkPayable(caller, togetherMicros, gate);
+    return undefined;
+  } catch (error) {
+    if (error instanceof CallRefused) return error;
+    throw error;
+  }
 }
 
 const nothing: Cost = { expectedMicros: 0n, atMostMicros: 0n };

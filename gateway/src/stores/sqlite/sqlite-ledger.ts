@@ -13,6 +13,7 @@ import type {
   Release,
   Resolved,
   Settlement,
+  WantedHold,
 } from "../../ledger/ledger.ts";
 import { StoreFull } from "../../ledger/store-errors.ts";
 import type { Quantities } from "../../operation/quantities.ts";
@@ -105,7 +106,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
   };
 
   /** The first thing that stands against the hold. Nothing is taken or written by asking. */
-  const whyNotHeld = (request: HoldRequest): Exclude<HoldResult, { kind: "held" }> | undefined => {
+  const whyNotHeld = (request: WantedHold): Exclude<HoldResult, { kind: "held" }> | undefined => {
     const { amountMicros, accountId, keyId, budget, grant, createdAtMs } = request;
     const earlier = request.idempotency && findEarlier(accountId, request.idempotency, createdAtMs);
     if (earlier) return { kind: "idempotency_conflict", earlier };
@@ -131,7 +132,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
   };
 
   /** An approval that is brought is used up even when the call needed none: who replays it is told so. */
-  const whyUnapproved = (request: HoldRequest): "uncovered" | ApprovalDenial | undefined => {
+  const whyUnapproved = (request: WantedHold): "uncovered" | ApprovalDenial | undefined => {
     const { amountMicros, coveredMicros, approval } = request;
     if (approval) {
       return approvals.check(approval, {
