@@ -15,12 +15,12 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-async function ask(expiresInMs = 60_000): Promise<{ id: string; url: string }> {
+async function ask(expiresInMs = 60_000, by = account): Promise<{ id: string; url: string }> {
   const id = crypto.randomUUID();
   await gateway.store.approvals.open({
     id,
     accountId: account.accountId,
-    keyId: account.keyId,
+    keyId: by.keyId,
     grantId: undefined,
     asker: "<b>An agent</b>",
     items: [
@@ -72,7 +72,7 @@ test("a person sees who asks for what at which rate and at most how much, and sa
     "These arguments are shortened",
     "something &lt;long&gt;",
     "what you approve is longer than what you see",
-    "&lt;b&gt;An agent",
+    "&lt;b&gt;An agent&lt;/b&gt;, with key “test” (…",
     "&quot;&lt;AAPL&gt;&quot;",
   ]) {
     expect(page.html).toContain(words);
@@ -113,6 +113,26 @@ test("a person of another account is told the same as about a question nobody as
   const csrf = /name="csrf" value="([^"]*)"/.exec(mine.page.html)?.[1] ?? "";
   await browser.submit(page, { action: "approve", csrf });
   expect(await decisionOf(id)).toBeUndefined();
+});
+
+test("another key of the account decides only when it sees the whole account", async () => {
+  const { id, url } = await ask();
+  const other = await gateway.issueKey(account);
+  const { browser, page } = await signedIn(url, other.key);
+  const { page: none } = await signedIn(url.replace(id, crypto.randomUUID()), other.key);
+  expect(page.response.status).toBe(404);
+  expect(page.html).toBe(none.html);
+  const own = await ask(60_000, other);
+  const csrfPage = await browser.open(own.url);
+  expect(csrfPage.html).toContain('value="approve"');
+  await browser.submit(page, { action: "approve" });
+  expect(await decisionOf(id)).toBeUndefined();
+  await browser.submit(csrfPage, { action: "approve" });
+  expect(await decisionOf(own.id)).toBe("approved");
+
+  await gateway.store.keys.update(other.keyId, { scope: "account" });
+  await browser.submit(await browser.open(url), { action: "approve" });
+  expect(await decisionOf(id)).toBe("approved");
 });
 
 test("a form without its token, or from another site, decides nothing", async () => {

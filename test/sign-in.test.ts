@@ -435,6 +435,28 @@ describe("the pages", () => {
     await own.close();
   });
 
+  test("a key that sees only itself lists and ends only its own clients", async () => {
+    const mine = await gateway.openAccount({ creditUsd: "50" });
+    const { access_token: token } = await signInWith(gateway.url, mine.key);
+    const headers = { authorization: `Bearer ${token}` };
+    const works = async (): Promise<boolean> =>
+      (await fetch(`${gateway.url}/v1/credits/balance`, { headers })).status === 200;
+    const [grant] = await gateway.store.grants.list(mine.accountId);
+    const id = grant?.id ?? "";
+    const other = await gateway.issueKey(mine);
+    const browser = createPerson(gateway.url, other.key);
+    const first = await browser.open("/oauth/grants");
+    const page = await browser.submit(first, { action: "sign_in", key: other.key });
+    expect(page.html).not.toContain(id);
+    await browser.submit(page, { action: "revoke", grant: id });
+    expect(await works()).toBe(true);
+    await gateway.store.keys.update(other.keyId, { scope: "account" });
+    const whole = await browser.open("/oauth/grants");
+    expect(whole.html).toContain(id);
+    await browser.submit(whole, { action: "revoke", grant: id });
+    expect(await works()).toBe(false);
+  });
+
   test("a person ends what they granted, and only what is theirs", async () => {
     const { access_token: token } = await signInWith(gateway.url, account.key);
     const headers = { authorization: `Bearer ${token}` };

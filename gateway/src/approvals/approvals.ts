@@ -23,7 +23,7 @@ export interface Approval {
   readonly accountId: string;
   readonly keyId: string;
   readonly grantId: string | undefined;
-  /** Who asks, in words: the client's name, or the key's. */
+  /** Who asks, in words, such as the client's name; the key is named beside it wherever a person reads this. */
   readonly asker: string;
   readonly items: readonly (ApprovalItem & { readonly callId: string | undefined })[];
   readonly createdAtMs: number;

@@ -80,7 +80,7 @@ export async function askApproval(
     accountId: caller.accountId,
     keyId: caller.keyId,
     grantId: caller.grant?.id,
-    asker: caller.grant?.clientName ?? "API key",
+    asker: caller.grant?.clientName ?? "An agent",
     items: question.items,
     createdAtMs: nowMs,
     expiresAtMs: nowMs + approvalTtlMs,

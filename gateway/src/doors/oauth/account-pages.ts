@@ -1,6 +1,7 @@
 // Pages for a person who is signed in: approving what an agent asks for, and ending what was granted.
 
 import { approvalPages } from "../../approvals/approval-page.ts";
+import type { Key } from "../../keys/keys.ts";
 import type { Store } from "../../ledger/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { pageResponse } from "../pages/small-page.ts";
@@ -17,17 +18,20 @@ export interface PageParts extends FormParts {
 export const answerApproval = (asked: Asked, parts: PageParts): Promise<Response> =>
   withPerson(asked, parts, {
     purpose: "An agent asks for your approval. First show that the account is yours.",
-    show: async ({ accountId, action, csrf, signedInAs }) => {
-      const { approvals } = parts.store;
+    show: async ({ key, action, csrf, signedInAs }) => {
+      const { approvals, keys } = parts.store;
       const id = asked.path.slice(approvalPages.length);
-      // Somebody else's question looks like none: what other accounts ask is nobody's business.
+      const { accountId } = key;
+      // Somebody else's question looks like none: what others ask is nobody's business.
       const approval = await approvals.find(id, accountId);
-      if (!approval) return unknownApproval();
+      if (!approval || !decidesOver(key, approval)) return unknownApproval();
       const decision = action === undefined ? undefined : decisions.get(action);
       if (action !== undefined && decision === undefined) return notUnderstood();
       const nowMs = parts.clock.wallMs();
       const stands = decision && (await approvals.decide({ id, accountId, decision, nowMs }));
-      return pageResponse(approvalPage({ csrf, approval: stands ?? approval, signedInAs, nowMs }));
+      const askedWith = await keys.find(approval.keyId);
+      const asker = `${approval.asker}, with ${askedWith ? parts.people.describe(askedWith) : "a key"}`;
+      return pageResponse(approvalPage({ csrf, approval: stands ?? approval, asker, signedInAs, nowMs }));
     },
   });
 
@@ -38,23 +42,28 @@ const decisions: ReadonlyMap<string, "approved" | "denied"> = new Map([
 
 export const answerGrants = (asked: Asked, parts: PageParts): Promise<Response> =>
   withPerson(asked, parts, {
-    purpose: "See which clients were let in to your account, and end them.",
-    show: async ({ accountId, action, fields, csrf, signedInAs }) => {
+    purpose: "See which clients were let in, and end them.",
+    show: async ({ key, action, fields, csrf, signedInAs }) => {
       if (action !== undefined && action !== "revoke") return notUnderstood();
       const { grants } = parts.store;
       const nowMs = parts.clock.wallMs();
       const ending = fields.get("grant");
       const grant = ending === null ? undefined : await grants.find(ending);
-      if (grant?.accountId === accountId) await grants.revoke(grant.id, nowMs);
-      const living = (await grants.list(accountId)).filter(
-        ({ revokedAtMs, policy }) => revokedAtMs === undefined && policy.expiresAtMs > nowMs,
+      if (grant && decidesOver(key, grant)) await grants.revoke(grant.id, nowMs);
+      const living = (await grants.list(key.accountId)).filter(
+        (one) => decidesOver(key, one) && one.revokedAtMs === undefined && one.policy.expiresAtMs > nowMs,
       );
-      return pageResponse(grantsPage({ csrf, grants: living, signedInAs }));
+      const whose = key.scope === "account" ? `to the account of ${signedInAs}` : `with ${signedInAs}`;
+      return pageResponse(grantsPage({ csrf, grants: living, whose }));
     },
   });
 
+/** Whoever signed in decides over what belongs to their key; only a key that sees its whole account over all of it. */
+const decidesOver = (key: Key, thing: { readonly accountId: string; readonly keyId: string }): boolean =>
+  thing.accountId === key.accountId && (key.scope === "account" || thing.keyId === key.id);
+
 interface Visit {
-  readonly accountId: string;
+  readonly key: Key;
   /** The button that was pressed, "" for none of ours; undefined when the page was only opened. */
   readonly action: string | undefined;
   readonly fields: URLSearchParams;
@@ -79,7 +88,7 @@ async function withPerson(
   if (action === "sign_out") return signOut(asked, parts);
   if (!person.key) return askForKey(asked, person, page, parts);
   return page.show({
-    accountId: person.key.accountId,
+    key: person.key,
     action,
     fields,
     csrf: people.csrf(person, asked.path),
@@ -88,7 +97,14 @@ async function withPerson(
 }
 
 const unknownApproval = (): Response =>
-  pageResponse(errorPage("Nothing to approve", "There is no such question for your account."), 404);
+  pageResponse(
+    errorPage(
+      "Nothing to approve",
+      "There is no such question for the key you signed in with. If another key asked, sign out under Your clients " +
+        "(/oauth/grants), and sign in with that key or with one that sees the whole account.",
+    ),
+    404,
+  );
 
 const notUnderstood = (): Response =>
   pageResponse(errorPage("Please try again", "The form was not understood."), 400);

@@ -7,18 +7,20 @@ import type { SmallPage } from "../../pages/small-page.ts";
 interface Asked {
   readonly csrf: string;
   readonly approval: Approval;
+  /** In words, with the name of the key. */
+  readonly asker: string;
   readonly signedInAs: string;
   readonly nowMs: number;
 }
 
-export const approvalPage = ({ csrf, approval, signedInAs, nowMs }: Asked): SmallPage => {
+export const approvalPage = ({ csrf, approval, asker, signedInAs, nowMs }: Asked): SmallPage => {
   const state = stateOf(approval, nowMs);
   const exposureMicros = approval.items.reduce((sum, { capMicros }) => sum + capMicros, 0n);
   return {
     title: state === "open" ? "Approve this spending?" : titles[state],
     body: html`<dl>
         <dt>Asked by</dt>
-        <dd>${approval.asker}</dd>
+        <dd>${asker}</dd>
         <dt>At most</dt>
         <dd><strong>${usdFromMicros(exposureMicros)} USD</strong></dd>
         <dt>Signed in as</dt>

@@ -7,12 +7,13 @@ import type { SmallPage } from "../../pages/small-page.ts";
 interface Listed {
   readonly csrf: string;
   readonly grants: readonly Grant[];
-  readonly signedInAs: string;
+  /** Where these clients come in, in words. */
+  readonly whose: string;
 }
 
-export const grantsPage = ({ csrf, grants, signedInAs }: Listed): SmallPage => ({
+export const grantsPage = ({ csrf, grants, whose }: Listed): SmallPage => ({
   title: "Your clients",
-  body: html`<p>Clients that were let in to the account of ${signedInAs}.</p>
+  body: html`<p>Clients that were let in ${whose}.</p>
     ${
       grants.length === 0
         ? html`<p>There are none.</p>`
