@@ -30,16 +30,21 @@ export function fairShare(sizes: readonly number[], room: number): number {
 /** Each list and object is measured once, however deep it lies. */
 type Sizes = Map<object, number>;
 
+const emptyBytes = "[]".length;
+
 function measure(value: unknown, sizes: Sizes): number {
-  if (typeof value !== "object" || value === null) return jsonBytes(value);
+  if (typeof value === "string") return jsonBytes(value);
+  if (typeof value !== "object" || value === null) return String(value).length;
   const known = sizes.get(value);
   if (known !== undefined) return known;
-  let bytes = 2;
+  // The opening bracket; whatever is inside is followed by a comma or by the closing one.
+  let bytes = 1;
   if (Array.isArray(value)) for (const element of value) bytes += measure(element, sizes) + 1;
   else
     for (const [name, inner] of Object.entries(value)) bytes += jsonBytes(name) + measure(inner, sizes) + 2;
-  sizes.set(value, bytes);
-  return bytes;
+  const written = Math.max(bytes, emptyBytes);
+  sizes.set(value, written);
+  return written;
 }
 
 function fit(value: unknown, room: number, sizes: Sizes): unknown {

@@ -2,7 +2,7 @@ import type { ImageContent } from "@modelcontextprotocol/server";
 import type { Answer } from "../../call/call.ts";
 import { isJsonObject, isNestedDeeper, type JsonObject } from "../../platform/json.ts";
 import { takeImages } from "./answer-images.ts";
-import { fitInto, jsonBytes } from "./fit-result.ts";
+import { fitInto } from "./fit-result.ts";
 
 /** What fits into an agent's context without drowning it; of one call, or of all calls of a batch together. */
 export const resultBytesMax = 64 * 1024;
@@ -33,7 +33,7 @@ export async function readAnswer(answer: Answer, images: ImageContent[]): Promis
 /** The same object when it fits. */
 export const shortenResult = (result: JsonObject, bytesMax: number): JsonObject =>
   // An object stays an object, however little of it is left.
-  jsonBytes(result) <= bytesMax ? result : (fitInto(result, bytesMax) as JsonObject);
+  fitInto(result, bytesMax) as JsonObject;
 
 async function readText(body: Answer["body"]): Promise<string> {
   if (typeof body === "string") return body;
