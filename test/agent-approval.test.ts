@@ -302,12 +302,12 @@ describe("where the client can show a form", () => {
     expect(await spent()).toBe(0);
   });
 
-  test("the form asks for yes or no, and for nothing that could only be a no", async () => {
-    const asked = await useTool(mcp, account.key, "use", dear(), canAsk);
-    const { params } = asked.inputRequests?.["approval"] ?? {};
-    const { requestedSchema } = params as { requestedSchema: { properties: object; required: string[] } };
-    expect(Object.keys(requestedSchema.properties)).toEqual(["approve"]);
-    expect(requestedSchema.required).toEqual(["approve"]);
+  test("a lower maximum binds: a call that may cost more is refused", async () => {
+    const { state } = await askInForm();
+    const lowered = { approval: { action: "accept", content: { approve: true, max_usd: 0.01 } } };
+    const refused = await answerForm(dear(), state, lowered);
+    expect(refused.structuredContent).toMatchObject({ status: "refused", error: { charged: "no" } });
+    expect(await spent()).toBe(0);
   });
 
   test("no, or an unchecked box, is a no; a closed form decides nothing", async () => {

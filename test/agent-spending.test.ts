@@ -52,6 +52,24 @@ const spent = async (): Promise<number> => 5_000_000 - (await gateway.balance(ac
 const errorOf = ({ structuredContent }: ToolResult): Record<string, unknown> =>
   structuredContent["error"] as Record<string, unknown>;
 
+test("headers by which calls are capped, quoted or made once elsewhere are refused, not overheard", async () => {
+  const paying: Readonly<Record<string, string>> = {
+    "X-Tollgate-Cost-Mode": "quote",
+    "X-Tollgate-Max-Price-USD": "0.01",
+    "Idempotency-Key": "once",
+  };
+  for (const [name, value] of Object.entries(paying)) {
+    const params = { name: "use", arguments: snapshot(0.1) };
+    const headers = { [name]: value };
+    const { status, message } = await askModern(mcp, account.key, "tools/call", params, { headers });
+    expect([status, message.error?.message]).toEqual([
+      400,
+      `${name.toLowerCase()} means nothing here, so nothing was run: tools take max_price_usd and idempotency_key.`,
+    ]);
+  }
+  expect(await spent()).toBe(0);
+});
+
 describe("one call", () => {
   test("is a call like any other: charged once, with a receipt of its own", async () => {
     const { isError, structuredContent, content } = await use(snapshot(0.1));
@@ -277,11 +295,6 @@ describe("one call", () => {
   test("how long a result may be is told before anything is spent", async () => {
     const details = await useTool(mcp, account.key, "get_details", { operation_id: "embeddings.create" });
     expect(details.structuredContent["limits"]).toMatchObject({ result_bytes_max: 65_536 });
-    const { message } = await askModern(mcp, account.key, "tools/list");
-    const tools = message.result?.["tools"] as { name: string; description: string }[];
-    for (const name of ["use", "batch_use"]) {
-      expect(tools.find((tool) => tool.name === name)?.description).toContain("65536 bytes");
-    }
   });
 
   test("what is not JSON is text", async () => {

@@ -228,19 +228,22 @@ export function grantsConformance(kind: string, openStore: OpenStore): void {
       }),
     );
 
-    promise("is decided once, in time", async (books) => {
+    promise("is decided once, in time, and its caps can be lowered but not raised", async (books) => {
       const caller = await books.openCaller({ creditMicros: 10_000n });
       const { accountId } = caller;
       const { approvals } = books.store();
       const id = await openApproval(books, caller, { decision: "none" });
-      const decide = (decision: "approved" | "denied", nowMs = middayMs) =>
-        approvals.decide({ id, accountId, decision, nowMs });
-      expect(await decide("approved", middayMs + 60_000)).toMatchObject({ decision: undefined });
-      expect(await decide("approved")).toMatchObject({ decision: "approved" });
-      expect(await decide("denied")).toMatchObject({ decision: "approved" });
+      const decide = (decision: "approved" | "denied", capMicros?: bigint, nowMs = middayMs) =>
+        approvals.decide({ id, accountId, decision, capMicros, nowMs });
+      expect(await decide("approved", undefined, middayMs + 60_000)).toMatchObject({ decision: undefined });
+      const lowered = await decide("approved", 100n);
+      expect(lowered?.items[0]?.capMicros).toBe(100n);
+      const raised = await decide("denied", 900n);
+      expect(raised).toMatchObject({ decision: "approved" });
+      expect(raised?.items[0]?.capMicros).toBe(100n);
       const approval = { id, digest: digest("a") };
-      expect((await books.hold(caller, { amountMicros: 501n, approval })).kind).toBe("approval_required");
-      await books.held(caller, { amountMicros: 500n, approval });
+      expect((await books.hold(caller, { amountMicros: 101n, approval })).kind).toBe("approval_required");
+      await books.held(caller, { amountMicros: 100n, approval });
     });
 
     promise(

@@ -19,6 +19,7 @@ import type { BodyReader } from "../http/read-body.ts";
 import { createAnswerMemory } from "./answer-memory.ts";
 import { guardOrigin } from "./guard-origin.ts";
 import { protocolError } from "./protocol-error.ts";
+import { refusePayingHeaders } from "./refuse-paying-headers.ts";
 import { createRequestStates } from "./request-state.ts";
 import { createSearchIndex } from "./search-index.ts";
 import { rememberIndex } from "./search-tool.ts";
@@ -101,6 +102,8 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     if (!methods.has(request.method)) {
       return protocolError(405, -32000, "Method not allowed.", { allow: "POST, GET, DELETE" });
     }
+    const unheard = refusePayingHeaders(request, parts.offer());
+    if (unheard) return unheard;
     try {
       return await letIn(request, visitor, arrival);
     } catch (error) {

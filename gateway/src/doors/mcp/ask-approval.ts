@@ -1,6 +1,6 @@
 import { inputRequired, inputResponse, type InputRequiredResult } from "@modelcontextprotocol/server";
 import { approvalTtlMs, type Approval, type ApprovalItem } from "../../approvals/approvals.ts";
-import { usdFromMicros, type Micros } from "../../platform/money.ts";
+import { capMicrosFromNumber, usdFromMicros, type Micros } from "../../platform/money.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { isoTime } from "../../platform/clock.ts";
 import type { AskedState } from "./request-state.ts";
@@ -41,10 +41,13 @@ async function recordAnswer(visit: Visit, id: string, { approvals, gate }: ToolP
   const answer = inputResponse(visit.ctx.mcpReq.inputResponses, questionName);
   if (answer.kind !== "elicit" || answer.action === "cancel") return;
   const agreed = answer.action === "accept" && answer.content?.["approve"] === true;
+  const most = answer.content?.["max_usd"];
+  const lowered = typeof most === "number" && most >= 0 && Number.isFinite(most);
   await approvals.decide({
     id,
     accountId: visit.caller.accountId,
     decision: agreed ? "approved" : "denied",
+    ...(lowered ? { capMicros: capMicrosFromNumber(most) } : {}),
     nowMs: gate.clock.wallMs(),
   });
 }
@@ -103,6 +106,12 @@ const form = (question: Question, { url = "" }: ApprovalHandle) =>
       type: "object",
       properties: {
         approve: { type: "boolean", title: "Approve", description: "Run and pay for this." },
+        max_usd: {
+          type: "number",
+          title: "At most (USD)",
+          description: "Less than this call may cost refuses it; leave empty to keep the maximum.",
+          minimum: 0,
+        },
       },
       required: ["approve"],
     },
