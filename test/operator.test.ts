@@ -301,6 +301,9 @@ describe("the configuration", () => {
       "upstreams: { a: { protocol: openai, url: 'https://x/v1?api-version=1' } }",
       /upstreams\.a\.url: expected an address without \? or #/,
     ],
+    [upstreamWith("models: [a model]"), /upstreams\.a\.models\.0: expected a model name/],
+    ["models: { m: on }", /models\.m: expected object/],
+    ["models: { m: { colour: red } }", /models\.m: unknown setting colour/],
     ["models: { m: { price: { input: -1 } } }", /models\.m\.price\.input: expected USD per 1,000,000/],
     ["models: { m: { price: { input: 0.1234567 } } }", /models\.m\.price\.input: expected USD/],
     [
@@ -387,7 +390,7 @@ describe("the configuration", () => {
       .map((line) => (/^# ( |\w+:)/.test(line) ? line.slice(2) : line))
       .join("\n");
     const vendors =
-      "OPENAI ANTHROPIC GEMINI JINA DASHSCOPE COHERE VOYAGE TIKHUB FINDATA SCRAPECREATORS TWITTERAPI SIMILARWEB PERPLEXITY TAVILY EXA".split(
+      "OPENAI ANTHROPIC GEMINI DEEPSEEK JINA DASHSCOPE COHERE VOYAGE TIKHUB FINDATA SCRAPECREATORS TWITTERAPI SIMILARWEB PERPLEXITY TAVILY EXA".split(
         " ",
       );
     const keys = Object.fromEntries(vendors.map((vendor) => [`${vendor}_API_KEY`, "some-vendor-key"]));
@@ -399,6 +402,8 @@ describe("the configuration", () => {
       issuer: "https://x.com",
       saysIssuer: false,
     });
+    expect(config.upstreams.get("deepseek")?.models?.size).toBe(0);
+    expect([...config.modelsOff]).toEqual(["gpt-4o"]);
     expect(config.upstreams.get("traffic")?.transport).toBe("managed");
     expect(config.upstreams.get("video")?.pollQps).toBe(20);
     expect(config.models.get("wan2.6-t2v")?.price).toEqual({

@@ -20,6 +20,8 @@ export interface Config {
   readonly names: Names;
   readonly upstreams: ReadonlyMap<string, UpstreamConfig>;
   readonly models: ReadonlyMap<string, ModelConfig>;
+  /** Models that ship and are not for sale here. */
+  readonly modelsOff: ReadonlySet<string>;
   readonly operations: ReadonlyMap<string, OperationConfig>;
   readonly tiers: Readonly<Record<TierName, TierLimits>>;
   readonly signupCreditMicros: Micros;
@@ -53,6 +55,8 @@ export interface UpstreamConfig {
   readonly onCallerLeft: "drain" | "abort";
   /** What becomes of calls for tools that the vendor runs, for whose cost nothing here has a price or a bound. */
   readonly hostedTools: "refuse" | "allow";
+  /** Which models without a `via` of their own it has; undefined when nobody said, and then all of its protocol. */
+  readonly models: ReadonlySet<string> | undefined;
   /** Undefined when the addresses or the client it takes are not all written. */
   readonly link: LinkSettings | undefined;
 }
@@ -162,6 +166,7 @@ const upstream = z
     weight: z.number().positive().optional(),
     on_caller_left: z.enum(["drain", "abort"]).optional(),
     hosted_tools: z.enum(["refuse", "allow"]).optional(),
+    models: z.array(modelName).optional(),
     authorize_url: httpUrl.optional(),
     token_url: httpUrl.optional(),
     revoke_url: httpUrl.optional(),
@@ -180,6 +185,7 @@ const upstream = z
     weight: written.weight ?? 1,
     onCallerLeft: written.on_caller_left ?? "drain",
     hostedTools: written.hosted_tools ?? "refuse",
+    models: written.models && new Set(written.models),
     link: linkSettingsOf(written),
   }));
 
@@ -265,6 +271,18 @@ const model = z
     contextTokens: written.context_tokens,
   }));
 
+/** `gpt-x: off` takes it from sale. No union, which would say of a mistake in a model only that nothing fits. */
+const modelOrOff = z.unknown().transform((written, context): ModelConfig | "off" => {
+  if (written === false || written === "off") return "off";
+  const parsed = model.safeParse(written);
+  if (parsed.success) return parsed.data;
+  // What zod found it also understands; only the type of `input` differs by the kind of issue.
+  context.issues.push(
+    ...parsed.error.issues.map((issue) => ({ ...issue, input: written }) as z.core.$ZodRawIssue),
+  );
+  return z.NEVER;
+});
+
 const operation = z
   .strictObject({
     price_usd: amount(picoFromUsd, "USD, at most 12 decimals").optional(),
@@ -290,7 +308,7 @@ export const configSchema = z
   .strictObject({
     names: z.partialRecord(z.enum(placeholders), pathWord).nullish(),
     upstreams: z.record(pathWord, upstream).nullish(),
-    models: z.record(modelName, model).nullish(),
+    models: z.record(modelName, modelOrOff).nullish(),
     operations: z.record(z.string(), operation).nullish(),
     tiers: z.partialRecord(z.enum(tierNames), tier).nullish(),
     signup_credit_usd: amount(microsFromUsd, "USD, at most 6 decimals").optional(),
@@ -318,7 +336,7 @@ export const configSchema = z
   .transform((written): Config => ({
     names: { ...defaultNames, ...written.names },
     upstreams: new Map(Object.entries(written.upstreams ?? {})),
-    models: new Map(Object.entries(written.models ?? {})),
+    ...modelsOf(written.models ?? {}),
     operations: new Map(Object.entries(written.operations ?? {})),
     tiers: { ...specifiedTiers, ...written.tiers },
     signupCreditMicros: written.signup_credit_usd ?? 2_000_000n,
@@ -345,6 +363,18 @@ export function tokenPrices(written: Readonly<Record<string, Pico | undefined>>)
 
 export const priceWordOf = (unit: string): string =>
   Object.entries(priceWords).find(([, known]) => known === unit)?.[0] ?? unit;
+
+function modelsOf(
+  written: Readonly<Record<string, ModelConfig | "off">>,
+): Pick<Config, "models" | "modelsOff"> {
+  const models = new Map<string, ModelConfig>();
+  const modelsOff = new Set<string>();
+  for (const [id, one] of Object.entries(written)) {
+    if (one === "off") modelsOff.add(id);
+    else models.set(id, one);
+  }
+  return { models, modelsOff };
+}
 
 function sandboxOf(written: boolean | string | undefined): Config["sandbox"] {
   if (written === undefined || written === true || written === "on") return "on";

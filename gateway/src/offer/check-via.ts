@@ -3,9 +3,13 @@ import { ConfigError } from "../config/load-config.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import { isSold, type ModelKind, type Operation } from "../operation/operation.ts";
 
-/** Refuses a `via` that names an upstream which cannot do the work: nobody, or the sandbox, would serve in its place. */
+/** Refuses a `via`, or a model at an upstream, that cannot do the work: nobody, or the sandbox, would serve in its place. */
 export function checkVia(catalogue: Catalogue, config: Config): void {
-  const problems = [...operationProblems(catalogue, config), ...modelProblems(catalogue, config)];
+  const problems = [
+    ...operationProblems(catalogue, config),
+    ...modelProblems(catalogue, config),
+    ...listProblems(catalogue, config),
+  ];
   if (problems.length > 0) throw new ConfigError("The configuration", problems);
 }
 
@@ -20,13 +24,29 @@ function operationProblems(catalogue: Catalogue, config: Config): string[] {
 
 function modelProblems(catalogue: Catalogue, config: Config): string[] {
   return [...config.models].flatMap(([id, written]) => {
-    const shipped = catalogue.models.find((model) => model.id === id);
-    const kinds = shipped ? [shipped.kind] : kindsOf(written);
-    const able = protocolsOf(catalogue.operations.filter((operation) => isFor(operation, kinds)));
+    const able = protocolsFor(id, catalogue, config);
     return unfit(written.via, able, config).map(
       (upstream) => `models.${id}.via: ${upstream} cannot serve such a model; ${whoCan(able)}`,
     );
   });
+}
+
+function listProblems(catalogue: Catalogue, config: Config): string[] {
+  return [...config.upstreams].flatMap(([name, { protocol, models }]) =>
+    [...(models ?? [])].flatMap((id) => {
+      const able = protocolsFor(id, catalogue, config);
+      if (able.length === 0 || able.includes(protocol)) return [];
+      return [`upstreams.${name}.models: protocol ${protocol} cannot serve ${id}; ${whoCan(able)}`];
+    }),
+  );
+}
+
+/** The protocols that serve what such a model is for; none for a model that nobody knows. */
+function protocolsFor(id: string, catalogue: Catalogue, config: Config): readonly string[] {
+  const shipped = catalogue.models.find((model) => model.id === id);
+  const written = config.models.get(id);
+  const kinds = shipped ? [shipped.kind] : written ? kindsOf(written) : [];
+  return protocolsOf(catalogue.operations.filter((operation) => isFor(operation, kinds)));
 }
 
 /** What a model of the operator's own may be for, by what is written about it. */

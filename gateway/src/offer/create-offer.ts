@@ -19,6 +19,7 @@ import {
 import type { OfferedModel, OfferedOperation, Offer } from "./offer.ts";
 import { secondWords, type VideoWish } from "../operation/video-seconds.ts";
 import { checkVia } from "./check-via.ts";
+import { doubtfulModels } from "./doubtful-models.ts";
 import { createRoutes } from "./routes.ts";
 
 /** A model that names no limit of its own may answer this much; it is also what is sent upstream. */
@@ -39,7 +40,8 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
     if (!offered.some(({ operation }) => operation.id === id))
       gaps.push(`operations.${id}: there is no such operation`);
   }
-  const served = offered.filter((one) => !isSold(one.operation) || servable(one, gaps));
+  checkModelNames(catalogue, config, gaps);
+  const served = offered.filter((one) => !isSold(one.operation) || servable(one, catalogue, config, gaps));
   const word = config.names.provider.toLowerCase();
   return Object.freeze({
     names: config.names,
@@ -57,7 +59,10 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
     links: config.links,
     prices: served.flatMap(pricesOf),
     gaps,
-    notes: models.filter(isTakenForEmbedding(catalogue)).map(({ id }) => `models.${id}: ${embeddingsOnly}`),
+    notes: [
+      ...models.filter(isTakenForEmbedding(catalogue)).map(({ id }) => `models.${id}: ${embeddingsOnly}`),
+      ...doubtfulModels(catalogue, config, served),
+    ],
   });
 }
 
@@ -66,8 +71,8 @@ const embeddingsOnly = "no price for output, so it is offered for embeddings onl
 
 const isTakenForEmbedding =
   (catalogue: Catalogue) =>
-  ({ id, kind }: Model): boolean =>
-    kind === "embedding" && !catalogue.models.some((shipped) => shipped.id === id);
+  ({ id, kinds }: Model): boolean =>
+    kinds.every((kind) => kind === "embedding") && !catalogue.models.some((shipped) => shipped.id === id);
 
 interface Context {
   readonly config: Config;
@@ -78,7 +83,8 @@ interface Context {
 
 interface Model {
   readonly id: string;
-  readonly kind: ModelKind | undefined;
+  /** What it is offered for. */
+  readonly kinds: readonly ModelKind[];
   readonly protocols: readonly string[] | undefined;
   readonly via: readonly string[] | undefined;
   readonly namesAt: ReadonlyMap<string, string>;
@@ -143,18 +149,32 @@ function firstOffered(
 }
 
 /** Real upstreams when any fits; otherwise the sandbox. An operation with a real upstream never falls back to it. */
-function upstreamsOf(operation: SoldOperation, { config, sandboxUrl }: Context): Upstream[] {
+function upstreamsOf(operation: SoldOperation, { config, sandboxUrl, models }: Context): Upstream[] {
   const via = config.operations.get(operation.id)?.via;
   const real = [...config.upstreams]
     .filter(
       ([name, upstream]) =>
         upstream.protocol in operation.servedBy && (via === undefined || via.includes(name)),
     )
-    .map(([name, upstream]): Upstream => ({ name, ...upstream, sandbox: false }));
+    .map(([name, upstream]): Upstream => ({ name, ...upstream, sandbox: false }))
+    .filter((upstream) => via !== undefined || hasModelFor(operation, upstream, models));
   if (via !== undefined) real.sort((a, b) => via.indexOf(a.name) - via.indexOf(b.name));
   if (real.length > 0 || sandboxUrl === undefined) return real;
   return Object.keys(operation.servedBy).map((protocol) => sandboxUpstream(protocol, sandboxUrl));
 }
+
+/** An upstream that has none of an operation's models does not serve the operation. */
+const hasModelFor = ({ price }: Operation, upstream: Upstream, models: readonly Model[]): boolean => {
+  const kind = "modelKind" in price ? price.modelKind : undefined;
+  if (kind === undefined || upstream.models === undefined) return true;
+  return models.some((model) => model.kinds.includes(kind) && hasModel(upstream, model));
+};
+
+/** Where a model says who serves it, that holds; otherwise what an upstream says it has; otherwise the protocol. */
+const hasModel = (upstream: Upstream, { id, via, protocols }: Model): boolean =>
+  via?.includes(upstream.name) ??
+  upstream.models?.has(id) ??
+  (protocols === undefined || protocols.includes(upstream.protocol));
 
 /** The sandbox is as strict as the vendor it stands for. */
 const sandboxPollQps = 20;
@@ -199,21 +219,13 @@ function offerModel(
   { upstreams, ordered }: Pick<OfferedOperation, "upstreams" | "ordered">,
   gaps: string[],
 ): OfferedModel | "unpriced" | undefined {
-  if (model.kind !== undefined && model.kind !== kind) return undefined;
-  // Only a price by the second makes a model one for video; nothing else about it shows that.
-  if (kind === "video" && model.price && model.kind !== "video") return undefined;
+  if (!model.kinds.includes(kind)) return undefined;
   const free = operation.price.kind === "free";
   const lacksOutput = !free && paysForOutput.has(kind) && model.price?.["output_tokens"] === undefined;
   if (model.price && lacksOutput) {
     gaps.push(`models.${model.id}: no price for output, so it is not offered for ${operation.id}`);
   }
-  const fitting = upstreams.filter(
-    (upstream) =>
-      (model.via === undefined || model.via.includes(upstream.name)) &&
-      (model.protocols === undefined ||
-        model.via !== undefined ||
-        model.protocols.includes(upstream.protocol)),
-  );
+  const fitting = upstreams.filter((upstream) => hasModel(upstream, model));
   const { via } = model;
   if (via !== undefined) fitting.sort((a, b) => via.indexOf(a.name) - via.indexOf(b.name));
   if (fitting.length === 0) return undefined;
@@ -283,10 +295,19 @@ function checkPriceWords(
 }
 
 /** An operation nobody serves is not a route; one without a price stays a route that says so. */
-function servable({ operation, upstreams, terms, models }: OfferedOperation, gaps: string[]): boolean {
+function servable(
+  { operation, upstreams, terms, models, unpricedModels }: OfferedOperation,
+  catalogue: Catalogue,
+  config: Config,
+  gaps: string[],
+): boolean {
   for (const { name, link } of upstreams) {
     const gap = `upstreams.${name}: ${noLink}`;
     if (isSold(operation) && operation.link && !link && !gaps.includes(gap)) gaps.push(gap);
+  }
+  if (models.size + unpricedModels.size === 0 && areOff(operation, catalogue, config.modelsOff)) {
+    gaps.push(`${operation.id}: all of its models are off`);
+    return false;
   }
   if (upstreams.length === 0) {
     gaps.push(`${operation.id}: no upstream serves it and the sandbox is off`);
@@ -295,6 +316,12 @@ function servable({ operation, upstreams, terms, models }: OfferedOperation, gap
   if (operation.price.kind === "per_unit" && !terms) gaps.push(`${operation.id}: no price`);
   if (pricedByModel(operation) && models.size === 0) gaps.push(`${operation.id}: no model with a price`);
   return true;
+}
+
+function areOff({ price }: Operation, catalogue: Catalogue, modelsOff: ReadonlySet<string>): boolean {
+  const kind = "modelKind" in price ? price.modelKind : undefined;
+  const shipped = catalogue.models.filter((model) => model.kind === kind);
+  return shipped.length > 0 && shipped.every(({ id }) => modelsOff.has(id));
 }
 
 const noLink = "protocol x needs authorize_url, token_url and client_id, or nobody can link an account";
@@ -308,6 +335,20 @@ const pricesOf = ({ operation, terms, models }: OfferedOperation): RecordedPrice
   })),
 ];
 
+/** A name that nothing bears would be ignored; the operator must hear of it. */
+function checkModelNames(catalogue: Catalogue, config: Config, gaps: string[]): void {
+  const known = new Set([...catalogue.models.map(({ id }) => id), ...config.models.keys()]);
+  for (const id of config.modelsOff) {
+    if (!known.has(id)) gaps.push(`models.${id}: there is no such model to be off`);
+  }
+  for (const [name, { models }] of config.upstreams) {
+    const unknown = [...(models ?? [])].filter((id) => !known.has(id));
+    gaps.push(
+      ...unknown.map((id) => `upstreams.${name}.models: ${id} is not known; give it a price under models`),
+    );
+  }
+}
+
 /** What the operator writes about a model overrides the catalogue, word by word. */
 function mergeModels(catalogue: Catalogue, config: Config, gaps: string[]): Model[] {
   const merged: Model[] = [];
@@ -318,10 +359,10 @@ function mergeModels(catalogue: Catalogue, config: Config, gaps: string[]): Mode
     merged.push(configuredModel(id, written, shipped, price, config));
   }
   for (const shipped of catalogue.models) {
-    if (config.models.has(shipped.id)) continue;
+    if (config.models.has(shipped.id) || config.modelsOff.has(shipped.id)) continue;
     merged.push({
       id: shipped.id,
-      kind: shipped.kind,
+      kinds: [shipped.kind],
       protocols: shipped.protocols,
       via: undefined,
       namesAt: new Map(),
@@ -344,7 +385,7 @@ function configuredModel(
   const protocols = written.via?.map((name) => config.upstreams.get(name)?.protocol ?? "");
   return {
     id,
-    kind: shipped?.kind ?? kindBy(protocols ?? [], price, written),
+    kinds: shipped ? [shipped.kind] : kindsBy(protocols ?? [], written),
     protocols: shipped?.protocols,
     via: written.via,
     namesAt: written.namesAt,
@@ -355,19 +396,20 @@ function configuredModel(
   };
 }
 
-/** What a model of the operator's own is for, where it shows; undefined lets it serve whatever its upstream does. */
-function kindBy(
-  protocols: readonly string[],
-  price: Model["price"],
-  { maxOutputTokens }: ModelConfig,
-): ModelKind | undefined {
-  if (price && secondWords.some((word) => price[word] !== undefined)) return "video";
-  if (protocols.length === 0) return undefined;
-  if (protocols.every((protocol) => rerankProtocols.has(protocol))) return "rerank";
+/** What a model of the operator's own is for, where it shows; otherwise whatever its upstream does. */
+function kindsBy(protocols: readonly string[], written: ModelConfig): readonly ModelKind[] {
+  const { price, maxOutputTokens } = written;
+  if (price && secondWords.some((word) => price[word] !== undefined)) return ["video"];
+  // Only a price by the second makes a model one for video; nothing else about it shows that.
+  const kinds = (["chat", "image", "video", "embedding", "rerank"] as const).filter(
+    (kind) => kind !== "video" || !price,
+  );
+  if (protocols.length === 0) return kinds;
+  if (protocols.every((protocol) => rerankProtocols.has(protocol))) return ["rerank"];
   // Only an embedding has no output to pay for; one that is bounded shows that its price was forgotten.
   const onlyInput =
     price !== undefined && price["output_tokens"] === undefined && maxOutputTokens === undefined;
-  return onlyInput && protocols.every((protocol) => protocol === "openai") ? "embedding" : undefined;
+  return onlyInput && protocols.every((protocol) => protocol === "openai") ? ["embedding"] : kinds;
 }
 
 const rerankProtocols: ReadonlySet<string> = new Set(["jina", "cohere", "voyage"]);

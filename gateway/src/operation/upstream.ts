@@ -18,6 +18,8 @@ export interface Upstream {
   readonly onCallerLeft: "drain" | "abort";
   /** What becomes of calls for tools that the vendor runs; refused when nobody says. */
   readonly hostedTools?: "refuse" | "allow";
+  /** The models it has among those that do not say where they are served; all of its protocol when nobody says. */
+  readonly models?: ReadonlySet<string> | undefined;
   /** For a platform whose people can link their accounts. */
   readonly link?: LinkSettings | undefined;
   readonly sandbox: boolean;

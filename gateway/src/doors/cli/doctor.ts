@@ -90,8 +90,9 @@ function sandboxOf(offered: readonly OfferedOperation[], { sandbox: written }: C
 const isWell = ({ health, operations }: UpstreamHealth): boolean =>
   (health === "reachable" || health === "sandbox") && operations > 0;
 
-/** Not selling everything is the operator's choice when the sandbox is off; any other gap is a mistake. */
-const isChoice = (gap: string): boolean => gap.endsWith("no upstream serves it and the sandbox is off");
+/** Not selling everything is the operator's choice, with the sandbox or models off; any other gap is a mistake. */
+const isChoice = (gap: string): boolean =>
+  gap.endsWith("no upstream serves it and the sandbox is off") || gap.endsWith("all of its models are off");
 
 function answerOf(found: Diagnosis): Answer {
   const usable =
