@@ -388,6 +388,16 @@ describe("models that ship", () => {
     expect(placesOf(other, "gpt-4o")).toBeUndefined();
   });
 
+  test("leave an operation to the others when an upstream has none for it", async () => {
+    const yaml = `upstreams:\n  ${deepseek(", models: []")}\n${deepseekModel}`;
+    const offer = await offerOf(yaml, "http://127.0.0.1:9");
+    expect(placesOf(offer, "gpt-4o")).toBeUndefined();
+    expect(placesOf(offer, "text-embedding-3-small", "embeddings.create")).toEqual(["sandbox-openai"]);
+    const alone = await offerOf(yaml);
+    expect(alone.operations.has("embeddings.create")).toBe(false);
+    expect(alone.gaps).toContain("embeddings.create: no upstream serves it and the sandbox is off");
+  });
+
   test("are taken from sale by a word", async () => {
     const yaml = `upstreams:\n  ${openai}\nmodels: { gpt-4o: off, gpt-image-1: false, gpt-image-1-mini: off }`;
     const offer = await offerOf(yaml);
@@ -408,6 +418,28 @@ describe("models that ship", () => {
       "upstreams.jina.models: protocol jina cannot serve gpt-4o; protocols that can: openai, anthropic, gemini",
     );
   });
+});
+
+test("a model of one's own whose answers have a price is no model for embeddings or rerank", async () => {
+  const config = parseConfig(
+    `
+upstreams:
+  openai: { protocol: openai, url: "https://api.openai.com/v1" }
+  jina: { protocol: jina, url: "https://api.jina.ai/v1" }
+models:
+  talker: { price: { input: 1, output: 2 } }
+  bounded: { price: { input: 1, output: 0 }, max_output_tokens: 100 }
+  open: { price: { input: 1, output: 0 } }
+`,
+    "tollgate.yaml",
+    {},
+  );
+  const { operations } = createOffer(await loadCatalogue([catalogueFolder]), config, undefined);
+  const own = (operation: string): string[] =>
+    [...(operations.get(operation)?.models.keys() ?? [])].filter((id) => config.models.has(id));
+  expect(own("chat.completions.create")).toEqual(["talker", "bounded", "open"]);
+  expect(own("embeddings.create")).toEqual(["open"]);
+  expect(own("rerank.create")).toEqual(["open"]);
 });
 
 test("names of the configuration stand in paths and header names; operation ids stay", async () => {

@@ -50,7 +50,7 @@ function protocolsFor(id: string, catalogue: Catalogue, config: Config): readonl
 }
 
 /** What a model of the operator's own may be for, by what is written about it. */
-function kindsOf({ price, maxOutputTokens }: ModelConfig): readonly ModelKind[] {
+export function kindsOf({ price, maxOutputTokens }: ModelConfig): readonly ModelKind[] {
   const answers = maxOutputTokens !== undefined || (price?.["output_tokens"] ?? 0n) > 0n;
   return answers ? ["chat", "image", "video"] : ["chat", "image", "video", "embedding", "rerank"];
 }

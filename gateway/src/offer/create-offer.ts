@@ -18,7 +18,7 @@ import {
 } from "../platform/money.ts";
 import type { OfferedModel, OfferedOperation, Offer } from "./offer.ts";
 import { secondWords, type VideoWish } from "../operation/video-seconds.ts";
-import { checkVia } from "./check-via.ts";
+import { checkVia, kindsOf } from "./check-via.ts";
 import { doubtfulModels } from "./doubtful-models.ts";
 import { createRoutes } from "./routes.ts";
 
@@ -401,9 +401,7 @@ function kindsBy(protocols: readonly string[], written: ModelConfig): readonly M
   const { price, maxOutputTokens } = written;
   if (price && secondWords.some((word) => price[word] !== undefined)) return ["video"];
   // Only a price by the second makes a model one for video; nothing else about it shows that.
-  const kinds = (["chat", "image", "video", "embedding", "rerank"] as const).filter(
-    (kind) => kind !== "video" || !price,
-  );
+  const kinds = kindsOf(written).filter((kind) => kind !== "video" || !price);
   if (protocols.length === 0) return kinds;
   if (protocols.every((protocol) => rerankProtocols.has(protocol))) return ["rerank"];
   // Only an embedding has no output to pay for; one that is bounded shows that its price was forgotten.
