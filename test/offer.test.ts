@@ -8,6 +8,7 @@ import { ConfigError, parseConfig } from "../gateway/src/config/load-config.ts";
 import { createOffer } from "../gateway/src/offer/create-offer.ts";
 import type { OfferedOperation } from "../gateway/src/offer/offer.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
+import { defineOperation, fixed } from "../gateway/src/operation/define-operation.ts";
 import { isSold } from "../gateway/src/operation/operation.ts";
 import { openFinancialDatasetsDouble } from "./doubles/financialdatasets.ts";
 import { headerValues } from "./doubles/http-wire.ts";
@@ -191,6 +192,35 @@ describe("one file in a catalogue folder is an endpoint", () => {
       await gateway.close();
     }
     await double.close();
+  });
+
+  test("that takes no other operation's place: a path has one, and both are named", async () => {
+    const config = parseConfig(viaFindata("http://127.0.0.1:9"), "tollgate.yaml", {});
+    const offerWith = async (path: string, method = "GET") => {
+      const mine = defineOperation({
+        id: "weather.today",
+        title: "Weather today",
+        summary: "How it is outside.",
+        category: "data",
+        method: method === "GET" ? "GET" : "POST",
+        path,
+        price: fixed("0.01"),
+        servedBy: { financialdatasets: { exchange: "forward_query", path: "/weather" } },
+      });
+      const { operations, models } = await loadCatalogue([catalogueFolder]);
+      return createOffer({ operations: [...operations, mine], models }, config, "http://127.0.0.1:9");
+    };
+    for (const [path, theirs] of [
+      ["/v1/models", "models.list"],
+      ["/v1/requests/{number}", "requests.get"],
+      ["/apis/v1/social_a/tweet/quotes", "social_a.tweet.quotes"],
+    ] as const) {
+      expect(offerWith(path)).rejects.toThrow(
+        `GET ${path}: weather.today has the path of ${theirs}; one path has one operation`,
+      );
+    }
+    expect((await offerWith("/v1/models", "POST")).operations.has("weather.today")).toBe(true);
+    expect((await offerWith("/v1/models/latest")).operations.has("weather.today")).toBe(true);
   });
 
   test("that is not a route when nobody serves it", async () => {

@@ -1,3 +1,4 @@
+import { ConfigError } from "../config/load-config.ts";
 import type { OfferedOperation } from "./offer.ts";
 
 /** An operation, and the parameters that stand in its path, unescaped. */
@@ -16,7 +17,9 @@ export interface Routes {
 
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
+/** Throws ConfigError when two operations have one path: the later one would silently take over the other's callers. */
 export function createRoutes(all: readonly OfferedOperation[]): Routes {
+  checkPaths(all);
   /** By path and then by method, so that no text has to be made to look one up. */
   const fixed = new Map<string, Map<string, Found>>();
   const patterns: {
@@ -53,6 +56,20 @@ export function createRoutes(all: readonly OfferedOperation[]): Routes {
       return undefined;
     },
   };
+}
+
+function checkPaths(all: readonly OfferedOperation[]): void {
+  const taken = new Map<string, string>();
+  const problems: string[] = [];
+  for (const { operation, path } of all) {
+    const { id, method } = operation;
+    // What a parameter is called makes no other path of it.
+    const place = `${method} ${path.replaceAll(/\{\w+\}/g, "{}")}`;
+    const owner = taken.get(place);
+    if (owner === undefined) taken.set(place, id);
+    else problems.push(`${method} ${path}: ${id} has the path of ${owner}; one path has one operation`);
+  }
+  if (problems.length > 0) throw new ConfigError("The catalogue", problems);
 }
 
 /** A parameter is one segment. Only what a verb follows may hold slashes, as names of models do: the verb tells its end. */
