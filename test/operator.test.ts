@@ -116,6 +116,25 @@ describe("the first start", () => {
     expect(again.greeting).not.toContain("tgk_");
   });
 
+  test("is not that of another installation's backup, whose keys nobody could use here", async () => {
+    const [ours, theirs] = ["ours", "theirs"].map((name) => join(folder, name));
+    for (const place of [ours, theirs]) {
+      mkdirSync(place ?? "");
+      const made = await runTollgate(["account", "create", "--name", "Ada"], { folder: place ?? "" });
+      expect(made.code).toBe(0);
+    }
+    const backup = join(folder, "theirs.db");
+    await runTollgate(["backup", backup], { folder: theirs ?? "" });
+    const refused = await runTollgate(["restore", backup], { folder: ours ?? "" });
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.errors).toContain("was written under another secret than this installation has");
+    expect((await runTollgate(["audit"], { folder: ours ?? "" })).code).toBe(0);
+    copyFileSync(join(theirs ?? "", "data/secret"), join(ours ?? "", "data/secret"));
+    const taken = await runTollgate(["restore", backup], { folder: ours ?? "" });
+    expect([taken.code, taken.errors]).toEqual([0, ""]);
+    expect(taken.out).toContain("tollgate.db.before-restore-");
+  });
+
   test("names the folder that it cannot make or use", async () => {
     const file = join(folder, "a file");
     writeFileSync(file, "");

@@ -9,7 +9,7 @@ import { loadConfig } from "./config/load-config.ts";
 import type { CliParts } from "./doors/cli/cli-parts.ts";
 import { runCommand } from "./doors/cli/run-command.ts";
 import { createDocumentFetch } from "./host/fetch-document.ts";
-import { loadInstallationSecret } from "./host/installation-secret.ts";
+import { findInstallationSecret, loadInstallationSecret } from "./host/installation-secret.ts";
 import { createListen } from "./host/listen.ts";
 import { createOutput } from "./host/output.ts";
 import { createSecrets, type Secrets } from "./keys/secrets.ts";
@@ -82,7 +82,14 @@ function cliParts(settings: Settings): CliParts {
     restore: async (file) => {
       const lock = lockServer(settings);
       try {
-        restore(file, settings.databasePath);
+        // Nobody may have started anything here yet: then there is no secret, and none is made that would be the wrong one.
+        const secret = findInstallationSecret(settings.secret, settings.dataFolder);
+        return restore({
+          backup: file,
+          path: settings.databasePath,
+          fingerprint: secret === undefined ? undefined : createSecrets(secret).fingerprint,
+          nowMs: systemClock.wallMs(),
+        });
       } finally {
         lock.release();
       }

@@ -7,12 +7,29 @@ export function loadInstallationSecret(
   dataFolder: string,
   randomBytes: (count: number) => Uint8Array,
 ): string {
+  const found = findInstallationSecret(fromEnvironment, dataFolder);
+  if (found !== undefined) return found;
+  const file = secretFile(dataFolder);
+  make(file, dataFolder, randomBytes);
+  return read(file);
+}
+
+/** The secret that is there already; undefined when none was made yet. */
+export function findInstallationSecret(
+  fromEnvironment: string | undefined,
+  dataFolder: string,
+): string | undefined {
   if (fromEnvironment !== undefined) {
     if (fromEnvironment.length < 16) throw new Error("TOLLGATE_SECRET must be at least 16 characters.");
     return fromEnvironment;
   }
-  const file = join(dataFolder, "secret");
-  if (!existsSync(file)) make(file, dataFolder, randomBytes);
+  const file = secretFile(dataFolder);
+  return existsSync(file) ? read(file) : undefined;
+}
+
+const secretFile = (dataFolder: string): string => join(dataFolder, "secret");
+
+function read(file: string): string {
   const secret = readFileSync(file, "utf8").trim();
   if (secret === "")
     throw new Error(`${file} is empty. Restore it from a backup: without it no key can be recognised.`);

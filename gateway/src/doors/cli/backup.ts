@@ -17,7 +17,16 @@ export const restore = defineCommand({
   summary: "puts a backup in the place of the data, while no server runs",
   flags: {},
   run: async ({ operand: file }, parts) => {
-    await parts.restore(file);
-    return { lines: [`The data is what ${file} holds.`], json: { file }, exitCode: 0 };
+    const kept = await parts.restore(file);
+    return {
+      lines: [
+        `The data is what ${file} holds.`,
+        ...(kept === undefined
+          ? []
+          : [`What was there before is kept as ${kept}; delete it when nobody misses it.`]),
+      ],
+      json: { file, kept: kept ?? null },
+      exitCode: 0,
+    };
   },
 });

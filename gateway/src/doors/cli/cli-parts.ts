@@ -23,8 +23,11 @@ export interface CliParts {
   readonly print: (line: string) => void;
   readonly printError: (line: string) => void;
   readonly backUp: (file: string) => Promise<void>;
-  /** Throws an error that says in a plain sentence why it cannot: a server holds the lock, or the file is bad. */
-  readonly restore: (file: string) => Promise<void>;
+  /**
+   * Tells where the data that was there before is kept. Throws an error that says in a plain sentence why it cannot: a
+   * server holds the lock, or the file is bad, or another installation's.
+   */
+  readonly restore: (file: string) => Promise<string | undefined>;
   readonly serve: (flags: ServeFlags) => Promise<number>;
   /** May throw ConfigError. */
   readonly loadOffer: () => Promise<{ readonly config: Config; readonly offer: Offer }>;

@@ -740,7 +740,7 @@ describe("serve, backup and restore", () => {
 
   test("backup and restore name the file, and pass on why it cannot be done", async () => {
     const files: string[] = [];
-    const take = async (file: string): Promise<void> => {
+    const take = async (file: string): Promise<undefined> => {
       if (file === "bad") throw new Error("A server is running on this data; stop it first.");
       files.push(file);
     };
@@ -752,8 +752,16 @@ describe("serve, backup and restore", () => {
     expect((await copying.run("backup", "a.db")).out).toEqual(["The data is backed up in a.db."]);
     expect(await copying.json("backup", "b.db")).toEqual({ file: "b.db" });
     expect((await copying.run("restore", "c.db")).out).toEqual(["The data is what c.db holds."]);
-    expect(await copying.json("restore", "d.db")).toEqual({ file: "d.db" });
+    expect(await copying.json("restore", "d.db")).toEqual({ file: "d.db", kept: null });
     expect(files).toEqual(["a.db", "b.db", "c.db", "d.db"]);
+    const replacing = createTerminal({
+      openStore: () => Promise.reject(new Error("no")),
+      restore: async () => "data/tollgate.db.before-restore-1",
+    });
+    expect((await replacing.run("restore", "e.db")).out).toEqual([
+      "The data is what e.db holds.",
+      "What was there before is kept as data/tollgate.db.before-restore-1; delete it when nobody misses it.",
+    ]);
     for (const command of ["backup", "restore"]) {
       expect(await copying.run(command, "bad")).toEqual({
         exitCode: 1,

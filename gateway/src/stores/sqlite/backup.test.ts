@@ -17,7 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Store } from "../../ledger/store.ts";
-import { backUp, restore } from "./backup.ts";
+import { backUp, restore as restoreUnder } from "./backup.ts";
 import { migrate, schemaVersion } from "./migrations.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
@@ -34,6 +34,9 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const nowMs = Date.UTC(2026, 2, 14);
+
+const restore = (file: string, place: string, fingerprint?: string): string | undefined =>
+  restoreUnder({ backup: file, path: place, fingerprint, nowMs });
 
 async function openWithAccount(): Promise<Store> {
   const store = openSqliteStore({ path });
@@ -194,6 +197,35 @@ describe("restore", () => {
     expect((await accountIn(path))?.postedMicros).toBe(5_000_000n);
     await store.close();
     expect((await accountIn(path))?.postedMicros).toBe(5_000_000n);
+  });
+
+  test("keeps the data it replaces, complete, under a name that says so, each time", async () => {
+    const store = await openWithAccount();
+    await backUp(path, backup);
+    await pay(store, "later");
+    await store.close();
+    const kept = restore(backup, path);
+    expect(kept).toBe(`${path}.before-restore-20260314T000000Z`);
+    expect((await accountIn(kept ?? ""))?.postedMicros).toBe(5_001_000n);
+    const again = restore(backup, path);
+    expect(again).toBe(`${kept}-2`);
+    expect((await accountIn(kept ?? ""))?.postedMicros).toBe(5_001_000n);
+    expect((await accountIn(again ?? ""))?.postedMicros).toBe(5_000_000n);
+    expect(restore(backup, join(folder, "fresh.db"))).toBeUndefined();
+  });
+
+  test("refuses what was written under another secret, and leaves the data alone", async () => {
+    const store = await openWithAccount();
+    await store.claimSecret("theirs");
+    await backUp(path, backup);
+    await store.close();
+    const before = contentOf(path);
+    expect(() => restore(backup, path, "ours")).toThrow("was written under another secret");
+    expect(contentOf(path)).toBe(before);
+    expect(readdirSync(folder).filter((name) => /restor/.test(name))).toEqual([]);
+    expect(restore(backup, path, "theirs")).toBeDefined();
+    // Where no secret was made yet, whichever comes next may be the right one.
+    expect(restore(backup, join(folder, "fresh.db"))).toBeUndefined();
   });
 
   test("works where there is no data yet", async () => {

@@ -1,7 +1,18 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
 import { schemaVersion, versionOf } from "./migrations.ts";
+import { findSecret } from "./installation-rows.ts";
 import { makePrivate } from "./private-files.ts";
 
 /**
@@ -24,17 +35,53 @@ export async function backUp(path: string, file: string): Promise<void> {
 const copyInto = (db: Database, file: string): void =>
   makePrivate(() => void db.query("VACUUM INTO ?1").run(file));
 
-/** Puts a backup in the place of the data. The caller holds the server lock, so nobody is writing. */
-export function restore(backup: string, path: string): void {
+interface Restore {
+  readonly backup: string;
+  readonly path: string;
+  /** Of the secret that this installation has; undefined where none was made yet. */
+  readonly fingerprint: string | undefined;
+  readonly nowMs: number;
+}
+
+/**
+ * Puts a backup in the place of the data, and tells under which name the data that was there is kept. The caller holds
+ * the server lock, so nobody is writing.
+ */
+export function restore({ backup, path, fingerprint, nowMs }: Restore): string | undefined {
   if (isSameFile(backup, path)) throw new Error(`${backup} is the data itself, not a backup of it.`);
   const arriving = `${path}.restoring`;
   rmSync(arriving, { force: true });
-  copyChecked(backup, arriving);
+  copyChecked(backup, arriving, fingerprint);
   syncFile(arriving);
   foldInLog(path);
+  const kept = keep(path, nowMs);
   // The old write-ahead log belongs to the old file; left behind, it would be replayed into the new one.
   for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
   renameSync(arriving, path);
+  return kept;
+}
+
+/** Gives the data a second name, so that there is never a moment without data under the first. */
+function keep(path: string, nowMs: number): string | undefined {
+  if (!existsSync(path)) return undefined;
+  const moment = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+  const usual = `${path}.before-restore-${moment}`;
+  let kept = usual;
+  for (let n = 2; existsSync(kept); n++) kept = `${usual}-${n}`;
+  giveName(path, kept);
+  // Only of data too damaged to be opened is anything still in the log.
+  if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0) giveName(`${path}-wal`, `${kept}-wal`);
+  return kept;
+}
+
+function giveName(file: string, another: string): void {
+  try {
+    linkSync(file, another);
+  } catch {
+    // Not every file system lets a file have two names.
+    makePrivate(() => copyFileSync(file, another));
+    syncFile(another);
+  }
 }
 
 function isSameFile(one: string, other: string): boolean {
@@ -71,11 +118,12 @@ function holdsBooks(db: Database): boolean {
 }
 
 /** Copies what the database says, not its bytes: beside the file there may be a log with the newest of it. */
-function copyChecked(backup: string, copy: string): void {
+function copyChecked(backup: string, copy: string, fingerprint: string | undefined): void {
   if (!existsSync(backup)) throw new Error(`There is no file ${backup}.`);
   const db = new Database(backup, { readonly: true, safeIntegers: true });
   try {
     checkBackup(db, backup);
+    checkSecret(db, backup, fingerprint);
     copyInto(db, copy);
   } catch (error) {
     rmSync(copy, { force: true });
@@ -102,4 +150,14 @@ function checkBackup(db: Database, backup: string): void {
       throw new Error(`${backup} is damaged: ${error.message}.`, { cause: error });
     throw error;
   }
+}
+
+/** Under another secret no key would be recognised and no token opened: the data would be there, and good for nothing. */
+function checkSecret(db: Database, backup: string, fingerprint: string | undefined): void {
+  const claimed = findSecret(db);
+  if (fingerprint === undefined || claimed === undefined || claimed === fingerprint) return;
+  throw new Error(
+    `${backup} was written under another secret than this installation has, and nothing was changed. ` +
+      "If it is meant to go on here, first put its secret in the place of data/secret, or set TOLLGATE_SECRET to it.",
+  );
 }

@@ -1,4 +1,3 @@
-import type { Database } from "bun:sqlite";
 import { StoreFull } from "../../ledger/store-errors.ts";
 import type { Store } from "../../ledger/store.ts";
 import { systemClock } from "../../platform/clock.ts";
@@ -8,6 +7,7 @@ import { createClaims } from "./claims.ts";
 import { createBallast, type Ballast } from "./ballast.ts";
 import { openDatabase } from "./database.ts";
 import { createGroupCommit } from "./group-commit.ts";
+import { claimSecret, findSecret } from "./installation-rows.ts";
 import { createJournal } from "./journal.ts";
 import { createSentMarks } from "./sent-marks.ts";
 import type { HeldCall } from "./sheet.ts";
@@ -139,15 +139,3 @@ function hasRoom(ballast: Ballast | undefined): boolean {
   ballast?.restore();
   return ballast === undefined || !ballast.isGone();
 }
-
-/** The fingerprint of the secret that the data belongs to: the first that claimed it. */
-function claimSecret(db: Database, fingerprint: string): string {
-  db.query("INSERT INTO installation VALUES ('secret_fingerprint', ?1) ON CONFLICT DO NOTHING").run(
-    fingerprint,
-  );
-  return findSecret(db) ?? fingerprint;
-}
-
-const findSecret = (db: Database): string | undefined =>
-  db.query<{ value: string }, []>("SELECT value FROM installation WHERE name = 'secret_fingerprint'").get()
-    ?.value;
