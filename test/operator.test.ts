@@ -295,6 +295,52 @@ describe("the configuration", () => {
     expect((await doctor()).errors).toContain(`catalogue_folders: ${join(etc, "mine")} cannot be read`);
   });
 
+  test("loads operations of one's own anew with it, and what they import from their folder", async () => {
+    const mine = join(folder, "mine");
+    mkdirSync(join(mine, "lib"), { recursive: true });
+    const write = (path: string, summary: string, priceUsd: string): void => {
+      writeFileSync(join(mine, "lib/price.ts"), `export const priceUsd = "${priceUsd}";`);
+      writeFileSync(
+        join(mine, "weather.ts"),
+        `import { defineOperation, fixed } from ${JSON.stringify(join(projectFolder, "gateway/src/operation/define-operation.ts"))};
+         import { priceUsd } from "./lib/price.ts";
+         export const weather = defineOperation({
+           id: "weather.today", title: "Weather", summary: "${summary}", category: "data",
+           method: "GET", path: "/apis/v1/${path}", price: fixed(priceUsd),
+           servedBy: { financialdatasets: { exchange: "forward_query", path: "/weather" } },
+         });`,
+      );
+    };
+    write("weather", "How it is.", "0.01");
+    const gateway = await start({
+      config:
+        'catalogue_folders: [mine]\nupstreams: { f: { protocol: financialdatasets, url: "http://127.0.0.1:9" } }',
+    });
+    const headers = {
+      authorization: `Bearer ${/tgk_\w{36}/.exec(gateway.greeting)?.[0]}`,
+      "x-tollgate-cost-mode": "quote",
+    };
+    const price = async (path: string): Promise<number | undefined> => {
+      const response = await fetch(`${gateway.url}/apis/v1/${path}`, { headers });
+      return ((await response.json()) as { max_cost_micros_usd?: number }).max_cost_micros_usd;
+    };
+    expect(await price("weather")).toBe(10_000);
+    write("weather", "How it is.", "0.02");
+    gateway.signal("SIGHUP");
+    await until(async () => (await price("weather")) === 20_000);
+    writeFileSync(join(mine, "weather.ts"), "export const weather = {");
+    gateway.signal("SIGHUP");
+    await until(() => gateway.stderr().includes("the old one stays"));
+    expect(await price("weather")).toBe(20_000);
+    write("forecast", "How it will be.", "0.03");
+    gateway.signal("SIGHUP");
+    await until(async () => (await price("forecast")) === 30_000);
+    expect(await price("weather")).toBeUndefined();
+    rmSync(join(mine, "weather.ts"));
+    gateway.signal("SIGHUP");
+    await until(async () => (await price("forecast")) === undefined);
+  });
+
   const upstreamWith = (more: string, below = ""): string =>
     `upstreams: { a: { protocol: openai, url: "http://x", ${more} } }\n${below}`;
   const wrong: readonly (readonly [yaml: string, complaint: RegExp])[] = [

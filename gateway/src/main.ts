@@ -96,7 +96,7 @@ function cliParts(settings: Settings): CliParts {
     },
     loadOffer: async () => {
       const config = loadConfig(settings.configFile, environment);
-      const catalogue = await loadCatalogue([join(projectFolder, "catalogue"), ...config.catalogueFolders]);
+      const catalogue = await loadCatalogue([join(projectFolder, "catalogue")], config.catalogueFolders);
       const sandboxUrl = config.sandbox === "off" ? undefined : "http://sandbox.invalid";
       return { config, offer: createOffer(catalogue, config, sandboxUrl) };
     },

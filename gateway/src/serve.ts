@@ -15,7 +15,7 @@ import type { Store } from "./ledger/store.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import type { Offer } from "./offer/offer.ts";
-import { loadCatalogue } from "./operation/catalogue.ts";
+import { loadCatalogue, type Catalogue } from "./operation/catalogue.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import type { Clock } from "./platform/clock.ts";
 import { describeError, type Log } from "./platform/log.ts";
@@ -61,7 +61,7 @@ export async function serve(parts: ServeParts): Promise<number> {
     ...parts,
     config,
     addresses,
-    catalogue: await loadCatalogue(catalogueFolders(parts, config)),
+    catalogue: await readCatalogue(parts, config),
     sandboxUrl: await sandboxes.urlFor(config),
     operatorToken: settings.operatorToken,
   });
@@ -115,10 +115,8 @@ function tellOffer({ gaps, notes }: Offer, log: Log): void {
 const readConfig = ({ settings, environment }: ServeParts): Config =>
   loadConfig(settings.configFile, environment);
 
-const catalogueFolders = ({ projectFolder }: ServeParts, config: Config): string[] => [
-  join(projectFolder, "catalogue"),
-  ...config.catalogueFolders,
-];
+const readCatalogue = ({ projectFolder }: ServeParts, config: Config): Promise<Catalogue> =>
+  loadCatalogue([join(projectFolder, "catalogue")], config.catalogueFolders);
 
 /** A sandbox answers anybody with made-up data; on a public address that needs a deliberate word. */
 function checkPublic(config: Config, { settings, allowSandboxPublic }: ServeParts): void {
@@ -171,7 +169,7 @@ function reloadOnChange(
     try {
       const config = readConfig(parts);
       checkPublic(config, parts);
-      const catalogue = await loadCatalogue(catalogueFolders(parts, config));
+      const catalogue = await readCatalogue(parts, config);
       const offer = await gateway.reload(catalogue, config, await sandboxes.urlFor(config));
       tellOffer(offer, parts.log);
       await gateway.publish();

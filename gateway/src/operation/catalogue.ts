@@ -1,5 +1,6 @@
+import { existsSync, realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join, resolve, sep } from "node:path";
 import { isCatalogueModel, type CatalogueModel } from "./define-model.ts";
 import { isOperation } from "./define-operation.ts";
 import type { Operation } from "./operation.ts";
@@ -10,11 +11,18 @@ export interface Catalogue {
   readonly models: readonly CatalogueModel[];
 }
 
-/** Reads every file of the folders; whatever they export that is an operation or a model is in the catalogue. */
-export async function loadCatalogue(folders: readonly string[]): Promise<Catalogue> {
+/**
+ * Reads every file of the folders; whatever they export that is an operation or a model is in the catalogue. What ships
+ * stays as the program began with it; the operator's own folders are read as they are now.
+ */
+export async function loadCatalogue(
+  shipped: readonly string[],
+  own: readonly string[] = [],
+): Promise<Catalogue> {
   const operations = new Map<string, Operation>();
   const models = new Map<string, CatalogueModel>();
-  for (const file of await catalogueFiles(folders)) {
+  for (const folder of own) forgetModules(folder);
+  for (const file of await catalogueFiles([...shipped, ...own])) {
     for (const value of Object.values(await exportsOf(file))) {
       if (isOperation(value)) addOnce(operations, value, file);
       else if (isCatalogueModel(value)) addOnce(models, value, file);
@@ -22,6 +30,22 @@ export async function loadCatalogue(folders: readonly string[]): Promise<Catalog
   }
   return { operations: [...operations.values()], models: [...models.values()] };
 }
+
+/**
+ * An imported file is kept and never read again, so a reload would not see that it changed. Forgotten, it is read anew,
+ * with what it imports from its folder, and the old one goes once nothing is served from it any more.
+ */
+function forgetModules(folder: string): void {
+  if (!existsSync(folder)) return;
+  const inside = join(realpathSync(folder), sep);
+  for (const file of Object.keys(require.cache)) {
+    // A second copy of the engine would know none of the operations that the first one defined.
+    const isOurs = file.startsWith(engineFolder) || file.includes(`${sep}node_modules${sep}`);
+    if (file.startsWith(inside) && !isOurs) Reflect.deleteProperty(require.cache, file);
+  }
+}
+
+const engineFolder = join(import.meta.dir, "..", sep);
 
 async function catalogueFiles(folders: readonly string[]): Promise<string[]> {
   const files: string[] = [];
