@@ -291,6 +291,15 @@ describe("the configuration", () => {
       expect(code).toBe(1);
       expect(errors).toContain(said);
     }
+    const define = JSON.stringify(join(projectFolder, "gateway/src/operation/define-operation.ts"));
+    writeFileSync(
+      file,
+      `import { defineOperation } from ${define};\nexport const weather = defineOperation({ id: "Weather Now" });`,
+    );
+    const { code, out } = await doctor();
+    expect(code).toBe(1);
+    expect(out).toContain(`${file} cannot be used:\n  weather.id: expected`);
+    expect(out).toContain('weather.price: expected a price, such as fixed("0.01") or free');
     rmSync(join(etc, "mine"), { recursive: true });
     expect((await doctor()).errors).toContain(`catalogue_folders: ${join(etc, "mine")} cannot be read`);
   });

@@ -28,7 +28,7 @@ import { openSqliteStore, type SqliteStoreOptions } from "./stores/sqlite/sqlite
 import { createForwarder } from "./upstreams/forwarder.ts";
 import { httpClient } from "./upstreams/http-client.ts";
 import { createPlatformClient } from "./upstreams/platform-client.ts";
-import { protocols } from "./upstreams/protocols.ts";
+import { exchanges, protocols } from "./upstreams/protocols.ts";
 
 const projectFolder = join(import.meta.dir, "../..");
 const environment = process.env;
@@ -96,7 +96,10 @@ function cliParts(settings: Settings): CliParts {
     },
     loadOffer: async () => {
       const config = loadConfig(settings.configFile, environment);
-      const catalogue = await loadCatalogue([join(projectFolder, "catalogue")], config.catalogueFolders);
+      const catalogue = await loadCatalogue([join(projectFolder, "catalogue")], {
+        own: config.catalogueFolders,
+        exchanges,
+      });
       const sandboxUrl = config.sandbox === "off" ? undefined : "http://sandbox.invalid";
       return { config, offer: createOffer(catalogue, config, sandboxUrl) };
     },
@@ -139,6 +142,7 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
       settings,
       environment,
       projectFolder,
+      exchanges,
       allowSandboxPublic,
       store,
       secrets,

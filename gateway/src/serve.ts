@@ -16,6 +16,7 @@ import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import type { Offer } from "./offer/offer.ts";
 import { loadCatalogue, type Catalogue } from "./operation/catalogue.ts";
+import type { Exchanges } from "./operation/check-definition.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import type { Clock } from "./platform/clock.ts";
 import { describeError, type Log } from "./platform/log.ts";
@@ -25,6 +26,8 @@ export interface ServeParts {
   readonly settings: Settings;
   readonly environment: Environment;
   readonly projectFolder: string;
+  /** What upstreams can be asked for, in each protocol. */
+  readonly exchanges: Exchanges;
   readonly allowSandboxPublic: boolean;
   readonly store: Store;
   readonly secrets: Secrets;
@@ -115,8 +118,8 @@ function tellOffer({ gaps, notes }: Offer, log: Log): void {
 const readConfig = ({ settings, environment }: ServeParts): Config =>
   loadConfig(settings.configFile, environment);
 
-const readCatalogue = ({ projectFolder }: ServeParts, config: Config): Promise<Catalogue> =>
-  loadCatalogue([join(projectFolder, "catalogue")], config.catalogueFolders);
+const readCatalogue = ({ projectFolder, exchanges }: ServeParts, config: Config): Promise<Catalogue> =>
+  loadCatalogue([join(projectFolder, "catalogue")], { own: config.catalogueFolders, exchanges });
 
 /** A sandbox answers anybody with made-up data; on a public address that needs a deliberate word. */
 function checkPublic(config: Config, { settings, allowSandboxPublic }: ServeParts): void {

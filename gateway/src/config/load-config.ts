@@ -98,7 +98,8 @@ function interpolate(
   );
 }
 
-function describeIssue(issue: z.core.$ZodIssue): string {
+/** An issue as a line: the place and what was expected there. */
+export function describeIssue(issue: z.core.$ZodIssue): string {
   const where = issue.path.length === 0 ? "the file" : issue.path.join(".");
   // What is allowed in a name is said by the rule it broke, one level deeper.
   if (issue.code === "invalid_key") return `${where}: ${issue.issues[0]?.message ?? issue.message}`;

@@ -1,6 +1,8 @@
 import { existsSync, realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
+import { ConfigError } from "../config/load-config.ts";
+import { modelProblems, operationProblems, type Exchanges } from "./check-definition.ts";
 import { isCatalogueModel, type CatalogueModel } from "./define-model.ts";
 import { isOperation } from "./define-operation.ts";
 import type { Operation } from "./operation.ts";
@@ -11,24 +13,42 @@ export interface Catalogue {
   readonly models: readonly CatalogueModel[];
 }
 
+interface Loading {
+  /** The operator's own folders. */
+  readonly own?: readonly string[];
+  /** What upstreams can be asked for; not checked when not given. */
+  readonly exchanges?: Exchanges;
+}
+
 /**
  * Reads every file of the folders; whatever they export that is an operation or a model is in the catalogue. What ships
- * stays as the program began with it; the operator's own folders are read as they are now.
+ * stays as the program began with it; the operator's own folders are read as they are now. Throws ConfigError for a
+ * definition that could not be served.
  */
 export async function loadCatalogue(
   shipped: readonly string[],
-  own: readonly string[] = [],
+  { own = [], exchanges }: Loading = {},
 ): Promise<Catalogue> {
   const operations = new Map<string, Operation>();
   const models = new Map<string, CatalogueModel>();
   for (const folder of own) forgetModules(folder);
   for (const file of await catalogueFiles([...shipped, ...own])) {
-    for (const value of Object.values(await exportsOf(file))) {
+    const found = Object.entries(await exportsOf(file));
+    const problems = found.flatMap(([name, value]) =>
+      problemsOf(value, exchanges).map((problem) => `${name}.${problem}`),
+    );
+    if (problems.length > 0) throw new ConfigError(file, problems);
+    for (const [, value] of found) {
       if (isOperation(value)) addOnce(operations, value, file);
       else if (isCatalogueModel(value)) addOnce(models, value, file);
     }
   }
   return { operations: [...operations.values()], models: [...models.values()] };
+}
+
+function problemsOf(value: unknown, exchanges: Exchanges | undefined): string[] {
+  if (isOperation(value)) return operationProblems(value, exchanges);
+  return isCatalogueModel(value) ? modelProblems(value) : [];
 }
 
 /**

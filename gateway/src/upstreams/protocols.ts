@@ -35,3 +35,8 @@ export const protocols: Readonly<Record<string, Protocol>> = {
   tavily,
   exa,
 };
+
+/** What can be asked for in each of them. */
+export const exchanges: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries(protocols).map(([word, protocol]) => [word, Object.keys(protocol.exchanges)]),
+);

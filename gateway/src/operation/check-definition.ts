@@ -1,0 +1,160 @@
+// What the compiler would say about a definition, and more: files of the operator's own are run without it, and what is
+// wrong in them would otherwise be met by callers.
+
+import { z } from "zod";
+import { describeIssue } from "../config/load-config.ts";
+import { defaultNames } from "../config/names.ts";
+import { microsFromUsd } from "../platform/money.ts";
+
+/** What can be exchanged in each protocol that there is an adapter for. */
+export type Exchanges = Readonly<Record<string, readonly string[]>>;
+
+/** Why this is no operation that could be served: the field and the reason, in a line each. */
+export function operationProblems(definition: unknown, exchanges: Exchanges | undefined): string[] {
+  const parsed = operation.safeParse(definition);
+  if (!parsed.success) return parsed.error.issues.map(describeIssue);
+  const { path, params, servedBy, answer, aboutTask, link } = parsed.data;
+  return [
+    ...pathProblems(path, Object.keys(params ?? {})),
+    ...([servedBy, answer, aboutTask].filter((one) => one !== undefined).length === 1
+      ? []
+      : ["servedBy: expected who serves it"]),
+    ...Object.entries(servedBy ?? {}).flatMap(([protocol, service]) => [
+      ...exchangeProblems(protocol, service.exchange, exchanges),
+      ...vendorPathProblems(protocol, service.path, link !== undefined),
+    ]),
+  ];
+}
+
+/** Why this is no model that could be offered. */
+export function modelProblems(definition: unknown): string[] {
+  const parsed = model.safeParse(definition);
+  return parsed.success ? [] : parsed.error.issues.map(describeIssue);
+}
+
+function pathProblems(path: string, declared: readonly string[]): string[] {
+  const inPath = bracesIn(path).filter((word) => word === "provider" || !Object.hasOwn(defaultNames, word));
+  return [
+    ...(/[{}]/.test(path.replaceAll(/\{[A-Za-z_]\w*\}/g, ""))
+      ? ["path: a brace is not closed, or holds no name"]
+      : []),
+    ...inPath
+      .filter((word, at) => inPath.indexOf(word) < at)
+      .map((word) => `path: {${word}} stands in it twice`),
+    ...inPath
+      .filter((word) => !declared.includes(word))
+      .map((word) => `params.${word}: {${word}} of the path is not declared; say what it is`),
+    ...declared
+      .filter((word) => !inPath.includes(word))
+      .map((word) => `params.${word}: there is no {${word}} in the path`),
+  ];
+}
+
+function exchangeProblems(protocol: string, exchange: string, exchanges: Exchanges | undefined): string[] {
+  if (exchanges === undefined) return [];
+  const known = Object.hasOwn(exchanges, protocol) ? exchanges[protocol] : undefined;
+  if (!known) {
+    return [
+      `servedBy.${protocol}: there is no such protocol; there are ${Object.keys(exchanges).join(", ")}`,
+    ];
+  }
+  if (known.includes(exchange)) return [];
+  return [`servedBy.${protocol}.exchange: ${protocol} has no "${exchange}"; it has ${known.join(", ")}`];
+}
+
+/** A vendor would be asked for the braces themselves. */
+const vendorPathProblems = (protocol: string, path: string, isLinked: boolean): string[] =>
+  bracesIn(path)
+    .filter((word) => !(isLinked && word === "user_id"))
+    .map((word) => `servedBy.${protocol}.path: nothing is put in the place of {${word}}`);
+
+const bracesIn = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
+
+const text = z.string().min(1, "expected some words");
+
+const someFunction = z.custom<unknown>((value) => typeof value === "function", "expected a function");
+
+/** By what it can do and not by its class: a file of the operator's own may bring its own zod. */
+const schema = z.custom<unknown>(
+  (value) => typeof value === "object" && value !== null && "safeParse" in value,
+  "expected a schema, such as z.looseObject({ … })",
+);
+
+/** What is no amount at all stands for a price that is the operator's to set; a negative one is a mistake. */
+const priceUsd = z
+  .string('expected USD as text, such as "0.01"')
+  .refine((written) => !/^\s*-/.test(written), { error: "expected USD, not below 0" });
+
+const amountUsd = z
+  .string('expected USD as text, such as "0.01"')
+  .refine((written) => (microsFromUsd(written) ?? -1n) >= 0n, {
+    error: "expected USD, at most 6 decimals, not below 0",
+  });
+
+const modelKind = z.enum(["chat", "rerank", "embedding", "image", "video"]);
+
+const price = z.discriminatedUnion(
+  "kind",
+  [
+    z.looseObject({ kind: z.literal("free") }),
+    z.looseObject({
+      kind: z.literal("per_unit"),
+      unit: text,
+      usd: priceUsd,
+      requested: someFunction,
+      delivered: someFunction,
+    }),
+    z.looseObject({ kind: z.literal("per_token"), modelKind, estimate: someFunction }),
+    z.looseObject({
+      kind: z.literal("per_second"),
+      modelKind,
+      requested: someFunction,
+      secondsMax: z.number().positive(),
+    }),
+    z.looseObject({ kind: z.literal("by_cost"), usualUsd: amountUsd, atMostUsd: amountUsd }),
+  ],
+  'expected a price, such as fixed("0.01") or free',
+);
+
+const operation = z.looseObject({
+  id: z
+    .string()
+    .regex(
+      /^[\w-]+(\.[\w-]+)*$/,
+      "expected words of letters, digits, _ and -, with dots between, such as weather.now",
+    ),
+  title: text,
+  summary: text,
+  category: z.enum(["models", "data", "account"]),
+  method: z.enum(["GET", "POST"]),
+  path: z
+    .string()
+    .regex(
+      /^\/(v1|v1beta|apis\/v1)\/[^\s?#]+$/,
+      "expected a path that begins with /apis/v1/, /v1/ or /v1beta/",
+    ),
+  params: z.record(z.string(), z.string()).optional(),
+  query: schema,
+  body: schema.optional(),
+  response: schema.optional(),
+  price,
+  servedBy: z
+    .record(
+      z.string(),
+      z.looseObject({
+        exchange: z.string(),
+        path: z.string().regex(/^(\/.*)?$/, "expected a path that begins with /"),
+      }),
+    )
+    .optional(),
+  answer: someFunction.optional(),
+  aboutTask: z.enum(["state", "cancel"]).optional(),
+  link: z.looseObject({ scopes: z.array(z.string()) }).optional(),
+});
+
+const model = z.looseObject({
+  id: text,
+  kind: modelKind,
+  protocols: z.array(z.string()).min(1, "expected the protocol that knows it"),
+  price: z.record(z.string(), priceUsd),
+});
