@@ -59,7 +59,7 @@ describe("the first start", () => {
       expect(ran.exitCode).toBe(0);
       return JSON.parse(ran.stdout.toString()) as Record<string, unknown>;
     });
-    expect(answers[0]).toMatchObject({ model: "jina-reranker-v3", results: [{ index: 1 }, { index: 0 }] });
+    expect(answers[0]).toMatchObject({ object: "chat.completion" });
     expect(answers[1]).toMatchObject({ totals: { requests: 1, failed_requests: 0 } });
     expect(answers[2]).toMatchObject({ currency: "USD", held_micros_usd: 0 });
     expect(answers[2]?.["balance_micros_usd"]).toBeLessThan(2_000_000);
@@ -74,6 +74,19 @@ describe("the first start", () => {
       headers: { authorization: `Bearer ${key}` },
     });
     expect(again.status).toBe(200);
+  });
+
+  test("shows no call that is not offered", async () => {
+    const upstream = 'upstreams: { f: { protocol: financialdatasets, url: "http://127.0.0.1:9" } }';
+    const some = await start({ config: `sandbox: off\n${upstream}` });
+    const target = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
+    expect(some.greeting).toContain(`curl -s '${some.url}${target}' -H 'Authorization: Bearer tgk_`);
+    expect(some.greeting).not.toContain("/v1/rerank");
+    const other = join(folder, "other");
+    mkdirSync(other);
+    const none = await openGatewayProcess({ dataFolder: other, config: "sandbox: off" });
+    running.push(none);
+    expect(none.greeting.split("\n").filter((line) => line.startsWith("curl "))).toHaveLength(2);
   });
 
   test("makes its secret for the owner's eyes only, and another secret is a clear error", async () => {

@@ -8,6 +8,7 @@ import { scalarVersion } from "../gateway/src/doors/site/website/scalar-version.
 import { completeAddresses } from "../gateway/src/config/addresses.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
 import { parseConfig } from "../gateway/src/config/load-config.ts";
+import { openFinancialDatasetsDouble } from "./doubles/financialdatasets.ts";
 import {
   catalogueFolder,
   openTestGateway,
@@ -235,6 +236,29 @@ test("what is not on offer is not shown", async () => {
     expect(await (await fetch(`${bare.url}/`)).text()).not.toContain("sandbox");
   } finally {
     await bare.close();
+  }
+});
+
+test("the cap that the quick start shows lets its example through, and only what can be repeated is said to be", async () => {
+  const vendor = await openFinancialDatasetsDouble({ key: "fd-key-000000" });
+  const dear = await openTestGateway({
+    config: `sandbox: off\nupstreams: { f: { protocol: financialdatasets, url: "${vendor.url}", key: fd-key-000000 } }`,
+  });
+  try {
+    const { key } = await dear.openAccount();
+    const quickstart = await (await fetch(`${dear.url}/quickstart.md`)).text();
+    const [, title, command = ""] = /(Cap it[^\n]*)\n+```sh\n(.+?)\n```/s.exec(quickstart) ?? [];
+    expect(title).not.toContain("repeat");
+    expect(command).not.toContain("Idempotency-Key");
+    const child = Bun.spawn(["bash", "-c", `${command} -s -o /dev/null -w "%{http_code}"`], {
+      env: { ...process.env, TOLLGATE_KEY: key },
+      stdout: "pipe",
+    });
+    expect(await new Response(child.stdout).text()).toBe("200");
+    expect(await words("/quickstart.md")).toContain("Cap it, and make it safe to repeat");
+  } finally {
+    await dear.close();
+    await vendor.close();
   }
 });
 

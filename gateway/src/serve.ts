@@ -14,6 +14,8 @@ import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./ledger/store.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
+import { exampleRequest, type ExampleRequest } from "./offer/example-request.ts";
+import { firstCall } from "./offer/first-call.ts";
 import type { Offer } from "./offer/offer.ts";
 import { loadCatalogue, type Catalogue } from "./operation/catalogue.ts";
 import type { Exchanges } from "./operation/check-definition.ts";
@@ -82,6 +84,7 @@ export async function serve(parts: ServeParts): Promise<number> {
       listensOn: settings.baseUrl === undefined ? undefined : listensOn,
       newKey,
       sandbox: config.sandbox !== "off",
+      firstCall: exampleOf(gateway.offer()),
     }),
   );
   log.info("serving", {
@@ -108,6 +111,11 @@ export async function serve(parts: ServeParts): Promise<number> {
   await sandboxes.stop();
   log.info("stopped");
   return 0;
+}
+
+function exampleOf(offer: Offer): ExampleRequest | undefined {
+  const first = firstCall(offer);
+  return first && exampleRequest(first, offer.names);
 }
 
 function tellOffer({ gaps, notes }: Offer, log: Log): void {

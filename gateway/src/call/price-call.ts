@@ -1,12 +1,11 @@
 import type { Credential } from "../keys/keys.ts";
+import { estimateCost, estimateSeconds, estimateUnits } from "../offer/estimate-call.ts";
 import type { OfferedModel, OfferedOperation } from "../offer/offer.ts";
-import type { CallInput, Estimate, PriceContract, SoldOperation } from "../operation/operation.ts";
-import { costUnit } from "../operation/price.ts";
+import type { CallInput, Estimate, SoldOperation } from "../operation/operation.ts";
 import { valuePico, type Terms } from "../operation/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
-import { estimateVideo } from "../operation/video-seconds.ts";
 import { isJsonObject } from "../platform/json.ts";
-import { microsFromUsd, microsRoundedUp, type Micros } from "../platform/money.ts";
+import { microsRoundedUp, type Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Gate } from "./gate.ts";
 
@@ -42,32 +41,16 @@ export function priceCall(
   }
   if (price.kind === "per_second") {
     const model = chooseModel(offered, {}, input, gate);
-    const { terms, upstreams, ordered, facts } = model;
-    const usual = { usual: facts.usualVideo, secondsMax: price.secondsMax, prices: terms.unitPricesPico };
-    const estimate = estimateVideo(price.requested(input), usual);
+    const { terms, upstreams, ordered } = model;
+    const estimate = estimateSeconds(price, model, input);
     const exact = valuePico(estimate.expected, terms) === valuePico(estimate.atMost, terms);
     return priced({ terms, model, upstreams, ordered, streaming, estimate, exact }, caller);
   }
   const { terms, upstreams, ordered } = offered;
   if (price.kind === "free" || !terms) return unpriced(offered.operation.id, gate);
-  const estimate = price.kind === "by_cost" ? costEstimate(price, offered) : unitEstimate(price, input);
+  const estimate = price.kind === "by_cost" ? estimateCost(price, offered) : estimateUnits(price, input);
   const exact = price.kind === "per_unit" && estimate.atMost[price.unit] === estimate.expected[price.unit];
   return priced({ terms, model: undefined, upstreams, ordered, streaming, estimate, exact }, caller);
-}
-
-function unitEstimate(price: Extract<PriceContract, { kind: "per_unit" }>, input: CallInput): Estimate {
-  const requested = price.requested(input);
-  const most = price.atMost?.(input) ?? requested;
-  return { expected: { [price.unit]: requested }, atMost: { [price.unit]: most } };
-}
-
-function costEstimate(
-  price: Extract<PriceContract, { kind: "by_cost" }>,
-  { mostCostMicros = 0n }: OfferedOperation,
-): Estimate {
-  const atMost = Number(mostCostMicros);
-  const expected = Math.min(Number(microsFromUsd(price.usualUsd) ?? 0n), atMost);
-  return { expected: { [costUnit]: expected }, atMost: { [costUnit]: atMost } };
 }
 
 function priced(

@@ -1,4 +1,5 @@
 import type { Addresses } from "../config/addresses.ts";
+import type { ExampleRequest } from "../offer/example-request.ts";
 
 interface Greeted {
   readonly addresses: Addresses;
@@ -6,10 +7,13 @@ interface Greeted {
   readonly listensOn: string | undefined;
   readonly newKey: string | undefined;
   readonly sandbox: boolean;
+  /** A paid call that can be made here; undefined when nothing is sold yet. */
+  readonly firstCall: ExampleRequest | undefined;
 }
 
 /** What a person sees when the gateway is up. The key is shown here and nowhere else, and only when it was just made. */
-export function greeting({ addresses: { baseUrl, siteUrl }, listensOn, newKey, sandbox }: Greeted): string {
+export function greeting({ addresses, listensOn, newKey, sandbox, firstCall }: Greeted): string {
+  const { baseUrl, siteUrl } = addresses;
   const lines = [`Tollgate is open at ${baseUrl}`];
   if (listensOn !== undefined) lines.push(`It listens on ${listensOn}`);
   if (sandbox) lines.push("Operations without an upstream of their own are served by the built-in sandbox.");
@@ -26,8 +30,7 @@ export function greeting({ addresses: { baseUrl, siteUrl }, listensOn, newKey, s
     "",
     "Try it:",
     "",
-    `curl -s ${baseUrl}/v1/rerank -H "Authorization: Bearer ${newKey}" -H "Content-Type: application/json" -d '{"query":"how do plants make food","documents":["Trains run on rails.","Plants make food from light by photosynthesis."]}'`,
-    "",
+    ...(firstCall ? [curlOf(firstCall, baseUrl, newKey), ""] : []),
     `curl -s "${baseUrl}/v1/usage?start_time=$(($(date +%s) - 86400))" -H "Authorization: Bearer ${newKey}"`,
     "",
     `curl -s ${baseUrl}/v1/credits/balance -H "Authorization: Bearer ${newKey}"`,
@@ -36,3 +39,20 @@ export function greeting({ addresses: { baseUrl, siteUrl }, listensOn, newKey, s
   );
   return lines.join("\n");
 }
+
+/** On one line, which every terminal takes as one command. */
+function curlOf({ target, headers, body }: ExampleRequest, baseUrl: string, key: string): string {
+  const all = {
+    Authorization: `Bearer ${key}`,
+    ...headers,
+    ...(body ? { "Content-Type": "application/json" } : {}),
+  };
+  return [
+    `curl -s ${quoted(baseUrl + target)}`,
+    ...Object.entries(all).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    ...(body ? [`-d ${quoted(JSON.stringify(body))}`] : []),
+  ].join(" ");
+}
+
+/** For a shell, in which nothing means anything between single quotes. */
+const quoted = (words: string): string => `'${words.replaceAll("'", "'\\''")}'`;

@@ -1,4 +1,5 @@
 import type { Addresses } from "../../../config/addresses.ts";
+import { exampleRequest } from "../../../offer/example-request.ts";
 import type { Offer, OfferedOperation } from "../../../offer/offer.ts";
 import { isJsonObject } from "../../../platform/json.ts";
 
@@ -14,27 +15,11 @@ export function exampleCurl(
   names: Offer["names"],
   { headers = {} }: Extra = {},
 ): string | undefined {
-  const { operation, path } = offered;
-  const { example } = operation;
-  if (!example) return undefined;
-  const model = exampleModel(offered);
-  const params: Readonly<Record<string, string>> = {
-    ...example.params,
-    ...(model !== undefined && example.params?.["model"] !== undefined ? { model } : {}),
-  };
-  const filled = path.replace(/\{(\w+)\}/g, (whole, name: string) => params[name] ?? whole);
-  const query = new URLSearchParams(example.query ?? {}).toString();
-  const body =
-    example.body &&
-    (model === undefined || !("model" in example.body) ? example.body : { ...example.body, model });
-  const own = Object.fromEntries(
-    Object.entries(example.headers ?? {}).map(([name, value]) => [
-      name.replaceAll("{provider}", names.provider),
-      value,
-    ]),
-  );
+  const request = exampleRequest(offered, names);
+  if (!request) return undefined;
+  const { target, headers: own, body } = request;
   const lines = [
-    `curl ${quoted(`${baseUrl}${filled}${query === "" ? "" : `?${query}`}`)}`,
+    `curl ${quoted(`${baseUrl}${target}`)}`,
     `-H "Authorization: Bearer $TOLLGATE_KEY"`,
     ...Object.entries({ ...own, ...headers }).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
     ...(body
@@ -42,14 +27,6 @@ export function exampleCurl(
       : []),
   ];
   return lines.join(" \\\n  ");
-}
-
-/** The model of the example when it is on offer, otherwise one that is: nobody should paste a 404. */
-export function exampleModel({ operation, models, defaultModel }: OfferedOperation): string | undefined {
-  const { params, body } = operation.example ?? {};
-  const written = params?.["model"] ?? (isJsonObject(body) ? body["model"] : undefined);
-  if (typeof written === "string" && models.has(written)) return written;
-  return defaultModel?.id ?? [...models.keys()][0];
 }
 
 /** For a shell: double quotes, in which four characters still mean something. */

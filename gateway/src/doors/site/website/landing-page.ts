@@ -1,3 +1,4 @@
+import { firstCall } from "../../../offer/first-call.ts";
 import { listModels } from "../../../offer/list-models.ts";
 import type { Offer } from "../../../offer/offer.ts";
 import { html, type Html } from "../../pages/html.ts";
@@ -5,7 +6,6 @@ import { blocksMarkdown } from "./blocks-markdown.ts";
 import { codeHtml, inline } from "./blocks-html.ts";
 import { code, heading, text, type Block } from "./blocks.ts";
 import { exampleCurl } from "./example-call.ts";
-import { firstCall } from "./first-call.ts";
 import type { Material, Page } from "./page.ts";
 
 /** What this is, in plain words, and the first call. */

@@ -1,9 +1,13 @@
+import { exampleCostMicros } from "../../../offer/example-cost.ts";
+import { exampleRequest } from "../../../offer/example-request.ts";
+import { firstCall } from "../../../offer/first-call.ts";
+import type { OfferedOperation } from "../../../offer/offer.ts";
+import { usdFromMicros, type Micros } from "../../../platform/money.ts";
 import { html } from "../../pages/html.ts";
 import { blocksHtml } from "./blocks-html.ts";
 import { blocksMarkdown } from "./blocks-markdown.ts";
 import { code, heading, text, type Block } from "./blocks.ts";
 import { exampleCurl } from "./example-call.ts";
-import { firstCall } from "./first-call.ts";
 import { mcpSnippets } from "./mcp-snippets.ts";
 import type { Material, Page } from "./page.ts";
 import { clientSnippets, type ClientSnippets } from "./snippets.ts";
@@ -86,22 +90,39 @@ function spending({ offer, addresses }: Material): Block[] {
   if (!first) return [];
   const withHeaders = (headers: Readonly<Record<string, string>>): string =>
     exampleCurl(first, addresses, offer.names, { headers }) ?? "";
+  const cap = capFor(first, offer.names);
+  const repeats = first.operation.method === "POST" || first.operation.idempotency !== undefined;
   return [
     text(`Add \`X-${provider}-Cost-Mode: quote\` and the call is priced instead of made. Quotes are free.`),
     code("Ask first", "sh", withHeaders({ [`X-${provider}-Cost-Mode`]: "quote" })),
     text(
-      `\`X-${provider}-Max-Price-USD\` refuses the call with 402 when it could cost more. An \`Idempotency-Key\` makes it safe to repeat: it runs and is charged once, and a repetition is told 409 with the first call’s id, status and charge.`,
+      `\`X-${provider}-Max-Price-USD\` refuses the call with 402 when it could cost more. An \`Idempotency-Key\` makes ${repeats ? "it" : "a POST"} safe to repeat: it runs and is charged once, and a repetition is told 409 with the first call’s id, status and charge.`,
     ),
     code(
-      "Cap it, and make it safe to repeat",
+      repeats ? "Cap it, and make it safe to repeat" : "Cap it",
       "sh",
       withHeaders({
-        [`X-${provider}-Max-Price-USD`]: "0.01",
-        ...(first.operation.method === "POST" ? { "Idempotency-Key": "order-1042" } : {}),
+        [`X-${provider}-Max-Price-USD`]: cap,
+        ...(repeats ? { "Idempotency-Key": "order-1042" } : {}),
       }),
     ),
     text(
       `Every answer carries \`X-Request-ID\`, and \`X-${provider}-Cost-Micros-USD\` when it was billed. The [receipt](/docs/operations/requests.get) of that id says what was held, used and charged, at which prices, and why.`,
     ),
   ];
+}
+
+/** A round figure that the example fits into, or its readers would learn that caps refuse. */
+function capFor(offered: OfferedOperation, names: Material["offer"]["names"]): string {
+  const request = exampleRequest(offered, names);
+  const atMost = (request && exampleCostMicros(offered, request)) ?? 0n;
+  return usdFromMicros(atMost <= capUsualMicros ? capUsualMicros : roundedUp(atMost));
+}
+
+const capUsualMicros: Micros = 10_000n;
+
+/** To one digit and zeros: 48,000 is 50,000. */
+function roundedUp(micros: Micros): Micros {
+  const one = 10n ** BigInt(`${micros}`.length - 1);
+  return ((micros + one - 1n) / one) * one;
 }

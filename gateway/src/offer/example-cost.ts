@@ -1,0 +1,52 @@
+import type { CallInput, Estimate } from "../operation/operation.ts";
+import { valuePico } from "../operation/terms.ts";
+import { microsRoundedUp, multiplierOne, type Micros } from "../platform/money.ts";
+import { estimateCost, estimateSeconds, estimateUnits } from "./estimate-call.ts";
+import type { ExampleRequest } from "./example-request.ts";
+import type { OfferedModel, OfferedOperation } from "./offer.ts";
+
+/** The most that an example can cost at list price; undefined when it has none. */
+export function exampleCostMicros(offered: OfferedOperation, request: ExampleRequest): Micros | undefined {
+  const input = inputOf(offered, request);
+  const estimate = input && estimateOf(offered, input, request.model);
+  const terms = request.model?.terms ?? offered.terms;
+  return estimate && terms && microsRoundedUp(valuePico(estimate.atMost, terms) * multiplierOne);
+}
+
+/** As a call has it once it was validated; undefined for an example that would be refused. */
+function inputOf(
+  { operation }: OfferedOperation,
+  { params, query, body }: ExampleRequest,
+): CallInput | undefined {
+  const parsedQuery = operation.query.safeParse(query);
+  const parsedBody = operation.body?.safeParse(body);
+  if (!parsedQuery.success || parsedBody?.success === false) return undefined;
+  return {
+    query: parsedQuery.data,
+    body: parsedBody?.data,
+    params,
+    rawQuery: new URLSearchParams(query).toString(),
+    // Bytes bound what is read, and whoever pastes an example sends it as it is laid out on the page.
+    rawBody: new TextEncoder().encode(body ? JSON.stringify(body, null, 4) : ""),
+  };
+}
+
+function estimateOf(
+  offered: OfferedOperation,
+  input: CallInput,
+  model: OfferedModel | undefined,
+): Estimate | undefined {
+  const { price } = offered.operation;
+  switch (price.kind) {
+    case "free":
+      return undefined;
+    case "per_unit":
+      return estimateUnits(price, input);
+    case "by_cost":
+      return estimateCost(price, offered);
+    case "per_token":
+      return model && price.estimate(input, model.facts);
+    case "per_second":
+      return model && estimateSeconds(price, model, input);
+  }
+}
