@@ -187,6 +187,21 @@ describe("the first start", () => {
     }
   });
 
+  test("warns when others can reach it and nobody said by which address", async () => {
+    const told = "set TOLLGATE_BASE_URL";
+    const flags = ["--allow-sandbox-public"];
+    const open = await start({ flags, environment: { HOST: "0.0.0.0" } });
+    await until(() => open.stderr().includes(told));
+    open.signal("SIGTERM");
+    await open.exited;
+    const known = { HOST: "0.0.0.0", TOLLGATE_BASE_URL: "https://gate.example" };
+    const named = await start({ flags, environment: known });
+    expect(named.stderr()).not.toContain(told);
+    named.signal("SIGTERM");
+    await named.exited;
+    expect((await start()).stderr()).not.toContain(told);
+  });
+
   test("says where it listens when it is known by another address", async () => {
     const gateway = await start({ environment: { TOLLGATE_BASE_URL: "http://localhost:1" } });
     const listensOn = /^It listens on (127\.0\.0\.1:\d+)$/m.exec(gateway.greeting)?.[1] ?? "nowhere";

@@ -72,6 +72,8 @@ export async function serve(parts: ServeParts): Promise<number> {
   });
   open.gateway = gateway;
   tellOffer(gateway.offer(), log);
+  if (isNamelessPublic(settings.host, baseUrl))
+    log.warn(namelessPublic, { host: settings.host, address: baseUrl });
   const newKey = await createDemoAccount({
     ...parts,
     signupCreditMicros: config.signupCreditMicros,
@@ -148,6 +150,14 @@ function publicPlace({ host, baseUrl, siteUrl, mcpUrl }: Settings): string | und
   );
   return known === undefined ? undefined : `Being known as ${known}`;
 }
+
+/** It listens to others, and calls itself by an address that only this machine finds. */
+const isNamelessPublic = (host: string, baseUrl: string): boolean =>
+  !isThisMachine(host) && isThisMachine(new URL(baseUrl).hostname);
+
+const namelessPublic =
+  "others can reach this gateway, but not by the address it gives them: snippets and links lead to their own machine, " +
+  "and agents and sign-in are refused; set TOLLGATE_BASE_URL to the address by which they know it";
 
 const notReady = async (): Promise<Response> =>
   Response.json({ status: "not ready", failing: "starting" }, { status: 503 });
