@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { schemaVersion, versionOf } from "./migrations.ts";
+import { namingReadOnly } from "./database.ts";
 import { findSecret } from "./installation-rows.ts";
 import { makePrivate } from "./private-files.ts";
 
@@ -24,12 +25,15 @@ export async function backUp(path: string, file: string): Promise<void> {
   const folder = dirname(resolve(file));
   if (!existsSync(folder)) throw new Error(`unable to open ${file}: there is no folder ${folder}.`);
   if (!existsSync(path)) throw new Error(`There is no data to back up at ${path}.`);
-  const db = new Database(path, { readwrite: true });
-  try {
-    copyInto(db, file);
-  } finally {
-    db.close();
-  }
+  // Whoever reads a log beside its file also writes: where each reader is.
+  namingReadOnly(path, () => {
+    const db = new Database(path, { readwrite: true });
+    try {
+      copyInto(db, file);
+    } finally {
+      db.close();
+    }
+  });
 }
 
 const copyInto = (db: Database, file: string): void =>

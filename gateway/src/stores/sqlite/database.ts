@@ -14,6 +14,10 @@ export function openDatabase(
   openPrivateFolder(dirname(path));
   // SQLite gives the log and its index the rights of the file.
   closeFiles([path, `${path}-wal`, `${path}-shm`]);
+  return namingReadOnly(path, () => prepare(path, guardMigration));
+}
+
+function prepare(path: string, guardMigration: (migrate: () => void) => void): Database {
   const options = { create: true, readwrite: true, strict: true, safeIntegers: true } as const;
   const db = makePrivate(() => new Database(path, options));
   db.run(`PRAGMA busy_timeout = ${openingTimeoutMs}`);
@@ -29,6 +33,19 @@ export function openDatabase(
   // From here on nobody blocks the event loop for a lock: the group commit waits for its turn by itself.
   db.run("PRAGMA busy_timeout = 0");
   return db;
+}
+
+/** SQLite's own words do not say which file they are about, and who reads them has to mend its folder. */
+export function namingReadOnly<Value>(path: string, use: () => Value): Value {
+  try {
+    return use();
+  } catch (error) {
+    if (!(error instanceof SQLiteError && /^SQLITE_(READONLY|CANTOPEN)/.test(error.code ?? ""))) throw error;
+    throw new Error(
+      `${path} cannot be written: ${error.message}. Is its folder read-only, or somebody else's?`,
+      { cause: error },
+    );
+  }
 }
 
 /** SQLite does not wait for others here as it does elsewhere, so several programs that open a new file must. */

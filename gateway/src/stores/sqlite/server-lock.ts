@@ -1,4 +1,4 @@
-import { Database } from "bun:sqlite";
+import { Database, SQLiteError } from "bun:sqlite";
 import { dirname } from "node:path";
 import { makePrivate, openPrivateFolder } from "./private-files.ts";
 
@@ -17,9 +17,11 @@ export function takeServerLock(path: string): ServerLock | undefined {
     db.run("PRAGMA journal_mode = DELETE");
     db.run("BEGIN EXCLUSIVE");
     return { release: () => db.close() };
-  } catch {
+  } catch (error) {
     db.close();
-    return undefined;
+    // Anything else, such as a file that is no lock, is not another server and must not be taken for one.
+    if (error instanceof SQLiteError && error.code?.startsWith("SQLITE_BUSY") === true) return undefined;
+    throw cannotOpen(path, error);
   }
 }
 
@@ -27,7 +29,11 @@ function openLockFile(path: string): Database {
   try {
     return makePrivate(() => new Database(path, { create: true }));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`${path} cannot be opened: ${why}.`, { cause: error });
+    throw cannotOpen(path, error);
   }
 }
+
+const cannotOpen = (path: string, error: unknown): Error =>
+  new Error(`${path} cannot be opened: ${error instanceof Error ? error.message : String(error)}.`, {
+    cause: error,
+  });
