@@ -93,11 +93,19 @@ describe("doctor", () => {
       operations_without_price: [],
       models_without_price: [],
       upstreams: [
-        { name: "jina", protocol: "jina", origin: "https://api.jina.ai", operations: 1, health: "reachable" },
+        {
+          name: "jina",
+          protocol: "jina",
+          origin: "https://api.jina.ai",
+          url: "https://api.jina.ai/v1",
+          operations: 1,
+          health: "reachable",
+        },
         {
           name: "findata",
           protocol: "financialdatasets",
           origin: "https://data.example:8443",
+          url: "https://data.example:8443/x",
           operations: 1,
           health: "reachable",
         },
@@ -116,7 +124,7 @@ describe("doctor", () => {
     const terminal = doctorOn(upstreams, { health: { "https://api.jina.ai": "connection refused" } });
     const shown = await terminal.run("doctor");
     expect(shown.exitCode).toBe(1);
-    expect(shown.out.join("\n")).toMatch(/jina +jina +https:\/\/api\.jina\.ai +1 +connection refused/);
+    expect(shown.out.join("\n")).toMatch(/jina +jina +https:\/\/api\.jina\.ai\/v1 +1 +connection refused/);
     expect(shown.out.at(-1)).toBe("Something configured cannot be used.");
   });
 

@@ -34,6 +34,8 @@ interface UpstreamHealth {
   readonly name: string;
   readonly protocol: string;
   readonly origin: string;
+  /** With the path, which is easily wrong, and without a name or password. */
+  readonly url: string;
   readonly operations: number;
   /** "reachable", "sandbox", or why it cannot be used. */
   readonly health: string;
@@ -43,11 +45,12 @@ async function examine(config: Config, offer: Offer, parts: CliParts): Promise<D
   const offered = [...offer.operations.values()];
   const reached = await Promise.all(
     [...config.upstreams].map(async ([name, { protocol, url }]): Promise<UpstreamHealth> => {
-      const { origin } = new URL(url);
+      const { origin, pathname } = new URL(url);
       const operations = offered.filter((one) =>
         one.upstreams.some((upstream) => upstream.name === name),
       ).length;
-      return { name, protocol, origin, operations, health: await healthOf(origin, parts) };
+      const shown = `${origin}${pathname.replace(/\/+$/, "")}`;
+      return { name, protocol, origin, url: shown, operations, health: await healthOf(origin, parts) };
     }),
   );
   return {
@@ -84,7 +87,9 @@ function sandboxOf(offered: readonly OfferedOperation[], { sandbox: written }: C
   const served = offered.filter((one) => one.upstreams.some(({ sandbox }) => sandbox));
   if (served.length === 0) return [];
   const origin = typeof written === "object" ? new URL(written.url).origin : "built in";
-  return [{ name: "sandbox", protocol: "all", origin, operations: served.length, health: "sandbox" }];
+  return [
+    { name: "sandbox", protocol: "all", origin, url: origin, operations: served.length, health: "sandbox" },
+  ];
 }
 
 const isWell = ({ health, operations }: UpstreamHealth): boolean =>
@@ -109,13 +114,7 @@ function answerOf(found: Diagnosis): Answer {
       ...found.modelsWithoutPrice.map((id) => `No price: model ${id}; it is not offered.`),
       ...table(
         ["UPSTREAM", "PROTOCOL", "ADDRESS", "OPERATIONS", "HEALTH"],
-        found.upstreams.map((one) => [
-          one.name,
-          one.protocol,
-          one.origin,
-          `${one.operations}`,
-          healthText(one),
-        ]),
+        found.upstreams.map((one) => [one.name, one.protocol, one.url, `${one.operations}`, healthText(one)]),
         "There are no upstreams.",
       ),
       usable ? "Everything configured can be used." : "Something configured cannot be used.",
