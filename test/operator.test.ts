@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ConfigError, parseConfig } from "../gateway/src/config/load-config.ts";
+import { specifiedTiers } from "../gateway/src/limits/tiers.ts";
 import {
   openGatewayProcess,
   openTestGateway,
@@ -467,6 +468,11 @@ describe("the configuration", () => {
     const sections = "names upstreams models operations tiers mcp links catalogue_folders trusted_proxies";
     const text = sections.split(" ").map((name) => `${name}:\n  # nothing yet\n`);
     expect(parseConfig(text.join(""), "tollgate.yaml", {})).toEqual(parseConfig("", "tollgate.yaml", {}));
+  });
+
+  test("changes only those figures of a tier that it has", () => {
+    const { tiers } = parseConfig("tiers: { free: { rpm: 5 }, growth: {} }", "tollgate.yaml", {});
+    expect(tiers).toEqual({ ...specifiedTiers, free: { ...specifiedTiers.free, rpm: 5 } });
   });
 
   test("names models as their vendors do", () => {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { secondWords, type SecondWord } from "../operation/video-seconds.ts";
 import { amount } from "./amount.ts";
-import { specifiedTiers, tierNames, type TierLimits, type TierName } from "../limits/tiers.ts";
+import { limitsOf, specifiedTiers, tierNames, type TierLimits, type TierName } from "../limits/tiers.ts";
 import {
   microsFromUsd,
   picoFromUsd,
@@ -301,7 +301,12 @@ const operation = z
     defaultModel: written.default_model,
   }));
 
-const tier = z.strictObject({ rpm: count, tpm: count, concurrency: count });
+/** What is not written stays the tier's own. */
+const tier = z.strictObject({
+  rpm: count.optional(),
+  tpm: count.optional(),
+  concurrency: count.optional(),
+});
 
 /** A section whose lines are all comments is empty, which YAML calls null: it says nothing. */
 export const configSchema = z
@@ -338,7 +343,7 @@ export const configSchema = z
     upstreams: new Map(Object.entries(written.upstreams ?? {})),
     ...modelsOf(written.models ?? {}),
     operations: new Map(Object.entries(written.operations ?? {})),
-    tiers: { ...specifiedTiers, ...written.tiers },
+    tiers: tiersOf(written.tiers ?? {}),
     signupCreditMicros: written.signup_credit_usd ?? 2_000_000n,
     mcp: written.mcp ?? mcpUsual,
     sandbox: sandboxOf(written.sandbox),
@@ -363,6 +368,11 @@ export function tokenPrices(written: Readonly<Record<string, Pico | undefined>>)
 
 export const priceWordOf = (unit: string): string =>
   Object.entries(priceWords).find(([, known]) => known === unit)?.[0] ?? unit;
+
+function tiersOf(written: Partial<Record<TierName, z.infer<typeof tier>>>): Config["tiers"] {
+  const of = (name: TierName): TierLimits => limitsOf(specifiedTiers[name], written[name] ?? {});
+  return { free: of("free"), starter: of("starter"), growth: of("growth"), enterprise: of("enterprise") };
+}
 
 function modelsOf(
   written: Readonly<Record<string, ModelConfig | "off">>,

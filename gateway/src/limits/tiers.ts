@@ -27,10 +27,10 @@ export function tierAfterTopUp(current: TierName, toppedUpMicros: Micros): TierN
   return tierNames.indexOf(earned) > tierNames.indexOf(current) ? earned : current;
 }
 
-/** What applies to an account: its tier's figures, but for those granted to it. */
+/** Figures that were granted or written, and those of the tier where none were. */
 export const limitsOf = (
   { rpm, tpm, concurrency }: TierLimits,
-  granted: Partial<TierLimits>,
+  granted: { readonly [Figure in keyof TierLimits]?: number | undefined },
 ): TierLimits => ({
   rpm: granted.rpm ?? rpm,
   tpm: granted.tpm ?? tpm,
