@@ -51,6 +51,7 @@ describe("waiting for a task", () => {
     const { ended, seen } = await wait(["UNKNOWN", "SOMETHING_NEW", "SUCCEEDED"]);
     expect(ended).toMatchObject({ output: { task_status: "SUCCEEDED" } });
     expect(seen.map(({ status }) => status)).toEqual(["UNKNOWN", "UNKNOWN", "SUCCEEDED"]);
+    expect(seen[0]?.task).toEqual({ output: { task_id: "t", task_status: "UNKNOWN" } });
   });
 
   test("never asks faster than twice a second, whatever it is told", async () => {
@@ -69,7 +70,7 @@ describe("waiting for a task", () => {
 
   test("says how far it is after each look", async () => {
     const { seen } = await wait(["PENDING", "RUNNING", "SUCCEEDED"]);
-    expect(seen).toEqual([
+    expect(seen.map(({ task: _task, ...progress }) => progress)).toEqual([
       { status: "PENDING", polls: 1, waitedMs: 0 },
       { status: "RUNNING", polls: 2, waitedMs: 4_000 },
       { status: "SUCCEEDED", polls: 3, waitedMs: 8_000 },

@@ -41,6 +41,8 @@ export interface TaskProgress {
   readonly status: TaskStatus;
   readonly polls: number;
   readonly waitedMs: number;
+  /** What the gateway told. */
+  readonly task: unknown;
 }
 
 const timeoutUsualMs = 5 * 60_000;
@@ -63,7 +65,7 @@ export async function waitForTask<Task>(
     const task = await poll();
     const status = statusOf(task);
     const waitedMs = clock.nowMs() - startedMs;
-    options.onProgress?.({ status, polls, waitedMs });
+    options.onProgress?.({ status, polls, waitedMs, task });
     if (final.has(status)) return task;
     // Without an interval of the caller's: three to five seconds, so that many waiters do not poll in step.
     const pauseMs = Math.max(pollFloorMs, options.pollEveryMs ?? pollUsualMs + pollSpreadMs * random());

@@ -2,8 +2,15 @@ import { expect, test } from "bun:test";
 import { openScriptedGateway } from "../../../../../client/scripted-gateway.ts";
 import { createTerminal } from "../test-terminal.ts";
 
-test("watch gives up on a task that nobody knows, and says so", async () => {
-  const unknown = { status: 200, body: { output: { task_id: "t1", task_status: "UNKNOWN" } } };
+test.each([
+  ["that nobody knows gives up at once", {}, 1],
+  [
+    "that was made, and of which nothing is heard, gives up after a while",
+    { submit_time: "2026-03-14 12:00:00.000" },
+    3,
+  ],
+])("watch of a task %s, and says so", async (_, told, polls) => {
+  const unknown = { status: 200, body: { output: { task_id: "t1", task_status: "UNKNOWN", ...told } } };
   const gateway = await openScriptedGateway({ answers: [unknown, unknown, unknown, unknown] });
   const terminal = createTerminal({
     openStore: () => Promise.reject(new Error("A caller's command opens no store.")),
@@ -15,6 +22,7 @@ test("watch gives up on a task that nobody knows, and says so", async () => {
       1,
       ["Nothing is known of a task t1 here; is it this key's account's?"],
     ]);
+    expect(gateway.calls).toHaveLength(polls);
   } finally {
     await gateway.close();
   }

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../../platform/json.ts";
 import { CommandFailed, defineCommand, optional } from "../command.ts";
 import { fieldLines } from "../output.ts";
 import { readFigure } from "../values.ts";
@@ -6,7 +7,7 @@ import { withClient } from "./open-client.ts";
 const waitUsualSeconds = 300;
 const usualSeconds = { least: 20, most: 90 };
 const barWidth = 30;
-/** What was just made may be unknown for a moment; what was never made stays so. */
+/** How often we ask about a task that was made and whose vendor does not know it; that may be so for a moment. */
 const unknownPollsMax = 3;
 
 export const watch = defineCommand({
@@ -23,8 +24,8 @@ export const watch = defineCommand({
       client.waitForTask(operand, {
         timeoutMs: seconds * 1000,
         signal: givingUp.signal,
-        onProgress: ({ status, polls, waitedMs }) => {
-          if (status === "UNKNOWN" && polls === unknownPollsMax) givingUp.abort();
+        onProgress: ({ status, polls, waitedMs, task }) => {
+          if (status === "UNKNOWN" && (!wasMade(task) || polls === unknownPollsMax)) givingUp.abort();
           else parts.showProgress(progressLine(status, Math.round(waitedMs / 1000)));
         },
       }),
@@ -47,6 +48,10 @@ export const watch = defineCommand({
     };
   },
 });
+
+/** Of a task that is on the books it is told when it came there; of one that is not, or not this account's, nothing. */
+const wasMade = (task: unknown): boolean =>
+  isJsonObject(task) && isJsonObject(task["output"]) && task["output"]["submit_time"] !== undefined;
 
 /** Tasks do not tell how far they are; what can be shown is how much of the time that most take has passed. */
 function progressLine(status: string, waitedSeconds: number): string {
