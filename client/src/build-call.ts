@@ -1,3 +1,4 @@
+import { misuse } from "./errors.ts";
 import type { Names, OperationFacts } from "./operation-facts.ts";
 import type { OutgoingCall } from "./transport.ts";
 
@@ -18,7 +19,7 @@ export function buildCall(
   { names, options, newKey }: { names: Names; options: CallOptions; newKey: () => string },
 ): OutgoingCall {
   if (options.idempotencyKey !== undefined && !facts.keyed) {
-    throw new TypeError("This operation takes no idempotency key.");
+    throw misuse("takes_no_idempotency_key", "This operation takes no idempotency key.");
   }
   const inPath = new Set<string>();
   const path = facts.path.replaceAll(/\{(\w+)\}/g, (_brace, name: string) => {
@@ -48,7 +49,7 @@ export function buildCall(
 function asText(name: string, value: unknown): string {
   if (typeof value === "string" && value !== "") return value;
   if (typeof value === "number") return String(value);
-  throw new TypeError(`"${name}" is part of the address and must be a text or a number.`);
+  throw misuse("missing_argument", `"${name}" is part of the address and must be a text or a number.`);
 }
 
 function queryOf(entries: readonly (readonly [string, unknown])[]): string {

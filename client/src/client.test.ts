@@ -6,6 +6,7 @@ import {
   type ScriptedGateway,
 } from "../scripted-gateway.ts";
 import { createClient, type Client } from "./client.ts";
+import { TollgateError } from "./errors.ts";
 
 let gateway: ScriptedGateway;
 afterEach(() => gateway.close());
@@ -77,9 +78,53 @@ describe("a call", () => {
     const client = await open({ answers: [{ status: 200 }] });
     const messages = [{ role: "user", content: "a" }];
     const streaming = client.call("chat.completions.create", { model: "m", messages, stream: true });
-    expect(await errorOf(streaming)).toBeInstanceOf(TypeError);
-    expect(await errorOf(client.stream("rerank.create", rerank))).toBeInstanceOf(TypeError);
+    const unmade = { kind: "parameters", moneyMoved: "no", attempts: 0 };
+    expect(await errorOf(streaming)).toMatchObject({ ...unmade, code: "would_stream" });
+    expect(await errorOf(client.stream("rerank.create", rerank))).toMatchObject({
+      ...unmade,
+      code: "does_not_stream",
+    });
     expect(gateway.calls).toEqual([]);
+  });
+
+  test("of an operation that there is not is the client's own error, whatever it is asked for", async () => {
+    const client = await open({ answers: [{ status: 200 }] });
+    // As from JavaScript, where nothing checks the name.
+    const [id, inherited] = ["rerank.made", "toString"] as unknown as readonly [
+      "rerank.create",
+      "rerank.create",
+    ];
+    const unmade = { kind: "parameters", code: "unknown_operation", moneyMoved: "no", attempts: 0 };
+    for (const asking of [
+      client.call(id, rerank),
+      client.call(inherited, rerank),
+      client.quote(id, rerank),
+      client.stream(id, rerank),
+      client.pages(id, rerank, { items: () => [], next: () => undefined }).next(),
+    ]) {
+      const error = await errorOf(asking);
+      expect(error).toBeInstanceOf(TollgateError);
+      expect(error).toMatchObject(unmade);
+    }
+    expect(gateway.calls).toEqual([]);
+  });
+
+  test("is not even tried at an address that is none", async () => {
+    await open({ answers: [] });
+    for (const baseUrl of [
+      "127.0.0.1:25000",
+      "localhost:8787",
+      "gate.example",
+      "ftp://gate.example",
+      "http://",
+    ]) {
+      expect(() => createClient({ apiKey: "tgk_test", baseUrl })).toThrow(
+        expect.objectContaining({ name: "TollgateError", code: "invalid_base_url", moneyMoved: "no" }),
+      );
+    }
+    expect(() => createClient({ apiKey: "" })).toThrow(
+      expect.objectContaining({ name: "TollgateError", kind: "credentials", code: "missing_api_key" }),
+    );
   });
 });
 

@@ -3,9 +3,9 @@
 
 import { buildCall, type Arguments, type CallOptions } from "./build-call.ts";
 import { createTransport, type ClientOptions } from "./create-transport.ts";
-import type { TollgateError } from "./errors.ts";
+import { misuse, type TollgateError } from "./errors.ts";
 import { errorOf, type Failure } from "./failure.ts";
-import { usualNames, type Names } from "./operation-facts.ts";
+import { usualNames, type Names, type OperationFacts } from "./operation-facts.ts";
 import { operations, type Inputs, type OperationId, type Outputs } from "./operations.ts";
 import { readPages, type Paging } from "./paging.ts";
 import { membersOf, type Answer } from "./read-answer.ts";
@@ -97,7 +97,7 @@ export function createClient(options: ClientOptions): Client {
   const { clock, random } = transport;
 
   const build = (id: OperationId, args: Arguments, callOptions: CallOptions): OutgoingCall =>
-    buildCall(operations[id], args, { names, options: callOptions, newKey: transport.newKey });
+    buildCall(factsOf(id), args, { names, options: callOptions, newKey: transport.newKey });
 
   const send = async (outgoing: OutgoingCall, signal = never()): Promise<Result<unknown>> => {
     const { value, attempts } = await sendCall(outgoing, transport, signal, readWhole(transport));
@@ -136,8 +136,8 @@ export function createClient(options: ClientOptions): Client {
   };
 
   const stream: Client["stream"] = async (id, args, callOptions = {}) => {
-    const { streams } = operations[id];
-    if (streams === undefined) throw new TypeError(`${id} does not stream.`);
+    const { streams } = factsOf(id);
+    if (streams === undefined) throw misuse("does_not_stream", `${id} does not stream.`);
     const outgoing = build(id, streams === "flag" ? { ...args, stream: true } : args, callOptions);
     const signal = callOptions.signal ?? never();
     const { value: response, attempts } = await sendCall(outgoing, transport, signal, async (head) => head);
@@ -209,9 +209,15 @@ function receiptIdOf({ requestId, body }: Answer, { repeatsAnswer }: OutgoingCal
 }
 
 function checkNotStreamed(id: OperationId, args: Arguments): void {
-  if (operations[id].streams === "always" || args["stream"] === true) {
-    throw new TypeError(`${id} would stream here; ask for it with stream().`);
+  if (factsOf(id).streams === "always" || args["stream"] === true) {
+    throw misuse("would_stream", `${id} would stream here; ask for it with stream().`);
   }
+}
+
+/** Programs without types can ask for anything, and for what only a newer gateway has. */
+function factsOf(id: OperationId): OperationFacts {
+  if (Object.hasOwn(operations, id)) return operations[id];
+  throw misuse("unknown_operation", `This client knows no operation "${String(id)}".`);
 }
 
 /** The call went through, so its answer is worth what it cost; but what cannot be read cannot be handed on. */

@@ -1,3 +1,4 @@
+import { misuse } from "./errors.ts";
 import type { Names } from "./operation-facts.ts";
 import type { Transport } from "./transport.ts";
 import { systemClock, type Clock } from "./waiting.ts";
@@ -27,10 +28,17 @@ const waitUsualMs = 60_000;
 
 export function createTransport(options: ClientOptions, names: Names): Transport {
   const { apiKey } = options;
-  if (apiKey === undefined || apiKey === "") throw new TypeError("The client needs an API key.");
+  if (apiKey === undefined || apiKey === "") {
+    throw misuse("missing_api_key", "The client needs an API key.", "credentials");
+  }
+  const baseUrl = options.baseUrl ?? baseUrlUsual;
+  // Nothing could ever be reached there, and each call would first be tried for as often as it may.
+  if (!/^https?:\/\//i.test(baseUrl) || !URL.canParse(baseUrl)) {
+    throw misuse("invalid_base_url", "baseUrl must be an address that begins with http:// or https://.");
+  }
   const ownFetch = options.fetch ?? ((url, init) => fetch(url, init));
   return {
-    baseUrl: (options.baseUrl ?? baseUrlUsual).replace(/\/+$/, ""),
+    baseUrl: baseUrl.replace(/\/+$/, ""),
     apiKey,
     headerWord: names.provider.toLowerCase(),
     fetch: ownFetch,

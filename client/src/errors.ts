@@ -5,7 +5,7 @@ export type MoneyMoved = "no" | "yes" | "unknown";
 export type ErrorKind =
   /** The key is missing, wrong, expired or disabled (401). */
   | "credentials"
-  /** The request itself must change (400, 404, 413, 415, 422, …). */
+  /** The request itself must change (400, 404, 413, 415, 422, …), or was never sent because it cannot be right. */
   | "parameters"
   /** The price is above the cap, the budget or the balance (402). */
   | "budget"
@@ -73,5 +73,12 @@ export class TollgateError extends Error {
     this.body = facts.body;
   }
 }
+
+/** What is wrong before anything is sent. */
+export const misuse = (
+  code: string,
+  message: string,
+  kind: Extract<ErrorKind, "parameters" | "credentials"> = "parameters",
+): TollgateError => new TollgateError(message, { kind, code, moneyMoved: "no", attempts: 0 });
 
 export const isTollgateError = (value: unknown): value is TollgateError => value instanceof TollgateError;

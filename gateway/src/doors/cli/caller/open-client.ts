@@ -16,16 +16,11 @@ export async function withClient<Value>(
       "Put your key into the environment as TOLLGATE_KEY; it is not taken from arguments.",
     );
   }
-  const client = createClient({
-    apiKey,
-    baseUrl,
-    ...(names === undefined ? {} : { names: readNames(names) }),
-  });
+  const options = { apiKey, baseUrl, ...(names === undefined ? {} : { names: readNames(names) }) };
   try {
-    return await use(client);
+    return await use(createClient(options));
   } catch (error) {
     if (error instanceof TollgateError) throw failureOf(error, baseUrl);
-    if (error instanceof TypeError) throw new CommandFailed(error.message);
     throw error;
   }
 }
