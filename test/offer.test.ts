@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { ConfigError, parseConfig } from "../gateway/src/config/load-config.ts";
 import { createOffer } from "../gateway/src/offer/create-offer.ts";
 import type { OfferedOperation } from "../gateway/src/offer/offer.ts";
+import { taskUpstreams } from "../gateway/src/offer/task-upstreams.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
 import { defineOperation, fixed } from "../gateway/src/operation/define-operation.ts";
 import { isSold } from "../gateway/src/operation/operation.ts";
@@ -435,6 +436,19 @@ describe("models that ship", () => {
     expect(placesOf(offer, "gpt-4o-mini")).toEqual(["openai"]);
     expect(offer.operations.has("images.generate")).toBe(false);
     expect(offer.gaps).toContain("images.generate: all of its models are off");
+  });
+
+  test("leave an upstream to be asked about tasks that were begun before they were taken from it", async () => {
+    const video = (more: string): string =>
+      `video: { protocol: dashscope, url: "https://dashscope-intl.aliyuncs.com/api/v1"${more} }`;
+    for (const yaml of [
+      `upstreams:\n  ${video(", models: []")}`,
+      `upstreams:\n  ${video("")}\nmodels: { wan2.6-t2v: off, wan2.6-i2v: off }`,
+    ]) {
+      const offer = await offerOf(yaml, "http://127.0.0.1:9");
+      expect(offer.operations.get("video.synthesis.create")?.models.size).toBe(0);
+      expect(taskUpstreams(offer).map(({ upstream }) => upstream.name)).toEqual(["video"]);
+    }
   });
 
   test("are named by names that exist, at upstreams that can serve them", async () => {

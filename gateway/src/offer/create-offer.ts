@@ -163,8 +163,13 @@ function upstreamsOf(operation: SoldOperation, { config, sandboxUrl, models }: C
   return Object.keys(operation.servedBy).map((protocol) => sandboxUpstream(protocol, sandboxUrl));
 }
 
-/** An upstream that has none of an operation's models does not serve the operation. */
-const hasModelFor = ({ price }: Operation, upstream: Upstream, models: readonly Model[]): boolean => {
+/**
+ * An upstream that has none of an operation's models does not serve the operation; but where it may still have tasks
+ * under way that are paid for, it stays to be asked about them.
+ */
+const hasModelFor = (operation: SoldOperation, upstream: Upstream, models: readonly Model[]): boolean => {
+  const { price } = operation;
+  if (operation.task) return true;
   const kind = "modelKind" in price ? price.modelKind : undefined;
   if (kind === undefined || upstream.models === undefined) return true;
   return models.some((model) => model.kinds.includes(kind) && hasModel(upstream, model));
@@ -307,7 +312,8 @@ function servable(
   }
   if (models.size + unpricedModels.size === 0 && areOff(operation, catalogue, config.modelsOff)) {
     gaps.push(`${operation.id}: all of its models are off`);
-    return false;
+    // Tasks that were begun before go on, and whoever serves them is found by this operation.
+    return isSold(operation) && operation.task !== undefined && upstreams.length > 0;
   }
   if (upstreams.length === 0) {
     gaps.push(`${operation.id}: no upstream serves it and the sandbox is off`);

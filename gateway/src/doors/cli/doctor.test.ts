@@ -179,6 +179,37 @@ describe("doctor", () => {
     expect(mistaken.out.join("\n")).toContain("Gap: operations.no.such: there is no such operation.");
   });
 
+  test("taking models from sale is a choice, also the last one of an operation whose tasks go on", async () => {
+    const video = defineOperation({
+      id: "video.create",
+      title: "Video",
+      summary: "Makes a video.",
+      category: "models",
+      method: "POST",
+      path: "/apis/v1/video",
+      price: {
+        kind: "per_second",
+        modelKind: "video",
+        requested: () => ({ seconds: 5, resolution: 720 }),
+        secondsMax: 15,
+      },
+      task: { openMax: 3 },
+      servedBy: { dashscope: { exchange: "video_create", path: "/video", tasksPath: "/tasks" } },
+    });
+    const film = defineModel({
+      id: "film",
+      kind: "video",
+      protocols: ["dashscope"],
+      price: { second_720p: "0.1" },
+    });
+    const yaml = `sandbox: off
+upstreams: { video: { protocol: dashscope, url: "https://dashscope-intl.aliyuncs.com/api/v1" } }
+models: { film: off }`;
+    const shown = await doctorOn(yaml, { catalogue: { operations: [video], models: [film] } }).run("doctor");
+    expect(shown.out.join("\n")).toContain("Gap: video.create: all of its models are off.");
+    expect(shown.exitCode).toBe(0);
+  });
+
   test("an embedding of one's own is mentioned, because a price for output may be missing, and is no mistake", async () => {
     const embeddings = defineOperation({
       id: "embeddings.create",

@@ -57,7 +57,10 @@ async function examine(config: Config, offer: Offer, parts: CliParts): Promise<D
     gaps: offer.gaps,
     notes: offer.notes,
     operationsServed: offered.length,
-    operationsWithoutPrice: offered.filter(hasNoPrice).map(({ operation }) => operation.id),
+    operationsWithoutPrice: offered
+      .filter(hasNoPrice)
+      .map(({ operation }) => operation.id)
+      .filter((id) => !offer.gaps.some((gap) => gap.startsWith(`${id}: `) && isChoice(gap))),
     modelsWithoutPrice: modelsWithoutPrice(config, offer),
     upstreams: [...reached, ...sandboxOf(offered, config)],
   };
