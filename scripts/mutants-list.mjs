@@ -655,4 +655,32 @@ export const mutants = [
     replace: "return errorOf(failure, moneyOf(0));",
     tests: ["client/src/client.test.ts"],
   },
+  {
+    name: "a model goes to an upstream that says it has not got it",
+    file: "gateway/src/offer/create-offer.ts",
+    find: "  upstream.models?.has(id) ??\n",
+    replace: "",
+    tests: ["test/offer.test.ts"],
+  },
+  {
+    name: "an operation silently takes another one's path",
+    file: "gateway/src/offer/routes.ts",
+    find: "  checkPaths(all);\n",
+    replace: "",
+    tests: ["test/offer.test.ts"],
+  },
+  {
+    name: "a backup of another installation replaces the data",
+    file: "gateway/src/stores/sqlite/backup.ts",
+    find: "    checkSecret(db, backup, fingerprint);\n",
+    replace: "",
+    tests: ["gateway/src/stores/sqlite/backup.test.ts"],
+  },
+  {
+    name: "nobody asks about tasks of a model that was taken from sale",
+    file: "gateway/src/offer/create-offer.ts",
+    find: "  if (operation.task) return true;\n",
+    replace: "",
+    tests: ["test/offer.test.ts"],
+  },
 ];
