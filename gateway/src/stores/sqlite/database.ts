@@ -40,7 +40,7 @@ export function namingReadOnly<Value>(path: string, use: () => Value): Value {
   try {
     return use();
   } catch (error) {
-    if (!(error instanceof SQLiteError && /^SQLITE_(READONLY|CANTOPEN)/.test(error.code ?? ""))) throw error;
+    if (!(error instanceof SQLiteError && error.code?.startsWith("SQLITE_READONLY") === true)) throw error;
     throw new Error(
       `${path} cannot be written: ${error.message}. Is its folder read-only, or somebody else's?`,
       { cause: error },
