@@ -338,8 +338,8 @@ export const mutants = [
   {
     name: "a stream whose caller left is never settled",
     file: "gateway/src/call/stream-answer.ts",
-    find: "      .then(() => this.#end())\n",
-    replace: "",
+    find: "      this.#relay.leave();\n    }\n    await this.#end();\n",
+    replace: "      this.#relay.leave();\n    }\n",
     tests: ["test/streams.test.ts"],
   },
   {
@@ -573,7 +573,7 @@ export const mutants = [
   },
   {
     name: "a person is told the most a call may cost as what it is expected to cost",
-    file: "gateway/src/call/hold.ts",
+    file: "gateway/src/call/refuse-hold.ts",
     find: "call.known.expectedMicros = expectedMicros(priced);",
     replace: "",
     tests: ["test/agent-approval.test.ts"],

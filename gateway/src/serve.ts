@@ -9,7 +9,7 @@ import { drain } from "./host/drain.ts";
 import { greeting } from "./host/greeting.ts";
 import type { Listen } from "./host/listen.ts";
 import { openSandboxProcess, type SandboxProcess } from "./host/sandbox-process.ts";
-import { watchFile } from "./host/watch-file.ts";
+import { reloadOnChange } from "./host/reload-on-change.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./ledger/store.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
@@ -95,7 +95,7 @@ export async function serve(parts: ServeParts): Promise<number> {
     operations: gateway.offer().operations.size,
   });
 
-  const stopWatching = reloadOnChange(parts, gateway, sandboxes);
+  const stopWatching = reloadOnChange(parts.settings.configFile, () => reload(parts, gateway, sandboxes));
   const stopped = stopSignal();
   // Last, because describing the whole offer takes a moment in which no signal or change of the file may be lost.
   const published = gateway.publish();
@@ -181,30 +181,25 @@ function createSandboxes(parts: ServeParts, publicUrl: string) {
   };
 }
 
-function reloadOnChange(
+/** Puts a changed configuration in force, or keeps the old one and says why. */
+async function reload(
   parts: ServeParts,
   gateway: Gateway,
   sandboxes: ReturnType<typeof createSandboxes>,
-): () => void {
-  const reload = async (): Promise<void> => {
-    try {
-      const config = readConfig(parts);
-      checkPublic(config, parts);
-      const catalogue = await readCatalogue(parts, config);
-      const offer = await gateway.reload(catalogue, config, await sandboxes.urlFor(config));
-      tellOffer(offer, parts.log);
-      await gateway.publish();
-      parts.metrics.count("tollgate_config_reloads_total", { result: "ok" });
-      parts.log.info("configuration reloaded", { operations: offer.operations.size });
-    } catch (error) {
-      parts.metrics.count("tollgate_config_reloads_total", { result: "kept_old" });
-      parts.log.error("the new configuration cannot be used; the old one stays", describeError(error));
-    }
-  };
-  const onChange = (): void => void reload().catch(() => {});
-  process.on("SIGHUP", onChange);
-  const file = parts.settings.configFile;
-  return file === undefined ? () => {} : watchFile(file, onChange);
+): Promise<void> {
+  try {
+    const config = readConfig(parts);
+    checkPublic(config, parts);
+    const catalogue = await readCatalogue(parts, config);
+    const offer = await gateway.reload(catalogue, config, await sandboxes.urlFor(config));
+    tellOffer(offer, parts.log);
+    await gateway.publish();
+    parts.metrics.count("tollgate_config_reloads_total", { result: "ok" });
+    parts.log.info("configuration reloaded", { operations: offer.operations.size });
+  } catch (error) {
+    parts.metrics.count("tollgate_config_reloads_total", { result: "kept_old" });
+    parts.log.error("the new configuration cannot be used; the old one stays", describeError(error));
+  }
 }
 
 /** Signals can arrive several times for one wish: from the terminal, from npm, from the runner. */

@@ -1,0 +1,49 @@
+import { expect, test } from "bun:test";
+import { reloadOnChange } from "./reload-on-change.ts";
+
+/** Reloads that end when they are told to. */
+function openReloads() {
+  const running: (() => void)[] = [];
+  const counts = { begun: 0, most: 0 };
+  const reload = (): Promise<void> =>
+    new Promise((resolve) => {
+      counts.begun++;
+      running.push(resolve);
+      counts.most = Math.max(counts.most, running.length);
+    });
+  const end = async (): Promise<void> => {
+    running.shift()?.();
+    await Bun.sleep(0);
+  };
+  return { counts, reload, end };
+}
+
+const signal = (): void => void process.emit("SIGHUP");
+
+test("reloads follow one another, and all that is wanted meanwhile is one more", async () => {
+  const { counts, reload, end } = openReloads();
+  const stop = reloadOnChange(undefined, reload);
+  for (let times = 0; times < 5; times++) signal();
+  expect(counts).toEqual({ begun: 1, most: 1 });
+  await end();
+  expect(counts).toEqual({ begun: 2, most: 1 });
+  await end();
+  expect(counts.begun).toBe(2);
+  signal();
+  expect(counts).toEqual({ begun: 3, most: 1 });
+  await end();
+  stop();
+});
+
+test("a stop ends it, also for what was wanted before, and is not itself ended by the signal", async () => {
+  const { counts, reload, end } = openReloads();
+  const listening = process.listenerCount("SIGHUP");
+  const stop = reloadOnChange(undefined, reload);
+  signal();
+  signal();
+  stop();
+  await end();
+  signal();
+  expect(counts.begun).toBe(1);
+  expect(process.listenerCount("SIGHUP")).toBe(listening + 1);
+});
