@@ -429,6 +429,20 @@ describe("models that ship", () => {
     expect(alone.gaps).toContain("embeddings.create: no upstream serves it and the sandbox is off");
   });
 
+  test("leave no operation to the sandbox that a real upstream was meant to serve", async () => {
+    const own = "models: { deepseek-chat: { price: { input: 1, output: 2 } } }";
+    const meant = [
+      `upstreams:\n  ${deepseek(", models: []")}\n${own}`,
+      `upstreams:\n  ${deepseek(", models: [deepseek-chatt]")}\n${own}`,
+      `upstreams:\n  ${deepseek(", models: [gpt-4o]")}\nmodels: { gpt-4o: off }`,
+    ];
+    for (const yaml of meant) {
+      const offer = await offerOf(yaml, "http://127.0.0.1:9");
+      expect(offer.operations.has("chat.completions.create")).toBe(false);
+      expect(offer.gaps).toContain("chat.completions.create: no upstream has a model for it");
+    }
+  });
+
   test("are taken from sale by a word", async () => {
     const yaml = `upstreams:\n  ${openai}\nmodels: { gpt-4o: off, gpt-image-1: false, gpt-image-1-mini: off }`;
     const offer = await offerOf(yaml);

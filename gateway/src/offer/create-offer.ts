@@ -41,7 +41,9 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
       gaps.push(`operations.${id}: there is no such operation`);
   }
   checkModelNames(catalogue, config, gaps);
-  const served = offered.filter((one) => !isSold(one.operation) || servable(one, catalogue, config, gaps));
+  const served = offered.filter(
+    (one) => !isSold(one.operation) || servable(one, catalogue, config, sandboxUrl, gaps),
+  );
   const word = config.names.provider.toLowerCase();
   return Object.freeze({
     names: config.names,
@@ -151,15 +153,15 @@ function firstOffered(
 /** Real upstreams when any fits; otherwise the sandbox. An operation with a real upstream never falls back to it. */
 function upstreamsOf(operation: SoldOperation, { config, sandboxUrl, models }: Context): Upstream[] {
   const via = config.operations.get(operation.id)?.via;
-  const real = [...config.upstreams]
+  const able = [...config.upstreams]
     .filter(
       ([name, upstream]) =>
         upstream.protocol in operation.servedBy && (via === undefined || via.includes(name)),
     )
-    .map(([name, upstream]): Upstream => ({ name, ...upstream, sandbox: false }))
-    .filter((upstream) => via !== undefined || hasModelFor(operation, upstream, models));
+    .map(([name, upstream]): Upstream => ({ name, ...upstream, sandbox: false }));
+  const real = able.filter((upstream) => via !== undefined || hasModelFor(operation, upstream, models));
   if (via !== undefined) real.sort((a, b) => via.indexOf(a.name) - via.indexOf(b.name));
-  if (real.length > 0 || sandboxUrl === undefined) return real;
+  if (real.length > 0 || sandboxUrl === undefined || isMeant(operation, able, config, models)) return real;
   return Object.keys(operation.servedBy).map((protocol) => sandboxUpstream(protocol, sandboxUrl));
 }
 
@@ -174,6 +176,23 @@ const hasModelFor = (operation: SoldOperation, upstream: Upstream, models: reado
   if (kind === undefined || upstream.models === undefined) return true;
   return models.some((model) => model.kinds.includes(kind) && hasModel(upstream, model));
 };
+
+/** A real upstream was to serve such models, though it has none of them: made-up answers must not be sold instead. */
+function isMeant(
+  { price }: SoldOperation,
+  able: readonly Upstream[],
+  config: Config,
+  models: readonly Model[],
+): boolean {
+  const kind = "modelKind" in price ? price.modelKind : undefined;
+  if (kind === undefined || able.length === 0) return false;
+  const isOwn = ({ id, via, kinds }: Model): boolean =>
+    config.models.has(id) && via === undefined && kinds.includes(kind);
+  const isOnSale = (id: string): boolean => models.some((model) => model.id === id);
+  return (
+    models.some(isOwn) || able.some((upstream) => [...(upstream.models ?? [])].some((id) => !isOnSale(id)))
+  );
+}
 
 /** Where a model says who serves it, that holds; otherwise what an upstream says it has; otherwise the protocol. */
 const hasModel = (upstream: Upstream, { id, via, protocols }: Model): boolean =>
@@ -304,6 +323,7 @@ function servable(
   { operation, upstreams, terms, models, unpricedModels }: OfferedOperation,
   catalogue: Catalogue,
   config: Config,
+  sandboxUrl: string | undefined,
   gaps: string[],
 ): boolean {
   for (const { name, link } of upstreams) {
@@ -316,7 +336,9 @@ function servable(
     return isSold(operation) && operation.task !== undefined && upstreams.length > 0;
   }
   if (upstreams.length === 0) {
-    gaps.push(`${operation.id}: no upstream serves it and the sandbox is off`);
+    gaps.push(
+      `${operation.id}: no upstream ${sandboxUrl === undefined ? "serves it and the sandbox is off" : "has a model for it"}`,
+    );
     return false;
   }
   if (operation.price.kind === "per_unit" && !terms) gaps.push(`${operation.id}: no price`);
