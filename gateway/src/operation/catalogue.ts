@@ -58,7 +58,9 @@ function problemsOf(value: unknown, exchanges: Exchanges | undefined): string[] 
 function forgetModules(folder: string): void {
   if (!existsSync(folder)) return;
   const inside = join(realpathSync(folder), sep);
-  for (const file of Object.keys(require.cache)) {
+  // What could not be loaded is kept with its error too, and is not listed.
+  const written = new Bun.Glob("**/*.{ts,js,json}").scanSync({ cwd: inside, absolute: true });
+  for (const file of new Set([...Object.keys(require.cache), ...written])) {
     // A second copy of the engine would know none of the operations that the first one defined.
     const isOurs = file.startsWith(engineFolder) || file.includes(`${sep}node_modules${sep}`);
     if (file.startsWith(inside) && !isOurs) Reflect.deleteProperty(require.cache, file);
