@@ -63,7 +63,8 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
       const callers = callersOf(dispatch);
       return callers === own ? undefined : writeDialectError(callers.name, status, readErrorMessage(json));
     },
-    asEvents: (json, dispatch) => (answers(json) ? saidInEvents(own, json, contextOf(dispatch)) : undefined),
+    asEvents: (json, dispatch) =>
+      canBeSaidInEvents(json, native) ? saidInEvents(own, json, contextOf(dispatch)) : undefined,
     stream: (dispatch) => streamRules(callersOf(dispatch), native, dispatch),
   };
 }
@@ -80,6 +81,13 @@ const answers = (json: unknown): boolean =>
     const said = json[name];
     return Array.isArray(said) && said.length > 0;
   });
+
+/** One answer that says what it used: of events that did not say it nobody could tell, and several would become one. */
+function canBeSaidInEvents(json: unknown, { dialect, usageOf }: NativeChat): boolean {
+  if (!isJsonObject(json) || !answers(json) || !dialect.readUsage(usageOf(json))) return false;
+  const choices = json["choices"] ?? json["candidates"];
+  return !Array.isArray(choices) || choices.length === 1;
+}
 
 /** What the answer used is said too, as it is in every stream that is asked for here. */
 function saidInEvents(dialect: Dialect, json: unknown, context: WriteContext): string {

@@ -1,10 +1,10 @@
 import type { ChatAnswer, ChatEvent, ChatPart } from "./chat.ts";
 
-/** A whole answer as the events that a stream would have said it in. */
+/** A whole answer as the events that a stream would have said it in; some dialects tell at the start what was read. */
 export const eventsOf = ({ id, model, parts, usage, stop, stopSequence }: ChatAnswer): ChatEvent[] => [
   { kind: "start", id, model },
-  ...parts.flatMap((part, index) => [...partEvents(part, index), { kind: "part_end", index } as const]),
   ...(usage ? [{ kind: "usage", usage } as const] : []),
+  ...parts.flatMap((part, index) => [...partEvents(part, index), { kind: "part_end", index } as const]),
   { kind: "stop", reason: stop, stopSequence },
 ];
 
