@@ -108,6 +108,8 @@ class StreamedAnswer implements StreamTaker, Waiting {
     this.#callerLeft = true;
     this.#caller = undefined;
     this.#over.resolve();
+    // Its end is being booked already: nothing is left to read or to note.
+    if (this.#ending) return;
     this.#relay.pause();
     // What the caller has had, and what is read on for its bill, is owed whenever the process ends.
     this.#beat ??= this.#gate.deadlines.set(beatMs, this);

@@ -34,7 +34,7 @@ interface Parts {
   readonly onFull: () => boolean;
   /** The disk cannot be trusted any more: after a failed fsync nobody knows what is on it. */
   readonly onBrokenDisk: (error: unknown) => void;
-  /** A write that nobody waits for could not be made. */
+  /** Writes that nobody waits for could not be made; told once for those of one commit. */
   readonly onLostRide: (error: unknown) => void;
 }
 
@@ -161,13 +161,16 @@ export function createGroupCommit(parts: Parts): GroupCommit {
   const commitOneByOne = (batch: readonly Queued[], riding: readonly (() => void)[]): void => {
     const left: (() => void)[] = [];
     const waiting: Queued[] = [];
+    /** On a full disk they are many, and all for one reason. */
+    let lost: { readonly error: unknown } | undefined;
     for (const write of riding) {
       const failure = commitTogether([], [write]);
       if (failure === undefined) continue;
       if (isBroken(failure.error)) return giveUp(failure.error, batch);
       if (isBusy(failure.error)) left.push(write);
-      else parts.onLostRide(failure.error);
+      else lost ??= failure;
     }
+    if (lost) parts.onLostRide(lost.error);
     for (const [at, queued] of batch.entries()) {
       const failure = commitTogether([queued], []);
       if (failure === undefined) continue;
