@@ -256,13 +256,17 @@ describe("a call that must not be made again", () => {
       const sent = spyOn(globalThis, "fetch");
       try {
         expect(await failureOf(create(account, "once"))).toMatchObject({ status: 409 });
-        expect(sent.mock.calls).toHaveLength(1);
+        // Gateways in this process may ask for something of their own meanwhile.
+        const asked = sent.mock.calls.filter(([to]) => addressOf(to).startsWith(gateway.url));
+        expect(asked).toHaveLength(1);
       } finally {
         sent.mockRestore();
       }
     });
   }
 });
+
+const addressOf = (to: Parameters<typeof fetch>[0]): string => (to instanceof Request ? to.url : String(to));
 
 test("Anthropic's client knows the id of a request that went wrong", async () => {
   const client = createAnthropicClient(gateway.url, "tgk_wrong");
