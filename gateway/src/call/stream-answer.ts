@@ -186,13 +186,16 @@ class StreamedAnswer implements StreamTaker, Waiting {
   async #readOnOrLeave(): Promise<void> {
     const readsOn = this.#attempted.upstream.onCallerLeft === "drain";
     const endDrain = readsOn ? this.#gate.drains.begin(this.#paid.caller.keyId) : undefined;
-    if (readsOn) this.#relay.resume();
-    else this.#relay.leave();
-    this.#start();
-    // The place is the caller's, and the caller has left it; reading on is our own affair, up to a bound.
-    if (endDrain || !readsOn) this.#freeSlot().catch(noop);
-    await this.#upstreamEnded.promise;
-    endDrain?.();
+    try {
+      if (readsOn) this.#relay.resume();
+      else this.#relay.leave();
+      this.#start();
+      // The place is the caller's, and the caller has left it; reading on is our own affair, up to a bound.
+      if (endDrain || !readsOn) this.#freeSlot().catch(noop);
+      await this.#upstreamEnded.promise;
+    } finally {
+      endDrain?.();
+    }
   }
 
   /** Should it fail, the end of the call returns the place once more. */
