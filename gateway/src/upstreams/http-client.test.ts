@@ -384,7 +384,8 @@ async function openStream(vendorUrl: string, limits: Limits = {}) {
     body: "{}",
     firstByteTimeoutMs: 1_000,
   } as const;
-  const stream = await createHttpClient(limits).open(request);
+  const client = createHttpClient(limits);
+  const stream = await client.open(request);
   if (stream.kind !== "streaming") throw new Error(`no stream: ${stream.kind}`);
   let bytes = 0;
   let text = "";
@@ -398,7 +399,7 @@ async function openStream(vendorUrl: string, limits: Limits = {}) {
       },
       onEnd: ended.resolve,
     });
-  return { stream, start, ended: ended.promise, bytes: () => bytes, text: () => text };
+  return { client, stream, start, ended: ended.promise, bytes: () => bytes, text: () => text };
 }
 
 const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -490,4 +491,24 @@ test("a stream that is paused takes no more from its vendor than the system keep
   expect(await ended).toBe("whole");
   clearInterval(resume);
   expect(bytes()).toBe(size);
+});
+
+test("a connection whose stream ended while its reader was behind reads the next answer too", async () => {
+  const vendor = await openVendor((socket, received) => {
+    if (received.startsWith("GET")) return void socket.write(ok);
+    socket.write(`${streamHead}2\r\nhe\r\n`);
+    setTimeout(() => socket.write("3\r\nllo\r\n0\r\n\r\n"), 20);
+  });
+  const { client, stream, start, ended, text } = await openStream(vendor.url);
+  const behind = Promise.withResolvers<void>();
+  start(() => {
+    if (text() !== "hello") return;
+    stream.pause();
+    behind.resolve();
+  });
+  await behind.promise;
+  expect(await get(client, vendor.url)).toEqual(answer("ok"));
+  expect(vendor.sockets).toHaveLength(1);
+  stream.resume();
+  expect(await ended).toBe("whole");
 });

@@ -107,9 +107,8 @@ export function createConnectionPool(limits: PoolLimits, monotonicMs: () => numb
         connection.close();
         return;
       }
-      connection.user = undefined;
-      connection.idleUntilMs = monotonicMs() + keptMs;
       resting.push(connection);
+      connection.rest(monotonicMs() + keptMs);
       endUse();
     },
   };

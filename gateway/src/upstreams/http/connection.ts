@@ -30,6 +30,7 @@ export class Connection {
 
   #state: "connecting" | "ready" | "gone" = "connecting";
   #isOpening = true;
+  #isPaused = false;
   #socket: Socket<Connection> | undefined;
   #unsent: Uint8Array | undefined;
   readonly #owner: Owner;
@@ -67,11 +68,21 @@ export class Connection {
   }
 
   pause(): void {
+    this.#isPaused = true;
     this.#socket?.pause();
   }
 
   resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
     this.#socket?.resume();
+  }
+
+  /** Nobody uses it for a while. What comes meanwhile is still read: a close, or what nobody asked for, ends it. */
+  rest(idleUntilMs: number): void {
+    this.user = undefined;
+    this.idleUntilMs = idleUntilMs;
+    this.resume();
   }
 
   /** It is used again. */
