@@ -117,6 +117,15 @@ describe("a key", () => {
     expect(one.write(() => one.has("second"))).toBe("call_2");
   });
 
+  test("that a command wrote down is found by whoever looks outside a transaction", () => {
+    const file = openFile();
+    const [server, command] = [file.openServer(), file.openCommand()];
+    server.write(() => server.claims.forget(0, 1));
+    command.write(() => command.take("posted", "call_1"));
+    expect(command.rows("idempotency")).toBe(1);
+    expect(server.claims.find("acc_1", bytes("posted"))?.callId).toBe("call_1");
+  });
+
   test("that another process had no room for in memory is taken, too", () => {
     const file = openFile();
     const [one, other] = [file.openServer(), file.openServer(1)];

@@ -99,9 +99,6 @@ export function createClaims(db: Database, salt: number, inMemoryMax = inMemoryU
     removed.length = 0;
   };
 
-  const findElsewhere = (accountId: string, keyHash: Uint8Array): ClaimRow | undefined =>
-    (isAnyElsewhere && sql.findElsewhere.get(accountId, keyHash)) || undefined;
-
   return {
     take: (call, claim) => {
       if (!index || index.size >= inMemoryMax) return takeElsewhere(call, claim);
@@ -120,9 +117,10 @@ export function createClaims(db: Database, salt: number, inMemoryMax = inMemoryU
     },
     mayHave: (accountId, keyHash) =>
       (index ?? upToDate()).has(markOf(accountId, keyHash)) ||
-      findElsewhere(accountId, keyHash) !== undefined,
+      (isAnyElsewhere && sql.findElsewhere.get(accountId, keyHash) !== null),
     find: (accountId, keyHash) => {
-      let newest = findElsewhere(accountId, keyHash);
+      // Who only reads comes without a transaction, and has not heard of what others wrote.
+      let newest = sql.findElsewhere.get(accountId, keyHash) ?? undefined;
       for (const number of upToDate().numbersOf(markOf(accountId, keyHash))) {
         const row = sql.find.get(number);
         if (!row || row.account_id !== accountId || Buffer.compare(row.key_hash, keyHash) !== 0) continue;
