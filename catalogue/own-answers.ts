@@ -93,7 +93,11 @@ export const receiptPage = z
   .object({
     object: z.literal("list"),
     data: z.array(receipt),
-    has_more: z.boolean(),
+    has_more: z
+      .boolean()
+      .describe(
+        "Whether there may be more. Where few calls fit a filter, a page can hold fewer than `limit`, or none, and still be followed by another.",
+      ),
     next_cursor: z.string().nullable(),
   })
   .meta({ id: "ReceiptPage" });

@@ -235,7 +235,7 @@ describe.skipIf(!canMount && process.env["CI"] === undefined)(
       time.offsetMs += 6_000;
       expect((await fetch(`${tollgate.url}/readyz`)).status).toBe(200);
       expect((await tollgate.call(account, path)).status).toBe(200);
-      const settled = (await tollgate.store.calls.list(account.accountId, { ...everything })).filter(
+      const settled = (await tollgate.store.calls.list(account.accountId, { ...everything })).calls.filter(
         ({ state }) => state === "settled",
       ).length;
       await until(async () => (await tollgate.balance(account)).held === 0);

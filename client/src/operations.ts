@@ -821,6 +821,10 @@ export interface Receipt {
 export interface ReceiptPage {
   readonly object: "list";
   readonly data: readonly Receipt[];
+  /**
+   * Whether there may be more. Where few calls fit a filter, a page can hold fewer than `limit`, or none, and still
+   * be followed by another.
+   */
   readonly has_more: boolean;
   readonly next_cursor: string | null;
 }

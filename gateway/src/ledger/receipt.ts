@@ -12,12 +12,18 @@ export interface ReceiptFilter {
   readonly keyId: string | undefined;
 }
 
+export interface CallPage {
+  readonly calls: readonly CallRecord[];
+  /** Where to go on; undefined when nothing older is left. A filter that few calls fit may have ended the look early. */
+  readonly nextBefore: string | undefined;
+}
+
 /** Calls of one account, newest first. Another account's call does not exist. */
 export interface CallBook {
   readonly find: (accountId: string, callId: string) => Promise<CallRecord | undefined>;
   /** Whoever's it is: for the operator alone. */
   readonly findAny: (callId: string) => Promise<CallRecord | undefined>;
-  readonly list: (accountId: string, filter: ReceiptFilter) => Promise<readonly CallRecord[]>;
+  readonly list: (accountId: string, filter: ReceiptFilter) => Promise<CallPage>;
   /** The call that has this idempotency key, for as long as the key is kept. */
   readonly findByKey: (accountId: string, keyHash: Uint8Array) => Promise<CallRecord | undefined>;
 }

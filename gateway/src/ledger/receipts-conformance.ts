@@ -64,8 +64,9 @@ export function receiptsConformance(openStore: OpenStore): void {
     const callId = await books.held(owner);
     const { calls } = books.store();
     expect(await calls.find(stranger.accountId, callId)).toBeUndefined();
-    expect(await calls.list(stranger.accountId, everything)).toEqual([]);
-    expect(await calls.list(stranger.accountId, { ...everything, keyId: owner.keyId })).toEqual([]);
+    const nothing = { calls: [], nextBefore: undefined };
+    expect(await calls.list(stranger.accountId, everything)).toEqual(nothing);
+    expect(await calls.list(stranger.accountId, { ...everything, keyId: owner.keyId })).toEqual(nothing);
     expect(await calls.find(owner.accountId, "call_nobody")).toBeUndefined();
   });
 
@@ -101,12 +102,13 @@ export function receiptsConformance(openStore: OpenStore): void {
           .map(({ id }) => id)
           .toReversed();
         const listed: string[] = [];
-        for (let before: string | undefined; ; before = listed.at(-1)) {
+        let before: string | undefined;
+        do {
           const page = await books.store().calls.list(caller.accountId, { ...filter, before });
-          expect(page.length).toBeLessThanOrEqual(filter.limit);
-          if (page.length === 0) break;
-          listed.push(...page.map(({ id }) => id));
-        }
+          expect(page.calls.length).toBeLessThanOrEqual(filter.limit);
+          listed.push(...page.calls.map(({ id }) => id));
+          before = page.nextBefore;
+        } while (before !== undefined);
         expect(listed).toEqual(expected);
       }),
       { numRuns: propertyRuns(60) },

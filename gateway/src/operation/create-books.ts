@@ -50,15 +50,12 @@ export function createBooks({ store, limiter, links, models, sharedLimits }: Par
       return call && receiptOf(call);
     },
     receipts: async ({ accountId }, filter) => {
-      // One more than asked for tells whether there is a next page.
-      const calls = await store.calls.list(accountId, { ...filter, limit: filter.limit + 1 });
-      const page = calls.slice(0, filter.limit);
-      const hasMore = calls.length > filter.limit;
+      const { calls, nextBefore } = await store.calls.list(accountId, filter);
       return {
         object: "list",
-        data: page.map(receiptOf),
-        has_more: hasMore,
-        next_cursor: hasMore ? (page.at(-1)?.id ?? null) : null,
+        data: calls.map(receiptOf),
+        has_more: nextBefore !== undefined,
+        next_cursor: nextBefore ?? null,
       };
     },
     receiptByKey: async ({ accountId }, idempotencyKey) => {

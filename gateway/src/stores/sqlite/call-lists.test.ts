@@ -43,7 +43,7 @@ function callerAt(callers: readonly Caller[], at: number): Caller {
 
 async function listOf(books: Books, caller: Caller, limit: number): Promise<string[]> {
   const all = { before: undefined, operationId: undefined, status: undefined, keyId: undefined };
-  return (await books.store().calls.list(caller.accountId, { ...all, limit })).map(({ id }) => id);
+  return (await books.store().calls.list(caller.accountId, { ...all, limit })).calls.map(({ id }) => id);
 }
 
 async function chargesOf(books: Books, { accountId }: Caller): Promise<string[]> {

@@ -16,7 +16,7 @@ interface AttemptRow {
   used_at_ms: bigint | null;
 }
 
-interface LinkRow {
+export interface LinkRow {
   id: string;
   key_id: string;
   account_id: string;
@@ -129,9 +129,12 @@ export function prepareLinks(db: Database) {
     byUndo: db.query<LinkRow, [Uint8Array, number]>(
       `SELECT ${link} FROM link WHERE undo_hash = ?1 AND undo_until_ms > ?2`,
     ),
-    list: db.query<LinkRow, [string | null, string | null]>(
-      `SELECT ${link} FROM link WHERE (?1 IS NULL OR account_id = ?1) AND (?2 IS NULL OR key_id = ?2)
-       ORDER BY created_at_ms DESC, id DESC`,
+    list: db.query<LinkRow, []>(`SELECT ${link} FROM link ORDER BY created_at_ms DESC, id DESC`),
+    listOfAccount: db.query<LinkRow, [string]>(
+      `SELECT ${link} FROM link WHERE account_id = ?1 ORDER BY created_at_ms DESC, id DESC`,
+    ),
+    listOfKey: db.query<LinkRow, [string]>(
+      `SELECT ${link} FROM link WHERE key_id = ?1 ORDER BY created_at_ms DESC, id DESC`,
     ),
     insert: db.query<
       never,

@@ -126,7 +126,7 @@ describe("a file of an earlier program", () => {
         keyId: undefined,
         limit: 10,
       });
-      expect(listed.map(({ id, state }) => `${id} ${state}`)).toEqual([
+      expect(listed.calls.map(({ id, state }) => `${id} ${state}`)).toEqual([
         "call_3 released",
         "call_2 released",
         "call_1 settled",

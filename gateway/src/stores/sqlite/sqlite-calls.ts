@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { Attempt, CallOutcome, CallRecord, CallState, UsageSource } from "../../ledger/call-record.ts";
 import type { Books } from "./books.ts";
 import type { Claims } from "./claims.ts";
-import type { CallBook } from "../../ledger/receipt.ts";
+import type { CallBook, CallPage, ReceiptFilter } from "../../ledger/receipt.ts";
 
 interface CallRow {
   id: string;
@@ -27,31 +27,71 @@ interface CallRow {
   settled_at_ms: bigint | null;
 }
 
-type ListParameters = [string, string | null, string | null, string | null, string | null, number];
+/** The account; before which call, and from which on; operation, state and key, where they matter; how many. */
+type ListParameters = [string, string, string, string | null, string | null, string | null, number];
 
-export function createSqliteCalls(db: Database, books: Books, claims: Claims): CallBook {
+/** So many ended calls are looked at for one page of those that fit a filter; nobody else is served meanwhile. */
+const lookedThroughUsualMax = 5_000;
+
+export function createSqliteCalls(
+  db: Database,
+  books: Books,
+  claims: Claims,
+  lookedThroughMax = lookedThroughUsualMax,
+): CallBook {
   const find = db.query<CallRow, [string, string]>(`${select} WHERE account_id = ?1 AND id = ?2`);
   const findAny = db.query<CallRow, [string]>(`${select} WHERE id = ?1`);
-  const filter = `(?3 IS NULL OR call.operation_id = ?3) AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR call.key_id = ?5)`;
+  const fits = `(?4 IS NULL OR call.operation_id = ?4) AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR call.key_id = ?6)`;
+  // Left to itself SQLite walks along the ids, so as not to sort, and nearly all of them are of ended calls.
   const listOpen = db.query<CallRow, ListParameters>(
-    `${select} WHERE settled_at_ms IS NULL AND account_id = ?1 AND (?2 IS NULL OR id < ?2) AND ${filter}
-     ORDER BY id DESC LIMIT ?6`,
+    `${selectFrom("call INDEXED BY call_open")}
+     WHERE settled_at_ms IS NULL AND account_id = ?1 AND id < ?2 AND id >= ?3 AND ${fits}
+     ORDER BY id DESC LIMIT ?7`,
   );
   // The order of these joins is the order of the loops: from the few rows of the list to the calls they name.
   const listEnded = db.query<CallRow, ListParameters>(
     `${selectFrom("account_call CROSS JOIN call ON call.id = account_call.call_id")}
-     WHERE account_call.account_id = ?1 AND (?2 IS NULL OR account_call.call_id < ?2) AND ${filter}
-     ORDER BY account_call.call_id DESC LIMIT ?6`,
+     WHERE account_call.account_id = ?1 AND account_call.call_id < ?2 AND account_call.call_id >= ?3
+       AND ${fits}
+     ORDER BY account_call.call_id DESC LIMIT ?7`,
   );
   // What waits to be listed; while it is moved to the list, a call may stand in both.
   const listWaiting = db.query<CallRow, ListParameters>(
     `${selectFrom(`unlisted CROSS JOIN json_each(unlisted.lists, '$."' || ?1 || '"') AS waiting CROSS JOIN call ON call.id = waiting.value`)}
-     WHERE (?2 IS NULL OR call.id < ?2) AND ${filter} ORDER BY call.id DESC LIMIT ?6`,
+     WHERE call.id < ?2 AND call.id >= ?3 AND ${fits} ORDER BY call.id DESC LIMIT ?7`,
   );
-  const readLists = db.transaction((parameters: ListParameters): CallRow[] => {
-    const rows = [listOpen, listEnded, listWaiting].flatMap((list) => list.all(...parameters));
-    return [...new Map(rows.map((row) => [row.id, row])).values()];
+  const nthListed = db.query<{ call_id: string }, [string, string, number]>(
+    `SELECT call_id FROM account_call WHERE account_id = ?1 AND call_id < ?2
+     ORDER BY call_id DESC LIMIT 1 OFFSET ?3 - 1`,
+  );
+
+  /** Where to stop looking for calls that may be rare, or not be there at all. */
+  const lookedThrough = (accountId: string, before: string): string | undefined =>
+    nthListed.get(accountId, before, lookedThroughMax)?.call_id;
+
+  const readPage = db.transaction((accountId: string, filter: ReceiptFilter): CallPage => {
+    const { before = behindAllIds, operationId = null, status = null, keyId = null, limit } = filter;
+    const lists = status !== null && openStates.has(status) ? [listOpen] : [listOpen, listEnded, listWaiting];
+    const mayFitFew = lists.length > 1 && (operationId !== null || status !== null || keyId !== null);
+    const endsAt = mayFitFew ? lookedThrough(accountId, before) : undefined;
+    // One more than asked for tells whether there is a next page.
+    const parameters: ListParameters = [
+      accountId,
+      before,
+      endsAt ?? "",
+      operationId,
+      status,
+      keyId,
+      limit + 1,
+    ];
+    const rows = lists.flatMap((list) => list.all(...parameters));
+    const found = [...new Map(rows.map((row) => [row.id, row])).values()].toSorted((a, b) =>
+      a.id < b.id ? 1 : -1,
+    );
+    const calls = found.slice(0, limit).map(callOf);
+    return { calls, nextBefore: found.length > limit ? calls.at(-1)?.id : endsAt };
   });
+
   const lookedUp = async (look: () => CallRow | null): Promise<CallRecord | undefined> => {
     // The row of an ended call never changes; whether another call is open, the journal knows.
     const ended = look();
@@ -68,15 +108,13 @@ export function createSqliteCalls(db: Database, books: Books, claims: Claims): C
       }),
     find: (accountId, callId) => lookedUp(() => find.get(accountId, callId)),
     findAny: (callId) => lookedUp(() => findAny.get(callId)),
-    list: (accountId, { before, operationId, status, keyId, limit }) =>
-      books.read(() =>
-        readLists([accountId, before ?? null, operationId ?? null, status ?? null, keyId ?? null, limit])
-          .toSorted((a, b) => (a.id < b.id ? 1 : -1))
-          .slice(0, limit)
-          .map(callOf),
-      ),
+    list: (accountId, filter) => books.read(() => readPage(accountId, filter)),
   };
 }
+
+const openStates: ReadonlySet<CallState> = new Set(["held", "dispatched", "unknown"]);
+
+const behindAllIds = "\u{10FFFF}";
 
 const selectFrom = (calls: string): string => `
   SELECT call.id, call.account_id, call.key_id, call.operation_id, call.model, state, outcome, held_micros, call.value_micros,

@@ -64,6 +64,31 @@ describe.each([1, 3])("SQLite, posting after %d lines", (journalLinesMax) => {
   entriesConformance(() => openWith({ journalLinesMax }));
 });
 
+describe("SQLite, looking at three calls for a page", () =>
+  receiptsConformance(() => openWith({ journalLinesMax: 3, lookedThroughMax: 3 })));
+
+test("SQLite: a page of calls that hardly any fit looks at so many and says where to go on", () =>
+  withBooks(
+    () => openWith({ journalLinesMax: 1, lookedThroughMax: 10 }),
+    async (books) => {
+      const caller = await books.openCaller();
+      for (let made = 0; made < 45; made++) {
+        await books.settle(await books.held(caller, { atMs: middayMs + made }), { units: 1 });
+      }
+      const none = { operationId: "nobody.asked", status: undefined, keyId: undefined, limit: 50 };
+      let before: string | undefined;
+      let pages = 0;
+      do {
+        const page = await books.store().calls.list(caller.accountId, { ...none, before });
+        expect(page.calls).toEqual([]);
+        before = page.nextBefore;
+        pages++;
+      } while (before !== undefined);
+      // The newest may wait to be listed, and are looked at beside the others.
+      expect(pages).toBeWithin(3, 6);
+    },
+  ));
+
 /** A store beside which another one reads the books before each call ends, and so posts what the first has written. */
 async function openWithRival(): ReturnType<OpenStore> {
   const opened = await openStore();
@@ -99,7 +124,7 @@ test("SQLite: usage and lists are whole before and after posting", () =>
         const daySums = await usage.sums({ accountId: caller.accountId, keyId: undefined }, [
           { source: "day", fromSeconds: today, toSeconds: today + 86_400 },
         ]);
-        expect(listed.map(({ id }) => id)).toEqual(callIds.toSorted().toReversed());
+        expect(listed.calls.map(({ id }) => id)).toEqual(callIds.toSorted().toReversed());
         expect(daySums.reduce((sum, { requests }) => sum + requests, 0)).toBe(ended);
         expect((await auditor.audit()).findings).toEqual([]);
       }

@@ -10,7 +10,7 @@ import {
 } from "../../links/links.ts";
 import { freeConflict } from "./free-conflict.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { attemptOf, linkOf, prepareLinks } from "./link-statements.ts";
+import { attemptOf, linkOf, prepareLinks, type LinkRow } from "./link-statements.ts";
 
 /** Attempts are kept this long after their end: a repeated Idempotency-Key is told so for a day. */
 const attemptsKeptMs = 24 * 60 * 60 * 1000;
@@ -82,6 +82,12 @@ export function createSqliteLinks(db: Database, commits: GroupCommit): LinkBook 
   };
 
   /** The row as it was is what the platform can be told with; the store keeps nothing of its tokens. */
+  const listRows: (of: Parameters<LinkBook["list"]>[0]) => LinkRow[] = ({ accountId, keyId }) => {
+    if (accountId === undefined) return keyId === undefined ? sql.list.all() : sql.listOfKey.all(keyId);
+    if (keyId === undefined) return sql.listOfAccount.all(accountId);
+    return sql.listOfKey.all(keyId).filter((row) => row.account_id === accountId);
+  };
+
   const revoke = (row: ReturnType<typeof sql.find.get>, nowMs: number): Link | undefined => {
     if (!row || row.revoked_at_ms !== null) return undefined;
     sql.revoke.run(nowMs, nothing, row.id);
@@ -110,7 +116,7 @@ export function createSqliteLinks(db: Database, commits: GroupCommit): LinkBook 
       const row = sql.live.get(keyId, upstream);
       return row ? linkOf(row) : undefined;
     },
-    list: async ({ accountId, keyId }) => sql.list.all(accountId ?? null, keyId ?? null).map(linkOf),
+    list: async (whose) => listRows(whose).map(linkOf),
     setUser: (linkId, user) => commits.run(() => void sql.setUser.run(user.id, user.username, linkId)),
     claimRenewal: ({ linkId, version, nowMs, untilMs }) =>
       commits.run(() => sql.claim.run(untilMs, linkId, version, nowMs).changes === 1),

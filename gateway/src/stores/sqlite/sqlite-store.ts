@@ -46,6 +46,8 @@ export interface SqliteStoreOptions {
   readonly claimsInMemoryMax?: number;
   /** Where they stand there, which callers must not know. */
   readonly salt?: number;
+  /** How many ended calls are looked at for one page of those that fit a filter. */
+  readonly lookedThroughMax?: number;
 }
 
 export function openSqliteStore(options: SqliteStoreOptions): Store {
@@ -110,7 +112,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     accounts: createSqliteAccounts(db, books),
     keys: createSqliteKeys(db, commits, books),
     usage: createSqliteUsage(db, books),
-    calls: createSqliteCalls(db, books, claims),
+    calls: createSqliteCalls(db, books, claims, options.lookedThroughMax),
     quotas: createSqliteQuotas(db, commits),
     links: createSqliteLinks(db, commits),
     tasks: createSqliteTasks(db, commits, tasks),

@@ -31,7 +31,9 @@ export function createTaskRows(db: Database): TaskRows {
       `UPDATE task SET state = 'REFUSED', ended_at_ms = ?1, forget_at_ms = ?1
        WHERE call_id = ?2 AND state = 'CREATING'`,
     ),
-    loseAll: db.query<never, []>("UPDATE task SET state = 'LOST' WHERE state = 'CREATING'"),
+    loseAll: db.query<never, []>(
+      "UPDATE task SET state = 'LOST' WHERE ended_at_ms IS NULL AND state = 'CREATING'",
+    ),
     endClaims: db.query<never, []>(
       "UPDATE task SET lease_until_ms = 0, fence = fence + 1 WHERE ended_at_ms IS NULL AND lease_until_ms > 0",
     ),
