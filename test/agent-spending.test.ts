@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { askModern, openOldClient, useTool, type ToolResult } from "./agent-client.ts";
+import { withFailpoint } from "./failpoints.ts";
 import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
 import {
   openGatewayProcess,
@@ -671,4 +672,32 @@ describe("a batch", () => {
     expect(errorOf(over)["code"]).toBe("rate_limit_exceeded");
     await tight.close();
   });
+});
+
+test("an agent whose video was created but could not be written down yet is not told that it costs nothing", async () => {
+  let failures = 0;
+  const faulty = await openTestGateway({
+    wrap: (parts) =>
+      withFailpoint(parts, "task.created_upstream", () => {
+        if (failures++ === 0) throw new Error("the store takes nothing");
+      }),
+  });
+  try {
+    const owner = await faulty.openAccount({ creditUsd: "5" });
+    const video = {
+      operation_id: "video.synthesis.create",
+      arguments: {
+        model: "wan2.6-t2v",
+        input: { prompt: "a fox" },
+        parameters: { size: "1280*720", duration: 5 },
+      },
+      max_price_usd: 1,
+    };
+    const { structuredContent } = await useTool(`${faulty.url}/mcp`, owner.key, "use", video);
+    expect(structuredContent).toMatchObject({ status: "failed", error: { charged: "unknown" } });
+    await until(async () => failures >= 2);
+    expect((await faulty.balance(owner)).held).toBeGreaterThan(0);
+  } finally {
+    await faulty.close();
+  }
 });
