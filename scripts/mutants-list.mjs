@@ -216,8 +216,8 @@ export const mutants = [
   {
     name: "a renewed token is used and not stored",
     file: "gateway/src/links/renew-link.ts",
-    find: "if (await parts.book.replaceTokens(seen.id, tokens, scopes)) {",
-    replace: "if (tokens.version > 0) {",
+    find: "const replaced = await parts.book.replaceTokens(seen.id, tokens, scopes);",
+    replace: "const replaced = tokens.version > 0;",
     tests: ["test/linked-calls.test.ts"],
   },
   {

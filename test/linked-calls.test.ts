@@ -485,4 +485,20 @@ describe("while another process holds the write lock", () => {
     expect((await linking.follow(account)).status).toBe(200);
     expect(await linking.gateway.audit()).toEqual([]);
   });
+
+  test("tokens that could not be stored are stored with the next call, for the platform gives them once", async () => {
+    const account = await linked(lastingScopes);
+    linking.clock.advance(3 * hourMs);
+    const refreshes = did(linking.platform, "refresh_token");
+    const other = new Database(linking.gateway.databasePath);
+    other.run(`CREATE TRIGGER no_tokens BEFORE UPDATE OF access_token ON link
+               BEGIN SELECT RAISE(ABORT, 'the tokens are not taken'); END`);
+    expect((await linking.follow(account)).status).not.toBe(200);
+    other.run("DROP TRIGGER no_tokens");
+    other.close();
+    expect((await linking.follow(account)).status).toBe(200);
+    expect(did(linking.platform, "refresh_token") - refreshes).toBe(1);
+    linking.clock.advance(3 * hourMs);
+    expect((await linking.follow(account)).status).toBe(200);
+  });
 });

@@ -1,5 +1,7 @@
+import type { LinkSettings } from "../operation/upstream.ts";
 import { findLinkUpstream, type LinkParts } from "./link-parts.ts";
 import type { Link } from "./links.ts";
+import type { Grant } from "./platform-client.ts";
 import { openTokens, sealTokens } from "./sealed-tokens.ts";
 
 export type Renewed =
@@ -16,24 +18,31 @@ const claimMs = 30_000;
 const lookEveryMs = 50;
 const patienceMs = 12_000;
 
+/** What a platform gave for the tokens of this version and the store has not taken yet. */
+interface Unstored {
+  readonly version: number;
+  readonly grant: Grant;
+}
+
 /**
  * Gets new tokens for links whose old ones have ended. A refresh token works once, so there is one renewal of a link
  * at a time: within this process everybody waits for the same one, and other processes see a claim in the store. New
- * tokens are stored before anybody uses them.
+ * tokens are stored before anybody uses them; those that could not be stored are kept for the next try, because the old
+ * ones work no more.
  */
 export function createRenewals(parts: LinkParts): (seen: Link) => Promise<Renewed> {
   const running = new Map<string, Promise<Renewed>>();
+  const unstored = new Map<string, Unstored>();
   return (seen) => {
     const current = running.get(seen.id);
     if (current) return current;
-    const renewal = renew(seen, parts).finally(() => running.delete(seen.id));
+    const renewal = renew(seen, unstored, parts).finally(() => running.delete(seen.id));
     running.set(seen.id, renewal);
     return renewal;
   };
 }
 
-async function renew(seen: Link, parts: LinkParts): Promise<Renewed> {
-  const nowMs = parts.clock.wallMs();
+async function renew(seen: Link, unstored: Map<string, Unstored>, parts: LinkParts): Promise<Renewed> {
   const known = await lookAgain(seen, parts);
   if (known) return known;
   const { version } = seen.tokens;
@@ -41,30 +50,47 @@ async function renew(seen: Link, parts: LinkParts): Promise<Renewed> {
   if (!platform) return { kind: "failed" };
   const { refreshToken } = openTokens(seen, parts.vault);
   if (refreshToken === undefined) return lapse(seen, parts);
-  const claim = { linkId: seen.id, version, nowMs, untilMs: nowMs + claimMs };
-  if (!(await parts.book.claimRenewal(claim))) return waitForOther(seen, parts);
+  const kept = unstored.get(seen.id);
+  const asked =
+    kept?.version === version
+      ? ({ kind: "granted", grant: kept.grant } as const)
+      : await ask(seen, platform, refreshToken, parts);
+  if (asked.kind !== "granted") return asked;
 
-  const outcome = await parts.client.refresh(platform, refreshToken);
-  if (outcome.kind === "refused") {
-    parts.log.info("a platform ended a link", { link_id: seen.id, why: outcome.error });
-    return lapse(seen, parts);
-  }
-  if (outcome.kind === "failed") {
-    parts.log.warn("a link could not be renewed", { link_id: seen.id, why: outcome.why });
-    await parts.book.endRenewal(seen.id, version);
-    return { kind: "failed" };
-  }
-  const { grant } = outcome;
+  const { grant } = asked;
   // A platform that sends no new refresh token lets the old one live on.
   const whole = { ...grant, refreshToken: grant.refreshToken ?? refreshToken };
   const tokens = sealTokens({ ...seen, version: version + 1 }, whole, parts);
   const scopes = grant.scopes ?? seen.scopes;
-  if (await parts.book.replaceTokens(seen.id, tokens, scopes)) {
-    return { kind: "renewed", link: { ...seen, tokens, scopes } };
-  }
+  unstored.set(seen.id, { version, grant });
+  const replaced = await parts.book.replaceTokens(seen.id, tokens, scopes);
+  unstored.delete(seen.id);
+  if (replaced) return { kind: "renewed", link: { ...seen, tokens, scopes } };
   // Somebody revoked the link meanwhile: what the platform just gave must not live on either.
   await parts.client.revoke(platform, whole.refreshToken);
   return { kind: "gone" };
+}
+
+/** Asks the platform for new tokens, as the only one who does. */
+async function ask(
+  seen: Link,
+  platform: LinkSettings,
+  refreshToken: string,
+  parts: LinkParts,
+): Promise<Renewed | { readonly kind: "granted"; readonly grant: Grant }> {
+  const { version } = seen.tokens;
+  const nowMs = parts.clock.wallMs();
+  const claim = { linkId: seen.id, version, nowMs, untilMs: nowMs + claimMs };
+  if (!(await parts.book.claimRenewal(claim))) return waitForOther(seen, parts);
+  const outcome = await parts.client.refresh(platform, refreshToken);
+  if (outcome.kind === "granted") return outcome;
+  if (outcome.kind === "refused") {
+    parts.log.info("a platform ended a link", { link_id: seen.id, why: outcome.error });
+    return lapse(seen, parts);
+  }
+  parts.log.warn("a link could not be renewed", { link_id: seen.id, why: outcome.why });
+  await parts.book.endRenewal(seen.id, version);
+  return { kind: "failed" };
 }
 
 /** What has become of the link since it was seen; undefined when nothing has. */
