@@ -1,5 +1,5 @@
 import type { Credential } from "../keys/keys.ts";
-import { StoreBusy } from "../ledger/store-errors.ts";
+import { NotWritten } from "../ledger/store-errors.ts";
 import { limitsOf } from "../limits/tiers.ts";
 import { changesFreely, type CallInput, type OwnOperation } from "../operation/operation.ts";
 import { jsonAnswer, type Answer, type Call } from "./call.ts";
@@ -25,7 +25,7 @@ export async function answerFromBooks(
   try {
     return jsonAnswer(200, await operation.answer(input, asker, gate.books));
   } catch (error) {
-    if (!changesFreely(operation) || !(error instanceof StoreBusy)) throw error;
+    if (!changesFreely(operation) || !(error instanceof NotWritten)) throw error;
     const message = "This could not be written down, so nothing was done.";
     return refuseUnbooked(error, call, { message, retryable: true }, gate);
   }

@@ -1,15 +1,18 @@
-/** The store did not get to the write in time; nothing was written, and trying again may work. */
-export class StoreBusy extends Error {
+/** The store did not take a write. Nothing was written, and trying again may work. */
+export class NotWritten extends Error {}
+
+/** It did not get to the write in time. */
+export class StoreBusy extends NotWritten {
   constructor() {
     super("The store was busy for too long.");
     this.name = "StoreBusy";
   }
 }
 
-/** There is no room for new calls; what is running can still be settled. */
-export class StoreFull extends Error {
+/** There is no room for anything new; what is running can still be settled. */
+export class StoreFull extends NotWritten {
   constructor() {
-    super("The store has no room left.");
+    super("The store is full.");
     this.name = "StoreFull";
   }
 }

@@ -1,6 +1,7 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { createDeadlines, type Deadline, type Deadlines, type Waiting } from "../../platform/deadlines.ts";
+import { codeOf } from "../../platform/error-code.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
 
 /** Reads request bodies within limits of size, time and compression. */
@@ -110,6 +111,3 @@ async function decompress(body: Uint8Array, bytesMax: number): Promise<Uint8Arra
 
 const tooLarge = (bytesMax: number): never =>
   refuse("payload_too_large", `The body is larger than ${bytesMax} bytes.`);
-
-const codeOf = (error: unknown): unknown =>
-  typeof error === "object" && error !== null && "code" in error ? error.code : undefined;

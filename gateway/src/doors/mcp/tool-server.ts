@@ -9,6 +9,8 @@ import {
 } from "@modelcontextprotocol/server";
 import { grantScopes } from "../../grants/grants.ts";
 import { limitsOf } from "../../limits/tiers.ts";
+import { unbooked } from "../../call/refuse-unbooked.ts";
+import { NotWritten } from "../../ledger/store-errors.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
 import { useBatch } from "./batch-tool.ts";
@@ -93,9 +95,15 @@ async function answerTool({ name, given, whyNot }: Asked, visit: Visit, parts: T
   } catch (error) {
     if (error instanceof CallRefused) return refusedTool(name, given, error);
     log.error("a tool failed unexpectedly", { tool: name, ...describeError(error) });
-    return refusedTool(name, given, new CallRefused("internal", "internal error"));
+    return refusedTool(name, given, failure(error));
   }
 }
+
+/** A question that could not be written down was not asked; everything else is a bug of ours. */
+const failure = (error: unknown): CallRefused =>
+  error instanceof NotWritten
+    ? unbooked(error, { message: "This could not be written down, so nothing was done.", retryable: true })
+    : new CallRefused("internal", "internal error");
 
 /** What is given has passed the tool's own schema, which says the same as these types. */
 async function run(name: ToolName, given: unknown, visit: Visit, parts: ToolParts): Promise<Answered> {

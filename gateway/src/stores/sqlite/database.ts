@@ -1,5 +1,6 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { dirname } from "node:path";
+import { isBusy } from "./failures.ts";
 import { isOfEarlierVersion, migrate } from "./migrations.ts";
 import { closeFiles, makePrivate, openPrivateFolder } from "./private-files.ts";
 
@@ -55,8 +56,7 @@ function useWriteAheadLog(db: Database): void {
       db.run("PRAGMA journal_mode = WAL");
       return;
     } catch (error) {
-      const busy = error instanceof SQLiteError && error.code === "SQLITE_BUSY";
-      if (!busy || waitedMs >= openingTimeoutMs) throw error;
+      if (!isBusy(error) || waitedMs >= openingTimeoutMs) throw error;
       Bun.sleepSync(retryEveryMs);
     }
   }

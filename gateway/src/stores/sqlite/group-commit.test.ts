@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { failureOf } from "../../ledger/shared-conformance.ts";
-import { StoreBusy } from "../../ledger/store-errors.ts";
+import { StoreBusy, StoreFull } from "../../ledger/store-errors.ts";
 import { openDatabase } from "./database.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
@@ -237,6 +237,31 @@ describe("group commit", () => {
     await group.run(() => add(7));
     expect(seenByOthers()).toEqual([7]);
   });
+});
+
+test("a write's patience ends when it should, however many wait before it", async () => {
+  const { path, group, add } = open();
+  const blocker = new Database(path);
+  closers.push(() => blocker.close());
+  blocker.run("BEGIN IMMEDIATE");
+  const told: number[] = [];
+  const beganAt = performance.now();
+  await Promise.all(
+    Array.from({ length: 2_000 }, (_, n) =>
+      group.run(() => add(n), 150).catch(() => told.push(performance.now() - beganAt)),
+    ),
+  );
+  // Of one who stood behind seven others it used to be eight times as long.
+  expect((told.at(-1) ?? 0) / (told[0] ?? 1)).toBeLessThan(3);
+  expect(told).toHaveLength(2_000);
+});
+
+test("a full disk is told as what it is", async () => {
+  const { group } = open();
+  const full = (): never => {
+    throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
+  };
+  expect(await group.run(full).catch((error: unknown) => error)).toBeInstanceOf(StoreFull);
 });
 
 describe("a disk that breaks", () => {

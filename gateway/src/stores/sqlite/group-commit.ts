@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { StoreBusy } from "../../ledger/store-errors.ts";
+import { isBroken, isBusy, isFull, toldAs } from "./failures.ts";
 
 /** Runs writes together: whatever the event loop brings, turn after turn, shares one transaction and one fsync. */
 export interface GroupCommit {
@@ -133,8 +134,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
   const recover = (error: unknown, batch: readonly Queued[], riding: readonly (() => void)[]): void => {
     if (isBusy(error)) return waitForTurn(batch, riding);
     if (isBroken(error)) return giveUp(error, batch);
-    const again =
-      codeOf(error) === "SQLITE_FULL" && parts.onFull() ? commitTogether(batch, riding) : { error };
+    const again = isFull(error) && parts.onFull() ? commitTogether(batch, riding) : { error };
     if (again === undefined) return;
     if (isBroken(again.error)) return giveUp(again.error, batch);
     commitOneByOne(batch, riding);
@@ -146,12 +146,15 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     parts.onBrokenDisk(error);
   };
 
-  /** Another process is writing. Those whose patience ends are told; the others keep their place. */
+  /** Another process is writing. Those whose patience ends are told, however many stand before them; the others keep their place. */
   const waitForTurn = (batch: readonly Queued[], riding: readonly (() => void)[]): void => {
     const nowMs = parts.monotonicMs();
-    const patient = batch.filter((queued) => (queued.deadlineMs ??= nowMs + queued.patienceMs) > nowMs);
-    for (const queued of batch) if (!patient.includes(queued)) queued.waiting.reject(new StoreBusy());
-    queue = [...patient, ...queue];
+    const everybody = [...batch, ...queue];
+    queue = everybody.filter((queued) => (queued.deadlineMs ??= nowMs + queued.patienceMs) > nowMs);
+    for (const queued of everybody) {
+      if (queued.deadlineMs !== undefined && queued.deadlineMs <= nowMs)
+        queued.waiting.reject(new StoreBusy());
+    }
     riders = [...riding, ...riders];
     scheduled = true;
     setTimeout(flush, busyRetryMs);
@@ -176,7 +179,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
       if (failure === undefined) continue;
       if (isBroken(failure.error)) return giveUp(failure.error, [...waiting, ...batch.slice(at)]);
       if (isBusy(failure.error)) waiting.push(queued);
-      else queued.waiting.reject(failure.error);
+      else queued.waiting.reject(toldAs(failure.error));
     }
     if (waiting.length + left.length > 0) waitForTurn(waiting, left);
   };
@@ -206,14 +209,3 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     },
   };
 }
-
-/** After these nobody knows what is on the disk; whatever is written next would be written on sand. */
-const isBroken = (error: unknown): boolean => {
-  const code = codeOf(error);
-  return code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
-};
-
-const isBusy = (error: unknown): boolean => codeOf(error) === "SQLITE_BUSY";
-
-const codeOf = (error: unknown): string =>
-  typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";

@@ -1,5 +1,6 @@
-import { Database, SQLiteError } from "bun:sqlite";
+import { Database } from "bun:sqlite";
 import { dirname } from "node:path";
+import { isBusy } from "./failures.ts";
 import { makePrivate, openPrivateFolder } from "./private-files.ts";
 
 /** Held by the one server of a data folder. The operating system gives it back when the process dies, however it dies. */
@@ -20,7 +21,7 @@ export function takeServerLock(path: string): ServerLock | undefined {
   } catch (error) {
     db.close();
     // Anything else, such as a file that is no lock, is not another server and must not be taken for one.
-    if (error instanceof SQLiteError && error.code?.startsWith("SQLITE_BUSY") === true) return undefined;
+    if (isBusy(error)) return undefined;
     throw cannotOpen(path, error);
   }
 }

@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
+import { codeOf } from "../../platform/error-code.ts";
 
 const inflaters = {
   gzip: promisify(gunzip),
@@ -22,6 +23,3 @@ export async function decompress(
     return codeOf(error) === "ERR_BUFFER_TOO_LARGE" ? "too_large" : "malformed";
   }
 }
-
-const codeOf = (error: unknown): string =>
-  typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
