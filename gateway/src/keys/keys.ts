@@ -1,6 +1,7 @@
 import type { TokenGrant } from "../grants/grants.ts";
 import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { Micros } from "../platform/money.ts";
+import type { Allowed } from "./allowed-names.ts";
 
 export const keyScopes = ["key", "account"] as const;
 export type KeyScope = (typeof keyScopes)[number];
@@ -20,6 +21,9 @@ export interface Key {
   readonly name: string;
   readonly scope: KeyScope;
   readonly budget: Budget | undefined;
+  /** Patterns of the only models and operations it may call; undefined where it may call them all. */
+  readonly allowedModels: readonly string[] | undefined;
+  readonly allowedOperations: readonly string[] | undefined;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | undefined;
   readonly revokedAtMs: number | undefined;
@@ -40,6 +44,8 @@ export interface NewKey {
   readonly name: string;
   readonly scope: KeyScope;
   readonly budget: Budget | undefined;
+  readonly allowedModels?: readonly string[] | undefined;
+  readonly allowedOperations?: readonly string[] | undefined;
   readonly expiresAtMs: number | undefined;
   readonly secretHash: Uint8Array;
   readonly last4: string;
@@ -50,6 +56,8 @@ export interface KeyChange {
   readonly name?: string;
   readonly scope?: KeyScope;
   readonly budget?: Budget | null;
+  readonly allowedModels?: readonly string[] | null;
+  readonly allowedOperations?: readonly string[] | null;
   readonly expiresAtMs?: number | null;
 }
 
@@ -63,7 +71,7 @@ export interface KeyRotation {
 }
 
 /** Everything the life of a call needs to know about who calls, in one look-up. Never a balance. */
-export interface Credential {
+export interface Credential extends Allowed {
   readonly keyId: string;
   readonly accountId: string;
   readonly scope: KeyScope;

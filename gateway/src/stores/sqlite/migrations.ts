@@ -458,6 +458,12 @@ const migrations: readonly string[] = [
   UPDATE approval_item SET expected_micros = cap_micros, arguments = summary, arguments_cut = (length(summary) > 300);
   ALTER TABLE approval_item DROP COLUMN rate;
   `,
+
+  // Lists of patterns; a key without one may call every model, or every operation.
+  `
+  ALTER TABLE key ADD COLUMN allowed_models TEXT CHECK (json_type(allowed_models) = 'array');
+  ALTER TABLE key ADD COLUMN allowed_operations TEXT CHECK (json_type(allowed_operations) = 'array');
+  `,
 ];
 
 export const schemaVersion = migrations.length;

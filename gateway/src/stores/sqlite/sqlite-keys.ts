@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { AllowedNames } from "../../keys/allowed-names.ts";
 import { budgetSpan } from "../../keys/budget-window.ts";
 import type {
   Budget,
@@ -24,6 +25,8 @@ interface KeyRow {
   scope: KeyScope;
   budget_micros: bigint | null;
   budget_window: BudgetWindow | null;
+  allowed_models: string | null;
+  allowed_operations: string | null;
   created_at_ms: bigint;
   expires_at_ms: bigint | null;
   revoked_at_ms: bigint | null;
@@ -46,6 +49,8 @@ export interface CredentialRow {
   expires_at_ms: bigint | null;
   budget_micros: bigint | null;
   budget_window: BudgetWindow | null;
+  allowed_models: string | null;
+  allowed_operations: string | null;
   rpm: bigint | null;
   tpm: bigint | null;
   concurrency: bigint | null;
@@ -71,6 +76,8 @@ export function createSqliteKeys(db: Database, commits: GroupCommit, books: Book
       window,
       key.nowMs,
       key.expiresAtMs ?? null,
+      writtenList(key.allowedModels),
+      writtenList(key.allowedOperations),
     );
     sql.insertSecret.run(key.secretHash, key.id, key.last4, key.nowMs);
     return find(key.id);
@@ -81,12 +88,15 @@ export function createSqliteKeys(db: Database, commits: GroupCommit, books: Book
     if (!before) return undefined;
     const budget = change.budget === undefined ? before.budget : change.budget;
     const expiresAtMs = change.expiresAtMs === undefined ? before.expiresAtMs : change.expiresAtMs;
+    const { allowedModels = before.allowedModels, allowedOperations = before.allowedOperations } = change;
     sql.update.run(
       change.name ?? before.name,
       change.scope ?? before.scope,
       budget?.limitMicros ?? null,
       budget?.window ?? null,
       expiresAtMs ?? null,
+      writtenList(allowedModels),
+      writtenList(allowedOperations),
       keyId,
     );
     return find(keyId);
@@ -133,6 +143,8 @@ const keyOf = (row: KeyRow, secrets: readonly SecretRow[]): Key => ({
   name: row.name,
   scope: row.scope,
   budget: budgetOf(row),
+  allowedModels: listOf(row.allowed_models),
+  allowedOperations: listOf(row.allowed_operations),
   createdAtMs: Number(row.created_at_ms),
   expiresAtMs: numberOf(row.expires_at_ms),
   revokedAtMs: numberOf(row.revoked_at_ms),
@@ -153,6 +165,8 @@ export const credentialOf = (row: CredentialRow): Credential => ({
   revoked: row.revoked_at_ms !== null,
   expiresAtMs: numberOf(row.expires_at_ms),
   budget: budgetOf(row),
+  allowedModels: allowedOf(row.allowed_models),
+  allowedOperations: allowedOf(row.allowed_operations),
   grantedLimits: grantedLimitsOf(row),
   grant: undefined,
 });
@@ -162,17 +176,29 @@ const budgetOf = (row: Pick<KeyRow, "budget_micros" | "budget_window">): Budget 
     ? undefined
     : { limitMicros: row.budget_micros, window: row.budget_window };
 
+const writtenList = (patterns: readonly string[] | null | undefined): string | null =>
+  patterns ? JSON.stringify(patterns) : null;
+
+// Both lists were written from string lists by `writtenList`; the schema lets no other than a list in.
+const listOf = (written: string | null): string[] | undefined =>
+  written === null ? undefined : (JSON.parse(written) as string[]);
+
+function allowedOf(written: string | null): AllowedNames | undefined {
+  const patterns = listOf(written);
+  return patterns && new AllowedNames(patterns);
+}
+
 const numberOf = (value: bigint | null): number | undefined => (value === null ? undefined : Number(value));
 
 /** Of `key` joined with its `account`. */
 export const credentialColumns = `
   key.id AS key_id, key.account_id, key.scope, account.tier, account.plan_multiplier_ppm, account.suspended,
-  key.revoked_at_ms, key.expires_at_ms, key.budget_micros, key.budget_window, account.rpm, account.tpm,
-  account.concurrency`;
+  key.revoked_at_ms, key.expires_at_ms, key.budget_micros, key.budget_window, key.allowed_models, key.allowed_operations,
+  account.rpm, account.tpm, account.concurrency`;
 
 function prepare(db: Database) {
-  const columns = `id, account_id, name, scope, budget_micros, budget_window, created_at_ms, expires_at_ms,
-                   revoked_at_ms`;
+  const columns = `id, account_id, name, scope, budget_micros, budget_window, allowed_models, allowed_operations,
+                   created_at_ms, expires_at_ms, revoked_at_ms`;
   return {
     accountExists: db.query<{ id: string }, [string]>("SELECT id FROM account WHERE id = ?1"),
     find: db.query<KeyRow, [string]>(`SELECT ${columns} FROM key WHERE id = ?1`),
@@ -185,17 +211,33 @@ function prepare(db: Database) {
     ),
     insert: db.query<
       never,
-      [string, string, string, string, bigint | null, string | null, number, number | null]
+      [
+        string,
+        string,
+        string,
+        string,
+        bigint | null,
+        string | null,
+        number,
+        number | null,
+        string | null,
+        string | null,
+      ]
     >(
-      `INSERT INTO key (id, account_id, name, scope, budget_micros, budget_window, created_at_ms, expires_at_ms)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
+      `INSERT INTO key (id, account_id, name, scope, budget_micros, budget_window, created_at_ms, expires_at_ms,
+                        allowed_models, allowed_operations)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
     ),
     insertSecret: db.query<never, [Uint8Array, string, string, number]>(
       "INSERT INTO key_secret (hash, key_id, last4, created_at_ms) VALUES (?1, ?2, ?3, ?4)",
     ),
-    update: db.query<never, [string, string, bigint | null, string | null, number | null, string]>(
-      `UPDATE key SET name = ?1, scope = ?2, budget_micros = ?3, budget_window = ?4, expires_at_ms = ?5
-       WHERE id = ?6`,
+    update: db.query<
+      never,
+      [string, string, bigint | null, string | null, number | null, string | null, string | null, string]
+    >(
+      `UPDATE key SET name = ?1, scope = ?2, budget_micros = ?3, budget_window = ?4, expires_at_ms = ?5,
+                      allowed_models = ?6, allowed_operations = ?7
+       WHERE id = ?8`,
     ),
     expireSecrets: db.query<never, [number, string]>(
       "UPDATE key_secret SET expires_at_ms = min(coalesce(expires_at_ms, ?1), ?1) WHERE key_id = ?2",
