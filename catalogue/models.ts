@@ -5,7 +5,7 @@ import { geminiModel, geminiModelList, model as modelAnswer, modelList } from ".
 export const modelsList = defineOperation({
   id: "models.list",
   title: "List models",
-  summary: "Every model that can be called, with its price.",
+  summary: "Every model that this key may call, with its price.",
   keywords: ["llm", "catalogue", "available", "all models"],
   category: "models",
   method: "GET",
@@ -13,16 +13,16 @@ export const modelsList = defineOperation({
   response: modelList,
   example: {},
   price: free,
-  answer: async (_input, _asker, books) => ({
+  answer: async (_input, asker, books) => ({
     object: "list",
-    data: books.models().map((model) => ({ object: "model", created: 0, ...model })),
+    data: books.models(asker).map((model) => ({ object: "model", created: 0, ...model })),
   }),
 });
 
 export const modelsGet = defineOperation({
   id: "models.get",
   title: "Get a model",
-  summary: "One model that can be called, with its price.",
+  summary: "One model that this key may call, with its price.",
   keywords: ["llm", "details"],
   category: "models",
   method: "GET",
@@ -32,8 +32,8 @@ export const modelsGet = defineOperation({
   refuses: ["model_not_found"],
   example: { params: { id: "gpt-4o-mini" } },
   price: free,
-  answer: async ({ params }, _asker, books) => {
-    const model = books.models().find(({ id }) => id === params["id"]);
+  answer: async ({ params }, asker, books) => {
+    const model = books.models(asker).find(({ id }) => id === params["id"]);
     return model ? { object: "model", created: 0, ...model } : noSuchModel();
   },
 });
@@ -41,7 +41,7 @@ export const modelsGet = defineOperation({
 export const modelsListGemini = defineOperation({
   id: "models.list_gemini",
   title: "List models (Gemini)",
-  summary: "Every model that can be called in the Gemini dialect, in its shape.",
+  summary: "Every model that this key may call in the Gemini dialect, in its shape.",
   keywords: ["google", "available"],
   category: "models",
   method: "GET",
@@ -49,15 +49,15 @@ export const modelsListGemini = defineOperation({
   response: geminiModelList,
   example: {},
   price: free,
-  answer: async (_input, _asker, books) => ({
-    models: books.models().filter(converses).map(inGemini),
+  answer: async (_input, asker, books) => ({
+    models: books.models(asker).filter(converses).map(inGemini),
   }),
 });
 
 export const modelsGetGemini = defineOperation({
   id: "models.get_gemini",
   title: "Get a model (Gemini)",
-  summary: "One model that can be called in the Gemini dialect, in its shape.",
+  summary: "One model that this key may call in the Gemini dialect, in its shape.",
   keywords: ["google", "details"],
   category: "models",
   method: "GET",
@@ -67,9 +67,9 @@ export const modelsGetGemini = defineOperation({
   refuses: ["model_not_found", "unknown_endpoint"],
   example: { params: { id: "gemini-2.5-flash" } },
   price: free,
-  answer: async ({ params }, _asker, books) => {
+  answer: async ({ params }, asker, books) => {
     const { id: wanted = "" } = params;
-    const model = books.models().find(({ id }) => id === wanted);
+    const model = books.models(asker).find(({ id }) => id === wanted);
     if (model && converses(model)) return inGemini(model);
     // What follows a colon is a verb in this dialect, unless it belongs to a model's name.
     return wanted.includes(":") ? refuse("unknown_endpoint", "api endpoint not found") : noSuchModel();
@@ -87,6 +87,8 @@ const inGemini = ({ id, context_tokens: contextTokens, max_output_tokens: output
 });
 
 const noSuchModel = (): never =>
-  refuse("model_not_found", "There is no such model here; GET /v1/models lists those there are.", {
-    field: "model",
-  });
+  refuse(
+    "model_not_found",
+    "There is no such model here for this key; GET /v1/models lists those there are.",
+    { field: "model" },
+  );

@@ -102,6 +102,9 @@ export const receiptPage = z
   })
   .meta({ id: "ReceiptPage" });
 
+/** A name that ends in `*` stands for all that begin so. */
+const patterns = z.array(z.string()).nullable();
+
 export const limitsReport = z
   .object({
     workspace_id: z.string(),
@@ -120,6 +123,10 @@ export const limitsReport = z
     sign_in_budget: budget
       .nullable()
       .describe("What the sign-in of an access token may spend a day; null for a key."),
+    allowed_models: patterns.describe("The only models that the key may call; null where it may call all."),
+    allowed_operations: patterns.describe(
+      "The only operations that the key may call of those that vendors serve; null where it may call all.",
+    ),
   })
   .meta({ id: "Limits" });
 

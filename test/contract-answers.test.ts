@@ -16,6 +16,7 @@ import {
   spoiltRequests,
   type MadeRequest,
 } from "./contract-answers/requests.ts";
+import { isSold } from "../gateway/src/operation/operation.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 
 const seed = Number(process.env["CONTRACT_SEED"] ?? Date.now() % 2 ** 31);
@@ -67,9 +68,11 @@ const hintsFor = (operation: DeclaredOperation) => ({
   },
 });
 
-async function send(operation: DeclaredOperation, made: MadeRequest, fresh: boolean): Promise<Answered> {
-  // A limit of a few a minute would answer everything; whoever comes fresh sees the operation itself.
-  const caller = fresh || operation.requestsPerMinute !== undefined ? await openAccount() : account;
+/** A limit of a few a minute would answer everything; whoever comes fresh sees the operation itself. */
+const callerOf = (operation: DeclaredOperation): TestAccount | Promise<TestAccount> =>
+  operation.requestsPerMinute === undefined ? account : openAccount();
+
+async function send(made: MadeRequest, caller: TestAccount): Promise<Answered> {
   const keys = { own: `Bearer ${caller.key}`, wrong: "Bearer tgk_nobody", none: undefined };
   const authorization = keys[made.key];
   const query = new URLSearchParams(
@@ -91,8 +94,12 @@ async function send(operation: DeclaredOperation, made: MadeRequest, fresh: bool
   };
 }
 
-async function check(operation: DeclaredOperation, made: MadeRequest, fresh = false): Promise<Answered> {
-  const answered = await send(operation, made, fresh);
+async function check(
+  operation: DeclaredOperation,
+  made: MadeRequest,
+  caller?: TestAccount,
+): Promise<Answered> {
+  const answered = await send(made, caller ?? (await callerOf(operation)));
   const fault = judge.fault(operation, answered);
   // A fault of ours is declared so that callers know its shape, but there must be none.
   const internal = answered.status === 500 && !answered.fromUpstream ? "an internal error" : undefined;
@@ -131,7 +138,11 @@ test("the example of every operation is answered 200, as declared", async () => 
   for (const operation of readOperations(document)) {
     const made = exampleRequest(operation);
     if (!made) without.push(...(operation.pending ? [] : [operation.id]));
-    else expect([operation.id, (await check(operation, made, true)).status]).toEqual([operation.id, 200]);
+    else
+      expect([operation.id, (await check(operation, made, await openAccount())).status]).toEqual([
+        operation.id,
+        200,
+      ]);
   }
   // These need a call, a link or a task that was there before.
   expect(without.toSorted()).toEqual([
@@ -163,6 +174,29 @@ test("a quote and a receipt are answered as declared", async () => {
   } as const;
   expect((await check(receipts, receipt)).status).toBe(200);
 });
+
+test("what a key may not call is refused as declared, by every operation of a vendor and by no other", async () => {
+  const tier = { tier: "enterprise", creditUsd: "10000" } as const;
+  const noOperation = await gateway.openAccount({ ...tier, allowedOperations: ["nothing"] });
+  const noModel = await gateway.openAccount({ ...tier, allowedModels: ["nothing"] });
+  let refused = 0;
+  for (const operation of readOperations(document)) {
+    const made = exampleRequest(operation);
+    const offered = gateway.gateway.offer().operations.get(operation.id);
+    // Of a list that is empty for these keys nothing can be had.
+    if (!made || !offered || operation.id.startsWith("models.get")) continue;
+    const sold = isSold(offered.operation);
+    const statusFor = async (caller: TestAccount): Promise<number> =>
+      (await check(operation, made, caller)).status;
+    expect([operation.id, await statusFor(noOperation)]).toEqual([operation.id, sold ? 403 : 200]);
+    expect([operation.id, await statusFor(noModel)]).toEqual([
+      operation.id,
+      offered.models.size > 0 ? 403 : 200,
+    ]);
+    if (sold) refused++;
+  }
+  expect(refused).toBeGreaterThan(15);
+}, 20_000);
 
 test("the judge notices what is not declared", () => {
   const operation = operationOf("rerank.create");

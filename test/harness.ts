@@ -45,7 +45,7 @@ export interface TestGateway {
   readonly logged: readonly string[];
   readonly openAccount: (options?: AccountOptions) => Promise<TestAccount>;
   /** The same account by another key. */
-  readonly issueKey: (account: TestAccount) => Promise<TestAccount>;
+  readonly issueKey: (account: TestAccount, options?: KeyOptions) => Promise<TestAccount>;
   /** A request with the account's key. */
   readonly call: (account: TestAccount, path: string, init?: RequestInit) => Promise<Response>;
   readonly post: (
@@ -60,12 +60,17 @@ export interface TestGateway {
   readonly close: () => Promise<void>;
 }
 
-interface AccountOptions {
+interface AccountOptions extends KeyOptions {
   readonly creditUsd?: string;
   readonly tier?: TierName;
   readonly planMultiplierPpm?: bigint;
+}
+
+interface KeyOptions {
   readonly scope?: KeyScope;
   readonly budget?: Budget;
+  readonly allowedModels?: readonly string[];
+  readonly allowedOperations?: readonly string[];
   readonly expiresAtMs?: number;
 }
 
@@ -118,10 +123,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
   const gateway = await createGateway(options.wrap?.(parts) ?? parts);
   open.gateway = gateway;
 
-  const issueKey = async (
-    accountId: string,
-    key: Pick<AccountOptions, "scope" | "budget" | "expiresAtMs"> = {},
-  ): Promise<TestAccount> => {
+  const issueKey = async (accountId: string, key: KeyOptions = {}): Promise<TestAccount> => {
     const value = createKeySecret((count) => crypto.getRandomValues(new Uint8Array(count)));
     const keyId = `key_${Bun.randomUUIDv7()}`;
     await store.keys.issue({
@@ -130,6 +132,8 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
       name: "test",
       scope: key.scope ?? "key",
       budget: key.budget,
+      allowedModels: key.allowedModels,
+      allowedOperations: key.allowedOperations,
       expiresAtMs: key.expiresAtMs,
       secretHash: secrets.hashKey(value),
       last4: value.slice(-4),
@@ -152,7 +156,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     databasePath,
     sandbox,
     logged,
-    issueKey: async ({ accountId }) => issueKey(accountId),
+    issueKey: ({ accountId }, key) => issueKey(accountId, key),
     openAccount: async ({
       creditUsd = "2",
       tier = "growth",

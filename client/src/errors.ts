@@ -9,7 +9,7 @@ export type ErrorKind =
   | "parameters"
   /** The price is above the cap, the budget or the balance (402). */
   | "budget"
-  /** A link, a scope or an approval is missing (403). */
+  /** A link, a scope or an approval is missing, or the key is not for this model or operation (403). */
   | "forbidden"
   /** Another call has, or had, this idempotency key (409). */
   | "conflict"

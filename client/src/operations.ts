@@ -190,19 +190,19 @@ export interface Inputs {
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly [name: string]: unknown;
   };
-  /** One model that can be called, with its price. */
+  /** One model that this key may call, with its price. */
   readonly "models.get": {
     /** The model's name; a slash in it is escaped. */
     readonly id: string;
   };
-  /** One model that can be called in the Gemini dialect, in its shape. */
+  /** One model that this key may call in the Gemini dialect, in its shape. */
   readonly "models.get_gemini": {
     /** The model's name; a slash in it is escaped. */
     readonly id: string;
   };
-  /** Every model that can be called, with its price. */
+  /** Every model that this key may call, with its price. */
   readonly "models.list": Readonly<Record<string, never>>;
-  /** Every model that can be called in the Gemini dialect, in its shape. */
+  /** Every model that this key may call in the Gemini dialect, in its shape. */
   readonly "models.list_gemini": Readonly<Record<string, never>>;
   /**
    * Answers a conversation with a model piece by piece, in the Gemini dialect. Tools that the vendor runs, such as
@@ -667,6 +667,10 @@ export interface Limits {
   readonly budget: Budget | null;
   /** What the sign-in of an access token may spend a day; null for a key. */
   readonly sign_in_budget: Budget | null;
+  /** The only models that the key may call; null where it may call all. */
+  readonly allowed_models: readonly string[] | null;
+  /** The only operations that the key may call of those that vendors serve; null where it may call all. */
+  readonly allowed_operations: readonly string[] | null;
 }
 
 export interface Link {

@@ -29,6 +29,7 @@ const answers: readonly (readonly [number | "cut" | "gone", string, Rule])[] = [
   [402, "budget_exceeded", "never"],
   [402, "estimated_price_exceeds_max_price", "never"],
   [403, "insufficient_scope", "never"],
+  [403, "not_allowed_for_key", "never"],
   [403, "approval_required", "never"],
   [404, "unknown_endpoint", "never"],
   [405, "", "never"],

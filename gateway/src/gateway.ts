@@ -176,7 +176,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       store,
       limiter: parts.limiter,
       links,
-      models: () => listModels(offer),
+      models: (asker) => listModels(offer, asker),
       sharedLimits: () => listLimits(offer),
     }),
     clock,

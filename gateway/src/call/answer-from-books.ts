@@ -16,11 +16,11 @@ export async function answerFromBooks(
   { claim: idempotency }: Wishes,
   gate: Gate,
 ): Promise<Answer> {
-  const { accountId, keyId, scope, budget, grant, tier } = caller;
+  const { accountId, keyId, scope, budget, grant, tier, allowedModels, allowedOperations } = caller;
   const limits = limitsOf(call.offer.tiers[tier], caller.grantedLimits);
   const nowMs = gate.clock.wallMs();
   const { id: requestId, confirmsLinks } = call;
-  const who = { accountId, keyId, scope, budget, grant, tier, limits };
+  const who = { accountId, keyId, scope, budget, grant, tier, limits, allowedModels, allowedOperations };
   const asker = { ...who, nowMs, requestId, idempotency, confirmsLinks };
   try {
     return jsonAnswer(200, await operation.answer(input, asker, gate.books));

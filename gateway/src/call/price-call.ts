@@ -7,6 +7,7 @@ import type { Upstream } from "../operation/upstream.ts";
 import { isJsonObject } from "../platform/json.ts";
 import { microsRoundedUp, type Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
+import { checkModelAllowed } from "./check-allowed.ts";
 import type { Gate } from "./gate.ts";
 
 /** A call with its price: what it will probably cost, and the most it can. Quotes and holds come from here alike. */
@@ -34,13 +35,13 @@ export function priceCall(
   const { price } = operation;
   const streaming = operation.streams?.(input) ?? false;
   if (price.kind === "per_token") {
-    const model = chooseModel(offered, price, input, gate);
+    const model = chooseModel(offered, price, input, caller, gate);
     const estimate = price.estimate(input, model.facts);
     const { terms, upstreams, ordered } = model;
     return priced({ terms, model, upstreams, ordered, streaming, estimate, exact: false }, caller);
   }
   if (price.kind === "per_second") {
-    const model = chooseModel(offered, {}, input, gate);
+    const model = chooseModel(offered, {}, input, caller, gate);
     const { terms, upstreams, ordered } = model;
     const estimate = estimateSeconds(price, model, input);
     const exact = valuePico(estimate.expected, terms) === valuePico(estimate.atMost, terms);
@@ -68,10 +69,26 @@ export const expectedMicros = ({ terms, estimate, exact, multiplierPpm, atMostMi
 
 const bodyModel = (input: CallInput): unknown => (isJsonObject(input.body) ? input.body["model"] : undefined);
 
-/** The model that the input names, or the one that serves when it names none. */
+interface NamesModel {
+  readonly modelOf?: (input: CallInput) => unknown;
+}
+
+/** The model that the input names, or the one that serves when it names none; never one that is not for this key. */
 export function chooseModel(
   offered: OfferedOperation,
-  { modelOf = bodyModel }: { readonly modelOf?: (input: CallInput) => unknown },
+  price: NamesModel,
+  input: CallInput,
+  caller: Credential,
+  gate: Gate,
+): OfferedModel {
+  const model = findModel(offered, price, input, gate);
+  checkModelAllowed(model, caller);
+  return model;
+}
+
+function findModel(
+  offered: OfferedOperation,
+  { modelOf = bodyModel }: NamesModel,
   input: CallInput,
   gate: Gate,
 ): OfferedModel {

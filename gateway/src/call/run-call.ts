@@ -11,6 +11,7 @@ import { answerFromBooks } from "./answer-from-books.ts";
 import { authenticate, authenticateAgain } from "./authenticate.ts";
 import { beginTask, findEarlierTask, loseLater } from "./begin-task.ts";
 import type { Answer, Call } from "./call.ts";
+import { checkOperationAllowed } from "./check-allowed.ts";
 import { endLater } from "./end-later.ts";
 import { countOperation, countRequest } from "./count-request.ts";
 import { findOperation } from "./find-operation.ts";
@@ -40,12 +41,14 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   if (counting) await counting;
   const { offered, params } = findOperation(call); //                            404
   const { operation } = offered;
+  checkOperationAllowed(operation, caller); //                                   403
   const countingMore = countOperation(call, operation, caller, gate); //         429
   if (countingMore) await countingMore;
   const query = validateQuery(call, operation); //                               400
   const rawBody = await readBody(call, operation); //                            408 · 413 · 415
   const foundAgain = authenticateAgain(call, caller, gate); //                   401
   caller = foundAgain instanceof Promise ? await foundAgain : foundAgain;
+  checkOperationAllowed(operation, caller); //                                   403
   const input = validate(call, operation, { params, query, rawBody }); //        400
   const wishes = readWishes(call, operation, input); //                          400
   checkMayChange(operation, caller); //                                          403
@@ -53,7 +56,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   if (!isSold(operation)) return answerFromBooks(call, operation, input, caller, wishes, gate);
   if (operation.price.kind === "free") return answerFree(call, operation, offered, input, caller, gate);
 
-  const priced = priceCall(operation, offered, input, caller, gate); //          404 · 503
+  const priced = priceCall(operation, offered, input, caller, gate); //          403 · 404 · 503
   call.known.model = priced.model?.id;
   call.known.atMostMicros = priced.atMostMicros;
   const acting = operation.link && (await actForLink(operation.link, priced, caller, wishes, gate));

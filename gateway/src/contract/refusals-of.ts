@@ -38,6 +38,7 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
   if (changesFreely(operation)) codes.push("insufficient_scope");
   if (changesFreely(operation) && !isAboutTask(operation)) codes.push("billing_dependency_timeout");
   if (isSold(operation)) {
+    codes.push("not_allowed_for_key");
     if (operation.task) codes.push("quota_exceeded");
     if (operation.link) codes.push("link_required", "link_expired");
   }

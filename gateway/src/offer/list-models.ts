@@ -1,17 +1,22 @@
 import { priceWordOf } from "../config/config.ts";
+import type { Allowed } from "../keys/allowed-names.ts";
 import type { ModelListing } from "../operation/books.ts";
 import { usdFromPico, type Pico } from "../platform/money.ts";
+import { mayUseModel, mayUseOperation } from "./may-use.ts";
 import type { Offer } from "./offer.ts";
 
-/** Every model that can be called now, with its price: the model catalogue. */
-export function listModels(offer: Offer): ModelListing[] {
+const everything: Allowed = { allowedModels: undefined, allowedOperations: undefined };
+
+/** Every model that can be called now, by whoever asks, with its price: the model catalogue. */
+export function listModels(offer: Offer, allowed: Allowed = everything): ModelListing[] {
   const listed = new Map<string, ModelListing>();
   for (const { operation, models } of offer.operations.values()) {
     const { price } = operation;
     if (price.kind !== "per_token" && price.kind !== "per_second") continue;
+    if (!mayUseOperation(allowed, operation)) continue;
     for (const model of models.values()) {
       // A model that several operations offer is listed as what it is offered for first: conversations.
-      if (listed.has(model.id)) continue;
+      if (listed.has(model.id) || !mayUseModel(allowed, model.id)) continue;
       listed.set(model.id, {
         id: model.id,
         kind: price.modelKind,

@@ -12,7 +12,8 @@ export interface Books {
   readonly receipts: (asker: Asker, filter: ReceiptFilter) => Promise<ReceiptPage>;
   /** The call that was made under this idempotency key: a page of one, or of none. */
   readonly receiptByKey: (asker: Asker, idempotencyKey: string) => Promise<ReceiptPage>;
-  readonly models: () => readonly ModelListing[];
+  /** The models that the asker's key may call. */
+  readonly models: (asker: Asker) => readonly ModelListing[];
   readonly limits: (asker: Asker) => Promise<LimitsReport>;
   /** Begins to link a platform account to the asker's key. */
   readonly beginLink: (asker: Asker, scopes: readonly string[]) => Promise<LinkBegun>;
@@ -48,6 +49,9 @@ interface LimitsReport {
   readonly budget: BudgetReport | null;
   /** What the sign-in of an access token may spend a day; null for a key. */
   readonly sign_in_budget: BudgetReport | null;
+  /** Patterns of the only models and operations that the key may call; null where it may call them all. */
+  readonly allowed_models: readonly string[] | null;
+  readonly allowed_operations: readonly string[] | null;
 }
 
 export interface LimitReport {

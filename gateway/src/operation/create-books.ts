@@ -17,7 +17,7 @@ interface Parts {
   readonly store: Store;
   readonly limiter: Limiter;
   readonly links: LinkDesk;
-  readonly models: () => readonly ModelListing[];
+  readonly models: (asker: Asker) => readonly ModelListing[];
   /** Limits that come with what is on offer now. */
   readonly sharedLimits: () => readonly SharedLimit[];
 }
@@ -73,6 +73,8 @@ export function createBooks({ store, limiter, links, models, sharedLimits }: Par
       ],
       budget: await readBudget(store, asker),
       sign_in_budget: await readSignInBudget(store, asker),
+      allowed_models: asker.allowedModels?.patterns ?? null,
+      allowed_operations: asker.allowedOperations?.patterns ?? null,
     }),
     beginLink: ({ accountId, keyId, requestId, idempotency, confirmsLinks }, scopes) =>
       links.begin(

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { TokenGrant } from "../grants/grants.ts";
+import type { Allowed } from "../keys/allowed-names.ts";
 import type { Budget } from "../keys/keys.ts";
 import type { IdempotencyClaim } from "../ledger/ledger.ts";
 import type { ConflictPrefix } from "../ledger/refuse-earlier.ts";
@@ -142,7 +143,7 @@ export type ExchangeName =
   | "task_cancel";
 
 /** Who is asking, as an operation answered by the gateway itself sees it. */
-export interface Asker {
+export interface Asker extends Allowed {
   readonly accountId: string;
   readonly keyId: string;
   readonly scope: "key" | "account";

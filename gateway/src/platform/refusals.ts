@@ -22,6 +22,7 @@ export const refusals = {
   link_required: nested(403),
   link_expired: nested(403),
   insufficient_scope: nested(403),
+  not_allowed_for_key: nested(403),
   account_suspended: nested(403),
   approval_required: nested(403),
   approval_declined: nested(403),

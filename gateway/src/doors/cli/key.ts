@@ -14,6 +14,14 @@ import {
   WrongUsage,
   type Answer,
 } from "./command.ts";
+import {
+  allowedFlags,
+  patternsText,
+  readAllowed,
+  readAllowedChange,
+  shortPatternsText,
+  warnOfUnknown,
+} from "./key-allowed.ts";
 import { fieldLines, isoTimeOrNull, table, usd } from "./output.ts";
 import { readBudget, readDurationMs, readFutureMs, readScope, readText } from "./values.ts";
 import { newIdOf, withStore } from "./with-store.ts";
@@ -32,6 +40,7 @@ export const keyIssue = defineCommand({
     scope: optional("key|account", `${scopeHelp}; key when not given`),
     "budget-usd": optional("X", budgetHelp),
     "budget-window": optional("day|month|total", windowHelp),
+    ...allowedFlags,
     expires: optional("DATE", expiresHelp),
   },
   run: async ({ flags }, parts) => {
@@ -42,15 +51,18 @@ export const keyIssue = defineCommand({
       name: readText("name", flags.name ?? "key"),
       scope: readScope("scope", flags.scope ?? "key"),
       budget: readBudget(flags["budget-usd"], flags["budget-window"]),
+      ...readAllowed(flags),
       expiresAtMs: flags.expires === undefined ? undefined : readFutureMs("expires", flags.expires, nowMs),
       nowMs,
     };
-    return withStore(parts, async (store) => {
+    const answer = await withStore(parts, async (store) => {
       knownAccount(flags.account, await store.accounts.find(flags.account));
       const secret = makeSecret(parts);
       const key = known(wanted.id, await store.keys.issue({ ...wanted, ...secret.stored }));
       return secretAnswer(await standingOf(key, store, nowMs), secret.key, "");
     });
+    await warnOfUnknown(wanted, parts);
+    return answer;
   },
 });
 
@@ -72,12 +84,14 @@ export const keyList = defineCommand({
       standing.key.scope,
       standing.state,
       budgetText(standing),
+      shortPatternsText(standing.key.allowedModels),
+      shortPatternsText(standing.key.allowedOperations),
       isoTimeOrNull(standing.key.expiresAtMs) ?? "never",
       endings(standing),
     ]);
     return {
       lines: table(
-        ["KEY", "ACCOUNT", "NAME", "SCOPE", "STATE", "BUDGET", "EXPIRES", "ENDS IN"],
+        ["KEY", "ACCOUNT", "NAME", "SCOPE", "STATE", "BUDGET", "MODELS", "OPERATIONS", "EXPIRES", "ENDS IN"],
         rows,
         "There are no keys yet.",
       ),
@@ -90,13 +104,17 @@ export const keyList = defineCommand({
 export const keyUpdate = defineCommand({
   words: ["key", "update"],
   operand: "KEY_ID",
-  summary: "changes a key's name, scope, budget or expiry",
+  summary:
+    "changes a key's name, scope, budget, expiry or what it may call; a running server follows within 5 s",
   flags: {
     name: optional("N", "what it is for"),
     scope: optional("key|account", scopeHelp),
     "budget-usd": optional("X", budgetHelp),
     "budget-window": optional("day|month|total", windowHelp),
     "no-budget": toggle("let it spend what the account has"),
+    ...allowedFlags,
+    "all-models": toggle("let it call every model"),
+    "all-operations": toggle("let it call every operation"),
     expires: optional("DATE", expiresHelp),
     "no-expiry": toggle("let it live until it is revoked"),
   },
@@ -114,16 +132,20 @@ export const keyUpdate = defineCommand({
       ...((budget || flags["no-budget"]) && { budget: budget ?? null }),
       ...(flags.expires !== undefined && { expiresAtMs: readFutureMs("expires", flags.expires, nowMs) }),
       ...(flags["no-expiry"] && { expiresAtMs: null }),
+      ...readAllowedChange(flags),
     };
     if (Object.keys(change).length === 0) {
       throw new WrongUsage(
-        "Nothing to change: give --name, --scope, --budget-usd with --budget-window, --no-budget, --expires or --no-expiry.",
+        "Nothing to change: give --name, --scope, --budget-usd with --budget-window, --no-budget, --models, " +
+          "--all-models, --operations, --all-operations, --expires or --no-expiry.",
       );
     }
-    return withStore(parts, async (store) => {
+    const answer = await withStore(parts, async (store) => {
       const key = known(operand, await store.keys.update(operand, change));
       return keyAnswer(await standingOf(key, store, nowMs));
     });
+    await warnOfUnknown(change, parts);
+    return answer;
   },
 });
 
@@ -242,6 +264,8 @@ const keyLines = (standing: Standing): string[] =>
     scope: standing.key.scope,
     state: standing.state,
     budget: budgetText(standing),
+    models: patternsText(standing.key.allowedModels),
+    operations: patternsText(standing.key.allowedOperations),
     expires: isoTimeOrNull(standing.key.expiresAtMs) ?? "never",
     "ends in": endings(standing),
   });
@@ -270,6 +294,8 @@ const keyJson = ({ key, state, liveSecrets, use, budgetResetsAtMs }: Standing) =
           resets_at: isoTimeOrNull(budgetResetsAtMs),
         }
       : null,
+  allowed_models: key.allowedModels ?? null,
+  allowed_operations: key.allowedOperations ?? null,
   created_at: isoTime(key.createdAtMs),
   expires_at: isoTimeOrNull(key.expiresAtMs),
   revoked_at: isoTimeOrNull(key.revokedAtMs),

@@ -316,6 +316,8 @@ describe("keys", () => {
         held_micros_usd: 0,
         resets_at: "2026-04-01T00:00:00.000Z",
       },
+      allowed_models: null,
+      allowed_operations: null,
       created_at: "2026-03-14T12:00:00.000Z",
       expires_at: "2026-04-01T00:00:00.000Z",
       revoked_at: null,
@@ -352,7 +354,7 @@ describe("keys", () => {
     ]);
     const { out } = await terminal.run("key", "list", "--account", one);
     expect(out).toHaveLength(2);
-    expect(out[0]).toMatch(/^KEY +ACCOUNT +NAME +SCOPE +STATE +BUDGET +EXPIRES/);
+    expect(out[0]).toMatch(/^KEY +ACCOUNT +NAME +SCOPE +STATE +BUDGET +MODELS +OPERATIONS +EXPIRES/);
     expect(out[1]).toContain(first.keyId);
   });
 

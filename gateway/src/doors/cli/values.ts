@@ -1,5 +1,6 @@
 // Reads the values people type. Each reader returns what was meant or says what was expected.
 
+import { patternCharactersMax, patternsMax } from "../../keys/allowed-names.ts";
 import { budgetWindows, keyScopes, type Budget, type KeyScope } from "../../keys/keys.ts";
 import { tierNames, type TierName } from "../../limits/tiers.ts";
 import {
@@ -86,6 +87,23 @@ export function readBudget(usd: string | undefined, window: string | undefined):
     limitMicros: readCredit("budget-usd", usd),
     window: readWord("budget-window", window, budgetWindows),
   };
+}
+
+/** Commas separate them, so no name has one; a `*` in the middle would look as if it meant something. */
+const patternShape = /^[^\s,*\p{Cc}]*\*?$/u;
+
+export function readPatterns(flag: string, written: string): readonly string[] {
+  const patterns = [...new Set(written.split(",").map((pattern) => pattern.trim()))];
+  const wrong = patterns.find(
+    (pattern) => pattern === "" || pattern.length > patternCharactersMax || !patternShape.test(pattern),
+  );
+  if (wrong !== undefined || patterns.length > patternsMax) {
+    throw new WrongUsage(
+      `--${flag} takes 1 to ${patternsMax} names, separated by commas, of up to ${patternCharactersMax} characters ` +
+        "each; one that ends in * stands for all that begin so.",
+    );
+  }
+  return patterns;
 }
 
 export function readWord<Word extends string>(flag: string, written: string, words: readonly Word[]): Word {

@@ -1,3 +1,5 @@
+import type { Allowed } from "../../keys/allowed-names.ts";
+import { mayUse } from "../../offer/may-use.ts";
 import type { Offer } from "../../offer/offer.ts";
 
 interface Category {
@@ -22,10 +24,12 @@ const known: Readonly<Record<string, { readonly title: string; readonly descript
   },
 };
 
-/** In the order in which the catalogue brings them up. */
-export function listCategories(offer: Offer): Category[] {
+/** In the order in which the catalogue brings them up, with what the key may use of each. */
+export function listCategories(offer: Offer, allowed: Allowed): Category[] {
   const counts = new Map<string, number>();
-  for (const { operation } of offer.operations.values()) {
+  for (const offered of offer.operations.values()) {
+    const { operation } = offered;
+    if (!mayUse(allowed, offered)) continue;
     counts.set(operation.category, (counts.get(operation.category) ?? 0) + 1);
   }
   return [...counts].map(([id, operation_count]) => ({ id, title: id, ...known[id], operation_count }));

@@ -1,3 +1,5 @@
+import type { Allowed } from "../../keys/allowed-names.ts";
+import { mayUseModel } from "../../offer/may-use.ts";
 import type { OfferedOperation } from "../../offer/offer.ts";
 import { argumentsSchema } from "../../operation/call-arguments.ts";
 import type { TierLimits } from "../../limits/tiers.ts";
@@ -17,7 +19,7 @@ type Section = "input_schema" | "output_schema" | "pricing" | "limits" | "exampl
 export function describeOperation(
   offered: OfferedOperation,
   { include }: DetailsArguments,
-  caller: { readonly limits: TierLimits; readonly multiplierPpm: bigint },
+  caller: { readonly limits: TierLimits; readonly multiplierPpm: bigint; readonly allowed: Allowed },
 ) {
   const { operation, path } = offered;
   const { summary, ...head } = headline(offered);
@@ -27,7 +29,7 @@ export function describeOperation(
   const wants = (section: Section): boolean => include === undefined || include.includes(section);
   return {
     ...head,
-    description: descriptionOf(offered, summary),
+    description: descriptionOf(offered, summary, caller.allowed),
     http: { method: operation.method, path },
     ...(scopes ? { required_link_scopes: scopes } : {}),
     ...(wants("pricing") ? { pricing: pricingOf(offered, caller.multiplierPpm) } : {}),
@@ -38,14 +40,15 @@ export function describeOperation(
   };
 }
 
-function descriptionOf({ operation, models }: OfferedOperation, summary: string): string {
+function descriptionOf({ operation, models }: OfferedOperation, summary: string, allowed: Allowed): string {
   const sentences = [summary, ...(operation.notes === undefined ? [] : [operation.notes])];
   if (operation.definition === "pending") {
     sentences.push("Its definition is incomplete, so use refuses it; do not invent its fields.");
   }
-  if (models.size > 0) {
-    const some = [...models.keys()].slice(0, modelsNamedMax);
-    sentences.push(`Models: ${some.join(", ")}${models.size > some.length ? ", …" : ""}.`);
+  const usable = [...models.keys()].filter((model) => mayUseModel(allowed, model));
+  if (usable.length > 0) {
+    const some = usable.slice(0, modelsNamedMax);
+    sentences.push(`Models: ${some.join(", ")}${usable.length > some.length ? ", …" : ""}.`);
   }
   return sentences.join(" ");
 }

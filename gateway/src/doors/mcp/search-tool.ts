@@ -1,3 +1,5 @@
+import type { Credential } from "../../keys/keys.ts";
+import { mayUse } from "../../offer/may-use.ts";
 import { capMicrosFromNumber } from "../../platform/money.ts";
 import type { Offer, OfferedOperation } from "../../offer/offer.ts";
 import { beginsTask, linkScopes } from "./operation-facts.ts";
@@ -14,17 +16,19 @@ export interface SearchArguments {
 
 const limitUsual = 10;
 
-/** A page of matches; undefined when the cursor is not one of ours. */
+/** A page of matches among what the key may use; undefined when the cursor is not one of ours. */
 export function searchOperations(
   { query, category, max_price_usd: most, limit = limitUsual, cursor }: SearchArguments,
   index: SearchIndex,
-  multiplierPpm: bigint,
+  caller: Credential,
 ) {
+  const { planMultiplierPpm: multiplierPpm } = caller;
   const start = cursor === undefined ? 0 : readCursor(cursor);
   if (start === undefined) return undefined;
   const mostMicros = most === undefined ? undefined : capMicrosFromNumber(most);
   const found = index
     .search(query)
+    .filter((offered) => mayUse(caller, offered))
     .filter(({ operation }) => category === undefined || operation.category === category)
     .filter((offered) => mostMicros === undefined || estimateOf(offered, multiplierPpm) <= mostMicros);
   const end = start + limit;

@@ -7,6 +7,7 @@ import {
   type ScopeChallengeHandler,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { checkUsable } from "../../call/check-allowed.ts";
 import { grantScopes } from "../../grants/grants.ts";
 import { limitsOf } from "../../limits/tiers.ts";
 import { unbooked } from "../../call/refuse-unbooked.ts";
@@ -108,12 +109,11 @@ const failure = (error: unknown): CallRefused =>
 /** What is given has passed the tool's own schema, which says the same as these types. */
 async function run(name: ToolName, given: unknown, visit: Visit, parts: ToolParts): Promise<Answered> {
   const { offer, caller } = visit;
-  const { planMultiplierPpm: multiplierPpm } = caller;
   switch (name) {
     case "list_categories":
-      return toolAnswer({ categories: listCategories(offer) }, false);
+      return toolAnswer({ categories: listCategories(offer, caller) }, false);
     case "search": {
-      const page = searchOperations(given as SearchArguments, parts.index(offer), multiplierPpm);
+      const page = searchOperations(given as SearchArguments, parts.index(offer), caller);
       return page
         ? toolAnswer(page, false)
         : refuse("invalid_parameters", "cursor: not a next_cursor of this tool");
@@ -124,8 +124,13 @@ async function run(name: ToolName, given: unknown, visit: Visit, parts: ToolPart
       if (!offered) {
         return refuse("unknown_endpoint", "There is no such operation; find its id with search.");
       }
+      checkUsable(offered, caller);
       const limits = limitsOf(offer.tiers[caller.tier], caller.grantedLimits);
-      return toolAnswer(describeOperation(offered, wanted, { limits, multiplierPpm }), false);
+      const { planMultiplierPpm: multiplierPpm } = caller;
+      return toolAnswer(
+        describeOperation(offered, wanted, { limits, multiplierPpm, allowed: caller }),
+        false,
+      );
     }
     case "use": {
       const used = await useOperation(given as UseArguments, visit, parts);
