@@ -162,7 +162,7 @@ describe("a key for some operations", () => {
   const operations = ["chat.*", "financial.metrics.snapshot"];
   const refusal = (id: string) => ({ operation_id: id, allowed_operations: operations });
 
-  test("calls these and is refused the others, before their bodies are looked at", async () => {
+  test("calls these and is refused the others, whatever is in their bodies", async () => {
     const account = await limitedTo(undefined, operations);
     expect((await gateway.post(account, "/v1/chat/completions", chat("gpt-4o"))).status).toBe(200);
     expect((await gateway.call(account, snapshotPath)).status).toBe(200);
@@ -195,6 +195,26 @@ describe("a key for some operations", () => {
         refusal("rerank.create"),
       )(await read(gateway.post(account, "/v1/rerank", rerankBody, { "x-tollgate-cost-mode": "quote" })));
     });
+  });
+
+  test("is refused another before its body has come", async () => {
+    const account = await limitedTo(undefined, operations);
+    let sendMore: (() => void) | undefined;
+    const body = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"query": "a", '));
+        await new Promise<void>((resolve) => (sendMore = resolve));
+        controller.close();
+      },
+    });
+    const answered = gateway.call(account, "/v1/rerank", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+      signal: AbortSignal.timeout(5_000),
+    });
+    expect((await answered).status).toBe(403);
+    sendMore?.();
   });
 
   test("reads about its account, and polls and cancels its tasks, all the same", async () => {
