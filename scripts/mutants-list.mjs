@@ -207,6 +207,21 @@ export const mutants = [
     tests: ["test/access-tokens.test.ts"],
   },
   {
+    name: "a key for one model calls another",
+    file: "gateway/src/call/price-call.ts",
+    find: "checkModelAllowed(model, caller);",
+    replace: "",
+    tests: ["test/limited-keys.test.ts"],
+  },
+  {
+    name: "an access token calls what its key may not",
+    file: "gateway/src/stores/sqlite/sqlite-grants.ts",
+    find: '    scope: "account",\n    expiresAtMs',
+    replace:
+      '    scope: "account",\n    allowedModels: undefined,\n    allowedOperations: undefined,\n    expiresAtMs',
+    tests: ["test/limited-keys.test.ts"],
+  },
+  {
     name: "a call without a usable link is held before it is refused",
     file: "gateway/src/call/hold.ts",
     find: "const held = await gate.ledger.wouldHold(holdRequest(paid));",
