@@ -61,6 +61,8 @@ async function measure(): Promise<void> {
         protocol: "dashscope",
         url: `http://127.0.0.1:${port}`,
         key: "a-key-of-the-vendor",
+        keyHeader: "authorization",
+        secrets: [],
         transport: "native",
         timeoutMs: undefined,
         quotaRpm: undefined,

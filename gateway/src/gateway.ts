@@ -1,6 +1,6 @@
 import type { Gate } from "./call/gate.ts";
 import type { Addresses } from "./config/addresses.ts";
-import type { Config } from "./config/config.ts";
+import type { Config, UpstreamConfig } from "./config/config.ts";
 import { createContractShelf } from "./contract/contract-shelf.ts";
 import { createSalesShelf } from "./contract/sales-shelf.ts";
 import { startTaskWorker } from "./doors/worker/task-worker.ts";
@@ -103,7 +103,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     sandboxUrl: string | undefined,
   ): Promise<Offer> => {
     const next = createOffer(catalogue, config, sandboxUrl);
-    log.hide([...config.upstreams.values()].flatMap(({ key, link }) => [key, link?.clientSecret ?? ""]));
+    log.hide([...config.upstreams.values()].flatMap(hiddenOf));
     await store.ledger.recordPrices(next.prices);
     return next;
   };
@@ -287,6 +287,12 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     stop: worker.stop,
   };
 }
+
+const hiddenOf = ({ secrets, headers, link }: UpstreamConfig): readonly string[] => [
+  ...secrets,
+  ...Object.values(headers ?? {}),
+  link?.clientSecret ?? "",
+];
 
 function tellNews(news: UpstreamNews, log: Log): void {
   const { kind, upstream } = news;

@@ -14,7 +14,7 @@ import { countedOf, planUsage, promptOf } from "./token-usage.ts";
 import type { UsageOption } from "./token-usage.ts";
 import { openVendorDouble } from "./vendor-double.ts";
 import type { Handler, RecordedRequest } from "./vendor-double.ts";
-import { createIds, hasHeader, jsonAnswer, readJsonObject, withHeader } from "./vendor-checks.ts";
+import { createIds, hasHeader, jsonAnswer, queryOf, readJsonObject, withHeader } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
 export interface AnthropicOptions {
@@ -37,14 +37,13 @@ export const openAnthropicDouble = async ({
   const nextRequestId = createIds("req_");
   const nextMessageId = createIds("msg_");
 
-  const accepted =
-    (
-      { counting }: { readonly counting: boolean },
-      work: (body: JsonObject, request: RecordedRequest, requestId: string) => Answer,
-    ): Handler =>
+  type Refused = (status: number, message: string) => Answer;
+
+  const admitted =
+    (work: (request: RecordedRequest, requestId: string, refused: Refused) => Answer): Handler =>
     (request) => {
       const requestId = nextRequestId();
-      const refused = (status: number, message: string): Answer => refuse(status, { message, requestId });
+      const refused: Refused = (status, message) => refuse(status, { message, requestId });
       if (!hasHeader(request, { name: "x-api-key", value: key })) {
         const given = headerValues(request.headers, "x-api-key").length;
         return refused(401, given === 0 ? "x-api-key header is required" : "invalid x-api-key");
@@ -54,6 +53,14 @@ export const openAnthropicDouble = async ({
       if (versions.length > 1 || !VERSION.test(versions[0] ?? "")) {
         return refused(400, `anthropic-version: "${versions.join(", ")}" is not a valid version`);
       }
+      return work(request, requestId, refused);
+    };
+
+  const accepted = (
+    { counting }: { readonly counting: boolean },
+    work: (body: JsonObject, request: RecordedRequest, requestId: string) => Answer,
+  ): Handler =>
+    admitted((request, requestId, refused) => {
       const body = readJsonObject(request);
       if (typeof body === "string") return refused(400, `The request body is not valid JSON: ${body}`);
       const problem = checkMessages(body, { counting });
@@ -61,7 +68,18 @@ export const openAnthropicDouble = async ({
       const model = String(body["model"]);
       if (!models.includes(model)) return refused(404, `model: ${model}`);
       return withHeader(work(body, request, requestId), ["request-id", requestId]);
-    };
+    });
+
+  /** A page of at most `limit`, 20 when not asked for more. */
+  const list = admitted((request) => {
+    const shown = models.slice(0, Number(queryOf(request).get("limit") ?? 20));
+    return jsonAnswer(200, {
+      data: shown.map((id) => ({ type: "model", id, display_name: id, created_at: "2026-01-01T00:00:00Z" })),
+      first_id: shown[0] ?? null,
+      last_id: shown.at(-1) ?? null,
+      has_more: shown.length < models.length,
+    });
+  });
 
   const planned = (body: JsonObject) => {
     const said = planReply(typeof reply === "function" ? reply(body) : reply, readMessages(body));
@@ -90,6 +108,7 @@ export const openAnthropicDouble = async ({
     basePath: "/v1",
     handlers: {
       "POST /v1/messages": messages,
+      "GET /v1/models": list,
       "POST /v1/messages/count_tokens": accepted({ counting: true }, (body) =>
         jsonAnswer(200, { input_tokens: promptOf(planned(body).usage.tokens) }),
       ),

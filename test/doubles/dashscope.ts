@@ -108,7 +108,7 @@ export const openDashScopeDouble = async ({
 
   const route: Handler = (request) => {
     if (!hasBearer(request, key)) return refuse(401, "InvalidApiKey", "Invalid API-key provided.");
-    const asked = `${request.method} ${request.target}`;
+    const asked = `${request.method} ${request.target.split("?")[0]}`;
     if (asked === "POST /api/v1/services/aigc/video-generation/video-synthesis") return create(request);
     const [, polled] = /^GET \/api\/v1\/tasks\/([^/?]+)$/.exec(asked) ?? [];
     if (polled !== undefined) return poll(decodeURIComponent(polled), request);

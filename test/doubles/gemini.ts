@@ -68,8 +68,20 @@ export const openGeminiDouble = async ({
     });
   };
 
+  /** A page of at most `pageSize`, 50 when not asked for more. */
+  const list = (request: RecordedRequest): Answer => {
+    const problem = checkKey(request, key);
+    if (problem) return problem;
+    const shown = models.slice(0, Number(queryOf(request).get("pageSize") ?? 50));
+    return jsonAnswer(200, {
+      models: shown.map((model) => ({ name: `models/${model}`, displayName: model })),
+      ...(shown.length < models.length ? { nextPageToken: "next" } : {}),
+    });
+  };
+
   const dispatch: Handler = (request) => {
     const [path = ""] = request.target.split("?");
+    if (request.method === "GET" && path === "/v1beta/models") return list(request);
     const [, model = "", method = ""] = /^\/v1beta\/models\/([^/:]+):(\w+)$/.exec(path) ?? [];
     if (request.method !== "POST" || !METHODS.includes(method)) return refuse(404, { message: "Not Found" });
     const problem = checkKey(request, key);

@@ -1,4 +1,5 @@
-// OpenAI: chat completions and responses, plain and streamed; embeddings, images, the model list.
+// OpenAI: chat completions and responses, plain and streamed; embeddings, images, the model list. And vendors that
+// speak like it and differ in where they are and whom they let in.
 
 import type { Asked } from "./asked.ts";
 import { createModelBook } from "./model-book.ts";
@@ -32,6 +33,10 @@ export interface OpenAiOptions {
   readonly reply?: string | ScriptedReply | ((body: JsonObject) => string | ScriptedReply);
   /** What it costs; `omitted` leaves it out, and in a stream leaves out its extra chunk. */
   readonly usage?: UsageOption;
+  /** Where it is, in front of `/chat/completions`. */
+  readonly basePath?: string;
+  /** Whom it lets in, instead of whoever brings the key as a bearer. */
+  readonly admits?: (request: RecordedRequest) => boolean;
 }
 
 export const openOpenAiDouble = async ({
@@ -39,6 +44,8 @@ export const openOpenAiDouble = async ({
   models = ["gpt-x"],
   reply = DEFAULT_REPLY,
   usage: option,
+  basePath = "/v1",
+  admits = (request) => hasBearer(request, key),
 }: OpenAiOptions): Promise<ModelDouble> => {
   const book = createModelBook();
   const asked: Asked[] = [];
@@ -50,7 +57,7 @@ export const openOpenAiDouble = async ({
     (handler: (request: RecordedRequest, requestId: string) => Answer): Handler =>
     (request) => {
       const requestId = nextRequestId();
-      const answer = hasBearer(request, key)
+      const answer = admits(request)
         ? handler(request, requestId)
         : refuse(401, keyRefusal(request.headers.map(([name]) => name)));
       return withHeader(answer, ["x-request-id", requestId]);
@@ -124,13 +131,13 @@ export const openOpenAiDouble = async ({
   });
 
   const double = await openVendorDouble({
-    basePath: "/v1",
+    basePath,
     handlers: {
-      "POST /v1/chat/completions": completions,
-      "POST /v1/responses": responses,
-      "POST /v1/embeddings": embeddings,
-      "POST /v1/images/generations": images,
-      "GET /v1/models": identified(() => jsonAnswer(200, modelList(models))),
+      [`POST ${basePath}/chat/completions`]: completions,
+      [`POST ${basePath}/responses`]: responses,
+      [`POST ${basePath}/embeddings`]: embeddings,
+      [`POST ${basePath}/images/generations`]: images,
+      [`GET ${basePath}/models`]: identified(() => jsonAnswer(200, modelList(models))),
       "*": ({ method, target }) =>
         refuse(404, {
           message: `Unknown request URL: ${method} ${target}.`,

@@ -147,7 +147,7 @@ export const openXDouble = async ({
   };
 
   const follow: Handler = (request) => {
-    const source = /^\/2\/users\/(\d+)\/following$/.exec(request.target)?.[1];
+    const source = /^\/2\/users\/(\d+)\/following(?:\?|$)/.exec(request.target)?.[1];
     if (request.method !== "POST" || source === undefined) return problem(404, "Not Found", "Not Found");
     const member = memberOf(request, ["tweet.read", "users.read", "follows.write"]);
     if ("status" in member) return member;

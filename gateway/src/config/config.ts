@@ -10,10 +10,18 @@ import {
   type Micros,
   type Pico,
 } from "../platform/money.ts";
+import { protocolWords } from "../operation/key-header.ts";
 import type { LinkSettings } from "../operation/upstream.ts";
 import { mcp, mcpUsual, type McpConfig } from "./mcp-config.ts";
 import { isNetwork } from "../platform/caller-address.ts";
 import { defaultNames, placeholders, type Names } from "./names.ts";
+import {
+  checkRequest,
+  credential,
+  ownRequestOf,
+  requestMembers,
+  type OwnRequest,
+} from "./upstream-request.ts";
 
 /** Everything an operator can set in tollgate.yaml, parsed. Defaults stand beside the field they belong to. */
 export interface Config {
@@ -43,10 +51,9 @@ export interface SalesConfig {
   readonly sha256: string;
 }
 
-export interface UpstreamConfig {
+export interface UpstreamConfig extends OwnRequest {
   readonly protocol: string;
   readonly url: string;
-  readonly key: string;
   readonly quotaRpm: number | undefined;
   readonly pollQps: number;
   readonly timeoutMs: number | undefined;
@@ -90,26 +97,6 @@ export interface OperationConfig {
   readonly defaultModel: string | undefined;
 }
 
-/** Words that name an upstream's protocol; those without an adapter yet are known, and refused by name. */
-const protocolWords = [
-  "openai",
-  "anthropic",
-  "gemini",
-  "jina",
-  "cohere",
-  "voyage",
-  "dashscope",
-  "tikhub",
-  "scrapecreators",
-  "twitterapi",
-  "x",
-  "financialdatasets",
-  "similarweb",
-  "perplexity",
-  "tavily",
-  "exa",
-] as const;
-
 /** Half of what the strictest vendor allows an account, which may have other programs that ask. */
 const pollQpsUsual = 10;
 
@@ -139,26 +126,13 @@ const upstreamUrl = httpUrl.refine((url) => !/[?#]/.test(url), {
   error: "expected an address without ? or #, because paths are appended to it",
 });
 
-/** Mounted secrets tend to end in a line break, with which no request can be written and every vendor seems unreachable. */
-const credential = z
-  .string()
-  .min(1, "expected a key; is its environment variable set?")
-  .regex(
-    /^[\x20-\x7e]*$/,
-    "has characters that cannot be sent; is there a line break at its end? Take it away",
-  )
-  .refine((written) => written === written.trim(), { error: "begins or ends with a space; take it away" })
-  .refine((written) => !/^\$[A-Z][A-Z0-9_]*$/.test(written), {
-    error: "looks like the name of an environment variable; write it as ${NAME}",
-  });
-
 const pricePerSecond = amount(picoFromUsd, "USD per second of video, at most 12 decimals");
 
 const upstream = z
   .strictObject({
     protocol: z.enum(protocolWords),
     url: upstreamUrl,
-    key: credential.optional(),
+    ...requestMembers,
     quota_rpm: count.optional(),
     poll_qps: z.number().positive().max(10_000).optional(),
     timeout_ms: count.optional(),
@@ -174,10 +148,11 @@ const upstream = z
     client_id: credential.optional(),
     client_secret: credential.optional(),
   })
+  .superRefine(checkRequest)
   .transform((written): UpstreamConfig => ({
     protocol: written.protocol,
     url: written.url.replace(/\/+$/, ""),
-    key: written.key ?? "",
+    ...ownRequestOf(written),
     quotaRpm: written.quota_rpm,
     pollQps: written.poll_qps ?? pollQpsUsual,
     timeoutMs: written.timeout_ms,

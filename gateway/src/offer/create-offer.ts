@@ -4,6 +4,7 @@ import { bindNames } from "../config/names.ts";
 import type { RecordedPrice } from "../ledger/ledger.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import type { CatalogueModel } from "../operation/define-model.ts";
+import { usualKeyHeader } from "../operation/key-header.ts";
 import { isSold, type ModelKind, type Operation, type SoldOperation } from "../operation/operation.ts";
 import { createTerms, type Terms } from "../operation/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
@@ -208,6 +209,8 @@ const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream => ({
   protocol,
   ...(protocol === "x" ? sandboxPlatform(`${sandboxUrl}/x/2`) : { url: `${sandboxUrl}/${protocol}` }),
   key: "sandbox",
+  keyHeader: usualKeyHeader(protocol),
+  secrets: [],
   transport: protocol === "tikhub" || protocol === "similarweb" ? "managed" : "native",
   timeoutMs: undefined,
   quotaRpm: undefined,

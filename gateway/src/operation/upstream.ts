@@ -6,7 +6,16 @@ export interface Upstream {
   readonly name: string;
   readonly protocol: string;
   readonly url: string;
+  /** Empty for a vendor that wants none. */
   readonly key: string;
+  /** The header that the key travels in, lower case. */
+  readonly keyHeader: string;
+  /** Headers of the operator's that every request carries, by their names in lower case. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Parameters of the operator's that every address carries. */
+  readonly query?: OwnQuery | undefined;
+  /** What no answer may repeat to a caller: the key, and whatever else of these gives access. */
+  readonly secrets: readonly string[];
   /** Decides the answer to a transport failure: 502 for native, 503 for managed. */
   readonly transport: "native" | "managed";
   readonly timeoutMs: number | undefined;
@@ -23,6 +32,12 @@ export interface Upstream {
   /** For a platform whose people can link their accounts. */
   readonly link?: LinkSettings | undefined;
   readonly sandbox: boolean;
+}
+
+/** Parameters as they stand in an address, and their names, in lower case, which are not the caller's to give. */
+export interface OwnQuery {
+  readonly text: string;
+  readonly names: ReadonlySet<string>;
 }
 
 /** A platform's authorization server, and who we are there. */

@@ -57,7 +57,11 @@ export function createLog(options: LogOptions): Log {
     error: writer("error"),
     hide: (secrets) => {
       // Very short values would blank out ordinary words; no vendor issues keys that short.
-      hidden = [...new Set([...hidden, ...secrets.filter((secret) => secret.length >= 8)])];
+      const long = secrets.filter((secret) => secret.length >= 8);
+      // A line is JSON, in which a quote is escaped.
+      const written = long.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
+      // The longest first: a shorter one that it begins with would leave its end to be read.
+      hidden = [...new Set([...hidden, ...written])].toSorted((a, b) => b.length - a.length);
     },
   };
 }

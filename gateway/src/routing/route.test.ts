@@ -9,6 +9,8 @@ describe("who comes first", () => {
     protocol: "openai",
     url: "http://vendor.example",
     key: "",
+    keyHeader: "authorization",
+    secrets: [],
     transport: "native",
     timeoutMs: undefined,
     quotaRpm: undefined,

@@ -18,7 +18,8 @@ import {
   type VendorRequest,
 } from "./protocol.ts";
 import { renameModel } from "./rename-model.ts";
-import { repeatsKey } from "./repeated-key.ts";
+import { repeatsSecret } from "./repeated-secret.ts";
+import { requestHeaders, type Headers } from "./request-headers.ts";
 import { readRetryAfterSeconds } from "./retry-after.ts";
 import { FrameRoom } from "./sse.ts";
 import { createStreamRelay } from "./stream-relay.ts";
@@ -78,6 +79,7 @@ class ReadyCall implements PreparedCall {
     const sending = new Sending(this.#speech, actingFor);
     const request = {
       url: upstream.url + pathFor(path, actingFor),
+      query: upstream.query?.text,
       method,
       headers: headersOf(this.#request, sending, streaming),
       requestId: dispatch.callId,
@@ -111,7 +113,7 @@ class Sending implements OutcomeReader<HttpOutcome | HttpStream, Exchanged> {
     const rules = exchange.stream?.(dispatch);
     if (!rules) throw new Error("A stream came for an exchange that has none.");
     const { contentType } = rules;
-    const relay = createStreamRelay(stream, rules, dispatch.upstream.key, room);
+    const relay = createStreamRelay(stream, rules, dispatch.upstream.secrets, room);
     return { kind: "streaming", status: stream.status, contentType, relay };
   }
 }
@@ -130,8 +132,6 @@ function streamIn(
 const pathFor = (path: string, actingFor: ActingFor | undefined): string =>
   actingFor ? path.replace("{user_id}", encodeURIComponent(actingFor.userId)) : path;
 
-type Headers = Readonly<Record<string, string>>;
-
 function headersOf(request: VendorRequest, sending: Sending, streaming: boolean): Headers {
   const { upstream } = sending.speech.dispatch;
   if (sending.actingFor || !isEmpty(request.headers)) return writeHeaders(request, sending, streaming);
@@ -148,30 +148,17 @@ const usualHeaders = new WeakMap<Upstream, Partial<Record<string, Headers>>>();
 const isEmpty = (headers: Headers | undefined): boolean =>
   headers === undefined || Object.keys(headers).length === 0;
 
-function writeHeaders(
+const writeHeaders = (
   { body, headers }: VendorRequest,
   { speech, actingFor }: Sending,
   streaming: boolean,
-): Headers {
-  const { protocol, dispatch } = speech;
-  const { upstream } = dispatch;
-  const all: Record<string, string> = {
+): Headers =>
+  requestHeaders(speech.dispatch.upstream, {
     accept: streaming ? "text/event-stream" : "application/json",
-    "accept-encoding": "identity",
-    "user-agent": "tollgate",
-  };
-  if (body !== undefined) all["content-type"] = "application/json";
-  if (headers) Object.assign(all, headers);
-  if (actingFor) {
-    all["authorization"] = `Bearer ${actingFor.accessToken}`;
-    return all;
-  }
-  // An upstream without a key, such as a model on this machine, gets no empty one.
-  if (upstream.key === "") return all;
-  const [name, value] = protocol.keyHeader(upstream.key);
-  all[name] = value;
-  return all;
-}
+    hasBody: body !== undefined,
+    headers,
+    accessToken: actingFor?.accessToken,
+  });
 
 /** Statuses that speak about the operator's key or plan, never about the caller. */
 const aboutOurKey: ReadonlySet<number> = new Set([401, 402, 403]);
@@ -188,9 +175,10 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
   if (!actingFor && aboutOurKey.has(status)) return { kind: "key_rejected", status };
   const exact = exactTextOf(body);
   const text = exact ?? roughly.decode(body);
-  // An upstream that repeats our key, or a linked account's, back to us must not pass it on to the caller.
-  const secret = actingFor?.accessToken ?? dispatch.upstream.key;
-  if (repeatsKey(secret, text) || repeatsKey(secret, contentType ?? "")) {
+  // An upstream that repeats what it was shown in confidence, a linked account's token too, must not tell it the caller.
+  const { secrets: ours } = dispatch.upstream;
+  const secrets = actingFor ? [actingFor.accessToken, ...ours] : ours;
+  if (repeatsSecret(secrets, text) || repeatsSecret(secrets, contentType ?? "")) {
     // Only a refusal says that nothing was done; behind any other status the work may be done and paid for.
     return isRefusalStatus(status)
       ? { kind: "key_rejected", status }
@@ -204,7 +192,7 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
   const succeeded = json !== undefined && isSuccessStatus(status);
   const reading = succeeded ? exchange.read(json, dispatch) : undefined;
   const failed = json !== undefined && !succeeded;
-  const ours = failed ? exchange.readError?.(status, json, dispatch) : reading?.json;
+  const inOurWords = failed ? exchange.readError?.(status, json, dispatch) : reading?.json;
   const asItCame: Answered = {
     kind: "answered",
     status,
@@ -217,7 +205,7 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
   };
   if (reading?.error !== undefined)
     return rewritten({ ...asItCame, status: hiddenErrorStatus }, reading.error);
-  return ours === undefined ? asItCame : rewritten(asItCame, ours);
+  return inOurWords === undefined ? asItCame : rewritten(asItCame, inOurWords);
 }
 
 /** Nothing leaves for it. */

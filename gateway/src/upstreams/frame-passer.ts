@@ -1,6 +1,6 @@
 import type { ChatEvent } from "./dialects/chat.ts";
 import { bytesOf, fits, mouldOf, type Fit, type FrameMould } from "./frame-mould.ts";
-import { repeatsKey } from "./repeated-key.ts";
+import { repeatsSecret } from "./repeated-secret.ts";
 import { endOfFrame, frameBytesMax, frameOf, FrameTooLong, type SseFrame } from "./sse.ts";
 import type { StreamMeter } from "./stream-meter.ts";
 
@@ -23,18 +23,18 @@ export interface StreamRules {
 export class FramePasser {
   readonly #rules: StreamRules;
   readonly #meter: StreamMeter;
-  readonly #key: string;
+  readonly #secrets: readonly string[];
   #mould: FrameMould | undefined;
   #tooLong = false;
   #stopped = false;
 
-  constructor(rules: StreamRules, meter: StreamMeter, key: string) {
+  constructor(rules: StreamRules, meter: StreamMeter, secrets: readonly string[]) {
     this.#rules = rules;
     this.#meter = meter;
-    this.#key = key;
+    this.#secrets = secrets;
   }
 
-  /** Whether the last piece held a frame that repeats the key; neither it nor anything behind it is shown. */
+  /** Whether the last piece held a frame that repeats a secret; neither it nor anything behind it is shown. */
   get stopped(): boolean {
     return this.#stopped;
   }
@@ -42,8 +42,8 @@ export class FramePasser {
   pass(bytes: Uint8Array): Uint8Array {
     if (this.#tooLong) throw new FrameTooLong();
     const text = latin1Of(bytes);
-    this.#stopped = repeatsKey(this.#key, text);
-    const passable = this.#stopped ? beforeRepeated(text, this.#key) : text.length;
+    this.#stopped = repeatsSecret(this.#secrets, text);
+    const passable = this.#stopped ? beforeRepeated(text, this.#secrets) : text.length;
     let shown = "";
     /** Up to here `shown` has what is to be shown; behind it, what is read passes as it came. */
     let settled = 0;
@@ -102,11 +102,11 @@ const mouldedBytesMax = 1024 * 1024;
 /** Filled and read within one piece, so one is enough for all streams. */
 const fit: Fit = { stringEnd: 0, outputBytes: 0 };
 
-/** Where the first frame begins that repeats the key. */
-function beforeRepeated(text: string, key: string): number {
+/** Where the first frame begins that repeats one of them. */
+function beforeRepeated(text: string, secrets: readonly string[]): number {
   let at = 0;
   for (let end = endOfFrame(text, at); at < text.length; end = endOfFrame(text, at)) {
-    if (repeatsKey(key, text.slice(at, end))) return at;
+    if (repeatsSecret(secrets, text.slice(at, end))) return at;
     at = end;
   }
   return at;

@@ -4,6 +4,7 @@ import type { PlatformUser } from "../links/links.ts";
 import type { LinkSettings } from "../operation/upstream.ts";
 import { isJsonObject, parseJson } from "../platform/json.ts";
 import type { HttpClient } from "./http-client.ts";
+import { requestHeaders } from "./request-headers.ts";
 
 /** A person waits in front of a browser, or a paid call for its token. */
 const timeoutMs = 10_000;
@@ -80,17 +81,13 @@ export function createPlatformClient(http: HttpClient): PlatformClient {
     redeem,
     refresh,
     revoke,
-    whoIs: async ({ url }, { accessToken, scopes }) => {
+    whoIs: async (upstream, { accessToken, scopes }) => {
       if (!scopes.includes("users.read")) return undefined;
       const outcome = await http.send({
-        url: `${url}/users/me`,
+        url: `${upstream.url}/users/me`,
+        query: upstream.query?.text,
         method: "GET",
-        headers: {
-          accept: "application/json",
-          "accept-encoding": "identity",
-          "user-agent": "tollgate",
-          authorization: `Bearer ${accessToken}`,
-        },
+        headers: requestHeaders(upstream, { accept: "application/json", hasBody: false, accessToken }),
         body: undefined,
         firstByteTimeoutMs: timeoutMs,
         silenceTimeoutMs: timeoutMs,

@@ -3,10 +3,8 @@ import type { Dispatch, TokenReading } from "../operation/upstream.ts";
 import type { JsonObject } from "../platform/json.ts";
 import type { StreamRules } from "./frame-passer.ts";
 
-/** How one vendor is spoken to: where its key goes, and what it can exchange. */
+/** How one vendor is spoken to. */
 export interface Protocol {
-  /** The header that carries the operator's key, and nothing else of the caller's. */
-  readonly keyHeader: (key: string) => readonly [name: string, value: string];
   /** Whether an error is about the operator's own key, plan or application where its status alone does not tell. */
   readonly isAboutOperator?: (status: number, json: unknown) => boolean;
   readonly exchanges: Readonly<Partial<Record<ExchangeName, Exchange>>>;

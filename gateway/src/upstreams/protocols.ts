@@ -1,12 +1,7 @@
+import type { ProtocolWord } from "../operation/key-header.ts";
 import type { Protocol } from "./protocol.ts";
-import {
-  financialdatasets,
-  scrapecreators,
-  similarweb,
-  tikhub,
-  twitterapi,
-} from "./protocols/data-vendors.ts";
 import { anthropic } from "./protocols/anthropic.ts";
+import { dataVendor } from "./protocols/data-vendor.ts";
 import { dashscope } from "./protocols/dashscope.ts";
 import { gemini } from "./protocols/gemini.ts";
 import { exa } from "./protocols/exa.ts";
@@ -17,7 +12,7 @@ import { tavily } from "./protocols/tavily.ts";
 import { x } from "./protocols/x.ts";
 
 /** The vendors the gateway can speak to, by the word that selects them in the configuration. */
-export const protocols: Readonly<Record<string, Protocol>> = {
+export const protocols: Readonly<Record<ProtocolWord, Protocol>> = {
   openai,
   anthropic,
   gemini,
@@ -25,12 +20,12 @@ export const protocols: Readonly<Record<string, Protocol>> = {
   cohere,
   voyage,
   dashscope,
-  tikhub,
-  scrapecreators,
-  twitterapi,
+  tikhub: dataVendor,
+  scrapecreators: dataVendor,
+  twitterapi: dataVendor,
   x,
-  financialdatasets,
-  similarweb,
+  financialdatasets: dataVendor,
+  similarweb: dataVendor,
   perplexity,
   tavily,
   exa,

@@ -14,6 +14,8 @@ const dispatchOf = (vendor: Vendor, asksForUsage: boolean): Dispatch => ({
     protocol: vendor,
     url: "",
     key: "",
+    keyHeader: "authorization",
+    secrets: [],
     transport: "native",
     timeoutMs: undefined,
     quotaRpm: undefined,
@@ -66,7 +68,7 @@ function relayed(
   stream: HttpStream,
   rules: ReturnType<typeof rulesOf>,
 ): { shown: string; tokens: TokenReading } {
-  const relay = createStreamRelay(stream, rules, "");
+  const relay = createStreamRelay(stream, rules, []);
   const pieces: Uint8Array[] = [];
   let ends = 0;
   relay.start({ onPiece: (piece) => pieces.push(piece), onEnd: () => ends++ });
@@ -124,7 +126,7 @@ test.each(["openai", "anthropic"] as const)(
 
 test("what is not changed passes as the very bytes that came", () => {
   const bytes = Buffer.from(frames.openai('"a"', 5) + frames.openai('"b"', 5));
-  const relay = createStreamRelay(streamOf(bytes, []), rulesOf("openai", true), "");
+  const relay = createStreamRelay(streamOf(bytes, []), rulesOf("openai", true), []);
   const pieces: Uint8Array[] = [];
   relay.start({ onPiece: (piece) => pieces.push(piece), onEnd: () => {} });
   expect(pieces[0]).toEqual(new Uint8Array(bytes));

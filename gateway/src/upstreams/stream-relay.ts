@@ -4,13 +4,13 @@ import type { HttpStream, StreamEnding, StreamReader } from "./http/http-stream.
 import { FrameCutter, type FrameRoom } from "./sse.ts";
 import { StreamMeter } from "./stream-meter.ts";
 
-/** Passes a stream on, frame by frame, and meters what passes. It ends before a frame that repeats the upstream's key. */
+/** Passes a stream on, frame by frame, and meters what passes. It ends before a frame that repeats one of the secrets. */
 export const createStreamRelay = (
   stream: HttpStream,
   rules: StreamRules,
-  key: string,
+  secrets: readonly string[],
   room?: FrameRoom,
-): StreamRelay => new FrameRelay(stream, rules, key, room);
+): StreamRelay => new FrameRelay(stream, rules, secrets, room);
 
 /**
  * A class, as all its parts are: thousands of streams are open at once, so that each piece finds whatever belongs to its
@@ -25,11 +25,16 @@ class FrameRelay implements StreamRelay, StreamReader {
   #taker: StreamTaker | undefined;
   #ended = false;
 
-  constructor(stream: HttpStream, rules: StreamRules, key: string, room: FrameRoom | undefined) {
+  constructor(
+    stream: HttpStream,
+    rules: StreamRules,
+    secrets: readonly string[],
+    room: FrameRoom | undefined,
+  ) {
     this.#stream = stream;
     this.#rules = rules;
     this.#cutter = new FrameCutter(room);
-    this.#passer = new FramePasser(rules, this.#meter, key);
+    this.#passer = new FramePasser(rules, this.#meter, secrets);
   }
 
   start(to: StreamTaker): void {

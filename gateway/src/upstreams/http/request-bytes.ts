@@ -2,6 +2,8 @@ import type { Target } from "./origin.ts";
 
 export interface HttpRequest {
   readonly url: string;
+  /** What every address of the other side ends in, beside what this one asks for itself. */
+  readonly query?: string | undefined;
   readonly method: "GET" | "POST";
   /** Whoever sends the same headers again and again does well to keep the object, by which their text is remembered. */
   readonly headers: Readonly<Record<string, string>>;
@@ -15,10 +17,10 @@ export interface HttpRequest {
 
 /** A request as it goes over the wire, in one piece; undefined when a header or the path cannot be said in HTTP. */
 export function writeRequest(
-  { method, headers, requestId, body }: HttpRequest,
+  { method, query, headers, requestId, body }: HttpRequest,
   target: Target,
 ): string | Uint8Array | undefined {
-  const opening = openingOf(method, target, headers);
+  const opening = openingOf(method, target, query, headers);
   if (!opening || (requestId !== undefined && !plainValue.test(requestId))) return undefined;
   const named = requestId === undefined ? "" : `x-request-id: ${requestId}\r\n`;
   const length = body === undefined ? (method === "POST" ? 0 : undefined) : Buffer.byteLength(body);
@@ -40,6 +42,7 @@ function joined(head: string, body: Uint8Array): Uint8Array {
 interface Opening {
   readonly method: HttpRequest["method"];
   readonly target: Target;
+  readonly query: string | undefined;
   readonly lines: string;
   readonly isAscii: boolean;
 }
@@ -50,11 +53,13 @@ const remembered = new WeakMap<HttpRequest["headers"], Opening>();
 function openingOf(
   method: HttpRequest["method"],
   target: Target,
+  query: string | undefined,
   headers: HttpRequest["headers"],
 ): Opening | undefined {
   const known = remembered.get(headers);
-  if (known && known.target === target && known.method === method) return known;
-  const { origin, path } = target;
+  if (known && known.target === target && known.method === method && known.query === query) return known;
+  const { origin } = target;
+  const path = withQuery(target.path, query);
   const written = writeHeaders(headers);
   if (!written || !sayablePath.test(path)) return undefined;
   const { isAscii } = written;
@@ -62,10 +67,13 @@ function openingOf(
   if (origin.authorization !== undefined && headers["authorization"] === undefined) {
     lines += `authorization: ${origin.authorization}\r\n`;
   }
-  const opening = { method, target, lines, isAscii };
+  const opening = { method, target, query, lines, isAscii };
   remembered.set(headers, opening);
   return opening;
 }
+
+const withQuery = (path: string, query: string | undefined): string =>
+  query === undefined ? path : `${path}${path.includes("?") ? "&" : "?"}${query}`;
 
 function writeHeaders(headers: HttpRequest["headers"]): Pick<Opening, "lines" | "isAscii"> | undefined {
   let lines = "";

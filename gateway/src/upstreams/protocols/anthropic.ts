@@ -18,7 +18,6 @@ const native: NativeChat = {
 };
 
 export const anthropic: Protocol = {
-  keyHeader: (key) => ["x-api-key", key],
   // An account without money is told so as if the request were wrong.
   isAboutOperator: (status, json) =>
     status === 400 && /^your credit balance is too low\b/i.test(readErrorMessage(json)),

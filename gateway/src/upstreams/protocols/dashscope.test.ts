@@ -34,6 +34,8 @@ const send = async ({ exchange, rawBody = "", taskId, at = vendor, ...other }: A
     protocol: "dashscope",
     url: at.url,
     key: other.key ?? key,
+    keyHeader: "authorization",
+    secrets: [other.key ?? key],
     transport: "native",
     timeoutMs: 300,
     quotaRpm: undefined,

@@ -27,7 +27,6 @@ const taskCancel: Exchange = {
 };
 
 export const dashscope: Protocol = {
-  keyHeader: (key) => ["authorization", `Bearer ${key}`],
   exchanges: { video_create: videoCreate, task_poll: taskPoll, task_cancel: taskCancel },
 };
 

@@ -5,7 +5,6 @@ import { objectsIn, researchExchange, textOrNull } from "./research.ts";
 
 /** Exa's deepest search. Every answer says in USD what it cost. */
 export const exa: Protocol = {
-  keyHeader: (key) => ["x-api-key", key],
   exchanges: {
     research: researchExchange({
       write: ({ query, instructions, max_results }) => ({

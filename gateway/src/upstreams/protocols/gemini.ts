@@ -19,7 +19,6 @@ const native: NativeChat = {
 };
 
 export const gemini: Protocol = {
-  keyHeader: (key) => ["x-goog-api-key", key],
   // Google says 400 about a key that it does not know, or no longer.
   isAboutOperator: (status, json) => status === 400 && reasonsIn(json).includes("API_KEY_INVALID"),
   exchanges: {

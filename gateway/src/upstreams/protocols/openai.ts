@@ -24,7 +24,6 @@ const native: NativeChat = {
 };
 
 export const openai: Protocol = {
-  keyHeader: (key) => ["authorization", `Bearer ${key}`],
   exchanges: {
     chat: chatExchange(native, dialects),
     responses: openaiResponses,

@@ -8,7 +8,6 @@ import { objectsIn, researchExchange, textOrNull, type Citation } from "./resear
  * own; what it charged stands in `usage.cost`.
  */
 export const perplexity: Protocol = {
-  keyHeader: (key) => ["authorization", `Bearer ${key}`],
   exchanges: {
     research: researchExchange({
       write: ({ query, instructions }) => ({

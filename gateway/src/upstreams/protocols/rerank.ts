@@ -13,10 +13,7 @@ interface Dialect {
   readonly tokens: (json: JsonObject) => unknown;
 }
 
-const bearer = (key: string) => ["authorization", `Bearer ${key}`] as const;
-
 const rerankProtocol = (dialect: Dialect): Protocol => ({
-  keyHeader: bearer,
   exchanges: { rerank: rerankExchange(dialect) },
 });
 

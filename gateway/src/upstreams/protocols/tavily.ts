@@ -8,7 +8,6 @@ const microsPerCredit = 8_000n;
 
 /** Tavily's search, in depth and with an answer. It bills in credits and tells them only to those who ask. */
 export const tavily: Protocol = {
-  keyHeader: (key) => ["authorization", `Bearer ${key}`],
   exchanges: {
     research: researchExchange({
       write: ({ query, instructions, max_results }) => {

@@ -4,7 +4,6 @@ import { forwardBody } from "./forward-body.ts";
 
 /** The platform's API, version 2. Writes are made in the name of a linked account, with that account's token. */
 export const x: Protocol = {
-  keyHeader: (key) => ["authorization", `Bearer ${key}`],
   // A 403 may speak of the person (blocked, suspended) or of our application and its plan; only the problem's type tells.
   isAboutOperator: (status, json) => {
     if (status === 402) return true;

@@ -1,0 +1,143 @@
+import { expect, test } from "bun:test";
+import { parseConfig } from "./load-config.ts";
+
+const secret = "canary-9f8e7d6c5b4a";
+
+const upstreamOf = (members: string, environment: Readonly<Record<string, string>> = {}) => {
+  const protocol = members.includes("protocol:") ? "" : "protocol: openai, ";
+  const text = `upstreams: { a: { ${protocol}url: "https://a.test/v1", ${members} } }`;
+  return parseConfig(text, "tollgate.yaml", environment).upstreams.get("a");
+};
+
+const refusalOf = (members: string, environment?: Readonly<Record<string, string>>): string => {
+  try {
+    upstreamOf(members, environment);
+  } catch (error) {
+    return error instanceof Error
+      ? error.message.replace("tollgate.yaml cannot be used:\n  upstreams.a.", "")
+      : "";
+  }
+  return "accepted";
+};
+
+test("headers, a header for the key and parameters are kept as they are sent", () => {
+  expect(
+    upstreamOf(
+      'key: "${KEY}", key_header: Api-Key, headers: { X-Gate: "Token ${GATE}" }, query: { v: "1 2" }',
+      {
+        KEY: "k-1",
+        GATE: "g-1",
+      },
+    ),
+  ).toMatchObject({
+    key: "k-1",
+    keyHeader: "api-key",
+    headers: { "x-gate": "Token g-1" },
+    query: { text: "v=1%202" },
+  });
+  expect(upstreamOf("weight: 1")).toMatchObject({
+    key: "",
+    keyHeader: "authorization",
+    headers: undefined,
+    query: undefined,
+    secrets: [],
+  });
+});
+
+test("what gives access is told from what may stand in any answer", () => {
+  const secretsOf = (members: string): readonly string[] => upstreamOf(members)?.secrets ?? [];
+  expect(secretsOf('key: k-1, headers: { Cf-Aig-Authorization: "Bearer abc" }')).toEqual(["k-1", "abc"]);
+  expect(secretsOf('headers: { X-Word: "sesame/Open0+sesame/Open0=" }')).toEqual([
+    "sesame/Open0+sesame/Open0=",
+    "sesame%2FOpen0%2Bsesame%2FOpen0%3D",
+  ]);
+  expect(secretsOf("query: { api_key: abc, api-version: '2024-10-21' }")).toEqual(["abc"]);
+  expect(
+    secretsOf(
+      'headers: { HTTP-Referer: "https://Example9.example/of/some/length", X-Title: An example, x-portkey-provider: anthropic, anthropic-beta: context-1m-2025-08-07 }',
+    ),
+  ).toEqual([]);
+});
+
+test.each(
+  "host content-length content-type transfer-encoding connection keep-alive proxy-authorization te trailer upgrade accept accept-encoding x-request-id idempotency-key anthropic-version range"
+    .split(" ")
+    .flatMap((name) => [name, name.replace(/^./, (first) => first.toUpperCase())]),
+)("the gateway's own header %s is refused", (name) => {
+  expect(refusalOf(`headers: { ${name}: x }`)).toBe(
+    `headers.${name}: the gateway writes this header itself; take it away`,
+  );
+  expect(refusalOf(`key: k-1, key_header: ${name}`)).toBe(
+    "key_header: the gateway writes this header itself; the key needs another one",
+  );
+});
+
+test("the header that the key travels in cannot be written twice", () => {
+  const twice = "the key travels in this header; take it away, or name another one as key_header";
+  expect(refusalOf("key: k-1, headers: { Authorization: x }")).toBe(`headers.Authorization: ${twice}`);
+  expect(refusalOf("protocol: anthropic, key: k-1, headers: { X-Api-Key: x }")).toBe(
+    `headers.X-Api-Key: ${twice}`,
+  );
+  expect(refusalOf("key: k-1, key_header: Api-Key, headers: { api-key: x }")).toBe(
+    `headers.api-key: ${twice}`,
+  );
+  expect(refusalOf("key: k-1, key_header: api-key, headers: { Authorization: x }")).toBe("accepted");
+  expect(refusalOf("protocol: anthropic, key: k-1, headers: { Authorization: x }")).toBe("accepted");
+  expect(refusalOf("headers: { X-A: x, x-a: y }")).toBe(
+    "headers.x-a: written twice; capitals make no other header",
+  );
+});
+
+test("what would never be sent is refused", () => {
+  expect(refusalOf("key_header: api-key")).toBe(
+    "key_header: there is no key that would travel in it; write key, or take this away",
+  );
+  expect(refusalOf("protocol: x, key: k-1, key_header: api-key")).toBe(
+    "key_header: protocol x takes the tokens of linked accounts in authorization, and no key",
+  );
+  expect(refusalOf("protocol: x, headers: { Authorization: x }")).toBe(
+    "headers.Authorization: the token of the linked account travels in this header; take it away",
+  );
+  expect(refusalOf("protocol: gemini, query: { alt: json }")).toBe(
+    "query.alt: the gateway writes this parameter itself; take it away",
+  );
+  expect(refusalOf("query: { alt: json }")).toBe("accepted");
+});
+
+test("names and values that cannot be sent are refused, and no value is repeated", () => {
+  const unsendable = "has characters that cannot be sent; is there a line break at its end? Take it away";
+  for (const bad of ["\n", "\r", "\r\nx-evil: 1", "\0", "\u0100", "\u{1F600}", "\u007f"]) {
+    const said = refusalOf('headers: { X-Gate: "${GATE}" }', { GATE: `${secret}${bad}` });
+    expect([bad, said]).toEqual([bad, `headers.X-Gate: ${unsendable}`]);
+  }
+  expect(refusalOf('headers: { X-Gate: "${GATE}" }', { GATE: "caf\u00e9\tau lait" })).toBe("accepted");
+  expect(refusalOf('query: { v: "${GATE}" }', { GATE: `${secret}\n` })).toBe(`query.v: ${unsendable}`);
+  expect(refusalOf('query: { v: "${GATE}" }', { GATE: "\u{1F600} \u0100" })).toBe("accepted");
+
+  for (const [members, said] of [
+    ['headers: { X-Gate: "" }', "headers.X-Gate: expected a value; is its environment variable set?"],
+    [`headers: { X-Gate: " ${secret}" }`, "headers.X-Gate: begins or ends with a space; take it away"],
+    ["headers: { X-Gate: 5 }", "headers.X-Gate: expected a text; put it in quotes"],
+    ["query: { v: 2.10 }", "query.v: expected a text; put it in quotes"],
+    [
+      "headers: { X-Gate: $GATE }",
+      "headers.X-Gate: looks like the name of an environment variable; write it as ${NAME}",
+    ],
+    ['headers: { "X Gate": x }', "headers.X Gate: expected the name of a header: letters, digits and -"],
+    ['headers: { "X:Gate": x }', "headers.X:Gate: expected the name of a header: letters, digits and -"],
+    ['headers: { "": x }', "headers.: expected the name of a header: letters, digits and -"],
+    ['key: k-1, key_header: "a b"', "key_header: expected the name of a header: letters, digits and -"],
+    ['query: { "": x }', "query.: expected the name of a parameter"],
+    [`headers: { X-Gate: ${"x".repeat(4_097)} }`, "headers.X-Gate: expected at most 4096 characters"],
+    [`headers: [${secret}]`, "headers: expected record, received array"],
+  ] as const) {
+    expect([members.slice(0, 40), refusalOf(members)]).toEqual([members.slice(0, 40), said]);
+  }
+});
+
+test("there are at most 16 headers and 16 parameters", () => {
+  const many = (count: number): string => Array.from({ length: count }, (_, at) => `x-${at}: "y"`).join(", ");
+  expect(refusalOf(`headers: { ${many(16)} }, query: { ${many(16)} }`)).toBe("accepted");
+  expect(refusalOf(`headers: { ${many(17)} }`)).toBe("headers: expected at most 16");
+  expect(refusalOf(`query: { ${many(17)} }`)).toBe("query: expected at most 16");
+});
