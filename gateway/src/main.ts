@@ -25,6 +25,7 @@ import { createMemoryLimiter } from "./stores/memory-limiter.ts";
 import { backUp, restore } from "./stores/sqlite/backup.ts";
 import { takeServerLock, type ServerLock } from "./stores/sqlite/server-lock.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./stores/sqlite/sqlite-store.ts";
+import { createListingAsker } from "./upstreams/ask-listing.ts";
 import { createForwarder } from "./upstreams/forwarder.ts";
 import { httpClient } from "./upstreams/http-client.ts";
 import { createPlatformClient } from "./upstreams/platform-client.ts";
@@ -105,6 +106,7 @@ function cliParts(settings: Settings): CliParts {
     },
     addresses: () => completeAddresses(settings.baseUrl ?? addressOf(settings.host, settings.port), settings),
     probe,
+    askListing: createListingAsker(protocols),
     version: () => packageVersion(join(projectFolder, "package.json")),
     caller: () => ({
       apiKey: environment["TOLLGATE_KEY"],

@@ -11,6 +11,7 @@ import { isJsonObject } from "../platform/json.ts";
 import type { HttpClient, HttpOutcome, HttpStream, OutcomeReader } from "./http-client.ts";
 import { Inexpressible } from "./dialects/dialect.ts";
 import {
+  aboutOurKey,
   hiddenErrorStatus,
   type Exchange,
   type OwnAnswer,
@@ -159,9 +160,6 @@ const writeHeaders = (
     headers,
     accessToken: actingFor?.accessToken,
   });
-
-/** Statuses that speak about the operator's key or plan, never about the caller. */
-const aboutOurKey: ReadonlySet<number> = new Set([401, 402, 403]);
 
 const isRefusalStatus = (status: number): boolean => status >= 400 && status <= 499;
 

@@ -7,7 +7,25 @@ import type { StreamRules } from "./frame-passer.ts";
 export interface Protocol {
   /** Whether an error is about the operator's own key, plan or application where its status alone does not tell. */
   readonly isAboutOperator?: (status: number, json: unknown) => boolean;
+  /** A list of the models that a key may use, where it costs nothing. */
+  readonly listing?: Listing;
   readonly exchanges: Readonly<Partial<Record<ExchangeName, Exchange>>>;
+}
+
+/** Statuses that speak about the operator's key or plan, never about the caller. */
+export const aboutOurKey: ReadonlySet<number> = new Set([401, 402, 403]);
+
+export interface Listing {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Undefined where the answer is no such list. */
+  readonly read: (json: unknown) => Listed | undefined;
+}
+
+export interface Listed {
+  readonly models: readonly string[];
+  /** Whether these are all of them. */
+  readonly complete: boolean;
 }
 
 /** Request out, answer in. Both are pure: values in, values out. */

@@ -4,6 +4,8 @@ import type { Secrets } from "../../keys/secrets.ts";
 import type { PlatformClient } from "../../links/platform-client.ts";
 import type { Store } from "../../ledger/store.ts";
 import type { Offer } from "../../offer/offer.ts";
+import type { Upstream } from "../../operation/upstream.ts";
+import type { VendorListing } from "../../operation/vendor-listing.ts";
 import type { Clock } from "../../platform/clock.ts";
 
 /** What the command line needs from the program. Nothing is opened or read before a command asks for it. */
@@ -35,6 +37,8 @@ export interface CliParts {
   readonly addresses: () => Addresses;
   /** "reachable", or why not. */
   readonly probe: (url: string) => Promise<string>;
+  /** Asks a vendor for its models, free of charge and within some seconds. */
+  readonly askListing: (upstream: Upstream) => Promise<VendorListing>;
   /** Of this program. */
   readonly version: () => string;
   /** Whose calls the caller's commands make, and where. */

@@ -2,18 +2,27 @@ import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../config/load-config.ts";
 import { pricedByModel } from "../../offer/create-offer.ts";
 import type { Offer, OfferedOperation } from "../../offer/offer.ts";
+import { askVendors, type AskedVendor } from "./ask-vendors.ts";
 import type { CliParts } from "./cli-parts.ts";
-import { defineCommand, type Answer } from "./command.ts";
+import { defineCommand, toggle, type Answer } from "./command.ts";
 import { table } from "./output.ts";
 
 export const doctor = defineCommand({
   words: ["doctor"],
   summary: "checks the configuration, the prices and whether each upstream can be reached",
-  flags: {},
-  run: async (_given, parts) => {
+  flags: {
+    ask: toggle(
+      "also asks vendors that list their models for free whether they take the key and have the models",
+    ),
+  },
+  run: async ({ flags }, parts) => {
     try {
       const { config, offer } = await parts.loadOffer();
-      return answerOf(await examine(config, offer, parts));
+      const [found, asked] = await Promise.all([
+        examine(config, offer, parts),
+        flags.ask ? askVendors(config, offer, parts) : undefined,
+      ]);
+      return answerOf(found, asked);
     } catch (error) {
       if (error instanceof ConfigError) return unusableConfig(error);
       throw error;
@@ -102,8 +111,9 @@ const isWell = ({ health, operations }: UpstreamHealth): boolean =>
 const isChoice = (gap: string): boolean =>
   gap.endsWith("no upstream serves it and the sandbox is off") || gap.endsWith("all of its models are off");
 
-function answerOf(found: Diagnosis): Answer {
+function answerOf(found: Diagnosis, asked: readonly AskedVendor[] = []): Answer {
   const usable =
+    asked.every(({ verdict }) => verdict !== "key_refused") &&
     found.gaps.every(isChoice) &&
     found.operationsWithoutPrice.length === 0 &&
     found.modelsWithoutPrice.length === 0 &&
@@ -120,6 +130,7 @@ function answerOf(found: Diagnosis): Answer {
         found.upstreams.map((one) => [one.name, one.protocol, one.url, `${one.operations}`, healthText(one)]),
         "There are no upstreams.",
       ),
+      ...asked.map(({ name, sentence }) => `${name}: ${sentence}`),
       usable ? "Everything configured can be used." : "Something configured cannot be used.",
     ],
     json: {
@@ -130,10 +141,17 @@ function answerOf(found: Diagnosis): Answer {
       notes: found.notes,
       operations_without_price: found.operationsWithoutPrice,
       models_without_price: found.modelsWithoutPrice,
-      upstreams: found.upstreams,
+      upstreams: found.upstreams.map((one) => ({ ...one, ...answerIn(asked, one) })),
     },
     exitCode: usable ? 0 : 1,
   };
+}
+
+function answerIn(asked: readonly AskedVendor[], { name }: UpstreamHealth): object {
+  const vendor = asked.find((one) => one.name === name);
+  if (!vendor) return {};
+  const { verdict, sentence, unlistedModels } = vendor;
+  return { asked: { verdict, sentence, unlisted_models: unlistedModels } };
 }
 
 const healthText = ({ health, operations }: UpstreamHealth): string =>

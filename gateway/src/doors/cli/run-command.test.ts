@@ -650,7 +650,7 @@ describe("help", () => {
       "tollgate link list [--account ID] [--key KEY_ID]",
       "tollgate link revoke LINK_ID",
       "tollgate audit",
-      "tollgate doctor",
+      "tollgate doctor [--ask]",
       "tollgate contract [--out FILE] [--account]",
       "tollgate grant list [--account ID]",
       "tollgate grant revoke GRANT_ID",

@@ -46,6 +46,7 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
       loadOffer: unexpected,
       addresses: () => completeAddresses("http://127.0.0.1:8787"),
       probe: unexpected,
+      askListing: unexpected,
       version: () => "1.2.3",
       caller: () => ({ apiKey: undefined, baseUrl: "http://127.0.0.1:9", names: undefined }),
       write: (text) => void out.push(text),

@@ -5,6 +5,7 @@ import { geminiDialect } from "../dialects/gemini/gemini-dialect.ts";
 import type { Protocol } from "../protocol.ts";
 import { countTokens } from "./count-tokens.ts";
 import { nativeBody } from "./native-body.ts";
+import { readListing } from "./read-listing.ts";
 
 const native: NativeChat = {
   dialect: geminiDialect,
@@ -19,6 +20,13 @@ const native: NativeChat = {
 };
 
 export const gemini: Protocol = {
+  listing: {
+    path: "/models?pageSize=1000",
+    read: (json) => {
+      const listed = resources(json);
+      return listed && { ...listed, models: listed.models.map((name) => name.replace(/^models\//, "")) };
+    },
+  },
   // Google says 400 about a key that it does not know, or no longer.
   isAboutOperator: (status, json) => status === 400 && reasonsIn(json).includes("API_KEY_INVALID"),
   exchanges: {
@@ -36,6 +44,12 @@ export const gemini: Protocol = {
     }),
   },
 };
+
+const resources = readListing({
+  list: "models",
+  name: "name",
+  hasMore: (json) => typeof json["nextPageToken"] === "string",
+});
 
 function reasonsIn(json: unknown): readonly unknown[] {
   const error = isJsonObject(json) ? json["error"] : undefined;

@@ -10,6 +10,7 @@ import { nativeBody } from "./native-body.ts";
 import { openaiEmbeddings } from "./openai-embeddings.ts";
 import { openaiImages } from "./openai-images.ts";
 import { openaiResponses } from "./openai-responses.ts";
+import { readListing } from "./read-listing.ts";
 
 const native: NativeChat = {
   dialect: openaiDialect,
@@ -24,6 +25,7 @@ const native: NativeChat = {
 };
 
 export const openai: Protocol = {
+  listing: { path: "/models", read: readListing({ list: "data", name: "id" }) },
   exchanges: {
     chat: chatExchange(native, dialects),
     responses: openaiResponses,
