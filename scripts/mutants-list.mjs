@@ -400,6 +400,27 @@ export const mutants = [
     tests: ["test/upstream-faults.test.ts"],
   },
   {
+    name: "an upstream's own headers are not hidden in the log",
+    file: "gateway/src/gateway.ts",
+    find: "  ...Object.values(headers ?? {}),\n",
+    replace: "",
+    tests: ["test/upstream-requests.test.ts"],
+  },
+  {
+    name: "a caller gives an operator's parameter another value",
+    file: "gateway/src/upstreams/protocols/forward-query.ts",
+    find: "upstream.query ? without(upstream.query, input.rawQuery) : input.rawQuery",
+    replace: "input.rawQuery",
+    tests: ["test/upstream-requests.test.ts"],
+  },
+  {
+    name: "only the first secret of an upstream is withheld",
+    file: "gateway/src/upstreams/repeated-secret.ts",
+    find: "return true;",
+    replace: "return secret === secrets[0];",
+    tests: ["test/upstream-requests.test.ts"],
+  },
+  {
     name: "request headers are logged whole",
     file: "gateway/src/doors/http/http-door.ts",
     find: "        const answer = await runCall(call, gate);",

@@ -511,4 +511,21 @@ test("a connection whose stream ended while its reader was behind reads the next
   expect(vendor.sockets).toHaveLength(1);
   stream.resume();
   expect(await ended).toBe("whole");
+
+test("what every address ends in is joined with its own query, also where the headers are those of the request before", async () => {
+  const vendor = await openVendor((socket) => socket.write(ok));
+  const client = createHttpClient();
+  const headers = {};
+  for (const [path, query] of [
+    ["/a", "v=1"],
+    ["/a", "v=1"],
+    ["/a", "v=2"],
+    ["/a", undefined],
+    ["/a?b=c", "v=1"],
+  ] as const) {
+    const request = { url: vendor.url + path, query, method: "GET", headers, body: undefined } as const;
+    expect(await client.send({ ...request, firstByteTimeoutMs: 1_000 })).toEqual(answer("ok"));
+  }
+  const lines = [...vendor.received.join("").matchAll(/^GET (\S+)/gm)].map(([, target]) => target);
+  expect(lines).toEqual(["/a?v=1", "/a?v=1", "/a?v=2", "/a", "/a?b=c&v=1"]);
 });
