@@ -498,13 +498,23 @@ describe("the configuration", () => {
       .map((line) => (/^# ( |\w+:)/.test(line) ? line.slice(2) : line))
       .join("\n");
     const vendors =
-      "OPENAI ANTHROPIC GEMINI DEEPSEEK JINA DASHSCOPE COHERE VOYAGE TIKHUB FINDATA SCRAPECREATORS TWITTERAPI SIMILARWEB PERPLEXITY TAVILY EXA".split(
+      "OPENAI ANTHROPIC GEMINI DEEPSEEK JINA DASHSCOPE COHERE VOYAGE TIKHUB FINDATA SCRAPECREATORS TWITTERAPI SIMILARWEB PERPLEXITY TAVILY EXA AZURE_OPENAI OPENROUTER".split(
         " ",
       );
     const keys = Object.fromEntries(vendors.map((vendor) => [`${vendor}_API_KEY`, "some-vendor-key"]));
     const environment = { ...keys, X_CLIENT_ID: "app", X_CLIENT_SECRET: "some-client-secret" };
     const config = parseConfig(uncommented, "tollgate.yaml", environment);
-    expect(config.upstreams.size).toBe(vendors.length + 1);
+    // The platform and a server of one's own have no key.
+    expect(config.upstreams.size).toBe(vendors.length + 2);
+    expect(config.upstreams.get("vllm")?.key).toBe("");
+    expect(config.upstreams.get("azure")).toMatchObject({
+      keyHeader: "api-key",
+      query: { text: "api-version=2024-10-21" },
+    });
+    expect(config.upstreams.get("router")?.headers).toEqual({
+      "http-referer": "https://example.com",
+      "x-title": "Example",
+    });
     expect(config.upstreams.get("platform")?.link).toMatchObject({
       clientId: "app",
       issuer: "https://x.com",
