@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { useTool } from "./agent-client.ts";
 import { flat, read } from "./bad-inputs/error-shapes.ts";
 import { openAttackerListener } from "./doubles/vendor-double.ts";
 import type { TestAccount } from "./harness.ts";
@@ -21,6 +22,7 @@ import {
   writeScopes,
   type Linking,
 } from "./linking.ts";
+import { signInWith } from "./oauth-person.ts";
 import { createVisitor, startLink } from "./visitor.ts";
 
 const startPath = "/apis/v1/social_a/auth_social_a";
@@ -371,6 +373,34 @@ describe("a link ends", () => {
     const ended = await gateway.call(wide, path(live?.id ?? ""), { method: "POST" });
     expect(await ended.json()).toMatchObject({ link_id: live?.id, status: "revoked", platform: "revoked" });
     flat(404, "link_not_found")(await read(gateway.post(owner, path(live?.id ?? ""), {})));
+  });
+
+  test("by a client that was signed in with its key, or with one that sees the account; with another, it sees none", async () => {
+    const { gateway } = linking;
+    const owner = await gateway.openAccount();
+    await linking.link(owner, lastingScopes);
+    const id = (await gateway.store.links.findLive(owner.keyId, "platform"))?.id ?? "";
+    const signedIn = async (account: TestAccount): Promise<TestAccount> => {
+      const { access_token: key } = await signInWith(gateway.url, account.key);
+      return { ...account, key };
+    };
+    const seenBy = async (client: TestAccount): Promise<readonly string[]> => {
+      const use = { operation_id: "social_a.links.list", arguments: {}, max_price_usd: 0 };
+      const told = await useTool(`${gateway.url}/mcp`, client.key, "use", use);
+      const { data } = (await (await gateway.call(client, linksPath)).json()) as { data: unknown };
+      expect(told.structuredContent["result"]).toEqual({ object: "list", data });
+      return (data as { link_id: string }[]).map((link) => link.link_id);
+    };
+    const path = `${linksPath}/${id}/revoke`;
+
+    const sibling = await signedIn(await openSibling(gateway, owner));
+    expect(await seenBy(sibling)).toEqual([]);
+    flat(404, "link_not_found")(await read(gateway.post(sibling, path, {})));
+    expect(await seenBy(await signedIn(await openSibling(gateway, owner, "account")))).toEqual([id]);
+    const own = await signedIn(owner);
+    expect(await seenBy(own)).toEqual([id]);
+    expect((await gateway.post(own, path, {})).status).toBe(200);
+    expect(await seenBy(own)).toEqual([]);
   });
 
   test("here also when the platform cannot be told, and says so", async () => {

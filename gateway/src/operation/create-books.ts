@@ -42,8 +42,7 @@ export type SharedLimit =
 /** Answers callers from the store. Every question carries the asker's account, so nobody sees another's books. */
 export function createBooks({ store, limiter, links, models, sharedLimits }: Parts): Books {
   return {
-    usage: ({ accountId, keyId, scope }, window) =>
-      readUsage(store.usage, { accountId, keyId: scope === "key" ? keyId : undefined }, window),
+    usage: (asker, window) => readUsage(store.usage, reportedTo(asker), window),
     balance: (asker) => readBalance(store, asker),
     receipt: async ({ accountId }, requestId) => {
       const call = await store.calls.find(accountId, requestId);
@@ -105,7 +104,11 @@ export function createBooks({ store, limiter, links, models, sharedLimits }: Par
   };
 }
 
-/** A key sees what is its own; a credential of the account sees it all. */
+/** The usage report is the one thing in which an access token sees more than its key: all that the account used. */
+const reportedTo = (asker: Asker) =>
+  asker.grant ? { accountId: asker.accountId, keyId: undefined } : seenBy(asker);
+
+/** A key, and a token that was granted with it, sees what is its own; a credential of the account sees it all. */
 const seenBy = ({ accountId, keyId, scope }: Asker) => ({
   accountId,
   keyId: scope === "key" ? keyId : undefined,

@@ -77,13 +77,12 @@ export function createSqliteGrants(db: Database, commits: GroupCommit, books: Bo
   };
 }
 
-/** An access token sees the whole account, and lives no longer than its grant or the key behind it. */
+/** An access token is its key's, scope included, and lives no longer than its grant or that key. */
 function tokenCredentialOf(row: TokenRow): Credential {
   const key = credentialOf(row);
   const grantExpiresAtMs = Number(row.grant_expires_at_ms);
   return {
     ...key,
-    scope: "account",
     expiresAtMs: Math.min(Number(row.token_expires_at_ms), grantExpiresAtMs, key.expiresAtMs ?? Infinity),
     grant: {
       id: row.grant_id,
