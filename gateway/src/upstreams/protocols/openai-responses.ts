@@ -10,6 +10,7 @@ import type { StreamRules } from "../frame-passer.ts";
 import { quantitiesOf } from "../stream-meter.ts";
 import { nativeBody } from "./native-body.ts";
 import { readCount } from "./read-count.ts";
+import { endings, responseEvents } from "./responses-events.ts";
 
 export const openaiResponses: Exchange = {
   request: ({ service, input, maxOutputTokens }) => {
@@ -19,6 +20,7 @@ export const openaiResponses: Exchange = {
     return { method: "POST", path: service.path, body: nativeBody(input.rawBody, body, added) };
   },
   read: (json) => ({ tokens: readTokens(json) }),
+  asEvents: responseEvents,
   stream: streamRules,
 };
 
@@ -104,12 +106,6 @@ function readEvents(event: JsonObject | undefined): readonly ChatEvent[] {
 }
 
 const gaveUp = { kind: "error", type: "error", message: "the provider gave up" } as const;
-
-const endings: ReadonlySet<unknown> = new Set([
-  "response.completed",
-  "response.incomplete",
-  "response.failed",
-]);
 
 /** The response as it stands at the end; undefined for an event that is not the last. */
 function endOf(event: JsonObject | undefined): JsonObject | undefined {
