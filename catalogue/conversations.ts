@@ -1,6 +1,6 @@
 // What the dialects of a conversation have in common: who serves them, what they may take, what they hold.
 
-import { refuse, z } from "../gateway/src/operation/define-operation.ts";
+import { contextTokensMax, refuse, z } from "../gateway/src/operation/define-operation.ts";
 import type { Estimate, ModelFacts } from "../gateway/src/operation/operation.ts";
 import { readInput, type ConversationInput } from "./conversation-input.ts";
 
@@ -98,15 +98,13 @@ const imageTokensMax = 50_000;
 const explanationTokensMax = 2_000;
 /** The most that a vendor says about tools in general as soon as there are any: 675 tokens, by what is written down. */
 const toolsTokensMax = 1_000;
-/** Held for a model whose context nobody wrote down: no model on sale reads more. */
-const contextTokensUnknown = 1_050_000;
 
 function inputTokensMax(
   { unbounded, mediaBytes, images, hasTools, explainedTools }: ConversationInput,
   bodyBytes: number,
   { contextTokens }: ModelFacts,
 ): number {
-  if (unbounded) return contextTokens ?? Math.max(bodyBytes, contextTokensUnknown);
+  if (unbounded) return contextTokens ?? Math.max(bodyBytes, contextTokensMax);
   const explained = (hasTools ? toolsTokensMax : 0) + explainedTools * explanationTokensMax;
   const shown = bodyBytes - mediaBytes + images * imageTokensMax + explained;
   return Math.min(shown, contextTokens ?? Infinity);

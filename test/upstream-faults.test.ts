@@ -550,6 +550,8 @@ describe("usage as the upstream states it", () => {
   const reply = "The quick brown fox.";
   const estimated = Math.floor(Math.ceil(bytes / 4) * 2.5 + Math.ceil(reply.length / 4) * 10);
   const inputCharge = Math.floor(8 * 2.5);
+  // Nobody wrote down how much this model reads, so it is the most that any does.
+  const reachTokens = 10 * (1_050_000 + 1000);
 
   const cases: readonly Stated[] = [
     { what: "0 costs 0", usage: usageOf(0, 0), charged: 0 },
@@ -570,12 +572,19 @@ describe("usage as the upstream states it", () => {
     { what: "-1 counts as 0 and is noted", usage: usageOf(8, -1), charged: inputCharge, anomalies: 1 },
     { what: "1.5 counts as 1 and is noted", usage: usageOf(8, 1.5), charged: inputCharge + 10, anomalies: 1 },
     {
-      what: "1e30 costs the hold and is noted",
-      usage: usageOf(8, 1e30),
+      what: "all that its model can read and write, ten times over, is written off",
+      usage: usageOf(8, reachTokens),
       charged: holdMicros,
-      writtenOff: inputCharge + 10_000_000_000_000 - holdMicros,
-      anomalies: 1,
+      writtenOff: inputCharge + reachTokens * 10 - holdMicros,
     },
+    ...[reachTokens + 1, 1e12, 1e30].map((absurd) => ({
+      what: `${absurd} tokens, which this call cannot use, count as the most it could, and are noted`,
+      usage: usageOf(8, absurd),
+      charged: holdMicros,
+      writtenOff: inputCharge + reachTokens * 10 - holdMicros,
+      // What no call at all can use is odd before anybody looks at this one.
+      anomalies: absurd > 1e12 ? 2 : 1,
+    })),
     { what: "nothing, beside output, is estimated", usage: omitted, charged: estimated, source: "estimated" },
     { what: "nothing, without output, costs nothing", usage: omitted, reply: "", charged: 0, source: "none" },
     { what: "null, without output, costs nothing", usage: null, reply: "", charged: 0, source: "none" },
@@ -667,6 +676,26 @@ describe("usage as the upstream states it", () => {
     expect(told).toHaveLength(1);
     expect(JSON.parse(told[0] ?? "")).toMatchObject({ count: 2_000 });
     expect(told[0]?.match(/prompt_tokens is negative/g)).toHaveLength(10);
+  });
+
+  test("a lie about tokens makes no nonsense of the usage report, whole or streamed", async () => {
+    const reported = async (stated: number, more: object = {}): Promise<number> => {
+      const account = await gateway.openAccount({ creditUsd: "50" });
+      lies.chatUsage = usageOf(8, stated);
+      await (await gateway.post(account, "/v1/chat/completions", { ...chat, ...more })).text();
+      delete lies.chatUsage;
+      const startSeconds = Math.floor(Date.now() / 1000) - 3600;
+      const report = await gateway.call(account, `/v1/usage?start_time=${startSeconds}`);
+      return ((await report.json()) as { totals: { output_tokens: number } }).totals.output_tokens;
+    };
+    expect(await reported(1e12)).toBe(reachTokens);
+    expect(await reported(1e12, { stream: true })).toBe(reachTokens);
+    // What a long call may use by its own length is believed, although no model is known to read so much.
+    const long = { messages: [{ role: "user", content: "x".repeat(2_000_000) }] };
+    expect(await reported(20_000_000, long)).toBe(20_000_000);
+    expect(await reported(1e12, long)).toBe(
+      10 * (Buffer.byteLength(JSON.stringify({ ...chat, ...long })) + 100),
+    );
   });
 
   test("NaN is not JSON: the answer is passed on and costs nothing", async () => {

@@ -6,6 +6,7 @@ import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import type { BookedCall, PaidCall } from "./paid-call.ts";
 import type { PricedCall } from "./price-call.ts";
+import { withinReach } from "./within-reach.ts";
 
 /** What the evidence says was delivered. */
 export interface Metered {
@@ -65,18 +66,27 @@ function meterTokens(
   upstream: Upstream,
   gate: Gate,
 ): Metered {
-  if (tokens && tokens.anomalies.length > 0) noteAnomalies(operation, tokens, upstream, gate);
-  const used = tokens && deliveredBy(tokens, priced);
+  const told = tokens && toldBy(tokens, priced);
+  const used = told && withinReach(told, priced);
+  if (tokens && (tokens.anomalies.length > 0 || used !== told)) {
+    noteAnomalies(operation, { ...tokens, beyond: beyondReach(told, used) }, upstream, gate);
+  }
   if (!used) return { ...nothing, succeeded: false };
   return { succeeded: true, used, source: tokens.used ? "provider" : "estimated" };
 }
 
+/** The units of which more was told than is believed. */
+const beyondReach = (told: Quantities = {}, used: Quantities = {}): readonly string[] =>
+  Object.keys(told).filter((unit) => told[unit] !== used[unit]);
+
 /** What a stream would cost if it ended now; undefined as long as it has delivered nothing. */
-export const deliveredSoFar = ({ priced }: BookedCall, relay: StreamRelay): Quantities | undefined =>
-  deliveredBy(relay.read().tokens, priced);
+export function deliveredSoFar({ priced }: BookedCall, relay: StreamRelay): Quantities | undefined {
+  const told = toldBy(relay.read().tokens, priced);
+  return told && withinReach(told, priced);
+}
 
 /** Without a report, only delivered output is worth money; what it does not show is what we expected. */
-const deliveredBy = ({ used, estimate }: TokenReading, priced: PricedCall): Quantities | undefined =>
+const toldBy = ({ used, estimate }: TokenReading, priced: PricedCall): Quantities | undefined =>
   used ?? (estimate && { ...priced.estimate.expected, ...estimate });
 
 /** The names of figures are the upstream's words, of any length. */
@@ -85,15 +95,21 @@ const anomalyCharactersMax = 500;
 /** One line for a call, however many of its figures are odd. */
 function noteAnomalies(
   operation: SoldOperation,
-  { anomalies, anomalyCount = anomalies.length }: TokenReading,
+  {
+    anomalies,
+    anomalyCount = anomalies.length,
+    beyond,
+  }: TokenReading & { readonly beyond: readonly string[] },
   upstream: Upstream,
   gate: Gate,
 ): void {
-  gate.metrics.count("tollgate_usage_anomalies_total", { upstream: upstream.name }, anomalyCount);
+  const count = anomalyCount + beyond.length;
+  const named = [...anomalies, ...beyond.map((unit) => `${unit} are more than the call could use`)];
+  gate.metrics.count("tollgate_usage_anomalies_total", { upstream: upstream.name }, count);
   gate.log.warn("odd usage reported", {
     upstream: upstream.name,
     operation_id: operation.id,
-    anomalies: anomalies.join(", ").slice(0, anomalyCharactersMax),
-    count: anomalyCount,
+    anomalies: named.join(", ").slice(0, anomalyCharactersMax),
+    count,
   });
 }

@@ -6,6 +6,9 @@ export type Quantities = Readonly<Record<string, number>>;
 /** No single call uses more than this of anything; a larger figure is an error of the upstream. */
 export const quantityMax = 1_000_000_000_000;
 
+/** No model on sale reads more tokens: for one of which nobody wrote down how much it reads. */
+export const contextTokensMax = 1_050_000;
+
 /** The four token counts of the usage report. */
 export interface TokenTotals {
   readonly input: number;
