@@ -3,11 +3,12 @@ import type { Names } from "../config/names.ts";
 import { isSold, type Operation } from "../operation/operation.ts";
 import type { JsonObject } from "../platform/json.ts";
 import type { Components } from "./components.ts";
+import { refusalsOf } from "./refusals-of.ts";
 
 /** Headers a caller can send with this operation, beside its key. */
 export function requestHeaders(operation: Operation, names: Names, components: Components): JsonObject[] {
-  const usual = usualRequestHeaders(operation, names).map(([name, description, schema]) =>
-    components.shared("parameters", name, () => ({
+  const usual = usualRequestHeaders(operation, names).map(([name, description, schema, sharedAs = name]) =>
+    components.shared("parameters", sharedAs, () => ({
       name,
       in: "header",
       description,
@@ -28,18 +29,12 @@ export function requestHeaders(operation: Operation, names: Names, components: C
   return [...usual, ...own];
 }
 
-function usualRequestHeaders(
-  { method, idempotency, price }: Operation,
-  { provider }: Names,
-): [name: string, description: string, schema: z.ZodType][] {
-  const usual: [string, string, z.ZodType][] = [];
-  if (method === "POST" || idempotency) {
-    usual.push([
-      "Idempotency-Key",
-      "Executes and charges once: for 24 hours a repetition is answered 409 with the first call's id, status and charge.",
-      z.string().regex(/^[\x21-\x7e]{1,255}$/),
-    ]);
-  }
+type RequestHeader = [name: string, description: string, schema: z.ZodType, sharedAs?: string];
+
+function usualRequestHeaders(operation: Operation, { provider }: Names): RequestHeader[] {
+  const { method, idempotency, price } = operation;
+  const usual: RequestHeader[] = [];
+  if (method === "POST" || idempotency) usual.push(remembersKeys(operation) ? onceKey : needlessKey);
   if (price.kind === "free") return usual;
   usual.push(
     [
@@ -55,6 +50,25 @@ function usualRequestHeaders(
   );
   return usual;
 }
+
+const visibleAscii = z.string().regex(/^[\x21-\x7e]{1,255}$/);
+
+const onceKey: RequestHeader = [
+  "Idempotency-Key",
+  "Executes and charges once: for 24 hours a repetition is answered 409 with the first call's id, status and charge.",
+  visibleAscii,
+];
+
+const needlessKey: RequestHeader = [
+  "Idempotency-Key",
+  "Taken as with every POST, and not needed: this call is free, and a repetition changes nothing more, so it is answered anew.",
+  visibleAscii,
+  "Idempotency-Key-Not-Needed",
+];
+
+/** Where nothing is charged and repeating changes nothing, nobody is refused for it. */
+const remembersKeys = (operation: Operation): boolean =>
+  refusalsOf(operation).some((code) => code.endsWith("request_already_completed"));
 
 /** Headers that a successful answer of this operation can carry. None is promised on every answer. */
 export function answerHeaders(operation: Operation, names: Names, components: Components): JsonObject {

@@ -7,6 +7,7 @@ import {
   type QuotaBook,
   type QuotaGrant,
 } from "../../limits/quota-applications.ts";
+import { idempotencyKeptMs } from "./claims.ts";
 import { freeConflict } from "./free-conflict.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
@@ -28,7 +29,8 @@ export function createSqliteQuotas(db: Database, commits: GroupCommit): QuotaBoo
   const sql = prepare(db);
 
   const file = (application: NewQuotaApplication): Filed => {
-    const { accountId, idempotency } = application;
+    const { accountId, idempotency, createdAtMs } = application;
+    if (idempotency) sql.forgetKey.run(accountId, idempotency.keyHash, createdAtMs - idempotencyKeptMs);
     const earlier = idempotency && sql.earlier.get(accountId, idempotency.keyHash);
     if (earlier) return freeConflict(earlier, idempotency.fingerprint);
     if (Number(sql.countOpen.get(accountId)?.n ?? 0n) >= openApplicationsMax)
@@ -44,7 +46,7 @@ export function createSqliteQuotas(db: Database, commits: GroupCommit): QuotaBoo
       application.useCase,
       idempotency?.keyHash ?? null,
       idempotency?.fingerprint ?? null,
-      application.createdAtMs,
+      createdAtMs,
     );
     return { kind: "filed", application: present(application.id) };
   };
@@ -98,6 +100,10 @@ function prepare(db: Database) {
     ),
     earlier: db.query<{ id: string; fingerprint: Uint8Array }, [string, Uint8Array]>(
       "SELECT id, fingerprint FROM quota_application WHERE account_id = ?1 AND key_hash = ?2",
+    ),
+    forgetKey: db.query<never, [string, Uint8Array, number]>(
+      `UPDATE quota_application SET key_hash = NULL, fingerprint = NULL
+       WHERE account_id = ?1 AND key_hash = ?2 AND created_at_ms < ?3`,
     ),
     countOpen: db.query<{ n: bigint }, [string]>(
       "SELECT count(*) AS n FROM quota_application WHERE account_id = ?1 AND state = 'open'",
