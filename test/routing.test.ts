@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:tes
 import { isSold } from "../gateway/src/operation/operation.ts";
 import { headerValues } from "./doubles/http-wire.ts";
 import type { ScriptedAnswer } from "./doubles/scripted-answer.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import { openTestGateway, until, type TestAccount, type TestGateway } from "./harness.ts";
 import {
   chat,
   error,
@@ -244,6 +244,48 @@ describe("the second upstream is asked only if the first did nothing, or failed 
     const line = gateway.logged.findLast((text) => text.includes("refused the operator's key"));
     expect(JSON.parse(line ?? "{}")).toMatchObject({ level: "error", upstream: "fd-a", status: 401 });
     expect(line).not.toContain("fd-key");
+  });
+});
+
+describe("the receipt of a call that runs tells what was tried for it so far", () => {
+  const newestOf = async (account: TestAccount): Promise<object | undefined> => {
+    const list = (await (await gateway.call(account, "/v1/requests?limit=1")).json()) as { data: object[] };
+    return list.data[0];
+  };
+  const triesOf = async (account: TestAccount): Promise<number> =>
+    ((await newestOf(account)) as { attempts: object[] } | undefined)?.attempts.length ?? 0;
+  const failed = { upstream: "oa-a", outcome: "answered", status: 500 };
+
+  test("when the second upstream is asked, and only to its own account", async () => {
+    const account = await gateway.openAccount();
+    model.a.answerNext(error(500));
+    model.b.answerNext({ kind: "slow", chunkBytes: 50, everyMs: 100 });
+    const asking = gateway.post(account, "/v1/chat/completions", chat);
+    await until(async () => (await triesOf(account)) > 0);
+    expect(await newestOf(account)).toMatchObject({ settled_at: null, attempts: [failed] });
+    expect(await newestOf(await gateway.openAccount())).toBeUndefined();
+    const response = await asking;
+    expect(response.status).toBe(200);
+    const { attempts } = await receiptOf(gateway, account, response);
+    expect(attempts).toMatchObject([failed, { upstream: "oa-b", outcome: "answered", status: 200 }]);
+  });
+
+  test("when a stream lasts", async () => {
+    const account = await gateway.openAccount();
+    model.a.answerNext(error(500));
+    model.b.answerNext({ kind: "stream", everyMs: 300 });
+    const response = await gateway.post(account, "/v1/chat/completions", { ...chat, stream: true });
+    const streamed = [failed, { upstream: "oa-b", outcome: "streaming", status: 200 }];
+    await until(async () => (await triesOf(account)) > 0);
+    expect(await receiptOf(gateway, account, response)).toMatchObject({
+      settled_at: null,
+      attempts: streamed,
+    });
+    await response.text();
+    expect(await receiptOf(gateway, account, response)).toMatchObject({
+      status: "settled",
+      attempts: streamed,
+    });
   });
 });
 

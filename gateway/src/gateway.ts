@@ -38,6 +38,7 @@ import { createDeadlines } from "./platform/deadlines.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
 import { unknownPeer, type Peer } from "./platform/peer.ts";
+import { TransitMap } from "./platform/transit-map.ts";
 import { Visitor } from "./platform/visitor.ts";
 import { createPollFloor } from "./tasks/poll-floor.ts";
 import { createTaskDesk } from "./tasks/task-desk.ts";
@@ -150,6 +151,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     randomBytes,
     log,
   });
+  const openAttempts: Gate["openAttempts"] = new TransitMap();
   const gate: Gate = {
     credentials: createCredentials({
       keys: store.keys,
@@ -172,8 +174,10 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     }),
     random,
     links,
+    openAttempts,
     books: createBooks({
       store,
+      attemptsOf: (callId) => openAttempts.get(callId),
       limiter: parts.limiter,
       links,
       models: (asker) => listModels(offer, asker),

@@ -40,6 +40,7 @@ export async function forward(
   while (turn) {
     const { prepared, entry, quota, takenAtMs }: Turn = turn;
     const { upstream } = prepared;
+    if (attempts.length > 0) gate.openAttempts.set(call.id, attempts);
     const startedAtMs = gate.clock.wallMs();
     let exchanged: Exchanged | undefined;
     try {
@@ -59,6 +60,7 @@ export async function forward(
     if (!mayRepeat(exchanged, upstream, operation)) break;
     turn = await nextTurn(call, route, gate);
   }
+  if (attempts.length > 1) gate.openAttempts.delete(call.id);
   if (!told) throw new Error("A call was forwarded to nobody.");
   const { upstream, exchanged } = told;
   call.known.upstream = upstream.name;

@@ -1,4 +1,5 @@
 import type { Credentials } from "../keys/credentials.ts";
+import type { Attempt } from "../ledger/call-record.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { LinkDesk } from "../links/link-desk.ts";
 import type { Limiter } from "../limits/limiter.ts";
@@ -8,6 +9,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
 import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import type { TransitMap } from "../platform/transit-map.ts";
 import type { PollFloor } from "../tasks/poll-floor.ts";
 import type { TaskBook } from "../tasks/task-book.ts";
 import type { TaskDesk } from "../tasks/task-desk.ts";
@@ -30,6 +32,8 @@ export interface Gate {
   /** From 0 to 1, 1 excluded: draws among upstreams by weight. */
   readonly random: () => number;
   readonly books: Books;
+  /** What was tried so far for calls that take longer than most; the books hear of it with their end. */
+  readonly openAttempts: TransitMap<readonly Attempt[]>;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly log: Log;

@@ -93,6 +93,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   } catch (error) {
     // Whatever happens while money is held, the slot comes back.
     await share.end();
+    gate.openAttempts.delete(call.id);
     if (!(error instanceof CallRefused)) endAfterBug(paid, gate);
     throw error;
   }

@@ -56,6 +56,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
   #hasPassed = false;
   #isBehind = false;
   #silentBeats = 0;
+  #isTold = false;
 
   constructor(paid: BookedCall, attempted: Attempted, relay: StreamRelay, share: Share, gate: Gate) {
     this.#paid = paid;
@@ -150,6 +151,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
     if (!this.#beat) return;
     this.#gate.deadlines.move(this.#beat, beatMs);
     if (this.#hasPassed) this.#noteProgress();
+    if (!this.#isTold) this.#tellAttempts();
     this.#silentBeats = this.#hasPassed || this.#isBehind ? 0 : this.#silentBeats + 1;
     this.#hasPassed = false;
     if (this.#silentBeats < silentBeatsMax) return;
@@ -161,6 +163,12 @@ class StreamedAnswer implements StreamTaker, Waiting {
   #noteProgress(): void {
     const delivered = deliveredSoFar(this.#paid, this.#relay);
     if (delivered) this.#gate.ledger.noteProgress(this.#paid.call.id, delivered);
+  }
+
+  /** A stream that is over in a moment is asked about when it has ended; this one may last. */
+  #tellAttempts(): void {
+    this.#isTold = true;
+    this.#gate.openAttempts.set(this.#paid.call.id, this.#attempted.attempts);
   }
 
   #stopLooking(): void {
@@ -232,6 +240,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
       this.#logError("a stream could not be settled", error);
       return "";
     } finally {
+      if (this.#isTold) this.#gate.openAttempts.delete(call.id);
       this.#running();
       this.#hasEnded();
     }

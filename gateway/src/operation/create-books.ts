@@ -2,7 +2,8 @@ import { budgetWindowEndMs, budgetWindowStartMs } from "../keys/budget-window.ts
 import type { Budget, BudgetUse } from "../keys/keys.ts";
 import { hashIdempotencyKey } from "../ledger/idempotency-key.ts";
 import type { Store } from "../ledger/store.ts";
-import { receiptOf } from "../ledger/receipt.ts";
+import type { Attempt, CallRecord } from "../ledger/call-record.ts";
+import { receiptOf, type Receipt } from "../ledger/receipt.ts";
 import { groupRequests, keyRequests, keySlot, keyTokens, upstreamRequests } from "../limits/call-limits.ts";
 import type { LinkDesk } from "../links/link-desk.ts";
 import { linkReport } from "../links/link-report.ts";
@@ -17,6 +18,8 @@ interface Parts {
   readonly store: Store;
   readonly limiter: Limiter;
   readonly links: LinkDesk;
+  /** What was tried so far for a call that runs; undefined when nobody here knows. */
+  readonly attemptsOf: (callId: string) => readonly Attempt[] | undefined;
   readonly models: (asker: Asker) => readonly ModelListing[];
   /** Limits that come with what is on offer now. */
   readonly sharedLimits: () => readonly SharedLimit[];
@@ -40,26 +43,32 @@ export type SharedLimit =
     };
 
 /** Answers callers from the store. Every question carries the asker's account, so nobody sees another's books. */
-export function createBooks({ store, limiter, links, models, sharedLimits }: Parts): Books {
+export function createBooks(parts: Parts): Books {
+  const { store, limiter, links, models, sharedLimits } = parts;
+  const receiptNow = (call: CallRecord): Receipt => {
+    // Attempts are written with the end of a call; of one that runs, the process that runs it may know them.
+    const attempts = call.settledAtMs === undefined ? parts.attemptsOf(call.id) : undefined;
+    return receiptOf(attempts ? { ...call, attempts } : call);
+  };
   return {
     usage: (asker, window) => readUsage(store.usage, reportedTo(asker), window),
     balance: (asker) => readBalance(store, asker),
     receipt: async ({ accountId }, requestId) => {
       const call = await store.calls.find(accountId, requestId);
-      return call && receiptOf(call);
+      return call && receiptNow(call);
     },
     receipts: async ({ accountId }, filter) => {
       const { calls, nextBefore } = await store.calls.list(accountId, filter);
       return {
         object: "list",
-        data: calls.map(receiptOf),
+        data: calls.map(receiptNow),
         has_more: nextBefore !== undefined,
         next_cursor: nextBefore ?? null,
       };
     },
     receiptByKey: async ({ accountId }, idempotencyKey) => {
       const call = await store.calls.findByKey(accountId, hashIdempotencyKey(idempotencyKey));
-      return { object: "list", data: call ? [receiptOf(call)] : [], has_more: false, next_cursor: null };
+      return { object: "list", data: call ? [receiptNow(call)] : [], has_more: false, next_cursor: null };
     },
     models,
     limits: async (asker) => ({

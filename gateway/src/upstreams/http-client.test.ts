@@ -511,6 +511,7 @@ test("a connection whose stream ended while its reader was behind reads the next
   expect(vendor.sockets).toHaveLength(1);
   stream.resume();
   expect(await ended).toBe("whole");
+});
 
 test("what every address ends in is joined with its own query, also where the headers are those of the request before", async () => {
   const vendor = await openVendor((socket) => socket.write(ok));
