@@ -719,4 +719,25 @@ export const mutants = [
     replace: "",
     tests: ["test/offer.test.ts"],
   },
+  {
+    name: "a client that was signed in sees the links of every key",
+    file: "gateway/src/operation/create-books.ts",
+    find: "const all = await links.list(seenBy(asker));",
+    replace: "const all = await links.list(reportedTo(asker));",
+    tests: ["test/links.test.ts"],
+  },
+  {
+    name: "tokens that no call can use are recorded",
+    file: "gateway/src/call/meter.ts",
+    find: "  const used = told && withinReach(told, priced);\n",
+    replace: "  const used = told;\n",
+    tests: ["test/upstream-faults.test.ts"],
+  },
+  {
+    name: "a whole response goes to a streaming caller as JSON",
+    file: "gateway/src/upstreams/protocols/openai-responses.ts",
+    find: "  asEvents: responseEvents,\n",
+    replace: "",
+    tests: ["test/odd-streams.test.ts"],
+  },
 ];
