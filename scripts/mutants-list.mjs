@@ -216,9 +216,8 @@ export const mutants = [
   {
     name: "an access token calls what its key may not",
     file: "gateway/src/stores/sqlite/sqlite-grants.ts",
-    find: '    scope: "account",\n    expiresAtMs',
-    replace:
-      '    scope: "account",\n    allowedModels: undefined,\n    allowedOperations: undefined,\n    expiresAtMs',
+    find: "    ...key,\n    expiresAtMs",
+    replace: "    ...key,\n    allowedModels: undefined,\n    allowedOperations: undefined,\n    expiresAtMs",
     tests: ["test/limited-keys.test.ts"],
   },
   {
