@@ -173,6 +173,23 @@ describe("a stream", () => {
     expect(await left.end()).toEqual({ costMicrosUsd: 7 });
   });
 
+  test("that nobody reads is let go when its end is asked for", async () => {
+    let cancelled = false;
+    const body = new ReadableStream<Uint8Array>({
+      cancel: () => {
+        cancelled = true;
+      },
+    });
+    const headers = { "content-type": "text/event-stream", "x-request-id": "req_1" };
+    await open({ answers: [], receipts: [receipt(7)] });
+    const { baseUrl, apiKey, fetch: ask, clock, random } = gateway.transport;
+    const answer = (url: string, init: RequestInit): Promise<Response> =>
+      url.endsWith("/chat/completions") ? Promise.resolve(new Response(body, { headers })) : ask(url, init);
+    const unread = createClient({ baseUrl, apiKey, clock, random, fetch: answer });
+    expect(await (await unread.stream("chat.completions.create", chat)).end()).toEqual({ costMicrosUsd: 7 });
+    expect(cancelled).toBe(true);
+  });
+
   test("that is cut says what it cost, and is not begun again", async () => {
     const headers = { "content-type": "text/event-stream", "content-length": "1000" };
     const client = await open({ answers: [{ status: 200, body: two, headers }], receipts: [receipt(3)] });

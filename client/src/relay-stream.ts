@@ -44,6 +44,8 @@ export function relayStream(
   const end = async (): Promise<StreamEnd> => {
     if (ended === "not_yet") {
       await iterator.return(undefined);
+      // An iteration that never began has nothing to end, so the stream itself is ended for it.
+      if (response.body?.locked === false) await response.body.cancel().catch(() => {});
       ended = { costMicrosUsd: await chargedInTheEnd(failure, transport, signal) };
     }
     if ("costMicrosUsd" in ended) return ended;

@@ -84,18 +84,35 @@ describe("a stream of events", () => {
   test("that is cut throws, after the events that were whole and without the half one", async () => {
     const reading = readEvents(bodyOf([bytesOf("data: a\n\ndata: hal")], new Error("reset")), 1_000);
     expect((await reading.next()).value).toEqual({ event: undefined, data: "a" });
-    expect(reading.next()).rejects.toThrow("reset");
+    await expect(reading.next()).rejects.toThrow("reset");
   });
 
   test("in which nothing comes any more counts as cut", async () => {
     const silent = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => {}) });
-    expect(readEvents(silent, 20).next()).rejects.toThrow("Nothing came for too long.");
+    await expect(readEvents(silent, 20).next()).rejects.toThrow("Nothing came for too long.");
   });
 
   test("with an event that never ends is given up, not kept", async () => {
     const megabyte = new Uint8Array(1024 * 1024).fill(0x61);
     const endless = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(megabyte) });
-    expect(readEvents(endless, 1_000).next()).rejects.toThrow("too large");
+    await expect(readEvents(endless, 1_000).next()).rejects.toThrow("too large");
+    const lines = bytesOf("data: aaaaaaaaaa\n".repeat(64 * 1024));
+    const many = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(lines) });
+    await expect(readEvents(many, 1_000).next()).rejects.toThrow("too large");
+  });
+
+  test("may hold an event as large as the gateway passes, in as many pieces as it likes", async () => {
+    const large = bytesOf(`data: ${"a".repeat(32 * 1024 * 1024 - 8)}\n\n`);
+    const pieces = Array.from({ length: Math.ceil(large.length / 16_384) }, (_, at) =>
+      large.subarray(at * 16_384, (at + 1) * 16_384),
+    );
+    const { events } = await readAll(bodyOf(pieces));
+    expect(events.map(({ data }) => data.length)).toEqual([32 * 1024 * 1024 - 8]);
+  });
+
+  test("may have any character in its data that ends no line", async () => {
+    const { events } = await readText("data: a\u2028b\u2029c: d\n\n");
+    expect(events).toEqual([{ event: undefined, data: "a\u2028b\u2029c: d" }]);
   });
 
   test("that its reader leaves is let go at the other end too", async () => {

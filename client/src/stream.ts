@@ -11,8 +11,8 @@ export interface StreamEnd {
   readonly costMicrosUsd: number | undefined;
 }
 
-/** Larger events are no events: whoever sends them means harm or is broken. */
-const eventCharsMax = 16 * 1024 * 1024;
+/** The gateway passes events of 32 MiB. Larger ones are no events: whoever sends them means harm or is broken. */
+const eventCharsMax = 34 * 1024 * 1024;
 
 /**
  * Reads server-sent events; returns what the closing comment says when the stream has ended. A stream in which nothing
@@ -24,31 +24,32 @@ export async function* readEvents(
 ): AsyncGenerator<StreamEvent, StreamEnd> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  let rest = "";
+  const splitter = createLineSplitter();
   let event: string | undefined;
   let data: string[] = [];
+  let eventChars = 0;
   let end: StreamEnd = { costMicrosUsd: undefined };
   try {
     for (;;) {
       const { done, value } = await readWithin(reader, silenceMaxMs);
-      rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
-      if (rest.length > eventCharsMax) throw new Error("An event of the stream is too large.");
-      // A lone CR at the end may be the first half of a CRLF, unless nothing comes any more.
-      const lines = rest.split(done ? /\r\n|\n|\r/ : /\r\n|\n|\r(?!$)/);
-      // What has no end of line yet, or never gets one, is no line.
-      rest = lines.pop() ?? "";
+      const lines = splitter.push(done ? decoder.decode() : decoder.decode(value, { stream: true }), done);
       for (const line of lines) {
+        eventChars += line.length;
         if (line === "") {
           if (data.length > 0) yield { event, data: data.join("\n") };
           event = undefined;
           data = [];
+          eventChars = 0;
         } else if (line.startsWith(":")) {
           end = readEnd(line) ?? end;
         } else {
-          const [, field = "", text = ""] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+          const { field, text } = readField(line);
           if (field === "event") event = text;
           if (field === "data") data.push(text);
         }
+      }
+      if (eventChars + splitter.waitingChars() > eventCharsMax) {
+        throw new Error("An event of the stream is too large.");
       }
       if (done) return end;
     }
@@ -56,6 +57,43 @@ export async function* readEvents(
     // Whoever stops reading early also stops the gateway from waiting for them.
     await reader.cancel().catch(() => {});
   }
+}
+
+/** A name, and after the colon what it holds, less one space; a line without a colon is a name alone. */
+function readField(line: string): { readonly field: string; readonly text: string } {
+  const colon = line.indexOf(":");
+  if (colon === -1) return { field: line, text: "" };
+  return { field: line.slice(0, colon), text: line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1) };
+}
+
+/** Cuts text into lines as it comes. What waits for its end is not looked at again with every piece. */
+function createLineSplitter() {
+  let waiting: string[] = [];
+  let waitingChars = 0;
+  let heldBack = "";
+
+  const wait = (text: string): void => {
+    waiting.push(text);
+    waitingChars += text.length;
+  };
+
+  return {
+    /** The lines that are whole by now. What has no end of line when nothing comes any more is no line. */
+    push: (piece: string, isLast: boolean): string[] => {
+      const text = heldBack + piece;
+      // A lone CR at the end may be the first half of a CRLF, unless nothing comes any more.
+      heldBack = !isLast && text.endsWith("\r") ? "\r" : "";
+      const [first = "", ...more] = text.slice(0, text.length - heldBack.length).split(/\r\n|\n|\r/);
+      wait(first);
+      if (more.length === 0) return [];
+      const lines = [waiting.join(""), ...more.slice(0, -1)];
+      waiting = [];
+      waitingChars = 0;
+      wait(more.at(-1) ?? "");
+      return lines;
+    },
+    waitingChars: () => waitingChars,
+  };
 }
 
 async function readWithin(
