@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { buildCall, type Arguments, type CallOptions } from "./build-call.ts";
-import { usualNames, type OperationFacts } from "./operation-facts.ts";
+import { buildCall, type CallOptions } from "./build-call.ts";
+import { usualNames, type Arguments, type OperationFacts } from "./operation-facts.ts";
 
 const get: OperationFacts = { method: "GET", path: "/v1/things/{id}", billed: true, keyed: false };
 const post: OperationFacts = { method: "POST", path: "/v1/{model}:make", billed: true, keyed: true };
@@ -25,6 +25,16 @@ describe("arguments", () => {
     const { path, body } = build(post, { model: "m", contents: [{ a: 1 }], none: undefined });
     expect(path).toBe("/v1/m:make");
     expect(body).toBe('{"contents":[{"a":1}]}');
+  });
+
+  test("of a POST that belong into its query go there, and all of them where it has no body", () => {
+    const { path, body } = build(
+      { ...post, inQuery: ["units"] },
+      { model: "m", units: "metric", city: "Oslo" },
+    );
+    expect([path, body]).toEqual(["/v1/m:make?units=metric", '{"city":"Oslo"}']);
+    const bodiless = build({ ...post, inQuery: "all" }, { model: "m", units: "metric" });
+    expect([bodiless.path, bodiless.body]).toEqual(["/v1/m:make?units=metric", undefined]);
   });
 
   test("that the path needs must be there", () => {
@@ -67,5 +77,8 @@ test("a cap is written as a plain decimal, however the number would print itself
 test("a task is asked for as one, and what always streams is asked for as events", () => {
   const task = build({ ...post, startsTask: true }, { model: "m" });
   expect(task).toMatchObject({ headers: { "x-Tollgate-async": "enable" }, repeatsAnswer: true });
-  expect(build({ ...post, streams: "always" }, { model: "m" }).path).toBe("/v1/m:make?alt=sse");
+  const streaming = { ...post, streams: "always", inQuery: ["alt"] } as const;
+  expect(build(streaming, { model: "m" }).path).toBe("/v1/m:make?alt=sse");
+  expect(build(streaming, { model: "m", alt: "json" }).path).toBe("/v1/m:make?alt=json");
+  expect(build({ ...post, streams: "always" }, { model: "m" }).path).toBe("/v1/m:make");
 });

@@ -1,5 +1,5 @@
 import { misuse } from "./errors.ts";
-import type { Names, OperationFacts } from "./operation-facts.ts";
+import type { Arguments, Names, OperationFacts } from "./operation-facts.ts";
 import type { OutgoingCall } from "./transport.ts";
 
 export interface CallOptions {
@@ -10,11 +10,9 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type Arguments = Readonly<Record<string, unknown>>;
-
 /** Puts arguments where the operation wants them: braces of the path, then the query of a GET or the body of a POST. */
 export function buildCall(
-  facts: OperationFacts,
+  facts: OperationFacts<object>,
   args: Arguments,
   { names, options, newKey }: { names: Names; options: CallOptions; newKey: () => string },
 ): OutgoingCall {
@@ -28,12 +26,12 @@ export function buildCall(
     return encodeURIComponent(asText(name, args[name]));
   });
   const rest = Object.entries(args).filter(([name, value]) => !inPath.has(name) && value !== undefined);
-  // Without this word the Gemini dialect streams a JSON array instead of events.
-  const query = facts.method === "GET" ? queryOf(rest) : facts.streams === "always" ? "alt=sse" : "";
+  const query = queryOf([...usualQuery(facts, args), ...rest.filter(([name]) => goesIntoQuery(facts, name))]);
+  const inBody = rest.filter(([name]) => !goesIntoQuery(facts, name));
   return {
     method: facts.method,
     path: query === "" ? path : `${path}?${query}`,
-    ...(facts.method === "POST" ? { body: JSON.stringify(Object.fromEntries(rest)) } : {}),
+    ...(hasBody(facts) ? { body: JSON.stringify(Object.fromEntries(inBody)) } : {}),
     headers: {
       ...(facts.startsTask ? { [`x-${names.provider}-async`]: "enable" } : {}),
       ...(options.maxPriceUsd === undefined
@@ -45,6 +43,16 @@ export function buildCall(
     repeatsAnswer: facts.startsTask === true,
   };
 }
+
+const hasBody = ({ method, inQuery }: OperationFacts<object>): boolean =>
+  method === "POST" && inQuery !== "all";
+
+const goesIntoQuery = (facts: OperationFacts<object>, name: string): boolean =>
+  !hasBody(facts) || facts.inQuery?.includes(name) === true;
+
+/** Without this word the Gemini dialect streams a JSON array instead of events. */
+const usualQuery = ({ streams, inQuery }: OperationFacts<object>, { alt }: Arguments): [string, string][] =>
+  streams === "always" && alt === undefined && inQuery?.includes("alt") === true ? [["alt", "sse"]] : [];
 
 function asText(name: string, value: unknown): string {
   if (typeof value === "string" && value !== "") return value;

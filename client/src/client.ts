@@ -1,12 +1,13 @@
 // A client that keeps the gateway's rules: what it sends again is safe to send again, what it reports as charged is
 // what the ledger says, and every logical call has one idempotency key.
 
-import { buildCall, type Arguments, type CallOptions } from "./build-call.ts";
+import { buildCall, type CallOptions } from "./build-call.ts";
 import { createTransport, type ClientOptions } from "./create-transport.ts";
 import { misuse, type TollgateError } from "./errors.ts";
 import { errorOf, type Failure } from "./failure.ts";
-import { usualNames, type Names, type OperationFacts } from "./operation-facts.ts";
-import { operations, type Inputs, type OperationId, type Outputs } from "./operations.ts";
+import { createFactsOf, type InputOf, type KnownId, type OutputOf } from "./known-operations.ts";
+import { usualNames, type Arguments, type Names, type OperationTable } from "./operation-facts.ts";
+import type { Inputs, Outputs } from "./operations.ts";
 import { readPages, type Paging } from "./paging.ts";
 import { membersOf, type Answer } from "./read-answer.ts";
 import { chargedInTheEnd, refuseWhole, relayStream, type EventStream } from "./relay-stream.ts";
@@ -51,26 +52,31 @@ export interface LinkStart {
 type Signal = Pick<CallOptions, "signal">;
 type Filter = Omit<Inputs["requests.list"], "cursor" | "idempotency_key">;
 
-export interface Client {
+/** `Own` are the operations that it knows beside those that ship: `Client<typeof operations>`. */
+export interface Client<Own extends OperationTable = Record<never, never>> {
   /** Makes a call; its answer comes whole, with what it cost. */
-  readonly call: <Id extends OperationId>(
+  readonly call: <Id extends KnownId<Own>>(
     id: Id,
-    args: Inputs[Id],
+    args: InputOf<Own, Id>,
     options?: CallOptions,
-  ) => Promise<Result<Outputs[Id]>>;
+  ) => Promise<Result<OutputOf<Own, Id>>>;
   /** What this very call would cost. Free; nothing is executed. */
-  readonly quote: <Id extends OperationId>(id: Id, args: Inputs[Id], options?: Signal) => Promise<Quote>;
-  /** Makes a call whose answer comes piece by piece. */
-  readonly stream: <Id extends OperationId>(
+  readonly quote: <Id extends KnownId<Own>>(
     id: Id,
-    args: Inputs[Id],
+    args: InputOf<Own, Id>,
+    options?: Signal,
+  ) => Promise<Quote>;
+  /** Makes a call whose answer comes piece by piece. */
+  readonly stream: <Id extends KnownId<Own>>(
+    id: Id,
+    args: InputOf<Own, Id>,
     options?: CallOptions,
   ) => Promise<EventStream>;
   /** Every item of every page, asking for the next page only when it is wanted: each page may cost money. */
-  readonly pages: <Id extends OperationId, Item>(
+  readonly pages: <Id extends KnownId<Own>, Item>(
     id: Id,
-    args: Inputs[Id],
-    by: Paging<Outputs[Id], Item>,
+    args: InputOf<Own, Id>,
+    by: Paging<OutputOf<Own, Id>, Item>,
     options?: Omit<CallOptions, "idempotencyKey">,
   ) => AsyncGenerator<Item>;
   /** The account's receipts, newest first. */
@@ -91,12 +97,15 @@ export interface Client {
   readonly waitForTask: (taskId: string, options?: WaitOptions) => Promise<TaskState>;
 }
 
-export function createClient(options: ClientOptions): Client {
+export function createClient<const Own extends OperationTable = Record<never, never>>(
+  options: ClientOptions<Own>,
+): Client<Own> {
   const names: Names = { ...usualNames, ...options.names };
   const transport = createTransport(options, names);
+  const factsOf = createFactsOf(options.operations ?? {});
   const { clock, random } = transport;
 
-  const build = (id: OperationId, args: Arguments, callOptions: CallOptions): OutgoingCall =>
+  const build = (id: string, args: Arguments, callOptions: CallOptions): OutgoingCall =>
     buildCall(factsOf(id), args, { names, options: callOptions, newKey: transport.newKey });
 
   const send = async (outgoing: OutgoingCall, signal = never()): Promise<Result<unknown>> => {
@@ -114,17 +123,14 @@ export function createClient(options: ClientOptions): Client {
     };
   };
 
-  const call: Client["call"] = async <Id extends OperationId>(
-    id: Id,
-    args: Inputs[Id],
-    callOptions: CallOptions = {},
-  ) => {
-    checkNotStreamed(id, args);
-    // The type is the contract's word; the gateway's own tests hold its answers against the same contract.
-    return (await send(build(id, args, callOptions), callOptions.signal)) as Result<Outputs[Id]>;
+  const call = async (id: string, args: Arguments, callOptions: CallOptions = {}) => {
+    if (factsOf(id).streams === "always" || args["stream"] === true) {
+      throw misuse("would_stream", `${id} would stream here; ask for it with stream().`);
+    }
+    return send(build(id, args, callOptions), callOptions.signal);
   };
 
-  const quote: Client["quote"] = async (id, args, { signal } = {}) => {
+  const quote = async (id: string, args: Arguments, { signal }: Signal = {}): Promise<Quote> => {
     const outgoing = build(id, args, {});
     const headers = { ...outgoing.headers, [`x-${transport.headerWord}-cost-mode`]: "quote" };
     const asking = { ...outgoing, headers, billed: false, idempotencyKey: undefined };
@@ -135,7 +141,7 @@ export function createClient(options: ClientOptions): Client {
     throw unreadable(failure, await chargedInTheEnd(failure, transport, signal ?? never()), "not_a_quote");
   };
 
-  const stream: Client["stream"] = async (id, args, callOptions = {}) => {
+  const stream = async (id: string, args: Arguments, callOptions: CallOptions = {}): Promise<EventStream> => {
     const { streams } = factsOf(id);
     if (streams === undefined) throw misuse("does_not_stream", `${id} does not stream.`);
     const outgoing = build(id, streams === "flag" ? { ...args, stream: true } : args, callOptions);
@@ -148,30 +154,39 @@ export function createClient(options: ClientOptions): Client {
     return relayStream(response, sent, transport, signal);
   };
 
-  const pages: Client["pages"] = (id, args, by, pageOptions) =>
+  const pages = <Item>(
+    id: string,
+    args: Arguments,
+    by: Paging<unknown, Item>,
+    pageOptions?: CallOptions,
+  ): AsyncGenerator<Item> =>
     readPages(async (cursor) => {
       const next = cursor === undefined ? args : { ...args, [by.cursor ?? "cursor"]: cursor };
       return (await call(id, next, pageOptions)).data;
     }, by);
 
+  // The types are the contract's word; the gateway's own tests hold its answers against the same contract.
+  const typed = { call, quote, stream, pages } as unknown as Pick<
+    Client<Own>,
+    "call" | "quote" | "stream" | "pages"
+  >;
+  const shipped = { call, pages } as unknown as Pick<Client, "call" | "pages">;
+
   return {
-    call,
-    quote,
-    stream,
-    pages,
+    ...typed,
     receipts: (filter = {}, receiptOptions = {}) =>
-      pages(
+      shipped.pages(
         "requests.list",
         filter,
         { items: (page) => page.data, next: (page) => page.next_cursor },
         receiptOptions,
       ),
     receipt: async (requestId, { signal } = {}) =>
-      (await call("requests.get", { request_id: requestId }, { signal })).data,
+      (await shipped.call("requests.get", { request_id: requestId }, { signal })).data,
     outcome: async (idempotencyKey, { signal } = {}) =>
-      (await call("requests.list", { idempotency_key: idempotencyKey }, { signal })).data.data[0],
-    usage: async (window, { signal } = {}) => (await call("usage.get", window, { signal })).data,
-    balance: async ({ signal } = {}) => (await call("credits.balance", {}, { signal })).data,
+      (await shipped.call("requests.list", { idempotency_key: idempotencyKey }, { signal })).data.data[0],
+    usage: async (window, { signal } = {}) => (await shipped.call("usage.get", window, { signal })).data,
+    balance: async ({ signal } = {}) => (await shipped.call("credits.balance", {}, { signal })).data,
     startLink: async (args = {}, { signal } = {}) =>
       // The specification's own words for what this answers.
       (await send(build("social_a.link.start", args, {}), signal)).data as LinkStart,
@@ -206,18 +221,6 @@ async function chargedFor(
 function receiptIdOf({ requestId, body }: Answer, { repeatsAnswer }: OutgoingCall): string | undefined {
   const named = repeatsAnswer === true ? membersOf(body)["request_id"] : undefined;
   return typeof named === "string" ? named : requestId;
-}
-
-function checkNotStreamed(id: OperationId, args: Arguments): void {
-  if (factsOf(id).streams === "always" || args["stream"] === true) {
-    throw misuse("would_stream", `${id} would stream here; ask for it with stream().`);
-  }
-}
-
-/** Programs without types can ask for anything, and for what only a newer gateway has. */
-function factsOf(id: OperationId): OperationFacts {
-  if (Object.hasOwn(operations, id)) return operations[id];
-  throw misuse("unknown_operation", `This client knows no operation "${String(id)}".`);
 }
 
 /** The call went through, so its answer is worth what it cost; but what cannot be read cannot be handed on. */

@@ -1,14 +1,16 @@
 import { misuse } from "./errors.ts";
-import type { Names } from "./operation-facts.ts";
+import type { Names, OperationTable } from "./operation-facts.ts";
 import type { Transport } from "./transport.ts";
 import { systemClock, type Clock } from "./waiting.ts";
 
-export interface ClientOptions {
+export interface ClientOptions<Own extends OperationTable = OperationTable> {
   /** Refused when it is missing, so that what the environment holds can be passed on as it is. */
   readonly apiKey: string | undefined;
   readonly baseUrl?: string | undefined;
   /** What the operator calls the placeholders of paths and headers, where not the usual words. */
   readonly names?: Partial<Names>;
+  /** What this gateway offers beside what ships, as `tollgate contract --client` writes it. */
+  readonly operations?: Own;
   /** How often one logical call is sent at most; 5 when not said. */
   readonly attemptsMax?: number;
   /** How long one attempt may take, and how long a stream may be silent; ten minutes when not said. */

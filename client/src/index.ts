@@ -4,7 +4,7 @@ export type { ClientOptions } from "./create-transport.ts";
 export type { CallOptions } from "./build-call.ts";
 export { isTollgateError, TollgateError } from "./errors.ts";
 export type { ErrorKind, MoneyMoved } from "./errors.ts";
-export type { Names, OperationFacts } from "./operation-facts.ts";
+export type { Arguments, Names, OperationFacts, OperationTable } from "./operation-facts.ts";
 export { operations } from "./operations.ts";
 export type * from "./operations.ts";
 export type { Paging } from "./paging.ts";

@@ -193,7 +193,7 @@ function amountsIn(price: unknown, at: string): Map<string, string> {
 const modelIn = (price: unknown): string | undefined =>
   isJsonObject(price) && typeof price["model"] === "string" ? price["model"] : undefined;
 
-const words = ["summary", "description", "x-definition", "x-requests-per-minute"] as const;
+const words = ["summary", "description", "x-definition", "x-requests-per-minute", "x-streams"] as const;
 
 const compareWords = (was: JsonObject, is: JsonObject): Change[] =>
   words

@@ -15,19 +15,33 @@ export function requestHeaders(operation: Operation, names: Names, components: C
       schema: components.schema(schema),
     })),
   );
-  const own = Object.entries(operation.headers ?? {}).map(([written, { description, required, values }]) => {
-    const example = operation.example?.headers?.[written];
-    return {
-      name: withProvider(written, names),
-      in: "header",
-      description,
-      ...(required === true ? { required: true } : {}),
-      schema: components.schema(values === undefined ? z.string() : z.enum(values)),
-      ...(example === undefined ? {} : { example }),
-    };
-  });
+  const own = Object.entries({ ...taskHeaders(operation), ...operation.headers }).map(
+    ([written, { description, required, values }]) => {
+      const example = operation.example?.headers?.[written];
+      return {
+        name: withProvider(written, names),
+        in: "header",
+        description,
+        ...(required === true ? { required: true } : {}),
+        schema: components.schema(values === undefined ? z.string() : z.enum(values)),
+        ...(example === undefined ? {} : { example }),
+      };
+    },
+  );
   return [...usual, ...own];
 }
+
+/** Whoever begins a task has to say so, whether its definition mentions that or not. */
+const taskHeaders = (operation: Operation): NonNullable<Operation["headers"]> =>
+  isSold(operation) && operation.task
+    ? {
+        "X-{provider}-Async": {
+          description: "Says that you know the answer is a task.",
+          required: true,
+          values: ["enable"],
+        },
+      }
+    : {};
 
 type RequestHeader = [name: string, description: string, schema: z.ZodType, sharedAs?: string];
 

@@ -1,6 +1,7 @@
 import type { Names } from "../config/names.ts";
 import type { OfferedOperation } from "../offer/offer.ts";
 import type { Operation } from "../operation/operation.ts";
+import { streamingOf } from "../operation/streaming.ts";
 import { keyHeaderOf } from "../platform/dialect.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import type { Components } from "./components.ts";
@@ -15,6 +16,7 @@ export function describeOperation(
   components: Components,
 ): JsonObject {
   const { operation, path } = offered;
+  const streaming = streamingOf(operation);
   const parameters = [
     ...pathParameters(operation, path),
     ...queryParameters(operation, components),
@@ -33,6 +35,7 @@ export function describeOperation(
     responses: describeAnswers(operation, path, names, components),
     "x-price": priceOf(offered),
     ...(operation.limits?.rpm ? { "x-requests-per-minute": operation.limits.rpm.limit } : {}),
+    ...(streaming === undefined ? {} : { "x-streams": streaming }),
     ...(forwardsQuery(operation) ? { "x-further-query-parameters": "forwarded as they come" } : {}),
     ...(operation.definition === "pending" ? { "x-definition": "pending" } : {}),
   };
