@@ -58,17 +58,13 @@ export function printOperations({ head, operations, named, tableType }: Table): 
   ].join("\n");
 }
 
-/** Path, query and body in one object; a name that stood for two things could not be told apart. */
-export function joinInputs(id: string, parts: readonly Schema[]): Schema {
-  const names = parts.flatMap(({ properties = {} }) => Object.keys(properties));
-  if (new Set(names).size < names.length) throw new Error(`${id} has one name for two things.`);
-  return {
-    type: "object",
-    properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as Record<string, Schema>,
-    required: parts.flatMap(({ required = [] }) => required),
-    ...(parts.some((part) => part["x-loose"] === true) ? { "x-loose": true } : {}),
-  };
-}
+/** Path, query and body in one object. */
+export const joinInputs = (parts: readonly Schema[]): Schema => ({
+  type: "object",
+  properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as Record<string, Schema>,
+  required: parts.flatMap(({ required = [] }) => required),
+  ...(parts.some((part) => part["x-loose"] === true) ? { "x-loose": true } : {}),
+});
 
 const declare = (name: string, schema: Schema): string[] =>
   schema.type === "object" && schema.properties

@@ -67,7 +67,11 @@ function inputOf(operation: Operation, convert: Convert): Schema {
   const body = operation.body ? convert(operation.body) : {};
   if (operation.body && body.type !== "object") throw new Error(`The body of ${operation.id} is no object.`);
   const further: Schema = takesMore(operation) ? { "x-loose": true } : {};
-  return joinInputs(operation.id, [pathSchema(operation), query, body, further]);
+  const parts = [pathSchema(operation), query, body, further];
+  const names = parts.flatMap(({ properties = {} }) => Object.keys(properties));
+  // A name that stood for two things could not be told apart.
+  if (new Set(names).size < names.length) throw new Error(`${operation.id} has one name for two things.`);
+  return joinInputs(parts);
 }
 
 /** Parameters without a name here are forwarded. */

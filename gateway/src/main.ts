@@ -111,7 +111,6 @@ function cliParts(settings: Settings): CliParts {
     caller: () => ({
       apiKey: environment["TOLLGATE_KEY"],
       baseUrl: settings.baseUrl ?? `http://127.0.0.1:${settings.port}`,
-      names: environment["TOLLGATE_NAMES"],
     }),
     write: output.write,
     showProgress,

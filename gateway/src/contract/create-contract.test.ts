@@ -5,6 +5,7 @@ import { completeAddresses } from "../config/addresses.ts";
 import { parseConfig } from "../config/load-config.ts";
 import { createOffer } from "../offer/create-offer.ts";
 import { loadCatalogue } from "../operation/catalogue.ts";
+import { defineOperation, fixed, z } from "../operation/define-operation.ts";
 import { refusals, type RefusalCode } from "../platform/refusals.ts";
 import { createAccountContract, createContract, sha256, type Contract } from "./create-contract.ts";
 import { refusalName } from "./describe-answers.ts";
@@ -25,6 +26,7 @@ interface Described {
   readonly responses: Readonly<Record<string, unknown>>;
   readonly "x-price": Readonly<Record<string, unknown>>;
   readonly "x-definition"?: string;
+  readonly "x-streams"?: string;
 }
 
 const inputOf = (config = "", baseUrl = "http://127.0.0.1:8787") => ({
@@ -145,6 +147,57 @@ const needSomethingEarlier: ReadonlySet<string> = new Set([
   "social_a.follow",
   "social_a.links.revoke",
 ]);
+
+test("an operation of one's own says what decides whether it streams, and that it begins a task", () => {
+  const common = {
+    title: "Own",
+    summary: "One's own.",
+    category: "data",
+    method: "POST",
+    body: z.looseObject({}),
+    price: fixed("0.01"),
+    servedBy: { openai: { exchange: "chat", path: "/own" } },
+  } as const;
+  const own = [
+    defineOperation({ ...common, id: "own.always", path: "/apis/v1/a", streams: () => true }),
+    defineOperation({
+      ...common,
+      id: "own.flag",
+      path: "/apis/v1/b",
+      streams: ({ body }) => body["stream"] === true,
+    }),
+    defineOperation({
+      ...common,
+      id: "own.word",
+      path: "/apis/v1/c",
+      streams: ({ body }) => body["mode"] === "live",
+    }),
+    defineOperation({
+      ...common,
+      id: "own.list",
+      path: "/apis/v1/d",
+      body: z.object({ modes: z.array(z.string()) }),
+      streams: ({ body }) => body.modes.includes("live"),
+    }),
+    defineOperation({ ...common, id: "own.task", path: "/apis/v1/e", task: { openMax: 1 } }),
+  ];
+  const offer = createOffer(
+    { ...catalogue, operations: own },
+    parseConfig("names: { provider: Acme }", "test", {}),
+    "http://sandbox.invalid",
+  );
+  const found = operationsIn(createContract({ ...inputOf(), offer }));
+  const streaming = [...found].map(([id, described]) => [id, described["x-streams"]]);
+  expect(Object.fromEntries(streaming)).toEqual({
+    "own.always": "always",
+    "own.flag": "flag",
+    "own.word": "sometimes",
+    "own.list": "sometimes",
+    "own.task": undefined,
+  });
+  const header = found.get("own.task")?.parameters?.find(({ name }) => name === "X-Acme-Async");
+  expect(header).toMatchObject({ in: "header", required: true, schema: { enum: ["enable"] } });
+});
 
 test("every operation of the catalogue says what it answers and what its path parameters are", () => {
   const lacking = catalogue.operations.flatMap(({ id, path, response, params, example }) => [

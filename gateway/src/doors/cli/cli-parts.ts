@@ -53,8 +53,6 @@ interface CallerSettings {
   /** From the environment and nowhere else: an argument would stay in the shell's history and the list of processes. */
   readonly apiKey: string | undefined;
   readonly baseUrl: string;
-  /** What the operator calls the placeholders, as `social_a=chirp,provider=Acme`. */
-  readonly names: string | undefined;
 }
 
 interface ServeFlags {

@@ -60,7 +60,7 @@ test("with a key, or without data, the gateway is asked, and the data stays clos
     const elsewhere = createTerminal({
       openStore: closed,
       hasData: () => hasData,
-      caller: () => ({ apiKey, baseUrl, names: undefined }),
+      caller: () => ({ apiKey, baseUrl }),
     });
     const { exitCode, errors } = await elsewhere.run("receipt", "call-1");
     expect(exitCode).toBe(1);

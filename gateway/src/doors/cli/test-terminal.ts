@@ -48,7 +48,7 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
       probe: unexpected,
       askListing: unexpected,
       version: () => "1.2.3",
-      caller: () => ({ apiKey: undefined, baseUrl: "http://127.0.0.1:9", names: undefined }),
+      caller: () => ({ apiKey: undefined, baseUrl: "http://127.0.0.1:9" }),
       write: (text) => void out.push(text),
       showProgress: () => {},
       ...parts,

@@ -1,10 +1,9 @@
-import type { Client } from "../../../../../client/src/client.ts";
-import { operations, type Inputs, type OperationId } from "../../../../../client/src/operations.ts";
+import type { Arguments } from "../../../../../client/src/operation-facts.ts";
 import type { CliParts } from "../cli-parts.ts";
 import { defineCommand, optional, repeated, toggle, WrongUsage, type Answer } from "../command.ts";
 import { fieldLines, table } from "../output.ts";
 import { microsAsUsd } from "./micros.ts";
-import { withClient } from "./open-client.ts";
+import { withOperation, type LearnedClient } from "./open-client.ts";
 import { textOf } from "./text-of.ts";
 
 const argumentFlags = {
@@ -22,11 +21,10 @@ export const call = defineCommand({
     "idempotency-key": optional("K", "make the call at most once under this key; one is made when absent"),
     stream: toggle("show the answer as it comes"),
   },
-  run: async ({ operand, flags }, parts) => {
-    const id = readOperation(operand);
+  run: async ({ operand: id, flags }, parts) => {
     const args = readArguments(flags.arg, flags["json-arg"]);
     const options = { maxPriceUsd: flags["max-price-usd"], idempotencyKey: flags["idempotency-key"] };
-    return withClient(parts, async (client) =>
+    return withOperation(parts, id, async (client) =>
       flags.stream ? streamed(client, id, args, options, parts) : whole(client, id, args, options),
     );
   },
@@ -37,10 +35,9 @@ export const quote = defineCommand({
   operand: "OPERATION_ID",
   summary: "says what a call would cost, without making it",
   flags: argumentFlags,
-  run: async ({ operand, flags }, parts) => {
-    const id = readOperation(operand);
+  run: async ({ operand: id, flags }, parts) => {
     const args = readArguments(flags.arg, flags["json-arg"]);
-    const estimate = await withClient(parts, (client) => client.quote(id, args));
+    const estimate = await withOperation(parts, id, (client) => client.quote(id, args));
     const { estimate_kind: kind, estimated_cost_micros_usd: usual, max_cost_micros_usd: most } = estimate;
     return {
       lines: [
@@ -63,10 +60,8 @@ export const quote = defineCommand({
 });
 
 type Options = { readonly maxPriceUsd: string | undefined; readonly idempotencyKey: string | undefined };
-// What is typed on a command line is checked by the gateway, which says what is wrong with it.
-type AnyInput = Inputs[OperationId];
 
-async function whole(client: Client, id: OperationId, args: AnyInput, options: Options): Promise<Answer> {
+async function whole(client: LearnedClient, id: string, args: Arguments, options: Options): Promise<Answer> {
   const result = await client.call(id, args, options);
   return {
     lines: [
@@ -87,9 +82,9 @@ async function whole(client: Client, id: OperationId, args: AnyInput, options: O
 }
 
 async function streamed(
-  client: Client,
-  id: OperationId,
-  args: AnyInput,
+  client: LearnedClient,
+  id: string,
+  args: Arguments,
   options: Options,
   parts: CliParts,
 ): Promise<Answer> {
@@ -133,16 +128,8 @@ function taskLines(data: unknown): string[] {
   return [`The task goes on, and is charged when it has succeeded: tollgate watch ${id}`];
 }
 
-function readOperation(word: string): OperationId {
-  if (Object.hasOwn(operations, word)) return word as OperationId;
-  const alike = Object.keys(operations).filter(
-    (id) => id.includes(word) || word.includes(id.split(".")[0] ?? id),
-  );
-  const some = alike.length > 0 ? alike : Object.keys(operations);
-  throw new WrongUsage(`There is no operation "${word}". There are: ${some.join(", ")}.`);
-}
-
-function readArguments(texts: readonly string[], jsons: readonly string[]): AnyInput {
+/** What they mean is checked by the gateway, which says what is wrong with them. */
+function readArguments(texts: readonly string[], jsons: readonly string[]): Arguments {
   const args: Record<string, unknown> = {};
   const add = (pair: string, flag: string, read: (written: string) => unknown): void => {
     const equals = pair.indexOf("=");
@@ -161,7 +148,7 @@ function readArguments(texts: readonly string[], jsons: readonly string[]): AnyI
       }
     });
   }
-  return args as AnyInput;
+  return args;
 }
 
 function parsed(data: string): unknown {

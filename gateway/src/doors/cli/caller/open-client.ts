@@ -1,37 +1,69 @@
 import { createClient, type Client } from "../../../../../client/src/client.ts";
 import { TollgateError } from "../../../../../client/src/errors.ts";
-import { usualNames, type Names } from "../../../../../client/src/operation-facts.ts";
+import type { OperationFacts } from "../../../../../client/src/operation-facts.ts";
+import { operationsOf } from "../../../contract/contract-document.ts";
 import type { CliParts } from "../cli-parts.ts";
-import { CommandFailed } from "../command.ts";
+import { CommandFailed, WrongUsage } from "../command.ts";
+import { factsIn, providerIn } from "./contract-facts.ts";
 import { microsAsUsd } from "./micros.ts";
+import { readContract, type PublicContract } from "./read-contract.ts";
 
 /** The caller's commands see the gateway as any other program does: over HTTP, with a key. No store is opened. */
-export async function withClient<Value>(
+export const withClient = <Value>(parts: CliParts, use: (client: Client) => Promise<Value>): Promise<Value> =>
+  asCaller(parts, (settings) => use(createClient(settings)));
+
+/** A client for operations that only the gateway knows. */
+export type LearnedClient = Client<Readonly<Record<string, OperationFacts>>>;
+
+/**
+ * A client that learned this operation from the gateway's own contract: where it is found, where its arguments go and
+ * what the headers about it are called.
+ */
+export const withOperation = <Value>(
   parts: CliParts,
-  use: (client: Client) => Promise<Value>,
-): Promise<Value> {
-  const { apiKey, baseUrl, names } = parts.caller();
+  id: string,
+  use: (client: LearnedClient) => Promise<Value>,
+): Promise<Value> =>
+  asCaller(parts, async (settings) => {
+    const contract = await readContract(settings.baseUrl);
+    const document = await contract.pick(id);
+    const operation = document && operationsOf(document).find((one) => one.id === id);
+    if (!operation) throw await noSuchOperation(id, contract);
+    const provider = providerIn(document, [operation]);
+    return use(
+      createClient({
+        ...settings,
+        operations: { [id]: factsIn(document, operation) },
+        ...(provider === undefined ? {} : { names: { provider } }),
+      }),
+    );
+  });
+
+interface Settings {
+  readonly apiKey: string;
+  readonly baseUrl: string;
+}
+
+async function asCaller<Value>(parts: CliParts, use: (settings: Settings) => Promise<Value>): Promise<Value> {
+  const { apiKey, baseUrl } = parts.caller();
   if (apiKey === undefined || apiKey === "") {
     throw new CommandFailed(
       "Put your key into the environment as TOLLGATE_KEY; it is not taken from arguments.",
     );
   }
-  const options = { apiKey, baseUrl, ...(names === undefined ? {} : { names: readNames(names) }) };
   try {
-    return await use(createClient(options));
+    return await use({ apiKey, baseUrl });
   } catch (error) {
     if (error instanceof TollgateError) throw failureOf(error, baseUrl);
     throw error;
   }
 }
 
-function readNames(written: string): Partial<Names> {
-  const pairs = written.split(",").map((pair) => pair.trim().split("="));
-  const wrong = pairs.find(
-    ([name = "", word]) => !(name in usualNames) || !/^[\w-]{1,100}$/.test(word ?? ""),
-  );
-  if (wrong) throw new CommandFailed(`TOLLGATE_NAMES has no such pair: ${wrong.join("=")}.`);
-  return Object.fromEntries(pairs) as Partial<Names>;
+async function noSuchOperation(word: string, contract: PublicContract): Promise<WrongUsage> {
+  const ids = await contract.ids();
+  const alike = ids.filter((id) => id.includes(word) || word.includes(id.split(".")[0] ?? id));
+  const some = alike.length > 0 ? alike : ids;
+  return new WrongUsage(`There is no operation "${word}". There are: ${some.toSorted().join(", ")}.`);
 }
 
 function failureOf(error: TollgateError, baseUrl: string): CommandFailed {

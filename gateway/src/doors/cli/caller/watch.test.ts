@@ -14,7 +14,7 @@ test.each([
   const gateway = await openScriptedGateway({ answers: [unknown, unknown, unknown, unknown] });
   const terminal = createTerminal({
     openStore: () => Promise.reject(new Error("A caller's command opens no store.")),
-    caller: () => ({ apiKey: "tgk_test", baseUrl: gateway.transport.baseUrl, names: undefined }),
+    caller: () => ({ apiKey: "tgk_test", baseUrl: gateway.transport.baseUrl }),
   });
   try {
     const { exitCode, errors } = await terminal.run("watch", "t1");
@@ -37,7 +37,7 @@ test("watch shows how far a task is while it runs, and clears that away when it 
   const shown: (string | undefined)[] = [];
   const terminal = createTerminal({
     openStore: () => Promise.reject(new Error("A caller's command opens no store.")),
-    caller: () => ({ apiKey: "tgk_test", baseUrl: gateway.transport.baseUrl, names: undefined }),
+    caller: () => ({ apiKey: "tgk_test", baseUrl: gateway.transport.baseUrl }),
     showProgress: (line) => void shown.push(line),
   });
   try {
