@@ -130,6 +130,30 @@ describe("the first start", () => {
     expect(again.greeting).not.toContain("tgk_");
   });
 
+  test("is backed up into a folder while it is served, and the newest backups stay", async () => {
+    const gateway = await start();
+    const safe = join(folder, "safe");
+    mkdirSync(safe);
+    const backUp = () =>
+      runTollgate(["backup", safe, "--keep", "1", "--json"], {
+        folder,
+        environment: { TOLLGATE_DATA: folder },
+      });
+    const first = JSON.parse((await backUp()).out) as { file: string };
+    await Bun.sleep(1_000);
+    const second = JSON.parse((await backUp()).out) as { file: string };
+    expect(second).toMatchObject({ deleted: [first.file] });
+    expect(readdirSync(safe).map((name) => join(safe, name))).toEqual([second.file]);
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+    gateway.signal("SIGTERM");
+    await gateway.exited;
+    const restored = await runTollgate(["restore", second.file], {
+      folder,
+      environment: { TOLLGATE_DATA: folder },
+    });
+    expect(restored).toMatchObject({ code: 0, errors: "" });
+  });
+
   test("is not that of another installation's backup, whose keys nobody could use here", async () => {
     const [ours, theirs] = ["ours", "theirs"].map((name) => join(folder, name));
     for (const place of [ours, theirs]) {

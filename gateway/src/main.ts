@@ -23,6 +23,7 @@ import { createMetrics } from "./platform/metrics.ts";
 import { serve } from "./serve.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
 import { backUp, restore } from "./stores/sqlite/backup.ts";
+import { backUpInto } from "./stores/sqlite/kept-backups.ts";
 import { takeServerLock, type ServerLock } from "./stores/sqlite/server-lock.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./stores/sqlite/sqlite-store.ts";
 import { createListingAsker } from "./upstreams/ask-listing.ts";
@@ -79,6 +80,10 @@ function cliParts(settings: Settings): CliParts {
     backUp: async (file) => {
       checkData(settings);
       await backUp(settings.databasePath, file);
+    },
+    backUpInto: async (folder, keep) => {
+      checkData(settings);
+      return backUpInto({ path: settings.databasePath, folder, keep, nowMs: systemClock.wallMs() });
     },
     restore: async (file) => {
       const lock = lockServer(settings);

@@ -1,11 +1,25 @@
-import { defineCommand } from "./command.ts";
+import { defineCommand, optional } from "./command.ts";
+import { readFigure } from "./values.ts";
 
 export const backup = defineCommand({
   words: ["backup"],
   operand: "FILE",
   summary: "writes one moment of all data to a new file, also while a server runs",
-  flags: {},
-  run: async ({ operand: file }, parts) => {
+  flags: {
+    keep: optional("N", "FILE is a folder: add a backup named by its moment, then keep the newest N"),
+  },
+  run: async ({ operand: file, flags }, parts) => {
+    if (flags.keep !== undefined) {
+      const made = await parts.backUpInto(file, readFigure("keep", flags.keep));
+      return {
+        lines: [
+          `The data is backed up in ${made.file}.`,
+          ...made.deleted.map((one) => `${one} was older than those to keep, and is deleted.`),
+        ],
+        json: made,
+        exitCode: 0,
+      };
+    }
     await parts.backUp(file);
     return { lines: [`The data is backed up in ${file}.`], json: { file }, exitCode: 0 };
   },

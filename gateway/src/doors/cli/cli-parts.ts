@@ -25,6 +25,11 @@ export interface CliParts {
   readonly print: (line: string) => void;
   readonly printError: (line: string) => void;
   readonly backUp: (file: string) => Promise<void>;
+  /** Into a folder of dated ones, of which the newest so many stay. */
+  readonly backUpInto: (
+    folder: string,
+    keep: number,
+  ) => Promise<{ readonly file: string; readonly deleted: readonly string[] }>;
   /**
    * Tells where the data that was there before is kept. Throws an error that says in a plain sentence why it cannot: a
    * server holds the lock, or the file is bad, or another installation's.

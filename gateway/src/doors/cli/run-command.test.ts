@@ -607,6 +607,7 @@ describe("wrong usage", () => {
       "--expires and --no-expiry exclude each other.",
     ],
     [["backup"], "FILE is missing."],
+    [["backup", "folder", "--keep", "0"], "--keep takes a whole number from 1."],
     [["serve", "--port", "1"], "Unknown flag --port."],
   ])("%j", async (words, sentence) => {
     const shown = await terminal.run(...words);
@@ -657,7 +658,7 @@ describe("help", () => {
       "tollgate quota list [--state S]",
       "tollgate quota approve ID [--tier T] [--rpm N] [--tpm N] [--concurrency N]",
       "tollgate quota deny ID",
-      "tollgate backup FILE",
+      "tollgate backup FILE [--keep N]",
       "tollgate restore FILE",
       "tollgate call OPERATION_ID [--arg NAME=TEXT …] [--json-arg NAME=JSON …] [--max-price-usd X]",
       "tollgate quote OPERATION_ID [--arg NAME=TEXT …] [--json-arg NAME=JSON …]",
@@ -753,6 +754,18 @@ describe("serve, backup and restore", () => {
     });
     expect((await copying.run("backup", "a.db")).out).toEqual(["The data is backed up in a.db."]);
     expect(await copying.json("backup", "b.db")).toEqual({ file: "b.db" });
+    const rotating = createTerminal({
+      openStore: () => Promise.reject(new Error("no")),
+      backUpInto: async (place, keep) => ({ file: `${place}/new.db`, deleted: keep === 7 ? ["old.db"] : [] }),
+    });
+    expect((await rotating.run("backup", "safe", "--keep", "7")).out).toEqual([
+      "The data is backed up in safe/new.db.",
+      "old.db was older than those to keep, and is deleted.",
+    ]);
+    expect(await rotating.json("backup", "safe", "--keep", "8")).toEqual({
+      file: "safe/new.db",
+      deleted: [],
+    });
     expect((await copying.run("restore", "c.db")).out).toEqual(["The data is what c.db holds."]);
     expect(await copying.json("restore", "d.db")).toEqual({ file: "d.db", kept: null });
     expect(files).toEqual(["a.db", "b.db", "c.db", "d.db"]);

@@ -41,6 +41,7 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
       newId: () => Bun.randomUUIDv7(),
       randomBytes,
       backUp: unexpected,
+      backUpInto: unexpected,
       restore: unexpected,
       serve: unexpected,
       loadOffer: unexpected,

@@ -18,22 +18,71 @@ import { makePrivate } from "./private-files.ts";
 
 /**
  * Writes a complete copy of one moment of the data; a server may go on serving meanwhile. What an earlier version wrote is
- * copied as it is, so that whoever backs up before an upgrade can go back to it.
+ * copied as it is, so that whoever backs up before an upgrade can go back to it. A file of this name is a whole backup that
+ * can be opened, or there is none: until then it is called otherwise.
  */
 export async function backUp(path: string, file: string): Promise<void> {
-  if (existsSync(file)) throw new Error(`${file} exists already; a backup never overwrites a file.`);
+  if (existsSync(file)) throw exists(file);
   const folder = dirname(resolve(file));
   if (!existsSync(folder)) throw new Error(`unable to open ${file}: there is no folder ${folder}.`);
   if (!existsSync(path)) throw new Error(`There is no data to back up at ${path}.`);
-  // Whoever reads a log beside its file also writes: where each reader is.
-  namingReadOnly(path, () => {
-    const db = new Database(path, { readwrite: true });
-    try {
-      copyInto(db, file);
-    } finally {
-      db.close();
-    }
-  });
+  const arriving = `${file}.${process.pid}${partialSuffix}`;
+  removePartial(arriving);
+  try {
+    // Whoever reads a log beside its file also writes: where each reader is.
+    namingReadOnly(path, () => {
+      const db = new Database(path, { readwrite: true });
+      try {
+        db.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+        copyInto(db, arriving);
+      } finally {
+        db.close();
+      }
+    });
+    checkReadable(arriving);
+    syncFile(arriving);
+    publish(arriving, file);
+    syncFolder(folder);
+  } finally {
+    removePartial(arriving);
+  }
+}
+
+function removePartial(arriving: string): void {
+  for (const suffix of ["", "-journal"]) rmSync(arriving + suffix, { force: true });
+}
+
+/** What a backup is called until it is whole. Only a process that was killed leaves one behind. */
+export const partialSuffix = ".partial";
+
+/** A backup is waited for by nobody but a timer. */
+const busyTimeoutMs = 20_000;
+
+const exists = (file: string): Error =>
+  new Error(
+    statSync(file).isDirectory()
+      ? `${file} is a folder; with --keep N dated backups are kept in it.`
+      : `${file} exists already; a backup never overwrites a file.`,
+  );
+
+/** Gives the copy its name, unless somebody else took it meanwhile. */
+function publish(arriving: string, file: string): void {
+  try {
+    linkSync(arriving, file);
+  } catch {
+    if (existsSync(file)) throw exists(file);
+    // Not every file system lets a file have two names.
+    renameSync(arriving, file);
+  }
+}
+
+function checkReadable(file: string): void {
+  const db = new Database(file, { readonly: true });
+  try {
+    checkSound(db, file);
+  } finally {
+    db.close();
+  }
 }
 
 const copyInto = (db: Database, file: string): void =>
@@ -94,7 +143,15 @@ function isSameFile(one: string, other: string): boolean {
 }
 
 function syncFile(file: string): void {
-  const handle = openSync(file, "r+");
+  sync(openSync(file, "r+"));
+}
+
+/** So that a power cut does not take the new name with it. */
+function syncFolder(folder: string): void {
+  sync(openSync(folder, "r"));
+}
+
+function sync(handle: number): void {
   try {
     fsyncSync(handle);
   } finally {
@@ -137,10 +194,14 @@ function copyChecked(backup: string, copy: string, fingerprint: string | undefin
   }
 }
 
+function checkSound(db: Database, file: string): void {
+  const check = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check").get();
+  if (check?.integrity_check !== "ok") throw new Error(`${file} is damaged: ${check?.integrity_check}.`);
+}
+
 function checkBackup(db: Database, backup: string): void {
   try {
-    const check = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check").get();
-    if (check?.integrity_check !== "ok") throw new Error(`${backup} is damaged: ${check?.integrity_check}.`);
+    checkSound(db, backup);
     const version = versionOf(db);
     if (version > 0 && !holdsBooks(db)) throw new Error(`${backup} is not a backup of Tollgate.`);
     if (version === 0 || version > schemaVersion) {
