@@ -12,7 +12,7 @@ interface Draining {
 }
 
 /** README says so, because whoever kills a process that does not stop must wait longer than this. */
-const patienceUsualMs = 30_000;
+export const patienceUsualMs = 30_000;
 const lookEveryMs = 20;
 
 /** Lets running calls end. Those that do not are cut off, and their vendors may bill them all the same. */
