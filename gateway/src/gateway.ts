@@ -1,5 +1,5 @@
 import type { Gate } from "./call/gate.ts";
-import type { Addresses } from "./config/addresses.ts";
+import { ownOrigins, type Addresses } from "./config/addresses.ts";
 import type { Config, UpstreamConfig } from "./config/config.ts";
 import { createContractShelf } from "./contract/contract-shelf.ts";
 import { createSalesShelf } from "./contract/sales-shelf.ts";
@@ -11,6 +11,8 @@ import { createDrains } from "./call/drains.ts";
 import { createHttpDoor, type InFlight } from "./doors/http/http-door.ts";
 import { createLinkPages } from "./doors/http/link-pages.ts";
 import { createSignInDoor, type FetchDocument } from "./doors/oauth/sign-in-door.ts";
+import type { FormParts } from "./doors/people/form.ts";
+import { createPeople } from "./doors/people/person.ts";
 import { createOperatorPages } from "./doors/http/operator-pages.ts";
 import { download } from "./doors/site/download.ts";
 import { createSiteDoor } from "./doors/site/site-door.ts";
@@ -213,12 +215,19 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     newSecretId: () => crypto.randomUUID(),
     extend: parts.extendAgentServer,
   });
+  const encrypted = parts.addresses.baseUrl.startsWith("https:");
+  const forms: FormParts = {
+    people: createPeople({ ...parts, randomBytes, encrypted }),
+    limiter: parts.limiter,
+    origins: ownOrigins(parts.addresses),
+    readBody: bodies.read,
+  };
   const signIn = createSignInDoor({
     ...parts,
+    ...forms,
     config: () => mcp,
     randomBytes,
     fetchDocument: parts.fetchDocument ?? (() => Promise.reject(new Error("No documents are fetched here."))),
-    readBody: bodies.read,
   });
   const pages = createOperatorPages({
     metrics,

@@ -23,6 +23,10 @@ export const completeAddresses = (
   set: { readonly mcpUrl?: string | undefined; readonly siteUrl?: string | undefined } = {},
 ): Addresses => ({ baseUrl, mcpUrl: set.mcpUrl ?? `${baseUrl}/mcp`, siteUrl: set.siteUrl ?? baseUrl });
 
+/** The origins that pages of ours can have, and so their forms. */
+export const ownOrigins = ({ baseUrl, mcpUrl, siteUrl }: Addresses): ReadonlySet<string> =>
+  new Set([baseUrl, mcpUrl, siteUrl].map((url) => new URL(url).origin));
+
 /** The hosts under which pages that trust the browser's view of us may be asked for; any other is a rebinding. */
 export const allowedHosts = (addresses: Addresses, more: readonly string[]): ReadonlySet<string> =>
   new Set([

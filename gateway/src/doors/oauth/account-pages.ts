@@ -5,10 +5,11 @@ import type { Key } from "../../keys/keys.ts";
 import type { Store } from "../../ledger/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { pageResponse } from "../pages/small-page.ts";
-import { askForKey, readForm, signIn, signOut, type Asked, type FormParts } from "./form.ts";
+import type { Asked, FormParts } from "../people/form.ts";
 import { approvalPage } from "./pages/approval-page.ts";
 import { grantsPage } from "./pages/grants-page.ts";
-import { errorPage } from "./pages/message-page.ts";
+import { errorPage } from "../people/message-page.ts";
+import { notUnderstood, withPerson } from "../people/with-person.ts";
 
 export interface PageParts extends FormParts {
   readonly store: Store;
@@ -62,40 +63,6 @@ export const answerGrants = (asked: Asked, parts: PageParts): Promise<Response> 
 const decidesOver = (key: Key, thing: { readonly accountId: string; readonly keyId: string }): boolean =>
   thing.accountId === key.accountId && (key.scope === "account" || thing.keyId === key.id);
 
-interface Visit {
-  readonly key: Key;
-  /** The button that was pressed, "" for none of ours; undefined when the page was only opened. */
-  readonly action: string | undefined;
-  readonly fields: URLSearchParams;
-  readonly csrf: string;
-  readonly signedInAs: string;
-}
-
-/** Shows a page to whoever signed in; everybody else is asked for a key first. */
-async function withPerson(
-  asked: Asked,
-  parts: PageParts,
-  page: { readonly purpose: string; readonly show: (visit: Visit) => Promise<Response> },
-): Promise<Response> {
-  const { people } = parts;
-  const person = await people.read(asked.request);
-  const posted = asked.request.method === "POST";
-  const form = posted ? await readForm(asked, person, parts) : undefined;
-  if (form?.ok === false) return form.refusal;
-  const fields = form?.fields ?? new URLSearchParams();
-  const action = posted ? (fields.get("action") ?? "") : undefined;
-  if (action === "sign_in") return signIn(asked, person, fields.get("key") ?? "", page, parts);
-  if (action === "sign_out") return signOut(asked, parts);
-  if (!person.key) return askForKey(asked, person, page, parts);
-  return page.show({
-    key: person.key,
-    action,
-    fields,
-    csrf: people.csrf(person, asked.path),
-    signedInAs: people.describe(person.key),
-  });
-}
-
 const unknownApproval = (): Response =>
   pageResponse(
     errorPage(
@@ -105,6 +72,3 @@ const unknownApproval = (): Response =>
     ),
     404,
   );
-
-const notUnderstood = (): Response =>
-  pageResponse(errorPage("Please try again", "The form was not understood."), 400);

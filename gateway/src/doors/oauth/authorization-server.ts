@@ -16,7 +16,7 @@ import type { Store } from "../../ledger/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { writePage } from "../pages/small-page.ts";
-import { errorPage } from "./pages/message-page.ts";
+import { errorPage } from "../people/message-page.ts";
 import { createCookieSigner } from "./cookie-signer.ts";
 import { createRecordAdapters } from "./record-adapter.ts";
 import { quietly } from "./quietly.ts";

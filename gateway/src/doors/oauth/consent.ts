@@ -11,11 +11,12 @@ import type { Log } from "../../platform/log.ts";
 import { amountMicrosMax, microsFromUsd, usdFromMicros, type Micros } from "../../platform/money.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import type { Provider } from "./authorization-server.ts";
-import { askForKey, readForm, signIn, signOut, type Asked, type FormParts } from "./form.ts";
+import { askForKey, readForm, signIn, signOut, type Asked, type FormParts } from "../people/form.ts";
 import { nodePair, type NodePair } from "./node-exchange.ts";
 import { consentDays, consentPage, type ConsentFields } from "./pages/consent-page.ts";
-import { errorPage } from "./pages/message-page.ts";
-import type { Person } from "./person.ts";
+import { errorPage } from "../people/message-page.ts";
+import { notUnderstood } from "../people/with-person.ts";
+import type { Person } from "../people/person.ts";
 import { usedClientMs } from "./record-adapter.ts";
 import { isLoopback } from "./redirect-policy.ts";
 import { plainName } from "./registration.ts";
@@ -68,7 +69,7 @@ export async function answerConsent(asked: Asked, parts: ConsentParts): Promise<
       if (!person.key) return askForKey(asked, person, about, parts);
       return allow(asked, person, person.key, waiting, fields, parts);
     default:
-      return pageResponse(errorPage("Please try again", "The form was not understood."), 400);
+      return notUnderstood();
   }
 }
 

@@ -4,7 +4,6 @@ import type { McpConfig } from "../../config/mcp-config.ts";
 import { resourceMetadataPath } from "../../grants/challenge.ts";
 import { grantScopes } from "../../grants/grants.ts";
 import { unusedClientsMax } from "../../grants/sign-in-records.ts";
-import type { Limiter } from "../../limits/limiter.ts";
 import { describeError } from "../../platform/log.ts";
 import { openLate, type OpenedLate } from "../../platform/open-late.ts";
 import { CallRefused } from "../../platform/refusals.ts";
@@ -20,19 +19,17 @@ import {
 } from "./authorization-server.ts";
 import { answerConsent, type ConsentParts } from "./consent.ts";
 import { addressBlock } from "../../platform/caller-address.ts";
-import type { Asked } from "./form.ts";
+import type { Asked, FormParts } from "../people/form.ts";
+import { mayCome } from "../people/may-come.ts";
 import { askNodeApp } from "./node-exchange.ts";
-import { errorPage } from "./pages/message-page.ts";
-import { createPeople } from "./person.ts";
+import { errorPage } from "../people/message-page.ts";
 import { readRegistration, registrationBytesMax } from "./registration.ts";
 
 export type { FetchDocument };
 
-interface Parts extends Omit<ServerParts, "mayFetch" | "config"> {
+interface Parts extends Omit<ServerParts, "mayFetch" | "config">, FormParts {
   readonly config: () => McpConfig;
-  readonly limiter: Limiter;
   readonly newId: () => string;
-  readonly readBody: (request: Request, bytesMax: number) => Promise<Uint8Array>;
 }
 
 /** The authorization server and the pages of its people. Knows who may sign in; decides nothing about money. */
@@ -47,8 +44,6 @@ export interface SignInDoor {
   readonly isWell: () => Promise<boolean>;
 }
 
-/** Everything at once from one address, before anybody is known: a person needs a dozen for a sign-in. */
-const requestsPerMinuteMax = 600;
 const registrationsPerMinuteMax = 60;
 /** Documents fetched for one address. */
 const fetchesPerMinuteMax = 30;
@@ -80,11 +75,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
   const provider = (): Promise<Provider> => server().get();
   const issuer = issuerOf(addresses);
   const encrypted = issuer.startsWith("https:");
-  const people = createPeople({ ...parts, encrypted });
-  const origins = new Set(
-    [addresses.baseUrl, addresses.mcpUrl, addresses.siteUrl].map((url) => new URL(url).origin),
-  );
-  const pages: ConsentParts = { ...parts, provider, people, origins };
+  const pages: ConsentParts = { ...parts, provider };
   const resourcePaths = new Set([
     resourceMetadataPath,
     resourceMetadataPath + new URL(addresses.mcpUrl).pathname,
@@ -124,7 +115,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
       return foreignHost(issuer);
     }
     if (resourcePaths.has(path)) return resourceMetadata(request, addresses.mcpUrl, issuer);
-    if (!(await take(`sign-in ${addressBlock(address)}`, requestsPerMinuteMax))) return tooMany();
+    if (!(await mayCome(address, limiter))) return tooMany();
     if (path.startsWith("/oauth/") && path !== "/oauth/jwks") {
       if (request.method !== "GET" && request.method !== "POST") return notAllowed();
       if (path.startsWith("/oauth/sign-in/")) return answerConsent(asked, pages);

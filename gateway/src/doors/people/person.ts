@@ -80,8 +80,9 @@ export function createPeople({ store, secrets, clock, randomBytes, encrypted }: 
     cookie: ({ browserId, key, last4 }) => {
       const value = { browserId, keyId: key?.id, last4, untilMs: clock.wallMs() + signedInMs };
       const sealed = Buffer.from(sealing.seal(JSON.stringify(value), cookieName)).toString("base64url");
-      const rest = encrypted ? "Path=/; Secure" : "Path=/oauth";
-      return `${cookieName}=${sealed}; ${rest}; HttpOnly; SameSite=Lax; Max-Age=${signedInMs / 1000}`;
+      // One sign-in serves every page of ours that asks for one; nothing that is called with a key looks at it.
+      const rest = `Path=/; ${encrypted ? "Secure; " : ""}HttpOnly; SameSite=Lax`;
+      return `${cookieName}=${sealed}; ${rest}; Max-Age=${signedInMs / 1000}`;
     },
     signedIn: (key, typed) => ({ browserId: newBrowserId(), key, last4: typed.slice(-4) }),
     signedOut,

@@ -1,5 +1,5 @@
-import { html } from "../../pages/html.ts";
-import type { SmallPage } from "../../pages/small-page.ts";
+import { html } from "../pages/html.ts";
+import type { SmallPage } from "../pages/small-page.ts";
 
 interface SignIn {
   readonly csrf: string;

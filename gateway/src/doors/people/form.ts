@@ -2,8 +2,8 @@ import type { Limiter } from "../../limits/limiter.ts";
 import { addressBlock } from "../../platform/caller-address.ts";
 import { formFields } from "../pages/form-fields.ts";
 import { pageResponse } from "../pages/small-page.ts";
-import { errorPage } from "./pages/message-page.ts";
-import { signInPage } from "./pages/sign-in-page.ts";
+import { errorPage } from "./message-page.ts";
+import { signInPage } from "./sign-in-page.ts";
 import type { People, Person } from "./person.ts";
 
 /** What every page with a form needs. */
