@@ -12,12 +12,13 @@ import {
 } from "../ledger/shared-conformance.ts";
 import { tokenTotals } from "../operation/quantities.ts";
 import { createTerms } from "../operation/terms.ts";
-import { readUsageByGroup } from "./usage-by-group.ts";
+import { readUsageByGroup, readUsageByGroupWithin } from "./usage-by-group.ts";
 import {
   readUsage,
   type UsageFigures,
   type UsageGrouping,
   type UsageReport,
+  type UsageScope,
   type UsageWindow,
 } from "./usage-report.ts";
 
@@ -44,7 +45,7 @@ export function usageConformance(openStore: OpenStore): void {
   test("the report of any window is the sum of the calls that ended in it, by key, by account, by model and by operation", () =>
     withBooks(openStore, async (books) => {
       await fc.assert(
-        fc.asyncProperty(histories, windows, async (history, window) => {
+        fc.asyncProperty(histories, windows, fc.nat({ max: 20 }), async (history, window, callsMax) => {
           const one = await books.openCaller({ multiplierPpm: 1_450_000n });
           const two = await books.openKey(one);
           const stranger = await books.openCaller();
@@ -63,12 +64,24 @@ export function usageConformance(openStore: OpenStore): void {
             const ofKeys = byKey.reduce((sum, one_) => sum + one_.totals[figure], 0);
             expect(byAccount.totals[figure]).toBe(ofKeys);
           }
-          for (const [by, nameOf] of groupings) {
-            const grouped = await readUsageByGroup(books.store().usage, one.accountId, by, window);
-            expect(grouped.totals).toEqual(byAccount.totals);
-            expect(new Map(grouped.groups.map(({ name, ...figures }) => [name, figures]))).toEqual(
-              groupsOf(accountCalls, nameOf, window),
-            );
+          const { usage } = books.store();
+          for (const [scope, calls] of [
+            [wholeOf(one), accountCalls],
+            [ownOf(one), ended.filter(({ caller }) => caller === one)],
+          ] as const) {
+            const { totals } = await readUsage(usage, scope, window);
+            for (const [by, nameOf] of groupings) {
+              const grouped = await readUsageByGroup(usage, scope, by, window);
+              expect(grouped.totals).toEqual(totals);
+              expect(new Map(grouped.groups.map(({ name, ...figures }) => [name, figures]))).toEqual(
+                groupsOf(calls, nameOf, window),
+              );
+              // Whoever looks at a few calls at most is told the same, or nothing.
+              const within = await readUsageByGroupWithin(usage, scope, by, window, callsMax);
+              expect([grouped, undefined]).toContainEqual(within);
+              if (accountCalls.length <= callsMax) expect(within).toEqual(grouped);
+              if (by !== "key" && totals.requests > callsMax) expect(within).toBeUndefined();
+            }
           }
         }),
         { numRuns: propertyRuns(40) },
@@ -105,6 +118,22 @@ export function usageConformance(openStore: OpenStore): void {
         endSeconds: midnight + daySeconds,
       });
       expect(all.buckets.map(({ requests }) => requests)).toEqual([1, 5]);
+    }));
+
+  test("who takes usage apart looks at no more calls than it was allowed, whosever they are", () =>
+    withBooks(openStore, async (books) => {
+      const one = await books.openCaller();
+      const two = await books.openKey(one);
+      for (const caller of [one, two, two, two]) await books.settle(await books.held(caller), { units: 1 });
+      const window = {
+        startSeconds: middayMs / 1_000 - daySeconds,
+        endSeconds: middayMs / 1_000 + daySeconds,
+      };
+      const within = (callsMax: number) =>
+        readUsageByGroupWithin(books.store().usage, ownOf(one), "operation", window, callsMax);
+      expect((await within(4))?.totals).toMatchObject({ requests: 1, charged_micros_usd: 1 });
+      expect(await within(3)).toBeUndefined();
+      expect(await within(0)).toBeUndefined();
     }));
 
   test("a call counts when it ends, not when it begins, and open calls do not count", () =>
@@ -216,11 +245,7 @@ const figureNames = [
 ] as const;
 
 const report = (books: Books, caller: Caller, scope: "key" | "account", window: UsageWindow) =>
-  readUsage(
-    books.store().usage,
-    { accountId: caller.accountId, keyId: scope === "key" ? caller.keyId : undefined },
-    window,
-  );
+  readUsage(books.store().usage, scope === "key" ? ownOf(caller) : wholeOf(caller), window);
 
 function sumOf(calls: readonly Ended[], fromSeconds: number, toSeconds: number): UsageFigures {
   const sum = Object.fromEntries(figureNames.map((name) => [name, 0])) as Record<keyof UsageFigures, number>;
@@ -240,12 +265,16 @@ const groupings: readonly (readonly [UsageGrouping, (call: Ended) => string | un
 async function expectGroupsToSumTo(
   totals: UsageFigures,
   books: Books,
-  { accountId }: Caller,
+  caller: Caller,
   window: UsageWindow,
 ): Promise<void> {
+  const { usage } = books.store();
   for (const [by] of groupings)
-    expect((await readUsageByGroup(books.store().usage, accountId, by, window)).totals).toEqual(totals);
+    expect((await readUsageByGroup(usage, wholeOf(caller), by, window)).totals).toEqual(totals);
 }
+
+const wholeOf = ({ accountId }: Caller): UsageScope => ({ accountId, keyId: undefined });
+const ownOf = ({ accountId, keyId }: Caller): UsageScope => ({ accountId, keyId });
 
 /** Only those that have any. */
 function groupsOf(

@@ -55,12 +55,16 @@ interface GroupSums extends UsageSums {
 export interface UsageBook {
   /** The sums of all segments, read at one moment, one row for each UTC day that has any. */
   readonly sums: (scope: UsageScope, segments: readonly UsageSegment[]) => Promise<readonly DaySums[]>;
-  /** Those of a whole account, one row for each group that has any. Models and operations are read call by call. */
+  /**
+   * One row for each group that has any. Models and operations are read call by call: undefined when more than `callsMax`
+   * calls of the account would have to be looked at for them.
+   */
   readonly sumsBy: (
-    accountId: string,
+    scope: UsageScope,
     by: UsageGrouping,
     window: UsageWindow,
-  ) => Promise<readonly GroupSums[]>;
+    callsMax: number,
+  ) => Promise<readonly GroupSums[] | undefined>;
 }
 
 export async function readUsage(

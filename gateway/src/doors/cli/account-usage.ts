@@ -99,15 +99,16 @@ async function readGroups(
   by: Grouping,
   window: UsageWindow,
 ): Promise<Groups> {
+  const whole = { accountId, keyId: undefined };
   if (by === "day") {
-    const { buckets, totals } = await readUsage(store.usage, { accountId, keyId: undefined }, window);
+    const { buckets, totals } = await readUsage(store.usage, whole, window);
     const groups = buckets.map(({ start_time: start, end_time: _, ...figures }) => ({
       label: { day: dayOf(start) },
       figures,
     }));
     return { groups, totals };
   }
-  const { groups, totals } = await readUsageByGroup(store.usage, accountId, by, window);
+  const { groups, totals } = await readUsageByGroup(store.usage, whole, by, window);
   const keys = by === "key" ? await store.keys.list(accountId) : [];
   const keyNames = new Map(keys.map(({ id, name }) => [id, name]));
   const labelOf = {

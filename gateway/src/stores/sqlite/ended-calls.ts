@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { CallOutcome } from "../../ledger/call-record.ts";
-import { segmentsOf, type UsageWindow } from "../../usage/usage-report.ts";
+import { segmentsOf, type UsageScope, type UsageWindow } from "../../usage/usage-report.ts";
 import { prepareUsage } from "./usage-statements.ts";
 
 /**
@@ -11,8 +11,8 @@ import { prepareUsage } from "./usage-statements.ts";
 export interface EndedCalls {
   /** All of them, from the newest to the oldest; those that wait to be listed come first. */
   readonly newestFirst: (accountId: string) => Iterable<EndedCall>;
-  /** How many have ended in a window. */
-  readonly countIn: (accountId: string, window: UsageWindow) => number;
+  /** How many of the account or of one key have ended in a window. */
+  readonly countIn: (scope: UsageScope, window: UsageWindow) => number;
   /** How many have ended in this second or later. */
   readonly countSince: (accountId: string, startSeconds: number) => number;
 }
@@ -37,9 +37,9 @@ export function createEndedCalls(db: Database): EndedCalls {
   const sql = prepare(db);
   const usage = prepareUsage(db);
 
-  const countIn = (accountId: string, window: UsageWindow): number =>
+  const countIn = (scope: UsageScope, window: UsageWindow): number =>
     segmentsOf(window)
-      .flatMap((segment) => usage.byDay({ accountId, keyId: undefined }, segment))
+      .flatMap((segment) => usage.byDay(scope, segment))
       .reduce((sum, { requests }) => sum + Number(requests), 0);
 
   return {
@@ -61,7 +61,8 @@ export function createEndedCalls(db: Database): EndedCalls {
     countSince: (accountId, startSeconds) => {
       const newestDay = sql.newestDay.get()?.start_seconds ?? null;
       if (newestDay === null) return 0;
-      return countIn(accountId, { startSeconds, endSeconds: Number(newestDay) + secondsPerDay });
+      const since = { startSeconds, endSeconds: Number(newestDay) + secondsPerDay };
+      return countIn({ accountId, keyId: undefined }, since);
     },
   };
 }

@@ -26,22 +26,29 @@ export function createSqliteUsage(db: Database, books: Books): UsageBook {
     ),
   );
 
-  const byKey = (accountId: string, window: UsageWindow): Groups => {
+  const byKey = ({ accountId, keyId }: UsageScope, window: UsageWindow): Groups => {
     const groups: Groups = new Map();
     for (const segment of segmentsOf(window))
-      for (const row of sql.byKey(accountId, segment)) add(groups, row.key_id, sumsOf(row));
+      for (const row of sql.byKey(accountId, segment))
+        if (keyId === undefined || row.key_id === keyId) add(groups, row.key_id, sumsOf(row));
     return groups;
   };
 
   const byCalls = (
-    accountId: string,
+    scope: UsageScope,
     nameOf: (call: EndedCall) => string | undefined,
     { startSeconds, endSeconds }: UsageWindow,
-  ): Groups => {
+    callsMax: number,
+  ): Groups | undefined => {
     const groups: Groups = new Map();
-    let left = ended.countIn(accountId, { startSeconds, endSeconds });
+    const { accountId, keyId } = scope;
+    let left = ended.countIn(scope, { startSeconds, endSeconds });
     if (left === 0) return groups;
+    if (left > callsMax) return undefined;
+    let lookedAt = 0;
     for (const call of ended.newestFirst(accountId)) {
+      if (++lookedAt > callsMax) return undefined;
+      if (keyId !== undefined && call.key_id !== keyId) continue;
       const second = Math.floor(Number(call.settled_at_ms) / 1000);
       if (second < startSeconds || second >= endSeconds) continue;
       add(groups, nameOf(call), usageOf(call));
@@ -52,11 +59,11 @@ export function createSqliteUsage(db: Database, books: Books): UsageBook {
 
   return {
     sums: (scope, segments) => books.read(() => readAll(scope, segments)),
-    sumsBy: async (accountId, by, window) => {
+    sumsBy: async (scope, by, window, callsMax) => {
       const groups = await books.readLong(() =>
-        by === "key" ? byKey(accountId, window) : byCalls(accountId, names[by], window),
+        by === "key" ? byKey(scope, window) : byCalls(scope, names[by], window, callsMax),
       );
-      return [...groups].map(([name, sums]) => ({ name, ...sums }));
+      return groups && [...groups].map(([name, sums]) => ({ name, ...sums }));
     },
   };
 }
