@@ -1,3 +1,4 @@
+import type { AccountDoor } from "./doors/account/account-door.ts";
 import type { McpDoor } from "./doors/mcp/mcp-door.ts";
 import type { HttpDoor, InFlight } from "./doors/http/http-door.ts";
 import type { LinkPages } from "./doors/http/link-pages.ts";
@@ -19,6 +20,7 @@ interface Parts {
   readonly agents: McpDoor;
   readonly linkPages: LinkPages;
   readonly signIn: SignInDoor;
+  readonly account: AccountDoor;
   readonly pages: OperatorPages;
   readonly site: SiteDoor;
   readonly website: Website;
@@ -37,6 +39,7 @@ export function createFrontDoor(parts: Parts): (request: Request, visitor: Visit
     agents,
     linkPages,
     signIn,
+    account,
     pages,
     site,
     website,
@@ -91,7 +94,9 @@ export function createFrontDoor(parts: Parts): (request: Request, visitor: Visit
     { path, rawQuery }: { readonly path: string; readonly rawQuery: string },
     visitor: Visitor,
   ): Promise<Response> => {
-    if (signIn.owns(path)) return signIn.answer(request, { path, rawQuery }, visitor.address());
+    for (const door of [signIn, account]) {
+      if (door.owns(path)) return door.answer(request, { path, rawQuery }, visitor.address());
+    }
     const reads = request.method === "GET" || request.method === "HEAD";
     const page = reads ? pages.find(path) : undefined;
     if (page) return page(request, visitor.address());

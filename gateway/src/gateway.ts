@@ -3,6 +3,7 @@ import { ownOrigins, type Addresses } from "./config/addresses.ts";
 import type { Config, UpstreamConfig } from "./config/config.ts";
 import { createContractShelf } from "./contract/contract-shelf.ts";
 import { createSalesShelf } from "./contract/sales-shelf.ts";
+import { createAccountDoor } from "./doors/account/account-door.ts";
 import { startTaskWorker } from "./doors/worker/task-worker.ts";
 import { createBodyReader } from "./doors/http/read-body.ts";
 import { createMcpDoor, type AgentServer } from "./doors/mcp/mcp-door.ts";
@@ -154,6 +155,14 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     log,
   });
   const openAttempts: Gate["openAttempts"] = new TransitMap();
+  const books = createBooks({
+    store,
+    attemptsOf: (callId) => openAttempts.get(callId),
+    limiter: parts.limiter,
+    links,
+    models: (asker) => listModels(offer, asker),
+    sharedLimits: () => listLimits(offer),
+  });
   const gate: Gate = {
     credentials: createCredentials({
       keys: store.keys,
@@ -177,14 +186,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     random,
     links,
     openAttempts,
-    books: createBooks({
-      store,
-      attemptsOf: (callId) => openAttempts.get(callId),
-      limiter: parts.limiter,
-      links,
-      models: (asker) => listModels(offer, asker),
-      sharedLimits: () => listLimits(offer),
-    }),
+    books,
     clock,
     deadlines: createDeadlines(clock.monotonicMs),
     log,
@@ -229,6 +231,13 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     randomBytes,
     fetchDocument: parts.fetchDocument ?? (() => Promise.reject(new Error("No documents are fetched here."))),
   });
+  const account = createAccountDoor({
+    ...parts,
+    ...forms,
+    books,
+    config: () => mcp,
+    offer: () => offer,
+  });
   const pages = createOperatorPages({
     metrics,
     operatorToken: parts.operatorToken,
@@ -272,6 +281,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     agents,
     linkPages,
     signIn,
+    account,
     pages,
     site,
     website,

@@ -23,6 +23,11 @@ export const completeAddresses = (
   set: { readonly mcpUrl?: string | undefined; readonly siteUrl?: string | undefined } = {},
 ): Addresses => ({ baseUrl, mcpUrl: set.mcpUrl ?? `${baseUrl}/mcp`, siteUrl: set.siteUrl ?? baseUrl });
 
+/** Where people see what their key spends, under the same host as they sign in at. */
+export const accountPage = "/account";
+
+export const accountPageUrl = ({ baseUrl }: Addresses): string => new URL(accountPage, baseUrl).href;
+
 /** The origins that pages of ours can have, and so their forms. */
 export const ownOrigins = ({ baseUrl, mcpUrl, siteUrl }: Addresses): ReadonlySet<string> =>
   new Set([baseUrl, mcpUrl, siteUrl].map((url) => new URL(url).origin));

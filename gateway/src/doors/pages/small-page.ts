@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { brandMark } from "./brand-mark.ts";
 import { html, type Html } from "./html.ts";
+import { inlineIcon, inlineStyle } from "./inline-style.ts";
+import { privatePageHeaders } from "./page-headers.ts";
 
 /** A page that asks or tells a person one thing: no script, nothing loaded from anywhere, in nobody's frame. */
 export interface SmallPage {
@@ -21,7 +21,10 @@ export const pageResponse = (
 };
 
 /** For whoever answers in another way than with a Response. */
-export const writePage = (page: SmallPage) => ({ markup: markupOf(page), headers: headersOf(page) });
+export const writePage = (page: SmallPage) => ({
+  markup: markupOf(page),
+  headers: privatePageHeaders(style, page.formEndsAt),
+});
 
 const markupOf = ({ title, body }: SmallPage): string =>
   html`<!doctype html>
@@ -31,9 +34,9 @@ const markupOf = ({ title, body }: SmallPage): string =>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
-        <link rel="icon" href="${icon}" />
+        <link rel="icon" href="${inlineIcon}" />
         <title>${title} · Tollgate</title>
-        ${styleElement}
+        ${style.element}
       </head>
       <body>
         <main>
@@ -44,29 +47,4 @@ const markupOf = ({ title, body }: SmallPage): string =>
       </body>
     </html> `.markup;
 
-const headersOf = ({ formEndsAt }: SmallPage): Record<string, string> => ({
-  "content-type": "text/html; charset=utf-8",
-  "cache-control": "no-store",
-  "content-security-policy": [
-    "default-src 'none'",
-    `style-src 'sha256-${styleDigest}'`,
-    "img-src data:",
-    `form-action 'self'${formEndsAt === undefined ? "" : ` ${formEndsAt}`}`,
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-  ].join("; "),
-  "x-frame-options": "DENY",
-  "x-content-type-options": "nosniff",
-  // Not no-referrer: with it browsers name no origin when they send a form, and forms are told apart by it.
-  "referrer-policy": "same-origin",
-});
-
-/** The site's own colours and type, so that these pages are known as ours; inside the page, so that it loads nothing. */
-const siteFile = (name: string): string =>
-  readFileSync(join(import.meta.dir, "../../../../site", name), "utf8");
-const style = siteFile("colours.css") + siteFile("small-page.css");
-const icon = `data:image/svg+xml;base64,${Buffer.from(siteFile("icon.svg")).toString("base64")}`;
-
-/** Made in one piece: a blank between tag and text would change what the digest is of. */
-const styleElement: Html = { markup: `<style>${style}</style>` };
-const styleDigest = new Bun.CryptoHasher("sha256").update(style).digest("base64");
+const style = inlineStyle(["colours.css", "small-page.css"]);

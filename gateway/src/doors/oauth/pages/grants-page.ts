@@ -1,3 +1,4 @@
+import { accountPage } from "../../../config/addresses.ts";
 import type { Grant } from "../../../grants/grants.ts";
 import { dayAndMinute } from "../../../platform/clock.ts";
 import { usdFromMicros } from "../../../platform/money.ts";
@@ -13,7 +14,10 @@ interface Listed {
 
 export const grantsPage = ({ csrf, grants, whose }: Listed): SmallPage => ({
   title: "Your clients",
-  body: html`<p>Clients that were let in ${whose}.</p>
+  body: html`<p>
+      Clients that were let in ${whose}. What they and you have spent is under
+      <a href="${accountPage}">your account</a>.
+    </p>
     ${
       grants.length === 0
         ? html`<p>There are none.</p>`

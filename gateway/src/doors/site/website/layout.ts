@@ -1,3 +1,4 @@
+import { accountPageUrl } from "../../../config/addresses.ts";
 import { brandMark } from "../../pages/brand-mark.ts";
 import { html, type Html } from "../../pages/html.ts";
 import { twinOf, type Material, type Page } from "./page.ts";
@@ -36,7 +37,8 @@ ${places.map(
     html`<li>
       <a href="${link(path)}" ${page.section === section ? html` aria-current="page"` : html``}>${words}</a>
     </li> `,
-)}</ul></nav>
+)}<li><a href="${accountPageUrl(addresses)}">Your account</a></li>
+</ul></nav>
 </div>
 </header>
 <${room} id="main" tabindex="-1">

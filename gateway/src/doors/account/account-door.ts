@@ -1,0 +1,107 @@
+import { accountPage, accountPageUrl, allowedHosts, type Addresses } from "../../config/addresses.ts";
+import type { McpConfig } from "../../config/mcp-config.ts";
+import { describeError, type Log } from "../../platform/log.ts";
+import { CallRefused } from "../../platform/refusals.ts";
+import { html } from "../pages/html.ts";
+import { pageResponse } from "../pages/small-page.ts";
+import type { Asked } from "../people/form.ts";
+import { mayCome } from "../people/may-come.ts";
+import { errorPage } from "../people/message-page.ts";
+import { notUnderstood, withPerson } from "../people/with-person.ts";
+import { showCalls } from "./calls.ts";
+import { showKeys } from "./keys.ts";
+import { showOverview } from "./overview.ts";
+import { openReader, type Reader, type ReaderParts } from "./reader.ts";
+import { showReceipt } from "./receipt.ts";
+
+interface Parts extends ReaderParts {
+  readonly addresses: Addresses;
+  readonly config: () => McpConfig;
+  readonly log: Log;
+}
+
+/** The pages on which a key's owner sees what it spends. They only show; nothing can be changed or bought here. */
+export interface AccountDoor {
+  readonly owns: (path: string) => boolean;
+  readonly answer: (
+    request: Request,
+    target: { readonly path: string; readonly rawQuery: string },
+    address: string | undefined,
+  ) => Promise<Response>;
+}
+
+/** Pages shown to one key in a minute: more than anybody reads, and little work for whoever lets a program ask. */
+const pagesPerMinuteMax = 60;
+
+export function createAccountDoor(parts: Parts): AccountDoor {
+  const { addresses, limiter } = parts;
+
+  const route = async (asked: Asked, query: URLSearchParams): Promise<Response> => {
+    const { method, headers } = asked.request;
+    if (!allowedHosts(addresses, parts.config().allowedHosts).has(headers.get("host") ?? ""))
+      return elsewhere(addresses);
+    if (!(await mayCome(asked.address, limiter))) return tooMany();
+    if (!methods.has(method)) return notAllowed();
+    const show = findPage(asked.path);
+    if (!show) return notHere();
+    return withPerson(asked, parts, {
+      purpose: "See what your key spends, call by call.",
+      show: async (visit) => {
+        if (visit.action !== undefined) return notUnderstood();
+        const name = `account pages ${visit.key.id}`;
+        const want = { kind: "rate", of: "requests", name, amount: 1, limit: pagesPerMinuteMax } as const;
+        if ((await limiter.take([want])).kind !== "taken") return tooMany();
+        return show(await openReader(visit, parts), query);
+      },
+    });
+  };
+
+  return {
+    owns: (path) => path === accountPage || path.startsWith(`${accountPage}/`),
+    answer: async (request, { path, rawQuery }, address) => {
+      try {
+        return await route({ request, path, address }, new URLSearchParams(rawQuery));
+      } catch (error) {
+        if (error instanceof CallRefused)
+          return pageResponse(errorPage("Please try again", error.message), error.status);
+        parts.log.error("a page of an account failed unexpectedly", { path, ...describeError(error) });
+        return pageResponse(errorPage("Please try again", "Something went wrong here."), 500);
+      }
+    },
+  };
+}
+
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
+
+type Show = (reader: Reader, query: URLSearchParams) => Promise<Response>;
+
+const pages: Readonly<Record<string, Show>> = {
+  [accountPage]: showOverview,
+  [`${accountPage}/calls`]: showCalls,
+  [`${accountPage}/keys`]: showKeys,
+};
+
+const receipts = `${accountPage}/calls/`;
+
+function findPage(path: string): Show | undefined {
+  if (Object.hasOwn(pages, path)) return pages[path];
+  if (!path.startsWith(receipts)) return undefined;
+  return (reader) => showReceipt(reader, path.slice(receipts.length));
+}
+
+const notHere = (): Response => pageResponse(errorPage("Not here", "There is no such page."), 404);
+
+const notAllowed = (): Response =>
+  pageResponse(errorPage("Not here", "This method is not served here."), 405, { allow: "GET, HEAD, POST" });
+
+const tooMany = (): Response =>
+  pageResponse(errorPage("Too many pages", "Wait a minute, then try again."), 429, { "retry-after": "60" });
+
+/** Also met by people who typed another name of this machine: a sign-in there would not be one here. */
+const elsewhere = (addresses: Addresses): Response => {
+  const url = accountPageUrl(addresses);
+  return pageResponse(
+    { title: "Not here", body: html`<p>Your account is at <a href="${url}">${url}</a>.</p>` },
+    403,
+  );
+};

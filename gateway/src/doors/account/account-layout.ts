@@ -1,0 +1,74 @@
+import { accountPage } from "../../config/addresses.ts";
+import { brandMark } from "../pages/brand-mark.ts";
+import { html, type Html } from "../pages/html.ts";
+import { inlineIcon, inlineStyle } from "../pages/inline-style.ts";
+import { privatePageHeaders } from "../pages/page-headers.ts";
+import type { Reader } from "./reader.ts";
+
+export interface AccountPage {
+  readonly title: string;
+  /** Which of the places in the navigation it is; undefined below one. */
+  readonly place?: string;
+  readonly body: Html;
+}
+
+export const accountResponse = (page: AccountPage, reader: Reader, status = 200): Response =>
+  new Response(markupOf(page, reader), { status, headers: privatePageHeaders(style) });
+
+const markupOf = ({ title, place, body }: AccountPage, reader: Reader): string =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <link rel="icon" href="${inlineIcon}" />
+        <title>${title} · Tollgate</title>
+        ${style.element}
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to the content</a>
+        <header class="top">
+          <div class="bar">
+            <a class="brand" href="${reader.siteUrl}/">${brandMark}Tollgate</a>
+            <nav aria-label="Your account">
+              <ul>
+                ${placesFor(reader).map(
+                  ({ path, words }) =>
+                    html`<li>
+                      <a href="${path}" ${path === place ? html`aria-current="page"` : undefined}>${words}</a>
+                    </li>`,
+                )}
+              </ul>
+            </nav>
+          </div>
+        </header>
+        <main id="main" tabindex="-1">
+          <div class="page wide">
+            <form class="signed-in" method="post">
+              <p>
+                Signed in with ${reader.signedInAs}, which sees
+                ${reader.asker.scope === "account" ? "the whole account" : "its own calls only"}.
+              </p>
+              <input type="hidden" name="csrf" value="${reader.csrf}" />
+              <button name="action" value="sign_out">Sign out</button>
+            </form>
+            ${reader.account.suspended ? suspended : undefined} ${body}
+          </div>
+        </main>
+      </body>
+    </html> `.markup;
+
+const placesFor = ({ asker }: Reader) => [
+  { path: accountPage, words: "Overview" },
+  { path: `${accountPage}/calls`, words: "Calls" },
+  ...(asker.scope === "account" ? [{ path: `${accountPage}/keys`, words: "Keys" }] : []),
+  { path: "/oauth/grants", words: "Your clients" },
+];
+
+const suspended = html`<p class="note" role="status">
+  This account is suspended: it can be read, and buys nothing. Ask the operator.
+</p>`;
+
+const style = inlineStyle(["colours.css", "style.css", "account.css"]);

@@ -1,0 +1,82 @@
+import { accountPage } from "../../config/addresses.ts";
+import type { Receipt } from "../../ledger/receipt.ts";
+import { html, type Html } from "../pages/html.ts";
+import type { AccountPage } from "./account-layout.ts";
+import type { CallsShown } from "./own-calls.ts";
+import { tableHtml } from "./table.ts";
+import { moment, usd } from "./words.ts";
+
+const path = `${accountPage}/calls`;
+
+interface Listed extends CallsShown {
+  /** Whose each call is, for whoever sees the calls of several keys. */
+  readonly names: ReadonlyMap<string, string> | undefined;
+  readonly until: string | undefined;
+  readonly isNewest: boolean;
+}
+
+export const callsPage = (listed: Listed): AccountPage => ({
+  title: "Calls",
+  place: path,
+  body: html`<h1>Calls</h1>
+    <form class="search" method="get" action="${path}">
+      <div>
+        <label for="until">Made on this day or before (UTC)</label>
+        <input type="date" id="until" name="until" value="${listed.until}" />
+      </div>
+      <button>Show</button>
+    </form>
+    ${listed.calls.length === 0 ? none(listed) : table(listed)} ${further(listed)}`,
+});
+
+const table = ({ calls, names }: Listed): Html =>
+  tableHtml({
+    caption: "Calls, the newest first",
+    columns: ["Made (UTC)", "Operation", ...(names ? ["Key"] : []), "Outcome", "Charged"],
+    figures: [names ? 4 : 3],
+    aside: names ? [2] : [],
+    rows: calls.map((call) => [
+      html`<a href="${path}/${call.request_id}">${moment(call.created_at)}</a>`,
+      html`<code>${call.operation_id}</code>${
+          call.model === null ? undefined : html`<span class="beside">${call.model}</span>`
+        }`,
+      ...(names ? [names.get(call.key_id) ?? call.key_id] : []),
+      outcomeOf(call),
+      chargeOf(call),
+    ]),
+  });
+
+export function outcomeOf({ status, outcome, http_status: http }: Receipt): string {
+  if (status === "held" || status === "dispatched") return "running";
+  return `${outcome ?? "unknown"}${outcome === "succeeded" || http === null ? "" : ` (${http})`}`;
+}
+
+const chargeOf = (call: Receipt): Html =>
+  call.settled_at === null
+    ? html`nothing yet <span class="beside">${usd(call.held_micros_usd)} held</span>`
+    : html`${usd(call.charged_micros_usd)}`;
+
+const none = ({ complete, isNewest, until }: Listed): Html =>
+  html`<p>
+    ${
+      complete
+        ? isNewest && until === undefined
+          ? "There are no calls yet."
+          : "There are none before that."
+        : "None of the calls looked at came from this key."
+    }
+  </p>`;
+
+const further = ({ older, complete, isNewest, until }: Listed): Html =>
+  html`${
+      complete
+        ? undefined
+        : html`<p class="note">
+            The account has many calls, and only some of them were looked at. Those of this key may go on
+            further back.
+          </p>`
+    }
+    <p class="pages">
+      ${older === undefined ? undefined : html`<a href="${path}?cursor=${older}">${complete ? "Older calls" : "Look further back"}</a>`}
+      ${isNewest && until === undefined ? undefined : html`<a href="${path}">The newest calls</a>`}
+    </p>`;

@@ -1,0 +1,41 @@
+import { pageResponse } from "../pages/small-page.ts";
+import { errorPage } from "../people/message-page.ts";
+import { accountResponse } from "./account-layout.ts";
+import { callsPage } from "./calls-page.ts";
+import { keyNames } from "./key-names.ts";
+import { readCalls } from "./own-calls.ts";
+import type { Reader } from "./reader.ts";
+
+export async function showCalls(reader: Reader, query: URLSearchParams): Promise<Response> {
+  const cursor = query.get("cursor") ?? undefined;
+  const until = query.get("until") || undefined;
+  const dayEnd = until === undefined ? undefined : dayEndMs(until);
+  if ((cursor !== undefined && !place.test(cursor)) || (until !== undefined && dayEnd === undefined)) {
+    return pageResponse(errorPage("Not a place in the list", "This address was put together wrongly."), 400);
+  }
+  const shown = await readCalls(reader, cursor ?? (dayEnd === undefined ? undefined : idsBefore(dayEnd)));
+  const sees = reader.asker.scope === "account";
+  const names = sees
+    ? await keyNames(
+        reader,
+        shown.calls.map(({ key_id: id }) => id),
+      )
+    : undefined;
+  return accountResponse(callsPage({ ...shown, names, until, isNewest: cursor === undefined }), reader);
+}
+
+/** Any text sorts somewhere among ids; what looks like none was not written by us. */
+const place = /^[\w-]{1,100}$/;
+
+const msPerDay = 86_400_000;
+
+function dayEndMs(day: string): number | undefined {
+  const startMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
+  return Number.isNaN(startMs) || startMs < 0 ? undefined : startMs + msPerDay;
+}
+
+/** Ids of calls begin with the millisecond they were made in (UUIDv7), so a moment is a place in their list. */
+const idsBefore = (ms: number): string => {
+  const hex = ms.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
+};

@@ -1,0 +1,91 @@
+import { accountPage } from "../../config/addresses.ts";
+import type { BudgetUse, Key } from "../../keys/keys.ts";
+import { dayAndMinute } from "../../platform/clock.ts";
+import { usdFromMicros } from "../../platform/money.ts";
+import type { UsageReport } from "../../usage/usage-report.ts";
+import { html, type Html } from "../pages/html.ts";
+import type { AccountPage } from "./account-layout.ts";
+import { tableHtml } from "./table.ts";
+import { dayOf, usd } from "./words.ts";
+
+const path = `${accountPage}/keys`;
+
+/** A key, what it spent, and how its budget stands. */
+export interface KeyStanding {
+  readonly key: Key;
+  readonly usage: UsageReport;
+  readonly budgetUse: BudgetUse | undefined;
+}
+
+interface Listed {
+  readonly standings: readonly KeyStanding[];
+  readonly days: number;
+  /** The last key of this page, when there are more behind it. */
+  readonly more: string | undefined;
+  readonly isFirst: boolean;
+  readonly nowMs: number;
+}
+
+export const keysPage = ({ standings, days, more, isFirst, nowMs }: Listed): AccountPage => ({
+  title: "Keys",
+  place: path,
+  body: html`<h1>Keys</h1>
+    <p class="lead">The keys of this account. They are issued, changed and revoked by the operator.</p>
+    ${tableHtml({
+      caption: "Keys of the account, those that work first",
+      columns: [
+        "Key",
+        "Sees",
+        `Charged in ${days} days`,
+        "Budget",
+        "Last used (UTC day)",
+        "Works until (UTC)",
+      ],
+      figures: [2],
+      rows: standings.map((standing) => [
+        nameOf(standing.key),
+        standing.key.scope === "account" ? "the account" : "itself",
+        usd(standing.usage.totals.charged_micros_usd),
+        budgetOf(standing),
+        lastUsed(standing, days),
+        worksUntil(standing.key, nowMs),
+      ]),
+    })}
+    <p class="pages">
+      ${more === undefined ? undefined : html`<a href="${path}?cursor=${more}">More keys</a>`}
+      ${isFirst ? undefined : html`<a href="${path}">The first keys</a>`}
+    </p>`,
+});
+
+/** While a key is being rotated, two of its secrets work. */
+const nameOf = ({ name, id, secrets }: Key): Html =>
+  html`${name}${secrets.map(({ last4 }) => html` <code>…${last4}</code>`)}<span class="beside">${id}</span>`;
+
+const windows = { day: "a day", month: "a month", total: "in total" } as const;
+
+const budgetOf = ({ key: { budget }, budgetUse }: KeyStanding): Html =>
+  budget && budgetUse
+    ? html`${usdFromMicros(budgetUse.spentMicros)} of ${usdFromMicros(budget.limitMicros)} USD
+      ${windows[budget.window]}${
+        budgetUse.heldMicros === 0n
+          ? undefined
+          : html`<span class="beside">${usdFromMicros(budgetUse.heldMicros)} USD held</span>`
+      }`
+    : html`none`;
+
+function lastUsed({ usage }: KeyStanding, days: number): string {
+  const last = usage.buckets.findLast(({ requests }) => requests > 0);
+  return last ? dayOf(last.start_time) : `not in ${days} days`;
+}
+
+function worksUntil({ revokedAtMs, expiresAtMs }: Key, nowMs: number): string {
+  if (revokedAtMs !== undefined) return `revoked ${dayAndMinute(revokedAtMs)}`;
+  if (expiresAtMs === undefined) return "no end";
+  return `${expiresAtMs <= nowMs ? "expired " : ""}${dayAndMinute(expiresAtMs)}`;
+}
+
+export const notForThisKeyPage: AccountPage = {
+  title: "Keys",
+  body: html`<h1>Keys</h1>
+    <p class="lead">Only a key that sees the whole account sees its other keys.</p>`,
+};

@@ -1,0 +1,63 @@
+import type { Addresses } from "../../config/addresses.ts";
+import type { Key } from "../../keys/keys.ts";
+import type { Account } from "../../ledger/accounts.ts";
+import type { Store } from "../../ledger/store.ts";
+import { limitsOf } from "../../limits/tiers.ts";
+import type { Offer } from "../../offer/offer.ts";
+import type { Books } from "../../operation/books.ts";
+import type { Asker } from "../../operation/operation.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { FormParts } from "../people/form.ts";
+import type { Visit } from "../people/with-person.ts";
+
+export interface ReaderParts extends FormParts {
+  readonly addresses: Addresses;
+  readonly store: Store;
+  /** The books that callers are answered from: what a page says, the API says too. */
+  readonly books: Books;
+  readonly offer: () => Offer;
+  readonly clock: Clock;
+  readonly newId: () => string;
+}
+
+/** Whoever reads about an account: the same asker as a call with the key they signed in with. */
+export interface Reader {
+  readonly asker: Asker;
+  readonly account: Account;
+  readonly key: Key;
+  readonly csrf: string;
+  readonly signedInAs: string;
+  readonly store: Store;
+  readonly books: Books;
+  readonly siteUrl: string;
+}
+
+export async function openReader(
+  { key, csrf, signedInAs }: Visit,
+  { addresses, store, books, offer, clock, newId }: ReaderParts,
+): Promise<Reader> {
+  const account = await store.accounts.find(key.accountId);
+  if (!account) throw new Error("A key names an account that is not there.");
+  const { tier, grantedLimits } = account;
+  const { accountId, id: keyId, scope, budget } = key;
+  const asker: Asker = {
+    accountId,
+    keyId,
+    scope,
+    budget,
+    grant: undefined,
+    tier,
+    limits: limitsOf(offer().tiers[tier], grantedLimits),
+    nowMs: clock.wallMs(),
+    requestId: newId(),
+    idempotency: undefined,
+  };
+  const siteUrl = addresses.siteUrl.replace(/\/+$/, "");
+  return { asker, account, key, csrf, signedInAs, store, books, siteUrl };
+}
+
+/** What of the books is theirs to see: a key sees its own, one of the account all of it. */
+export const scopeOf = ({ accountId, keyId, scope }: Asker) => ({
+  accountId,
+  keyId: scope === "key" ? keyId : undefined,
+});

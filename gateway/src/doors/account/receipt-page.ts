@@ -1,0 +1,118 @@
+import { accountPage } from "../../config/addresses.ts";
+import type { Receipt } from "../../ledger/receipt.ts";
+import { html, type Html } from "../pages/html.ts";
+import type { AccountPage } from "./account-layout.ts";
+import { outcomeOf } from "./calls-page.ts";
+import { tableHtml } from "./table.ts";
+import { grouped, moment, usd } from "./words.ts";
+
+const calls = `${accountPage}/calls`;
+
+export const receiptPage = (receipt: Receipt, keyName: string): AccountPage => ({
+  title: "Receipt",
+  body: html`${crumbs}
+    <h1>Receipt</h1>
+    <p class="lead"><code>${receipt.operation_id}</code>, ${outcomeOf(receipt)}</p>
+    <dl class="tiles">
+      ${amount("Held", receipt.held_micros_usd, "the most it could cost")}
+      ${amount("Value", receipt.usage_value_micros_usd, "what was metered, at list price")}
+      ${amount("Charged", receipt.charged_micros_usd, "what the account paid")}
+    </dl>
+    <p class="note">${receipt.explanation}</p>
+    <h2>The call</h2>
+    ${facts(receipt, keyName)}
+    <h2>Metered</h2>
+    ${metered(receipt)}
+    <h2>Attempts</h2>
+    ${attempts(receipt)}
+    <p class="beside">For programs: <code>GET /v1/requests/${receipt.request_id}</code></p>`,
+});
+
+const crumbs = html`<nav class="crumbs" aria-label="Breadcrumb">
+  <ol>
+    <li><a href="${calls}">Calls</a></li>
+    <li>Receipt</li>
+  </ol>
+</nav>`;
+
+const amount = (name: string, micros: number, beside: string): Html =>
+  html`<div>
+    <dt>${name}</dt>
+    <dd class="amount">${usd(micros)}</dd>
+    <dd class="beside">${beside}</dd>
+  </div>`;
+
+const facts = (receipt: Receipt, keyName: string): Html =>
+  html`<dl class="facts">
+    ${fact("Request", html`<code>${receipt.request_id}</code>`)}
+    ${fact("Operation", html`<code>${receipt.operation_id}</code>`)}
+    ${receipt.model === null ? undefined : fact("Model", html`${receipt.model}`)}
+    ${fact("Key", html`${keyName} <code>${receipt.key_id}</code>`)}
+    ${fact("Made", html`${moment(receipt.created_at, true)} UTC`)}
+    ${fact("Ended", receipt.settled_at === null ? html`not yet` : html`${moment(receipt.settled_at, true)} UTC`)}
+    ${fact("Money", html`${receipt.status}`)} ${fact("Outcome", html`${receipt.outcome ?? "not known yet"}`)}
+    ${receipt.http_status === null ? undefined : fact("HTTP status", html`${receipt.http_status}`)}
+  </dl>`;
+
+const fact = (name: string, value: Html): Html =>
+  html`<dt>${name}</dt>
+    <dd>${value}</dd>`;
+
+const sources: Readonly<Record<string, string>> = {
+  provider: "reported by the provider",
+  estimated: "estimated, because the provider reported none",
+  none: "none",
+};
+
+function metered({ usage, prices, ...receipt }: Receipt): Html {
+  const priceOf = new Map(prices.map(({ unit, unit_price_usd: usdEach }) => [unit, usdEach]));
+  const units = Object.entries(usage);
+  return html`${
+      units.length === 0
+        ? html`<p>Nothing was metered.</p>`
+        : tableHtml({
+            caption: "What was metered, and its prices",
+            columns: ["Unit", "Quantity", "List price of each"],
+            figures: [1, 2],
+            rows: units.map(([unit, quantity]) => {
+              const each = priceOf.get(unit);
+              return [
+                html`<code>${unit}</code>`,
+                grouped(quantity),
+                each === undefined ? "none" : `${each} USD`,
+              ];
+            }),
+          })
+    }
+    <dl class="facts">
+      ${fact("Figures", html`${sources[receipt.usage_source] ?? receipt.usage_source}`)}
+      ${fact("Plan multiplier", html`${receipt.plan_multiplier}`)}
+      ${fact("Price version", html`<code>${receipt.price_version}</code>`)}
+    </dl>`;
+}
+
+const attempts = ({ attempts: made }: Receipt): Html =>
+  made.length === 0
+    ? html`<p>No upstream was asked, or none has answered yet.</p>`
+    : tableHtml({
+        caption: "Attempts, in their order",
+        columns: ["Upstream", "Outcome", "HTTP status", "From (UTC)", "To (UTC)"],
+        figures: [2],
+        rows: made.map((one) => [
+          one.upstream,
+          one.outcome.replaceAll("_", " "),
+          one.status === null ? "none" : String(one.status),
+          moment(one.started_at, true),
+          moment(one.ended_at, true),
+        ]),
+      });
+
+export const noReceiptPage: AccountPage = {
+  title: "No such call",
+  body: html`${crumbs}
+    <h1>No such call</h1>
+    <p class="lead">
+      There is no call by this id that this key may see. One that was refused before anything was held leaves
+      no receipt.
+    </p>`,
+};

@@ -1,0 +1,65 @@
+// Where the money went, taken apart by operation, model and key.
+
+import { readUsageByGroup, readUsageByGroupWithin, type UsageByGroup } from "../../usage/usage-by-group.ts";
+import type { UsageWindow } from "../../usage/usage-report.ts";
+import { keyNames } from "./key-names.ts";
+import { scopeOf, type Reader } from "./reader.ts";
+
+/** Some days up to now, and how many calls ended in them. */
+export interface Span {
+  readonly days: number;
+  readonly window: UsageWindow;
+  readonly requests: number;
+}
+
+export interface CallsApart {
+  readonly days: number;
+  readonly operations: UsageByGroup;
+  readonly models: UsageByGroup;
+}
+
+/** Calls looked at for one page, in a few milliseconds; meanwhile nobody else is served. */
+export const callsReadMax = 2_500;
+
+/** Operations and models are not summed up as calls end, so of these spans the first with few enough calls is read. */
+export async function takeCallsApart(
+  { asker, store: { usage } }: Reader,
+  spans: readonly Span[],
+): Promise<CallsApart | undefined> {
+  const scope = scopeOf(asker);
+  for (const { days, window, requests } of spans) {
+    if (requests > callsReadMax) continue;
+    const operations = await readUsageByGroupWithin(usage, scope, "operation", window, callsReadMax);
+    const models = await readUsageByGroupWithin(usage, scope, "model", window, callsReadMax);
+    if (operations && models) return { days, operations, models };
+  }
+  return undefined;
+}
+
+export interface KeySpent {
+  readonly name: string;
+  readonly requests: number;
+  readonly chargedMicros: number;
+}
+
+/** The dearest keys, and how many there are beside them; for whoever sees the whole account. */
+export async function takeKeysApart(
+  reader: Reader,
+  window: UsageWindow,
+  shownMax: number,
+): Promise<{ readonly shown: readonly KeySpent[]; readonly more: number } | undefined> {
+  const { asker, store } = reader;
+  if (asker.scope !== "account") return undefined;
+  const { groups } = await readUsageByGroup(store.usage, scopeOf(asker), "key", window);
+  const dearest = groups.slice(0, shownMax);
+  const names = await keyNames(
+    reader,
+    dearest.map(({ name = "" }) => name),
+  );
+  const shown = dearest.map(({ name: id = "", requests, charged_micros_usd: chargedMicros }) => ({
+    name: names.get(id) ?? id,
+    requests,
+    chargedMicros,
+  }));
+  return { shown, more: groups.length - shown.length };
+}

@@ -1,0 +1,20 @@
+// How figures and times are written on these pages.
+
+import { isoTime } from "../../platform/clock.ts";
+import { usdFromMicros } from "../../platform/money.ts";
+import { html, type Html } from "../pages/html.ts";
+
+/** Reports carry whole micros as numbers; they are written out exactly. */
+export const usd = (micros: number): string => `${usdFromMicros(BigInt(micros))} USD`;
+
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${grouped(count)} ${count === 1 ? one : many}`;
+
+/** 1234567 is read wrongly, 1,234,567 is not. */
+export const grouped = (count: number): string => String(count).replaceAll(/\B(?=(\d{3})+$)/g, ",");
+
+export const dayOf = (seconds: number): string => isoTime(seconds * 1000).slice(0, 10);
+
+/** A moment of a receipt, to the second or as exact as it is known; that it is UTC is said where it stands. */
+export const moment = (iso: string, exactly = false): Html =>
+  html`<time datetime="${iso}">${iso.slice(0, exactly ? 23 : 19).replace("T", " ")}</time>`;
