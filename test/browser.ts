@@ -1,6 +1,7 @@
 // A real browser for what a person sees: the Chromium of this machine, driven by playwright-core.
 
 import { test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { chromium, type Page } from "playwright-core";
 
 export interface TestBrowser {
@@ -61,3 +62,37 @@ const quiet = [
   "--disable-component-update",
   "--disable-sync",
 ] as const;
+
+/** A phone by day and a desk by night, then the other way round. */
+export const looks = [
+  { width: 360, dark: false },
+  { width: 1280, dark: true },
+  { width: 1280, dark: false },
+  { width: 360, dark: true },
+] as const;
+
+export async function show(page: Page, { width, dark }: (typeof looks)[number]): Promise<void> {
+  await page.setViewportSize({ width, height: 800 });
+  await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
+}
+
+/** A page that is wider than its window scrolls sideways, which nobody wants. */
+export const widthOf = (page: Page): Promise<unknown> =>
+  page.evaluate("document.documentElement.scrollWidth");
+
+const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** What axe finds wrong, and where. It is evaluated by the debugger, so the page's policy needs no hole for it. */
+export async function violationsIn(
+  page: Page,
+): Promise<{ readonly id: string; readonly where: readonly string[] }[]> {
+  await page.evaluate(axe);
+  // The shape of axe's report is its documented one.
+  const { violations } = (await page.evaluate("axe.run()")) as { violations: readonly Violation[] };
+  return violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }));
+}

@@ -1,11 +1,16 @@
 // The website as a person sees it: in Chromium, on a phone and a desk, in light and dark, with and without JavaScript.
 
 import { afterAll, beforeAll, expect } from "bun:test";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import type { Page } from "playwright-core";
-import { openBrowser, testInBrowser, type TestBrowser } from "./browser.ts";
-import { openTestGateway, projectFolder, type TestAccount, type TestGateway } from "./harness.ts";
+import {
+  looks,
+  openBrowser,
+  show,
+  testInBrowser,
+  violationsIn,
+  widthOf,
+  type TestBrowser,
+} from "./browser.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -25,14 +30,6 @@ const pages = [
   "/docs/operations/rerank.create",
   "/oauth/grants",
 ];
-const axe = readFileSync(join(projectFolder, "node_modules/axe-core/axe.min.js"), "utf8");
-
-const looks = [
-  { width: 360, dark: false },
-  { width: 1280, dark: true },
-  { width: 1280, dark: false },
-  { width: 360, dark: true },
-] as const;
 
 testInBrowser("pages fit a phone and a desk, in light and dark, and complain about nothing", async () => {
   const browser = await openBrowser();
@@ -58,7 +55,6 @@ testInBrowser(
     try {
       for (const path of pages) {
         await browser.page.goto(gateway.url + path);
-        await browser.page.evaluate(axe);
         for (const look of looks.slice(0, 2)) {
           await show(browser.page, look);
           const found = await violationsIn(browser.page);
@@ -158,34 +154,10 @@ testInBrowser("code is copied with one press, and the keyboard reaches the conte
   }
 });
 
-async function show(
-  page: Page,
-  { width, dark }: { readonly width: number; readonly dark: boolean },
-): Promise<void> {
-  await page.setViewportSize({ width, height: 800 });
-  await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
-}
-
-const widthOf = (page: Page): Promise<unknown> => page.evaluate("document.documentElement.scrollWidth");
-
 /** Nothing on the console, and nobody else asked for anything. */
 function expectQuiet({ complaints, requested }: TestBrowser): void {
   expect(complaints).toEqual([]);
   expect(requested.filter((url) => !url.startsWith(`${gateway.url}/`) && !url.startsWith("blob:"))).toEqual(
     [],
   );
-}
-
-interface Violation {
-  readonly id: string;
-  readonly nodes: readonly { readonly html: string }[];
-}
-
-/** What axe finds wrong, and where. It is evaluated by the debugger, so the page's policy needs no hole for it. */
-async function violationsIn(
-  page: Page,
-): Promise<{ readonly id: string; readonly where: readonly string[] }[]> {
-  // The shape of axe's report is its documented one.
-  const { violations } = (await page.evaluate("axe.run()")) as { violations: readonly Violation[] };
-  return violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }));
 }

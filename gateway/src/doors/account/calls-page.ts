@@ -34,7 +34,6 @@ const table = ({ calls, names }: Listed): Html =>
     caption: "Calls, the newest first",
     columns: ["Made (UTC)", "Operation", ...(names ? ["Key"] : []), "Outcome", "Charged"],
     figures: [names ? 4 : 3],
-    aside: names ? [2] : [],
     rows: calls.map((call) => [
       html`<a href="${path}/${call.request_id}">${moment(call.created_at)}</a>`,
       html`<code>${call.operation_id}</code>${
@@ -53,7 +52,7 @@ export function outcomeOf({ status, outcome, http_status: http }: Receipt): stri
 
 const chargeOf = (call: Receipt): Html =>
   call.settled_at === null
-    ? html`nothing yet <span class="beside">${usd(call.held_micros_usd)} held</span>`
+    ? html`nothing yet<span class="beside">${usd(call.held_micros_usd)} held</span>`
     : html`${usd(call.charged_micros_usd)}`;
 
 const none = ({ complete, isNewest, until }: Listed): Html =>

@@ -59,7 +59,6 @@ const dayTable = (buckets: readonly Bucket[]): Html =>
     caption: "Calls and charges by UTC day, the newest first",
     columns: ["Day (UTC)", "Calls", "Failed", "Value at list price", "Charged"],
     figures: [1, 2, 3, 4],
-    aside: [3],
     rows: buckets.toReversed().map((bucket) => {
       const day = dayOf(bucket.start_time);
       const calls = html`<a href="${accountPage}/calls?until=${day}">${day}</a>`;

@@ -33,18 +33,11 @@ export const keysPage = ({ standings, days, more, isFirst, nowMs }: Listed): Acc
     <p class="lead">The keys of this account. They are issued, changed and revoked by the operator.</p>
     ${tableHtml({
       caption: "Keys of the account, those that work first",
-      columns: [
-        "Key",
-        "Sees",
-        `Charged in ${days} days`,
-        "Budget",
-        "Last used (UTC day)",
-        "Works until (UTC)",
-      ],
+      columns: ["Key", "Sees", `Charged, ${days} days`, "Budget", "Last used (UTC)", "Works until"],
       figures: [2],
       rows: standings.map((standing) => [
         nameOf(standing.key),
-        standing.key.scope === "account" ? "the account" : "itself",
+        standing.key.scope === "account" ? "all keys" : "itself",
         usd(standing.usage.totals.charged_micros_usd),
         budgetOf(standing),
         lastUsed(standing, days),
@@ -58,8 +51,8 @@ export const keysPage = ({ standings, days, more, isFirst, nowMs }: Listed): Acc
 });
 
 /** While a key is being rotated, two of its secrets work. */
-const nameOf = ({ name, id, secrets }: Key): Html =>
-  html`${name}${secrets.map(({ last4 }) => html` <code>…${last4}</code>`)}<span class="beside">${id}</span>`;
+const nameOf = ({ name, secrets }: Key): Html =>
+  html`${name}${secrets.map(({ last4 }) => html` <code class="whole">…${last4}</code>`)}`;
 
 const windows = { day: "a day", month: "a month", total: "in total" } as const;
 

@@ -43,7 +43,7 @@ export const overviewPage = (overview: Overview): AccountPage => ({
 const moneyTiles = (balance: BalanceReport): Html =>
   html`<dl class="tiles">
     ${tile("Available", usd(balance.available_micros_usd), "what calls can still hold")}
-    ${tile("Held", usd(balance.held_micros_usd), "the most that running calls may cost")}
+    ${tile("Held", usd(balance.held_micros_usd), "what running calls may cost")}
     ${tile("Balance", usd(balance.balance_micros_usd), "available and held together")}
   </dl>`;
 
@@ -141,7 +141,7 @@ const limitsNow = ({ limits, tier }: Overview["limits"]): Html =>
     <p>Tier <strong>${tier}</strong>.</p>
     ${tableHtml({
       caption: "Limits, and what is left of them",
-      columns: ["Limit", "Of", "Left", "For"],
+      columns: ["Limit", "At most", "Left now", "For"],
       figures: [1, 2],
       rows: limits.map((one) => [
         limitWords[one.name] ?? one.name.replaceAll("_", " "),
@@ -165,5 +165,5 @@ const namedMax = 2;
 function coverage({ applies_to: covered }: LimitReport): Html {
   if (covered === "all") return html`every request`;
   if (covered.length > namedMax) return html`${counted(covered.length, "operation")}`;
-  return html`${covered.map((id, at) => html`${at === 0 ? "" : ", "}<code>${id}</code>`)}`;
+  return html`${covered.map((id, at) => html`${at === 0 ? "" : " "}<code>${id}</code>`)}`;
 }

@@ -12,7 +12,7 @@ export const receiptPage = (receipt: Receipt, keyName: string): AccountPage => (
   title: "Receipt",
   body: html`${crumbs}
     <h1>Receipt</h1>
-    <p class="lead"><code>${receipt.operation_id}</code>, ${outcomeOf(receipt)}</p>
+    <p class="lead"><code>${receipt.operation_id}</code> ${outcomeOf(receipt)}</p>
     <dl class="tiles">
       ${amount("Held", receipt.held_micros_usd, "the most it could cost")}
       ${amount("Value", receipt.usage_value_micros_usd, "what was metered, at list price")}

@@ -9,30 +9,34 @@ interface Table {
   readonly rows: readonly (readonly Cell[])[];
   /** Columns of figures stand right, so that they can be compared. */
   readonly figures?: readonly number[];
-  /** Columns that a narrow screen can do without. */
-  readonly aside?: readonly number[];
 }
 
-/** A table that scrolls by itself where it is wider than the screen, also by keyboard. */
-export function tableHtml({ caption, columns, rows, figures = [], aside = [] }: Table): Html {
-  const classOf = (column: number): string =>
-    [figures.includes(column) ? "figure" : "", aside.includes(column) ? "aside" : ""].join(" ").trim();
+/**
+ * On a narrow screen each row becomes a sheet of its own, with the columns' names beside what they hold. The roles are
+ * those that the elements have anyway, written down because browsers forget them where a table is laid out otherwise.
+ */
+export function tableHtml({ caption, columns, rows, figures = [] }: Table): Html {
+  const classOf = (column: number): string => (figures.includes(column) ? "figure" : "");
   return html`<div class="table" tabindex="0" role="region" aria-label="${caption}">
-    <table>
+    <table role="table">
       <caption>
         ${caption}
       </caption>
-      <thead>
-        <tr>
-          ${columns.map((name, at) => html`<th scope="col" class="${classOf(at)}">${name}</th>`)}
+      <thead role="rowgroup">
+        <tr role="row">
+          ${columns.map((name, at) => html`<th scope="col" role="columnheader" class="${classOf(at)}">${name}</th>`)}
         </tr>
       </thead>
-      <tbody>
+      <tbody role="rowgroup">
         ${rows.map(
           (row) =>
-            html`<tr>
+            html`<tr role="row">
               ${row.map((cell, at) =>
-                at === 0 ? html`<th scope="row">${cell}</th>` : html`<td class="${classOf(at)}">${cell}</td>`,
+                at === 0
+                  ? html`<th scope="row" role="rowheader">${cell}</th>`
+                  : html`<td role="cell" class="${classOf(at)}" data-column="${columns[at]}">
+                      <div>${cell}</div>
+                    </td>`,
               )}
             </tr>`,
         )}

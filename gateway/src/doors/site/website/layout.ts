@@ -37,7 +37,7 @@ ${places.map(
     html`<li>
       <a href="${link(path)}" ${page.section === section ? html` aria-current="page"` : html``}>${words}</a>
     </li> `,
-)}<li><a href="${accountPageUrl(addresses)}">Your account</a></li>
+)}<li><a href="${accountPageUrl(addresses)}">Account</a></li>
 </ul></nav>
 </div>
 </header>
