@@ -621,6 +621,27 @@ export const mutants = [
     tests: ["test/approval-page.test.ts", "test/sign-in.test.ts"],
   },
   {
+    name: "a key that sees itself is shown the receipts of other keys",
+    file: "gateway/src/doors/account/receipt.ts",
+    find: '(asker.scope === "key" && receipt.key_id !== asker.keyId)',
+    replace: "false",
+    tests: ["test/account-pages.test.ts"],
+  },
+  {
+    name: "a person is told a week's spending of eight days",
+    file: "gateway/src/doors/account/overview.ts",
+    find: "buckets.slice(-days)",
+    replace: "buckets.slice(-days - 1)",
+    tests: ["test/account-pages.test.ts"],
+  },
+  {
+    name: "whoever takes usage apart looks at calls without end",
+    file: "gateway/src/stores/sqlite/sqlite-usage.ts",
+    find: "if (++lookedAt > callsMax) return undefined;",
+    replace: "",
+    tests: ledgerTests,
+  },
+  {
     name: "one asker's open questions are all askers'",
     file: "gateway/src/stores/sqlite/sqlite-approvals.ts",
     find: "AND key_id = ?2 AND grant_id IS ?3 AND",

@@ -30,7 +30,7 @@ export async function takeCallsApart(
   for (const { days, window, requests } of spans) {
     if (requests > callsReadMax) continue;
     const operations = await readUsageByGroupWithin(usage, scope, "operation", window, callsReadMax);
-    const models = await readUsageByGroupWithin(usage, scope, "model", window, callsReadMax);
+    const models = operations && (await readUsageByGroupWithin(usage, scope, "model", window, callsReadMax));
     if (operations && models) return { days, operations, models };
   }
   return undefined;
