@@ -2,6 +2,7 @@
 
 import { test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { chromium, type Page } from "playwright-core";
 
 export interface TestBrowser {
@@ -80,7 +81,7 @@ export async function show(page: Page, { width, dark }: (typeof looks)[number]):
 export const widthOf = (page: Page): Promise<unknown> =>
   page.evaluate("document.documentElement.scrollWidth");
 
-const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const axe = readFileSync(join(import.meta.dir, "../node_modules/axe-core/axe.min.js"), "utf8");
 
 interface Violation {
   readonly id: string;

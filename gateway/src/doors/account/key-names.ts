@@ -2,8 +2,7 @@ import type { Key } from "../../keys/keys.ts";
 import type { Reader } from "./reader.ts";
 
 /** How a key is called where several are listed: by its name, and by how its newest secret ends. */
-export const keyName = ({ name, secrets: [newest] }: Key): string =>
-  newest ? `${name} (…${newest.last4})` : name;
+const keyName = ({ name, secrets: [newest] }: Key): string => (newest ? `${name} (…${newest.last4})` : name);
 
 /** The names of these keys of the account, each looked up once. */
 export async function keyNames(

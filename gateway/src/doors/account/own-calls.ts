@@ -9,7 +9,7 @@ export interface CallsShown {
   readonly complete: boolean;
 }
 
-export const callsPerPage = 50;
+const callsPerPage = 50;
 
 /**
  * A key's calls are found among its account's, and those may be millions. So many are looked at for a page, in bites after
