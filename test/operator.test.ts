@@ -690,6 +690,8 @@ describe("life signs", () => {
       "/oauth/grants",
       "/oauth/jwks",
       "/oauth/nowhere",
+      "/account",
+      "/account/nowhere",
       "/authorize",
       "/token",
       "/.well-known/oauth-authorization-server",
