@@ -1,3 +1,4 @@
+import { AllowedNames } from "../../keys/allowed-names.ts";
 import type { Addresses } from "../../config/addresses.ts";
 import type { Key } from "../../keys/keys.ts";
 import type { Account } from "../../ledger/accounts.ts";
@@ -39,7 +40,7 @@ export async function openReader(
   const account = await store.accounts.find(key.accountId);
   if (!account) throw new Error("A key names an account that is not there.");
   const { tier, grantedLimits } = account;
-  const { accountId, id: keyId, scope, budget } = key;
+  const { accountId, id: keyId, scope, budget, allowedModels, allowedOperations } = key;
   const asker: Asker = {
     accountId,
     keyId,
@@ -48,6 +49,8 @@ export async function openReader(
     grant: undefined,
     tier,
     limits: limitsOf(offer().tiers[tier], grantedLimits),
+    allowedModels: allowedModels && new AllowedNames(allowedModels),
+    allowedOperations: allowedOperations && new AllowedNames(allowedOperations),
     nowMs: clock.wallMs(),
     requestId: newId(),
     idempotency: undefined,

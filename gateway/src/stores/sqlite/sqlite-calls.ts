@@ -58,33 +58,29 @@ export function createSqliteCalls(
   // What waits to be listed; while it is moved to the list, a call may stand in both.
   const listWaiting = db.query<CallRow, ListParameters>(
     `${selectFrom(`unlisted CROSS JOIN json_each(unlisted.lists, '$."' || ?1 || '"') AS waiting CROSS JOIN call ON call.id = waiting.value`)}
-     WHERE call.id < ?2 AND call.id >= ?3 AND ${fits} ORDER BY call.id DESC LIMIT ?7`,
+     WHERE waiting.value < ?2 AND waiting.value >= ?3 AND ${fits} ORDER BY call.id DESC LIMIT ?7`,
   );
-  const nthListed = db.query<{ call_id: string }, [string, string, number]>(
-    `SELECT call_id FROM account_call WHERE account_id = ?1 AND call_id < ?2
+  // Tens of thousands may wait; their ids are all looked at, which is quick, and so few of their calls.
+  const nthEnded = db.query<{ call_id: string }, [string, string, number]>(
+    `SELECT call_id FROM (SELECT call_id FROM account_call WHERE account_id = ?1 AND call_id < ?2
+                          ORDER BY call_id DESC LIMIT ?3)
+     UNION SELECT waiting.value FROM unlisted CROSS JOIN json_each(unlisted.lists, '$."' || ?1 || '"') AS waiting
+           WHERE waiting.value < ?2
      ORDER BY call_id DESC LIMIT 1 OFFSET ?3 - 1`,
   );
-
-  /** Where to stop looking for calls that may be rare, or not be there at all. */
-  const lookedThrough = (accountId: string, before: string): string | undefined =>
-    nthListed.get(accountId, before, lookedThroughMax)?.call_id;
 
   const readPage = db.transaction((accountId: string, filter: ReceiptFilter): CallPage => {
     const { before = behindAllIds, operationId = null, status = null, keyId = null, limit } = filter;
     const lists = status !== null && openStates.has(status) ? [listOpen] : [listOpen, listEnded, listWaiting];
-    const mayFitFew = lists.length > 1 && (operationId !== null || status !== null || keyId !== null);
-    const endsAt = mayFitFew ? lookedThrough(accountId, before) : undefined;
+    const filters = operationId !== null || status !== null || keyId !== null;
     // One more than asked for tells whether there is a next page.
-    const parameters: ListParameters = [
-      accountId,
-      before,
-      endsAt ?? "",
-      operationId,
-      status,
-      keyId,
-      limit + 1,
-    ];
-    const rows = lists.flatMap((list) => list.all(...parameters));
+    const most = limit + 1;
+    const endsAt =
+      lists.length > 1
+        ? nthEnded.get(accountId, before, filters ? lookedThroughMax : most)?.call_id
+        : undefined;
+    const place = [accountId, before, endsAt ?? ""] as const;
+    const rows = lists.flatMap((list) => list.all(...place, operationId, status, keyId, most));
     const found = [...new Map(rows.map((row) => [row.id, row])).values()].toSorted((a, b) =>
       a.id < b.id ? 1 : -1,
     );
