@@ -41,10 +41,12 @@ const mayImport: Record<string, readonly string[]> = {
   "doors/oauth": ["doors/pages", ...domain, "platform"],
   "doors/cli": [...domain, "platform", "client"],
   "doors/worker": [...domain, "platform"],
-  "front-door.ts": ["doors/http", "doors/mcp", "doors/oauth", "doors/site", ...domain, "platform"],
+  doors: ["doors/http", "doors/mcp", "doors/oauth", "doors/site", "call", ...domain, "platform"],
+  "front-door.ts": ["doors", "doors/http", ...domain, "platform"],
   "gateway.ts": [
     "front-door.ts",
     "call",
+    "doors",
     "doors/http",
     "doors/mcp",
     "doors/oauth",
