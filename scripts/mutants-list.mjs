@@ -137,14 +137,14 @@ export const mutants = [
   },
   {
     name: "the books are read before the journal is posted",
-    file: "gateway/src/stores/sqlite/books.ts",
+    file: "gateway/src/stores/sqlite/posted-books.ts",
     find: "      journal.isPosted()\n",
     replace: "      journal.isPosted() || commits\n",
     tests: ledgerTests,
   },
   {
     name: "money that comes from elsewhere is not noticed by those who hold",
-    file: "gateway/src/stores/sqlite/books.ts",
+    file: "gateway/src/stores/sqlite/posted-books.ts",
     find: "        standings.forget();\n",
     replace: "",
     tests: ledgerTests,

@@ -3,14 +3,14 @@ import type { AuditReport, Auditor, Finding } from "../../ledger/audit.ts";
 import type { Quantities } from "../../operation/quantities.ts";
 import { termsVersion, valuePico, type Terms } from "../../operation/terms.ts";
 import { attoPerMicro, picoPerMicro } from "../../platform/money.ts";
-import type { Books } from "./books.ts";
+import type { PostedBooks } from "./posted-books.ts";
 import { BrokenJournal } from "./journal.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
 import { bucketWidthsSeconds } from "./usage-buckets.ts";
 
 const findingsMax = 200;
 
-export function createSqliteAuditor(db: Database, books: Books): Auditor {
+export function createSqliteAuditor(db: Database, books: PostedBooks): Auditor {
   return {
     // Everything is looked at, which may take minutes; a server goes on writing meanwhile.
     audit: () =>

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { Attempt, CallOutcome, CallRecord, CallState, UsageSource } from "../../ledger/call-record.ts";
-import type { Books } from "./books.ts";
+import type { PostedBooks } from "./posted-books.ts";
 import type { Claims } from "./claims.ts";
 import type { CallBook } from "../../ledger/receipt.ts";
 
@@ -29,7 +29,7 @@ interface CallRow {
 
 type ListParameters = [string, string | null, string | null, string | null, string | null, number];
 
-export function createSqliteCalls(db: Database, books: Books, claims: Claims): CallBook {
+export function createSqliteCalls(db: Database, books: PostedBooks, claims: Claims): CallBook {
   const find = db.query<CallRow, [string, string]>(`${select} WHERE account_id = ?1 AND id = ?2`);
   const findAny = db.query<CallRow, [string]>(`${select} WHERE id = ?1`);
   const filter = `(?3 IS NULL OR call.operation_id = ?3) AND (?4 IS NULL OR state = ?4) AND (?5 IS NULL OR call.key_id = ?5)`;

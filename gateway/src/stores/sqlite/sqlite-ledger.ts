@@ -21,7 +21,7 @@ import { valuePico, type Terms } from "../../operation/terms.ts";
 import type { Micros, Pico } from "../../platform/money.ts";
 import type { TransitMap } from "../../platform/transit-map.ts";
 import type { TaskEnd } from "../../tasks/task.ts";
-import type { Books } from "./books.ts";
+import type { PostedBooks } from "./posted-books.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Journal } from "./journal.ts";
 import { prepareLedger, type CallRow, type ProgressRow } from "./ledger-statements.ts";
@@ -43,7 +43,7 @@ interface Parts {
   readonly standings: Standings;
   readonly openCalls: TransitMap<HeldCall>;
   readonly sentMarks: SentMarks;
-  readonly books: Books;
+  readonly books: PostedBooks;
   readonly tasks: TaskRows;
   /** False when what room there is must be kept for calls that already run. */
   readonly hasRoom: () => boolean;

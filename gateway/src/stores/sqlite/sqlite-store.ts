@@ -2,7 +2,7 @@ import { StoreFull } from "../../ledger/store-errors.ts";
 import type { Store } from "../../ledger/store.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
-import { createBooks } from "./books.ts";
+import { createPostedBooks } from "./posted-books.ts";
 import { createClaims } from "./claims.ts";
 import { createBallast, type Ballast } from "./ballast.ts";
 import { openDatabase } from "./database.ts";
@@ -93,7 +93,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onBrokenDisk,
     onLostRide: onLostNote,
   });
-  const books = createBooks(db, commits, journal, standings);
+  const books = createPostedBooks(db, commits, journal, standings);
   return {
     ledger: createSqliteLedger({
       db,
