@@ -2,7 +2,7 @@
 // place where requests to the ledger are built. Every test ends with an audit of the books it made.
 
 import { expect } from "bun:test";
-import type { Budget, KeyScope } from "../keys/keys.ts";
+import type { Budget, BudgetUse, BudgetWindow, KeyScope } from "../keys/keys.ts";
 import type { TierName } from "../limits/tiers.ts";
 import type { Quantities } from "../operation/quantities.ts";
 import { createTerms, valuePico, type Terms } from "../operation/terms.ts";
@@ -212,6 +212,21 @@ function createBooks(store: () => Store, reopen: () => Promise<void>): Books {
     },
     entries: async () => (await store().auditor.audit()).entries,
   };
+}
+
+/** What a key has spent and held in the window of a moment. */
+export const useOf = (books: Books, caller: Caller, window: BudgetWindow, atMs: number): Promise<BudgetUse> =>
+  books.store().keys.budgetUse(caller.keyId, window, atMs);
+
+export const claimOf = (key: string, request = "request"): IdempotencyClaim => ({
+  keyHash: new TextEncoder().encode(key),
+  fingerprint: new TextEncoder().encode(request),
+});
+
+/** Marks are written when it suits the store, but soon. */
+export async function becomes(read: () => Promise<string>, wanted: string): Promise<void> {
+  for (let tries = 0; tries < 100 && (await read()) !== wanted; tries++) await Bun.sleep(10);
+  expect(await read()).toBe(wanted);
 }
 
 /** What a promise that must fail failed with. */
