@@ -2,10 +2,10 @@
 
 import { expect, test } from "bun:test";
 import type { Budget } from "../keys/keys.ts";
-import { middayMs, useOf, withBooks, type Books, type OpenStore } from "./shared-conformance.ts";
+import { middayMs, useOf, withBooks, type TestBooks, type OpenStore } from "./shared-conformance.ts";
 
 export function budgetsConformance(openStore: OpenStore): void {
-  const budgetTest = (name: string, run: (books: Books) => Promise<void>): void =>
+  const budgetTest = (name: string, run: (books: TestBooks) => Promise<void>): void =>
     test(name, () => withBooks(openStore, run));
 
   for (const window of ["day", "month", "total"] as const) {

@@ -11,12 +11,12 @@ import {
   releaseOf,
   settlementOf,
   withBooks,
-  type Books,
+  type TestBooks,
   type OpenStore,
 } from "./shared-conformance.ts";
 
 export function endsConformance(openStore: OpenStore): void {
-  const endingTest = (name: string, run: (books: Books) => Promise<void>): void =>
+  const endingTest = (name: string, run: (books: TestBooks) => Promise<void>): void =>
     test(name, () => withBooks(openStore, run));
 
   endingTest("a settled call charges what was used and gives the rest of its hold back", async (books) => {

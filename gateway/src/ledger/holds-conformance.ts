@@ -13,12 +13,12 @@ import {
   terms,
   useOf,
   withBooks,
-  type Books,
+  type TestBooks,
   type OpenStore,
 } from "./shared-conformance.ts";
 
 export function holdsConformance(openStore: OpenStore): void {
-  const holdingTest = (name: string, run: (books: Books) => Promise<void>): void =>
+  const holdingTest = (name: string, run: (books: TestBooks) => Promise<void>): void =>
     test(name, () => withBooks(openStore, run));
 
   test("nothing can be held before the run has begun", () =>

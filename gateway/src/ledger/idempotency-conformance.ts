@@ -1,10 +1,17 @@
 // What every ledger must do about idempotency keys: one call for each, and the others are told of it.
 
 import { expect, test } from "bun:test";
-import { claimOf, middayMs, releaseOf, withBooks, type Books, type OpenStore } from "./shared-conformance.ts";
+import {
+  claimOf,
+  middayMs,
+  releaseOf,
+  withBooks,
+  type TestBooks,
+  type OpenStore,
+} from "./shared-conformance.ts";
 
 export function idempotencyConformance(openStore: OpenStore): void {
-  const keyTest = (name: string, run: (books: Books) => Promise<void>): void =>
+  const keyTest = (name: string, run: (books: TestBooks) => Promise<void>): void =>
     test(name, () => withBooks(openStore, run));
   const dayMs = 86_400_000;
 

@@ -7,12 +7,12 @@ import {
   middayMs,
   useOf,
   withBooks,
-  type Books,
+  type TestBooks,
   type OpenStore,
 } from "./shared-conformance.ts";
 
 export function runsConformance(openStore: OpenStore): void {
-  const runTest = (name: string, run: (books: Books) => Promise<void>): void =>
+  const runTest = (name: string, run: (books: TestBooks) => Promise<void>): void =>
     test(name, () => withBooks(openStore, run));
 
   runTest("every call a dead process left open is released, without a charge", async (books) => {

@@ -111,7 +111,7 @@ export const releaseOf = (
   settledAtMs: ended.atMs ?? middayMs + 1_000,
 });
 
-export interface Books {
+export interface TestBooks {
   readonly store: () => Store;
   /** Ends this process's view of the store and begins the run of the next one. */
   readonly restart: (nowMs?: number) => ReturnType<Store["ledger"]["beginRun"]>;
@@ -138,7 +138,7 @@ export interface Books {
 /** Runs one test on books of its own and proves them afterwards. */
 export async function withBooks(
   openStore: OpenStore,
-  run: (books: Books) => Promise<void>,
+  run: (books: TestBooks) => Promise<void>,
   { begin = true }: { readonly begin?: boolean } = {},
 ): Promise<void> {
   const opened = await openStore();
@@ -149,7 +149,7 @@ export async function withBooks(
       await store.ledger.recordPrices([{ operationId, model: undefined, terms }]);
     }
     const reopen = async (): Promise<void> => void (store = await opened.reopen());
-    await run(createBooks(() => store, reopen));
+    await run(createTestBooks(() => store, reopen));
     const report = await store.auditor.audit();
     expect(report.findings).toEqual([]);
   } finally {
@@ -157,7 +157,7 @@ export async function withBooks(
   }
 }
 
-function createBooks(store: () => Store, reopen: () => Promise<void>): Books {
+function createTestBooks(store: () => Store, reopen: () => Promise<void>): TestBooks {
   let ids = 0;
   const newId = (kind: string): string => `${kind}_${String(++ids).padStart(6, "0")}`;
 
@@ -215,8 +215,12 @@ function createBooks(store: () => Store, reopen: () => Promise<void>): Books {
 }
 
 /** What a key has spent and held in the window of a moment. */
-export const useOf = (books: Books, caller: Caller, window: BudgetWindow, atMs: number): Promise<BudgetUse> =>
-  books.store().keys.budgetUse(caller.keyId, window, atMs);
+export const useOf = (
+  books: TestBooks,
+  caller: Caller,
+  window: BudgetWindow,
+  atMs: number,
+): Promise<BudgetUse> => books.store().keys.budgetUse(caller.keyId, window, atMs);
 
 export const claimOf = (key: string, request = "request"): IdempotencyClaim => ({
   keyHash: new TextEncoder().encode(key),

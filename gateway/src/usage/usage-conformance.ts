@@ -6,7 +6,7 @@ import {
   propertyRuns,
   terms,
   withBooks,
-  type Books,
+  type TestBooks,
   type Caller,
   type OpenStore,
 } from "../ledger/shared-conformance.ts";
@@ -169,7 +169,7 @@ const windows: fc.Arbitrary<UsageWindow> = fc
   .map(([startSeconds, end]) => ({ startSeconds, endSeconds: Math.max(end, startSeconds + 1) }));
 
 async function live(
-  books: Books,
+  books: TestBooks,
   history: readonly (typeof histories extends fc.Arbitrary<infer History> ? History : never)[number][],
   callers: readonly Caller[],
 ): Promise<Ended[]> {
@@ -215,7 +215,7 @@ const figureNames = [
   "charged_micros_usd",
 ] as const;
 
-const report = (books: Books, caller: Caller, scope: "key" | "account", window: UsageWindow) =>
+const report = (books: TestBooks, caller: Caller, scope: "key" | "account", window: UsageWindow) =>
   readUsage(
     books.store().usage,
     { accountId: caller.accountId, keyId: scope === "key" ? caller.keyId : undefined },
@@ -239,7 +239,7 @@ const groupings: readonly (readonly [UsageGrouping, (call: Ended) => string | un
 
 async function expectGroupsToSumTo(
   totals: UsageFigures,
-  books: Books,
+  books: TestBooks,
   { accountId }: Caller,
   window: UsageWindow,
 ): Promise<void> {
