@@ -2,7 +2,7 @@
 // program it counts; imported it starts that program, because a library that slows the disk down must be there first.
 
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
-import { createTerms } from "../../gateway/src/operation/terms.ts";
+import { createTerms } from "../../gateway/src/prices/terms.ts";
 import { databaseHome } from "./disk.ts";
 import { endingWithUs, openTemporaryFolder, tied } from "./leftovers.ts";
 import { databaseIn, openAccount, plentyMicros } from "./tollgate-server.ts";

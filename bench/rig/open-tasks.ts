@@ -1,4 +1,4 @@
-import { createTerms } from "../../gateway/src/operation/terms.ts";
+import { createTerms } from "../../gateway/src/prices/terms.ts";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import { databaseIn, openAccount, plentyMicros } from "./tollgate-server.ts";
 

@@ -8,6 +8,7 @@ const root = join(import.meta.dir, "../..");
 const engine = "gateway/src";
 
 const domain = [
+  "prices",
   "operation",
   "offer",
   "ledger",
@@ -31,7 +32,7 @@ const mayImport: Record<string, readonly string[]> = {
   platform: [],
   ...Object.fromEntries(domain.map((room) => [room, [...domain, "platform"]])),
   call: [...domain, "platform"],
-  upstreams: ["operation", "links", "platform"],
+  upstreams: ["prices", "operation", "links", "platform"],
   stores: [...domain, "platform"],
   host: [...domain, "platform"],
   "doors/pages": [],

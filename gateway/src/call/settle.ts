@@ -1,6 +1,6 @@
 import { countCharge } from "../ledger/count-charge.ts";
 import type { Resolved } from "../ledger/ledger.ts";
-import { valuePico } from "../operation/terms.ts";
+import { valuePico } from "../prices/terms.ts";
 import { neverSent, type Exchanged } from "../operation/upstream.ts";
 import type { TaskEnd } from "../tasks/task.ts";
 import type { Answer } from "./call.ts";

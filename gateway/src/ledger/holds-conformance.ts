@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { Budget } from "../keys/keys.ts";
-import { createTerms } from "../operation/terms.ts";
+import { createTerms } from "../prices/terms.ts";
 import {
   becomes,
   claimOf,

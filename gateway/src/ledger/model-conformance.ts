@@ -4,7 +4,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Budget, BudgetWindow } from "../keys/keys.ts";
-import { valuePico } from "../operation/terms.ts";
+import { valuePico } from "../prices/terms.ts";
 import { attoPerMicro } from "../platform/money.ts";
 import {
   middayMs,

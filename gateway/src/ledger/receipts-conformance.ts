@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { createTerms } from "../operation/terms.ts";
+import { createTerms } from "../prices/terms.ts";
 import type { CallState } from "./call-record.ts";
 import type { ReceiptFilter } from "./receipt.ts";
 import {

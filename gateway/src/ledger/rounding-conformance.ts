@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { valuePico } from "../operation/terms.ts";
+import { valuePico } from "../prices/terms.ts";
 import { attoPerMicro } from "../platform/money.ts";
 import { propertyRuns, terms, withBooks, type OpenStore } from "./shared-conformance.ts";
 

@@ -4,8 +4,8 @@
 import { expect } from "bun:test";
 import type { Budget, BudgetUse, BudgetWindow, KeyScope } from "../keys/keys.ts";
 import type { TierName } from "../limits/tiers.ts";
-import type { Quantities } from "../operation/quantities.ts";
-import { createTerms, valuePico, type Terms } from "../operation/terms.ts";
+import type { Quantities } from "../prices/quantities.ts";
+import { createTerms, valuePico, type Terms } from "../prices/terms.ts";
 import { multiplierOne, type Micros } from "../platform/money.ts";
 import type { NewTask } from "../tasks/task.ts";
 import type { CallRecord } from "./call-record.ts";

@@ -5,7 +5,7 @@ import type { RecordedPrice } from "../ledger/ledger.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import type { CatalogueModel } from "../operation/define-model.ts";
 import { isSold, type ModelKind, type Operation, type SoldOperation } from "../operation/operation.ts";
-import { createTerms, type Terms } from "../operation/terms.ts";
+import { createTerms, type Terms } from "../prices/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import { costUnit } from "../operation/price.ts";
 import {

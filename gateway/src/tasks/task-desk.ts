@@ -1,6 +1,6 @@
 import { countCharge } from "../ledger/count-charge.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { valuePico } from "../operation/terms.ts";
+import { valuePico } from "../prices/terms.ts";
 import type { ExchangeName, Service } from "../operation/operation.ts";
 import { isSuccess, type Exchanged, type Forwarder, type Upstream } from "../operation/upstream.ts";
 import type { Clock } from "../platform/clock.ts";

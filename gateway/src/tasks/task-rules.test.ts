@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { createTerms } from "../operation/terms.ts";
+import { createTerms } from "../prices/terms.ts";
 import { estimateVideo, secondUnit } from "../operation/video-seconds.ts";
 import { createPollFloor } from "./poll-floor.ts";
 import { createPollQuota } from "./poll-quota.ts";

@@ -1,5 +1,5 @@
 import type { UsageSource } from "../ledger/call-record.ts";
-import type { Quantities } from "../operation/quantities.ts";
+import type { Quantities } from "../prices/quantities.ts";
 import { secondUnit } from "../operation/video-seconds.ts";
 import type { TaskReport, TaskState } from "./read-task-report.ts";
 import { resultExpiresAtMs } from "./result-expiry.ts";

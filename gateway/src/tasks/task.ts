@@ -1,6 +1,6 @@
 import type { Attempt } from "../ledger/call-record.ts";
-import type { Quantities } from "../operation/quantities.ts";
-import type { Terms } from "../operation/terms.ts";
+import type { Quantities } from "../prices/quantities.ts";
+import type { Terms } from "../prices/terms.ts";
 import type { TaskState, TaskStatus } from "./read-task-report.ts";
 
 /**

@@ -10,8 +10,8 @@ import {
   type Caller,
   type OpenStore,
 } from "../ledger/shared-conformance.ts";
-import { tokenTotals } from "../operation/quantities.ts";
-import { createTerms } from "../operation/terms.ts";
+import { tokenTotals } from "../prices/quantities.ts";
+import { createTerms } from "../prices/terms.ts";
 import { readUsageByGroup } from "./usage-by-group.ts";
 import {
   readUsage,

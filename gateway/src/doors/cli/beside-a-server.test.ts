@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Store } from "../../ledger/store.ts";
-import { createTerms } from "../../operation/terms.ts";
+import { createTerms } from "../../prices/terms.ts";
 import { openSqliteStore } from "../../stores/sqlite/sqlite-store.ts";
 import { createTerminal } from "./test-terminal.ts";
 

@@ -2,8 +2,8 @@
 
 import type { Database } from "bun:sqlite";
 import type { Finding } from "../../ledger/audit.ts";
-import type { Quantities } from "../../operation/quantities.ts";
-import { termsVersion, valuePico, type Terms } from "../../operation/terms.ts";
+import type { Quantities } from "../../prices/quantities.ts";
+import { termsVersion, valuePico, type Terms } from "../../prices/terms.ts";
 import { attoPerMicro, picoPerMicro } from "../../platform/money.ts";
 import { soundUsed } from "./audit-rules.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";

@@ -16,8 +16,8 @@ import type {
   WantedHold,
 } from "../../ledger/ledger.ts";
 import { StoreFull } from "../../ledger/store-errors.ts";
-import type { Quantities } from "../../operation/quantities.ts";
-import { valuePico, type Terms } from "../../operation/terms.ts";
+import type { Quantities } from "../../prices/quantities.ts";
+import { valuePico, type Terms } from "../../prices/terms.ts";
 import type { Micros, Pico } from "../../platform/money.ts";
 import type { TransitMap } from "../../platform/transit-map.ts";
 import type { TaskEnd } from "../../tasks/task.ts";

@@ -1,6 +1,6 @@
 import type { Database, SQLQueryBindings } from "bun:sqlite";
 import type { Attempt } from "../../ledger/call-record.ts";
-import type { Quantities } from "../../operation/quantities.ts";
+import type { Quantities } from "../../prices/quantities.ts";
 import type { TaskState } from "../../tasks/read-task-report.ts";
 import type { TaskBook } from "../../tasks/task-book.ts";
 import type { Task } from "../../tasks/task.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { tokenTotals, type Quantities } from "../../operation/quantities.ts";
+import { tokenTotals, type Quantities } from "../../prices/quantities.ts";
 import {
   addSums,
   noUsage,
