@@ -13,7 +13,7 @@ import {
 import type { LinkSettings } from "../operation/upstream.ts";
 import { mcp, mcpUsual, type McpConfig } from "./mcp-config.ts";
 import { isNetwork } from "../platform/caller-address.ts";
-import { defaultNames, placeholders, type Names } from "./names.ts";
+import { defaultNames, placeholders, type Names } from "../operation/names.ts";
 
 /** Everything an operator can set in tollgate.yaml, parsed. Defaults stand beside the field they belong to. */
 export interface Config {

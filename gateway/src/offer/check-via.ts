@@ -1,5 +1,5 @@
 import type { Config, ModelConfig } from "../config/config.ts";
-import { ConfigError } from "../config/load-config.ts";
+import { ConfigError } from "../platform/config-error.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import { isSold, type ModelKind, type Operation } from "../operation/operation.ts";
 

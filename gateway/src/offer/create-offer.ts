@@ -1,6 +1,6 @@
 import type { Config, ModelConfig, OperationConfig } from "../config/config.ts";
 import { tokenPrices } from "../config/config.ts";
-import { bindNames } from "../config/names.ts";
+import { bindNames } from "../operation/names.ts";
 import type { RecordedPrice } from "../ledger/ledger.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import type { CatalogueModel } from "../operation/define-model.ts";

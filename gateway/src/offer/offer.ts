@@ -1,5 +1,5 @@
 import type { LinkConfig } from "../config/config.ts";
-import type { Names } from "../config/names.ts";
+import type { Names } from "../operation/names.ts";
 import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { RecordedPrice } from "../ledger/ledger.ts";
 import type { ModelFacts, Operation } from "../operation/operation.ts";
