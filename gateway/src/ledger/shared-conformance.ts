@@ -7,10 +7,10 @@ import type { TierName } from "../limits/tiers.ts";
 import type { Quantities } from "../prices/quantities.ts";
 import { createTerms, valuePico, type Terms } from "../prices/terms.ts";
 import { multiplierOne, type Micros } from "../platform/money.ts";
-import type { NewTask } from "../tasks/task.ts";
 import type { CallRecord } from "./call-record.ts";
 import type { HoldRequest, HoldResult, IdempotencyClaim, Release, Resolved, Settlement } from "./ledger.ts";
 import type { Store } from "./store.ts";
+import type { NewTask } from "./task-record.ts";
 
 interface OpenedStore {
   readonly store: Store;

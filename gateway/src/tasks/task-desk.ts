@@ -10,7 +10,7 @@ import { createPollQuota, type PollQuota } from "./poll-quota.ts";
 import { readTaskReport } from "./read-task-report.ts";
 import type { TaskBook } from "./task-book.ts";
 import { pollPauseMs, stepFor, type Step } from "./task-rules.ts";
-import type { Task } from "./task.ts";
+import type { Task } from "../ledger/task-record.ts";
 
 /** An upstream that has tasks, and where it is asked about them. */
 export interface TaskUpstream {

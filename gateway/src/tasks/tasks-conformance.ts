@@ -10,8 +10,7 @@ import {
   type Caller,
   type OpenStore,
 } from "../ledger/shared-conformance.ts";
-import type { TaskState } from "./read-task-report.ts";
-import type { Task, TaskEnd } from "./task.ts";
+import type { Task, TaskEnd, TaskState } from "../ledger/task-record.ts";
 
 const upstream = "vendor";
 const leaseMs = 30_000;

@@ -20,7 +20,6 @@ import type { Quantities } from "../../prices/quantities.ts";
 import { valuePico, type Terms } from "../../prices/terms.ts";
 import type { Micros, Pico } from "../../platform/money.ts";
 import type { TransitMap } from "../../platform/transit-map.ts";
-import type { TaskEnd } from "../../tasks/task.ts";
 import type { PostedBooks } from "./posted-books.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Journal } from "./journal.ts";
@@ -34,6 +33,7 @@ import { unitPricesOf } from "./sqlite-calls.ts";
 import type { BoundStanding, Standings } from "./standings.ts";
 import { dayStartMs } from "./sums.ts";
 import type { TaskRows } from "./task-rows.ts";
+import type { TaskEnd } from "../../ledger/task-record.ts";
 
 interface Parts {
   readonly db: Database;
