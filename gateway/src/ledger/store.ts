@@ -4,7 +4,7 @@ import type { SignInRecords } from "../grants/sign-in-records.ts";
 import type { PublicationBook } from "../contract/publications.ts";
 import type { KeyBook } from "../keys/keys.ts";
 import type { LinkBook } from "../links/links.ts";
-import type { QuotaBook } from "../limits/quota-applications.ts";
+import type { QuotaBook } from "./quota-applications.ts";
 import type { TaskBook } from "../tasks/task-book.ts";
 import type { UsageBook } from "../usage/usage-report.ts";
 import type { AccountBook } from "./accounts.ts";
