@@ -61,7 +61,7 @@ export function createGate(parts: Parts): Gate {
   return {
     credentials: createCredentials({
       keys: store.keys,
-      grants: store.grants,
+      tokens: store.tokens,
       audience: parts.addresses.mcpUrl,
       secrets: parts.secrets,
       limiter,

@@ -34,7 +34,7 @@ beforeEach(async () => {
   monotonicMs = 0;
   credentials = createCredentials({
     keys: countingLookUps(store.keys),
-    grants: store.grants,
+    tokens: store.tokens,
     audience: "https://gateway.example/mcp",
     secrets,
     limiter: createMemoryLimiter(() => monotonicMs),
@@ -200,7 +200,7 @@ describe("looking up what a caller presents", () => {
         findCredential: (hash, nowMs) =>
           broken ? Promise.reject(new Error("disk")) : store.keys.findCredential(hash, nowMs),
       },
-      grants: store.grants,
+      tokens: store.tokens,
       audience: "https://gateway.example/mcp",
       secrets,
       limiter: createMemoryLimiter(() => monotonicMs),

@@ -3,6 +3,7 @@ import type { GrantBook } from "../grants/grants.ts";
 import type { SignInRecords } from "../grants/sign-in-records.ts";
 import type { PublicationBook } from "../contract/publications.ts";
 import type { KeyBook } from "../keys/keys.ts";
+import type { TokenBook } from "../keys/token-book.ts";
 import type { LinkBook } from "../links/links.ts";
 import type { QuotaBook } from "./quota-applications.ts";
 import type { TaskBook } from "../tasks/task-book.ts";
@@ -24,6 +25,7 @@ export interface Store {
   readonly tasks: TaskBook;
   readonly publications: PublicationBook;
   readonly grants: GrantBook;
+  readonly tokens: TokenBook;
   readonly approvals: ApprovalBook;
   readonly signIns: SignInRecords;
   readonly auditor: Auditor;

@@ -94,6 +94,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onLostRide: onLostNote,
   });
   const books = createPostedBooks(db, commits, journal, standings);
+  const grants = createSqliteGrants(db, commits, books);
   return {
     ledger: createSqliteLedger({
       db,
@@ -115,7 +116,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     links: createSqliteLinks(db, commits),
     tasks: createSqliteTasks(db, commits, tasks),
     publications: createSqlitePublications(db, commits),
-    grants: createSqliteGrants(db, commits, books),
+    grants,
+    tokens: grants,
     approvals: createSqliteApprovals(db, commits),
     signIns: createSqliteSignIns(db, commits),
     auditor: createSqliteAuditor(db, books),
