@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createKeySecret } from "../../gateway/src/keys/key-format.ts";
 import { createSecrets } from "../../gateway/src/keys/secrets.ts";
-import type { Store } from "../../gateway/src/ledger/store.ts";
+import type { Store } from "../../gateway/src/books/store.ts";
 import { openBunProcess, type BunProcess } from "./bun-process.ts";
 import { freePort } from "./free-port.ts";
 

@@ -1,16 +1,14 @@
 import type { Addresses } from "../config/addresses.ts";
 import { createCredentials } from "../keys/credentials.ts";
 import type { Secrets } from "../keys/secrets.ts";
-import type { Store } from "../ledger/store.ts";
+import type { Store } from "../books/store.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { createLinkDesk } from "../links/link-desk.ts";
 import type { PlatformClient } from "../links/platform-client.ts";
 import { createVault } from "../links/vault.ts";
-import { listLimits } from "../offer/list-limits.ts";
-import { listModels } from "../offer/list-models.ts";
 import type { Offer } from "../offer/offer.ts";
 import { taskUpstreams } from "../offer/task-upstreams.ts";
-import { createBooks } from "../operation/create-books.ts";
+import { createBooks } from "../books/create-books.ts";
 import type { Forwarder } from "../operation/upstream.ts";
 import type { Clock } from "../platform/clock.ts";
 import { createDeadlines } from "../platform/deadlines.ts";
@@ -77,13 +75,7 @@ export function createGate(parts: Parts): Gate {
     health: toldHealth(parts),
     random: parts.random,
     links,
-    books: createBooks({
-      store,
-      limiter,
-      links,
-      models: () => listModels(offer()),
-      sharedLimits: () => listLimits(offer()),
-    }),
+    books: createBooks({ store, limiter, links, offer }),
     clock,
     deadlines: createDeadlines(clock.monotonicMs),
     log: parts.log,

@@ -4,7 +4,7 @@ import type { Addresses } from "../config/addresses.ts";
 import type { ContractShelf } from "../contract/contract-shelf.ts";
 import type { SalesShelf } from "../contract/sales-shelf.ts";
 import type { Secrets } from "../keys/secrets.ts";
-import type { Store } from "../ledger/store.ts";
+import type { Store } from "../books/store.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { InForce } from "../offer/in-force.ts";
 import type { Clock } from "../platform/clock.ts";

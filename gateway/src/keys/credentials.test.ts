@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { authenticate } from "../call/authenticate.ts";
 import type { Call } from "../call/call.ts";
 import type { Gate } from "../call/gate.ts";
-import type { Store } from "../ledger/store.ts";
+import type { Store } from "../books/store.ts";
 import { createLog } from "../platform/log.ts";
 import { CallRefused } from "../platform/refusals.ts";
 import { createMemoryLimiter } from "../stores/memory-limiter.ts";

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
-import { taskStatuses, type TaskState, type TaskStatus } from "../ledger/task-record.ts";
+import { taskStatuses, type TaskState } from "../ledger/task-record.ts";
 import { readTaskTime } from "./task-time.ts";
 
 /** What a vendor says about a task. Only `state` is a word of the vendor's; everything else is silence. */

@@ -16,7 +16,7 @@ import {
   withBooks,
   type OpenStore,
 } from "../../ledger/shared-conformance.ts";
-import { storeConformance } from "../../ledger/store-conformance.ts";
+import { storeConformance } from "../../books/store-conformance.ts";
 import { usageConformance } from "../../usage/usage-conformance.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./sqlite-store.ts";
 

@@ -1,5 +1,5 @@
 import { StoreFull } from "../../ledger/store-errors.ts";
-import type { Store } from "../../ledger/store.ts";
+import type { Store } from "../../books/store.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
 import { createPostedBooks } from "./posted-books.ts";

@@ -5,13 +5,13 @@ import type { PublicationBook } from "../contract/publications.ts";
 import type { KeyBook } from "../keys/keys.ts";
 import type { TokenBook } from "../keys/token-book.ts";
 import type { LinkBook } from "../links/links.ts";
-import type { QuotaBook } from "./quota-applications.ts";
+import type { QuotaBook } from "../ledger/quota-applications.ts";
 import type { TaskBook } from "../tasks/task-book.ts";
 import type { UsageBook } from "../usage/usage-report.ts";
-import type { AccountBook } from "./accounts.ts";
-import type { Auditor } from "./audit.ts";
-import type { Ledger } from "./ledger.ts";
-import type { CallBook } from "./receipt.ts";
+import type { AccountBook } from "../ledger/accounts.ts";
+import type { Auditor } from "../ledger/audit.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { CallBook } from "../ledger/receipt.ts";
 
 /** Everything durable, behind ports. A second kind of store implements these and passes the conformance suite. */
 export interface Store {

@@ -1,46 +1,30 @@
 import { budgetWindowEndMs, budgetWindowStartMs } from "../keys/budget-window.ts";
 import type { Budget, BudgetUse } from "../keys/keys.ts";
 import { hashIdempotencyKey } from "../ledger/idempotency-key.ts";
-import type { Store } from "../ledger/store.ts";
+import type { Store } from "./store.ts";
 import { receiptOf } from "../ledger/receipt.ts";
 import { groupRequests, keyRequests, keySlot, keyTokens, upstreamRequests } from "../limits/call-limits.ts";
 import type { LinkDesk } from "../links/link-desk.ts";
 import { linkReport } from "../links/link-report.ts";
 import { resetSeconds } from "../limits/limit-times.ts";
 import type { Limiter, Want } from "../limits/limiter.ts";
+import { listLimits, type SharedLimit } from "../offer/list-limits.ts";
+import { listModels } from "../offer/list-models.ts";
+import type { Offer } from "../offer/offer.ts";
 import { readUsage } from "../usage/usage-report.ts";
 import { isoTime } from "../platform/clock.ts";
-import type { BalanceReport, Books, BudgetReport, LimitReport, ModelListing } from "./books.ts";
-import type { Asker } from "./operation.ts";
+import type { BalanceReport, Books, BudgetReport, LimitReport } from "../operation/books.ts";
+import type { Asker } from "../operation/operation.ts";
 
 interface Parts {
   readonly store: Store;
   readonly limiter: Limiter;
   readonly links: LinkDesk;
-  readonly models: () => readonly ModelListing[];
-  /** Limits that come with what is on offer now. */
-  readonly sharedLimits: () => readonly SharedLimit[];
+  readonly offer: () => Offer;
 }
 
-/** A limit and the operations it covers. */
-export type SharedLimit =
-  | { readonly kind: "tokens" | "slot"; readonly operations: readonly string[] }
-  | {
-      readonly kind: "group";
-      readonly group: string;
-      readonly limit: number;
-      readonly operations: readonly string[];
-    }
-  | { readonly kind: "tasks"; readonly limit: number; readonly operations: readonly string[] }
-  | {
-      readonly kind: "upstream";
-      readonly upstream: string;
-      readonly limit: number;
-      readonly operations: readonly string[];
-    };
-
 /** Answers callers from the store. Every question carries the asker's account, so nobody sees another's books. */
-export function createBooks({ store, limiter, links, models, sharedLimits }: Parts): Books {
+export function createBooks({ store, limiter, links, offer }: Parts): Books {
   return {
     usage: ({ accountId, keyId, scope }, window) =>
       readUsage(store.usage, { accountId, keyId: scope === "key" ? keyId : undefined }, window),
@@ -65,14 +49,14 @@ export function createBooks({ store, limiter, links, models, sharedLimits }: Par
       const call = await store.calls.findByKey(accountId, hashIdempotencyKey(idempotencyKey));
       return { object: "list", data: call ? [receiptOf(call)] : [], has_more: false, next_cursor: null };
     },
-    models,
+    models: () => listModels(offer()),
     limits: async (asker) => ({
       workspace_id: asker.accountId,
       key_id: asker.keyId,
       tier: asker.tier,
       limits: [
-        ...(await readLimits(asker, limiter, sharedLimits())),
-        ...(await readTaskLimits(asker, store, sharedLimits())),
+        ...(await readLimits(asker, limiter, listLimits(offer()))),
+        ...(await readTaskLimits(asker, store, listLimits(offer()))),
       ],
       budget: await readBudget(store, asker),
       sign_in_budget: await readSignInBudget(store, asker),
