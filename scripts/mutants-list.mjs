@@ -1,6 +1,7 @@
 // Bugs of kinds that cost others money: where each is planted, and the tests that must notice it.
 
 const ledger = "gateway/src/stores/sqlite/sqlite-ledger.ts";
+const whyNotHeld = "gateway/src/stores/sqlite/why-not-held.ts";
 const statements = "gateway/src/stores/sqlite/ledger-statements.ts";
 const journal = "gateway/src/stores/sqlite/journal.ts";
 const claims = "gateway/src/stores/sqlite/claims.ts";
@@ -60,28 +61,28 @@ export const mutants = [
   },
   {
     name: "the balance is not guarded",
-    file: ledger,
+    file: whyNotHeld,
     find: "if (!account || availableMicros < amountMicros)",
     replace: "if (!account)",
     tests: ["test/spending.test.ts"],
   },
   {
     name: "a budget is not guarded",
-    file: ledger,
+    file: whyNotHeld,
     find: "if (!fits(use, amountMicros, budget.limitMicros))",
     replace: "if (budget.limitMicros < 0n)",
     tests: ledgerTests,
   },
   {
     name: "the day of a grant is not guarded",
-    file: ledger,
+    file: whyNotHeld,
     find: "if (!fits(use, amountMicros, grant.perDayMicros))",
     replace: "if (grant.perDayMicros < 0n)",
     tests: ledgerTests,
   },
   {
     name: "a grant that ended since authentication still holds",
-    file: ledger,
+    file: whyNotHeld,
     find: 'if (grant && !sql.grantLives.get(grant.id, createdAtMs)) return { kind: "grant_ended" };',
     replace: "",
     tests: ["test/access-tokens.test.ts"],
@@ -432,7 +433,7 @@ export const mutants = [
   },
   {
     name: "open tasks are counted before the hold, not with it",
-    file: ledger,
+    file: whyNotHeld,
     find: "const open = tasks.countOpen(keyId);",
     replace: "const open = 0;",
     tests: ["test/video-tasks.test.ts"],

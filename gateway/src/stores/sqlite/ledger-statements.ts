@@ -19,6 +19,8 @@ export interface ProgressRow {
 const heldColumns = `call.id, account_id, key_id, call.operation_id, call.model, held_micros, price_version, multiplier_ppm,
                      budget_window_start_ms, grant_id, run_id, created_at_ms`;
 
+export type LedgerStatements = ReturnType<typeof prepareLedger>;
+
 /** What the ledger asks the books, prepared once. */
 export function prepareLedger(db: Database) {
   return {
