@@ -1,5 +1,6 @@
-import type { Config, ModelConfig, OperationConfig } from "../config/config.ts";
-import { tokenPrices } from "../config/config.ts";
+import type { Config, OperationConfig } from "../config/config.ts";
+import type { ModelConfig } from "../config/model-config.ts";
+import { tokenPrices } from "../config/price-words.ts";
 import { bindNames } from "../operation/names.ts";
 import type { RecordedPrice } from "../ledger/ledger.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
