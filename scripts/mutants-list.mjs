@@ -658,7 +658,7 @@ export const mutants = [
   },
   {
     name: "a model goes to an upstream that says it has not got it",
-    file: "gateway/src/offer/create-offer.ts",
+    file: "gateway/src/offer/serving-upstreams.ts",
     find: "  upstream.models?.has(id) ??\n",
     replace: "",
     tests: ["test/offer.test.ts"],
@@ -679,7 +679,7 @@ export const mutants = [
   },
   {
     name: "nobody asks about tasks of a model that was taken from sale",
-    file: "gateway/src/offer/create-offer.ts",
+    file: "gateway/src/offer/serving-upstreams.ts",
     find: "  if (operation.task) return true;\n",
     replace: "",
     tests: ["test/offer.test.ts"],

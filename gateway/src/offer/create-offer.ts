@@ -4,7 +4,6 @@ import type { RecordedPrice } from "../ledger/ledger.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import { isSold, type ModelKind, type Operation, type SoldOperation } from "../operation/operation.ts";
 import { createTerms, type Terms } from "../prices/terms.ts";
-import type { Upstream } from "../operation/upstream.ts";
 import { costUnit } from "../operation/price.ts";
 import { microsFromUsd, multiplierOne, picoFromUsd, type Micros, type Pico } from "../platform/money.ts";
 import type { OfferedModel, OfferedOperation, Offer } from "./offer.ts";
@@ -12,6 +11,7 @@ import { checkVia } from "./check-via.ts";
 import { doubtfulModels } from "./doubtful-models.ts";
 import { mergeModels, type Model } from "./merge-models.ts";
 import { createRoutes } from "./routes.ts";
+import { hasModel, servingUpstreams } from "./serving-upstreams.ts";
 
 /**
  * Binds the catalogue to a configuration; throws ConfigError when they do not fit. `sandboxUrl` is undefined when there
@@ -75,7 +75,7 @@ function offerOperation(declared: Operation, context: Context): OfferedOperation
   const written = context.config.operations.get(declared.id);
   const operation = withLimits(declared, written);
   const path = bindNames(operation.path, context.config.names);
-  const upstreams = isSold(operation) ? upstreamsOf(operation, context) : [];
+  const upstreams = isSold(operation) ? servingUpstreams(operation, context) : [];
   // The sandbox serves one call like the next, so it never draws among its protocols.
   const ordered = written?.via !== undefined || upstreams.some(({ sandbox }) => sandbox);
   const models = new Map<string, OfferedModel>();
@@ -123,87 +123,6 @@ function firstOffered(
   const id = ids.find((candidate) => models.has(candidate));
   return id === undefined ? undefined : models.get(id);
 }
-
-/** Real upstreams when any fits; otherwise the sandbox. An operation with a real upstream never falls back to it. */
-function upstreamsOf(operation: SoldOperation, { config, sandboxUrl, models }: Context): Upstream[] {
-  const via = config.operations.get(operation.id)?.via;
-  const able = [...config.upstreams]
-    .filter(
-      ([name, upstream]) =>
-        upstream.protocol in operation.servedBy && (via === undefined || via.includes(name)),
-    )
-    .map(([name, upstream]): Upstream => ({ name, ...upstream, sandbox: false }));
-  const real = able.filter((upstream) => via !== undefined || hasModelFor(operation, upstream, models));
-  if (via !== undefined) real.sort((a, b) => via.indexOf(a.name) - via.indexOf(b.name));
-  if (real.length > 0 || sandboxUrl === undefined || isMeant(operation, able, config, models)) return real;
-  return Object.keys(operation.servedBy).map((protocol) => sandboxUpstream(protocol, sandboxUrl));
-}
-
-/**
- * An upstream that has none of an operation's models does not serve the operation; but where it may still have tasks
- * under way that are paid for, it stays to be asked about them.
- */
-const hasModelFor = (operation: SoldOperation, upstream: Upstream, models: readonly Model[]): boolean => {
-  const { price } = operation;
-  if (operation.task) return true;
-  const kind = "modelKind" in price ? price.modelKind : undefined;
-  if (kind === undefined || upstream.models === undefined) return true;
-  return models.some((model) => model.kinds.includes(kind) && hasModel(upstream, model));
-};
-
-/** A real upstream was to serve such models, though it has none of them: made-up answers must not be sold instead. */
-function isMeant(
-  { price }: SoldOperation,
-  able: readonly Upstream[],
-  config: Config,
-  models: readonly Model[],
-): boolean {
-  const kind = "modelKind" in price ? price.modelKind : undefined;
-  if (kind === undefined || able.length === 0) return false;
-  const isOwn = ({ id, via, kinds }: Model): boolean =>
-    config.models.has(id) && via === undefined && kinds.includes(kind);
-  const isOnSale = (id: string): boolean => models.some((model) => model.id === id);
-  return (
-    models.some(isOwn) || able.some((upstream) => [...(upstream.models ?? [])].some((id) => !isOnSale(id)))
-  );
-}
-
-/** Where a model says who serves it, that holds; otherwise what an upstream says it has; otherwise the protocol. */
-const hasModel = (upstream: Upstream, { id, via, protocols }: Model): boolean =>
-  via?.includes(upstream.name) ??
-  upstream.models?.has(id) ??
-  (protocols === undefined || protocols.includes(upstream.protocol));
-
-/** The sandbox is as strict as the vendor it stands for. */
-const sandboxPollQps = 20;
-
-const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream => ({
-  name: `sandbox-${protocol}`,
-  protocol,
-  ...(protocol === "x" ? sandboxPlatform(`${sandboxUrl}/x/2`) : { url: `${sandboxUrl}/${protocol}` }),
-  key: "sandbox",
-  transport: protocol === "tikhub" || protocol === "similarweb" ? "managed" : "native",
-  timeoutMs: undefined,
-  quotaRpm: undefined,
-  pollQps: sandboxPollQps,
-  weight: 1,
-  onCallerLeft: "drain",
-  sandbox: true,
-});
-
-/** The stand-in platform: people meet it under our own address, we ask it for tokens where it listens. */
-const sandboxPlatform = (url: string): Pick<Upstream, "url" | "link"> => ({
-  url,
-  link: {
-    authorizeUrl: "/sandbox/x/oauth2/authorize",
-    tokenUrl: `${url}/oauth2/token`,
-    revokeUrl: `${url}/oauth2/revoke`,
-    clientId: "tollgate-sandbox",
-    clientSecret: "tollgate-sandbox-secret",
-    issuer: "/sandbox/x",
-    saysIssuer: true,
-  },
-});
 
 /** Operations whose prices are those of their models. */
 export const pricedByModel = ({ price }: Operation): boolean =>
