@@ -107,6 +107,22 @@ export const bars = {
     atMost: 1.3,
     inShort: 1.3,
   },
+  sharedCommits: {
+    study: "commits",
+    promise: "256 callers of the ledger beside one, where an fsync takes 1 ms longer: calls held and settled",
+    atLeast: 10,
+    inShort: 10,
+  },
+  quotaOfTasks: {
+    study: "tasks",
+    promise: "Open tasks: questions a second beside the vendor's quota",
+    atLeast: 0.5,
+  },
+  memoryOfTasks: {
+    study: "tasks",
+    promise: "Open tasks: memory at the end beside memory at half time",
+    atMost: 1.3,
+  },
 } as const satisfies Record<string, Bar>;
 
 export type BarName = keyof typeof bars;

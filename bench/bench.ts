@@ -30,6 +30,7 @@ import { databaseHome, describeDisk } from "./rig/disk.ts";
 import { cleanUpWhenInterrupted, removeOldFolders } from "./rig/leftovers.ts";
 import { describeCommit, describeMachine, loadNow, missingPrograms } from "./rig/machine.ts";
 import { chatStudy } from "./studies/chat.ts";
+import { commitStudy } from "./studies/commits.ts";
 import { rerankStudy, resellerStudy } from "./studies/endpoints.ts";
 import { historyStudy } from "./studies/history.ts";
 import { latencyStudy } from "./studies/latency.ts";
@@ -38,6 +39,7 @@ import { refusalStudy } from "./studies/refusals.ts";
 import { soakStudy } from "./studies/soak.ts";
 import { streamStudy } from "./studies/streams.ts";
 import { takingPart, type Settings, type Study } from "./studies/study.ts";
+import { taskStudy } from "./studies/tasks.ts";
 
 const contestants = [direct, nginxProxy, bareBun, meteredBun, tollgate, portkey, portkeyOnNewestNode];
 const studies: readonly Study[] = [
@@ -50,6 +52,8 @@ const studies: readonly Study[] = [
   resellerStudy,
   historyStudy,
   soakStudy,
+  commitStudy,
+  taskStudy,
 ];
 
 const options = optionsOrEnd();

@@ -15,6 +15,7 @@ export const usage = `npm run bench -- [words]
   --warm-up 8,30          how long a warm-up is at the least and at the most
   --calls 100000,10000000 how many calls the two histories hold
   --soak 500000           how many calls the soak has
+  --tasks 10000           how many tasks are open
 
 Without words everything is measured, and kept in bench/results.`;
 
@@ -44,6 +45,7 @@ export function readOptions(
       "warm-up": { type: "string" },
       calls: { type: "string" },
       soak: { type: "string" },
+      tasks: { type: "string" },
     },
   });
   const { help, short } = values;
@@ -71,6 +73,7 @@ export function readOptions(
       connections: numbers("connections", short ? [64] : [1, 16, 64, 256]),
       history: { few, many },
       soakCalls: number("soak", short ? 100_000 : 500_000),
+      openTasks: number("tasks", 10_000),
       leaveOut: () => {},
     },
   };

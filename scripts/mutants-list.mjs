@@ -1,6 +1,7 @@
 // Bugs of kinds that cost others money: where each is planted, and the tests that must notice it.
 
 const ledger = "gateway/src/stores/sqlite/sqlite-ledger.ts";
+const whyNotHeld = "gateway/src/stores/sqlite/why-not-held.ts";
 const statements = "gateway/src/stores/sqlite/ledger-statements.ts";
 const journal = "gateway/src/stores/sqlite/journal.ts";
 const claims = "gateway/src/stores/sqlite/claims.ts";
@@ -60,28 +61,28 @@ export const mutants = [
   },
   {
     name: "the balance is not guarded",
-    file: ledger,
+    file: whyNotHeld,
     find: "if (!account || availableMicros < amountMicros)",
     replace: "if (!account)",
     tests: ["test/spending.test.ts"],
   },
   {
     name: "a budget is not guarded",
-    file: ledger,
+    file: whyNotHeld,
     find: "if (!fits(use, amountMicros, budget.limitMicros))",
     replace: "if (budget.limitMicros < 0n)",
     tests: ledgerTests,
   },
   {
     name: "the day of a grant is not guarded",
-    file: ledger,
+    file: whyNotHeld,
     find: "if (!fits(use, amountMicros, grant.perDayMicros))",
     replace: "if (grant.perDayMicros < 0n)",
     tests: ledgerTests,
   },
   {
     name: "a grant that ended since authentication still holds",
-    file: ledger,
+    file: whyNotHeld,
     find: 'if (grant && !sql.grantLives.get(grant.id, createdAtMs)) return { kind: "grant_ended" };',
     replace: "",
     tests: ["test/access-tokens.test.ts"],
@@ -137,14 +138,14 @@ export const mutants = [
   },
   {
     name: "the books are read before the journal is posted",
-    file: "gateway/src/stores/sqlite/books.ts",
+    file: "gateway/src/stores/sqlite/posted-books.ts",
     find: "      journal.isPosted()\n",
     replace: "      journal.isPosted() || commits\n",
     tests: ledgerTests,
   },
   {
     name: "money that comes from elsewhere is not noticed by those who hold",
-    file: "gateway/src/stores/sqlite/books.ts",
+    file: "gateway/src/stores/sqlite/posted-books.ts",
     find: "        standings.forget();\n",
     replace: "",
     tests: ledgerTests,
@@ -400,7 +401,7 @@ export const mutants = [
   },
   {
     name: "an upstream's own headers are not hidden in the log",
-    file: "gateway/src/gateway.ts",
+    file: "gateway/src/offer/in-force.ts",
     find: "  ...Object.values(headers ?? {}),\n",
     replace: "",
     tests: ["test/upstream-requests.test.ts"],
@@ -467,7 +468,7 @@ export const mutants = [
   },
   {
     name: "open tasks are counted before the hold, not with it",
-    file: ledger,
+    file: whyNotHeld,
     find: "const open = tasks.countOpen(keyId);",
     replace: "const open = 0;",
     tests: ["test/video-tasks.test.ts"],
@@ -713,7 +714,7 @@ export const mutants = [
   },
   {
     name: "a model goes to an upstream that says it has not got it",
-    file: "gateway/src/offer/create-offer.ts",
+    file: "gateway/src/offer/serving-upstreams.ts",
     find: "  upstream.models?.has(id) ??\n",
     replace: "",
     tests: ["test/offer.test.ts"],
@@ -734,14 +735,14 @@ export const mutants = [
   },
   {
     name: "nobody asks about tasks of a model that was taken from sale",
-    file: "gateway/src/offer/create-offer.ts",
+    file: "gateway/src/offer/serving-upstreams.ts",
     find: "  if (operation.task) return true;\n",
     replace: "",
     tests: ["test/offer.test.ts"],
   },
   {
     name: "a client that was signed in sees the links of every key",
-    file: "gateway/src/operation/create-books.ts",
+    file: "gateway/src/books/create-books.ts",
     find: "const all = await links.list(seenBy(asker));",
     replace: "const all = await links.list(reportedTo(asker));",
     tests: ["test/links.test.ts"],

@@ -2,10 +2,10 @@
 // gateway's own parts. The product has no switches for this; the wrappers live here.
 
 import type { GatewayParts } from "../gateway/src/gateway.ts";
-import type { TaskEnd } from "../gateway/src/tasks/task.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { httpClient, type HttpClient, type HttpStream } from "../gateway/src/upstreams/http-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
+import type { TaskEnd } from "../gateway/src/ledger/task-record.ts";
 
 export const failpoints = [
   "auth.done",

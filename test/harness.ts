@@ -10,7 +10,7 @@ import { createGateway, type Gateway, type GatewayParts } from "../gateway/src/g
 import { createKeySecret } from "../gateway/src/keys/key-format.ts";
 import type { Budget, KeyScope } from "../gateway/src/keys/keys.ts";
 import { createSecrets } from "../gateway/src/keys/secrets.ts";
-import type { Store } from "../gateway/src/ledger/store.ts";
+import type { Store } from "../gateway/src/books/store.ts";
 import type { TierName } from "../gateway/src/limits/tiers.ts";
 import { createListen } from "../gateway/src/host/listen.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";

@@ -11,7 +11,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ConfigError, parseConfig } from "../gateway/src/config/load-config.ts";
+import { parseConfig } from "../gateway/src/config/load-config.ts";
+import { ConfigError } from "../gateway/src/platform/config-error.ts";
 import { specifiedTiers } from "../gateway/src/limits/tiers.ts";
 import {
   openGatewayProcess,

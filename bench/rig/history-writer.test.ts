@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { valuePico } from "../../gateway/src/operation/terms.ts";
+import { valuePico } from "../../gateway/src/prices/terms.ts";
 import { backUp } from "../../gateway/src/stores/sqlite/backup.ts";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import { answeredAfterMs, historyHold, historyPrice, writeHistory } from "./history-writer.ts";

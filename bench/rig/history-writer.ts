@@ -3,7 +3,7 @@
 // `history-writer.test.ts` books the same calls through its door and compares all tables, and asks the audit.
 
 import type { Database } from "bun:sqlite";
-import { createTerms } from "../../gateway/src/operation/terms.ts";
+import { createTerms } from "../../gateway/src/prices/terms.ts";
 import { openDatabase } from "../../gateway/src/stores/sqlite/database.ts";
 
 export const historyDays = 400;

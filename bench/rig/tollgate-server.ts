@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createKeySecret } from "../../gateway/src/keys/key-format.ts";
 import { createSecrets } from "../../gateway/src/keys/secrets.ts";
-import type { Store } from "../../gateway/src/ledger/store.ts";
+import type { Store } from "../../gateway/src/books/store.ts";
 import { openBunProcess, type BunProcess } from "./bun-process.ts";
 import { freePort } from "./free-port.ts";
 
@@ -20,11 +20,12 @@ export interface TollgateServer extends BunProcess {
 
 export const databaseIn = (folder: string): string => join(folder, "tollgate.db");
 
-export async function serveTollgate(folder: string, upstreamUrl: string): Promise<TollgateServer> {
+/** `more` is one more upstream, as it is written in a configuration. */
+export async function serveTollgate(folder: string, upstreamUrl: string, more = ""): Promise<TollgateServer> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const configFile = join(folder, "tollgate.yaml");
-  writeFileSync(configFile, configuration(upstreamUrl));
+  writeFileSync(configFile, configuration(upstreamUrl, more));
   const environment = {
     PORT: String(port),
     TOLLGATE_DATA: folder,
@@ -37,12 +38,13 @@ export async function serveTollgate(folder: string, upstreamUrl: string): Promis
   return { url, ...running };
 }
 
-const configuration = (url: string): string => `
+const configuration = (url: string, more: string): string => `
 sandbox: off
 upstreams:
   vendor: { protocol: openai, url: "${url}", key: "sk-upstream-0123456789abcdef" }
   ranker: { protocol: jina, url: "${url}", key: "sk-upstream-0123456789abcdef" }
   reseller: { protocol: tikhub, url: "${url}", key: "sk-upstream-0123456789abcdef" }
+  ${more}
 models: { bench-model: { via: [vendor], price: { input: 2.5, output: 10, cache_read: 0.25 }, max_output_tokens: 4096 } }
 tiers:
   free: { rpm: 1, tpm: 1000000, concurrency: 1 }

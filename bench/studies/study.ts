@@ -12,7 +12,9 @@ export type StudyName =
   | "rerank"
   | "reseller"
   | "history"
-  | "soak";
+  | "soak"
+  | "commits"
+  | "tasks";
 
 /** One thing to find out. To add a study, write one file and list it in `bench.ts`; its bars stand in `bars.ts`. */
 export interface Study {
@@ -37,6 +39,8 @@ export interface Settings {
   readonly history: { readonly few: number; readonly many: number };
   /** How many calls each contestant of the soak serves. */
   readonly soakCalls: number;
+  /** How many tasks are open at one vendor. */
+  readonly openTasks: number;
   readonly leaveOut: LeaveOut;
 }
 

@@ -27,6 +27,8 @@ async function readAll(body: ReadableStream<Uint8Array>): Promise<{ events: Stre
   }
 }
 
+const failureOf = (reading: Promise<unknown>): Promise<string> => reading.then(() => "none", String);
+
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const readText = (text: string) => readAll(bodyOf([bytesOf(text)]));
 
@@ -84,21 +86,21 @@ describe("a stream of events", () => {
   test("that is cut throws, after the events that were whole and without the half one", async () => {
     const reading = readEvents(bodyOf([bytesOf("data: a\n\ndata: hal")], new Error("reset")), 1_000);
     expect((await reading.next()).value).toEqual({ event: undefined, data: "a" });
-    await expect(reading.next()).rejects.toThrow("reset");
+    expect(await failureOf(reading.next())).toContain("reset");
   });
 
   test("in which nothing comes any more counts as cut", async () => {
     const silent = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => {}) });
-    await expect(readEvents(silent, 20).next()).rejects.toThrow("Nothing came for too long.");
+    expect(await failureOf(readEvents(silent, 20).next())).toContain("Nothing came for too long.");
   });
 
   test("with an event that never ends is given up, not kept", async () => {
     const megabyte = new Uint8Array(1024 * 1024).fill(0x61);
     const endless = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(megabyte) });
-    await expect(readEvents(endless, 1_000).next()).rejects.toThrow("too large");
+    expect(await failureOf(readEvents(endless, 1_000).next())).toContain("too large");
     const lines = bytesOf("data: aaaaaaaaaa\n".repeat(64 * 1024));
     const many = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(lines) });
-    await expect(readEvents(many, 1_000).next()).rejects.toThrow("too large");
+    expect(await failureOf(readEvents(many, 1_000).next())).toContain("too large");
   });
 
   test("may hold an event as large as the gateway passes, in as many pieces as it likes", async () => {

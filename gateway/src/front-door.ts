@@ -1,31 +1,17 @@
-import type { AccountDoor } from "./doors/account/account-door.ts";
-import type { McpDoor } from "./doors/mcp/mcp-door.ts";
-import type { HttpDoor, InFlight } from "./doors/http/http-door.ts";
-import type { LinkPages } from "./doors/http/link-pages.ts";
-import type { OperatorPages } from "./doors/http/operator-pages.ts";
+import type { Addresses } from "./config/addresses.ts";
+import type { Doors } from "./doors/create-doors.ts";
 import { answerPreflight } from "./doors/http/preflight.ts";
 import type { BodyReader } from "./doors/http/read-body.ts";
 import { followSandboxLink } from "./doors/http/sandbox-links.ts";
-import type { SignInDoor } from "./doors/oauth/sign-in-door.ts";
-import type { SiteDoor } from "./doors/site/site-door.ts";
-import type { Website } from "./doors/site/website/website.ts";
 import type { Offer } from "./offer/offer.ts";
+import type { InFlight } from "./platform/in-flight.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import { CallRefused } from "./platform/refusals.ts";
 import type { Visitor } from "./platform/visitor.ts";
 
-/** Every door of the house that a request can be led to. */
-interface Parts {
-  readonly calls: HttpDoor;
-  readonly agents: McpDoor;
-  readonly linkPages: LinkPages;
-  readonly signIn: SignInDoor;
-  readonly account: AccountDoor;
-  readonly pages: OperatorPages;
-  readonly site: SiteDoor;
-  readonly website: Website;
+interface Parts extends Doors {
   readonly offer: () => Offer;
-  readonly baseUrl: string;
+  readonly addresses: Addresses;
   readonly bodies: BodyReader;
   readonly newId: () => string;
   readonly inFlight: InFlight;
@@ -34,22 +20,8 @@ interface Parts {
 
 /** Leads each request to the door it is meant for. */
 export function createFrontDoor(parts: Parts): (request: Request, visitor: Visitor) => Promise<Response> {
-  const {
-    calls,
-    agents,
-    linkPages,
-    signIn,
-    account,
-    pages,
-    site,
-    website,
-    offer,
-    baseUrl,
-    bodies,
-    newId,
-    inFlight,
-    log,
-  } = parts;
+  const { calls, agents, linkPages, signIn, account, pages, site, website } = parts;
+  const { offer, addresses, bodies, newId, inFlight, log } = parts;
 
   const serve = (request: Request, visitor: Visitor): Promise<Response> => {
     const target = splitTarget(request.url);
@@ -103,7 +75,11 @@ export function createFrontDoor(parts: Parts): (request: Request, visitor: Visit
     const read = reads ? (site.find(path) ?? website.find(path)) : undefined;
     if (read) return read(request, rawQuery);
     const linked = path.startsWith("/sandbox/")
-      ? await followSandboxLink(request, { path, rawQuery }, { offer: offer(), baseUrl, bodies })
+      ? await followSandboxLink(
+          request,
+          { path, rawQuery },
+          { offer: offer(), baseUrl: addresses.baseUrl, bodies },
+        )
       : undefined;
     if (linked) return linked;
     const refusal = new CallRefused("unknown_endpoint", "api endpoint not found");

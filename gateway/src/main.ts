@@ -13,7 +13,7 @@ import { findInstallationSecret, loadInstallationSecret } from "./host/installat
 import { createListen } from "./host/listen.ts";
 import { createOutput } from "./host/output.ts";
 import { createSecrets, type Secrets } from "./keys/secrets.ts";
-import type { Store } from "./ledger/store.ts";
+import type { Store } from "./books/store.ts";
 import { createOffer } from "./offer/create-offer.ts";
 import { loadCatalogue } from "./operation/catalogue.ts";
 import { systemBytes } from "./platform/chance.ts";

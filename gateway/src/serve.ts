@@ -11,7 +11,7 @@ import type { Listen } from "./host/listen.ts";
 import { openSandboxProcess, type SandboxProcess } from "./host/sandbox-process.ts";
 import { reloadOnChange } from "./host/reload-on-change.ts";
 import type { Secrets } from "./keys/secrets.ts";
-import type { Store } from "./ledger/store.ts";
+import type { Store } from "./books/store.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { exampleRequest, type ExampleRequest } from "./offer/example-request.ts";

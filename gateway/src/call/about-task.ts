@@ -3,12 +3,12 @@ import { resetSeconds, retrySeconds } from "../limits/limit-times.ts";
 import type { CallInput, TaskOperation } from "../operation/operation.ts";
 import { refuse } from "../platform/refusals.ts";
 import { asksPerSecond } from "../tasks/poll-floor.ts";
-import type { Task } from "../tasks/task.ts";
 import { taskResource } from "../tasks/task-resource.ts";
 import { jsonAnswer, type Answer, type Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import { returnCounted } from "./refuse-by-limit.ts";
 import { answerOf } from "./upstream-answer.ts";
+import type { Task } from "../ledger/task-record.ts";
 
 /** Ours are UUIDs and vendors' are words like them; anything else was never the name of a task. */
 const taskName = /^[\w-]{1,128}$/;

@@ -3,7 +3,7 @@ import { isSuccess, neverSent } from "../operation/upstream.ts";
 import { readTaskReport } from "../tasks/read-task-report.ts";
 import type { BegunTask } from "../tasks/task-book.ts";
 import { pollAfterMs } from "../tasks/task-rules.ts";
-import { isForgotten } from "../tasks/task.ts";
+import { isForgotten } from "../tasks/task-life.ts";
 import { jsonAnswer, type Answer } from "./call.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";

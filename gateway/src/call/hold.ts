@@ -1,6 +1,6 @@
 import type { HoldRequest, HoldResult } from "../ledger/ledger.ts";
 import { CallRefused } from "../platform/refusals.ts";
-import { taskLifeMs, type NewTask } from "../tasks/task.ts";
+import { taskLifeMs } from "../tasks/task-life.ts";
 import { withdraw, type Admission } from "./admit.ts";
 import { endLater } from "./end-later.ts";
 import type { Gate } from "./gate.ts";
@@ -8,6 +8,7 @@ import type { PaidCall } from "./paid-call.ts";
 import { refuseByCap, refuseHold } from "./refuse-hold.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
 import { coveredMicros } from "./spend-policy.ts";
+import type { NewTask } from "../ledger/task-record.ts";
 
 /**
  * Takes the call's idempotency key, its budget and a durable hold on the most it can cost, all or nothing. A hold that

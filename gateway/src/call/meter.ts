@@ -1,6 +1,6 @@
 import type { UsageSource } from "../ledger/call-record.ts";
 import type { SoldOperation } from "../operation/operation.ts";
-import type { Quantities } from "../operation/quantities.ts";
+import type { Quantities } from "../prices/quantities.ts";
 import { isSuccess, type StreamRelay, type TokenReading, type Upstream } from "../operation/upstream.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";

@@ -2,7 +2,7 @@ import type { Credential } from "../keys/keys.ts";
 import { estimateCost, estimateSeconds, estimateUnits } from "../offer/estimate-call.ts";
 import type { OfferedModel, OfferedOperation } from "../offer/offer.ts";
 import type { CallInput, Estimate, SoldOperation } from "../operation/operation.ts";
-import { valuePico, type Terms } from "../operation/terms.ts";
+import { valuePico, type Terms } from "../prices/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import { isJsonObject } from "../platform/json.ts";
 import { microsRoundedUp, type Micros } from "../platform/money.ts";

@@ -1,4 +1,4 @@
-import { priceLines } from "../operation/terms.ts";
+import { priceLines } from "../prices/terms.ts";
 import { isoTime } from "../platform/clock.ts";
 import { microsRoundedUp, usdFromPico } from "../platform/money.ts";
 import { jsonAnswer, type Answer } from "./call.ts";

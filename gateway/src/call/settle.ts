@@ -1,8 +1,7 @@
 import { countCharge } from "../ledger/count-charge.ts";
 import type { Resolved } from "../ledger/ledger.ts";
-import { valuePico } from "../operation/terms.ts";
+import { valuePico } from "../prices/terms.ts";
 import { neverSent, type Exchanged } from "../operation/upstream.ts";
-import type { TaskEnd } from "../tasks/task.ts";
 import type { Answer } from "./call.ts";
 import { endLater } from "./end-later.ts";
 import type { Attempted } from "./forward.ts";
@@ -13,6 +12,7 @@ import { returnCounted } from "./refuse-by-limit.ts";
 import { refuseUnbooked } from "./refuse-unbooked.ts";
 import { answerOf } from "./upstream-answer.ts";
 import { writeLater } from "./write-later.ts";
+import type { TaskEnd } from "../ledger/task-record.ts";
 
 /**
  * Books the end of the call, then answers. In this order: if the process dies between the two, the caller

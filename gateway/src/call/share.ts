@@ -1,5 +1,5 @@
 import type { Want } from "../limits/limiter.ts";
-import { tokenTotals, type Quantities } from "../operation/quantities.ts";
+import { tokenTotals, type Quantities } from "../prices/quantities.ts";
 import type { Gate } from "./gate.ts";
 
 /** What a call took of its key's limits. It is kept as long as a stream lasts; the turn, which holds the whole request, is not. */

@@ -1,4 +1,4 @@
-import { contextTokensMax, type Quantities } from "../operation/quantities.ts";
+import { contextTokensMax, type Quantities } from "../prices/quantities.ts";
 import type { PricedCall } from "./price-call.ts";
 
 /** A vendor that runs tools reads its model's context again and again for one call; so often nobody does. */

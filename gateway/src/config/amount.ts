@@ -10,6 +10,8 @@ export function amount(parse: (text: string) => bigint | undefined, expected: st
   });
 }
 
+export const count = z.number().int().positive();
+
 /** JavaScript writes 0.0000001 as 1e-7; this writes it out again. */
 function decimalText(written: string): string {
   const [, digits = "", fraction = "", places = ""] = /^(\d)(?:\.(\d+))?e-(\d{1,2})$/.exec(written) ?? [];

@@ -1,20 +1,13 @@
 import { z } from "zod";
-import { secondWords, type SecondWord } from "../operation/video-seconds.ts";
-import { amount } from "./amount.ts";
+import { amount, count } from "./amount.ts";
 import { limitsOf, specifiedTiers, tierNames, type TierLimits, type TierName } from "../limits/tiers.ts";
-import {
-  microsFromUsd,
-  picoFromUsd,
-  picoFromUsdPerMillion,
-  ppmFromMultiplier,
-  type Micros,
-  type Pico,
-} from "../platform/money.ts";
+import { microsFromUsd, picoFromUsd, ppmFromMultiplier, type Micros, type Pico } from "../platform/money.ts";
 import { protocolWords } from "../operation/key-header.ts";
 import type { LinkSettings } from "../operation/upstream.ts";
+import { modelName, modelOrOff, type ModelConfig } from "./model-config.ts";
 import { mcp, mcpUsual, type McpConfig } from "./mcp-config.ts";
 import { isNetwork } from "../platform/caller-address.ts";
-import { defaultNames, placeholders, type Names } from "./names.ts";
+import { defaultNames, placeholders, type Names } from "../operation/names.ts";
 import {
   checkRequest,
   credential,
@@ -76,16 +69,6 @@ export interface LinkConfig {
   readonly offlineAccess: boolean;
 }
 
-export interface ModelConfig {
-  /** The upstreams that serve it, in the order in which they are asked. */
-  readonly via: readonly string[] | undefined;
-  /** Its name at those of them that know it by another one. */
-  readonly namesAt: ReadonlyMap<string, string>;
-  readonly price: Readonly<Record<string, Pico>> | undefined;
-  readonly maxOutputTokens: number | undefined;
-  readonly contextTokens: number | undefined;
-}
-
 export interface OperationConfig {
   readonly priceUsdPico: Pico | undefined;
   /** Of an operation that passes on what its vendor charges: times what, in parts per million, and the most held. */
@@ -102,22 +85,7 @@ const pollQpsUsual = 10;
 
 const managedByDefault: ReadonlySet<string> = new Set(["tikhub", "similarweb"]);
 
-const priceWords = {
-  input: "input_tokens",
-  output: "output_tokens",
-  cache_read: "cache_read_tokens",
-  cache_write: "cache_write_tokens",
-  cache_write_1h: "cache_write_1h_tokens",
-  ...Object.fromEntries(secondWords.map((word) => [word, word])),
-} as const;
-
 const pathWord = z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "expected letters, digits, _ or -");
-const modelName = z
-  .string()
-  .regex(/^[\w.:/@-]{1,200}$/, "expected a model name: letters, digits and _ . : / @ -");
-const count = z.number().int().positive();
-
-const pricePerMillion = amount(picoFromUsdPerMillion, "USD per 1,000,000 tokens, at most 6 decimals");
 
 const httpUrl = z.url({ protocol: /^https?$/, error: "expected an http(s) address" });
 
@@ -125,8 +93,6 @@ const httpUrl = z.url({ protocol: /^https?$/, error: "expected an http(s) addres
 const upstreamUrl = httpUrl.refine((url) => !/[?#]/.test(url), {
   error: "expected an address without ? or #, because paths are appended to it",
 });
-
-const pricePerSecond = amount(picoFromUsd, "USD per second of video, at most 12 decimals");
 
 const upstream = z
   .strictObject({
@@ -185,78 +151,6 @@ function linkSettingsOf(written: {
     saysIssuer: written.issuer !== undefined,
   };
 }
-
-const secondPrices = {
-  second_480p: pricePerSecond.optional(),
-  second_540p: pricePerSecond.optional(),
-  second_720p: pricePerSecond.optional(),
-  second_1080p: pricePerSecond.optional(),
-  second_2160p: pricePerSecond.optional(),
-} satisfies Record<SecondWord, unknown>;
-
-/** `openai`, or `{ router: openai/gpt-x }` where the upstream knows the model by another name. */
-const servedAt = z.union(
-  [
-    z.string().transform((upstream) => ({ upstream, name: undefined })),
-    z
-      .record(z.string(), modelName)
-      .refine((named) => Object.keys(named).length === 1)
-      .transform((named) => {
-        const [[upstream, name] = ["", undefined]] = Object.entries(named);
-        return { upstream, name };
-      }),
-  ],
-  "expected the name of an upstream, or { upstream: the model's name there }",
-);
-
-const servedBy = z
-  .array(servedAt)
-  .min(1)
-  .refine((places) => new Set(places.map(({ upstream }) => upstream)).size === places.length, {
-    error: "names an upstream twice",
-  });
-
-const model = z
-  .strictObject({
-    via: servedBy.optional(),
-    price: z
-      .strictObject({
-        ...secondPrices,
-        input: pricePerMillion.optional(),
-        output: pricePerMillion.optional(),
-        cache_read: pricePerMillion.optional(),
-        cache_write: pricePerMillion.optional(),
-        cache_write_1h: pricePerMillion.optional(),
-      })
-      .refine((price) => price.input !== undefined || secondWords.some((word) => price[word] !== undefined), {
-        path: ["input"],
-        error: "expected a price of input tokens, or of seconds of video (second_720p and the like)",
-      })
-      .optional(),
-    max_output_tokens: count.optional(),
-    context_tokens: count.optional(),
-  })
-  .transform((written): ModelConfig => ({
-    via: written.via?.map(({ upstream }) => upstream),
-    namesAt: new Map(
-      written.via?.flatMap(({ upstream, name }) => (name === undefined ? [] : [[upstream, name] as const])),
-    ),
-    price: written.price && tokenPrices(written.price),
-    maxOutputTokens: written.max_output_tokens,
-    contextTokens: written.context_tokens,
-  }));
-
-/** `gpt-x: off` takes it from sale. No union, which would say of a mistake in a model only that nothing fits. */
-const modelOrOff = z.unknown().transform((written, context): ModelConfig | "off" => {
-  if (written === false || written === "off") return "off";
-  const parsed = model.safeParse(written);
-  if (parsed.success) return parsed.data;
-  // What zod found it also understands; only the type of `input` differs by the kind of issue.
-  context.issues.push(
-    ...parsed.error.issues.map((issue) => ({ ...issue, input: written }) as z.core.$ZodRawIssue),
-  );
-  return z.NEVER;
-});
 
 const operation = z
   .strictObject({
@@ -330,19 +224,6 @@ export const configSchema = z
     trustedProxies: written.trusted_proxies ?? [],
     sales: written.sales,
   }));
-
-/** Price words as people write them, to the units that are metered. Absent words have no price, not a price of 0. */
-export function tokenPrices(written: Readonly<Record<string, Pico | undefined>>): Record<string, Pico> {
-  const prices: Record<string, Pico> = {};
-  for (const [word, unit] of Object.entries(priceWords)) {
-    const pico = written[word];
-    if (pico !== undefined) prices[unit] = pico;
-  }
-  return prices;
-}
-
-export const priceWordOf = (unit: string): string =>
-  Object.entries(priceWords).find(([, known]) => known === unit)?.[0] ?? unit;
 
 function tiersOf(written: Partial<Record<TierName, z.infer<typeof tier>>>): Config["tiers"] {
   const of = (name: TierName): TierLimits => limitsOf(specifiedTiers[name], written[name] ?? {});

@@ -1,3 +1,5 @@
+import type { Addresses } from "../config/addresses.ts";
+import type { Offer } from "../offer/offer.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import {
   createAccountContract,
@@ -10,8 +12,9 @@ import {
 import type { PublicationBook, PublicationListing } from "./publications.ts";
 
 interface Parts {
-  /** What is on offer now; a new object after each reload. */
-  readonly input: () => ContractInput;
+  /** What is on offer now; another one after each reload. */
+  readonly offer: () => Offer;
+  readonly addresses: Addresses;
   readonly book: PublicationBook;
   readonly wallMs: () => number;
   readonly log: Log;
@@ -29,10 +32,10 @@ export interface ContractShelf {
   readonly history: (limit: number) => Promise<readonly PublicationListing[]>;
 }
 
-export function createContractShelf({ input, book, wallMs, log }: Parts): ContractShelf {
-  const make = <Made>(of: ContractInput, create: (from: ContractInput) => Made): Made | undefined => {
+export function createContractShelf({ offer, addresses, book, wallMs, log }: Parts): ContractShelf {
+  const make = <Made>(of: Offer, create: (from: ContractInput) => Made): Made | undefined => {
     try {
-      return create(of);
+      return create({ offer: of, addresses });
     } catch (error) {
       // One declaration that cannot be described must not stop the gateway from serving it.
       log.error("the contract cannot be written", describeError(error));
@@ -54,10 +57,10 @@ export function createContractShelf({ input, book, wallMs, log }: Parts): Contra
     }
   };
 
-  const publish = async (of: ContractInput): Promise<Contract | undefined> => {
+  const publish = async (of: Offer): Promise<Contract | undefined> => {
     // One operation at a time, so that calls go on in between: all at once would hold them up noticeably.
-    for (const offered of of.offer.operations.values()) {
-      make(of, () => describeAhead(offered, of.offer.names));
+    for (const offered of of.operations.values()) {
+      make(of, () => describeAhead(offered, of.names));
       await nextTurn();
     }
     const contract = make(of, createContract);
@@ -65,11 +68,11 @@ export function createContractShelf({ input, book, wallMs, log }: Parts): Contra
     return contract;
   };
 
-  let published: { readonly of: ContractInput; readonly contract: Promise<Contract | undefined> } | undefined;
-  let account: { readonly of: ContractInput; readonly contract: Contract | undefined } | undefined;
+  let published: { readonly of: Offer; readonly contract: Promise<Contract | undefined> } | undefined;
+  let account: { readonly of: Offer; readonly contract: Contract | undefined } | undefined;
 
   const current = async (): Promise<Contract | undefined> => {
-    const of = input();
+    const of = offer();
     if (published?.of !== of) published = { of, contract: publish(of) };
     return verified(await published.contract);
   };
@@ -77,7 +80,7 @@ export function createContractShelf({ input, book, wallMs, log }: Parts): Contra
   return {
     current,
     account: () => {
-      const of = input();
+      const of = offer();
       if (account?.of !== of) account = { of, contract: make(of, createAccountContract) };
       return verified(account.contract);
     },

@@ -1,5 +1,5 @@
 import type { Addresses } from "../config/addresses.ts";
-import type { Names } from "../config/names.ts";
+import type { Names } from "../operation/names.ts";
 import type { Offer, OfferedOperation } from "../offer/offer.ts";
 import type { Operation } from "../operation/operation.ts";
 import type { JsonObject } from "../platform/json.ts";

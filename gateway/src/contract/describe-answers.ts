@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Names } from "../config/names.ts";
+import type { Names } from "../operation/names.ts";
 import { isSold, type Operation } from "../operation/operation.ts";
 import { dialectOf } from "../platform/dialect.ts";
 import type { JsonObject } from "../platform/json.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Names } from "../config/names.ts";
+import type { Names } from "../operation/names.ts";
 import { isSold, type Operation } from "../operation/operation.ts";
 import type { JsonObject } from "../platform/json.ts";
 import type { Components } from "./components.ts";

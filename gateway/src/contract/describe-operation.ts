@@ -1,4 +1,4 @@
-import type { Names } from "../config/names.ts";
+import type { Names } from "../operation/names.ts";
 import type { OfferedOperation } from "../offer/offer.ts";
 import type { Operation } from "../operation/operation.ts";
 import { streamingOf } from "../operation/streaming.ts";

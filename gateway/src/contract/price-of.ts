@@ -1,4 +1,4 @@
-import { priceWordOf } from "../config/config.ts";
+import { priceWordOf } from "../config/price-words.ts";
 import type { OfferedOperation } from "../offer/offer.ts";
 import { costUnit } from "../operation/price.ts";
 import { multiplierFromPpm, usdFromMicros, usdFromPico, type Pico } from "../platform/money.ts";

@@ -19,7 +19,7 @@ interface SalesData {
 interface SalesSource {
   readonly offer: Pick<Offer, "operations">;
   readonly boundAtMs: number;
-  readonly configured: SalesConfig | undefined;
+  readonly sales: SalesConfig | undefined;
 }
 
 interface Parts {
@@ -89,14 +89,14 @@ export function createSalesShelf({ source, book, download, wallMs, log }: Parts)
   const run = async (): Promise<void> => {
     while (wanted) {
       wanted = false;
-      const { configured } = source();
+      const { sales: configured } = source();
       if (configured) await look(configured);
     }
   };
 
   return {
     read: () => {
-      const { offer, boundAtMs, configured } = source();
+      const { offer, boundAtMs, sales: configured } = source();
       if (!configured) {
         return { freshness: "fresh", observedAtMs: boundAtMs, source: "catalogue", items: salesItems(offer) };
       }

@@ -1,4 +1,3 @@
-import type { BudgetUse, Credential } from "../keys/keys.ts";
 import type { Micros } from "../platform/money.ts";
 
 /** What a person can allow a client to do. Spending implies reading. */
@@ -39,6 +38,12 @@ export interface TokenGrant {
   readonly spendPolicy: SpendPolicy;
 }
 
+/** How a grant stands against its bound of one day. */
+interface DayUse {
+  readonly spentMicros: Micros;
+  readonly heldMicros: Micros;
+}
+
 /** Invariants: a grant's policy never changes; revocation is for ever, and ends every token and every new hold at once. */
 export interface GrantBook {
   readonly create: (grant: Omit<Grant, "revokedAtMs">) => Promise<void>;
@@ -47,13 +52,7 @@ export interface GrantBook {
   readonly list: (accountId: string | undefined) => Promise<readonly Grant[]>;
   /** Undefined when there is no such grant; the first revocation stands. */
   readonly revoke: (grantId: string, nowMs: number) => Promise<Grant | undefined>;
-  readonly dayUse: (grantId: string, dayStartMs: number) => Promise<BudgetUse>;
-  /** The credential of an access token for `audience`, by the token's hash; never remembered, so revocation holds at once. */
-  readonly findCredential: (
-    tokenHash: Uint8Array,
-    audience: string,
-    nowMs: number,
-  ) => Promise<Credential | undefined>;
+  readonly dayUse: (grantId: string, dayStartMs: number) => Promise<DayUse>;
 }
 
 /** The scopes of ours among those of a token, with what they imply. */

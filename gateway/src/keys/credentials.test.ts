@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { authenticate } from "../call/authenticate.ts";
 import type { Call } from "../call/call.ts";
 import type { Gate } from "../call/gate.ts";
-import type { Store } from "../ledger/store.ts";
+import type { Store } from "../books/store.ts";
 import { createLog } from "../platform/log.ts";
 import { CallRefused } from "../platform/refusals.ts";
 import { createMemoryLimiter } from "../stores/memory-limiter.ts";
@@ -34,7 +34,7 @@ beforeEach(async () => {
   monotonicMs = 0;
   credentials = createCredentials({
     keys: countingLookUps(store.keys),
-    grants: store.grants,
+    tokens: store.tokens,
     audience: "https://gateway.example/mcp",
     secrets,
     limiter: createMemoryLimiter(() => monotonicMs),
@@ -200,7 +200,7 @@ describe("looking up what a caller presents", () => {
         findCredential: (hash, nowMs) =>
           broken ? Promise.reject(new Error("disk")) : store.keys.findCredential(hash, nowMs),
       },
-      grants: store.grants,
+      tokens: store.tokens,
       audience: "https://gateway.example/mcp",
       secrets,
       limiter: createMemoryLimiter(() => monotonicMs),

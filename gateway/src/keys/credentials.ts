@@ -1,10 +1,10 @@
-import type { GrantBook } from "../grants/grants.ts";
 import type { Limiter, RateWant } from "../limits/limiter.ts";
 import { addressBlock } from "../platform/caller-address.ts";
 import type { Located } from "../platform/visitor.ts";
 import type { Credential, KeyBook } from "./keys.ts";
 import { isWellFormedKey, isWellFormedToken } from "./key-format.ts";
 import type { Secrets } from "./secrets.ts";
+import type { TokenBook } from "./token-book.ts";
 
 /** Turns what a caller presents, a key or an access token, into a credential. Undefined for anything not live and known. */
 export interface Credentials {
@@ -26,7 +26,7 @@ export class TooManyGuesses {
 
 interface Parts {
   readonly keys: KeyBook;
-  readonly grants: Pick<GrantBook, "findCredential">;
+  readonly tokens: TokenBook;
   /** Whom access tokens must be meant for: the address of the agent door, which stands for the API too. */
   readonly audience: string;
   readonly secrets: Secrets;
@@ -70,7 +70,7 @@ export function createCredentials(parts: Parts): Credentials {
 
   const lookForToken = async (presented: string): Promise<Credential | undefined> => {
     const hash = secrets.hashKey(presented);
-    const credential = await parts.grants.findCredential(hash, parts.audience, clock.wallMs());
+    const credential = await parts.tokens.findCredential(hash, parts.audience, clock.wallMs());
     if (!credential) return undefined;
     if (goodTokens.size >= rememberedMax) goodTokens.clear();
     goodTokens.add(presented);

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import {
   middayMs,
   withBooks,
-  type Books,
+  type TestBooks,
   type Caller,
   type OpenStore,
 } from "../ledger/shared-conformance.ts";
@@ -11,12 +11,18 @@ const hash = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** What every key book must do. */
 export function keysConformance(openStore: OpenStore): void {
-  const keyTest = (name: string, run: (books: Books) => Promise<void>): void =>
+  const keyTest = (name: string, run: (books: TestBooks) => Promise<void>): void =>
     test(name, () => withBooks(openStore, run));
 
-  const findBy = (books: Books, secret: string, atMs = middayMs) =>
+  const findBy = (books: TestBooks, secret: string, atMs = middayMs) =>
     books.store().keys.findCredential(hash(secret), atMs);
-  const rotate = (books: Books, { keyId }: Caller, secret: string, nowMs: number, graceEndsAtMs: number) =>
+  const rotate = (
+    books: TestBooks,
+    { keyId }: Caller,
+    secret: string,
+    nowMs: number,
+    graceEndsAtMs: number,
+  ) =>
     books
       .store()
       .keys.rotate({ keyId, secretHash: hash(secret), last4: secret.slice(-4), nowMs, graceEndsAtMs });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { middayMs, withBooks, type Books, type Caller, type OpenStore } from "./shared-conformance.ts";
+import { middayMs, withBooks, type TestBooks, type Caller, type OpenStore } from "./shared-conformance.ts";
 
 const payment = (caller: Caller, transferId: string, amountMicros: bigint) => ({
   transferId,
@@ -10,7 +10,7 @@ const payment = (caller: Caller, transferId: string, amountMicros: bigint) => ({
 
 /** What every account book must do. */
 export function accountsConformance(openStore: OpenStore): void {
-  const accountTest = (name: string, run: (books: Books) => Promise<void>): void =>
+  const accountTest = (name: string, run: (books: TestBooks) => Promise<void>): void =>
     test(name, () => withBooks(openStore, run));
 
   accountTest("a new account has its grant, and a grant raises no tier", async (books) => {

@@ -1,4 +1,4 @@
-import type { Quantities } from "../operation/quantities.ts";
+import type { Quantities } from "../prices/quantities.ts";
 import type { Micros, Pico } from "../platform/money.ts";
 
 /** Where a call's money is: held, then dispatched, then settled or released; unknown while nobody can tell. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { createTerms, valuePico } from "../operation/terms.ts";
+import { createTerms, valuePico } from "../prices/terms.ts";
 import { attoPerMicro, microsRoundedUp, picoPerMicro } from "../platform/money.ts";
 import { chargeFor, type Carry } from "./charge.ts";
 import { propertyRuns } from "./shared-conformance.ts";

@@ -9,7 +9,7 @@ import {
   propertyRuns,
   releaseOf,
   withBooks,
-  type Books,
+  type TestBooks,
   type Caller,
   type OpenStore,
 } from "./shared-conformance.ts";
@@ -57,7 +57,7 @@ export function claimsConformance(openStore: OpenStore, runs: number): void {
     ));
 }
 
-async function take(step: Step, caller: Caller, model: Model, books: Books): Promise<void> {
+async function take(step: Step, caller: Caller, model: Model, books: TestBooks): Promise<void> {
   const name = `${caller.accountId} ${step.key}`;
   const known = model.keys.get(name);
   if (step.kind === "pass") model.nowMs += step.hours * hourMs;
@@ -71,7 +71,7 @@ async function take(step: Step, caller: Caller, model: Model, books: Books): Pro
   if (step.looks) await look(step, caller, model, books);
 }
 
-async function ask(step: Step, caller: Caller, model: Model, books: Books): Promise<void> {
+async function ask(step: Step, caller: Caller, model: Model, books: TestBooks): Promise<void> {
   const callId = books.newId("call");
   const wanted = { callId, idempotency: claimOf(step.key), atMs: model.nowMs };
   const asked = await beside(step, caller, books, books.hold(caller, wanted));
@@ -84,14 +84,14 @@ async function ask(step: Step, caller: Caller, model: Model, books: Books): Prom
   model.keys.set(`${caller.accountId} ${step.key}`, { callId });
 }
 
-async function end(step: Step, caller: Caller, { callId }: ModelKey, nowMs: number, books: Books) {
+async function end(step: Step, caller: Caller, { callId }: ModelKey, nowMs: number, books: TestBooks) {
   if (step.kind === "settle") return books.settle(callId, { units: 1 }, { atMs: nowMs });
   if (step.kind === "release") return books.release(callId, { atMs: nowMs });
   const freed = { accountId: caller.accountId, keyHash: claimOf(step.key).keyHash };
   return books.store().ledger.release({ ...releaseOf(callId, { atMs: nowMs }), freed });
 }
 
-async function beside<Result>(step: Step, caller: Caller, books: Books, write: Promise<Result>) {
+async function beside<Result>(step: Step, caller: Caller, books: TestBooks, write: Promise<Result>) {
   if (!step.besideBroken) return write;
   const [result, failure] = await Promise.all([write, failureOf(books.hold(caller, { amountMicros: -1n }))]);
   expect(failure).toContain("A hold cannot be negative.");
@@ -99,7 +99,7 @@ async function beside<Result>(step: Step, caller: Caller, books: Books, write: P
 }
 
 /** Nobody ends what a dead process left open but the next one. */
-async function restart(model: Model, books: Books): Promise<void> {
+async function restart(model: Model, books: TestBooks): Promise<void> {
   await books.restart(model.nowMs);
   for (const key of model.keys.values()) key.endedAtMs ??= model.nowMs;
 }
@@ -109,7 +109,7 @@ function liveKey(step: Step, caller: Caller, { keys, nowMs }: Model): ModelKey |
   return key && (key.endedAtMs === undefined || key.endedAtMs + dayMs > nowMs) ? key : undefined;
 }
 
-async function look(step: Step, caller: Caller, model: Model, books: Books): Promise<void> {
+async function look(step: Step, caller: Caller, model: Model, books: TestBooks): Promise<void> {
   const live = liveKey(step, caller, model);
   const { ledger, calls } = books.store();
   const earlier = await ledger.findEarlier(caller.accountId, claimOf(step.key), model.nowMs);

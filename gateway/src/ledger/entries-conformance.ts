@@ -5,14 +5,14 @@ import {
   middayMs,
   propertyRuns,
   withBooks,
-  type Books,
+  type TestBooks,
   type Caller,
   type OpenStore,
 } from "./shared-conformance.ts";
 
 /** What every account's entries must be. */
 export function entriesConformance(openStore: OpenStore): void {
-  const entryTest = (name: string, run: (books: Books) => Promise<void>): void =>
+  const entryTest = (name: string, run: (books: TestBooks) => Promise<void>): void =>
     test(name, () => withBooks(openStore, run));
 
   entryTest("payments tell their reasons, charges their calls, newest first", async (books) => {
@@ -159,7 +159,7 @@ export function entriesConformance(openStore: OpenStore): void {
 }
 
 async function entriesOf(
-  books: Books,
+  books: TestBooks,
   caller: Caller,
   filter: Partial<EntryFilter> = {},
 ): Promise<EntryPage> {
@@ -192,7 +192,7 @@ const histories = fc.array(
 
 type History = typeof histories extends fc.Arbitrary<infer Kind> ? Kind : never;
 
-async function live(books: Books, history: History, caller: Caller, stranger: Caller): Promise<void> {
+async function live(books: TestBooks, history: History, caller: Caller, stranger: Caller): Promise<void> {
   const { accounts } = books.store();
   for (const { kind, amount, atMs } of history) {
     const payment = { transferId: books.newId(kind), accountId: caller.accountId, nowMs: atMs };

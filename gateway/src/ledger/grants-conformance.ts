@@ -6,7 +6,7 @@ import {
   middayMs,
   settlementOf,
   withBooks,
-  type Books,
+  type TestBooks,
   type Caller,
   type OpenStore,
 } from "./shared-conformance.ts";
@@ -15,7 +15,7 @@ const dayMs = 24 * 60 * 60_000;
 const digest = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.padEnd(32, ".")));
 
 async function openGrant(
-  books: Books,
+  books: TestBooks,
   caller: Caller,
   perDayMicros: bigint,
   expiresAtMs = middayMs + 9 * dayMs,
@@ -52,7 +52,7 @@ interface Opening {
   readonly expiresAtMs?: number;
 }
 
-async function openApproval(books: Books, caller: Caller, opening: Opening = {}): Promise<string> {
+async function openApproval(books: TestBooks, caller: Caller, opening: Opening = {}): Promise<string> {
   const { items = [item("a")], grantId, decision = "approved", expiresAtMs = middayMs + 60_000 } = opening;
   const id = books.newId("approval");
   const { accountId, keyId } = caller;
@@ -72,7 +72,7 @@ async function openApproval(books: Books, caller: Caller, opening: Opening = {})
 }
 
 export function grantsConformance(kind: string, openStore: OpenStore): void {
-  const promise = (name: string, run: (books: Books) => Promise<void>): void =>
+  const promise = (name: string, run: (books: TestBooks) => Promise<void>): void =>
     test(name, () => withBooks(openStore, run));
 
   describe(`${kind}: the day of a grant`, () => {

@@ -1,10 +1,10 @@
 import type { ApprovalClaim, ApprovalDenial } from "../approvals/approvals.ts";
 import type { Budget } from "../keys/keys.ts";
-import type { Quantities } from "../operation/quantities.ts";
-import type { Terms } from "../operation/terms.ts";
+import type { Quantities } from "../prices/quantities.ts";
+import type { Terms } from "../prices/terms.ts";
 import type { Micros, Pico } from "../platform/money.ts";
-import type { NewTask, TaskEnd } from "../tasks/task.ts";
 import type { Attempt, CallOutcome, CallState, UsageSource } from "./call-record.ts";
+import type { NewTask, TaskEnd } from "./task-record.ts";
 
 /** Money asked for before an upstream is called. The id is made by the gateway first and names the call for ever. */
 export interface HoldRequest {

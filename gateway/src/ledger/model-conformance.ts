@@ -4,14 +4,14 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Budget, BudgetWindow } from "../keys/keys.ts";
-import { valuePico } from "../operation/terms.ts";
+import { valuePico } from "../prices/terms.ts";
 import { attoPerMicro } from "../platform/money.ts";
 import {
   middayMs,
   propertyRuns,
   terms,
   withBooks,
-  type Books,
+  type TestBooks,
   type OpenStore,
 } from "./shared-conformance.ts";
 
@@ -38,7 +38,7 @@ interface Model {
 }
 
 interface Real {
-  readonly books: Books;
+  readonly books: TestBooks;
   readonly accountId: string;
   readonly keys: readonly { keyId: string }[];
 }
@@ -208,7 +208,7 @@ export function modelConformance(openStore: OpenStore, histories = 300): void {
   );
 }
 
-async function live(books: Books, steps: Iterable<Command>): Promise<void> {
+async function live(books: TestBooks, steps: Iterable<Command>): Promise<void> {
   const caller = await books.openCaller({ creditMicros: 2_000n });
   const budget: Budget = { limitMicros: budgetMicros, window: "day" };
   const keys = [caller, await books.openKey(caller, { budget })];

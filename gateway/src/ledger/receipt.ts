@@ -1,4 +1,4 @@
-import { createTerms, priceLines } from "../operation/terms.ts";
+import { createTerms, priceLines } from "../prices/terms.ts";
 import { multiplierFromPpm, usdFromPico } from "../platform/money.ts";
 import { isoTime } from "../platform/clock.ts";
 import type { CallRecord, CallState } from "./call-record.ts";

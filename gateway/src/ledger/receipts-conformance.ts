@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { createTerms } from "../operation/terms.ts";
+import { createTerms } from "../prices/terms.ts";
 import type { CallState } from "./call-record.ts";
 import type { ReceiptFilter } from "./receipt.ts";
 import {
@@ -8,7 +8,7 @@ import {
   propertyRuns,
   terms,
   withBooks,
-  type Books,
+  type TestBooks,
   type Caller,
   type OpenStore,
 } from "./shared-conformance.ts";
@@ -23,7 +23,7 @@ const everything: ReceiptFilter = {
 
 /** What every book of calls must do. */
 export function receiptsConformance(openStore: OpenStore): void {
-  const receiptTest = (name: string, run: (books: Books) => Promise<void>): void =>
+  const receiptTest = (name: string, run: (books: TestBooks) => Promise<void>): void =>
     test(name, () => withBooks(openStore, run));
 
   receiptTest("a receipt tells everything about its call", async (books) => {
@@ -124,7 +124,7 @@ interface Made {
 }
 
 /** Thirty calls of two keys and two operations, a third of them still held. */
-async function makeCalls(books: Books, caller: Caller, other: Caller): Promise<Made[]> {
+async function makeCalls(books: TestBooks, caller: Caller, other: Caller): Promise<Made[]> {
   const second = createTerms("conformance.second", undefined, terms.unitPricesPico);
   await books
     .store()

@@ -2,15 +2,15 @@
 // place where requests to the ledger are built. Every test ends with an audit of the books it made.
 
 import { expect } from "bun:test";
-import type { Budget, KeyScope } from "../keys/keys.ts";
+import type { Budget, BudgetUse, BudgetWindow, KeyScope } from "../keys/keys.ts";
 import type { TierName } from "../limits/tiers.ts";
-import type { Quantities } from "../operation/quantities.ts";
-import { createTerms, valuePico, type Terms } from "../operation/terms.ts";
+import type { Quantities } from "../prices/quantities.ts";
+import { createTerms, valuePico, type Terms } from "../prices/terms.ts";
 import { multiplierOne, type Micros } from "../platform/money.ts";
-import type { NewTask } from "../tasks/task.ts";
 import type { CallRecord } from "./call-record.ts";
 import type { HoldRequest, HoldResult, IdempotencyClaim, Release, Resolved, Settlement } from "./ledger.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "../books/store.ts";
+import type { NewTask } from "./task-record.ts";
 
 interface OpenedStore {
   readonly store: Store;
@@ -111,7 +111,7 @@ export const releaseOf = (
   settledAtMs: ended.atMs ?? middayMs + 1_000,
 });
 
-export interface Books {
+export interface TestBooks {
   readonly store: () => Store;
   /** Ends this process's view of the store and begins the run of the next one. */
   readonly restart: (nowMs?: number) => ReturnType<Store["ledger"]["beginRun"]>;
@@ -138,7 +138,7 @@ export interface Books {
 /** Runs one test on books of its own and proves them afterwards. */
 export async function withBooks(
   openStore: OpenStore,
-  run: (books: Books) => Promise<void>,
+  run: (books: TestBooks) => Promise<void>,
   { begin = true }: { readonly begin?: boolean } = {},
 ): Promise<void> {
   const opened = await openStore();
@@ -149,7 +149,7 @@ export async function withBooks(
       await store.ledger.recordPrices([{ operationId, model: undefined, terms }]);
     }
     const reopen = async (): Promise<void> => void (store = await opened.reopen());
-    await run(createBooks(() => store, reopen));
+    await run(createTestBooks(() => store, reopen));
     const report = await store.auditor.audit();
     expect(report.findings).toEqual([]);
   } finally {
@@ -157,7 +157,7 @@ export async function withBooks(
   }
 }
 
-function createBooks(store: () => Store, reopen: () => Promise<void>): Books {
+function createTestBooks(store: () => Store, reopen: () => Promise<void>): TestBooks {
   let ids = 0;
   const newId = (kind: string): string => `${kind}_${String(++ids).padStart(6, "0")}`;
 
@@ -212,6 +212,25 @@ function createBooks(store: () => Store, reopen: () => Promise<void>): Books {
     },
     entries: async () => (await store().auditor.audit()).entries,
   };
+}
+
+/** What a key has spent and held in the window of a moment. */
+export const useOf = (
+  books: TestBooks,
+  caller: Caller,
+  window: BudgetWindow,
+  atMs: number,
+): Promise<BudgetUse> => books.store().keys.budgetUse(caller.keyId, window, atMs);
+
+export const claimOf = (key: string, request = "request"): IdempotencyClaim => ({
+  keyHash: new TextEncoder().encode(key),
+  fingerprint: new TextEncoder().encode(request),
+});
+
+/** Marks are written when it suits the store, but soon. */
+export async function becomes(read: () => Promise<string>, wanted: string): Promise<void> {
+  for (let tries = 0; tries < 100 && (await read()) !== wanted; tries++) await Bun.sleep(10);
+  expect(await read()).toBe(wanted);
 }
 
 /** What a promise that must fail failed with. */

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import {
   middayMs,
   withBooks,
-  type Books,
+  type TestBooks,
   type Caller,
   type OpenStore,
 } from "../ledger/shared-conformance.ts";
@@ -13,9 +13,9 @@ const tenMinutesMs = 600_000;
 
 /** What every book of links must do. */
 export function linksConformance(openStore: OpenStore): void {
-  const linkTest = (name: string, run: (books: Books) => Promise<void>): void =>
+  const linkTest = (name: string, run: (books: TestBooks) => Promise<void>): void =>
     test(name, () => withBooks(openStore, run));
-  const book = (books: Books) => books.store().links;
+  const book = (books: TestBooks) => books.store().links;
 
   const attemptOf = (
     { accountId, keyId }: Caller,

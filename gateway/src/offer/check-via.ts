@@ -1,5 +1,6 @@
-import type { Config, ModelConfig } from "../config/config.ts";
-import { ConfigError } from "../config/load-config.ts";
+import type { Config } from "../config/config.ts";
+import type { ModelConfig } from "../config/model-config.ts";
+import { ConfigError } from "../platform/config-error.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import { isSold, type ModelKind, type Operation } from "../operation/operation.ts";
 

@@ -1,30 +1,17 @@
-import type { Config, ModelConfig, OperationConfig } from "../config/config.ts";
-import { tokenPrices } from "../config/config.ts";
-import { bindNames } from "../config/names.ts";
+import type { Config, OperationConfig } from "../config/config.ts";
+import { bindNames } from "../operation/names.ts";
 import type { RecordedPrice } from "../ledger/ledger.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
-import type { CatalogueModel } from "../operation/define-model.ts";
-import { usualKeyHeader } from "../operation/key-header.ts";
 import { isSold, type ModelKind, type Operation, type SoldOperation } from "../operation/operation.ts";
-import { createTerms, type Terms } from "../operation/terms.ts";
-import type { Upstream } from "../operation/upstream.ts";
+import { createTerms, type Terms } from "../prices/terms.ts";
 import { costUnit } from "../operation/price.ts";
-import {
-  microsFromUsd,
-  multiplierOne,
-  picoFromUsd,
-  picoFromUsdPerMillion,
-  type Micros,
-  type Pico,
-} from "../platform/money.ts";
+import { microsFromUsd, multiplierOne, picoFromUsd, type Micros, type Pico } from "../platform/money.ts";
 import type { OfferedModel, OfferedOperation, Offer } from "./offer.ts";
-import { secondWords, type VideoWish } from "../operation/video-seconds.ts";
-import { checkVia, kindsOf } from "./check-via.ts";
+import { checkVia } from "./check-via.ts";
 import { doubtfulModels } from "./doubtful-models.ts";
+import { mergeModels, type Model } from "./merge-models.ts";
 import { createRoutes } from "./routes.ts";
-
-/** A model that names no limit of its own may answer this much; it is also what is sent upstream. */
-const maxOutputTokensUsual = 4_096;
+import { hasModel, servingUpstreams } from "./serving-upstreams.ts";
 
 /**
  * Binds the catalogue to a configuration; throws ConfigError when they do not fit. `sandboxUrl` is undefined when there
@@ -84,25 +71,11 @@ interface Context {
   readonly gaps: string[];
 }
 
-interface Model {
-  readonly id: string;
-  /** What it is offered for. */
-  readonly kinds: readonly ModelKind[];
-  readonly protocols: readonly string[] | undefined;
-  readonly via: readonly string[] | undefined;
-  readonly namesAt: ReadonlyMap<string, string>;
-  /** Undefined when nobody set one. */
-  readonly price: Readonly<Record<string, Pico>> | undefined;
-  readonly maxOutputTokens: number;
-  readonly contextTokens: number | undefined;
-  readonly usualVideo: Partial<VideoWish>;
-}
-
 function offerOperation(declared: Operation, context: Context): OfferedOperation {
   const written = context.config.operations.get(declared.id);
   const operation = withLimits(declared, written);
   const path = bindNames(operation.path, context.config.names);
-  const upstreams = isSold(operation) ? upstreamsOf(operation, context) : [];
+  const upstreams = isSold(operation) ? servingUpstreams(operation, context) : [];
   // The sandbox serves one call like the next, so it never draws among its protocols.
   const ordered = written?.via !== undefined || upstreams.some(({ sandbox }) => sandbox);
   const models = new Map<string, OfferedModel>();
@@ -150,89 +123,6 @@ function firstOffered(
   const id = ids.find((candidate) => models.has(candidate));
   return id === undefined ? undefined : models.get(id);
 }
-
-/** Real upstreams when any fits; otherwise the sandbox. An operation with a real upstream never falls back to it. */
-function upstreamsOf(operation: SoldOperation, { config, sandboxUrl, models }: Context): Upstream[] {
-  const via = config.operations.get(operation.id)?.via;
-  const able = [...config.upstreams]
-    .filter(
-      ([name, upstream]) =>
-        upstream.protocol in operation.servedBy && (via === undefined || via.includes(name)),
-    )
-    .map(([name, upstream]): Upstream => ({ name, ...upstream, sandbox: false }));
-  const real = able.filter((upstream) => via !== undefined || hasModelFor(operation, upstream, models));
-  if (via !== undefined) real.sort((a, b) => via.indexOf(a.name) - via.indexOf(b.name));
-  if (real.length > 0 || sandboxUrl === undefined || isMeant(operation, able, config, models)) return real;
-  return Object.keys(operation.servedBy).map((protocol) => sandboxUpstream(protocol, sandboxUrl));
-}
-
-/**
- * An upstream that has none of an operation's models does not serve the operation; but where it may still have tasks
- * under way that are paid for, it stays to be asked about them.
- */
-const hasModelFor = (operation: SoldOperation, upstream: Upstream, models: readonly Model[]): boolean => {
-  const { price } = operation;
-  if (operation.task) return true;
-  const kind = "modelKind" in price ? price.modelKind : undefined;
-  if (kind === undefined || upstream.models === undefined) return true;
-  return models.some((model) => model.kinds.includes(kind) && hasModel(upstream, model));
-};
-
-/** A real upstream was to serve such models, though it has none of them: made-up answers must not be sold instead. */
-function isMeant(
-  { price }: SoldOperation,
-  able: readonly Upstream[],
-  config: Config,
-  models: readonly Model[],
-): boolean {
-  const kind = "modelKind" in price ? price.modelKind : undefined;
-  if (kind === undefined || able.length === 0) return false;
-  const isOwn = ({ id, via, kinds }: Model): boolean =>
-    config.models.has(id) && via === undefined && kinds.includes(kind);
-  const isOnSale = (id: string): boolean => models.some((model) => model.id === id);
-  return (
-    models.some(isOwn) || able.some((upstream) => [...(upstream.models ?? [])].some((id) => !isOnSale(id)))
-  );
-}
-
-/** Where a model says who serves it, that holds; otherwise what an upstream says it has; otherwise the protocol. */
-const hasModel = (upstream: Upstream, { id, via, protocols }: Model): boolean =>
-  via?.includes(upstream.name) ??
-  upstream.models?.has(id) ??
-  (protocols === undefined || protocols.includes(upstream.protocol));
-
-/** The sandbox is as strict as the vendor it stands for. */
-const sandboxPollQps = 20;
-
-const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream => ({
-  name: `sandbox-${protocol}`,
-  protocol,
-  ...(protocol === "x" ? sandboxPlatform(`${sandboxUrl}/x/2`) : { url: `${sandboxUrl}/${protocol}` }),
-  key: "sandbox",
-  keyHeader: usualKeyHeader(protocol),
-  secrets: [],
-  transport: protocol === "tikhub" || protocol === "similarweb" ? "managed" : "native",
-  timeoutMs: undefined,
-  quotaRpm: undefined,
-  pollQps: sandboxPollQps,
-  weight: 1,
-  onCallerLeft: "drain",
-  sandbox: true,
-});
-
-/** The stand-in platform: people meet it under our own address, we ask it for tokens where it listens. */
-const sandboxPlatform = (url: string): Pick<Upstream, "url" | "link"> => ({
-  url,
-  link: {
-    authorizeUrl: "/sandbox/x/oauth2/authorize",
-    tokenUrl: `${url}/oauth2/token`,
-    revokeUrl: `${url}/oauth2/revoke`,
-    clientId: "tollgate-sandbox",
-    clientSecret: "tollgate-sandbox-secret",
-    issuer: "/sandbox/x",
-    saysIssuer: true,
-  },
-});
 
 /** Operations whose prices are those of their models. */
 export const pricedByModel = ({ price }: Operation): boolean =>
@@ -378,76 +268,4 @@ function checkModelNames(catalogue: Catalogue, config: Config, gaps: string[]): 
       ...unknown.map((id) => `upstreams.${name}.models: ${id} is not known; give it a price under models`),
     );
   }
-}
-
-/** What the operator writes about a model overrides the catalogue, word by word. */
-function mergeModels(catalogue: Catalogue, config: Config, gaps: string[]): Model[] {
-  const merged: Model[] = [];
-  for (const [id, written] of config.models) {
-    const shipped = catalogue.models.find((model) => model.id === id);
-    const price = written.price ?? (shipped && shippedPrice(shipped));
-    if (!price) gaps.push(`models.${id}: no price, so it is not offered`);
-    merged.push(configuredModel(id, written, shipped, price, config));
-  }
-  for (const shipped of catalogue.models) {
-    if (config.models.has(shipped.id) || config.modelsOff.has(shipped.id)) continue;
-    merged.push({
-      id: shipped.id,
-      kinds: [shipped.kind],
-      protocols: shipped.protocols,
-      via: undefined,
-      namesAt: new Map(),
-      price: shippedPrice(shipped),
-      maxOutputTokens: shipped.maxOutputTokens ?? maxOutputTokensUsual,
-      contextTokens: shipped.contextTokens,
-      usualVideo: shipped.usualVideo ?? {},
-    });
-  }
-  return merged;
-}
-
-function configuredModel(
-  id: string,
-  written: ModelConfig,
-  shipped: CatalogueModel | undefined,
-  price: Model["price"],
-  config: Config,
-): Model {
-  const protocols = written.via?.map((name) => config.upstreams.get(name)?.protocol ?? "");
-  return {
-    id,
-    kinds: shipped ? [shipped.kind] : kindsBy(protocols ?? [], written),
-    protocols: shipped?.protocols,
-    via: written.via,
-    namesAt: written.namesAt,
-    price,
-    maxOutputTokens: written.maxOutputTokens ?? shipped?.maxOutputTokens ?? maxOutputTokensUsual,
-    contextTokens: written.contextTokens ?? shipped?.contextTokens,
-    usualVideo: shipped?.usualVideo ?? {},
-  };
-}
-
-/** What a model of the operator's own is for, where it shows; otherwise whatever its upstream does. */
-function kindsBy(protocols: readonly string[], written: ModelConfig): readonly ModelKind[] {
-  const { price, maxOutputTokens } = written;
-  if (price && secondWords.some((word) => price[word] !== undefined)) return ["video"];
-  // Only a price by the second makes a model one for video; nothing else about it shows that.
-  const kinds = kindsOf(written).filter((kind) => kind !== "video" || !price);
-  if (protocols.length === 0) return kinds;
-  if (protocols.every((protocol) => rerankProtocols.has(protocol))) return ["rerank"];
-  // Only an embedding has no output to pay for; one that is bounded shows that its price was forgotten.
-  const onlyInput =
-    price !== undefined && price["output_tokens"] === undefined && maxOutputTokens === undefined;
-  return onlyInput && protocols.every((protocol) => protocol === "openai") ? ["embedding"] : kinds;
-}
-
-const rerankProtocols: ReadonlySet<string> = new Set(["jina", "cohere", "voyage"]);
-
-function shippedPrice(model: CatalogueModel): Record<string, Pico> {
-  const pico: Record<string, Pico | undefined> = {};
-  const written: readonly [string, string][] = Object.entries({ ...model.price });
-  for (const [word, usd] of written) {
-    pico[word] = word.startsWith("second_") ? picoFromUsd(usd) : picoFromUsdPerMillion(usd);
-  }
-  return tokenPrices(pico);
 }

@@ -1,5 +1,5 @@
 import type { CallInput, Estimate } from "../operation/operation.ts";
-import { valuePico } from "../operation/terms.ts";
+import { valuePico } from "../prices/terms.ts";
 import { microsRoundedUp, multiplierOne, type Micros } from "../platform/money.ts";
 import { estimateCost, estimateSeconds, estimateUnits } from "./estimate-call.ts";
 import type { ExampleRequest } from "./example-request.ts";

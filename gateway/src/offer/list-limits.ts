@@ -1,6 +1,22 @@
-import type { SharedLimit } from "../operation/create-books.ts";
 import { isSold, type Operation } from "../operation/operation.ts";
 import type { Offer } from "./offer.ts";
+
+/** A limit and the operations it covers. */
+export type SharedLimit =
+  | { readonly kind: "tokens" | "slot"; readonly operations: readonly string[] }
+  | {
+      readonly kind: "group";
+      readonly group: string;
+      readonly limit: number;
+      readonly operations: readonly string[];
+    }
+  | { readonly kind: "tasks"; readonly limit: number; readonly operations: readonly string[] }
+  | {
+      readonly kind: "upstream";
+      readonly upstream: string;
+      readonly limit: number;
+      readonly operations: readonly string[];
+    };
 
 const openTasksOf = (operation: Operation): number =>
   isSold(operation) ? (operation.task?.openMax ?? 0) : 0;

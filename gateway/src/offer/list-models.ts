@@ -1,4 +1,4 @@
-import { priceWordOf } from "../config/config.ts";
+import { priceWordOf } from "../config/price-words.ts";
 import type { Allowed } from "../keys/allowed-names.ts";
 import type { ModelListing } from "../operation/books.ts";
 import { usdFromPico, type Pico } from "../platform/money.ts";

@@ -1,9 +1,9 @@
 import type { LinkConfig } from "../config/config.ts";
-import type { Names } from "../config/names.ts";
+import type { Names } from "../operation/names.ts";
 import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { RecordedPrice } from "../ledger/ledger.ts";
 import type { ModelFacts, Operation } from "../operation/operation.ts";
-import type { Terms } from "../operation/terms.ts";
+import type { Terms } from "../prices/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import type { Micros } from "../platform/money.ts";
 import type { Routes } from "./routes.ts";

@@ -1,4 +1,4 @@
-import { ConfigError } from "../config/load-config.ts";
+import { ConfigError } from "../platform/config-error.ts";
 import type { OfferedOperation } from "./offer.ts";
 
 /** An operation, and the parameters that stand in its path, unescaped. */

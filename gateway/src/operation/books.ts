@@ -1,6 +1,6 @@
 import type { EarlierCall } from "../ledger/ledger.ts";
 import type { Receipt, ReceiptFilter, ReceiptPage } from "../ledger/receipt.ts";
-import type { Filed } from "../limits/quota-applications.ts";
+import type { Filed } from "../ledger/quota-applications.ts";
 import type { UsageReport, UsageWindow } from "../usage/usage-report.ts";
 import type { Asker, ModelKind } from "./operation.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
-import { ConfigError } from "../config/load-config.ts";
+import { ConfigError } from "../platform/config-error.ts";
 import { modelProblems, operationProblems, type Exchanges } from "./check-definition.ts";
 import { isCatalogueModel, type CatalogueModel } from "./define-model.ts";
 import { isOperation } from "./define-operation.ts";

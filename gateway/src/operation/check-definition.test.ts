@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ConfigError } from "../config/load-config.ts";
+import { ConfigError } from "../platform/config-error.ts";
 import { exchanges } from "../upstreams/protocols.ts";
 import { loadCatalogue } from "./catalogue.ts";
 

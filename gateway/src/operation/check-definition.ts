@@ -2,8 +2,8 @@
 // wrong in them would otherwise be met by callers.
 
 import { z } from "zod";
-import { describeIssue } from "../config/load-config.ts";
-import { defaultNames } from "../config/names.ts";
+import { describeIssue } from "../platform/config-error.ts";
+import { defaultNames } from "./names.ts";
 import { microsFromUsd } from "../platform/money.ts";
 
 /** What can be exchanged in each protocol that there is an adapter for. */

@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { CallInput, Operation, OwnOperation, SoldOperation, TaskOperation } from "./operation.ts";
 
 export { fixed, free } from "./price.ts";
-export { contextTokensMax } from "./quantities.ts";
+export { contextTokensMax } from "../prices/quantities.ts";
 export { refuseEarlier } from "../ledger/refuse-earlier.ts";
 export { z } from "zod";
 export { refuse } from "../platform/refusals.ts";

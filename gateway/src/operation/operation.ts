@@ -8,7 +8,7 @@ import type { OperationLimits } from "../limits/call-limits.ts";
 import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { RefusalCode } from "../platform/refusals.ts";
 import type { Books } from "./books.ts";
-import type { Quantities } from "./quantities.ts";
+import type { Quantities } from "../prices/quantities.ts";
 import type { AskedVideo, VideoWish } from "./video-seconds.ts";
 
 /** A validated request, as prices, adapters and answers see it. */

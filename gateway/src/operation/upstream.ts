@@ -1,5 +1,5 @@
 import type { CallInput, Service, UpstreamAnswer } from "./operation.ts";
-import type { Quantities } from "./quantities.ts";
+import type { Quantities } from "../prices/quantities.ts";
 
 /** Where calls go: one vendor account the operator configured, or the sandbox. */
 export interface Upstream {

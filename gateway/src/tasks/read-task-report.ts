@@ -1,31 +1,9 @@
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { taskStatuses, type TaskState } from "../ledger/task-record.ts";
 import { readTaskTime } from "./task-time.ts";
-
-/** The words of the specification for where a task is. */
-const taskStatuses = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELED", "UNKNOWN"] as const;
-export type TaskStatus = (typeof taskStatuses)[number];
 
 /** What a vendor says about a task. Only `state` is a word of the vendor's; everything else is silence. */
 export type TaskReport = TaskState | { readonly kind: "no_verdict" };
-
-export interface TaskState {
-  readonly kind: "state";
-  readonly status: TaskStatus;
-  readonly upstreamTaskId: string;
-  /** Present with every success: a success without anything to fetch is none. */
-  readonly videoUrl: string | undefined;
-  readonly origPrompt: string | undefined;
-  /** As reported, fractions included; undefined when the vendor does not say. */
-  readonly durationSeconds: number | undefined;
-  /** The figure of the resolution, such as 720. */
-  readonly resolution: number | undefined;
-  readonly videoCount: number | undefined;
-  readonly submitAtMs: number | undefined;
-  readonly scheduledAtMs: number | undefined;
-  readonly endAtMs: number | undefined;
-  readonly code: string | undefined;
-  readonly message: string | undefined;
-}
 
 const noVerdict: TaskReport = { kind: "no_verdict" };
 

@@ -1,6 +1,5 @@
 import type { Attempt } from "../ledger/call-record.ts";
-import type { TaskState } from "./read-task-report.ts";
-import type { OpenState, Task } from "./task.ts";
+import type { OpenState, Task, TaskState } from "../ledger/task-record.ts";
 
 /** The vendor has the task, under this id. */
 export interface BegunTask {

@@ -1,6 +1,6 @@
 import { countCharge } from "../ledger/count-charge.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { valuePico } from "../operation/terms.ts";
+import { valuePico } from "../prices/terms.ts";
 import type { ExchangeName, Service } from "../operation/operation.ts";
 import { isSuccess, type Exchanged, type Forwarder, type Upstream } from "../operation/upstream.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -10,7 +10,7 @@ import { createPollQuota, type PollQuota } from "./poll-quota.ts";
 import { readTaskReport } from "./read-task-report.ts";
 import type { TaskBook } from "./task-book.ts";
 import { pollPauseMs, stepFor, type Step } from "./task-rules.ts";
-import type { Task } from "./task.ts";
+import type { Task } from "../ledger/task-record.ts";
 
 /** An upstream that has tasks, and where it is asked about them. */
 export interface TaskUpstream {

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../platform/json.ts";
-import { isForgotten, statusOf, type Task } from "./task.ts";
+import { isForgotten, statusOf } from "./task-life.ts";
 import { writeTaskTime } from "./task-time.ts";
+import type { Task } from "../ledger/task-record.ts";
 
 /** The task as the specification shows it. Whatever the asker may not see looks like what never was. */
 export function taskResource(

@@ -1,14 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { createTerms } from "../operation/terms.ts";
+import { createTerms } from "../prices/terms.ts";
 import { estimateVideo, secondUnit } from "../operation/video-seconds.ts";
 import { createPollFloor } from "./poll-floor.ts";
 import { createPollQuota } from "./poll-quota.ts";
 import { readTaskReport, type TaskReport } from "./read-task-report.ts";
 import { resultExpiresAtMs } from "./result-expiry.ts";
 import { errorWaitMs, pollAfterMs, stepFor } from "./task-rules.ts";
-import { taskLifeMs, type Task } from "./task.ts";
+import { taskLifeMs } from "./task-life.ts";
 import { readTaskTime, writeTaskTime } from "./task-time.ts";
+import type { Task } from "../ledger/task-record.ts";
 
 const nowMs = Date.UTC(2026, 10, 15, 12);
 const prices = { second_720p: 100_000_000_000n, second_1080p: 150_000_000_000n };

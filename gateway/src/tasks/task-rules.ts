@@ -1,10 +1,11 @@
 import type { UsageSource } from "../ledger/call-record.ts";
-import type { Quantities } from "../operation/quantities.ts";
+import type { Quantities } from "../prices/quantities.ts";
 import { secondUnit } from "../operation/video-seconds.ts";
-import type { TaskReport, TaskState } from "./read-task-report.ts";
+import type { TaskReport } from "./read-task-report.ts";
 import { resultExpiresAtMs } from "./result-expiry.ts";
-import { taskLifeMs, type OpenState, type Task, type TaskEnd } from "./task.ts";
+import { taskLifeMs } from "./task-life.ts";
 import type { TaskNote } from "./task-book.ts";
+import type { OpenState, Task, TaskEnd, TaskState } from "../ledger/task-record.ts";
 
 /** What to write down after a task was asked about. */
 export type Step =

@@ -6,12 +6,11 @@ import {
   releaseOf,
   settlementOf,
   withBooks,
-  type Books,
+  type TestBooks,
   type Caller,
   type OpenStore,
 } from "../ledger/shared-conformance.ts";
-import type { TaskState } from "./read-task-report.ts";
-import type { Task, TaskEnd } from "./task.ts";
+import type { Task, TaskEnd, TaskState } from "../ledger/task-record.ts";
 
 const upstream = "vendor";
 const leaseMs = 30_000;
@@ -42,10 +41,10 @@ const ended = (task: Task, state: TaskEnd["state"] = "SUCCEEDED"): TaskEnd => ({
 });
 
 export function tasksConformance(kind: string, openStore: OpenStore): void {
-  const withTasks = (run: (books: Books, caller: Caller) => Promise<void>) => () =>
+  const withTasks = (run: (books: TestBooks, caller: Caller) => Promise<void>) => () =>
     withBooks(openStore, async (books) => run(books, await books.openCaller()));
 
-  const wanted = (books: Books, openMax = 3) => ({
+  const wanted = (books: TestBooks, openMax = 3) => ({
     id: books.newId("task"),
     expected: { units: 100 },
     deadlineAtMs: middayMs + dayMs,
@@ -53,13 +52,13 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
   });
 
   /** A task that is being created; its call and its id. */
-  const creating = async (books: Books, caller: Caller) => {
+  const creating = async (books: TestBooks, caller: Caller) => {
     const task = wanted(books, 1_000);
     return { callId: await books.held(caller, { task }), taskId: task.id };
   };
 
   /** A task that its vendor has. */
-  const begun = async (books: Books, caller: Caller, nextPollAtMs = middayMs) => {
+  const begun = async (books: TestBooks, caller: Caller, nextPollAtMs = middayMs) => {
     const created = await creating(books, caller);
     await books.store().tasks.begin({
       taskId: created.taskId,
@@ -73,13 +72,13 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
     return created;
   };
 
-  const found = async (books: Books, caller: Caller, taskId: string): Promise<Task> => {
+  const found = async (books: TestBooks, caller: Caller, taskId: string): Promise<Task> => {
     const task = await books.store().tasks.find(caller.accountId, taskId);
     if (!task) throw new Error(`There is no task ${taskId}.`);
     return task;
   };
 
-  const claimDue = (books: Books, nowMs: number, limit = 10) =>
+  const claimDue = (books: TestBooks, nowMs: number, limit = 10) =>
     books.store().tasks.claimDue({ upstream, nowMs, leaseMs, limit });
 
   describe(`${kind}: a task`, () => {

@@ -1,4 +1,4 @@
-import type { Quantities } from "../operation/quantities.ts";
+import type { Quantities } from "../prices/quantities.ts";
 import type { TokenReading } from "../operation/upstream.ts";
 import type { ChatEvent, ChatUsage } from "./dialects/chat.ts";
 

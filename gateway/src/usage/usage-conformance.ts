@@ -6,12 +6,12 @@ import {
   propertyRuns,
   terms,
   withBooks,
-  type Books,
+  type TestBooks,
   type Caller,
   type OpenStore,
 } from "../ledger/shared-conformance.ts";
-import { tokenTotals } from "../operation/quantities.ts";
-import { createTerms } from "../operation/terms.ts";
+import { tokenTotals } from "../prices/quantities.ts";
+import { createTerms } from "../prices/terms.ts";
 import { readUsageByGroup, readUsageByGroupWithin } from "./usage-by-group.ts";
 import {
   readUsage,
@@ -198,7 +198,7 @@ const windows: fc.Arbitrary<UsageWindow> = fc
   .map(([startSeconds, end]) => ({ startSeconds, endSeconds: Math.max(end, startSeconds + 1) }));
 
 async function live(
-  books: Books,
+  books: TestBooks,
   history: readonly (typeof histories extends fc.Arbitrary<infer History> ? History : never)[number][],
   callers: readonly Caller[],
 ): Promise<Ended[]> {
@@ -244,7 +244,7 @@ const figureNames = [
   "charged_micros_usd",
 ] as const;
 
-const report = (books: Books, caller: Caller, scope: "key" | "account", window: UsageWindow) =>
+const report = (books: TestBooks, caller: Caller, scope: "key" | "account", window: UsageWindow) =>
   readUsage(books.store().usage, scope === "key" ? ownOf(caller) : wholeOf(caller), window);
 
 function sumOf(calls: readonly Ended[], fromSeconds: number, toSeconds: number): UsageFigures {
@@ -264,7 +264,7 @@ const groupings: readonly (readonly [UsageGrouping, (call: Ended) => string | un
 
 async function expectGroupsToSumTo(
   totals: UsageFigures,
-  books: Books,
+  books: TestBooks,
   caller: Caller,
   window: UsageWindow,
 ): Promise<void> {

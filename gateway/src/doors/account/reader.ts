@@ -2,7 +2,7 @@ import { AllowedNames } from "../../keys/allowed-names.ts";
 import type { Addresses } from "../../config/addresses.ts";
 import type { Key } from "../../keys/keys.ts";
 import type { Account } from "../../ledger/accounts.ts";
-import type { Store } from "../../ledger/store.ts";
+import type { Store } from "../../books/store.ts";
 import { limitsOf } from "../../limits/tiers.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { Books } from "../../operation/books.ts";

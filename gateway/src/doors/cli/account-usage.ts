@@ -1,4 +1,4 @@
-import type { Store } from "../../ledger/store.ts";
+import type { Store } from "../../books/store.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { readUsageByGroup } from "../../usage/usage-by-group.ts";
 import { readUsage, type UsageFigures, type UsageWindow } from "../../usage/usage-report.ts";

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Store } from "../../ledger/store.ts";
-import { createTerms } from "../../operation/terms.ts";
+import type { Store } from "../../books/store.ts";
+import { createTerms } from "../../prices/terms.ts";
 import { openSqliteStore } from "../../stores/sqlite/sqlite-store.ts";
 import { createTerminal } from "./test-terminal.ts";
 

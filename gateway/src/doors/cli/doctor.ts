@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import { ConfigError } from "../../config/load-config.ts";
+import { ConfigError } from "../../platform/config-error.ts";
 import { pricedByModel } from "../../offer/create-offer.ts";
 import type { Offer, OfferedOperation } from "../../offer/offer.ts";
 import { askVendors, type AskedVendor } from "./ask-vendors.ts";

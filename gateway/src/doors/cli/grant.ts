@@ -1,6 +1,6 @@
 import type { Grant } from "../../grants/grants.ts";
 import { budgetWindowStartMs } from "../../keys/budget-window.ts";
-import type { Store } from "../../ledger/store.ts";
+import type { Store } from "../../books/store.ts";
 import { usdFromMicros } from "../../platform/money.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { CommandFailed, defineCommand, optional } from "./command.ts";

@@ -1,7 +1,7 @@
 import { budgetWindowEndMs } from "../../keys/budget-window.ts";
 import { createKeySecret } from "../../keys/key-format.ts";
 import type { BudgetUse, Key, KeyChange } from "../../keys/keys.ts";
-import type { Store } from "../../ledger/store.ts";
+import type { Store } from "../../books/store.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { known as knownAccount } from "./account.ts";
 import type { CliParts } from "./cli-parts.ts";

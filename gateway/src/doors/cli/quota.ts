@@ -1,4 +1,4 @@
-import type { QuotaApplication, QuotaGrant } from "../../limits/quota-applications.ts";
+import type { QuotaApplication, QuotaGrant } from "../../ledger/quota-applications.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { CommandFailed, defineCommand, optional, WrongUsage, type Answer } from "./command.ts";
 import { fieldLines, isoTimeOrNull, table } from "./output.ts";

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isWellFormedKey } from "../../keys/key-format.ts";
 import type { Credential } from "../../keys/keys.ts";
-import type { Store } from "../../ledger/store.ts";
-import { createTerms } from "../../operation/terms.ts";
+import type { Store } from "../../books/store.ts";
+import { createTerms } from "../../prices/terms.ts";
 import { openSqliteStore } from "../../stores/sqlite/sqlite-store.ts";
 import { createTerminal, testSecrets, type Terminal } from "./test-terminal.ts";
 

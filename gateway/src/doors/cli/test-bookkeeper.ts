@@ -1,8 +1,8 @@
 // Calls in the books of a test, made without a gateway: held, sent and settled in one go.
 
-import type { Store } from "../../ledger/store.ts";
-import type { Quantities } from "../../operation/quantities.ts";
-import { createTerms } from "../../operation/terms.ts";
+import type { Store } from "../../books/store.ts";
+import type { Quantities } from "../../prices/quantities.ts";
+import { createTerms } from "../../prices/terms.ts";
 
 interface TestCall {
   readonly callId: string;

@@ -4,6 +4,7 @@ import type { Gate } from "../../call/gate.ts";
 import { logCall } from "../../call/log-call.ts";
 import { runCall } from "../../call/run-call.ts";
 import type { Offer } from "../../offer/offer.ts";
+import type { InFlight } from "../../platform/in-flight.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused, type RefusalCode } from "../../platform/refusals.ts";
 import { dialectOf } from "../../platform/dialect.ts";
@@ -19,11 +20,6 @@ interface Parts {
   readonly bodies: BodyReader;
   readonly newId: () => string;
   readonly inFlight: InFlight;
-}
-
-/** How much is being served at the moment, by all doors. */
-export interface InFlight {
-  calls: number;
 }
 
 interface Target {

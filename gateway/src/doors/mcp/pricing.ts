@@ -1,8 +1,8 @@
 import type { OfferedOperation } from "../../offer/offer.ts";
 import type { ModelKind } from "../../operation/operation.ts";
 import { costUnit } from "../../operation/price.ts";
-import type { Quantities } from "../../operation/quantities.ts";
-import { valuePico, type Terms } from "../../operation/terms.ts";
+import type { Quantities } from "../../prices/quantities.ts";
+import { valuePico, type Terms } from "../../prices/terms.ts";
 import { estimateVideo } from "../../operation/video-seconds.ts";
 import { microsFromUsd, microsRoundedUp, type Micros } from "../../platform/money.ts";
 import { usdNumber } from "./tool-shapes.ts";

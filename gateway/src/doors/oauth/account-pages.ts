@@ -2,7 +2,7 @@
 
 import { approvalPages } from "../../approvals/approval-page.ts";
 import type { Key } from "../../keys/keys.ts";
-import type { Store } from "../../ledger/store.ts";
+import type { Store } from "../../books/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import type { Asked, FormParts } from "../people/form.ts";

@@ -12,7 +12,7 @@ import { grantScopes } from "../../grants/grants.ts";
 import { createSecret } from "../../keys/key-format.ts";
 import type { Secrets } from "../../keys/secrets.ts";
 import { createSealing } from "../../keys/sealing.ts";
-import type { Store } from "../../ledger/store.ts";
+import type { Store } from "../../books/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { writePage } from "../pages/small-page.ts";

@@ -5,7 +5,7 @@ import type { McpConfig } from "../../config/mcp-config.ts";
 import type { GrantScope, SpendPolicy } from "../../grants/grants.ts";
 import type { Key } from "../../keys/keys.ts";
 import type { Secrets } from "../../keys/secrets.ts";
-import type { Store } from "../../ledger/store.ts";
+import type { Store } from "../../books/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { amountMicrosMax, microsFromUsd, usdFromMicros, type Micros } from "../../platform/money.ts";

@@ -3,7 +3,7 @@ import { isWellFormedKey } from "../../keys/key-format.ts";
 import type { Key } from "../../keys/keys.ts";
 import { createSealing, type Sealing } from "../../keys/sealing.ts";
 import type { Secrets } from "../../keys/secrets.ts";
-import type { Store } from "../../ledger/store.ts";
+import type { Store } from "../../books/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { cookiesOf } from "../pages/cookies.ts";
 

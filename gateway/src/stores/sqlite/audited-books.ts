@@ -6,9 +6,9 @@ import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Budget } from "../../keys/keys.ts";
-import type { Store } from "../../ledger/store.ts";
-import type { Quantities } from "../../operation/quantities.ts";
-import { createTerms, valuePico, type Terms } from "../../operation/terms.ts";
+import type { Store } from "../../books/store.ts";
+import type { Quantities } from "../../prices/quantities.ts";
+import { createTerms, valuePico, type Terms } from "../../prices/terms.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 export const rerank = createTerms("rerank.create", "ranker", { input_tokens: 50_000n });

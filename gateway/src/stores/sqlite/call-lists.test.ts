@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { withBooks, type Books, type Caller } from "../../ledger/shared-conformance.ts";
+import { withBooks, type TestBooks, type Caller } from "../../ledger/shared-conformance.ts";
 import { createCallLists } from "./call-lists.ts";
 import { openDatabase } from "./database.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
@@ -23,7 +23,7 @@ function newPath(): string {
 async function withBusyLists(
   path: string,
   journalLinesMax: number,
-  run: (books: Books) => Promise<void>,
+  run: (books: TestBooks) => Promise<void>,
 ): Promise<void> {
   const open = () => openSqliteStore({ path, journalLinesMax });
   let store = open();
@@ -41,12 +41,12 @@ function callerAt(callers: readonly Caller[], at: number): Caller {
   return caller;
 }
 
-async function listOf(books: Books, caller: Caller, limit: number): Promise<string[]> {
+async function listOf(books: TestBooks, caller: Caller, limit: number): Promise<string[]> {
   const all = { before: undefined, operationId: undefined, status: undefined, keyId: undefined };
   return (await books.store().calls.list(caller.accountId, { ...all, limit })).calls.map(({ id }) => id);
 }
 
-async function chargesOf(books: Books, { accountId }: Caller): Promise<string[]> {
+async function chargesOf(books: TestBooks, { accountId }: Caller): Promise<string[]> {
   const page = await books.store().accounts.entries(accountId, { limit: 1_000, before: undefined });
   const entries = page && "entries" in page ? page.entries : [];
   return entries.filter(({ kind }) => kind === "charge").map(({ id }) => id);

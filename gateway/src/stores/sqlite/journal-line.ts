@@ -1,6 +1,6 @@
 // How the journal is written: one JSON array for each thing that happened to a call, in the order it happened.
 
-import type { Quantities } from "../../operation/quantities.ts";
+import type { Quantities } from "../../prices/quantities.ts";
 import type { CallRows } from "./call-rows.ts";
 import type { CallEnd, HeldCall, Sheet } from "./sheet.ts";
 

@@ -1,5 +1,5 @@
 import { SQLiteError, type Database } from "bun:sqlite";
-import type { Quantities } from "../../operation/quantities.ts";
+import type { Quantities } from "../../prices/quantities.ts";
 import { createCallLists } from "./call-lists.ts";
 import { createCallRows } from "./call-rows.ts";
 import type { Claims } from "./claims.ts";

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
 import type { HeldRow } from "./call-rows.ts";
-import { unexplainedHolds } from "./sqlite-audit.ts";
+import { unexplainedHolds } from "./audit-rules.ts";
 
 export interface CallRow extends HeldRow {
   state: CallState;
@@ -18,6 +18,8 @@ export interface ProgressRow {
 
 const heldColumns = `call.id, account_id, key_id, call.operation_id, call.model, held_micros, price_version, multiplier_ppm,
                      budget_window_start_ms, grant_id, run_id, created_at_ms`;
+
+export type LedgerStatements = ReturnType<typeof prepareLedger>;
 
 /** What the ledger asks the books, prepared once. */
 export function prepareLedger(db: Database) {

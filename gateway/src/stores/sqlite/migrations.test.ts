@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createTerms } from "../../operation/terms.ts";
+import { createTerms } from "../../prices/terms.ts";
 import { readUsage } from "../../usage/usage-report.ts";
 import { openDatabase } from "./database.ts";
 import { migrate, schemaVersion, versionOf } from "./migrations.ts";

@@ -1,7 +1,7 @@
 import type { CallOutcome, UsageSource } from "../../ledger/call-record.ts";
 import type { Carry } from "../../ledger/charge.ts";
 import type { IdempotencyClaim } from "../../ledger/ledger.ts";
-import type { Quantities } from "../../operation/quantities.ts";
+import type { Quantities } from "../../prices/quantities.ts";
 import type { Micros } from "../../platform/money.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
 import { createSums, type Sums } from "./sums.ts";

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { Account, AccountBook, AccountChange, NewAccount, Payment } from "../../ledger/accounts.ts";
 import { tierAfterTopUp, type TierName } from "../../limits/tiers.ts";
 import type { Micros } from "../../platform/money.ts";
-import type { Books } from "./books.ts";
+import type { PostedBooks } from "./posted-books.ts";
 import { grantedLimitsOf } from "./granted-limits.ts";
 import { createSqliteEntries } from "./sqlite-entries.ts";
 
@@ -25,7 +25,7 @@ interface AccountRow {
   concurrency: bigint | null;
 }
 
-export function createSqliteAccounts(db: Database, books: Books): AccountBook {
+export function createSqliteAccounts(db: Database, books: PostedBooks): AccountBook {
   const sql = prepare(db);
 
   const find = (accountId: string): Account | undefined => {

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { Attempt, CallOutcome, CallRecord, CallState, UsageSource } from "../../ledger/call-record.ts";
-import type { Books } from "./books.ts";
+import type { PostedBooks } from "./posted-books.ts";
 import type { Claims } from "./claims.ts";
 import type { CallBook, CallPage, ReceiptFilter } from "../../ledger/receipt.ts";
 
@@ -35,7 +35,7 @@ const lookedThroughUsualMax = 5_000;
 
 export function createSqliteCalls(
   db: Database,
-  books: Books,
+  books: PostedBooks,
   claims: Claims,
   lookedThroughMax = lookedThroughUsualMax,
 ): CallBook {

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { AccountBook } from "../../ledger/accounts.ts";
 import { entryKinds, type Entry, type EntryFilter, type EntryKind } from "../../ledger/entries.ts";
-import type { Books } from "./books.ts";
+import type { PostedBooks } from "./posted-books.ts";
 import { createEndedCalls, type EndedCall } from "./ended-calls.ts";
 
 type Booked = Omit<Entry, "balanceMicros">;
@@ -19,7 +19,7 @@ interface PaymentRow {
 const firstLook = 500;
 
 /** The entries of an account with the balances between them, of one moment, however much others write meanwhile. */
-export function createSqliteEntries(db: Database, books: Books): AccountBook["entries"] {
+export function createSqliteEntries(db: Database, books: PostedBooks): AccountBook["entries"] {
   const sql = prepare(db);
   const ended = createEndedCalls(db);
 

@@ -1,7 +1,8 @@
 import type { Database } from "bun:sqlite";
 import { readScopes, type Grant, type GrantBook } from "../../grants/grants.ts";
 import type { Credential } from "../../keys/keys.ts";
-import type { Books } from "./books.ts";
+import type { TokenBook } from "../../keys/token-book.ts";
+import type { PostedBooks } from "./posted-books.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { credentialColumns, credentialOf, type CredentialRow } from "./sqlite-keys.ts";
 
@@ -31,7 +32,11 @@ interface TokenRow extends CredentialRow {
   grant_expires_at_ms: bigint;
 }
 
-export function createSqliteGrants(db: Database, commits: GroupCommit, books: Books): GrantBook {
+export function createSqliteGrants(
+  db: Database,
+  commits: GroupCommit,
+  books: PostedBooks,
+): GrantBook & TokenBook {
   const sql = prepare(db);
 
   const find = (grantId: string): Grant | undefined => {

@@ -13,7 +13,7 @@ import type {
   NewKey,
 } from "../../keys/keys.ts";
 import type { TierName } from "../../limits/tiers.ts";
-import type { Books } from "./books.ts";
+import type { PostedBooks } from "./posted-books.ts";
 import { sumBudget } from "./budget-rows.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { grantedLimitsOf } from "./granted-limits.ts";
@@ -56,7 +56,7 @@ export interface CredentialRow {
   concurrency: bigint | null;
 }
 
-export function createSqliteKeys(db: Database, commits: GroupCommit, books: Books): KeyBook {
+export function createSqliteKeys(db: Database, commits: GroupCommit, books: PostedBooks): KeyBook {
   const sql = prepare(db);
 
   const find = (keyId: string): Key | undefined => {

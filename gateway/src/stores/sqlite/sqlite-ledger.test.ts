@@ -5,8 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { claimsConformance } from "../../ledger/claims-conformance.ts";
 import { entriesConformance } from "../../ledger/entries-conformance.ts";
-import { grantsConformance } from "../../ledger/grants-conformance.ts";
-import { ledgerConformance } from "../../ledger/ledger-conformance.ts";
 import { receiptsConformance } from "../../ledger/receipts-conformance.ts";
 import { modelConformance } from "../../ledger/model-conformance.ts";
 import type { Settlement } from "../../ledger/ledger.ts";
@@ -18,7 +16,7 @@ import {
   withBooks,
   type OpenStore,
 } from "../../ledger/shared-conformance.ts";
-import { tasksConformance } from "../../tasks/tasks-conformance.ts";
+import { storeConformance } from "../../books/store-conformance.ts";
 import { usageConformance } from "../../usage/usage-conformance.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./sqlite-store.ts";
 
@@ -43,9 +41,7 @@ const openWith = async (options: Partial<SqliteStoreOptions>): ReturnType<OpenSt
   };
 };
 
-ledgerConformance("SQLite", openStore);
-tasksConformance("SQLite", openStore);
-grantsConformance("SQLite", openStore);
+storeConformance("SQLite", openStore);
 
 describe("SQLite, posting after 3 lines", () => modelConformance(() => openWith({ journalLinesMax: 3 }), 60));
 describe("SQLite, with another process that posts whatever is written", () =>

@@ -1,27 +1,22 @@
 import type { Database } from "bun:sqlite";
-import type { ApprovalDenial } from "../../approvals/approvals.ts";
-import { budgetSpan } from "../../keys/budget-window.ts";
 import type { CallOutcome, UsageSource } from "../../ledger/call-record.ts";
 import { chargeFor, type Charge } from "../../ledger/charge.ts";
 import type {
-  EarlierCall,
   HoldRequest,
   HoldResult,
-  IdempotencyClaim,
   Ledger,
   Recovery,
   Release,
   Resolved,
   Settlement,
-  WantedHold,
 } from "../../ledger/ledger.ts";
 import { StoreFull } from "../../ledger/store-errors.ts";
-import type { Quantities } from "../../operation/quantities.ts";
-import { valuePico, type Terms } from "../../operation/terms.ts";
-import type { Micros, Pico } from "../../platform/money.ts";
+import type { Quantities } from "../../prices/quantities.ts";
+import { valuePico, type Terms } from "../../prices/terms.ts";
+import type { Pico } from "../../platform/money.ts";
 import type { TransitMap } from "../../platform/transit-map.ts";
-import type { TaskEnd } from "../../tasks/task.ts";
-import type { Books } from "./books.ts";
+import { createEarlierCalls } from "./earlier-calls.ts";
+import type { PostedBooks } from "./posted-books.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Journal } from "./journal.ts";
 import { prepareLedger, type CallRow, type ProgressRow } from "./ledger-statements.ts";
@@ -31,9 +26,11 @@ import type { SentMarks } from "./sent-marks.ts";
 import type { CallEnd, HeldCall } from "./sheet.ts";
 import { prepareApprovalUses } from "./sqlite-approvals.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
-import type { BoundStanding, Standings } from "./standings.ts";
+import type { Standings } from "./standings.ts";
 import { dayStartMs } from "./sums.ts";
 import type { TaskRows } from "./task-rows.ts";
+import { createWhyNotHeld } from "./why-not-held.ts";
+import type { TaskEnd } from "../../ledger/task-record.ts";
 
 interface Parts {
   readonly db: Database;
@@ -43,7 +40,7 @@ interface Parts {
   readonly standings: Standings;
   readonly openCalls: TransitMap<HeldCall>;
   readonly sentMarks: SentMarks;
-  readonly books: Books;
+  readonly books: PostedBooks;
   readonly tasks: TaskRows;
   /** False when what room there is must be kept for calls that already run. */
   readonly hasRoom: () => boolean;
@@ -71,6 +68,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
   const { db, commits, journal, claims, standings, openCalls, sentMarks, books, tasks, hasRoom } = parts;
   const sql = prepareLedger(db);
   const approvals = prepareApprovalUses(db);
+  const earlierCalls = createEarlierCalls(sql, claims, journal);
+  const whyNotHeld = createWhyNotHeld({ sql, earlierCalls, standings, tasks, approvals });
   /** The run that owns new calls; calls of earlier runs are nobody's. */
   let runId: bigint | undefined;
 
@@ -103,72 +102,6 @@ export function createSqliteLedger(parts: Parts): Ledger {
     journal.post();
     if (request.task) tasks.insert(request.task, request);
     if (request.approval) approvals.use(request.approval, request.callId);
-  };
-
-  /** The first thing that stands against the hold. Nothing is taken or written by asking. */
-  const whyNotHeld = (request: WantedHold): Exclude<HoldResult, { kind: "held" }> | undefined => {
-    const { amountMicros, accountId, keyId, budget, grant, createdAtMs } = request;
-    const earlier = request.idempotency && findEarlier(accountId, request.idempotency, createdAtMs);
-    if (earlier) return { kind: "idempotency_conflict", earlier };
-    if (request.task) {
-      const open = tasks.countOpen(keyId);
-      if (open >= request.task.openMax) return { kind: "too_many_tasks", open };
-    }
-    if (grant && !sql.grantLives.get(grant.id, createdAtMs)) return { kind: "grant_ended" };
-    const account = standings.account(accountId);
-    if (account?.suspended === true) return { kind: "account_suspended" };
-    const availableMicros = account ? account.postedMicros - account.heldMicros : 0n;
-    if (!account || availableMicros < amountMicros) return { kind: "insufficient_balance", availableMicros };
-    if (budget) {
-      const use = standings.budget(keyId, budgetSpan(budget.window, createdAtMs));
-      if (!fits(use, amountMicros, budget.limitMicros)) return { kind: "budget_exceeded", ...figuresOf(use) };
-    }
-    if (grant) {
-      const use = standings.grantDay(grant.id, dayStartMs(createdAtMs));
-      if (!fits(use, amountMicros, grant.perDayMicros)) return { kind: "grant_day_exceeded", ...use };
-    }
-    const reason = whyUnapproved(request);
-    return reason && { kind: "approval_required", reason };
-  };
-
-  /** An approval that is brought is used up even when the call needed none: who replays it is told so. */
-  const whyUnapproved = (request: WantedHold): "uncovered" | ApprovalDenial | undefined => {
-    const { amountMicros, coveredMicros, approval } = request;
-    if (approval) {
-      return approvals.check(approval, {
-        ...request,
-        grantId: request.grant?.id,
-        nowMs: request.createdAtMs,
-      });
-    }
-    return coveredMicros !== undefined && amountMicros > coveredMicros ? "uncovered" : undefined;
-  };
-
-  const findEarlier = (
-    accountId: string,
-    claim: IdempotencyClaim,
-    nowMs: number,
-  ): EarlierCall | undefined => {
-    if (!claims.mayHave(accountId, claim.keyHash) && !journal.hasClaim(accountId, claim.keyHash))
-      return undefined;
-    // A key that is taken says what became of its call, so the call's row must be up to date.
-    journal.post();
-    return findPosted(accountId, claim, nowMs);
-  };
-
-  const findPosted = (accountId: string, claim: IdempotencyClaim, nowMs: number): EarlierCall | undefined => {
-    const claimed = claims.find(accountId, claim.keyHash);
-    const row = claimed && sql.earlier.get(claimed.callId);
-    if (!row) return undefined;
-    if (row.settled_at_ms !== null && Number(row.settled_at_ms) + idempotencyKeptMs <= nowMs)
-      return undefined;
-    return {
-      callId: claimed.callId,
-      sameRequest: Buffer.compare(claimed.fingerprint, claim.fingerprint) === 0,
-      state: row.state,
-      outcome: row.outcome ?? undefined,
-      chargedMicros: row.charged_micros,
-    };
   };
 
   const end = (ending: End, state: EndState): Resolved => {
@@ -292,7 +225,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
       }),
     hold: (request) => (hasRoom() ? commits.runWith(request, hold) : Promise.reject(new StoreFull())),
     wouldHold: (request) => commits.run(() => whyNotHeld(request) ?? isHeld),
-    findEarlier: (accountId, claim, nowMs) => books.read(() => findPosted(accountId, claim, nowMs)),
+    findEarlier: (accountId, claim, nowMs) =>
+      books.read(() => earlierCalls.findPosted(accountId, claim, nowMs)),
     markDispatched: (callId, atMs) => {
       sentMarks.note(callId, atMs);
       if (markingSoon) return;
@@ -363,14 +297,6 @@ function checkEnding({ valuePico: value, used, settledAtMs }: End): void {
 function checkWhole(amount: number): void {
   if (!Number.isSafeInteger(amount) || amount < 0) throw new Error(`${amount} is not a whole amount.`);
 }
-
-const fits = (use: BoundStanding, amountMicros: Micros, limitMicros: Micros): boolean =>
-  use.spentMicros + use.heldMicros + amountMicros <= limitMicros;
-
-const figuresOf = ({ spentMicros, heldMicros }: BoundStanding): BoundStanding => ({
-  spentMicros,
-  heldMicros,
-});
 
 const heldCallFor = (request: HoldRequest, runId: bigint): HeldCall => ({
   callId: request.callId,

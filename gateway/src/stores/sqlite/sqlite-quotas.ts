@@ -6,7 +6,7 @@ import {
   type QuotaApplication,
   type QuotaBook,
   type QuotaGrant,
-} from "../../limits/quota-applications.ts";
+} from "../../ledger/quota-applications.ts";
 import { idempotencyKeptMs } from "./claims.ts";
 import { freeConflict } from "./free-conflict.ts";
 import type { GroupCommit } from "./group-commit.ts";

@@ -1,8 +1,8 @@
 import { StoreFull } from "../../ledger/store-errors.ts";
-import type { Store } from "../../ledger/store.ts";
+import type { Store } from "../../books/store.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
-import { createBooks } from "./books.ts";
+import { createPostedBooks } from "./posted-books.ts";
 import { createClaims } from "./claims.ts";
 import { createBallast, type Ballast } from "./ballast.ts";
 import { openDatabase } from "./database.ts";
@@ -95,7 +95,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onBrokenDisk,
     onLostRide: onLostNote,
   });
-  const books = createBooks(db, commits, journal, standings);
+  const books = createPostedBooks(db, commits, journal, standings);
+  const grants = createSqliteGrants(db, commits, books);
   return {
     ledger: createSqliteLedger({
       db,
@@ -117,7 +118,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     links: createSqliteLinks(db, commits),
     tasks: createSqliteTasks(db, commits, tasks),
     publications: createSqlitePublications(db, commits),
-    grants: createSqliteGrants(db, commits, books),
+    grants,
+    tokens: grants,
     approvals: createSqliteApprovals(db, commits),
     signIns: createSqliteSignIns(db, commits),
     auditor: createSqliteAuditor(db, books),

@@ -1,12 +1,11 @@
 import type { Database, SQLQueryBindings } from "bun:sqlite";
 import type { Attempt } from "../../ledger/call-record.ts";
-import type { Quantities } from "../../operation/quantities.ts";
-import type { TaskState } from "../../tasks/read-task-report.ts";
+import type { Quantities } from "../../prices/quantities.ts";
 import type { TaskBook } from "../../tasks/task-book.ts";
-import type { Task } from "../../tasks/task.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { unitPricesOf } from "./sqlite-calls.ts";
 import type { TaskRows } from "./task-rows.ts";
+import type { Task, TaskState } from "../../ledger/task-record.ts";
 
 export function createSqliteTasks(db: Database, commits: GroupCommit, rows: TaskRows): TaskBook {
   const sql = prepare(db);

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { tokenTotals, type Quantities } from "../../operation/quantities.ts";
+import { tokenTotals, type Quantities } from "../../prices/quantities.ts";
 import {
   addSums,
   noUsage,
@@ -11,13 +11,13 @@ import {
   type UsageSums,
   type UsageWindow,
 } from "../../usage/usage-report.ts";
-import type { Books } from "./books.ts";
+import type { PostedBooks } from "./posted-books.ts";
 import { createEndedCalls, type EndedCall } from "./ended-calls.ts";
 import { prepareUsage, sumsOf } from "./usage-statements.ts";
 
 type Groups = Map<string | undefined, UsageSums>;
 
-export function createSqliteUsage(db: Database, books: Books): UsageBook {
+export function createSqliteUsage(db: Database, books: PostedBooks): UsageBook {
   const sql = prepareUsage(db);
   const ended = createEndedCalls(db);
   const readAll = db.transaction((scope: UsageScope, segments: readonly UsageSegment[]): DaySums[] =>

@@ -1,6 +1,6 @@
 import { budgetWindowStartMs } from "../../keys/budget-window.ts";
 import type { Carry } from "../../ledger/charge.ts";
-import { tokenTotals } from "../../operation/quantities.ts";
+import { tokenTotals } from "../../prices/quantities.ts";
 import type { Micros } from "../../platform/money.ts";
 import { noUsage } from "../../usage/usage-report.ts";
 import type { CallEnd, HeldCall } from "./sheet.ts";

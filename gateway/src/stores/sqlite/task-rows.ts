@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { HoldRequest } from "../../ledger/ledger.ts";
-import type { NewTask, TaskEnd } from "../../tasks/task.ts";
+import type { NewTask, TaskEnd } from "../../ledger/task-record.ts";
 
 /** What the ledger writes about tasks, inside its own transactions: a task opens and ends together with its call. */
 export interface TaskRows {

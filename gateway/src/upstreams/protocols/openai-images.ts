@@ -1,4 +1,4 @@
-import type { Quantities } from "../../operation/quantities.ts";
+import type { Quantities } from "../../prices/quantities.ts";
 import type { TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject } from "../../platform/json.ts";
 import type { Exchange } from "../protocol.ts";

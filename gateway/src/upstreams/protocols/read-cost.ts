@@ -1,5 +1,5 @@
 import { costUnit } from "../../operation/price.ts";
-import { quantityMax } from "../../operation/quantities.ts";
+import { quantityMax } from "../../prices/quantities.ts";
 import type { TokenReading } from "../../operation/upstream.ts";
 
 /** Beyond twelve places there is only the noise of the vendor's own arithmetic. */

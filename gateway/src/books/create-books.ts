@@ -1,53 +1,36 @@
 import { budgetWindowEndMs, budgetWindowStartMs } from "../keys/budget-window.ts";
 import type { Budget, BudgetUse } from "../keys/keys.ts";
 import { hashIdempotencyKey } from "../ledger/idempotency-key.ts";
-import type { Store } from "../ledger/store.ts";
 import type { Attempt, CallRecord } from "../ledger/call-record.ts";
 import { receiptOf, type Receipt } from "../ledger/receipt.ts";
+import type { Store } from "./store.ts";
 import { groupRequests, keyRequests, keySlot, keyTokens, upstreamRequests } from "../limits/call-limits.ts";
 import type { LinkDesk } from "../links/link-desk.ts";
 import { linkReport } from "../links/link-report.ts";
 import { resetSeconds } from "../limits/limit-times.ts";
 import type { Limiter, Want } from "../limits/limiter.ts";
+import { listLimits, type SharedLimit } from "../offer/list-limits.ts";
+import { listModels } from "../offer/list-models.ts";
+import type { Offer } from "../offer/offer.ts";
 import { readUsage } from "../usage/usage-report.ts";
 import { isoTime } from "../platform/clock.ts";
-import type { BalanceReport, Books, BudgetReport, LimitReport, ModelListing } from "./books.ts";
-import type { Asker } from "./operation.ts";
+import type { BalanceReport, Books, BudgetReport, LimitReport } from "../operation/books.ts";
+import type { Asker } from "../operation/operation.ts";
 
 interface Parts {
   readonly store: Store;
   readonly limiter: Limiter;
   readonly links: LinkDesk;
+  readonly offer: () => Offer;
   /** What was tried so far for a call that runs; undefined when nobody here knows. */
   readonly attemptsOf: (callId: string) => readonly Attempt[] | undefined;
-  readonly models: (asker: Asker) => readonly ModelListing[];
-  /** Limits that come with what is on offer now. */
-  readonly sharedLimits: () => readonly SharedLimit[];
 }
 
-/** A limit and the operations it covers. */
-export type SharedLimit =
-  | { readonly kind: "tokens" | "slot"; readonly operations: readonly string[] }
-  | {
-      readonly kind: "group";
-      readonly group: string;
-      readonly limit: number;
-      readonly operations: readonly string[];
-    }
-  | { readonly kind: "tasks"; readonly limit: number; readonly operations: readonly string[] }
-  | {
-      readonly kind: "upstream";
-      readonly upstream: string;
-      readonly limit: number;
-      readonly operations: readonly string[];
-    };
-
 /** Answers callers from the store. Every question carries the asker's account, so nobody sees another's books. */
-export function createBooks(parts: Parts): Books {
-  const { store, limiter, links, models, sharedLimits } = parts;
+export function createBooks({ store, limiter, links, offer, attemptsOf }: Parts): Books {
   const receiptNow = (call: CallRecord): Receipt => {
     // Attempts are written with the end of a call; of one that runs, the process that runs it may know them.
-    const attempts = call.settledAtMs === undefined ? parts.attemptsOf(call.id) : undefined;
+    const attempts = call.settledAtMs === undefined ? attemptsOf(call.id) : undefined;
     return receiptOf(attempts ? { ...call, attempts } : call);
   };
   return {
@@ -70,14 +53,14 @@ export function createBooks(parts: Parts): Books {
       const call = await store.calls.findByKey(accountId, hashIdempotencyKey(idempotencyKey));
       return { object: "list", data: call ? [receiptNow(call)] : [], has_more: false, next_cursor: null };
     },
-    models,
+    models: (asker) => listModels(offer(), asker),
     limits: async (asker) => ({
       workspace_id: asker.accountId,
       key_id: asker.keyId,
       tier: asker.tier,
       limits: [
-        ...(await readLimits(asker, limiter, sharedLimits())),
-        ...(await readTaskLimits(asker, store, sharedLimits())),
+        ...(await readLimits(asker, limiter, listLimits(offer()))),
+        ...(await readTaskLimits(asker, store, listLimits(offer()))),
       ],
       budget: await readBudget(store, asker),
       sign_in_budget: await readSignInBudget(store, asker),

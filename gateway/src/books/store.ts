@@ -3,14 +3,15 @@ import type { GrantBook } from "../grants/grants.ts";
 import type { SignInRecords } from "../grants/sign-in-records.ts";
 import type { PublicationBook } from "../contract/publications.ts";
 import type { KeyBook } from "../keys/keys.ts";
+import type { TokenBook } from "../keys/token-book.ts";
 import type { LinkBook } from "../links/links.ts";
-import type { QuotaBook } from "../limits/quota-applications.ts";
+import type { QuotaBook } from "../ledger/quota-applications.ts";
 import type { TaskBook } from "../tasks/task-book.ts";
 import type { UsageBook } from "../usage/usage-report.ts";
-import type { AccountBook } from "./accounts.ts";
-import type { Auditor } from "./audit.ts";
-import type { Ledger } from "./ledger.ts";
-import type { CallBook } from "./receipt.ts";
+import type { AccountBook } from "../ledger/accounts.ts";
+import type { Auditor } from "../ledger/audit.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { CallBook } from "../ledger/receipt.ts";
 
 /** Everything durable, behind ports. A second kind of store implements these and passes the conformance suite. */
 export interface Store {
@@ -24,6 +25,7 @@ export interface Store {
   readonly tasks: TaskBook;
   readonly publications: PublicationBook;
   readonly grants: GrantBook;
+  readonly tokens: TokenBook;
   readonly approvals: ApprovalBook;
   readonly signIns: SignInRecords;
   readonly auditor: Auditor;

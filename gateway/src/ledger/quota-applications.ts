@@ -1,5 +1,5 @@
-import type { EarlierCall, IdempotencyClaim } from "../ledger/ledger.ts";
-import type { TierLimits, TierName } from "./tiers.ts";
+import type { EarlierCall, IdempotencyClaim } from "./ledger.ts";
+import type { TierLimits, TierName } from "../limits/tiers.ts";
 
 /** A caller's request for more than its tier gives. */
 export interface QuotaApplication {

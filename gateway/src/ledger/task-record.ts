@@ -1,7 +1,32 @@
-import type { Attempt } from "../ledger/call-record.ts";
-import type { Quantities } from "../operation/quantities.ts";
-import type { Terms } from "../operation/terms.ts";
-import type { TaskState, TaskStatus } from "./read-task-report.ts";
+// Tasks as the books keep them. A task is open exactly as long as its call, so the ledger opens and ends both.
+
+import type { Quantities } from "../prices/quantities.ts";
+import type { Terms } from "../prices/terms.ts";
+import type { Attempt } from "./call-record.ts";
+
+/** The words of the specification for where a task is. */
+export const taskStatuses = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELED", "UNKNOWN"] as const;
+export type TaskStatus = (typeof taskStatuses)[number];
+
+/** A vendor's word about a task. */
+export interface TaskState {
+  readonly kind: "state";
+  readonly status: TaskStatus;
+  readonly upstreamTaskId: string;
+  /** Present with every success: a success without anything to fetch is none. */
+  readonly videoUrl: string | undefined;
+  readonly origPrompt: string | undefined;
+  /** As reported, fractions included; undefined when the vendor does not say. */
+  readonly durationSeconds: number | undefined;
+  /** The figure of the resolution, such as 720. */
+  readonly resolution: number | undefined;
+  readonly videoCount: number | undefined;
+  readonly submitAtMs: number | undefined;
+  readonly scheduledAtMs: number | undefined;
+  readonly endAtMs: number | undefined;
+  readonly code: string | undefined;
+  readonly message: string | undefined;
+}
 
 /**
  * Where an open task is. `CREATING` until the vendor's id of it is written down; `LOST` when nobody knows whether the
@@ -63,17 +88,3 @@ export interface TaskEnd {
   readonly report: TaskState | undefined;
   readonly forgetAtMs: number;
 }
-
-/** The hard limit of a task. Five minutes is a client's patience, not a verdict; after a day no vendor knows it. */
-export const taskLifeMs = 24 * 60 * 60 * 1000;
-
-/** What a caller is told about where a task is. */
-export function statusOf(task: Task, nowMs: number): TaskStatus {
-  const { state } = task;
-  if (isForgotten(task, nowMs)) return "UNKNOWN";
-  if (state === "CREATING") return "PENDING";
-  return state === "LOST" || state === "EXPIRED" || state === "REFUSED" ? "UNKNOWN" : state;
-}
-
-export const isForgotten = ({ forgetAtMs }: Task, nowMs: number): boolean =>
-  forgetAtMs !== undefined && forgetAtMs <= nowMs;

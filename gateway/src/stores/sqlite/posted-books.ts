@@ -4,7 +4,7 @@ import type { Journal } from "./journal.ts";
 import type { Standings } from "./standings.ts";
 
 /** The books for everybody but the ledger, who keeps the journal: they always say everything. */
-export interface Books {
+export interface PostedBooks {
   /** Reads with nothing left to post. Nobody else writes meanwhile, so this is for what is read in a moment. */
   readonly read: <Found>(look: () => Found) => Promise<Found>;
   /** Reads one moment with nothing left to post, however long that takes: others go on writing. */
@@ -19,12 +19,12 @@ export interface Books {
  */
 const postingsMax = 50;
 
-export function createBooks(
+export function createPostedBooks(
   db: Database,
   commits: GroupCommit,
   journal: Journal,
   standings: Standings,
-): Books {
+): PostedBooks {
   return {
     read: (look) =>
       journal.isPosted()

@@ -1,0 +1,37 @@
+// What every store must do, whatever it is made of. A second kind of store runs these very tests.
+
+import { describe } from "bun:test";
+import { keysConformance } from "../keys/keys-conformance.ts";
+import { linksConformance } from "../links/links-conformance.ts";
+import { tasksConformance } from "../tasks/tasks-conformance.ts";
+import { usageConformance } from "../usage/usage-conformance.ts";
+import { accountsConformance } from "../ledger/accounts-conformance.ts";
+import { budgetsConformance } from "../ledger/budgets-conformance.ts";
+import { endsConformance } from "../ledger/ends-conformance.ts";
+import { entriesConformance } from "../ledger/entries-conformance.ts";
+import { grantsConformance } from "../ledger/grants-conformance.ts";
+import { holdsConformance } from "../ledger/holds-conformance.ts";
+import { idempotencyConformance } from "../ledger/idempotency-conformance.ts";
+import { modelConformance } from "../ledger/model-conformance.ts";
+import { receiptsConformance } from "../ledger/receipts-conformance.ts";
+import { roundingConformance } from "../ledger/rounding-conformance.ts";
+import { runsConformance } from "../ledger/runs-conformance.ts";
+import type { OpenStore } from "../ledger/shared-conformance.ts";
+
+export function storeConformance(name: string, openStore: OpenStore): void {
+  describe(`${name}: holding`, () => holdsConformance(openStore));
+  describe(`${name}: ending`, () => endsConformance(openStore));
+  describe(`${name}: rounding`, () => roundingConformance(openStore));
+  describe(`${name}: budgets`, () => budgetsConformance(openStore));
+  describe(`${name}: idempotency keys`, () => idempotencyConformance(openStore));
+  describe(`${name}: a new run`, () => runsConformance(openStore));
+  describe(`${name}: accounts`, () => accountsConformance(openStore));
+  describe(`${name}: entries`, () => entriesConformance(openStore));
+  describe(`${name}: keys`, () => keysConformance(openStore));
+  describe(`${name}: links`, () => linksConformance(openStore));
+  describe(`${name}: receipts`, () => receiptsConformance(openStore));
+  describe(`${name}: usage`, () => usageConformance(openStore));
+  describe(`${name}: model`, () => modelConformance(openStore));
+  tasksConformance(name, openStore);
+  grantsConformance(name, openStore);
+}

@@ -1,0 +1,121 @@
+import { approvalPageUrl } from "../approvals/approval-page.ts";
+import type { Gate } from "../call/gate.ts";
+import { ownOrigins, type Addresses } from "../config/addresses.ts";
+import type { ContractShelf } from "../contract/contract-shelf.ts";
+import type { SalesShelf } from "../contract/sales-shelf.ts";
+import type { Secrets } from "../keys/secrets.ts";
+import type { Store } from "../books/store.ts";
+import type { Limiter } from "../limits/limiter.ts";
+import type { InForce } from "../offer/in-force.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { InFlight } from "../platform/in-flight.ts";
+import { describeError, type Log } from "../platform/log.ts";
+import type { Metrics } from "../platform/metrics.ts";
+import { createAccountDoor, type AccountDoor } from "./account/account-door.ts";
+import { createHttpDoor, type HttpDoor } from "./http/http-door.ts";
+import { createLinkPages, type LinkPages } from "./http/link-pages.ts";
+import { createOperatorPages, type OperatorPages } from "./http/operator-pages.ts";
+import type { BodyReader } from "./http/read-body.ts";
+import { createMcpDoor, type AgentServer, type McpDoor } from "./mcp/mcp-door.ts";
+import { createSignInDoor, type FetchDocument, type SignInDoor } from "./oauth/sign-in-door.ts";
+import type { FormParts } from "./people/form.ts";
+import { createPeople } from "./people/person.ts";
+import { createSiteDoor, type SiteDoor } from "./site/site-door.ts";
+import { createWebsite, type Website } from "./site/website/website.ts";
+
+/** Every door that the front door can lead a request to. */
+export interface Doors {
+  readonly calls: HttpDoor;
+  readonly agents: McpDoor;
+  readonly linkPages: LinkPages;
+  readonly signIn: SignInDoor;
+  readonly account: AccountDoor;
+  readonly pages: OperatorPages;
+  readonly site: SiteDoor;
+  readonly website: Website;
+}
+
+interface Parts {
+  readonly gate: Gate;
+  readonly inForce: () => InForce;
+  readonly contracts: ContractShelf;
+  readonly sales: SalesShelf;
+  readonly store: Store;
+  readonly secrets: Secrets;
+  readonly limiter: Limiter;
+  readonly addresses: Addresses;
+  readonly bodies: BodyReader;
+  readonly inFlight: InFlight;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly fetchDocument?: FetchDocument;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly operatorToken?: string | undefined;
+  readonly extendAgentServer?: (server: AgentServer) => void;
+}
+
+export function createDoors(parts: Parts): Doors {
+  const { gate, inForce, addresses, bodies, newId } = parts;
+  const { baseUrl } = addresses;
+  const offer = () => inForce().offer;
+  const mcp = () => inForce().mcp;
+
+  const calls = createHttpDoor({ gate, offer, bodies, newId, inFlight: parts.inFlight });
+  const { refuse } = calls;
+  const agents = createMcpDoor({
+    gate,
+    offer,
+    settings: mcp,
+    approvals: parts.store.approvals,
+    stateKey: parts.secrets.keyFor("request state"),
+    approvalPage: (id) => approvalPageUrl(addresses, id),
+    addresses,
+    bodies,
+    newId,
+    newSecretId: () => crypto.randomUUID(),
+    extend: parts.extendAgentServer,
+  });
+  const forms: FormParts = {
+    people: createPeople({ ...parts, encrypted: baseUrl.startsWith("https:") }),
+    limiter: parts.limiter,
+    origins: ownOrigins(addresses),
+    readBody: bodies.read,
+  };
+  const signIn = createSignInDoor({
+    ...parts,
+    ...forms,
+    config: mcp,
+    fetchDocument: parts.fetchDocument ?? (() => Promise.reject(new Error("No documents are fetched here."))),
+  });
+  return {
+    calls,
+    agents,
+    linkPages: createLinkPages({ desk: gate.links, offer, baseUrl, bodies, newId, log: parts.log }),
+    signIn,
+    account: createAccountDoor({ ...parts, ...forms, books: gate.books, config: mcp, offer }),
+    pages: createOperatorPages({
+      metrics: parts.metrics,
+      operatorToken: parts.operatorToken,
+      readiness: () => findFailing({ agents, signIn }, parts),
+    }),
+    site: createSiteDoor({ contracts: parts.contracts, sales: parts.sales, offer, newId, refuse }),
+    website: createWebsite({ contracts: parts.contracts, addresses, offer, newId, refuse }),
+  };
+}
+
+/** Names what cannot be served right now; undefined when everything can. */
+async function findFailing(
+  { agents, signIn }: Pick<Doors, "agents" | "signIn">,
+  { store, log }: Parts,
+): Promise<string | undefined> {
+  try {
+    await store.ping();
+  } catch (error) {
+    log.error("the store does not answer", describeError(error));
+    return "store";
+  }
+  if (!(await agents.isWell())) return "agents";
+  return (await signIn.isWell()) ? undefined : "sign_in";
+}

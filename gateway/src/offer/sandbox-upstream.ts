@@ -1,0 +1,35 @@
+import { usualKeyHeader } from "../operation/key-header.ts";
+import type { Upstream } from "../operation/upstream.ts";
+
+/** The sandbox is as strict as the vendor it stands for. */
+const sandboxPollQps = 20;
+
+export const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream => ({
+  name: `sandbox-${protocol}`,
+  protocol,
+  ...(protocol === "x" ? sandboxPlatform(`${sandboxUrl}/x/2`) : { url: `${sandboxUrl}/${protocol}` }),
+  key: "sandbox",
+  keyHeader: usualKeyHeader(protocol),
+  secrets: [],
+  transport: protocol === "tikhub" || protocol === "similarweb" ? "managed" : "native",
+  timeoutMs: undefined,
+  quotaRpm: undefined,
+  pollQps: sandboxPollQps,
+  weight: 1,
+  onCallerLeft: "drain",
+  sandbox: true,
+});
+
+/** The stand-in platform: people meet it under our own address, we ask it for tokens where it listens. */
+const sandboxPlatform = (url: string): Pick<Upstream, "url" | "link"> => ({
+  url,
+  link: {
+    authorizeUrl: "/sandbox/x/oauth2/authorize",
+    tokenUrl: `${url}/oauth2/token`,
+    revokeUrl: `${url}/oauth2/revoke`,
+    clientId: "tollgate-sandbox",
+    clientSecret: "tollgate-sandbox-secret",
+    issuer: "/sandbox/x",
+    saysIssuer: true,
+  },
+});

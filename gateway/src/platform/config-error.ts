@@ -1,0 +1,20 @@
+import type { z } from "zod";
+
+/** A configuration that cannot be used. Each line names the place in the file and what was expected there. */
+export class ConfigError extends Error {
+  constructor(file: string, problems: readonly string[]) {
+    super(`${file} cannot be used:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+    this.name = "ConfigError";
+  }
+}
+
+/** An issue as a line: the place and what was expected there. */
+export function describeIssue(issue: z.core.$ZodIssue): string {
+  const where = issue.path.length === 0 ? "the file" : issue.path.join(".");
+  // What is allowed in a name is said by the rule it broke, one level deeper.
+  if (issue.code === "invalid_key") return `${where}: ${issue.issues[0]?.message ?? issue.message}`;
+  if (issue.code === "unrecognized_keys") return `${where}: unknown setting ${issue.keys.join(", ")}`;
+  if (issue.code === "invalid_union" && issue.message === "Invalid input")
+    return `${where}: not a value that fits here`;
+  return `${where}: ${issue.message.replace(/^Invalid input: /, "")}`;
+}
