@@ -337,6 +337,41 @@ describe("a whole answer to a caller who asked for a stream", () => {
   });
 });
 
+describe("events for a caller who asked for a whole answer", () => {
+  const unasked = { stream: false };
+
+  test("are paid for by what stands in them", async () => {
+    answer = () => new Response(whole, { headers: { "content-type": "text/event-stream" } });
+    const response = await ask("/v1/chat/completions", unasked);
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      200,
+      "text/event-stream; charset=utf-8",
+    ]);
+    expect(await response.clone().text()).toContain('"content":"Hello"');
+    expect(await receiptOf(response)).toMatchObject({
+      status: "settled",
+      usage: { input_tokens: 500, output_tokens: 200 },
+      usage_source: "provider",
+      charged_micros_usd: 195,
+    });
+  });
+
+  test("are paid for by what passed, where they do not say what they used", async () => {
+    const silent = said.slice(0, said.lastIndexOf("data: "));
+    answer = () => new Response(`${silent}data: [DONE]\n\n`, { headers: { "content-type": "text/plain" } });
+    const { usage, usage_source: source } = await receiptOf(await ask("/v1/chat/completions", unasked));
+    expect([usage["output_tokens"], source]).toEqual([2, "estimated"]);
+    expect(usage["input_tokens"]).toBeGreaterThan(0);
+  });
+
+  test("are no answer for a caller of another dialect, and cost nothing", async () => {
+    answer = () => new Response(whole, { headers: { "content-type": "text/event-stream" } });
+    const response = await ask("/v1/messages", { ...unasked, max_tokens: 300 });
+    expect(response.status).toBe(502);
+    expect(await receiptOf(response)).toMatchObject({ charged_micros_usd: 0 });
+  });
+});
+
 test("a stream that breaks off tells so with our own word for it", async () => {
   const begun = chunk({
     choices: [{ index: 0, delta: { role: "assistant", content: "Hel" }, finish_reason: null }],
