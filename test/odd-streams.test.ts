@@ -178,6 +178,70 @@ describe("a whole answer to a caller who asked for a stream", () => {
   });
 });
 
+describe("events for a caller who asked for a whole answer", () => {
+  const unasked = { stream: false };
+
+  test("are paid for by what stands in them", async () => {
+    answer = () => new Response(whole, { headers: { "content-type": "text/event-stream" } });
+    const response = await ask("/v1/chat/completions", unasked);
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      200,
+      "text/event-stream; charset=utf-8",
+    ]);
+    expect(await response.clone().text()).toContain('"content":"Hello"');
+    expect(await receiptOf(response)).toMatchObject({
+      status: "settled",
+      usage: { input_tokens: 500, output_tokens: 200 },
+      usage_source: "provider",
+      charged_micros_usd: 195,
+    });
+  });
+
+  test("are paid for by what passed, where they do not say what they used", async () => {
+    const silent = said.slice(0, said.lastIndexOf("data: "));
+    answer = () => new Response(`${silent}data: [DONE]\n\n`, { headers: { "content-type": "text/plain" } });
+    const { usage, usage_source: source } = await receiptOf(await ask("/v1/chat/completions", unasked));
+    expect([usage["output_tokens"], source]).toEqual([2, "estimated"]);
+    expect(usage["input_tokens"]).toBeGreaterThan(0);
+  });
+
+  test("are no answer for a caller of another dialect, and cost nothing", async () => {
+    answer = () => new Response(whole, { headers: { "content-type": "text/event-stream" } });
+    const response = await ask("/v1/messages", { ...unasked, max_tokens: 300 });
+    expect(response.status).toBe(502);
+    expect(await receiptOf(response)).toMatchObject({ charged_micros_usd: 0 });
+  });
+});
+
+describe("a success that is not JSON", () => {
+  const pages: Readonly<Record<string, string>> = {
+    "a page": "<html>Hello</html>",
+    "a list": JSON.stringify([{ choices: [{ message: { content: "Hello" } }] }]),
+    "lines of JSON": '{"message":{"content":"Hel"}}\n{"message":{"content":"lo"}}\n',
+  };
+  test.each(Object.entries(pages))("%s is not passed on, for nobody could charge it", async (_, page) => {
+    for (const [path, more] of [
+      ["/v1/chat/completions", { stream: false }],
+      ["/v1/chat/completions", {}],
+      ["/v1/responses", { messages: undefined, input: "hello", stream: false }],
+      ["/v1/embeddings", { model: "text-embedding-3-small", messages: undefined, input: "hello" }],
+      [
+        "/v1/images/generations",
+        { model: "gpt-image-1", messages: undefined, prompt: "a fox", stream: false },
+      ],
+    ] as const) {
+      answer = () => new Response(page, { headers: { "content-type": "text/html" } });
+      const response = await ask(path, more);
+      expect([path, response.status, await response.clone().text()]).toEqual([
+        path,
+        502,
+        expect.not.stringContaining("Hel") as string,
+      ]);
+      expect(await receiptOf(response)).toMatchObject({ status: "released", charged_micros_usd: 0 });
+    }
+  });
+});
+
 test("a stream that breaks off tells so with our own word for it", async () => {
   const begun = chunk({
     choices: [{ index: 0, delta: { role: "assistant", content: "Hel" }, finish_reason: null }],

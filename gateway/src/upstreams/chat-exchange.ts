@@ -47,6 +47,7 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
 
   return {
     request,
+    paidByTokens: true,
     translates: (dispatch) => callersOf(dispatch) !== own,
     read: (json, dispatch) => {
       const callers = callersOf(dispatch);

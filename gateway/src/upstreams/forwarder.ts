@@ -100,9 +100,7 @@ class Sending implements OutcomeReader<HttpOutcome | HttpStream, Exchanged> {
 
   read(outcome: HttpOutcome | HttpStream): Exchanged {
     if (outcome.kind === "streaming") return this.#passOn(outcome);
-    const { exchange, dispatch } = this.speech;
-    const mayStream = dispatch.streaming && exchange.stream !== undefined;
-    const stream = mayStream && outcome.kind === "answered" ? streamIn(outcome, this.speech) : undefined;
+    const stream = outcome.kind === "answered" ? streamIn(outcome, this.speech) : undefined;
     return stream ? this.#passOn(stream) : exchangedOf(outcome, this);
   }
 
@@ -116,13 +114,19 @@ class Sending implements OutcomeReader<HttpOutcome | HttpStream, Exchanged> {
   }
 }
 
-/** What a vendor gave whole to a caller who asked for a stream, as the stream it should have been. */
+/**
+ * What a vendor gave whole to a caller who asked for a stream, as the stream it should have been; and events for which
+ * nobody asked, because what they used stands in them.
+ */
 function streamIn(
   { status, body }: Extract<HttpOutcome, { kind: "answered" }>,
   { exchange, dispatch }: Speech,
 ): HttpStream | undefined {
-  if (!isSuccessStatus(status)) return undefined;
+  if (exchange.stream === undefined || !isSuccessStatus(status)) return undefined;
+  // Whoever speaks another dialect and asked for a whole answer would get one that nobody ever wrote.
+  if (!dispatch.streaming && exchange.translates?.(dispatch) === true) return undefined;
   if (looksLikeEvents(body)) return new WholeStream(status, body);
+  if (!dispatch.streaming) return undefined;
   const events = exchange.asEvents?.(parse(roughly.decode(body)), dispatch);
   return events === undefined ? undefined : new WholeStream(status, Buffer.from(events));
 }
@@ -199,7 +203,7 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
 
   const json = parse(text);
   if (protocol.isAboutOperator?.(status, json) === true) return { kind: "key_rejected", status };
-  if (isSuccessStatus(status) && !isJsonObject(json) && exchange.translates?.(dispatch) === true)
+  if (isSuccessStatus(status) && !isJsonObject(json) && exchange.paidByTokens === true)
     return { kind: "no_answer", reason: "malformed", sent: true };
   const succeeded = json !== undefined && isSuccessStatus(status);
   const reading = succeeded ? exchange.read(json, dispatch) : undefined;

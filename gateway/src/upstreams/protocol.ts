@@ -15,6 +15,8 @@ export interface Protocol {
 /** Request out, answer in. Both are pure: values in, values out. */
 export interface Exchange {
   readonly request: (dispatch: Dispatch) => VendorRequest | OwnAnswer;
+  /** Its answers say what they used, so a success that is no JSON object can be neither read nor charged: it is none. */
+  readonly paidByTokens?: true;
   /** Whether the caller speaks another dialect than the vendor, so that no answer can pass through as it came. */
   readonly translates?: (dispatch: Dispatch) => boolean;
   /** Reads a 2xx JSON answer. What it leaves undefined passes through as it came. */

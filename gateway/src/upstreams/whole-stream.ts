@@ -1,8 +1,11 @@
 import type { HttpStream, StreamReader } from "./http/http-stream.ts";
 
-/** Whether a body is events: a proxy in between packed them, or gave them another type. */
+/**
+ * Whether a body is events: a proxy in between packed them or gave them another type, or a vendor sent them unasked. Nearly
+ * every other body is an object, which its first byte shows.
+ */
 export const looksLikeEvents = (body: Uint8Array): boolean =>
-  beginsLikeEvents.test(start.decode(body.subarray(0, lookedAtBytes)));
+  body[0] !== openingBrace && beginsLikeEvents.test(start.decode(body.subarray(0, lookedAtBytes)));
 
 /** Events that came as one body. They are passed on, and paid for, as the stream they are. */
 export class WholeStream implements HttpStream {
@@ -26,6 +29,7 @@ export class WholeStream implements HttpStream {
   leave(): void {}
 }
 
+const openingBrace = 0x7b;
 const lookedAtBytes = 64;
 const beginsLikeEvents = /^\s*(?:(?:data|event|id|retry) ?:|:)/;
 const start = new TextDecoder();

@@ -11,6 +11,7 @@ export const openaiEmbeddings: Exchange = {
     path: service.path,
     body: nativeBody(input.rawBody, input.body, {}),
   }),
+  paidByTokens: true,
   read: (json) => ({ tokens: readTokens(json) }),
 };
 

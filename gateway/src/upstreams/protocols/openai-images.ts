@@ -15,6 +15,7 @@ export const openaiImages: Exchange = {
       body: nativeBody(input.rawBody, input.body, named ? {} : { model }),
     };
   },
+  paidByTokens: true,
   read: (json) => ({ tokens: readTokens(json) }),
 };
 

@@ -18,6 +18,7 @@ export const openaiResponses: Exchange = {
     const added = limited ? {} : { max_output_tokens: maxOutputTokens };
     return { method: "POST", path: service.path, body: nativeBody(input.rawBody, body, added) };
   },
+  paidByTokens: true,
   read: (json) => ({ tokens: readTokens(json) }),
   stream: streamRules,
 };
