@@ -1,6 +1,8 @@
 // What a conversation gives its model to read besides text, in whichever dialect: images and files in the body, and what
 // lies elsewhere. Names mean the same wherever two dialects share them, so there is one rule for all.
 
+import { DecidingNames } from "../gateway/src/operation/define-operation.ts";
+
 type JsonObject = Readonly<Record<string, unknown>>;
 
 export interface ConversationInput {
@@ -22,11 +24,21 @@ export interface ConversationInput {
   readonly hostedTool: string | undefined;
 }
 
-type Found = { -readonly [Name in keyof ConversationInput]: ConversationInput[Name] };
+type Found = { -readonly [Name in keyof ConversationInput]: ConversationInput[Name] } & {
+  /** There are names that are not in small letters, so each is compared with those that mean something. */
+  readonly comparesNames: boolean;
+};
 
-/** Only lists and objects are looked into, and of a text only its name, so a plain conversation is seen at a glance. */
-export function readInput(body: JsonObject): ConversationInput {
+/**
+ * Only lists and objects are looked into, and of a text only its name, so a plain conversation is seen at a glance. A name
+ * that means something, but for the case of its letters, is refused.
+ */
+export function readInput(
+  body: JsonObject,
+  { comparesNames }: { readonly comparesNames: boolean },
+): ConversationInput {
   const found: Found = {
+    comparesNames,
     unbounded: false,
     media: 0,
     images: 0,
@@ -37,6 +49,7 @@ export function readInput(body: JsonObject): ConversationInput {
     hostedTool: undefined,
   };
   for (const name in body) {
+    if (comparesNames) bodyNames.check(name);
     const member = body[name];
     if (member === null || member === undefined) continue;
     if (conversation.has(name)) look(member, name, found);
@@ -81,8 +94,26 @@ const fetched: ReadonlySet<string> = new Set([
   "cached_content",
 ]);
 
-/** Where the texts of a tool's call, its answer or a quotation may be called anything without being read from there. */
-const notReadFrom: ReadonlySet<string> = new Set(["input", "args", "response", "annotations", "citations"]);
+const bodyNames = new DecidingNames([
+  ...conversation,
+  ...fetched,
+  "tools",
+  "compaction",
+  "context_management",
+]);
+
+/** Where a tool's call, its answer, a quotation or a note of the caller's may call anything anyhow: nothing is read from there. */
+const notReadFrom: ReadonlySet<string> = new Set([
+  "input",
+  "args",
+  "arguments",
+  "env",
+  "response",
+  "annotations",
+  "citations",
+  "partMetadata",
+  "part_metadata",
+]);
 
 function look(value: unknown, under: string, found: Found): void {
   if (Array.isArray(value)) {
@@ -91,6 +122,7 @@ function look(value: unknown, under: string, found: Found): void {
   }
   if (!isObject(value)) return;
   for (const name in value) {
+    if (found.comparesNames) partNames.check(name);
     const inner = value[name];
     if (typeof inner === "string") {
       if (telling.has(name)) lookAtText(name, inner, { under, beside: value }, found);
@@ -111,6 +143,17 @@ const addresses: ReadonlySet<string> = new Set([
 const telling: ReadonlySet<string> = new Set([...addresses, "url", "data", "file_data", "id"]);
 /** What holds an address under a name that means nothing by itself. */
 const holdsUrl: ReadonlySet<string> = new Set(["image_url", "video_url", "audio_url", "file", "source"]);
+
+const partNames = new DecidingNames([
+  ...telling,
+  ...holdsUrl,
+  "type",
+  "media_type",
+  "mimeType",
+  "mime_type",
+  "format",
+  "audio",
+]);
 
 function lookAtText(
   name: string,
@@ -158,9 +201,12 @@ function lookAtTools(tools: unknown, found: Found): void {
   else for (let at = 0; at < tools.length; at++) lookAtTool(tools[at], at, found);
 }
 
+const toolNames = new DecidingNames(["type", "name", "environment"]);
+
 /** A function is answered by the caller; any other tool is run by the vendor, which then reads what it found. */
 function lookAtTool(tool: unknown, at: number | undefined, found: Found): void {
   if (!isObject(tool)) return;
+  if (found.comparesNames) for (const name in tool) toolNames.check(name);
   const { type, name } = tool;
   if (typeof type !== "string") {
     // The caller's own have a name; Google's have only members that say what they do.

@@ -1,7 +1,7 @@
 // What the dialects of a conversation have in common: who serves them, what they may take, what they hold.
 
 import { refuse, z } from "../gateway/src/operation/define-operation.ts";
-import type { Estimate, ModelFacts } from "../gateway/src/operation/operation.ts";
+import type { CallInput, Estimate, ModelFacts } from "../gateway/src/operation/operation.ts";
 import { readInput, type ConversationInput } from "./conversation-input.ts";
 
 type Dialect = "openai" | "anthropic" | "gemini";
@@ -49,14 +49,25 @@ export const serviceTier = z
 export const speed = z.enum(["standard"], `expected standard; ${unpriced}`).nullish();
 export const inferenceGeo = z.enum(["global"], `expected global; ${unpriced}`).nullish();
 
+type ConversationBody = Pick<
+  CallInput<unknown, Readonly<Record<string, unknown>>>,
+  "body" | "rawBody" | "plainNames"
+>;
+
+interface AskedAnswer {
+  readonly outputTokens: number;
+  readonly limitedBy: string;
+  readonly choices: number;
+}
+
 /**
  * A token is at least one byte, so the body's length bounds its text without counting tokens; what else is read is
  * bounded by the figures below, and everything together by what the model can read.
  */
 export function conversationEstimate(
-  { body, rawBody }: { readonly body: Readonly<Record<string, unknown>>; readonly rawBody: Uint8Array },
+  { body, rawBody, plainNames }: ConversationBody,
   model: ModelFacts,
-  asked: { readonly outputTokens: number; readonly limitedBy: string; readonly choices: number },
+  asked: AskedAnswer,
 ): Estimate {
   // What a model reads and writes is one context. More would be refused by its vendor, after all of it was held.
   if (asked.outputTokens > (model.contextTokens ?? Infinity)) {
@@ -64,7 +75,9 @@ export function conversationEstimate(
     refuse("invalid_parameters", message, { field: asked.limitedBy });
   }
   const limit = asked.outputTokens > 0 ? asked.outputTokens : model.maxOutputTokens;
-  const input = readInput(body);
+  // Google's own names have capitals, so there one in small letters may be taken for them.
+  const comparesNames = plainNames !== true || asked.limitedBy.startsWith("generationConfig");
+  const input = readInput(body, { comparesNames });
   const most = inputTokensMax(input, rawBody.byteLength, model);
   const { hostedTool: field } = input;
   if (field !== undefined && !model.allowsHostedTools) {

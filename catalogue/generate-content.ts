@@ -1,5 +1,5 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
-import type { ModelFacts } from "../gateway/src/operation/operation.ts";
+import type { CallInput, ModelFacts } from "../gateway/src/operation/operation.ts";
 import { generatedContent } from "./model-answers.ts";
 import { conversationEstimate, conversations, serviceTier } from "./conversations.ts";
 
@@ -57,7 +57,7 @@ const common = {
     modelKind: "chat",
     modelOf: ({ params }: { readonly params: Readonly<Record<string, string>> }) => params["model"],
     estimate: (
-      input: { readonly body: z.infer<typeof generateBody>; readonly rawBody: Uint8Array },
+      input: Pick<CallInput<unknown, z.infer<typeof generateBody>>, "body" | "rawBody" | "plainNames">,
       model: ModelFacts,
     ) => {
       const config = input.body.generationConfig ?? input.body.generation_config;

@@ -1,7 +1,8 @@
-import type { z } from "zod";
+import { z } from "zod";
 import type { CallInput, Operation } from "../operation/operation.ts";
 import { plainlyValid } from "../operation/plainly-valid.ts";
-import { isJsonObject, parseJson } from "../platform/json.ts";
+import { DecidingNames } from "../platform/deciding-names.ts";
+import { isJsonObject, parseJson, type JsonObject } from "../platform/json.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
 
@@ -29,8 +30,48 @@ export function validate(
   const parsed = parseJson(rawBody);
   if (!parsed.ok) refuse("invalid_parameters", parsed.why);
   if (!isJsonObject(parsed.value)) refuse("invalid_parameters", "the body must be a JSON object");
-  return { query, body: check(schema, parsed.value), params, rawQuery, rawBody };
+  const { plainNames } = parsed;
+  const names = namesOf(schema);
+  if (!plainNames || !names.plain) checkNames(names, parsed.value);
+  return { query, body: check(schema, parsed.value), params, rawQuery, rawBody, plainNames };
 }
+
+/** What a schema declares is what a call is priced and decided by; so nothing may look like it to somebody else. */
+interface DeclaredNames {
+  readonly own: DecidingNames;
+  /** All of them, those inside too, are in small letters. */
+  readonly plain: boolean;
+  readonly inside: readonly (readonly [member: string, names: DeclaredNames])[];
+}
+
+function checkNames({ own, inside }: DeclaredNames, members: JsonObject): void {
+  own.checkAll(members);
+  for (const [member, names] of inside) {
+    const inner = members[member];
+    if (isJsonObject(inner)) checkNames(names, inner);
+  }
+}
+
+function namesOf(schema: z.ZodType): DeclaredNames {
+  let names = namesBySchema.get(schema);
+  if (!names) namesBySchema.set(schema, (names = readNames(schema)));
+  return names;
+}
+
+const namesBySchema = new WeakMap<z.ZodType, DeclaredNames>();
+
+function readNames(schema: z.core.$ZodType): DeclaredNames {
+  const shape: Readonly<Record<string, z.core.$ZodType>> = schema instanceof z.ZodObject ? schema.shape : {};
+  const own = new DecidingNames(Object.keys(shape));
+  const objects = Object.entries(shape).map(([name, member]) => [name, bareOf(member)] as const);
+  const inside = objects
+    .filter(([, member]) => member instanceof z.ZodObject)
+    .map(([name, member]) => [name, readNames(member)] as const);
+  return { own, plain: own.plain && inside.every(([, { plain }]) => plain), inside };
+}
+
+const bareOf = (schema: z.core.$ZodType): z.core.$ZodType =>
+  schema instanceof z.ZodOptional || schema instanceof z.ZodNullable ? bareOf(schema.def.innerType) : schema;
 
 /** A parameter given twice becomes a list, which no schema accepts: nobody has to guess which one counts. */
 function readQuery(rawQuery: string): Record<string, string | string[]> {

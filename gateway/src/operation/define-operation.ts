@@ -7,6 +7,7 @@ import type { CallInput, Operation, OwnOperation, SoldOperation, TaskOperation }
 export { fixed, free } from "./price.ts";
 export { refuseEarlier } from "../ledger/refuse-earlier.ts";
 export { z } from "zod";
+export { DecidingNames } from "../platform/deciding-names.ts";
 export { refuse } from "../platform/refusals.ts";
 
 type Input<Query extends z.ZodType, Body extends z.ZodType> = CallInput<z.infer<Query>, z.infer<Body>>;

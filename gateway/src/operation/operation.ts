@@ -19,6 +19,8 @@ export interface CallInput<Query = unknown, Body = unknown> {
   readonly rawQuery: string;
   /** The body as it came, after decompression; empty for a GET. */
   readonly rawBody: Uint8Array;
+  /** Every member of the body has its name in small letters; undefined where nobody looked. */
+  readonly plainNames?: boolean;
 }
 
 /** What an upstream answered, as the rules about money see it. `json` is undefined when the body is not JSON. */

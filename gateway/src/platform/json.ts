@@ -7,7 +7,7 @@ const jsonNodesMax = 100_000;
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export type ParsedJson =
-  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: true; readonly value: unknown; readonly plainNames: boolean }
   | { readonly ok: false; readonly why: string };
 
 /** However it is spelled: JSON lets every letter be escaped, and blanks may stand before the colon. */
@@ -39,7 +39,7 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
   if (mayNameConstructor(text) && reachesPrototype(value)) {
     return { ok: false, why: 'the member "constructor.prototype" is not allowed' };
   }
-  return { ok: true, value };
+  return { ok: true, value, plainNames: shape.plainNames };
 }
 
 export const isJsonObject = (value: unknown): value is JsonObject =>
@@ -72,15 +72,26 @@ function reachesPrototype(value: unknown): boolean {
   return Object.values(value).some(reachesPrototype);
 }
 
-function scanShape(text: string): { members: number } | string {
+interface Shape {
+  readonly members: number;
+  /** No member has a capital in its name, nor a letter from elsewhere or an escape behind which one may be. */
+  readonly plainNames: boolean;
+}
+
+function scanShape(text: string): Shape | string {
   let depth = 0;
   let nodes = 1;
   let members = 0;
+  let plainNames = true;
+  let stringStart = 0;
+  let stringEnd = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22: // "
         if (isForbiddenMember(text, at)) return 'the member "__proto__" is not allowed';
+        stringStart = at;
         at = endOfString(text, at);
+        stringEnd = at;
         break;
       case 0x7b: // {
       case 0x5b: // [
@@ -97,11 +108,21 @@ function scanShape(text: string): { members: number } | string {
         break;
       case 0x3a: // :
         members++;
+        plainNames &&= isPlain(text, stringStart, stringEnd);
         break;
     }
     if (nodes > jsonNodesMax) return `the body has more than ${jsonNodesMax} values`;
   }
-  return { members };
+  return { members, plainNames };
+}
+
+function isPlain(text: string, start: number, end: number): boolean {
+  for (let at = start + 1; at < end; at++) {
+    const code = text.charCodeAt(at);
+    // From A to the backslash.
+    if (code > 0x7e || (code >= 0x41 && code <= 0x5c)) return false;
+  }
+  return true;
 }
 
 /** Whether a text opens more objects and arrays within each other than that; it need not be JSON. */
