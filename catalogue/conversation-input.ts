@@ -53,8 +53,8 @@ export function readInput(
     const member = body[name];
     if (member === null || member === undefined) continue;
     if (conversation.has(name)) look(member, name, found);
-    else if (name === "tools") lookAtTools(member, found);
-    else if (fetched.has(name)) found.unbounded = true;
+    else if (name === "tools") lookAtTools(member, name, found);
+    else if (fetched.has(name) || (name === "thread" && continues(member))) found.unbounded = true;
     else if (name === "compaction" || (name === "context_management" && compacts(member)))
       found.isSummedUp = true;
     if (name === "web_search_options" || (name === "mcp_servers" && !isEmptyList(member)))
@@ -72,6 +72,9 @@ function compacts(management: unknown): boolean {
     Array.isArray(edits) && edits.some((edit) => isObject(edit) && String(edit["type"]).startsWith("compact"))
   );
 }
+
+/** Whether Anthropic is to go on with what it holds; to begin holding is nothing to read. */
+const continues = (thread: unknown): boolean => !isObject(thread) || thread["type"] !== "create";
 
 const conversation: ReadonlySet<string> = new Set([
   "messages",
@@ -92,12 +95,15 @@ const fetched: ReadonlySet<string> = new Set([
   "web_search_options",
   "cachedContent",
   "cached_content",
+  "continuationToken",
+  "continuation_token",
 ]);
 
 const bodyNames = new DecidingNames([
   ...conversation,
   ...fetched,
   "tools",
+  "thread",
   "compaction",
   "context_management",
 ]);
@@ -125,8 +131,14 @@ function look(value: unknown, under: string, found: Found): void {
     if (found.comparesNames) partNames.check(name);
     const inner = value[name];
     if (typeof inner === "string") {
-      if (telling.has(name)) lookAtText(name, inner, { under, beside: value }, found);
-    } else if (typeof inner === "object" && !notReadFrom.has(name)) look(inner, name, found);
+      if (name === "type") {
+        if (under === "input") lookAtItem(inner, value, found);
+      } else if (telling.has(name)) lookAtText(name, inner, { under, beside: value }, found);
+    } else if (typeof inner !== "object" || inner === null) continue;
+    else if (name === "tools") lookAtTools(inner, `${under}.tools`, found);
+    else if (name === "definition" && value["type"] === "tool_definition")
+      lookAtTool(inner, `${under}.definition`, found);
+    else if (!notReadFrom.has(name)) look(inner, name, found);
   }
 }
 
@@ -148,6 +160,8 @@ const partNames = new DecidingNames([
   ...telling,
   ...holdsUrl,
   "type",
+  "tools",
+  "definition",
   "media_type",
   "mimeType",
   "mime_type",
@@ -180,6 +194,24 @@ function lookAtText(
 const isReference = ({ type = null, content }: JsonObject): boolean =>
   type === "item_reference" || (type === null && content === undefined);
 
+/** Of some items the caller gives back only what they were: OpenAI has kept what was thought, drawn or found, and reads it. */
+function lookAtItem(type: string, item: JsonObject, found: Found): void {
+  const holder = holders[type];
+  if (type === "compaction_trigger") found.isSummedUp = true;
+  else if (holder !== undefined && (holder === null || typeof item[holder] !== "string"))
+    found.unbounded = true;
+}
+
+/** The member that has all of such an item in it; null where none has. */
+const holders: Readonly<Record<string, string | null | undefined>> = {
+  reasoning: "encrypted_content",
+  compaction: "encrypted_content",
+  image_generation_call: "result",
+  code_interpreter_call: null,
+  file_search_call: null,
+  web_search_call: null,
+};
+
 function addElsewhere(found: Found): void {
   found.unbounded = true;
   found.media++;
@@ -194,40 +226,65 @@ function addMedia(mediaType: string, data: string, found: Found): void {
   else found.unbounded = true;
 }
 
-/** Google takes a single tool for a list of one. */
-function lookAtTools(tools: unknown, found: Found): void {
-  found.hasTools = !isEmptyList(tools);
-  if (!Array.isArray(tools)) lookAtTool(tools, undefined, found);
-  else for (let at = 0; at < tools.length; at++) lookAtTool(tools[at], at, found);
+/** Google takes a single tool for a list of one. They stand beside a conversation or in the midst of it. */
+function lookAtTools(tools: unknown, path: string, found: Found): void {
+  if (isEmptyList(tools)) return;
+  found.hasTools = true;
+  if (!Array.isArray(tools)) lookAtTool(tools, path, found);
+  else for (let at = 0; at < tools.length; at++) lookAtTool(tools[at], `${path}[${at}]`, found);
 }
 
-const toolNames = new DecidingNames(["type", "name", "environment"]);
+const toolNames = new DecidingNames(["type", "name", "environment", "tools"]);
 
 /** A function is answered by the caller; any other tool is run by the vendor, which then reads what it found. */
-function lookAtTool(tool: unknown, at: number | undefined, found: Found): void {
+function lookAtTool(tool: unknown, path: string, found: Found): void {
   if (!isObject(tool)) return;
+  found.hasTools = true;
   if (found.comparesNames) for (const name in tool) toolNames.check(name);
-  const { type, name } = tool;
-  if (typeof type !== "string") {
-    // The caller's own have a name; Google's have only members that say what they do.
-    if (typeof name !== "string") lookAtGoogles(tool, at, found);
-  } else if (explained.test(type)) {
+  const { type, name, tools } = tool;
+  // The caller's own have a type or a name; Google's have only members that say what they do.
+  lookAtGoogles(tool, path, { isNamed: typeof type === "string" || typeof name === "string" }, found);
+  if (typeof type === "string" && explained.test(type)) {
     found.explainedTools++;
-  } else if (!ofCallers.has(type)) {
+  } else if (typeof type === "string" && !ofCallers.has(type)) {
     found.unbounded = true;
-    if (!runElsewhere.test(type) && !isCallersShell(tool)) found.hostedTool ??= pathOf(at);
+    if (!runElsewhere.test(type) && !isCallersShell(tool)) found.hostedTool ??= path;
   }
+  // Several under one name.
+  if (typeof tools === "object" && tools !== null) lookAtTools(tools, `${path}.tools`, found);
 }
 
-function lookAtGoogles(tool: JsonObject, at: number | undefined, found: Found): void {
+function lookAtGoogles(
+  tool: JsonObject,
+  path: string,
+  { isNamed }: { readonly isNamed: boolean },
+  found: Found,
+): void {
   for (const name in tool) {
-    if (tool[name] === null || /^function_?declarations$/i.test(name)) continue;
+    if (isNamed ? !googles.has(name) : /^function_?declarations$/i.test(name)) continue;
+    if (tool[name] === null) continue;
     found.unbounded = true;
-    if (!/^computer_?use$/i.test(name)) found.hostedTool ??= `${pathOf(at)}.${name}`;
+    if (!/^computer_?use$/i.test(name)) found.hostedTool ??= `${path}.${name}`;
   }
 }
 
-const pathOf = (at: number | undefined): string => (at === undefined ? "tools" : `tools[${at}]`);
+/** A name beside these would be nothing to Google, and does not make them the caller's own. */
+const googles: ReadonlySet<string> = new Set(
+  [
+    "retrieval",
+    "googleMaps",
+    "mcpServers",
+    "codeExecution",
+    "computerUse",
+    "enterpriseWebSearch",
+    "exaAiSearch",
+    "googleSearch",
+    "googleSearchRetrieval",
+    "parallelAiSearch",
+    "urlContext",
+    "fileSearch",
+  ].flatMap((name) => [name, name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
+);
 
 const ofCallers: ReadonlySet<string> = new Set(["function", "custom"]);
 const explained = /^(bash|text_editor|computer|memory)_\d{8}$/;

@@ -198,6 +198,7 @@ describe("what is not in the body holds all that the model can read", () => {
   });
 
   const messageMembers: readonly object[] = [
+    { thread: { type: "continue", previous_message_id: "msg_1" } },
     { container: "container_1" },
     { mcp_servers: [{ type: "url", url: "https://example.com/mcp", name: "a" }] },
     { tools: [{ type: "web_search_20250305", name: "web_search" }] },
@@ -222,6 +223,8 @@ describe("what is not in the body holds all that the model can read", () => {
   });
 
   const generateMembers: readonly object[] = [
+    { continuationToken: "QUJD" },
+    { continuation_token: "QUJD" },
     { cachedContent: "cachedContents/1" },
     { cached_content: "cachedContents/1" },
     { tools: [{ googleSearch: {} }] },
@@ -239,6 +242,14 @@ describe("what is not in the body holds all that the model can read", () => {
   const responseInputs: readonly object[] = [
     { type: "item_reference", id: "msg_1" },
     { id: "msg_1" },
+    { type: "reasoning", id: "rs_1", summary: [] },
+    { type: "reasoning", id: "rs_1", summary: [], encrypted_content: null },
+    { type: "compaction", id: "cmp_1" },
+    { type: "image_generation_call", id: "ig_1", status: "completed" },
+    { type: "image_generation_call", id: "ig_1", status: "completed", result: null },
+    { type: "code_interpreter_call", id: "ci_1", code: "1 + 1", container_id: "cntr_1", outputs: null },
+    { type: "file_search_call", id: "fs_1", status: "completed", queries: [] },
+    { type: "web_search_call", id: "ws_1", status: "completed" },
     { role: "user", content: [{ type: "input_image", image_url: picture }] },
     { role: "user", content: [{ type: "input_file", file_url: url }] },
     { type: "function_call_output", call_id: "call_1", output: [{ type: "input_file", file_id: "file_1" }] },
@@ -246,6 +257,27 @@ describe("what is not in the body holds all that the model can read", () => {
   test.each(responseInputs)("in a response: %j", async (item) => {
     const body = responses.body([], { input: [item] });
     expect(await mostOf(responses.path, body)).toBe(holdFor(128_000, responses));
+  });
+
+  test("and what the caller brings along does not", async () => {
+    const brought: readonly object[] = [
+      { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAAAA==" },
+      { type: "compaction", id: "cmp_1", encrypted_content: "gAAAAA==" },
+      { type: "image_generation_call", id: "ig_1", status: "completed", result: "AAAA" },
+    ];
+    for (const item of brought) {
+      const body = responses.body([], { input: [item] });
+      expect(await mostOf(responses.path, body)).toBe(holdFor(bytesOf(body), responses));
+    }
+    const begun = messages.body(said, { thread: { type: "create" } });
+    expect(await mostOf(messages.path, begun)).toBe(holdFor(bytesOf(begun), messages));
+  });
+
+  test("and a response that is to sum itself up holds what that reads and writes", async () => {
+    const input = [{ role: "user", content: "Say it." }, { type: "compaction_trigger" }];
+    const body = responses.body([], { input });
+    const summary = 16_384 * 10;
+    expect(await mostOf(responses.path, body)).toBe(holdFor(bytesOf(body) * 2, responses) + summary);
   });
 
   test("also where nobody wrote down how much the model reads", async () => {
@@ -570,6 +602,85 @@ models:
     ["tools[0].googleSearch", asked(generate, { tools: [{ googleSearch: {} }] })],
     ["tools[0].google_maps", asked(generate, { tools: [{ computer_use: {}, google_maps: {} }] })],
     ["tools.googleSearch", asked(generate, { tools: { googleSearch: {} } })],
+    ["tools[0].googleSearch", asked(generate, { tools: [{ name: "f", googleSearch: {} }] })],
+    ["tools[0].url_context", asked(generate, { tools: [{ type: "function", url_context: {} }] })],
+    [
+      "tools[0].tools[1]",
+      asked(responses, {
+        tools: [{ type: "namespace", name: "crm", tools: [own, { type: "web_search" }] }],
+      }),
+    ],
+    [
+      "input.tools[0]",
+      asked(responses, {
+        input: [
+          { type: "additional_tools", role: "developer", tools: [{ type: "web_search" }] },
+          { role: "user", content: "Say it." },
+        ],
+      }),
+    ],
+    [
+      "input.tools[0]",
+      asked(responses, {
+        input: [
+          {
+            type: "tool_search_output",
+            execution: "client",
+            call_id: "call_1",
+            tools: [{ type: "mcp", server_label: "a", server_url: "https://example.com/mcp" }],
+          },
+        ],
+      }),
+    ],
+    [
+      "tool.definition",
+      asked(messages, {
+        messages: [
+          { role: "user", content: "Say it." },
+          {
+            role: "system",
+            content: [
+              {
+                type: "tool_addition",
+                tool: {
+                  type: "tool_definition",
+                  definition: { type: "web_search_20260318", name: "web_search" },
+                },
+              },
+            ],
+          },
+        ],
+      }),
+    ],
+    [
+      "tool.definition",
+      asked(messages, {
+        messages: [
+          {
+            role: "user",
+            content: [
+              {
+                type: "compaction",
+                content: "What was said.",
+                tool_changes: [
+                  {
+                    type: "tool_addition",
+                    tool: {
+                      type: "tool_definition",
+                      definition: { type: "mcp_toolset", mcp_server_name: "a" },
+                    },
+                  },
+                ],
+              },
+            ],
+          },
+        ],
+      }),
+    ],
+    [
+      "messages.tools[0]",
+      asked(chat, { messages: [{ role: "system", content: "Look.", tools: [{ type: "web_search" }] }] }),
+    ],
   ];
   test.each(hosted)(
     "is refused by name where its upstream does not allow it: %s",
@@ -590,6 +701,29 @@ models:
     asked(messages, { tools: [{ type: "tool_search_tool_regex_20251119", name: "tool_search" }] }),
     asked(messages, { mcp_servers: [], tools: [] }),
     asked(generate, { tools: [{ computerUse: {} }] }),
+    asked(responses, { input: [{ type: "additional_tools", role: "developer", tools: [own] }] }),
+    asked(responses, {
+      input: [
+        { type: "mcp_list_tools", id: "mcpl_1", server_label: "a", tools: [{ name: "f", input_schema: {} }] },
+      ],
+    }),
+    asked(messages, {
+      messages: [
+        {
+          role: "system",
+          content: [{ type: "tool_addition", tool: { type: "tool_reference", name: "f" } }],
+        },
+        {
+          role: "system",
+          content: [
+            {
+              type: "tool_addition",
+              tool: { type: "tool_definition", definition: { name: "f", input_schema: {} } },
+            },
+          ],
+        },
+      ],
+    }),
   ];
   test("is not one that the caller runs, or that looks at the call itself alone", async () => {
     const quote = { "x-tollgate-cost-mode": "quote" };
