@@ -2,6 +2,7 @@
 // lies elsewhere. Names mean the same wherever two dialects share them, so there is one rule for all.
 
 import { DecidingNames } from "../gateway/src/operation/define-operation.ts";
+import { checkDearer, dearerNames, runsDearly } from "./dearer-members.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -57,11 +58,16 @@ export function readInput(
     else if (fetched.has(name) || (name === "thread" && continues(member))) found.unbounded = true;
     else if (name === "compaction" || (name === "context_management" && compacts(member)))
       found.isSummedUp = true;
-    if (name === "web_search_options" || (name === "mcp_servers" && !isEmptyList(member)))
+    else if (generation.has(name) && isObject(member)) checkDearer(member, `${name}.`);
+    else if (runsDearly(name, body)) {
+      found.unbounded = true;
       found.hostedTool = name;
+    }
   }
   return found;
 }
+
+const generation: ReadonlySet<string> = new Set(["generationConfig", "generation_config"]);
 
 const isEmptyList = (member: unknown): boolean => Array.isArray(member) && member.length === 0;
 
@@ -91,8 +97,6 @@ const fetched: ReadonlySet<string> = new Set([
   "conversation",
   "prompt",
   "container",
-  "mcp_servers",
-  "web_search_options",
   "cachedContent",
   "cached_content",
   "continuationToken",
@@ -102,6 +106,7 @@ const fetched: ReadonlySet<string> = new Set([
 const bodyNames = new DecidingNames([
   ...conversation,
   ...fetched,
+  ...dearerNames,
   "tools",
   "thread",
   "compaction",

@@ -11,9 +11,9 @@ const tokensAssumed = 1_024;
 /** What an answer usually comes to, for a quote. */
 const outputTokensUsual = 512;
 
-/** What callers are told about the refusal below. */
+/** What callers are told about the refusals below. */
 export const hostedToolsNote =
-  "Tools that the vendor runs, such as a web search or an MCP server, are 400 unless the operator allows them.";
+  "Tools that the vendor runs, such as a web search or an MCP server, are 400 unless the operator allows them. Members by which a router would ask another model, or write more than is held, are 400.";
 
 /** As long as the official clients wait by themselves for a whole answer; whoever gives up sooner has it made twice. */
 export const conversationTimeoutMs = 600_000;
@@ -58,6 +58,8 @@ interface AskedAnswer {
   readonly outputTokens: number;
   readonly limitedBy: string;
   readonly choices: number;
+  /** Guessed at by the caller; what of it proves wrong is billed as if it had been written. */
+  readonly predictedTokensMax?: number;
 }
 
 /**
@@ -98,7 +100,9 @@ export function conversationEstimate(
     atMost: {
       // A vendor that sums up what was said reads all of it once more, and writes a text of its own.
       [model.dearestInputUnit]: input.isSummedUp ? most * 2 : most,
-      output_tokens: limit * asked.choices + (input.isSummedUp ? model.maxOutputTokens : 0),
+      output_tokens:
+        (limit + (asked.predictedTokensMax ?? 0)) * asked.choices +
+        (input.isSummedUp ? model.maxOutputTokens : 0),
     },
   };
 }

@@ -1,4 +1,5 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { checkDearer } from "./dearer-members.ts";
 import { images } from "./model-answers.ts";
 
 const promptCharactersMax = 32_000;
@@ -42,6 +43,7 @@ export const imagesGenerate = defineOperation({
     defaultModels: ["gpt-image-1"],
     modelOf: ({ body }) => body.model ?? undefined,
     estimate: ({ body, rawBody }) => {
+      checkDearer(body);
       const images = body.n ?? 1;
       const inputTokens = Math.ceil(Buffer.byteLength(body.prompt) / 4);
       const usual = images * tokensOf(body.size, qualityOf(body.quality, "medium"));

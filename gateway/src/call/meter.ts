@@ -66,6 +66,10 @@ function meterTokens(
   gate: Gate,
 ): Metered {
   if (tokens && tokens.anomalies.length > 0) noteAnomalies(operation, tokens, upstream, gate);
+  if (tokens?.model !== undefined && priced.model) {
+    const asked = priced.model.namesAt.get(upstream.name) ?? priced.model.id;
+    gate.otherModels.note(upstream.name, asked, tokens.model);
+  }
   const used = tokens && deliveredBy(tokens, priced);
   if (!used) return { ...nothing, succeeded: false };
   return { succeeded: true, used, source: tokens.used ? "provider" : "estimated" };

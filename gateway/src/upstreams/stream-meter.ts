@@ -9,6 +9,7 @@ const none: readonly string[] = [];
 /** Adds up what passes in a stream, and what the vendor says it used. */
 export class StreamMeter {
   #usage: ChatUsage | undefined;
+  #model: string | undefined;
   #outputBytes = 0;
   #stopped = false;
   #failed = false;
@@ -38,6 +39,7 @@ export class StreamMeter {
       } else if (event.kind === "error") this.#failed = true;
       else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
       else if (event.kind === "tool_call") this.#outputBytes += Buffer.byteLength(event.name);
+      else if (event.kind === "start") this.#model ??= event.model;
     }
     if (odd.length > 0) this.#note(odd);
   }
@@ -67,6 +69,7 @@ export class StreamMeter {
       used: usage && isFinal ? quantitiesOf(usage) : undefined,
       // A stream that broke off never told its final figures: what was seen to pass is what was used.
       estimate: this.#outputBytes === 0 ? undefined : passed,
+      model: this.#model,
       anomalies: this.#anomalies,
       anomalyCount: this.#anomalyCount,
     };
