@@ -14,6 +14,11 @@ export interface TokenTotals {
   readonly cacheWrite: number;
 }
 
+export const allTokens = (used: Quantities): number => {
+  const { input, output, cacheRead, cacheWrite } = tokenTotals(used);
+  return input + output + cacheRead + cacheWrite;
+};
+
 export const tokenTotals = (used: Quantities): TokenTotals => ({
   input: used["input_tokens"] ?? 0,
   output: used["output_tokens"] ?? 0,
