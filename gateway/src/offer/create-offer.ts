@@ -262,6 +262,7 @@ function offerModel(
     namesAt: model.namesAt,
     terms: createTerms(operation.id, model.id, price),
     facts: {
+      names: fitting.map(({ name }) => model.namesAt.get(name) ?? model.id),
       maxOutputTokens: model.maxOutputTokens,
       contextTokens: model.contextTokens,
       dearestInputUnit: dearest ?? "input_tokens",

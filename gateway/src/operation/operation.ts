@@ -39,6 +39,8 @@ export interface Estimate {
 
 /** What a price by token depends on besides the input. */
 export interface ModelFacts {
+  /** By which its upstreams know it. */
+  readonly names: readonly string[];
   readonly maxOutputTokens: number;
   /** The most a conversation can hold; undefined when nobody wrote it down. */
   readonly contextTokens: number | undefined;
