@@ -86,6 +86,13 @@ export function conversationEstimate(
     const message = `${field}: its vendor runs this tool, and what that may cost has no bound here`;
     refuse("invalid_parameters", message, { field });
   }
+  const { recordedIn: heard, spokenBy: spoken } = input;
+  if (heard !== undefined && model.dearestHeardUnit === undefined) refuseUnpriced(heard, "what it hears");
+  if (spoken !== undefined && model.dearestSpokenUnit === undefined) refuseUnpriced(spoken, "what it speaks");
+  const inputUnit = input.mayBeHeard
+    ? (model.dearestHeardUnit ?? model.dearestInputUnit)
+    : model.dearestInputUnit;
+  const outputUnit = (spoken !== undefined && model.dearestSpokenUnit) || "output_tokens";
   const textBytes = rawBody.byteLength - input.mediaBytes;
   const inputTokens = Math.min(
     Math.ceil(textBytes / 4) + input.media * mediumTokensUsual,
@@ -99,13 +106,17 @@ export function conversationEstimate(
     tokens: inputTokens + (asked.outputTokens > 0 ? asked.outputTokens : tokensAssumed) * asked.choices,
     atMost: {
       // A vendor that sums up what was said reads all of it once more, and writes a text of its own.
-      [model.dearestInputUnit]: input.isSummedUp ? most * 2 : most,
-      output_tokens:
+      [inputUnit]: input.isSummedUp ? most * 2 : most,
+      [outputUnit]:
         (limit + (asked.predictedTokensMax ?? 0)) * asked.choices +
         (input.isSummedUp ? model.maxOutputTokens : 0),
     },
   };
 }
+
+/** Words that are heard and spoken cost several times what written ones do. */
+const refuseUnpriced = (field: string, what: string): never =>
+  refuse("invalid_parameters", `${field}: this model has no price here for ${what}`, { field });
 
 /** About what an image comes to; of a file or a recording nobody knows, and a caller must not pay for a guess. */
 const mediumTokensUsual = 1_000;

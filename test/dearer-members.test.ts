@@ -173,7 +173,7 @@ describe("an answer of another model than was asked for", () => {
     expect(JSON.parse(told()[0] ?? "")).toMatchObject({
       level: "warn",
       upstream: "router",
-      asked: "meta/llama-8b",
+      model: "meta/llama-8b",
       answered: "openai/o1-pro",
     });
   });

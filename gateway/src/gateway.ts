@@ -8,7 +8,7 @@ import { createBodyReader } from "./doors/http/read-body.ts";
 import { createMcpDoor, type AgentServer } from "./doors/mcp/mcp-door.ts";
 import { approvalPageUrl } from "./approvals/approval-page.ts";
 import { createDrains } from "./call/drains.ts";
-import { createOtherModels } from "./call/other-models.ts";
+import { createModelNews } from "./call/model-news.ts";
 import { createHttpDoor, type InFlight } from "./doors/http/http-door.ts";
 import { createLinkPages } from "./doors/http/link-pages.ts";
 import { createSignInDoor, type FetchDocument } from "./doors/oauth/sign-in-door.ts";
@@ -186,7 +186,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     metrics,
     begin,
     drains: createDrains(),
-    otherModels: createOtherModels(log),
+    modelNews: createModelNews(log),
   };
   const bodies = createBodyReader(parts.bodyTimeoutMs ?? bodyTimeoutUsualMs, clock.monotonicMs);
   const door = createHttpDoor({ gate, offer: () => offer, bodies, newId: parts.newId, inFlight });

@@ -68,20 +68,46 @@ function meterTokens(
   if (tokens && tokens.anomalies.length > 0) noteAnomalies(operation, tokens, upstream, gate);
   if (tokens?.model !== undefined && priced.model) {
     const asked = priced.model.namesAt.get(upstream.name) ?? priced.model.id;
-    gate.otherModels.note(upstream.name, asked, tokens.model);
+    gate.modelNews.noteAnswer(upstream.name, asked, tokens.model);
   }
   const used = tokens && deliveredBy(tokens, priced);
   if (!used) return { ...nothing, succeeded: false };
+  if (tokens.used && used !== tokens.used && priced.model)
+    gate.modelNews.noteUnpricedAudio(upstream.name, priced.model.id);
   return { succeeded: true, used, source: tokens.used ? "provider" : "estimated" };
 }
+
+/**
+ * What was heard or spoken though it has no price: a call that says so is refused, but a video, or a file that its vendor
+ * has, does not show that it can be heard. Then it is sold as if it were written, and the operator hears of it.
+ */
+function soldAsWritten(used: Quantities, { terms }: PricedCall): Quantities {
+  let sold: Record<string, number> | undefined;
+  for (const [heard, written] of audioUnits) {
+    const tokens = used[heard];
+    if (tokens === undefined || terms.unitPricesPico[heard] !== undefined) continue;
+    sold ??= { ...used };
+    sold[written] = (sold[written] ?? 0) + tokens;
+    delete sold[heard];
+  }
+  return sold ?? used;
+}
+
+const audioUnits = [
+  ["input_audio_tokens", "input_tokens"],
+  ["cache_read_audio_tokens", "cache_read_tokens"],
+  ["output_audio_tokens", "output_tokens"],
+] as const;
 
 /** What a stream would cost if it ended now; undefined as long as it has delivered nothing. */
 export const deliveredSoFar = ({ priced }: BookedCall, relay: StreamRelay): Quantities | undefined =>
   deliveredBy(relay.read().tokens, priced);
 
 /** Without a report, only delivered output is worth money; what it does not show is what we expected. */
-const deliveredBy = ({ used, estimate }: TokenReading, priced: PricedCall): Quantities | undefined =>
-  used ?? (estimate && { ...priced.estimate.expected, ...estimate });
+function deliveredBy({ used, estimate }: TokenReading, priced: PricedCall): Quantities | undefined {
+  const delivered = used ?? (estimate && { ...priced.estimate.expected, ...estimate });
+  return delivered && soldAsWritten(delivered, priced);
+}
 
 /** The names of figures are the upstream's words, of any length. */
 const anomalyCharactersMax = 500;

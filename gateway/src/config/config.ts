@@ -121,6 +121,9 @@ const priceWords = {
   cache_read: "cache_read_tokens",
   cache_write: "cache_write_tokens",
   cache_write_1h: "cache_write_1h_tokens",
+  input_audio: "input_audio_tokens",
+  cache_read_audio: "cache_read_audio_tokens",
+  output_audio: "output_audio_tokens",
   ...Object.fromEntries(secondWords.map((word) => [word, word])),
 } as const;
 
@@ -252,6 +255,9 @@ const model = z
         cache_read: pricePerMillion.optional(),
         cache_write: pricePerMillion.optional(),
         cache_write_1h: pricePerMillion.optional(),
+        input_audio: pricePerMillion.optional(),
+        cache_read_audio: pricePerMillion.optional(),
+        output_audio: pricePerMillion.optional(),
       })
       .refine((price) => price.input !== undefined || secondWords.some((word) => price[word] !== undefined), {
         path: ["input"],
