@@ -48,6 +48,11 @@ export const chatCompletionsCreate = defineOperation({
             ? "max_completion_tokens"
             : "max_tokens",
         choices: input.body.n ?? 1,
+        predictedTokensMax: bytesOf(input.body["prediction"]),
       }),
   },
 });
+
+/** As JSON, and so no less than the tokens of any text in it. */
+const bytesOf = (value: unknown): number =>
+  value === undefined || value === null ? 0 : Buffer.byteLength(JSON.stringify(value));

@@ -2,6 +2,7 @@
 // lies elsewhere. Names mean the same wherever two dialects share them, so there is one rule for all.
 
 import { DecidingNames } from "../gateway/src/operation/define-operation.ts";
+import { checkDearer, dearerNames, runsDearly } from "./dearer-members.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -10,6 +11,12 @@ export interface ConversationInput {
   readonly unbounded: boolean;
   /** Images, recordings and files, in the body or elsewhere. */
   readonly media: number;
+  /** The member that has a recording in it; undefined where none certainly has. */
+  readonly recordedIn: string | undefined;
+  /** Something of it may be heard: a recording, a film, or what nobody can see from here. */
+  readonly mayBeHeard: boolean;
+  /** The member by which a spoken answer is asked for. */
+  readonly spokenBy: string | undefined;
   /** Those of them that are images in the body. */
   readonly images: number;
   /** Bytes of the body that are media and not text. */
@@ -41,6 +48,9 @@ export function readInput(
     comparesNames,
     unbounded: false,
     media: 0,
+    recordedIn: undefined,
+    mayBeHeard: false,
+    spokenBy: undefined,
     images: 0,
     mediaBytes: 0,
     explainedTools: 0,
@@ -54,14 +64,43 @@ export function readInput(
     if (member === null || member === undefined) continue;
     if (conversation.has(name)) look(member, name, found);
     else if (name === "tools") lookAtTools(member, name, found);
-    else if (fetched.has(name) || (name === "thread" && continues(member))) found.unbounded = true;
+    else if (fetched.has(name) || (name === "thread" && continues(member))) addUnseen(found);
     else if (name === "compaction" || (name === "context_management" && compacts(member)))
       found.isSummedUp = true;
-    if (name === "web_search_options" || (name === "mcp_servers" && !isEmptyList(member)))
+    else if (generation.has(name) && isObject(member)) {
+      checkDearer(member, `${name}.`);
+      for (const inner in member) lookAtSpeech(inner, member[inner], `${name}.`, found);
+    } else if (speech.has(name)) lookAtSpeech(name, member, "", found);
+    else if (runsDearly(name, body)) {
+      found.unbounded = true;
       found.hostedTool = name;
+    }
   }
   return found;
 }
+
+/** Answers are spoken where that is among the ways to answer, or where a voice is chosen. */
+function lookAtSpeech(name: string, member: unknown, path: string, found: Found): void {
+  if (found.comparesNames) speechNames.check(name);
+  if (!speech.has(name) || member === null || member === undefined) return;
+  const isVoice = isObject(member);
+  const ways = Array.isArray(member) ? member : [member];
+  if (isVoice || ways.some((way) => typeof way === "string" && way.toLowerCase() === "audio"))
+    found.spokenBy = path + name;
+}
+
+/** In the words of OpenAI and of Google, in whose configuration they stand. */
+const speech: ReadonlySet<string> = new Set([
+  "modalities",
+  "audio",
+  "responseModalities",
+  "response_modalities",
+  "speechConfig",
+  "speech_config",
+]);
+const speechNames = new DecidingNames(speech);
+
+const generation: ReadonlySet<string> = new Set(["generationConfig", "generation_config"]);
 
 const isEmptyList = (member: unknown): boolean => Array.isArray(member) && member.length === 0;
 
@@ -91,8 +130,6 @@ const fetched: ReadonlySet<string> = new Set([
   "conversation",
   "prompt",
   "container",
-  "mcp_servers",
-  "web_search_options",
   "cachedContent",
   "cached_content",
   "continuationToken",
@@ -102,6 +139,8 @@ const fetched: ReadonlySet<string> = new Set([
 const bodyNames = new DecidingNames([
   ...conversation,
   ...fetched,
+  ...dearerNames,
+  ...speech,
   "tools",
   "thread",
   "compaction",
@@ -177,17 +216,48 @@ function lookAtText(
 ): void {
   if (addresses.has(name) || (name === "url" && holdsUrl.has(under))) {
     const [, mediaType] = /^data:([^;,]*)/.exec(text) ?? [];
-    if (mediaType === undefined) addElsewhere(found);
-    else addMedia(mediaType, text, found);
+    if (mediaType !== undefined) addMedia(mediaType, text, found);
+    else addElsewhere(found);
+    addSound(mediaType ?? typeElsewhere(name, under, beside), under, found);
   } else if (name === "file_data") {
-    addMedia(/^data:([^;,]*)/.exec(text)?.[1] ?? "", text, found);
+    const mediaType = /^data:([^;,]*)/.exec(text)?.[1] ?? "";
+    addMedia(mediaType, text, found);
+    addSound(mediaType, under, found);
   } else if (name === "data") {
-    const { media_type: type = beside["mimeType"] ?? beside["mime_type"] ?? beside["format"] } = beside;
+    const type = typeBeside(beside);
     // Without a type it is nothing to look at or listen to, but a text that the vendor has sealed.
-    if (typeof type === "string") addMedia(type, text, found);
+    if (typeof type !== "string") return;
+    addMedia(type, text, found);
+    addSound(under === "input_audio" ? `audio/${type}` : type, under, found);
   } else if (name === "id" && (under === "audio" || (under === "input" && isReference(beside)))) {
     addElsewhere(found);
+    found.mayBeHeard = true;
   }
+}
+
+const typeBeside = (beside: JsonObject): unknown =>
+  beside["media_type"] ?? beside["mimeType"] ?? beside["mime_type"] ?? beside["format"];
+
+/** What lies elsewhere is what its member is called, or what is said of it; otherwise it may be anything. */
+function typeElsewhere(name: string, under: string, beside: JsonObject): string {
+  if (name === "image_url" || under === "image_url") return "image/";
+  if (name === "audio_url" || under === "audio_url") return "audio/";
+  const type = typeBeside(beside);
+  return typeof type === "string" ? type : "";
+}
+
+const silent = /^(?:image|text)\/|^application\/(?:pdf|json)$/;
+
+function addSound(mediaType: string, under: string, found: Found): void {
+  if (silent.test(mediaType)) return;
+  found.mayBeHeard = true;
+  if (mediaType.startsWith("audio/")) found.recordedIn = under;
+}
+
+/** What a vendor adds of its own may be anything. */
+function addUnseen(found: Found): void {
+  found.unbounded = true;
+  found.mayBeHeard = true;
 }
 
 /** An item of a response that OpenAI has stored: it says so, or has nothing but its id. */

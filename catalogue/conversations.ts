@@ -11,9 +11,9 @@ const tokensAssumed = 1_024;
 /** What an answer usually comes to, for a quote. */
 const outputTokensUsual = 512;
 
-/** What callers are told about the refusal below. */
+/** What callers are told about the refusals below. */
 export const hostedToolsNote =
-  "Tools that the vendor runs, such as a web search or an MCP server, are 400 unless the operator allows them.";
+  "Tools that the vendor runs, such as a web search or an MCP server, are 400 unless the operator allows them. Members by which a router would ask another model, or write more than is held, are 400.";
 
 /** As long as the official clients wait by themselves for a whole answer; whoever gives up sooner has it made twice. */
 export const conversationTimeoutMs = 600_000;
@@ -58,6 +58,8 @@ interface AskedAnswer {
   readonly outputTokens: number;
   readonly limitedBy: string;
   readonly choices: number;
+  /** Guessed at by the caller; what of it proves wrong is billed as if it had been written. */
+  readonly predictedTokensMax?: number;
 }
 
 /**
@@ -84,6 +86,13 @@ export function conversationEstimate(
     const message = `${field}: its vendor runs this tool, and what that may cost has no bound here`;
     refuse("invalid_parameters", message, { field });
   }
+  const { recordedIn: heard, spokenBy: spoken } = input;
+  if (heard !== undefined && model.dearestHeardUnit === undefined) refuseUnpriced(heard, "what it hears");
+  if (spoken !== undefined && model.dearestSpokenUnit === undefined) refuseUnpriced(spoken, "what it speaks");
+  const inputUnit = input.mayBeHeard
+    ? (model.dearestHeardUnit ?? model.dearestInputUnit)
+    : model.dearestInputUnit;
+  const outputUnit = (spoken !== undefined && model.dearestSpokenUnit) || "output_tokens";
   const textBytes = rawBody.byteLength - input.mediaBytes;
   const inputTokens = Math.min(
     Math.ceil(textBytes / 4) + input.media * mediumTokensUsual,
@@ -97,11 +106,17 @@ export function conversationEstimate(
     tokens: inputTokens + (asked.outputTokens > 0 ? asked.outputTokens : tokensAssumed) * asked.choices,
     atMost: {
       // A vendor that sums up what was said reads all of it once more, and writes a text of its own.
-      [model.dearestInputUnit]: input.isSummedUp ? most * 2 : most,
-      output_tokens: limit * asked.choices + (input.isSummedUp ? model.maxOutputTokens : 0),
+      [inputUnit]: input.isSummedUp ? most * 2 : most,
+      [outputUnit]:
+        (limit + (asked.predictedTokensMax ?? 0)) * asked.choices +
+        (input.isSummedUp ? model.maxOutputTokens : 0),
     },
   };
 }
+
+/** Words that are heard and spoken cost several times what written ones do. */
+const refuseUnpriced = (field: string, what: string): never =>
+  refuse("invalid_parameters", `${field}: this model has no price here for ${what}`, { field });
 
 /** About what an image comes to; of a file or a recording nobody knows, and a caller must not pay for a guess. */
 const mediumTokensUsual = 1_000;

@@ -1,4 +1,5 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { checkDearer } from "./dearer-members.ts";
 import { embeddings } from "./model-answers.ts";
 
 const inputsMax = 2_048;
@@ -40,6 +41,7 @@ export const embeddingsCreate = defineOperation({
     kind: "per_token",
     modelKind: "embedding",
     estimate: ({ body, rawBody }) => {
+      checkDearer(body);
       const expected = tokensExpected(body.input);
       return {
         expected: { input_tokens: expected },

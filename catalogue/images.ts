@@ -1,4 +1,5 @@
-import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { DecidingNames, defineOperation, refuse, z } from "../gateway/src/operation/define-operation.ts";
+import { checkDearer } from "./dearer-members.ts";
 import { images } from "./model-answers.ts";
 
 const promptCharactersMax = 32_000;
@@ -41,11 +42,14 @@ export const imagesGenerate = defineOperation({
     modelKind: "image",
     defaultModels: ["gpt-image-1"],
     modelOf: ({ body }) => body.model ?? undefined,
-    estimate: ({ body, rawBody }) => {
+    estimate: ({ body, rawBody }, model) => {
+      checkDearer(body);
       const images = body.n ?? 1;
+      checkCounts(body, images);
       const inputTokens = Math.ceil(Buffer.byteLength(body.prompt) / 4);
       const usual = images * tokensOf(body.size, qualityOf(body.quality, "medium"));
-      const most = images * tokensOf(body.size, qualityOf(body.quality, "high"));
+      const quality = model.names.every(heedsQuality) ? qualityOf(body.quality, "high") : "high";
+      const most = images * tokensOf(body.size, quality);
       return {
         expected: { input_tokens: inputTokens, output_tokens: usual },
         tokens: inputTokens + most,
@@ -55,6 +59,37 @@ export const imagesGenerate = defineOperation({
   },
   servedBy: { openai: { exchange: "images", path: "/images/generations" } },
 });
+
+/** Quality makes an image of OpenAI's cheaper; to others the word means nothing, or they never heard of it. */
+const heedsQuality = (name: string): boolean => /^(?:openai\/)?(?:chat)?gpt-image-/i.test(name);
+
+/** By other words for `n` a vendor draws more images than were held for; unless they say the same. */
+const otherCounts = new DecidingNames([
+  "max_images",
+  "num_images",
+  "num_images_per_prompt",
+  "num_outputs",
+  "number_of_images",
+  "numberOfImages",
+  "image_count",
+  "sample_count",
+  "sampleCount",
+  "samples",
+  "batch_size",
+]);
+/** A vendor draws a whole series by these, as long as it likes. */
+const series = new DecidingNames(["sequential_image_generation", "sequential_image_generation_options"]);
+
+function checkCounts(body: Readonly<Record<string, unknown>>, images: number): void {
+  for (const name in body) {
+    otherCounts.check(name);
+    series.check(name);
+    const value = body[name] ?? null;
+    const isSeries = series.has(name) && value !== "disabled";
+    if (value === null || (!isSeries && (!otherCounts.has(name) || value === images))) continue;
+    refuse("invalid_parameters", `${name}: how many images are drawn is said by n alone`, { field: name });
+  }
+}
 
 /**
  * Pixels a token, by quality. The vendor's table (1024x1024, 1024x1536, 1536x1024) is 272, 408, 400 tokens in low,

@@ -161,7 +161,7 @@ export const gemini25Flash = defineModel({
   id: "gemini-2.5-flash",
   kind: "chat",
   protocols: ["gemini"],
-  price: { input: "0.3", cache_read: "0.03", output: "2.5" },
+  price: { input: "0.3", cache_read: "0.03", output: "2.5", input_audio: "1", cache_read_audio: "0.1" },
   maxOutputTokens: 32_768,
   contextTokens: 1048576,
 });
@@ -170,7 +170,7 @@ export const gemini25FlashLite = defineModel({
   id: "gemini-2.5-flash-lite",
   kind: "chat",
   protocols: ["gemini"],
-  price: { input: "0.1", cache_read: "0.01", output: "0.4" },
+  price: { input: "0.1", cache_read: "0.01", output: "0.4", input_audio: "0.3", cache_read_audio: "0.03" },
   maxOutputTokens: 32_768,
   contextTokens: 1000000,
 });

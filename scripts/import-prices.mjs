@@ -50,10 +50,13 @@ const WORDS = {
   cache_read_mtok: "cache_read",
   cache_write_mtok: "cache_write",
   cache_write_1h_mtok: "cache_write_1h",
+  input_audio_mtok: "input_audio",
+  cache_audio_read_mtok: "cache_read_audio",
+  output_audio_mtok: "output_audio",
 };
 
 /** Prices of what is not metered apart here; their presence does not keep a model out. */
-const NOT_METERED = /^(web_searches|storage_searches)_kcount$|audio|^(input|cache)_image|_video_/;
+const NOT_METERED = /^(web_searches|storage_searches)_kcount$|^(input|cache)_image|_video_/;
 
 const today = new Date().toISOString().slice(0, 10);
 const models = Object.entries(WANTED).flatMap(([provider, { protocol, models: wanted }]) =>

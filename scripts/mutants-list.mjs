@@ -388,8 +388,8 @@ export const mutants = [
   {
     name: "cached tokens are counted as input too",
     file: "gateway/src/upstreams/stream-meter.ts",
-    find: "{ input_tokens: input, output_tokens: output }",
-    replace: "{ input_tokens: input + cacheRead, output_tokens: output }",
+    find: "input_tokens: input - audio.input,",
+    replace: "input_tokens: input + cacheRead - audio.input,",
     tests: ["test/dialect-matrix.test.ts"],
   },
   {
@@ -750,8 +750,8 @@ export const mutants = [
   {
     name: "tokens that no call can use are recorded",
     file: "gateway/src/call/meter.ts",
-    find: "  const used = told && withinReach(told, priced);\n",
-    replace: "  const used = told;\n",
+    find: "  const used = sold && withinReach(sold, priced);\n",
+    replace: "  const used = sold;\n",
     tests: ["test/upstream-faults.test.ts"],
   },
   {
@@ -760,5 +760,55 @@ export const mutants = [
     find: "  asEvents: responseEvents,\n",
     replace: "",
     tests: ["test/odd-streams.test.ts"],
+  },
+  {
+    name: "events for which nobody asked are free",
+    file: "gateway/src/upstreams/forwarder.ts",
+    find: "  if (looksLikeEvents(body)) return new WholeStream(status, body);\n  if (!dispatch.streaming) return undefined;\n",
+    replace:
+      "  if (!dispatch.streaming) return undefined;\n  if (looksLikeEvents(body)) return new WholeStream(status, body);\n",
+    tests: ["test/odd-streams.test.ts"],
+  },
+  {
+    name: "a member in other letters reaches the vendor",
+    file: "gateway/src/call/validate.ts",
+    find: "  if (!plainNames || !names.plain) checkNames(names, parsed.value);\n",
+    replace: "",
+    tests: ["test/other-letters.test.ts"],
+  },
+  {
+    name: "a tool in the midst of a conversation is not seen",
+    file: "catalogue/conversation-input.ts",
+    find: 'else if (name === "tools") lookAtTools(inner,',
+    replace: 'else if (name === "tools" && false) lookAtTools(inner,',
+    tests: ["test/conversation-holds.test.ts"],
+  },
+  {
+    name: "what OpenAI has kept holds nothing",
+    file: "catalogue/conversation-input.ts",
+    find: '        if (under === "input") lookAtItem(inner, value, found);\n',
+    replace: "",
+    tests: ["test/conversation-holds.test.ts"],
+  },
+  {
+    name: "a router may ask dearer models",
+    file: "catalogue/dearer-members.ts",
+    find: "  if (member && member.runsTools !== true) refuseDearer(name, member);\n",
+    replace: "",
+    tests: ["test/dearer-members.test.ts"],
+  },
+  {
+    name: "audio is sold as text",
+    file: "catalogue/conversations.ts",
+    find: "if (heard !== undefined && model.dearestHeardUnit === undefined)",
+    replace: "if (heard === undefined && model.dearestHeardUnit === '')",
+    tests: ["test/audio.test.ts"],
+  },
+  {
+    name: "a made-up usage shuts its caller out",
+    file: "gateway/src/call/share.ts",
+    find: "Math.min(allTokens(quantities), this.#tokensMax)",
+    replace: "allTokens(quantities)",
+    tests: ["test/limits.test.ts"],
   },
 ];

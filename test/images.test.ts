@@ -64,6 +64,35 @@ describe("images", () => {
     expect(named.max_cost_micros_usd).toBeGreaterThan(auto.max_cost_micros_usd);
   });
 
+  test("hold the highest quality of a model that is not OpenAI's, whatever is asked for", async () => {
+    const account = await gateway.openAccount();
+    const most = async (more: object): Promise<number> =>
+      (await quoteOf(account, imagesPath, { prompt, size: "2048x2048", ...more })).max_cost_micros_usd;
+    const area = 2_048 * 2_048;
+    // A token for 256 pixels, at 2 USD for a million.
+    for (const model of ["org/model-x", "seedream-4"])
+      expect(await most({ model, quality: "low" })).toBeGreaterThanOrEqual((area / 256) * 2);
+    expect(await most({ model: "gpt-image-1", quality: "low" })).toBeLessThan((area / 256) * 40);
+  });
+
+  const multiplied: readonly (readonly [name: string, members: object])[] = [
+    ["sequential_image_generation", { sequential_image_generation: "auto" }],
+    ["sequential_image_generation_options", { sequential_image_generation_options: { max_images: 15 } }],
+    ["max_images", { max_images: 15 }],
+    ["num_images", { n: 2, num_images: 3 }],
+    ["Batch_Size", { Batch_Size: 4 }],
+    ["batch_size", { batch_size: "4" }],
+  ];
+  test.each(multiplied)("are as many as n says, and no word beside it: %s", async (name, members) => {
+    const account = await gateway.openAccount();
+    const before = openai.requests.length;
+    const response = await gateway.post(account, imagesPath, { prompt, ...members });
+    expect([response.status, (await json<OpenAiError>(response)).error.param]).toEqual([400, name]);
+    expect(openai.requests.length).toBe(before);
+    const same = { prompt, n: 2, num_images: 2, sequential_image_generation: "disabled", batch_size: null };
+    expect(await quoteOf(account, imagesPath, same)).toHaveProperty("object", "cost_estimate");
+  });
+
   test("without a word about usage are metered as expected; without an image they cost nothing", async () => {
     const account = await gateway.openAccount();
     const body = { prompt, size: "1024x1024", quality: "low" };

@@ -107,6 +107,19 @@ describe("tokens per minute", () => {
     expect((await ask(account, 5_000)).status).toBe(200);
   });
 
+  test("count no more than the call could use, whatever its vendor says", async () => {
+    const account = await tollgate.openAccount({ tier: "free", creditUsd: "100" });
+    for (const usage of [{ prompt_tokens: 1e18 }, { completion_tokens: 1e18 }]) {
+      await tollgate.sandbox.fault({ vendor: "openai", json_patch: { usage } });
+      expect((await ask(account, 500)).status).toBe(200);
+    }
+    const next = await ask(account, 500);
+    expect(next.status).toBe(200);
+    const estimate = 500 + Math.ceil(JSON.stringify({ ...chat, max_tokens: 500 }).length / 4);
+    const mostOfTwo = 2 * (500 + JSON.stringify({ ...chat, max_tokens: 500 }).length);
+    expect(Number(next.headers.get("x-ratelimit-remaining-tokens"))).toBe(60_000 - mostOfTwo - estimate);
+  });
+
   test("do not apply to data endpoints, which carry no token headers", async () => {
     const account = await tollgate.openAccount();
     const response = await tollgate.call(account, "/apis/v1/financial/financial-metrics/snapshot?ticker=A");

@@ -48,7 +48,8 @@ export const operations: Readonly<Record<OperationId, OperationFacts>> = {
 export interface Inputs {
   /**
    * Answers a conversation with a model, in the OpenAI dialect. Tools that the vendor runs, such as a web search or
-   * an MCP server, are 400 unless the operator allows them.
+   * an MCP server, are 400 unless the operator allows them. Members by which a router would ask another model, or
+   * write more than is held, are 400.
    */
   readonly "chat.completions.create": {
     /** A model of `GET /v1/models`. */
@@ -128,7 +129,8 @@ export interface Inputs {
   };
   /**
    * Answers a conversation with a model, in the Anthropic dialect. Tools that the vendor runs, such as a web search
-   * or an MCP server, are 400 unless the operator allows them.
+   * or an MCP server, are 400 unless the operator allows them. Members by which a router would ask another model,
+   * or write more than is held, are 400.
    */
   readonly "messages.create": {
     /** A model of `GET /v1/models`. */
@@ -166,7 +168,8 @@ export interface Inputs {
   };
   /**
    * Answers a conversation with a model, in the Gemini dialect. Tools that the vendor runs, such as a web search or
-   * an MCP server, are 400 unless the operator allows them.
+   * an MCP server, are 400 unless the operator allows them. Members by which a router would ask another model, or
+   * write more than is held, are 400.
    */
   readonly "models.generate_content": {
     /** A model of `GET /v1/models`. */
@@ -206,7 +209,8 @@ export interface Inputs {
   readonly "models.list_gemini": Readonly<Record<string, never>>;
   /**
    * Answers a conversation with a model piece by piece, in the Gemini dialect. Tools that the vendor runs, such as
-   * a web search or an MCP server, are 400 unless the operator allows them.
+   * a web search or an MCP server, are 400 unless the operator allows them. Members by which a router would ask
+   * another model, or write more than is held, are 400.
    */
   readonly "models.stream_generate_content": {
     /** A model of `GET /v1/models`. */
@@ -296,7 +300,8 @@ export interface Inputs {
   };
   /**
    * Answers with a model through OpenAI's Responses interface, tools and stored context included. Tools that the
-   * vendor runs, such as a web search or an MCP server, are 400 unless the operator allows them.
+   * vendor runs, such as a web search or an MCP server, are 400 unless the operator allows them. Members by which a
+   * router would ask another model, or write more than is held, are 400.
    */
   readonly "responses.create": {
     /** A model of `GET /v1/models`. */

@@ -2,6 +2,7 @@ import { keySlot, keyTokens } from "../limits/call-limits.ts";
 import type { Want } from "../limits/limiter.ts";
 import { limitsOf } from "../limits/tiers.ts";
 import type { SoldOperation } from "../operation/operation.ts";
+import { allTokens } from "../prices/quantities.ts";
 import { checkEarlier } from "./check-earlier.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
@@ -45,7 +46,8 @@ function admissionOf(
   if (taken.kind !== "taken") return refuseTurn(taken, paid, gate);
   const { turn, standings } = taken;
   if (wants[0]?.kind === "rate") paid.call.known.tokens = standings[0];
-  return { turn, share: new Share(wants, turn.takenAtMs, gate.limiter) };
+  const most = { tokens: allTokens(paid.priced.estimate.atMost) };
+  return { turn, share: new Share(wants, most, turn.takenAtMs, gate.limiter) };
 }
 
 async function refuseTurn(

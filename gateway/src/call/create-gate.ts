@@ -22,6 +22,7 @@ import { createPollFloor } from "../tasks/poll-floor.ts";
 import { createTaskDesk, type TaskDesk } from "../tasks/task-desk.ts";
 import { createDrains } from "./drains.ts";
 import type { Gate } from "./gate.ts";
+import { createModelNews } from "./model-news.ts";
 
 interface Parts {
   readonly store: Store;
@@ -85,6 +86,7 @@ export function createGate(parts: Parts): Gate {
     metrics: parts.metrics,
     begin: parts.inFlight.begin,
     drains: createDrains(),
+    modelNews: createModelNews(parts.log),
   };
 }
 

@@ -15,6 +15,7 @@ import type { TaskBook } from "../tasks/task-book.ts";
 import type { TaskDesk } from "../tasks/task-desk.ts";
 import type { UpstreamHealth } from "../routing/upstream-health.ts";
 import type { Drains } from "./drains.ts";
+import type { ModelNews } from "./model-news.ts";
 
 /** The parts the life of a call is made of. */
 export interface Gate {
@@ -41,4 +42,5 @@ export interface Gate {
   /** Notes that a call is running; returns how to say that it is not any more. A stop waits for all of them. */
   readonly begin: () => () => void;
   readonly drains: Drains;
+  readonly modelNews: ModelNews;
 }

@@ -67,11 +67,18 @@ function meterTokens(
   gate: Gate,
 ): Metered {
   const told = tokens && toldBy(tokens, priced);
-  const used = told && withinReach(told, priced);
-  if (tokens && (tokens.anomalies.length > 0 || used !== told)) {
-    noteAnomalies(operation, { ...tokens, beyond: beyondReach(told, used) }, upstream, gate);
+  const sold = told && soldAsWritten(told, priced);
+  const used = sold && withinReach(sold, priced);
+  if (tokens && (tokens.anomalies.length > 0 || used !== sold)) {
+    noteAnomalies(operation, { ...tokens, beyond: beyondReach(sold, used) }, upstream, gate);
+  }
+  if (tokens?.model !== undefined && priced.model) {
+    const asked = priced.model.namesAt.get(upstream.name) ?? priced.model.id;
+    gate.modelNews.noteAnswer(upstream.name, asked, tokens.model);
   }
   if (!used) return { ...nothing, succeeded: false };
+  if (tokens.used && sold !== told && priced.model)
+    gate.modelNews.noteUnpricedAudio(upstream.name, priced.model.id);
   return { succeeded: true, used, source: tokens.used ? "provider" : "estimated" };
 }
 
@@ -79,10 +86,32 @@ function meterTokens(
 const beyondReach = (told: Quantities = {}, used: Quantities = {}): readonly string[] =>
   Object.keys(told).filter((unit) => told[unit] !== used[unit]);
 
+/**
+ * What was heard or spoken though it has no price: a call that says so is refused, but a video, or a file that its vendor
+ * has, does not show that it can be heard. Then it is sold as if it were written, and the operator hears of it.
+ */
+function soldAsWritten(used: Quantities, { terms }: PricedCall): Quantities {
+  let sold: Record<string, number> | undefined;
+  for (const [heard, written] of audioUnits) {
+    const tokens = used[heard];
+    if (tokens === undefined || terms.unitPricesPico[heard] !== undefined) continue;
+    sold ??= { ...used };
+    sold[written] = (sold[written] ?? 0) + tokens;
+    delete sold[heard];
+  }
+  return sold ?? used;
+}
+
+const audioUnits = [
+  ["input_audio_tokens", "input_tokens"],
+  ["cache_read_audio_tokens", "cache_read_tokens"],
+  ["output_audio_tokens", "output_tokens"],
+] as const;
+
 /** What a stream would cost if it ended now; undefined as long as it has delivered nothing. */
 export function deliveredSoFar({ priced }: BookedCall, relay: StreamRelay): Quantities | undefined {
   const told = toldBy(relay.read().tokens, priced);
-  return told && withinReach(told, priced);
+  return told && withinReach(soldAsWritten(told, priced), priced);
 }
 
 /** Without a report, only delivered output is worth money; what it does not show is what we expected. */

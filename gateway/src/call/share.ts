@@ -1,24 +1,30 @@
 import type { Want } from "../limits/limiter.ts";
-import { tokenTotals, type Quantities } from "../prices/quantities.ts";
+import { allTokens, type Quantities } from "../prices/quantities.ts";
 import type { Gate } from "./gate.ts";
 
 /** What a call took of its key's limits. It is kept as long as a stream lasts; the turn, which holds the whole request, is not. */
 export class Share {
   readonly wants: readonly Want[];
+  readonly #tokensMax: number;
   readonly #takenAtMs: number;
   readonly #limiter: Gate["limiter"];
   #tokensUsed = 0;
 
-  constructor(wants: readonly Want[], takenAtMs: number, limiter: Gate["limiter"]) {
+  constructor(
+    wants: readonly Want[],
+    most: { readonly tokens: number },
+    takenAtMs: number,
+    limiter: Gate["limiter"],
+  ) {
     this.wants = wants;
+    this.#tokensMax = most.tokens;
     this.#takenAtMs = takenAtMs;
     this.#limiter = limiter;
   }
 
-  /** Notes what was really used, for when it ends. */
+  /** Notes what was really used, for when it ends: no more than the call could use, whatever an upstream says of it. */
   used(quantities: Quantities): void {
-    const { input, output, cacheRead, cacheWrite } = tokenTotals(quantities);
-    this.#tokensUsed = input + output + cacheRead + cacheWrite;
+    this.#tokensUsed = Math.min(allTokens(quantities), this.#tokensMax);
   }
 
   /** Returns the slot. May be repeated: a caller who leaves a stream returns it before the stream has ended. */

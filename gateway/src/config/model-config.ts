@@ -63,6 +63,9 @@ const model = z
         cache_read: pricePerMillion.optional(),
         cache_write: pricePerMillion.optional(),
         cache_write_1h: pricePerMillion.optional(),
+        input_audio: pricePerMillion.optional(),
+        cache_read_audio: pricePerMillion.optional(),
+        output_audio: pricePerMillion.optional(),
       })
       .refine((price) => price.input !== undefined || secondWords.some((word) => price[word] !== undefined), {
         path: ["input"],

@@ -7,6 +7,9 @@ const priceWords = {
   cache_read: "cache_read_tokens",
   cache_write: "cache_write_tokens",
   cache_write_1h: "cache_write_1h_tokens",
+  input_audio: "input_audio_tokens",
+  cache_read_audio: "cache_read_audio_tokens",
+  output_audio: "output_audio_tokens",
   ...Object.fromEntries(secondWords.map((word) => [word, word])),
 } as const;
 

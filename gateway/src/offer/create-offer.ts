@@ -148,16 +148,23 @@ function offerModel(
   if (fitting.length === 0) return undefined;
   if (!model.price || lacksOutput) return "unpriced";
   const price = free ? {} : kind === "chat" ? completePrice(model.price) : model.price;
-  const inputUnits = Object.keys(price).filter((unit) => unit !== "output_tokens");
-  const dearest = inputUnits.toSorted((a, b) => Number((price[b] ?? 0n) - (price[a] ?? 0n)))[0];
   return {
     id: model.id,
     namesAt: model.namesAt,
     terms: createTerms(operation.id, model.id, price),
     facts: {
+      names: fitting.map(({ name }) => model.namesAt.get(name) ?? model.id),
       maxOutputTokens: model.maxOutputTokens,
       contextTokens: model.contextTokens,
-      dearestInputUnit: dearest ?? "input_tokens",
+      dearestInputUnit: dearestOf(price, readUnits) ?? "input_tokens",
+      dearestHeardUnit:
+        price["input_audio_tokens"] === undefined
+          ? undefined
+          : dearestOf(price, [...readUnits, "input_audio_tokens", "cache_read_audio_tokens"]),
+      dearestSpokenUnit:
+        price["output_audio_tokens"] === undefined
+          ? undefined
+          : dearestOf(price, ["output_tokens", "output_audio_tokens"]),
       allowsHostedTools: fitting.every(({ hostedTools }) => hostedTools === "allow"),
       usualVideo: model.usualVideo,
     },
@@ -166,16 +173,26 @@ function offerModel(
   };
 }
 
+const readUnits = ["input_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens"];
+
+/** Of two that cost the same, the first. */
+const dearestOf = (price: Readonly<Record<string, Pico>>, units: readonly string[]): string | undefined =>
+  units
+    .filter((unit) => price[unit] !== undefined)
+    .toSorted((a, b) => Number((price[b] ?? 0n) - (price[a] ?? 0n)))[0];
+
 const paysForOutput: ReadonlySet<ModelKind> = new Set(["chat", "image"]);
 
 /** Cached tokens are input tokens: where nobody set a price of their own for them, they cost the same. */
 const completePrice = (price: Readonly<Record<string, Pico>>): Record<string, Pico> => {
   const input = price["input_tokens"] ?? 0n;
+  const heard = price["input_audio_tokens"];
   return {
     input_tokens: input,
     cache_read_tokens: input,
     cache_write_tokens: input,
     cache_write_1h_tokens: input,
+    ...(heard === undefined ? {} : { cache_read_audio_tokens: heard }),
     ...price,
   };
 };

@@ -23,6 +23,10 @@ interface TokenPrice {
   readonly cache_read?: string;
   readonly cache_write?: string;
   readonly cache_write_1h?: string;
+  /** What is heard and spoken costs more than what is read and written. Without a price for it, it is not sold. */
+  readonly input_audio?: string;
+  readonly cache_read_audio?: string;
+  readonly output_audio?: string;
 }
 
 type SecondPrice = Readonly<Partial<Record<SecondWord, string>>>;

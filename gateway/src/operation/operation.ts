@@ -40,11 +40,17 @@ export interface Estimate {
 
 /** What a price by token depends on besides the input. */
 export interface ModelFacts {
+  /** By which its upstreams know it. */
+  readonly names: readonly string[];
   readonly maxOutputTokens: number;
   /** The most a conversation can hold; undefined when nobody wrote it down. */
   readonly contextTokens: number | undefined;
   /** The dearest way an input token can be billed: a cache write costs more than a plain read. */
   readonly dearestInputUnit: string;
+  /** The same where some of the input may be heard and not read; undefined when that has no price. */
+  readonly dearestHeardUnit: string | undefined;
+  /** The dearest way a token of an answer can be billed that is spoken; undefined when that has no price. */
+  readonly dearestSpokenUnit: string | undefined;
   /** Whether the operator bears what vendors bill for tools that they run, beside the tokens. */
   readonly allowsHostedTools: boolean;
   /** The video that a model makes when the request leaves it open. */

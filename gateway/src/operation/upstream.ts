@@ -147,6 +147,8 @@ export interface TokenReading {
   readonly used: Quantities | undefined;
   /** What the answer itself suggests was used, for when it reports nothing; undefined when it delivered no output. */
   readonly estimate: Quantities | undefined;
+  /** By which name the answer calls its model, where it does. */
+  readonly model?: string | undefined;
   /** Figures that were negative, fractional or absurd and had to be bent into range. */
   readonly anomalies: readonly string[];
   /** How many there were, where not all of them are named. */

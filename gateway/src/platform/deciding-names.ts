@@ -22,6 +22,10 @@ export class DecidingNames {
     this.plain = [...this.#names].every((name) => folded(name) === name);
   }
 
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
   /** Refuses a name that is one of these in other letters. */
   check(name: string): void {
     if (!this.#names.has(name) && !this.#others.has(name)) this.#look(name);

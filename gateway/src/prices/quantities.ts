@@ -1,4 +1,5 @@
-// What was used, counted by unit. Token units are disjoint: a cached token is never also an input token.
+// What was used, counted by unit. Token units are disjoint: a cached token is never also an input token, nor one that was
+// heard one that was read.
 
 /** Whole, non-negative amounts by unit; a unit that is absent counts 0. */
 export type Quantities = Readonly<Record<string, number>>;
@@ -17,9 +18,14 @@ export interface TokenTotals {
   readonly cacheWrite: number;
 }
 
+export const allTokens = (used: Quantities): number => {
+  const { input, output, cacheRead, cacheWrite } = tokenTotals(used);
+  return input + output + cacheRead + cacheWrite;
+};
+
 export const tokenTotals = (used: Quantities): TokenTotals => ({
-  input: used["input_tokens"] ?? 0,
-  output: used["output_tokens"] ?? 0,
-  cacheRead: used["cache_read_tokens"] ?? 0,
+  input: (used["input_tokens"] ?? 0) + (used["input_audio_tokens"] ?? 0),
+  output: (used["output_tokens"] ?? 0) + (used["output_audio_tokens"] ?? 0),
+  cacheRead: (used["cache_read_tokens"] ?? 0) + (used["cache_read_audio_tokens"] ?? 0),
   cacheWrite: (used["cache_write_tokens"] ?? 0) + (used["cache_write_1h_tokens"] ?? 0),
 });

@@ -211,14 +211,22 @@ function readTokens(json: unknown, native: NativeChat, answer: ChatAnswer | unde
   const reported = isJsonObject(json) ? native.usageOf(json) : undefined;
   const usage = native.dialect.readUsage(reported);
   const anomalies = oddUsage(reported);
-  if (usage) return { used: quantitiesOf(usage), estimate: undefined, anomalies };
+  const model = modelIn(json);
+  if (usage) return { used: quantitiesOf(usage), estimate: undefined, model, anomalies };
   const { parts } = answer ?? native.dialect.readAnswer(json);
   const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(textOf(part)), 0);
   return {
     used: undefined,
     estimate: bytes > 0 ? { output_tokens: Math.ceil(bytes / 4) } : undefined,
+    model,
     anomalies,
   };
+}
+
+/** Google calls it a version. */
+function modelIn(json: unknown): string | undefined {
+  const model = isJsonObject(json) ? (json["model"] ?? json["modelVersion"]) : undefined;
+  return typeof model === "string" ? model : undefined;
 }
 
 function textOf(part: ChatAnswer["parts"][number]): string {

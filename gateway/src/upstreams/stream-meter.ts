@@ -9,6 +9,7 @@ const none: readonly string[] = [];
 /** Adds up what passes in a stream, and what the vendor says it used. */
 export class StreamMeter {
   #usage: ChatUsage | undefined;
+  #model: string | undefined;
   #outputBytes = 0;
   #stopped = false;
   #failed = false;
@@ -38,6 +39,7 @@ export class StreamMeter {
       } else if (event.kind === "error") this.#failed = true;
       else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
       else if (event.kind === "tool_call") this.#outputBytes += Buffer.byteLength(event.name);
+      else if (event.kind === "start") this.#model ??= event.model;
     }
     if (odd.length > 0) this.#note(odd);
   }
@@ -60,23 +62,34 @@ export class StreamMeter {
 
   tokens(): TokenReading {
     const usage = this.#usage;
-    const output = Math.max(usage?.output ?? 0, Math.ceil(this.#outputBytes / 4));
-    const passed = { ...(usage ? quantitiesOf(usage) : {}), output_tokens: output };
+    const told: Quantities = usage ? quantitiesOf(usage) : {};
+    const output = Math.max(told["output_tokens"] ?? 0, Math.ceil(this.#outputBytes / 4));
+    const passed = { ...told, output_tokens: output };
     const isFinal = this.#usageIsFinal || this.#nothingCameAfterUsage();
     return {
-      used: usage && isFinal ? quantitiesOf(usage) : undefined,
+      used: usage && isFinal ? told : undefined,
       // A stream that broke off never told its final figures: what was seen to pass is what was used.
       estimate: this.#outputBytes === 0 ? undefined : passed,
+      model: this.#model,
       anomalies: this.#anomalies,
       anomalyCount: this.#anomalyCount,
     };
   }
 }
 
-export function quantitiesOf({ input, output, cacheRead, cacheWrite, cacheWrite1h }: ChatUsage): Quantities {
-  const used: Record<string, number> = { input_tokens: input, output_tokens: output };
-  if (cacheRead > 0) used["cache_read_tokens"] = cacheRead;
+export function quantitiesOf(usage: ChatUsage): Quantities {
+  const { input, output, cacheRead, cacheWrite, cacheWrite1h, audio = silence } = usage;
+  const used: Record<string, number> = {
+    input_tokens: input - audio.input,
+    output_tokens: output - audio.output,
+  };
+  if (cacheRead > audio.cacheRead) used["cache_read_tokens"] = cacheRead - audio.cacheRead;
   if (cacheWrite > 0) used["cache_write_tokens"] = cacheWrite;
   if (cacheWrite1h > 0) used["cache_write_1h_tokens"] = cacheWrite1h;
+  if (audio.input > 0) used["input_audio_tokens"] = audio.input;
+  if (audio.cacheRead > 0) used["cache_read_audio_tokens"] = audio.cacheRead;
+  if (audio.output > 0) used["output_audio_tokens"] = audio.output;
   return used;
 }
+
+const silence = { input: 0, cacheRead: 0, output: 0 } as const;

@@ -171,6 +171,9 @@ const used = fc.record({
   cache_read_tokens: fc.nat({ max: 90 }),
   cache_write_tokens: fc.nat({ max: 9 }),
   cache_write_1h_tokens: fc.nat({ max: 9 }),
+  input_audio_tokens: fc.nat({ max: 9 }),
+  cache_read_audio_tokens: fc.nat({ max: 9 }),
+  output_audio_tokens: fc.nat({ max: 9 }),
 });
 
 /** Moments crowd around midnight and whole minutes, where a sum by buckets could go wrong. */

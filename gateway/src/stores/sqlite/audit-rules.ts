@@ -180,9 +180,12 @@ function usageDifference(widthSeconds: number): string {
   const real = `
     SELECT account_id, key_id, settled_at_ms / 1000 - settled_at_ms / 1000 % ${widthSeconds} AS start_seconds,
            count(*) AS requests, sum(outcome <> 'succeeded') AS failed_requests,
-           sum(coalesce(sound_used ->> '$.input_tokens', 0)) AS input_tokens,
-           sum(coalesce(sound_used ->> '$.output_tokens', 0)) AS output_tokens,
-           sum(coalesce(sound_used ->> '$.cache_read_tokens', 0)) AS cache_read_tokens,
+           sum(coalesce(sound_used ->> '$.input_tokens', 0) + coalesce(sound_used ->> '$.input_audio_tokens', 0))
+             AS input_tokens,
+           sum(coalesce(sound_used ->> '$.output_tokens', 0) + coalesce(sound_used ->> '$.output_audio_tokens', 0))
+             AS output_tokens,
+           sum(coalesce(sound_used ->> '$.cache_read_tokens', 0) +
+               coalesce(sound_used ->> '$.cache_read_audio_tokens', 0)) AS cache_read_tokens,
            sum(coalesce(sound_used ->> '$.cache_write_tokens', 0) + coalesce(sound_used ->> '$.cache_write_1h_tokens', 0))
              AS cache_write_tokens,
            sum(value_micros) AS value_micros, sum(charged_micros) AS charged_micros

@@ -119,6 +119,14 @@ export interface ChatUsage {
   readonly cacheWrite: number;
   readonly cacheWrite1h: number;
   readonly reasoning: number | undefined;
+  /** How much of it was heard or spoken and not written; undefined when nothing was. */
+  readonly audio?: AudioUsage | undefined;
+}
+
+interface AudioUsage {
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly output: number;
 }
 
 /** A streamed answer, piece by piece. `index` numbers the parts of the answer in the order they begin. */

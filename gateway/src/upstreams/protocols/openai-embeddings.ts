@@ -27,6 +27,7 @@ function readTokens(json: unknown): TokenReading {
     used: counted === undefined ? undefined : { input_tokens: counted },
     // What was sent is all there is to pay for, and it is expected already.
     estimate: delivered ? {} : undefined,
+    model: typeof answer["model"] === "string" ? answer["model"] : undefined,
     anomalies,
   };
 }

@@ -32,6 +32,7 @@ function readTokens(json: unknown): TokenReading {
   return {
     used: usage && quantitiesOf(usage),
     estimate: usage === undefined && bytes > 0 ? { output_tokens: Math.ceil(bytes / 4) } : undefined,
+    model: modelIn(response),
     anomalies,
   };
 }
@@ -96,6 +97,7 @@ function readEvents(event: JsonObject | undefined): readonly ChatEvent[] {
   if (end !== undefined) {
     const usage = readUsage(end["usage"], []);
     return [
+      { kind: "start", id: undefined, model: modelIn(end) },
       ...(usage ? [{ kind: "usage", usage } as const] : []),
       { kind: "stop", reason: "end", stopSequence: undefined },
       ...(type === "response.failed" ? [gaveUp] : []),
@@ -104,6 +106,9 @@ function readEvents(event: JsonObject | undefined): readonly ChatEvent[] {
   const isPiece = typeof type === "string" && type.endsWith(".delta") && typeof delta === "string";
   return isPiece ? [{ kind: "text", index: 0, text: delta }] : [];
 }
+
+const modelIn = ({ model }: JsonObject): string | undefined =>
+  typeof model === "string" ? model : undefined;
 
 const gaveUp = { kind: "error", type: "error", message: "the provider gave up" } as const;
 

@@ -38,20 +38,23 @@ export function operationPrices(offer: Offer, search: Search): Table {
 
 /** All models that fit the search and are paid by the token, USD per 1,000,000 tokens. */
 export function modelPrices(offer: Offer, search: Search): Table {
-  const rows = listModels(offer)
+  const models = listModels(offer)
     .filter(({ id, kind }) => kind !== "video" && fits(search, "models", [id, kind, kindWords[kind] ?? kind]))
-    .toSorted((a, b) => order(a.kind, b.kind) || order(a.id, b.id))
-    .map(({ id, kind, price_usd_per_million_tokens: price, context_tokens: context }) => [
-      `\`${id}\``,
-      ...modelPriceWords.map((word) => price[word] ?? "–"),
-      context === null ? "–" : context.toLocaleString("en-US"),
-      kindWords[kind] ?? kind,
-    ]);
+    .toSorted((a, b) => order(a.kind, b.kind) || order(a.id, b.id));
+  const isUsed = (word: string): boolean =>
+    models.some(({ price_usd_per_million_tokens: price }) => price[word] !== undefined);
+  const prices = modelPriceWords.filter(([word, , isUsual]) => isUsual || isUsed(word));
+  const rows = models.map(({ id, kind, price_usd_per_million_tokens: price, context_tokens: context }) => [
+    `\`${id}\``,
+    ...prices.map(([word]) => price[word] ?? "–"),
+    context === null ? "–" : context.toLocaleString("en-US"),
+    kindWords[kind] ?? kind,
+  ]);
   return {
     kind: "table",
     caption: "Models, USD per 1,000,000 tokens",
-    columns: ["Model", "Input", "Output", "Cache read", "Cache write", "Context", "For"],
-    figures: [1, 2, 3, 4, 5],
+    columns: ["Model", ...prices.map(([, title]) => title), "Context", "For"],
+    figures: [...prices, "context"].map((_, at) => at + 1),
     rows,
   };
 }
@@ -108,7 +111,15 @@ const videoPrices = (
     })
     .join("; ");
 
-const modelPriceWords = ["input", "output", "cache_read", "cache_write"] as const;
+/** What is heard and spoken has a column where any model has a price for it. */
+const modelPriceWords: readonly (readonly [word: string, title: string, isUsual: boolean])[] = [
+  ["input", "Input", true],
+  ["output", "Output", true],
+  ["cache_read", "Cache read", true],
+  ["cache_write", "Cache write", true],
+  ["input_audio", "Audio input", false],
+  ["output_audio", "Audio output", false],
+];
 
 const kindWords: Readonly<Record<string, string>> = {
   chat: "Conversation",

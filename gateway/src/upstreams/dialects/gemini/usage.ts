@@ -16,14 +16,40 @@ export function readUsage(metadata: unknown): ChatUsage | undefined {
   // Some chunks of a stream carry the object for the sake of other members only.
   if ([prompt, cached, candidates, thoughts, toolUse].every((each) => each === undefined)) return undefined;
 
+  const input = Math.max(0, (prompt ?? 0) - (cached ?? 0)) + (toolUse ?? 0);
+  const output = (candidates ?? 0) + (thoughts ?? 0);
+  const audio = readAudio(metadata, { input, output, cacheRead: cached ?? 0 });
   return {
-    input: Math.max(0, (prompt ?? 0) - (cached ?? 0)) + (toolUse ?? 0),
-    output: (candidates ?? 0) + (thoughts ?? 0),
+    input,
+    output,
     cacheRead: cached ?? 0,
     cacheWrite: 0,
     cacheWrite1h: 0,
     reasoning: thoughts,
+    ...(audio ? { audio } : {}),
   };
+}
+
+/** What was heard of the prompt is told with the cached part in it; no part is more than its whole. */
+function readAudio(metadata: JsonObject, whole: Whole): ChatUsage["audio"] {
+  const cacheRead = Math.min(audioIn(metadata["cacheTokensDetails"]), whole.cacheRead);
+  const heard =
+    audioIn(metadata["promptTokensDetails"]) + audioIn(metadata["toolUsePromptTokensDetails"]) - cacheRead;
+  const input = Math.min(Math.max(0, heard), whole.input);
+  const output = Math.min(audioIn(metadata["candidatesTokensDetails"]), whole.output);
+  return cacheRead + input + output > 0 ? { input, cacheRead, output } : undefined;
+}
+
+type Whole = Pick<ChatUsage, "input" | "output" | "cacheRead">;
+
+function audioIn(details: unknown): number {
+  if (!Array.isArray(details)) return 0;
+  let tokens = 0;
+  for (const detail of details) {
+    if (isJsonObject(detail) && detail["modality"] === "AUDIO")
+      tokens += readCount(detail["tokenCount"], "tokenCount", []) ?? 0;
+  }
+  return tokens;
 }
 
 export function writeUsage(usage: ChatUsage): JsonObject {

@@ -15,15 +15,22 @@ export function readUsage(value: unknown): ChatUsage | undefined {
   const promptDetails = objectOf(value["prompt_tokens_details"]);
   const cacheRead = Math.min(count(promptDetails, "cached_tokens") ?? 0, prompt);
   const cacheWrite = Math.min(count(promptDetails, "cache_write_tokens") ?? 0, prompt - cacheRead);
-  const reasoning = count(objectOf(value["completion_tokens_details"]), "reasoning_tokens");
+  const completionDetails = objectOf(value["completion_tokens_details"]);
+  const reasoning = count(completionDetails, "reasoning_tokens");
   const output = completion + besideCompletion(value, prompt + completion, reasoning);
+  const input = prompt - cacheRead - cacheWrite;
+  const heard = Math.min(count(promptDetails, "audio_tokens") ?? 0, prompt - cacheWrite);
+  const spoken = Math.min(count(completionDetails, "audio_tokens") ?? 0, output);
+  // Nobody says how much of what was cached was heard: no more than what is left is taken for it.
+  const audio = { input: Math.min(heard, input), cacheRead: Math.max(0, heard - input), output: spoken };
   return {
-    input: prompt - cacheRead - cacheWrite,
+    input,
     output,
     cacheRead,
     cacheWrite,
     cacheWrite1h: 0,
     reasoning: reasoning === undefined ? undefined : Math.min(reasoning, output),
+    ...(heard + spoken > 0 ? { audio } : {}),
   };
 }
 

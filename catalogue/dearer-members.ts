@@ -1,0 +1,109 @@
+// Members by which a vendor, or a router that speaks like one, does more than was priced: it asks another model, runs tools
+// that it bills by use, or writes more than was held. All that are known stand here, each with why.
+
+import { DecidingNames, refuse } from "../gateway/src/operation/define-operation.ts";
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+interface DearerMember {
+  readonly why: string;
+  /** It has tools run, so it may pass where the operator bears what those cost. */
+  readonly runsTools?: true;
+  /** What asks for nothing, besides null, false and an empty list. */
+  readonly isHarmless?: (value: unknown, body: JsonObject) => boolean;
+}
+
+const isEmptyObject = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0;
+
+const declared: Readonly<Record<string, DearerMember>> = {
+  // Who answers
+  models: { why: "a router falls back on these models, and each has a price of its own" },
+  route: { why: "a router chooses another model by it, which has a price of its own" },
+  preset: { why: "a router has a model, tools and limits of its own stored under it" },
+  fallbacks: { why: "another model has a price of its own" },
+  context_window_fallbacks: { why: "a router asks these models instead, and each has a price of its own" },
+  content_policy_fallbacks: { why: "a router asks these models instead, and each has a price of its own" },
+  user_config: { why: "a router takes its list of models and keys from it" },
+  provider: {
+    why: "a router's sellers of one model ask different prices, and it chooses among them",
+    isHarmless: isEmptyObject,
+  },
+  providerOptions: {
+    why: "a router takes models and sellers from it, and each has a price of its own",
+    isHarmless: isEmptyObject,
+  },
+  provider_options: {
+    why: "a router takes models and sellers from it, and each has a price of its own",
+    isHarmless: isEmptyObject,
+  },
+  compound_custom: { why: "a system of several models takes other ones by it, which have other prices" },
+  routingConfig: { why: "Google's router chooses another model by it, which has a price of its own" },
+  routing_config: { why: "Google's router chooses another model by it, which has a price of its own" },
+  modelSelectionConfig: { why: "Google chooses another model by it, which has a price of its own" },
+  model_selection_config: { why: "Google chooses another model by it, which has a price of its own" },
+
+  // How much is written
+  best_of: {
+    why: "so many answers are written and billed, and only n of them are given",
+    isHarmless: (value, { n }) => typeof value === "number" && value <= (typeof n === "number" ? n : 1),
+  },
+  use_beam_search: { why: "several answers are written at once to choose from, and all of them are work" },
+  num_return_sequences: { why: "it is another word for n, which is what is held", isHarmless: isN },
+  n_cmpl: { why: "it is another word for n, which is what is held", isHarmless: isN },
+  n_predict: { why: "some servers write so much, whatever the limit says that is held" },
+
+  // Which tools are run
+  web_search_options: { why: "it has the web searched, which is billed by use", runsTools: true },
+  search_parameters: {
+    why: "it has sources searched, which are billed one by one",
+    runsTools: true,
+    isHarmless: (value) => isObject(value) && value["mode"] === "off",
+  },
+  enable_search: { why: "it has the web searched, which is billed by use", runsTools: true },
+  enable_code_interpreter: { why: "it has code run, and what it says is read", runsTools: true },
+  plugins: { why: "they search the web or read files, which is billed by use", runsTools: true },
+  data_sources: { why: "what is found there is read, however much it is", runsTools: true },
+  mcp_servers: { why: "their tools are run as often as the model likes", runsTools: true },
+};
+
+function isN(value: unknown, { n }: JsonObject): boolean {
+  return value === (n ?? 1);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const byName: ReadonlyMap<string, DearerMember> = new Map(Object.entries(declared));
+
+export const dearerNames: readonly string[] = Object.keys(declared);
+const inAnyLetters = new DecidingNames(dearerNames);
+
+/** Whether a member has tools run. Refuses one that costs more in another way, for no operator could allow that. */
+export function runsDearly(name: string, members: JsonObject): boolean {
+  const member = dearerOf(name, members);
+  if (member && member.runsTools !== true) refuseDearer(name, member);
+  return member !== undefined;
+}
+
+/** Refuses whatever costs more, tools included. */
+export function checkDearer(members: JsonObject, path = ""): void {
+  for (const name in members) {
+    inAnyLetters.check(name);
+    const member = dearerOf(name, members);
+    if (member) refuseDearer(path + name, member);
+  }
+}
+
+/** Undefined for a member that asks for nothing of the kind. */
+function dearerOf(name: string, members: JsonObject): DearerMember | undefined {
+  const member = byName.get(name);
+  if (!member) return undefined;
+  const value = members[name];
+  if (value === null || value === undefined || value === false) return undefined;
+  if (Array.isArray(value) && value.length === 0) return undefined;
+  return member.isHarmless?.(value, members) === true ? undefined : member;
+}
+
+const refuseDearer = (field: string, { why }: DearerMember): never =>
+  refuse("invalid_parameters", `${field}: ${why}`, { field });

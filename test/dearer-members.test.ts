@@ -1,0 +1,187 @@
+// What a vendor, or a router that speaks like one, would do beyond what was priced: ask another model, run tools that it
+// bills by use, write more than was held.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+
+/** What the router is asked, and what it answers. */
+const asked: Record<string, unknown>[] = [];
+let answer: () => Response;
+let router: Bun.Server<undefined>;
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  router = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      asked.push((await request.json()) as Record<string, unknown>);
+      return answer();
+    },
+  });
+  gateway = await openTestGateway({
+    config: `
+sandbox: off
+upstreams:
+  router: { protocol: openai, url: "${router.url.origin}", key: "sk-operator-router-0000000000000", models: [] }
+  bolder: { protocol: openai, url: "${router.url.origin}", key: "sk-operator-router-0000000000000", models: [], hosted_tools: allow }
+  claude: { protocol: anthropic, url: "${router.url.origin}", key: "sk-ant-operator-0000000000000000", models: [] }
+  gemini: { protocol: gemini, url: "${router.url.origin}", key: "goog-operator-00000000000000000", models: [] }
+models:
+  cheap: { via: [{ router: "meta/llama-8b" }], price: { input: 1, output: 1 }, context_tokens: 10000 }
+  bold: { via: [bolder], price: { input: 1, output: 1 }, context_tokens: 10000 }
+  drawn: { via: [router], price: { input: 1, output: 1 } }
+  near: { via: [router], price: { input: 1 } }
+  haiku: { via: [claude], price: { input: 1, output: 1 } }
+  flash: { via: [gemini], price: { input: 1, output: 1 } }
+`,
+  });
+  account = await gateway.openAccount({ tier: "enterprise", creditUsd: "100" });
+});
+
+afterAll(async () => {
+  expect(await gateway.audit()).toEqual([]);
+  await gateway.close();
+  await router.stop(true);
+});
+
+const completion = (members: object = {}) => ({
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  created: 1,
+  model: "meta/llama-8b",
+  choices: [{ index: 0, message: { role: "assistant", content: "Hello" }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+  ...members,
+});
+
+const chatPath = "/v1/chat/completions";
+const chat = (more: object, model = "cheap") => ({
+  model,
+  max_tokens: 10,
+  messages: [{ role: "user", content: "hello" }],
+  ...more,
+});
+const quote = { "x-tollgate-cost-mode": "quote" };
+
+describe("is refused by name, and nothing is sent", () => {
+  const refused: readonly (readonly [field: string, path: string, body: object])[] = [
+    ["models", chatPath, chat({ models: ["openai/o1-pro"] })],
+    ["Models", chatPath, chat({ Models: ["openai/o1-pro"] })],
+    ["route", chatPath, chat({ route: "fallback" })],
+    ["provider", chatPath, chat({ provider: { order: ["dear"] } })],
+    ["preset", chatPath, chat({ preset: "dear" })],
+    ["fallbacks", chatPath, chat({ fallbacks: ["gpt-5"] })],
+    ["fallbacks", "/v1/messages", chat({ fallbacks: "default" }, "haiku")],
+    ["providerOptions", chatPath, chat({ providerOptions: { gateway: { models: ["gpt-5"] } } })],
+    ["best_of", chatPath, chat({ best_of: 20, n: 1 })],
+    ["use_beam_search", chatPath, chat({ use_beam_search: true })],
+    ["n_predict", chatPath, chat({ n_predict: 100_000 })],
+    ["num_return_sequences", chatPath, chat({ num_return_sequences: 8 })],
+    ["plugins", chatPath, chat({ plugins: [{ id: "web" }] })],
+    ["search_parameters", chatPath, chat({ search_parameters: { mode: "on" } })],
+    ["enable_search", chatPath, chat({ enable_search: true })],
+    ["web_search_options", chatPath, chat({ web_search_options: {} })],
+    ["models", "/v1/responses", { model: "cheap", input: "hello", models: ["gpt-5"] }],
+    [
+      "generationConfig.routingConfig",
+      "/v1beta/models/flash:generateContent",
+      { contents: "hello", generationConfig: { routingConfig: { manualMode: { modelName: "pro" } } } },
+    ],
+    ["models", "/v1/embeddings", { model: "near", input: "hello", models: ["dear"] }],
+    ["fallbacks", "/v1/images/generations", { model: "drawn", prompt: "a fox", fallbacks: ["dear"] }],
+  ];
+  test.each(refused)("%s at %s: %j", async (field, path, body) => {
+    const before = asked.length;
+    const response = await gateway.post(account, path, body);
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringContaining(`"${field}: `) as string,
+    ]);
+    expect(asked.length).toBe(before);
+  });
+});
+
+test("passes where it asks for nothing", async () => {
+  answer = () => Response.json(completion());
+  const nothing = {
+    models: [],
+    route: null,
+    provider: {},
+    fallbacks: [],
+    best_of: 2,
+    n: 2,
+    use_beam_search: false,
+    num_return_sequences: 2,
+    plugins: [],
+    search_parameters: { mode: "off" },
+    enable_search: false,
+    transforms: ["middle-out"],
+  };
+  const response = await gateway.post(account, chatPath, chat(nothing));
+  expect(response.status).toBe(200);
+  expect(asked.at(-1)).toMatchObject(nothing);
+});
+
+test("passes where it runs tools that the operator allows, and holds all that the model can read", async () => {
+  const tools = [
+    { plugins: [{ id: "web" }] },
+    { search_parameters: { mode: "on" } },
+    { enable_search: true },
+  ];
+  for (const more of tools) {
+    const quoted = await gateway.post(account, chatPath, chat(more, "bold"), quote);
+    expect(await quoted.json()).toMatchObject({ max_cost_micros_usd: 10_010 });
+  }
+  expect((await gateway.post(account, chatPath, chat({ models: ["o1"] }, "bold"), quote)).status).toBe(400);
+});
+
+test("what a caller predicts is held as if it were written, for what proves wrong is billed so", async () => {
+  const most = async (more: object): Promise<number> => {
+    const response = await gateway.post(account, chatPath, chat(more), quote);
+    return ((await response.json()) as { max_cost_micros_usd: number }).max_cost_micros_usd;
+  };
+  const prediction = { type: "content", content: "word ".repeat(500) };
+  expect(await most({ prediction })).toBeGreaterThan((await most({ metadata: prediction })) + 2_400);
+});
+
+describe("an answer of another model than was asked for", () => {
+  const told = (): string[] => gateway.logged.filter((line) => line.includes("another model than was asked"));
+  const chunk = (model: string): string =>
+    `data: ${JSON.stringify({ id: "c", model, choices: [{ index: 0, delta: { content: "Hello" }, finish_reason: "stop" }] })}\n\n` +
+    `data: ${JSON.stringify({ id: "c", model, choices: [], usage: completion().usage })}\n\ndata: [DONE]\n\n`;
+
+  test("is told to the operator once, and charged by the price of the one asked for", async () => {
+    for (const model of [
+      "meta/llama-8b",
+      "llama-8b",
+      "Meta/Llama-8b",
+      "llama-8b-20260101",
+      "llama-8b:free",
+    ]) {
+      answer = () => Response.json(completion({ model }));
+      expect((await gateway.post(account, chatPath, chat({}))).status).toBe(200);
+    }
+    expect(told()).toEqual([]);
+    answer = () => Response.json(completion({ model: "openai/o1-pro" }));
+    for (let calls = 0; calls < 3; calls++) {
+      const response = await gateway.post(account, chatPath, chat({}));
+      expect(response.headers.get("x-tollgate-cost-micros-usd")).toBe("15");
+    }
+    expect(told()).toHaveLength(1);
+    expect(JSON.parse(told()[0] ?? "")).toMatchObject({
+      level: "warn",
+      upstream: "router",
+      model: "meta/llama-8b",
+      answered: "openai/o1-pro",
+    });
+  });
+
+  test("is told when it comes as a stream too", async () => {
+    const before = told().length;
+    answer = () => new Response(chunk("bold-pro"), { headers: { "content-type": "text/event-stream" } });
+    await (await gateway.post(account, chatPath, chat({ stream: true }, "bold"))).text();
+    expect(told().slice(before).join("")).toContain('"answered":"bold-pro"');
+  });
+});
