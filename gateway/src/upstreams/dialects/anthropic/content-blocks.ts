@@ -2,6 +2,7 @@
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ImagePart, TextPart } from "../chat.ts";
+import { checkAddress } from "../address.ts";
 import { Inexpressible } from "../dialect.ts";
 import { isSilent, requiredObject, requiredString } from "./members.ts";
 
@@ -36,8 +37,10 @@ export function readImageBlock(block: JsonObject, field: string): ImagePart {
         source: { mimeType, base64: requiredString(source["data"], `${field}.source.data`) },
       };
     }
-    case "url":
-      return { kind: "image", source: { url: requiredString(source["url"], `${field}.source.url`) } };
+    case "url": {
+      const place = `${field}.source.url`;
+      return { kind: "image", source: { url: checkAddress(requiredString(source["url"], place), place) } };
+    }
     default:
       throw new Inexpressible(`${field}.source`, "only base64 and url images can be translated");
   }

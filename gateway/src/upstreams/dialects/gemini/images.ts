@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ImagePart } from "../chat.ts";
+import { checkAddress } from "../address.ts";
 import { Inexpressible } from "../dialect.ts";
 import { given } from "./given.ts";
 import { membersOf, textOf } from "./members.ts";
@@ -31,7 +32,7 @@ export function readFileData(file: Member): ImagePart {
     throw new Inexpressible(uri.path, "is not an address that another vendor could fetch");
   }
   if (mimeType === undefined && isVideoSite(url)) throw new Inexpressible(uri.path, "is not an image");
-  return { kind: "image", source: { url } };
+  return { kind: "image", source: { url: checkAddress(url, uri.path) } };
 }
 
 function imageType(mimeType: Member | undefined): string | undefined {
@@ -65,6 +66,7 @@ const typesByEnding: Readonly<Record<string, string>> = {
 };
 
 function typeByName(url: string): string | undefined {
-  const ending = /\.([a-z]+)(?:[?#].*)?$/i.exec(url)?.[1]?.toLowerCase();
-  return ending !== undefined && Object.hasOwn(typesByEnding, ending) ? typesByEnding[ending] : undefined;
+  const path = url.slice(0, url.search(/[?#]|$/));
+  const ending = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+  return Object.hasOwn(typesByEnding, ending) ? typesByEnding[ending] : undefined;
 }

@@ -2,6 +2,7 @@
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ImagePart, TextPart } from "../chat.ts";
+import { checkAddress } from "../address.ts";
 import { Inexpressible } from "../dialect.ts";
 import { readText, requireObject, requireText } from "./members.ts";
 
@@ -66,7 +67,7 @@ function readImage(value: unknown, field: string): ImagePart {
 }
 
 function readImageUrl(url: string, field: string): ImagePart["source"] {
-  if (/^https?:/i.test(url)) return { url };
+  if (/^https?:/i.test(url)) return { url: checkAddress(url, field) };
   // Only the head is matched: the data may be megabytes.
   const comma = url.indexOf(",");
   const head = /^data:([^;,]+)(?:;[^,]*)?;base64$/i.exec(url.slice(0, Math.max(comma, 0)));
