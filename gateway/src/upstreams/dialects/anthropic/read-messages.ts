@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../platform/json.ts";
+import { checkCallId } from "../call-id.ts";
 import type { ChatMessage, ChatPart, ChatRequest, ImagePart, ReasoningPart, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { readImageBlock, readTextBlock } from "./content-blocks.ts";
@@ -52,7 +53,7 @@ function readBlock(block: JsonObject, field: string): ChatPart {
     case "tool_result":
       return {
         kind: "tool_result",
-        callId: requiredString(block["tool_use_id"], `${field}.tool_use_id`),
+        callId: readCallId(block["tool_use_id"], `${field}.tool_use_id`),
         name: undefined,
         content: readToolResult(block["content"], `${field}.content`),
         isError: block["is_error"] === true,
@@ -73,12 +74,14 @@ function readToolUse(block: JsonObject, field: string): ChatPart {
   const signature = optionalString(block["signature"], `${field}.signature`);
   return {
     kind: "tool_call",
-    id: requiredString(block["id"], `${field}.id`),
+    id: readCallId(block["id"], `${field}.id`),
     name: requiredString(block["name"], `${field}.name`),
     arguments: readToolInput(block["input"]),
     ...(signature === undefined ? {} : { signature }),
   };
 }
+
+const readCallId = (id: unknown, field: string): string => checkCallId(requiredString(id, field), field);
 
 function readToolResult(content: unknown, field: string): (TextPart | ImagePart)[] {
   if (typeof content === "string") return [{ kind: "text", text: content }];

@@ -18,7 +18,8 @@ interface BlockWriter {
 export function createBlockWriter(): BlockWriter {
   let open: { readonly part: number; readonly type: unknown } | undefined;
   let blocks = 0;
-  let waiting: PartEvent[] = [];
+  /** What came for later parts while a call was open, by part, in the order in which they began. */
+  const waiting = new Map<number, PartEvent[]>();
 
   const isOpen = (event: PartEvent, type: string): boolean =>
     open?.part === event.index && open.type === type;
@@ -41,9 +42,17 @@ export function createBlockWriter(): BlockWriter {
 
   function write(event: PartEvent): SseEvent[] {
     if (open?.type === "tool_use" && event.index !== open.part) {
-      waiting.push(event);
+      const earlier = waiting.get(event.index);
+      if (earlier) earlier.push(event);
+      else waiting.set(event.index, [event]);
       return [];
     }
+    const sent = put(event);
+    if (event.kind === "part_end") sent.push(...sendWaiting());
+    return sent;
+  }
+
+  function put(event: PartEvent): SseEvent[] {
     switch (event.kind) {
       case "text":
         if (event.text === "") return [];
@@ -58,7 +67,7 @@ export function createBlockWriter(): BlockWriter {
         if (event.text === "" || !isOpen(event, "tool_use")) return [];
         return [grow({ type: "input_json_delta", partial_json: event.text })];
       case "part_end":
-        return open?.part === event.index ? [...close(), ...sendWaiting()] : [];
+        return open?.part === event.index ? close() : [];
     }
   }
 
@@ -72,16 +81,20 @@ export function createBlockWriter(): BlockWriter {
     return started;
   }
 
-  /** In their order; some of them may have to wait again. */
+  /** Up to a call that is not whole yet. */
   function sendWaiting(): SseEvent[] {
-    const events = waiting;
-    waiting = [];
-    return events.flatMap(write);
+    const sent: SseEvent[] = [];
+    for (const [part, events] of waiting) {
+      if (open?.type === "tool_use") break;
+      waiting.delete(part);
+      for (const event of events) sent.push(...put(event));
+    }
+    return sent;
   }
 
   function finish(): SseEvent[] {
     const sent = close();
-    while (waiting.length > 0) sent.push(...sendWaiting(), ...close());
+    while (waiting.size > 0) sent.push(...sendWaiting(), ...close());
     return sent;
   }
 

@@ -103,4 +103,6 @@ function writeResultContent(content: ToolResultPart["content"]): string | JsonOb
 
 /** Anthropic's ids are made of letters, digits, `_` and `-`; other vendors' need not be. */
 const toolUseId = (id: string): string =>
-  id.replaceAll(/[^a-zA-Z0-9_-]/gu, (character) => `-${(character.codePointAt(0) ?? 0).toString(16)}`);
+  /^[a-zA-Z0-9_-]+$/.test(id)
+    ? id
+    : `toolu_${new Bun.CryptoHasher("sha256").update(id).digest("hex").slice(0, 32)}`;

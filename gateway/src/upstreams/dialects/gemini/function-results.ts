@@ -3,7 +3,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ImagePart, ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import type { CallBook } from "./call-book.ts";
+import { readCallId, type CallBook } from "./call-book.ts";
 import { isBeforeGemini3 } from "./gemini-version.ts";
 import { given } from "./given.ts";
 import { readFileData, readInlineData, writeImage } from "./images.ts";
@@ -12,7 +12,7 @@ import type { Member } from "./members.ts";
 
 export function readFunctionResponse(response: Member, calls: CallBook): ToolResultPart {
   const members = membersOf(response);
-  const id = textOf(members.take("id"));
+  const id = readCallId(members.take("id"));
   const name = textOf(members.take("name"));
   const { text, isError } = readOutcome(objectOf(members.take("response")) ?? {});
   const images = elementsOf(members.take("parts")).map(readResultImage);

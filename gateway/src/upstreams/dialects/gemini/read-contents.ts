@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatPart, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { createCallBook } from "./call-book.ts";
+import { createCallBook, readCallId } from "./call-book.ts";
 import type { CallBook } from "./call-book.ts";
 import { readFunctionResponse } from "./function-results.ts";
 import { readFileData, readInlineData } from "./images.ts";
@@ -18,13 +18,13 @@ export function readContents(contents: Member | undefined): ChatMessage[] {
 
 /** Google's own client keeps every chunk of a streamed answer as a content; together they are one turn. */
 function joinTurns(messages: readonly ChatMessage[]): ChatMessage[] {
-  const turns: ChatMessage[] = [];
-  for (const message of messages) {
-    const last = message.role === "assistant" && turns.at(-1)?.role === "assistant" ? turns.pop() : undefined;
-    const parts = [...(last?.parts ?? []), ...message.parts];
-    turns.push(message.role === "assistant" ? { ...message, parts: joinParts(parts) } : message);
+  const turns: { role: ChatMessage["role"]; parts: ChatPart[] }[] = [];
+  for (const { role, parts } of messages) {
+    const last = turns.at(-1);
+    if (role === "assistant" && last?.role === role) last.parts.push(...parts);
+    else turns.push({ role, parts: [...parts] });
   }
-  return turns;
+  return turns.map((turn) => (turn.role === "assistant" ? { ...turn, parts: joinParts(turn.parts) } : turn));
 }
 
 function readContent(content: Member, calls: CallBook): ChatMessage {
@@ -86,7 +86,7 @@ function readData(part: Member, members: Members, calls: CallBook): ChatPart {
 
 function readFunctionCall(call: Member, calls: CallBook): ChatPart {
   const members = membersOf(call);
-  const id = textOf(members.take("id"));
+  const id = readCallId(members.take("id"));
   const name = textOf(members.take("name"));
   const args = objectOf(members.take("args")) ?? {};
   members.refuseRest();

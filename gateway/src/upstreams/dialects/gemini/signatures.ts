@@ -10,7 +10,7 @@ const unsigned = "skip_thought_signature_validator";
 export const readSignature = (signature: string | undefined): { readonly signature?: string } =>
   signature === undefined || signature === "" || signature === unsigned ? {} : { signature };
 
-export function signFirstCall(parts: readonly JsonObject[], model: string): readonly JsonObject[] {
+export function signFirstCall(parts: JsonObject[], model: string): JsonObject[] {
   if (isBeforeGemini3(model)) return parts;
   const first = parts.findIndex((part) => part["functionCall"] !== undefined);
   return parts.map((part, at) => (at === first ? { thoughtSignature: unsigned, ...part } : part));

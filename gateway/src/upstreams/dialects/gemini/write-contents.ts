@@ -8,7 +8,7 @@ import { writeCall, writeReasoning } from "./write-parts.ts";
 
 interface Content {
   readonly role: "user" | "model";
-  readonly parts: readonly JsonObject[];
+  readonly parts: JsonObject[];
 }
 
 export function writeContents(messages: readonly ChatMessage[], model: string): readonly Content[] {
@@ -20,8 +20,8 @@ export function writeContents(messages: readonly ChatMessage[], model: string): 
     if (parts.length === 0) continue;
     // Google counts the results of one turn against its calls, so neighbours of one role are one content.
     const last = contents.at(-1);
-    if (last?.role === role) contents.pop();
-    contents.push({ role, parts: last?.role === role ? [...last.parts, ...parts] : parts });
+    if (last?.role === role) last.parts.push(...parts);
+    else contents.push({ role, parts });
   }
   return contents.map((content) =>
     content.role === "model" ? { ...content, parts: signFirstCall(content.parts, model) } : content,

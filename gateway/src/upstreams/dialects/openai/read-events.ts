@@ -11,6 +11,8 @@ import { readUsage } from "./usage.ts";
  */
 export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
   const choices = new Map<unknown, ChoiceReader>();
+  /** Those that have not stopped yet. */
+  const running = new Set<ChoiceReader>();
   let started = false;
   let stopped = false;
   let answerId = "";
@@ -35,7 +37,11 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
       answerId = textOf(chunk["id"]);
       tell({ kind: "start", id: answerId || undefined, model: textOf(chunk["model"]) || undefined });
     }
-    for (const choice of chosen) readerOf(choice["index"] ?? 0).read(choice);
+    for (const choice of chosen) {
+      const reader = readerOf(choice["index"] ?? 0);
+      reader.read(choice);
+      if (reader.stopped() !== undefined) running.delete(reader);
+    }
     if (chosen.length > 0) stopWhenAllHave();
     if (usage !== undefined) tell({ kind: "usage", usage });
   }
@@ -43,8 +49,9 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
   /** A vendor that says it is done has finished, even if it did not say how. */
   function readDone(): void {
     if (!started || stopped) return;
-    const readers = choices.size === 0 ? [readerOf(0)] : [...choices.values()];
-    for (const reader of readers) reader.end(undefined);
+    if (choices.size === 0) readerOf(0);
+    for (const reader of running) reader.end(undefined);
+    running.clear();
     stopWhenAllHave();
   }
 
@@ -53,12 +60,14 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
     if (known !== undefined) return known;
     const reader = createChoiceReader({ answerId, tell, nextIndex: () => partsBegun++ });
     choices.set(choice, reader);
+    running.add(reader);
     return reader;
   }
 
   function stopWhenAllHave(): void {
-    const [reason, ...others] = [...choices.values()].map((reader) => reader.stopped());
-    if (stopped || reason === undefined || others.includes(undefined)) return;
+    const [first] = choices.values();
+    const reason = first?.stopped();
+    if (stopped || reason === undefined || running.size > 0) return;
     stopped = true;
     tell({ kind: "stop", reason, stopSequence: undefined });
   }
