@@ -191,7 +191,8 @@ async function quoteMs(path: string, body: string): Promise<readonly [ms: number
 /** The least of some: what others do on this machine only ever makes it longer. */
 async function leastMs(path: string, body: object): Promise<readonly [ms: number, status: number]> {
   const text = JSON.stringify(body);
-  let [leastMs, status] = await quoteMs(path, text);
+  const [firstMs, status] = await quoteMs(path, text);
+  let leastMs = firstMs;
   // A second try could only tell the same about what takes long.
   for (let tries = 0; tries < 3 && leastMs < 1000; tries++) {
     const [ms] = await quoteMs(path, text);

@@ -1,5 +1,6 @@
 // What Anthropic checks of a message, and what it asks for.
 
+import { SIGNATURE } from "./anthropic-message.ts";
 import { toolMismatch, turnsOf } from "./asked.ts";
 import type { Asked, AskedReasoning, Draft } from "./asked.ts";
 import { listOf, numberOrNull, objectOf, objectsOf, stringOf, stringOrNull } from "./json-read.ts";
@@ -178,7 +179,7 @@ const checkBlock = (block: JsonObject, role: string): string | undefined => {
   }
   if (type === "thinking") {
     // A thought that is not the model's own word for word is refused, and its signature is how it knows.
-    return stringOf(block["signature"]) === "" ? ".thinking.signature: Field required" : undefined;
+    return block["signature"] === SIGNATURE ? undefined : ": Invalid `signature` in `thinking` block";
   }
   return undefined;
 };

@@ -5,13 +5,28 @@ import { dialects } from "../dialects/dialects.ts";
 import type { Protocol } from "../protocol.ts";
 import { isJsonObject } from "../../platform/json.ts";
 import { countTokens } from "./count-tokens.ts";
+import type { Dispatch } from "../../operation/upstream.ts";
+import { markStart } from "../dialects/marks.ts";
 import { nativeBody } from "./native-body.ts";
+import { withoutMarked, type ForeignRule } from "./without-marked.ts";
+
+/** Anthropic takes back only what it signed itself. */
+const foreign: ForeignRule = {
+  words: [markStart],
+  judge: ({ type, signature }) =>
+    type === "thinking" && typeof signature === "string" && signature.startsWith(markStart) ? "all" : [],
+};
+
+function ownBody(dispatch: Dispatch): string | Uint8Array {
+  const { rawBody, body } = withoutMarked(dispatch.input, foreign);
+  return nativeBody(rawBody, body, {});
+}
 
 const native: NativeChat = {
   dialect: anthropicDialect,
   path: () => "/messages",
   headers: { "anthropic-version": "2023-06-01" },
-  nativeBody: ({ input }) => nativeBody(input.rawBody, input.body, {}),
+  nativeBody: ownBody,
   completeBody: (body, { streaming }) => ({ ...body, stream: streaming }),
   // In a stream the first figures come inside the message that it begins with.
   usageOf: (json) => (isJsonObject(json["message"]) ? json["message"]["usage"] : json["usage"]),
@@ -27,6 +42,7 @@ export const anthropic: Protocol = {
     count_tokens: countTokens({
       dialect: anthropicDialect,
       path: () => "/messages/count_tokens",
+      nativeBody: ownBody,
       ...(native.headers ? { headers: native.headers } : {}),
       // Only what makes the prompt is wanted; a limit or a temperature would be refused.
       write: (request) => {

@@ -8,7 +8,6 @@ import { readErrorMessage, writeDialectError } from "../dialects/dialect-errors.
 import type { Dialect } from "../dialects/dialect.ts";
 import { dialects } from "../dialects/dialects.ts";
 import type { Exchange } from "../protocol.ts";
-import { nativeBody } from "./native-body.ts";
 import { readCount } from "./read-count.ts";
 
 /** What is particular about a vendor that counts. */
@@ -16,21 +15,22 @@ interface Counter {
   readonly dialect: Dialect;
   readonly path: (dispatch: Dispatch) => string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The caller's own body, for callers that speak this dialect. */
+  readonly nativeBody: (dispatch: Dispatch) => string | Uint8Array;
   /** A conversation in this vendor's words, as its count wants it. */
   readonly write: (request: ChatRequest) => JsonObject;
   /** Where the answer says it. */
   readonly countIn: (json: JsonObject) => unknown;
 }
 
-export function countTokens({ dialect, path, headers, write, countIn }: Counter): Exchange {
+export function countTokens({ dialect, path, headers, nativeBody, write, countIn }: Counter): Exchange {
   return {
     request: (dispatch) => {
-      const { rawBody, body } = dispatch.input;
       const same = callersOf(dispatch) === dialect;
       return {
         method: "POST",
         path: path(dispatch),
-        body: same ? nativeBody(rawBody, body, {}) : JSON.stringify(write(readRequest(dispatch))),
+        body: same ? nativeBody(dispatch) : JSON.stringify(write(readRequest(dispatch))),
         headers: same ? { ...headers, ...dispatch.forwarded } : { ...headers },
       };
     },

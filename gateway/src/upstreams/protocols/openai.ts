@@ -9,14 +9,17 @@ import { estimateTokens } from "./count-tokens.ts";
 import { nativeBody } from "./native-body.ts";
 import { openaiEmbeddings } from "./openai-embeddings.ts";
 import { openaiImages } from "./openai-images.ts";
+import { foreignToOpenAi, isOpenAiItself } from "./openai-itself.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import { limitChanges, withLimitWord } from "./output-limit.ts";
+import { withoutMarked } from "./without-marked.ts";
 
 const native: NativeChat = {
   dialect: openaiDialect,
   path: () => "/chat/completions",
   nativeBody: (dispatch) => {
-    const { rawBody, body } = dispatch.input;
+    const { input, upstream } = dispatch;
+    const { rawBody, body } = isOpenAiItself(upstream) ? withoutMarked(input, foreignToOpenAi) : input;
     return nativeBody(rawBody, body, changes(isJsonObject(body) ? body : {}, dispatch));
   },
   completeBody: (body, dispatch) => ({

@@ -1,5 +1,6 @@
 import type { Dispatch, Upstream } from "../../operation/upstream.ts";
 import type { JsonObject } from "../../platform/json.ts";
+import { isOpenAiItself } from "./openai-itself.ts";
 
 type LimitWord = NonNullable<Upstream["outputLimit"]>;
 
@@ -9,10 +10,9 @@ type LimitWord = NonNullable<Upstream["outputLimit"]>;
  */
 function limitWordFor({ upstream, model = "" }: Pick<Dispatch, "upstream" | "model">): LimitWord {
   if (upstream.outputLimit !== undefined) return upstream.outputLimit;
-  return ofOpenAi.test(upstream.url) || thinks.test(model) ? "max_completion_tokens" : "max_tokens";
+  return isOpenAiItself(upstream) || thinks.test(model) ? "max_completion_tokens" : "max_tokens";
 }
 
-const ofOpenAi = /^https:\/\/([\w-]+\.)?(api\.openai\.com|openai\.azure\.com)(?=[:/]|$)/i;
 const thinks = /(^|\/)(o[1-9](?![\w.])|gpt-[5-9])/;
 
 /** A limit in the word that the upstream takes, instead of the one that we write everywhere. */

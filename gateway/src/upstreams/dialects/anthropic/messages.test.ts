@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatMessage, ChatPart } from "../chat.ts";
+import { marked } from "../marks.ts";
 import { anthropicDialect } from "./anthropic-dialect.ts";
 import { asked, plainRequest, refusedField } from "./chat-samples.ts";
 
@@ -186,8 +187,11 @@ test("a call and its result keep one id, in letters that Anthropic takes", () =>
 });
 
 test("the signature that another vendor put on a call is read, and not sent to Anthropic", () => {
-  const signed = { type: "tool_use", id: "1", name: "f", input: {}, signature: "sig" };
-  const parts = readAll([{ role: "assistant", content: [signed] }]).flatMap((message) => message.parts);
+  const carried = { type: "thinking", thinking: "", signature: marked("gemini", "sig") };
+  const called = { type: "tool_use", id: "1", name: "f", input: {} };
+  const parts = readAll([{ role: "assistant", content: [carried, called] }]).flatMap(
+    (message) => message.parts,
+  );
   expect(parts).toEqual([{ kind: "tool_call", id: "1", name: "f", arguments: "{}", signature: "sig" }]);
   expect(JSON.stringify(writeAll(user(text("a")), assistant(...parts)))).not.toContain("sig");
 });

@@ -5,7 +5,15 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
 import { sse } from "./sse.ts";
-import { emptyText, emptyThinking, emptyToolUse, markdownImage, redactedThinking } from "./write-answer.ts";
+import { marked } from "../marks.ts";
+import {
+  emptyText,
+  emptyThinking,
+  emptyToolUse,
+  markdownImage,
+  redactedThinking,
+  unsigned,
+} from "./write-answer.ts";
 
 type PartEvent = Extract<ChatEvent, { readonly index: number }>;
 
@@ -16,7 +24,7 @@ interface BlockWriter {
 }
 
 export function createBlockWriter(): BlockWriter {
-  let open: { readonly part: number; readonly type: unknown } | undefined;
+  let open: { readonly part: number; readonly type: unknown; signed: boolean } | undefined;
   let blocks = 0;
   /** What came for later parts while a call was open, by part, in the order in which they began. */
   const waiting = new Map<number, PartEvent[]>();
@@ -28,7 +36,7 @@ export function createBlockWriter(): BlockWriter {
   function begin(event: PartEvent, block: JsonObject): SseEvent[] {
     if (open?.part === event.index && open.type === block["type"]) return [];
     const closed = close();
-    open = { part: event.index, type: block["type"] };
+    open = { part: event.index, type: block["type"], signed: false };
     return [...closed, sse("content_block_start", { index: blocks, content_block: block })];
   }
 
@@ -36,8 +44,18 @@ export function createBlockWriter(): BlockWriter {
 
   function close(): SseEvent[] {
     if (open === undefined) return [];
+    const last = open.type === "thinking" && !open.signed ? [sign(unsigned)] : [];
     open = undefined;
-    return [sse("content_block_stop", { index: blocks++ })];
+    return [...last, sse("content_block_stop", { index: blocks++ })];
+  }
+
+  const sign = (signature: string): SseEvent => grow({ type: "signature_delta", signature });
+
+  /** An empty thought that holds what the call after it is signed with. */
+  function carry(event: PartEvent, signature: string): SseEvent[] {
+    const begun = begin(event, emptyThinking);
+    if (open) open.signed = true;
+    return [...begun, sign(marked("gemini", signature)), ...close()];
   }
 
   function write(event: PartEvent): SseEvent[] {
@@ -62,7 +80,10 @@ export function createBlockWriter(): BlockWriter {
       case "image":
         return [...begin(event, emptyText), grow({ type: "text_delta", text: markdownImage(event) })];
       case "tool_call":
-        return begin(event, emptyToolUse(event));
+        return [
+          ...(event.signature === undefined ? [] : carry(event, event.signature)),
+          ...begin(event, emptyToolUse(event)),
+        ];
       case "tool_arguments":
         if (event.text === "" || !isOpen(event, "tool_use")) return [];
         return [grow({ type: "input_json_delta", partial_json: event.text })];
@@ -77,7 +98,10 @@ export function createBlockWriter(): BlockWriter {
     if (text === "" && signature === "") return [];
     const started = begin(event, emptyThinking);
     if (text !== "") started.push(grow({ type: "thinking_delta", thinking: text }));
-    if (signature !== "") started.push(grow({ type: "signature_delta", signature }));
+    if (signature !== "") {
+      started.push(sign(signature));
+      if (open) open.signed = true;
+    }
     return started;
   }
 

@@ -7,7 +7,7 @@ import { readFileData, readInlineData } from "./images.ts";
 import { joinParts } from "./join-parts.ts";
 import { elementsOf, membersOf, objectOf, textOf } from "./members.ts";
 import type { Member, Members } from "./members.ts";
-import { readSignature } from "./signatures.ts";
+import { readCallSignature, readThoughtSignature } from "./signatures.ts";
 
 export function readContents(contents: Member | undefined): ChatMessage[] {
   if (contents === undefined) throw new Inexpressible("contents", "is required");
@@ -55,14 +55,15 @@ function readRole(role: Member | undefined): ChatMessage["role"] {
 /** One part, or none where it held only a signature of text, which no other vendor could use. */
 function readPart(part: Member, calls: CallBook): ChatPart[] {
   const members = membersOf(part);
-  const signed = readSignature(textOf(members.take("thoughtSignature")));
+  const signature = textOf(members.take("thoughtSignature"));
   const thought = members.take("thought")?.value === true;
   const read = readData(part, members, calls);
   members.refuseRest();
 
-  if (read.kind === "tool_call") return [{ ...read, ...signed }];
+  if (read.kind === "tool_call") return [{ ...read, ...readCallSignature(signature) }];
   if (read.kind !== "text") return [read];
-  if (thought && (read.text !== "" || signed.signature !== undefined)) {
+  const signed = readThoughtSignature(signature);
+  if (thought && (read.text !== "" || Object.keys(signed).length > 0)) {
     return [{ kind: "reasoning", text: read.text, ...signed }];
   }
   return read.text === "" ? [] : [read];
