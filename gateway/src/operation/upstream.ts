@@ -134,7 +134,7 @@ export interface TokenReading {
   readonly used: Quantities | undefined;
   /** What the answer itself suggests was used, for when it reports nothing; undefined when it delivered no output. */
   readonly estimate: Quantities | undefined;
-  /** Figures that were negative, fractional or absurd and had to be bent into range. */
+  /** Figures that were negative, fractional or absurd and had to be bent into range; a reason to stop that nobody knows. */
   readonly anomalies: readonly string[];
   /** How many there were, where not all of them are named. */
   readonly anomalyCount?: number;

@@ -36,7 +36,9 @@ export class StreamMeter {
         this.#usageIsFinal = this.#stopped;
         this.#bytesUntilUsage = this.#outputBytes;
       } else if (event.kind === "error") this.#failed = true;
-      else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
+      else if (event.kind === "stop") {
+        if (event.odd !== undefined) this.#note([oddStop(event.odd)]);
+      } else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
       else if (event.kind === "tool_call") this.#outputBytes += Buffer.byteLength(event.name);
     }
     if (odd.length > 0) this.#note(odd);
@@ -72,6 +74,9 @@ export class StreamMeter {
     };
   }
 }
+
+/** An anomaly: what the vendor said is taken for the end, which it may not be. */
+export const oddStop = (word: string): string => `an unknown reason to stop: ${word.slice(0, 100)}`;
 
 export function quantitiesOf({ input, output, cacheRead, cacheWrite, cacheWrite1h }: ChatUsage): Quantities {
   const used: Record<string, number> = { input_tokens: input, output_tokens: output };

@@ -106,6 +106,8 @@ export interface ChatAnswer {
   readonly parts: readonly ChatPart[];
   readonly stop: StopReason;
   readonly stopSequence: string | undefined;
+  /** The vendor's word for why it stopped, where nobody here knows it. */
+  readonly oddStop?: string;
   readonly usage: ChatUsage | undefined;
 }
 
@@ -146,6 +148,12 @@ export type ChatEvent =
   | { readonly kind: "part_end"; readonly index: number }
   /** What is known of usage so far; a later one replaces it. */
   | { readonly kind: "usage"; readonly usage: ChatUsage }
-  | { readonly kind: "stop"; readonly reason: StopReason; readonly stopSequence: string | undefined }
+  | {
+      readonly kind: "stop";
+      readonly reason: StopReason;
+      readonly stopSequence: string | undefined;
+      /** The vendor's word for it, where nobody here knows it. */
+      readonly odd?: string;
+    }
   /** The vendor gave up in the middle of its answer. */
   | { readonly kind: "error"; readonly type: string; readonly code?: string; readonly message: string };

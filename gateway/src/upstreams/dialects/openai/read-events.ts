@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
-import { textOf } from "./answer-members.ts";
+import { choiceError, textOf } from "./answer-members.ts";
 import { createChoiceReader, type ChoiceReader } from "./read-event-choice.ts";
 import { readUsage } from "./usage.ts";
 
@@ -15,6 +15,8 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
   const running = new Set<ChoiceReader>();
   let started = false;
   let stopped = false;
+  /** After an error nothing is told but what was used. */
+  let failed = false;
   let answerId = "";
   let partsBegun = 0;
 
@@ -29,9 +31,17 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
   };
 
   function readChunk(chunk: JsonObject): void {
-    if (isError(chunk["error"])) return tell(readError(chunk["error"]));
     const chosen = choicesOf(chunk["choices"]);
+    const error = isError(chunk["error"]) ? chunk["error"] : choiceError(chosen[0]);
     const usage = readUsage(chunk["usage"]);
+    if (error !== undefined && !failed) {
+      failed = true;
+      tell(readError(error));
+    }
+    if (failed) {
+      if (usage !== undefined) tell({ kind: "usage", usage });
+      return;
+    }
     if (!started && (chosen.length > 0 || usage !== undefined)) {
       started = true;
       answerId = textOf(chunk["id"]);
@@ -48,7 +58,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
 
   /** A vendor that says it is done has finished, even if it did not say how. */
   function readDone(): void {
-    if (!started || stopped) return;
+    if (!started || stopped || failed) return;
     if (choices.size === 0) readerOf(0);
     for (const reader of running) reader.end(undefined);
     running.clear();
@@ -66,10 +76,10 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
 
   function stopWhenAllHave(): void {
     const [first] = choices.values();
-    const reason = first?.stopped();
-    if (stopped || reason === undefined || running.size > 0) return;
+    const stop = first?.stopped();
+    if (stopped || stop === undefined || running.size > 0) return;
     stopped = true;
-    tell({ kind: "stop", reason, stopSequence: undefined });
+    tell({ kind: "stop", stopSequence: undefined, ...stop });
   }
 }
 
