@@ -6,6 +6,7 @@ import { writeContent } from "./content.ts";
 import { withoutUndefined } from "./members.ts";
 import { writeReasoning } from "./effort.ts";
 import { writeOutput } from "./output-format.ts";
+import { writeSampling } from "./sampling.ts";
 import { writeToolCall } from "./tool-calls.ts";
 import { writeToolChoice, writeTools } from "./tools.ts";
 
@@ -17,8 +18,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
     messages: [...writeSystem(request.system), ...writeMessages(request)],
     ...writeToolMembers(request),
     max_completion_tokens: request.maxOutputTokens,
-    temperature: request.temperature,
-    top_p: request.topP,
+    ...writeSampling(request),
     stop: request.stop.length === 0 ? undefined : request.stop,
     seed: request.seed,
     frequency_penalty: request.frequencyPenalty,
