@@ -71,14 +71,14 @@ function readRequest(dispatch: Dispatch): ChatRequest {
 const sayCount = ({ name }: Dialect, tokens: number): JsonObject =>
   name === "gemini" ? { totalTokens: tokens } : { input_tokens: tokens };
 
-/** What vendors add around a message, and about what an image comes to, in tokens. */
+/** What vendors add around a message, and about what an image or a page comes to, in tokens. */
 const tokensPerMessage = 4;
 const tokensPerImage = 1_000;
 
 /** Four bytes a token is the usual rule of thumb. */
 function estimate({ system, messages, tools }: ChatRequest): number {
   const parts = [...system, ...messages.flatMap((message) => message.parts)].flatMap(withResults);
-  const images = parts.filter(({ kind }) => kind === "image").length;
+  const images = parts.filter(({ kind }) => kind === "image" || kind === "file").length;
   const texts = [
     ...parts.map(textOf),
     ...tools.map(({ name, description = "", parameters }) => name + description + JSON.stringify(parameters)),

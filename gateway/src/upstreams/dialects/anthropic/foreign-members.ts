@@ -37,6 +37,7 @@ const blockMembers: ReadonlyMap<unknown, ReadonlySet<string>> = new Map(
   Object.entries({
     text: ["text", "citations"],
     image: ["source"],
+    document: ["source", "title", "citations"],
     thinking: ["thinking", "signature"],
     redacted_thinking: ["data"],
     tool_use: ["id", "name", "input", "caller", "toolset_name"],

@@ -198,13 +198,7 @@ test("the signature that another vendor put on a call is read, and not sent to A
 
 test("blocks that only Anthropic knows are refused by their place", () => {
   const place = "messages.0.content.0";
-  for (const type of [
-    "document",
-    "search_result",
-    "server_tool_use",
-    "container_upload",
-    "mid_conv_system",
-  ]) {
+  for (const type of ["search_result", "server_tool_use", "container_upload", "mid_conv_system"]) {
     expect(refusedField(() => readUser({ type }))).toBe(place);
   }
   expect(refusedField(() => readUser({ type: "image", source: { type: "file" } }))).toBe(`${place}.source`);
@@ -212,7 +206,9 @@ test("blocks that only Anthropic knows are refused by their place", () => {
     `${place}.citations`,
   );
   expect(
-    refusedField(() => readUser({ type: "tool_result", tool_use_id: "t", content: [{ type: "document" }] })),
+    refusedField(() =>
+      readUser({ type: "tool_result", tool_use_id: "t", content: [{ type: "search_result" }] }),
+    ),
   ).toBe(`${place}.content.0`);
   expect(refusedField(() => readAll([{ role: "tool", content: "x" }]))).toBe("messages.0.role");
 });

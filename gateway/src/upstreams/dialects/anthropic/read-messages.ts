@@ -1,8 +1,16 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import { checkCallId } from "../call-id.ts";
-import type { ChatMessage, ChatPart, ChatRequest, ImagePart, TextPart, ToolCallPart } from "../chat.ts";
+import type {
+  ChatMessage,
+  ChatPart,
+  ChatRequest,
+  FilePart,
+  ImagePart,
+  TextPart,
+  ToolCallPart,
+} from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { readImageBlock, readTextBlock } from "./content-blocks.ts";
+import { readDocumentBlock, readImageBlock, readTextBlock } from "./content-blocks.ts";
 import { optionalList, optionalString, requiredObject, requiredString } from "./members.ts";
 import { CarriedSignature } from "./signed-thoughts.ts";
 import { readToolInput } from "./tool-input.ts";
@@ -46,6 +54,8 @@ function readBlock(block: JsonObject, field: string, carried: CarriedSignature):
       return [readTextBlock(block, field)];
     case "image":
       return [readImageBlock(block, field)];
+    case "document":
+      return [readDocumentBlock(block, field)];
     case "thinking":
       return readThinking(block, field, carried);
     case "redacted_thinking":
@@ -81,13 +91,14 @@ const readToolUse = (block: JsonObject, field: string): ToolCallPart => ({
 
 const readCallId = (id: unknown, field: string): string => checkCallId(requiredString(id, field), field);
 
-function readToolResult(content: unknown, field: string): (TextPart | ImagePart)[] {
+function readToolResult(content: unknown, field: string): (TextPart | ImagePart | FilePart)[] {
   if (typeof content === "string") return [{ kind: "text", text: content }];
   return optionalList(content, field).map((item, at) => {
     const place = `${field}.${at}`;
     const block = requiredObject(item, place);
     if (block["type"] === "text") return readTextBlock(block, place);
     if (block["type"] === "image") return readImageBlock(block, place);
+    if (block["type"] === "document") return readDocumentBlock(block, place);
     throw untranslatable(block, place);
   });
 }

@@ -52,6 +52,7 @@ function writeBlock(part: ChatPart): JsonObject[] {
     }
     case "image":
       return [{ ...emptyText, text: markdownImage(part) }];
+    case "file":
     case "tool_result":
       // No model answers with one.
       return [];

@@ -3,7 +3,7 @@
 import { isJsonObject } from "../../../platform/json.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ImagePart, ReasoningPart, TextPart, ToolCallPart } from "../chat.ts";
-import { plainBase64 } from "./images.ts";
+import { plainBase64 } from "./media.ts";
 import { readCallSignature, readThoughtSignature } from "./signatures.ts";
 
 export type AnswerPart = TextPart | ImagePart | ReasoningPart | ToolCallPart;

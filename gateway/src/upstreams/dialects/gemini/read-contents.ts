@@ -3,7 +3,7 @@ import { Inexpressible } from "../dialect.ts";
 import { createCallBook, readCallId } from "./call-book.ts";
 import type { CallBook } from "./call-book.ts";
 import { readFunctionResponse } from "./function-results.ts";
-import { readFileData, readInlineData } from "./images.ts";
+import { readFileData, readInlineData } from "./media.ts";
 import { joinParts } from "./join-parts.ts";
 import { elementsOf, membersOf, objectOf, textOf } from "./members.ts";
 import type { Member, Members } from "./members.ts";

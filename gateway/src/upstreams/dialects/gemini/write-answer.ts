@@ -4,7 +4,7 @@ import type { WriteContext } from "../dialect.ts";
 import { writeStopReason } from "./stop-reason.ts";
 import { given } from "./given.ts";
 import { signFirstCall } from "./signatures.ts";
-import { writeImage } from "./images.ts";
+import { writeImage } from "./media.ts";
 import { writeUsage } from "./usage.ts";
 import { isEmptyThought, writeCall, writeReasoning } from "./write-parts.ts";
 
@@ -36,7 +36,8 @@ function writePart(part: ChatPart): readonly JsonObject[] {
       const call = writeCall(part);
       return call === undefined ? [] : [call];
     }
-    case "tool_result": // a model does not answer its own calls
+    case "file":
+    case "tool_result": // a model neither answers its own calls nor shows files
       return [];
   }
 }

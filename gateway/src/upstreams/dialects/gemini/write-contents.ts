@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatMessage, ChatPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { writeFunctionResponse } from "./function-results.ts";
-import { writeImage } from "./images.ts";
+import { writeFile, writeImage } from "./media.ts";
 import { signFirstCall } from "./signatures.ts";
 import { writeCall, writeReasoning } from "./write-parts.ts";
 
@@ -35,6 +35,8 @@ function writePart(part: ChatPart, names: Map<string, string>, model: string): r
       return part.text === "" ? [] : [{ text: part.text }];
     case "image":
       return [writeImage(part)];
+    case "file":
+      return [writeFile(part)];
     case "reasoning":
       // Google signs its calls, not its thoughts: what a thought is signed or sealed with is another vendor's, which
       // Google would refuse.

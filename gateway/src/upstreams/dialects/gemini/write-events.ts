@@ -4,7 +4,7 @@ import type { SseEvent, WriteContext } from "../dialect.ts";
 import { writeStopReason } from "./stop-reason.ts";
 import { given } from "./given.ts";
 import { signFirstCall } from "./signatures.ts";
-import { writeImage } from "./images.ts";
+import { writeImage } from "./media.ts";
 import { writeStreamError } from "./stream-error.ts";
 import { writeUsage } from "./usage.ts";
 import { isEmptyThought, writeCall, writeReasoning } from "./write-parts.ts";

@@ -263,8 +263,9 @@ test("no thinking is the least effort that the model takes, and nothing to one t
 
 test("what this dialect cannot say is refused", () => {
   const image = { kind: "image", source: { url: "https://a/b" } } as const;
+  const file = { kind: "file", source: { url: "https://a/b" }, name: undefined } as const;
   expect(() => write({ topK: 5 })).toThrow("top_k");
-  expect(() => written({ role: "user", parts: [result({ content: [image] })] })).toThrow("messages[0]");
+  expect(() => written({ role: "user", parts: [file] })).toThrow("messages");
   expect(() => written({ role: "assistant", parts: [image] })).toThrow(Inexpressible);
   expect(() => written({ role: "user", parts: [call] })).toThrow(Inexpressible);
 });
