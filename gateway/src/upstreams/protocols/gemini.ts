@@ -12,27 +12,6 @@ import { countTokens } from "./count-tokens.ts";
 import { nativeBody } from "./native-body.ts";
 import { withoutMarked, type ForeignRule } from "./without-marked.ts";
 
-const signatures = ["thoughtSignature", "thought_signature"];
-
-/** Google takes back what it signed itself; the models that ask for signatures also take the word for "not signed". */
-const foreignTo = (words: readonly string[]): ForeignRule => ({
-  words,
-  judge: (part) => {
-    const gone = signatures.filter((name) => {
-      const signature = part[name];
-      return typeof signature === "string" && words.some((word) => signature.startsWith(word));
-    });
-    // A thought that another vendor sealed says nothing.
-    return gone.length > 0 && part["thought"] === true && part["text"] === "" ? "all" : gone;
-  },
-});
-
-const foreign = foreignTo([markStart]);
-const foreignBefore3 = foreignTo([markStart, unsigned]);
-
-const ownInput = ({ input, model = "" }: Dispatch): CallInput =>
-  withoutMarked(input, isBeforeGemini3(model) ? foreignBefore3 : foreign);
-
 const native: NativeChat = {
   dialect: geminiDialect,
   path: ({ model = "", streaming }) =>
@@ -84,3 +63,24 @@ function limitAdded(body: JsonObject, maxOutputTokens: number | undefined): Reco
   if (maxOutputTokens === undefined || typeof config[limit] === "number") return {};
   return { [name]: { ...config, [limit]: maxOutputTokens } };
 }
+
+const signatures = ["thoughtSignature", "thought_signature"];
+
+/** Google takes back what it signed itself; the models that ask for signatures also take the word for "not signed". */
+const foreignTo = (words: readonly string[]): ForeignRule => ({
+  words,
+  judge: (part) => {
+    const gone = signatures.filter((name) => {
+      const signature = part[name];
+      return typeof signature === "string" && words.some((word) => signature.startsWith(word));
+    });
+    // A thought that another vendor sealed says nothing.
+    return gone.length > 0 && part["thought"] === true && part["text"] === "" ? "all" : gone;
+  },
+});
+
+const foreign = foreignTo([markStart]);
+const foreignBefore3 = foreignTo([markStart, unsigned]);
+
+const ownInput = ({ input, model = "" }: Dispatch): CallInput =>
+  withoutMarked(input, isBeforeGemini3(model) ? foreignBefore3 : foreign);
