@@ -509,7 +509,7 @@ interface Unsayable {
 
 const tool = { type: "function", function: { name: "look_up", parameters: { type: "object" } } };
 const claudeTool = { name: "look_up", input_schema: { type: "object" } };
-const document = { type: "document", source: { type: "text", media_type: "text/plain", data: "Once." } };
+const found = { type: "search_result", source: "s", title: "t", content: [{ type: "text", text: "Once." }] };
 const unsayable: readonly Unsayable[] = [
   { spoken: "openai", vendor: "anthropic", field: "seed", members: { seed: 7 } },
   { spoken: "openai", vendor: "anthropic", field: "frequency_penalty", members: { frequency_penalty: 1 } },
@@ -552,7 +552,7 @@ const unsayable: readonly Unsayable[] = [
       spoken: "anthropic",
       vendor,
       field: "messages.0.content.0",
-      members: { messages: [{ role: "user", content: [document] }] },
+      members: { messages: [{ role: "user", content: [found] }] },
     },
     {
       spoken: "anthropic",

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
 import { accumulateResponse } from "openai/lib/responses/ResponseAccumulator";
 import type { ResponseStreamEvent } from "openai/resources/responses/responses";
-import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import { openTestGateway, until, type TestAccount, type TestGateway } from "./harness.ts";
 
 /** What the vendor answers next. */
 let answer: () => Response;
@@ -369,6 +369,55 @@ describe("events for a caller who asked for a whole answer", () => {
     const response = await ask("/v1/messages", { ...unasked, max_tokens: 300 });
     expect(response.status).toBe(502);
     expect(await receiptOf(response)).toMatchObject({ charged_micros_usd: 0 });
+  });
+});
+
+describe("an answer that its vendor broke off, and says so in a word of its own", () => {
+  const usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };
+  const choice = { index: 0, message: { role: "assistant", content: "The first step" } };
+  const chunk = (delta: object, more: object = {}) =>
+    `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta, ...more }], usage: "finish_reason" in more ? usage : null })}\n\n`;
+  const streamed = (more: object) =>
+    new Response(`${chunk({ content: "The first step" })}${chunk({}, more)}data: [DONE]\n\n`, {
+      headers: { "content-type": "text/event-stream" },
+    });
+  const gaveUp = { finish_reason: "error", error: { code: 502, message: "Provider disconnected" } };
+  const messages = (stream: boolean) => ask("/v1/messages", { max_tokens: 300, stream });
+  const generate = () =>
+    gateway.post(account, "/v1beta/models/gpt-4o-mini:generateContent", { contents: "hello" });
+
+  test("is an error to callers of other dialects where it is one, whole or streamed", async () => {
+    answer = () => Response.json({ id: "c", choices: [{ ...choice, ...gaveUp }], usage });
+    for (const response of [await messages(false), await generate()]) {
+      expect(response.status).toBe(502);
+      expect(await response.text()).toContain("Provider disconnected");
+    }
+    answer = () => streamed(gaveUp);
+    const text = await (await messages(true)).text();
+    expect(text).toContain("Provider disconnected");
+    expect(text).not.toContain("message_stop");
+  });
+
+  test("does not look complete where it is only cut", async () => {
+    const cut = { finish_reason: "insufficient_system_resource" };
+    answer = () => Response.json({ id: "c", choices: [{ ...choice, ...cut }], usage });
+    expect(await (await messages(false)).json()).toMatchObject({ stop_reason: "refusal" });
+    expect(await (await generate()).json()).toMatchObject({ candidates: [{ finishReason: "SAFETY" }] });
+    answer = () => streamed(cut);
+    expect(await (await messages(true)).text()).toContain('"stop_reason":"refusal"');
+  });
+
+  test("a word that nobody knows is the end, and is noted", async () => {
+    const odd = { finish_reason: "tired" };
+    for (const [stream, way] of [
+      [false, () => Response.json({ id: "c", choices: [{ ...choice, ...odd }], usage })],
+      [true, () => streamed(odd)],
+    ] as const) {
+      answer = way;
+      const before = gateway.logged.length;
+      expect(await (await messages(stream)).text()).toContain('"stop_reason":"end_turn"');
+      await until(() => gateway.logged.slice(before).some((line) => line.includes("reason to stop: tired")));
+    }
   });
 });
 

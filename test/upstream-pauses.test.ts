@@ -167,6 +167,29 @@ ${further}`);
     await both.close();
   });
 
+  test("is passed on with how long it asks to be left alone, in its own dialect and in others", async () => {
+    const alone = await open(
+      `upstreams:\n${upstream("m", "openai", model.a.url)}\nmodels:\n  gpt-x: { via: [m], ${price} }\nsandbox: off`,
+    );
+    const account = await alone.openAccount();
+    for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+      for (const [status, asks, told] of [
+        [529, "7", "7"],
+        [503, "9", "9"],
+        [503, "999999999", "86400"],
+        [503, "soon", null],
+        [400, "7", null],
+      ] as const) {
+        meetAnew();
+        const headers = { "retry-after": asks, "content-type": "application/json" };
+        model.a.answerNext({ status, headers, body: '{"error":{"message":"Overloaded"}}' });
+        const response = await alone.post(account, path, chat);
+        expect([response.status, response.headers.get("retry-after")]).toEqual([status, told]);
+      }
+    }
+    await alone.close();
+  });
+
   test("does not hide from a repeated request that it was made before", async () => {
     const only = await open(`upstreams:
 ${upstream("oa", "openai", model.a.url)}

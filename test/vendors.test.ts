@@ -345,18 +345,18 @@ describe("what leaves", () => {
     const account = await gateway.openAccount();
     const written =
       '"model":"gpt-x", "messages" : [{"role":"user","content":"\\u0041 é"}] , "seed":9007199254740993123';
-    for (const body of [
-      `{${written}}`,
-      `{"max_completion_tokens":null,${written}}`,
-      `{"max_tokens":null,${written}}`,
-    ]) {
+    for (const [body, word] of [
+      [`{${written}}`, "max_tokens"],
+      [`{"max_completion_tokens":null,${written}}`, "max_completion_tokens"],
+      [`{"max_tokens":null,${written}}`, "max_tokens"],
+    ] as const) {
       doubles.openai.answerNext({ status: 200, body: completion({}) });
       const response = await gateway.post(account, chatPath, body);
       expect(response.status).toBe(200);
       const sent = textOf(last(doubles.openai).body);
       for (const part of written.split(/ ?, (?=")/)) expect(sent).toContain(part);
-      const { max_completion_tokens: limit } = JSON.parse(sent) as { max_completion_tokens: number };
-      expect(sent.split("max_completion_tokens")).toHaveLength(2);
+      const { [word]: limit } = JSON.parse(sent) as Record<typeof word, number>;
+      expect(sent.match(/max_(completion_)?tokens/g)).toEqual([word]);
       expect(limit).toBe(16_384);
       const bytes = Buffer.byteLength(body);
       const receipt = await receiptOf(account, response);

@@ -85,7 +85,7 @@ upstreams:
       const response = await vendors.post(caller, "/v1/chat/completions", body);
       expect(response.status).toBe(200);
       const sent = JSON.parse(textOf(model)) as Record<string, unknown>;
-      expect(sent["max_completion_tokens"]).toBe(16_384);
+      expect(sent["max_tokens"]).toBe(16_384);
       const receipt = await read(
         vendors.call(caller, `/v1/requests/${response.headers.get("x-request-id")}`),
       );

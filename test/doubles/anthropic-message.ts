@@ -103,7 +103,7 @@ export const streamedMessage = ({
   };
 };
 
-const SIGNATURE = "EqQBCgIYAhIkc2lnbmVkLWJ5LXRoZS1kb3VibGU=";
+export const SIGNATURE = "EqQBCgIYAhIkc2lnbmVkLWJ5LXRoZS1kb3VibGU=";
 const PING = typedEvent({ type: "ping" });
 
 const STOP_REASONS = {

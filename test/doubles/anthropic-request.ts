@@ -1,5 +1,6 @@
 // What Anthropic checks of a message, and what it asks for.
 
+import { SIGNATURE } from "./anthropic-message.ts";
 import { toolMismatch, turnsOf } from "./asked.ts";
 import type { Asked, AskedReasoning, Draft } from "./asked.ts";
 import { listOf, numberOrNull, objectOf, objectsOf, stringOf, stringOrNull } from "./json-read.ts";
@@ -178,7 +179,7 @@ const checkBlock = (block: JsonObject, role: string): string | undefined => {
   }
   if (type === "thinking") {
     // A thought that is not the model's own word for word is refused, and its signature is how it knows.
-    return stringOf(block["signature"]) === "" ? ".thinking.signature: Field required" : undefined;
+    return block["signature"] === SIGNATURE ? undefined : ": Invalid `signature` in `thinking` block";
   }
   return undefined;
 };
@@ -214,6 +215,11 @@ const checkThinking = (body: JsonObject): string | undefined => {
       return `thinking.enabled.budget_tokens: Input should be greater than or equal to ${BUDGET_MIN}`;
     }
     if (Number(budget) >= Number(most)) return "`max_tokens` must be greater than `thinking.budget_tokens`.";
+    // A budgeted model may not begin to think between its calls and their results.
+    const last = objectsOf(body["messages"]).findLast(({ role }) => role === "assistant");
+    const kinds = objectsOf(last?.["content"]).map((block) => stringOf(block["type"]));
+    if (kinds.includes("tool_use") && !kinds[0]?.includes("thinking"))
+      return `messages: Expected \`thinking\` or \`redacted_thinking\`, but found \`${kinds[0]}\`.`;
   }
   if (temperature !== 1) return "`temperature` may only be set to 1 when thinking is enabled.";
   return ["any", "tool"].includes(stringOf(objectOf(choice)["type"]))

@@ -95,7 +95,7 @@ const UNAVAILABLE = {
   error: { code: 503, message: "The model is overloaded. Please try again later.", status: "UNAVAILABLE" },
 };
 
-const SIGNATURE = "c2lnbmVkLWJ5LXRoZS1kb3VibGU=";
+export const SIGNATURE = "c2lnbmVkLWJ5LXRoZS1kb3VibGU=";
 
 const FINISH_REASONS = { end: "STOP", length: "MAX_TOKENS", tool_calls: "STOP", filtered: "SAFETY" } as const;
 

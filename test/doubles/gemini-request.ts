@@ -2,6 +2,7 @@
 
 import { turnsOf } from "./asked.ts";
 import type { Asked, AskedReasoning, Draft } from "./asked.ts";
+import { SIGNATURE } from "./gemini-content.ts";
 import { listOf, numberOrNull, objectOf, objectsOf, stringOf, stringOrNull } from "./json-read.ts";
 import { fields, strangePath } from "./known-fields.ts";
 import type { Shape } from "./known-fields.ts";
@@ -155,9 +156,29 @@ const checkContents = (contents: unknown): string | undefined => {
       if (given.length !== 1) {
         return `* GenerateContentRequest.contents[${index}].parts[${at}].data: required oneof field 'data' must have one initialized field\n`;
       }
+      const { thoughtSignature: signature = SIGNATURE } = objectOf(part);
+      if (signature !== SIGNATURE && signature !== UNSIGNED)
+        return "Unable to submit request because Thought signature is not valid.";
     }
   }
   return checkCalls(objectsOf(contents));
+};
+
+/** What stands where a call of another model's was not signed. */
+const UNSIGNED = "skip_thought_signature_validator";
+
+/** Gemini 3 wants the first call of each turn of the model to be signed; earlier ones never heard of the word for "not". */
+export const checkSignatures = (body: JsonObject, model: string): string | undefined => {
+  const isThird = /gemini-3/.test(model);
+  const isSecond = /gemini-[12]/.test(model);
+  for (const { parts } of objectsOf(body["contents"])) {
+    const call = objectsOf(parts).find(({ functionCall }) => functionCall !== undefined);
+    if (isThird && call !== undefined && call["thoughtSignature"] === undefined)
+      return "Function call is missing a thought_signature in functionCall parts.";
+    if (isSecond && objectsOf(parts).some(({ thoughtSignature }) => thoughtSignature === UNSIGNED))
+      return "Unable to submit request because Thought signature is not valid.";
+  }
+  return undefined;
 };
 
 /** As many answers as calls, in the turn after them. */

@@ -2,7 +2,7 @@
 
 import type { Asked } from "./asked.ts";
 import { chargeable, contentUsage, streamedContent, wholeContent } from "./gemini-content.ts";
-import { camelBody, checkContent, readContent, showsThoughts } from "./gemini-request.ts";
+import { camelBody, checkContent, checkSignatures, readContent, showsThoughts } from "./gemini-request.ts";
 import { headerValues } from "./http-wire.ts";
 import { createModelBook } from "./model-book.ts";
 import type { ModelDouble } from "./model-book.ts";
@@ -98,7 +98,7 @@ export const openGeminiDouble = async ({
       ? (sent["generateContentRequest"] ?? sent["generate_content_request"])
       : undefined;
     const body = camelBody(isObject(wrapped) ? wrapped : sent);
-    const strange = checkContent(body);
+    const strange = checkContent(body) ?? checkSignatures(body, model);
     if (strange !== undefined) return refuse(400, { message: strange });
     return isCounted ? count({ body, model, method, request }) : generate({ body, model, method, request });
   };

@@ -170,7 +170,10 @@ const checkNumbers = (body: JsonObject): Problem | undefined => {
   if ((typeof stop !== "string" && !Array.isArray(stop)) || stops.length > STOPS_MAX) {
     return invalid("stop", `a string or an array of at most ${STOPS_MAX}`);
   }
-  if (!EFFORTS.includes(stringOf(body["reasoning_effort"] ?? "none"))) {
+  const { model, reasoning_effort: effort } = body;
+  if (effort !== undefined && /^gpt-[34]/.test(stringOf(model)))
+    return { message: "Unrecognized request argument supplied: reasoning_effort", param: "reasoning_effort" };
+  if (!EFFORTS.includes(stringOf(effort ?? "none"))) {
     return invalid("reasoning_effort", `one of ${EFFORTS.join(", ")}`);
   }
   return undefined;

@@ -85,6 +85,8 @@ export interface Answer {
   readonly status: number;
   readonly contentType: string | undefined;
   readonly body: Uint8Array | string | ReadableStream<Uint8Array>;
+  /** How long the upstream asks to be left alone, where it failed. */
+  readonly retryAfterSeconds?: number;
   /** Resolves when a streamed body has ended and is booked. */
   readonly ended?: Promise<void>;
 }

@@ -6,7 +6,9 @@ import type { Answer } from "./call.ts";
 export function answerOf(exchanged: Exchanged, upstream: Upstream): Answer {
   if (exchanged.kind === "streaming") throw new Error("A stream is answered piece by piece.");
   if (exchanged.kind !== "answered") return refuseFor(exchanged, upstream);
-  return { status: exchanged.status, contentType: exchanged.contentType, body: exchanged.body };
+  const { status, contentType, body, retryAfterSeconds } = exchanged;
+  if (status < 500 || retryAfterSeconds === undefined) return { status, contentType, body };
+  return { status, contentType, body, retryAfterSeconds };
 }
 
 /** What a caller is told when there is no answer of the upstream's to pass on. */

@@ -3,7 +3,7 @@ import { amount, count } from "./amount.ts";
 import { limitsOf, specifiedTiers, tierNames, type TierLimits, type TierName } from "../limits/tiers.ts";
 import { microsFromUsd, picoFromUsd, ppmFromMultiplier, type Micros, type Pico } from "../platform/money.ts";
 import { protocolWords } from "../operation/key-header.ts";
-import type { LinkSettings } from "../operation/upstream.ts";
+import type { LinkSettings, Upstream } from "../operation/upstream.ts";
 import { modelName, modelOrOff, type ModelConfig } from "./model-config.ts";
 import { mcp, mcpUsual, type McpConfig } from "./mcp-config.ts";
 import { isNetwork } from "../platform/caller-address.ts";
@@ -55,6 +55,8 @@ export interface UpstreamConfig extends OwnRequest {
   readonly onCallerLeft: "drain" | "abort";
   /** What becomes of calls for tools that the vendor runs, for whose cost nothing here has a price or a bound. */
   readonly hostedTools: "refuse" | "allow";
+  /** OpenAI's word by which it is told the most that a model may write; undefined when nobody said. */
+  readonly outputLimit: Upstream["outputLimit"];
   /** Which models without a `via` of their own it has; undefined when nobody said, and then all of its protocol. */
   readonly models: ReadonlySet<string> | undefined;
   /** Undefined when the addresses or the client it takes are not all written. */
@@ -106,6 +108,7 @@ const upstream = z
     weight: z.number().positive().optional(),
     on_caller_left: z.enum(["drain", "abort"]).optional(),
     hosted_tools: z.enum(["refuse", "allow"]).optional(),
+    output_limit: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
     models: z.array(modelName).optional(),
     authorize_url: httpUrl.optional(),
     token_url: httpUrl.optional(),
@@ -126,6 +129,7 @@ const upstream = z
     weight: written.weight ?? 1,
     onCallerLeft: written.on_caller_left ?? "drain",
     hostedTools: written.hosted_tools ?? "refuse",
+    outputLimit: written.output_limit,
     models: written.models && new Set(written.models),
     link: linkSettingsOf(written),
   }));

@@ -27,6 +27,8 @@ export interface Upstream {
   readonly onCallerLeft: "drain" | "abort";
   /** What becomes of calls for tools that the vendor runs; refused when nobody says. */
   readonly hostedTools?: "refuse" | "allow";
+  /** By which of OpenAI's two words it is told the most that a model may write; by what is known of it when nobody says. */
+  readonly outputLimit?: "max_tokens" | "max_completion_tokens" | undefined;
   /** The models it has among those that do not say where they are served; all of its protocol when nobody says. */
   readonly models?: ReadonlySet<string> | undefined;
   /** For a platform whose people can link their accounts. */
@@ -149,7 +151,7 @@ export interface TokenReading {
   readonly estimate: Quantities | undefined;
   /** By which name the answer calls its model, where it does. */
   readonly model?: string | undefined;
-  /** Figures that were negative, fractional or absurd and had to be bent into range. */
+  /** Figures that were negative, fractional or absurd and had to be bent into range; a reason to stop that nobody knows. */
   readonly anomalies: readonly string[];
   /** How many there were, where not all of them are named. */
   readonly anomalyCount?: number;

@@ -5,10 +5,11 @@ import type { ChatAnswer } from "./dialects/chat.ts";
 import { Inexpressible, type Dialect, type SseEvent, type WriteContext } from "./dialects/dialect.ts";
 import { writeDialectError, readErrorMessage } from "./dialects/dialect-errors.ts";
 import { hiddenErrorStatus, type Exchange, type VendorRequest } from "./protocol.ts";
+import { choiceError } from "./dialects/openai/answer-members.ts";
 import { isPlainCount, readCount } from "./protocols/read-count.ts";
 import { sseText, type SseFrame } from "./sse.ts";
 import type { StreamRules } from "./frame-passer.ts";
-import { quantitiesOf } from "./stream-meter.ts";
+import { oddStop, quantitiesOf } from "./stream-meter.ts";
 
 /** What is particular about speaking to one vendor in its own dialect. */
 export interface NativeChat {
@@ -52,8 +53,9 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
       const callers = callersOf(dispatch);
       // Where nothing is translated, the answer is read only for what must be paid.
       if (callers === own) return { tokens: readTokens(json, native, undefined) };
-      if (tellsErrorOnly(json)) {
-        return { error: writeDialectError(callers.name, hiddenErrorStatus, readErrorMessage(json)) };
+      const failure = failureIn(json);
+      if (failure !== undefined) {
+        return { error: writeDialectError(callers.name, hiddenErrorStatus, readErrorMessage(failure)) };
       }
       const answer = own.readAnswer(json);
       const tokens = readTokens(json, native, answer);
@@ -69,10 +71,13 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
   };
 }
 
-/** Some compatible vendors answer 200 whatever happens; an empty answer must not be made of it. */
-function tellsErrorOnly(json: unknown): boolean {
-  if (!isJsonObject(json) || (json["error"] ?? null) === null) return false;
-  return !answers(json);
+/** Some compatible vendors answer 200 whatever happens; an answer must not be made of it, empty or begun. */
+function failureIn(json: unknown): JsonObject | undefined {
+  if (!isJsonObject(json)) return undefined;
+  if ((json["error"] ?? null) !== null && !answers(json)) return json;
+  const choices = json["choices"];
+  const error = Array.isArray(choices) ? choiceError(choices[0]) : undefined;
+  return error === undefined ? undefined : { error };
 }
 
 const answers = (json: unknown): boolean =>
@@ -84,7 +89,8 @@ const answers = (json: unknown): boolean =>
 
 /** One answer that says what it used: of events that did not say it nobody could tell, and several would become one. */
 function canBeSaidInEvents(json: unknown, { dialect, usageOf }: NativeChat): boolean {
-  if (!isJsonObject(json) || !answers(json) || !dialect.readUsage(usageOf(json))) return false;
+  if (!isJsonObject(json) || !answers(json) || failureIn(json) || !dialect.readUsage(usageOf(json)))
+    return false;
   const choices = json["choices"] ?? json["candidates"];
   return !Array.isArray(choices) || choices.length === 1;
 }
@@ -211,6 +217,7 @@ function readTokens(json: unknown, native: NativeChat, answer: ChatAnswer | unde
   const reported = isJsonObject(json) ? native.usageOf(json) : undefined;
   const usage = native.dialect.readUsage(reported);
   const anomalies = oddUsage(reported);
+  if (answer?.oddStop !== undefined) anomalies.push(oddStop(answer.oddStop));
   const model = modelIn(json);
   if (usage) return { used: quantitiesOf(usage), estimate: undefined, model, anomalies };
   const { parts } = answer ?? native.dialect.readAnswer(json);

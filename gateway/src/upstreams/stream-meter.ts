@@ -37,7 +37,9 @@ export class StreamMeter {
         this.#usageIsFinal = this.#stopped;
         this.#bytesUntilUsage = this.#outputBytes;
       } else if (event.kind === "error") this.#failed = true;
-      else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
+      else if (event.kind === "stop") {
+        if (event.odd !== undefined) this.#note([oddStop(event.odd)]);
+      } else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
       else if (event.kind === "tool_call") this.#outputBytes += Buffer.byteLength(event.name);
       else if (event.kind === "start") this.#model ??= event.model;
     }
@@ -76,6 +78,9 @@ export class StreamMeter {
     };
   }
 }
+
+/** An anomaly: what the vendor said is taken for the end, which it may not be. */
+export const oddStop = (word: string): string => `an unknown reason to stop: ${word.slice(0, 100)}`;
 
 export function quantitiesOf(usage: ChatUsage): Quantities {
   const { input, output, cacheRead, cacheWrite, cacheWrite1h, audio = silence } = usage;

@@ -38,12 +38,12 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
 
   const respond = (
     call: HttpCall,
-    { status, contentType, body }: Answer,
+    { status, contentType, body, retryAfterSeconds: askedByUpstream }: Answer,
     refusal?: CallRefused,
   ): Response => {
     countCall(call, status, gate);
     logCall("call", call, status, gate);
-    const retryAfterSeconds = refusal?.details.retryAfterSeconds;
+    const retryAfterSeconds = refusal?.details.retryAfterSeconds ?? askedByUpstream;
     const closes = refusal !== undefined && closing.has(refusal.code);
     return new Response(bodiless.has(status) ? null : body, {
       status,

@@ -22,7 +22,8 @@ function partEvents(part: ChatPart, index: number): ChatEvent[] {
         { kind: "tool_arguments", index, text: part.arguments },
       ];
     }
-    // A model does not answer its own calls.
+    // A model neither answers its own calls nor shows files.
+    case "file":
     case "tool_result":
       return [];
   }

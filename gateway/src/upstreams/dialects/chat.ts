@@ -32,7 +32,7 @@ export interface ChatMessage {
   readonly parts: readonly ChatPart[];
 }
 
-export type ChatPart = TextPart | ImagePart | ToolCallPart | ToolResultPart | ReasoningPart;
+export type ChatPart = TextPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | ReasoningPart;
 
 export interface TextPart {
   readonly kind: "text";
@@ -45,6 +45,14 @@ export interface ImagePart {
   readonly kind: "image";
   /** Either the bytes, in base64 with their type, or an address that the vendor fetches. */
   readonly source: { readonly mimeType: string; readonly base64: string } | { readonly url: string };
+}
+
+/** A document to be read. One of plain text is no file to us, but its text. */
+export interface FilePart {
+  readonly kind: "file";
+  readonly source: { readonly mimeType: string; readonly base64: string } | { readonly url: string };
+  /** What the caller calls it. */
+  readonly name: string | undefined;
 }
 
 export interface ToolCallPart {
@@ -62,7 +70,7 @@ export interface ToolResultPart {
   readonly callId: string;
   /** The tool's name, where the dialect says it; otherwise found by the call's id. */
   readonly name: string | undefined;
-  readonly content: readonly (TextPart | ImagePart)[];
+  readonly content: readonly (TextPart | ImagePart | FilePart)[];
   readonly isError: boolean;
 }
 
@@ -106,6 +114,8 @@ export interface ChatAnswer {
   readonly parts: readonly ChatPart[];
   readonly stop: StopReason;
   readonly stopSequence: string | undefined;
+  /** The vendor's word for why it stopped, where nobody here knows it. */
+  readonly oddStop?: string;
   readonly usage: ChatUsage | undefined;
 }
 
@@ -154,6 +164,12 @@ export type ChatEvent =
   | { readonly kind: "part_end"; readonly index: number }
   /** What is known of usage so far; a later one replaces it. */
   | { readonly kind: "usage"; readonly usage: ChatUsage }
-  | { readonly kind: "stop"; readonly reason: StopReason; readonly stopSequence: string | undefined }
+  | {
+      readonly kind: "stop";
+      readonly reason: StopReason;
+      readonly stopSequence: string | undefined;
+      /** The vendor's word for it, where nobody here knows it. */
+      readonly odd?: string;
+    }
   /** The vendor gave up in the middle of its answer. */
   | { readonly kind: "error"; readonly type: string; readonly code?: string; readonly message: string };

@@ -79,7 +79,7 @@ export function readResponseHead(text: string): ResponseHead | undefined {
     contentEncoding,
     retryAfter,
     // Nobody asks what day it is unless there is something to wait for.
-    date: retryAfter === undefined ? undefined : dateLine.exec(text)?.[1],
+    date: retryAfter === undefined ? undefined : dateLine.exec(text)?.[1]?.trim(),
   };
 }
 
@@ -126,7 +126,8 @@ function digitsIn(text: string, start: number, end: number): number {
 const joined = (earlier: string | undefined, value: string): string =>
   earlier === undefined ? value : `${earlier}, ${value}`;
 
-const dateLine = /^date:[\t ]*(.*?)[\t ]*\r$/im;
+/** Its spaces are trimmed by whoever takes it: a pattern for them would look at a long run of spaces again from each. */
+const dateLine = /^date:(.*)\r$/im;
 const closes = /(?:^|,)\s*close\s*(?:,|$)/i;
 
 function timeoutIn(value: string): number | undefined {

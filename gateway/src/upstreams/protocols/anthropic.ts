@@ -1,12 +1,16 @@
 import { chatExchange, type NativeChat } from "../chat-exchange.ts";
 import { anthropicDialect } from "../dialects/anthropic/anthropic-dialect.ts";
+import { calledWithoutThought } from "../dialects/anthropic/thinking.ts";
 import { readErrorMessage } from "../dialects/dialect-errors.ts";
 import { dialects } from "../dialects/dialects.ts";
 import type { Protocol } from "../protocol.ts";
-import { isJsonObject } from "../../platform/json.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { countTokens } from "./count-tokens.ts";
+import type { Dispatch } from "../../operation/upstream.ts";
+import { markStart } from "../dialects/marks.ts";
 import { nativeBody } from "./native-body.ts";
 import { readListing } from "./read-listing.ts";
+import { withoutMarked, type ForeignRule } from "./without-marked.ts";
 
 const headers = { "anthropic-version": "2023-06-01" };
 
@@ -14,7 +18,7 @@ const native: NativeChat = {
   dialect: anthropicDialect,
   path: () => "/messages",
   headers,
-  nativeBody: ({ input }) => nativeBody(input.rawBody, input.body, {}),
+  nativeBody: ownBody,
   completeBody: (body, { streaming }) => ({ ...body, stream: streaming }),
   // In a stream the first figures come inside the message that it begins with.
   usageOf: (json) => (isJsonObject(json["message"]) ? json["message"]["usage"] : json["usage"]),
@@ -35,6 +39,7 @@ export const anthropic: Protocol = {
       dialect: anthropicDialect,
       path: () => "/messages/count_tokens",
       headers,
+      nativeBody: ownBody,
       // Only what makes the prompt is wanted; a limit or a temperature would be refused.
       write: (request) => {
         const { model, system, messages, tools, tool_choice, thinking } =
@@ -45,3 +50,33 @@ export const anthropic: Protocol = {
     }),
   },
 };
+
+/** Anthropic takes back only what it signed itself. */
+const foreign: ForeignRule = {
+  words: [markStart],
+  judge: ({ type, signature }) =>
+    type === "thinking" && typeof signature === "string" && signature.startsWith(markStart) ? "all" : [],
+};
+
+function ownBody({ input }: Dispatch): string | Uint8Array {
+  const own = withoutMarked(input, foreign);
+  const body = isJsonObject(own.body) ? own.body : {};
+  return nativeBody(own.rawBody, body, withoutThinking(body));
+}
+
+const nothing = Object.freeze({});
+
+/** Where a model of another vendor's called, one that is given a budget may not think before it has the results, nor clear thoughts. */
+function withoutThinking({ messages, thinking, context_management: management }: JsonObject): JsonObject {
+  if (!isJsonObject(thinking) || thinking["type"] !== "enabled") return nothing;
+  if (!Array.isArray(messages) || !calledWithoutThought(messages.filter(isJsonObject))) return nothing;
+  const edits = isJsonObject(management) ? management["edits"] : undefined;
+  if (!Array.isArray(edits)) return { thinking: undefined };
+  const others = edits.filter((edit) => !(isJsonObject(edit) && clearsThoughts.test(String(edit["type"]))));
+  return {
+    thinking: undefined,
+    context_management: others.length === 0 ? undefined : { edits: others },
+  };
+}
+
+const clearsThoughts = /^clear_thinking_/;

@@ -8,7 +8,6 @@ import { readErrorMessage, writeDialectError } from "../dialects/dialect-errors.
 import type { Dialect } from "../dialects/dialect.ts";
 import { dialects } from "../dialects/dialects.ts";
 import type { Exchange } from "../protocol.ts";
-import { nativeBody } from "./native-body.ts";
 import { readCount } from "./read-count.ts";
 
 /** What is particular about a vendor that counts. */
@@ -16,21 +15,22 @@ interface Counter {
   readonly dialect: Dialect;
   readonly path: (dispatch: Dispatch) => string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The caller's own body, for callers that speak this dialect. */
+  readonly nativeBody: (dispatch: Dispatch) => string | Uint8Array;
   /** A conversation in this vendor's words, as its count wants it. */
   readonly write: (request: ChatRequest) => JsonObject;
   /** Where the answer says it. */
   readonly countIn: (json: JsonObject) => unknown;
 }
 
-export function countTokens({ dialect, path, headers, write, countIn }: Counter): Exchange {
+export function countTokens({ dialect, path, headers, nativeBody, write, countIn }: Counter): Exchange {
   return {
     request: (dispatch) => {
-      const { rawBody, body } = dispatch.input;
       const same = callersOf(dispatch) === dialect;
       return {
         method: "POST",
         path: path(dispatch),
-        body: same ? nativeBody(rawBody, body, {}) : JSON.stringify(write(readRequest(dispatch))),
+        body: same ? nativeBody(dispatch) : JSON.stringify(write(readRequest(dispatch))),
         headers: same ? { ...headers, ...dispatch.forwarded } : { ...headers },
       };
     },
@@ -71,14 +71,14 @@ function readRequest(dispatch: Dispatch): ChatRequest {
 const sayCount = ({ name }: Dialect, tokens: number): JsonObject =>
   name === "gemini" ? { totalTokens: tokens } : { input_tokens: tokens };
 
-/** What vendors add around a message, and about what an image comes to, in tokens. */
+/** What vendors add around a message, and about what an image or a page comes to, in tokens. */
 const tokensPerMessage = 4;
 const tokensPerImage = 1_000;
 
 /** Four bytes a token is the usual rule of thumb. */
 function estimate({ system, messages, tools }: ChatRequest): number {
   const parts = [...system, ...messages.flatMap((message) => message.parts)].flatMap(withResults);
-  const images = parts.filter(({ kind }) => kind === "image").length;
+  const images = parts.filter(({ kind }) => kind === "image" || kind === "file").length;
   const texts = [
     ...parts.map(textOf),
     ...tools.map(({ name, description = "", parameters }) => name + description + JSON.stringify(parameters)),

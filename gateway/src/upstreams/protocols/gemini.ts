@@ -1,19 +1,26 @@
+import type { CallInput } from "../../operation/operation.ts";
+import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { chatExchange, type NativeChat } from "../chat-exchange.ts";
 import { dialects } from "../dialects/dialects.ts";
 import { geminiDialect } from "../dialects/gemini/gemini-dialect.ts";
+import { isBeforeGemini3 } from "../dialects/gemini/gemini-version.ts";
+import { unsigned } from "../dialects/gemini/signatures.ts";
+import { markStart } from "../dialects/marks.ts";
 import type { Protocol } from "../protocol.ts";
 import { countTokens } from "./count-tokens.ts";
 import { nativeBody } from "./native-body.ts";
 import { readListing } from "./read-listing.ts";
+import { withoutMarked, type ForeignRule } from "./without-marked.ts";
 
 const native: NativeChat = {
   dialect: geminiDialect,
   path: ({ model = "", streaming }) =>
     `/models/${encodeURIComponent(model)}:${streaming ? "streamGenerateContent?alt=sse" : "generateContent"}`,
-  nativeBody: ({ input, maxOutputTokens }) => {
-    const body = isJsonObject(input.body) ? input.body : {};
-    return nativeBody(input.rawBody, body, limitAdded(body, maxOutputTokens));
+  nativeBody: (dispatch) => {
+    const { rawBody, body: parsed } = ownInput(dispatch);
+    const body = isJsonObject(parsed) ? parsed : {};
+    return nativeBody(rawBody, body, limitAdded(body, dispatch.maxOutputTokens));
   },
   completeBody: (body) => body,
   usageOf: (json) => json["usageMetadata"],
@@ -34,6 +41,10 @@ export const gemini: Protocol = {
     count_tokens: countTokens({
       dialect: geminiDialect,
       path: ({ model = "" }) => `/models/${encodeURIComponent(model)}:countTokens`,
+      nativeBody: (dispatch) => {
+        const { rawBody, body } = ownInput(dispatch);
+        return nativeBody(rawBody, body, {});
+      },
       write: (request) => ({
         generateContentRequest: {
           model: `models/${request.model}`,
@@ -65,3 +76,24 @@ function limitAdded(body: JsonObject, maxOutputTokens: number | undefined): Reco
   if (maxOutputTokens === undefined || typeof config[limit] === "number") return {};
   return { [name]: { ...config, [limit]: maxOutputTokens } };
 }
+
+const signatures = ["thoughtSignature", "thought_signature"];
+
+/** Google takes back what it signed itself; the models that ask for signatures also take the word for "not signed". */
+const foreignTo = (words: readonly string[]): ForeignRule => ({
+  words,
+  judge: (part) => {
+    const gone = signatures.filter((name) => {
+      const signature = part[name];
+      return typeof signature === "string" && words.some((word) => signature.startsWith(word));
+    });
+    // A thought that another vendor sealed says nothing.
+    return gone.length > 0 && part["thought"] === true && part["text"] === "" ? "all" : gone;
+  },
+});
+
+const foreign = foreignTo([markStart]);
+const foreignBefore3 = foreignTo([markStart, unsigned]);
+
+const ownInput = ({ input, model = "" }: Dispatch): CallInput =>
+  withoutMarked(input, isBeforeGemini3(model) ? foreignBefore3 : foreign);

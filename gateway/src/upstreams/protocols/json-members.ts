@@ -7,15 +7,22 @@ import { endOfString } from "../../platform/json.ts";
  */
 export function membersAsWritten(text: string): Map<string, string> {
   const members = new Map<string, string>();
+  for (const written of piecesAsWritten(text)) {
+    // A pattern would take seconds for a name of megabytes, which costs its sender nothing.
+    const name = written.slice(0, endOfString(written, 0) + 1);
+    members.set(String(JSON.parse(name)), written);
+  }
+  return members;
+}
+
+/** The elements of a JSON array, or the members of an object, exactly as they are written. */
+export function piecesAsWritten(text: string): string[] {
+  const pieces: string[] = [];
   let depth = 0;
   let start = 0;
   const take = (end: number): void => {
     const written = text.slice(start, end).trim();
-    if (written.startsWith('"')) {
-      // A pattern would take seconds for a name of megabytes, which costs its sender nothing.
-      const name = written.slice(0, endOfString(written, 0) + 1);
-      members.set(String(JSON.parse(name)), written);
-    }
+    if (written !== "") pieces.push(written);
     start = end + 1;
   };
 
@@ -39,5 +46,5 @@ export function membersAsWritten(text: string): Map<string, string> {
         break;
     }
   }
-  return members;
+  return pieces;
 }

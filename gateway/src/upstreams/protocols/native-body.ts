@@ -3,8 +3,8 @@ import { notForUpstreams } from "../not-for-upstreams.ts";
 import { membersAsWritten } from "./json-members.ts";
 
 /**
- * The body as it came, byte for byte, unless something must change: `set` replaces or adds members, and those
- * that are not for upstreams are dropped. What stays is never written anew.
+ * The body as it came, byte for byte, unless something must change: `set` replaces or adds members, or drops those that
+ * are undefined in it, and those that are not for upstreams are dropped. What stays is never written anew.
  */
 export function nativeBody(
   raw: Uint8Array,
@@ -16,7 +16,8 @@ export function nativeBody(
   const members = membersAsWritten(decoder.decode(raw));
   for (const name of notForUpstreams) members.delete(name);
   for (const [name, value] of Object.entries(set)) {
-    members.set(name, `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+    if (value === undefined) members.delete(name);
+    else members.set(name, `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   }
   return `{${[...members.values()].join(",")}}`;
 }

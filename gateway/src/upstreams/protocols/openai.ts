@@ -9,17 +9,24 @@ import { estimateTokens } from "./count-tokens.ts";
 import { nativeBody } from "./native-body.ts";
 import { openaiEmbeddings } from "./openai-embeddings.ts";
 import { openaiImages } from "./openai-images.ts";
+import { foreignToOpenAi, isOpenAiItself } from "./openai-itself.ts";
 import { openaiResponses } from "./openai-responses.ts";
+import { limitChanges, withLimitWord } from "./output-limit.ts";
 import { readListing } from "./read-listing.ts";
+import { withoutMarked } from "./without-marked.ts";
 
 const native: NativeChat = {
   dialect: openaiDialect,
   path: () => "/chat/completions",
   nativeBody: (dispatch) => {
-    const { rawBody, body } = dispatch.input;
-    return nativeBody(rawBody, body, additions(isJsonObject(body) ? body : {}, dispatch));
+    const { input, upstream } = dispatch;
+    const { rawBody, body } = isOpenAiItself(upstream) ? withoutMarked(input, foreignToOpenAi) : input;
+    return nativeBody(rawBody, body, changes(isJsonObject(body) ? body : {}, dispatch));
   },
-  completeBody: (body, dispatch) => ({ ...body, ...(dispatch.streaming ? usageAsked({}) : {}) }),
+  completeBody: (body, dispatch) => ({
+    ...withLimitWord(body, dispatch),
+    ...(dispatch.streaming ? usageAsked({}) : {}),
+  }),
   showFrame: (frame, { includeUsage }) => (includeUsage ? undefined : withoutUsage(frame)),
   usageOf: (json) => json["usage"],
 };
@@ -35,17 +42,12 @@ export const openai: Protocol = {
   },
 };
 
-/** A limit when the caller gave none, for it is what the hold was computed from; and usage at a stream's end. */
-function additions(body: JsonObject, { maxOutputTokens, streaming }: Dispatch): Record<string, unknown> {
-  const limited = typeof body["max_completion_tokens"] === "number" || typeof body["max_tokens"] === "number";
-  if (limited && !streaming) return nothing;
-  return {
-    ...(limited || maxOutputTokens === undefined ? {} : { max_completion_tokens: maxOutputTokens }),
-    ...(streaming && !asksForUsage(body) ? usageAsked(body["stream_options"]) : {}),
-  };
+/** The limit that the hold was computed from, and usage at a stream's end. */
+function changes(body: JsonObject, dispatch: Dispatch): Readonly<Record<string, unknown>> {
+  const limit = limitChanges(body, dispatch);
+  if (!dispatch.streaming || asksForUsage(body)) return limit;
+  return { ...limit, ...usageAsked(body["stream_options"]) };
 }
-
-const nothing = Object.freeze({});
 
 const usageAsked = (options: unknown): Record<string, unknown> => ({
   stream_options: { ...(isJsonObject(options) ? options : {}), include_usage: true },

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import type { Message, TextBlock } from "@anthropic-ai/sdk/resources/messages";
 import fc from "fast-check";
 import type { ChatAnswer, ChatUsage, StopReason } from "../chat.ts";
+import { marked } from "../marks.ts";
 import { anthropicDialect } from "./anthropic-dialect.ts";
 import { context, expressibleAnswer, plainAnswer } from "./chat-samples.ts";
 
@@ -26,7 +27,7 @@ test("an answer is written with every member that Anthropic's types promise", ()
     model: "the-model",
     diagnostics: null,
     content: [
-      { type: "thinking", thinking: "Hm", signature: "" },
+      { type: "thinking", thinking: "Hm", signature: marked("unsigned") },
       { type: "redacted_thinking", data: "opaque" },
       // The API leaves citations out where there are none, whatever the type says; the AI SDK refuses a null.
       { type: "text", text: "Hi" } as TextBlock,

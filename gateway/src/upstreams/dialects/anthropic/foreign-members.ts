@@ -37,9 +37,10 @@ const blockMembers: ReadonlyMap<unknown, ReadonlySet<string>> = new Map(
   Object.entries({
     text: ["text", "citations"],
     image: ["source"],
+    document: ["source", "title", "citations"],
     thinking: ["thinking", "signature"],
     redacted_thinking: ["data"],
-    tool_use: ["id", "name", "input", "signature", "caller", "toolset_name"],
+    tool_use: ["id", "name", "input", "caller", "toolset_name"],
     tool_result: ["tool_use_id", "content", "is_error", "toolset_name"],
   }).map(([type, members]) => [type, new Set(["type", "cache_control", ...members])]),
 );

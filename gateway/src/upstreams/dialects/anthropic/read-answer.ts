@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ChatAnswer, ChatPart } from "../chat.ts";
+import { CarriedSignature } from "./signed-thoughts.ts";
 import { readStopReason } from "./stop-reason.ts";
 import { readToolInput } from "./tool-input.ts";
 import { readUsage } from "./usage.ts";
@@ -10,40 +11,39 @@ export function readAnswer(json: unknown): ChatAnswer {
   return {
     id: stringOr(message["id"], undefined),
     model: stringOr(message["model"], undefined),
-    parts: content.filter(isJsonObject).flatMap(readBlock),
+    parts: readBlocks(content.filter(isJsonObject)),
     stop: readStopReason(message["stop_reason"]),
     stopSequence: stringOr(message["stop_sequence"], undefined),
     usage: readUsage(message["usage"]),
   };
 }
 
+function readBlocks(blocks: readonly JsonObject[]): ChatPart[] {
+  const carried = new CarriedSignature();
+  return blocks.flatMap((block) => readBlock(block, carried));
+}
+
 /** What says nothing is left out, and so are blocks of Anthropic's own tools, for which nobody asked. */
-function readBlock(block: JsonObject): ChatPart[] {
+function readBlock(block: JsonObject, carried: CarriedSignature): ChatPart[] {
   switch (block["type"]) {
     case "text": {
       const text = stringOr(block["text"], "");
       return text === "" ? [] : [{ kind: "text", text }];
     }
-    case "thinking": {
-      const text = stringOr(block["thinking"], "");
-      const signature = stringOr(block["signature"], "");
-      if (signature !== "") return [{ kind: "reasoning", text, signature }];
-      return text === "" ? [] : [{ kind: "reasoning", text }];
-    }
+    case "thinking":
+      return carried.thought(stringOr(block["thinking"], ""), stringOr(block["signature"], ""));
     case "redacted_thinking":
       return [{ kind: "reasoning", text: "", redacted: stringOr(block["data"], "") }];
-    case "tool_use": {
-      const signature = stringOr(block["signature"], undefined);
+    case "tool_use":
       return [
         {
           kind: "tool_call",
           id: stringOr(block["id"], ""),
           name: stringOr(block["name"], ""),
           arguments: readToolInput(block["input"]),
-          ...(signature === undefined ? {} : { signature }),
+          ...carried.take(),
         },
       ];
-    }
     default:
       return [];
   }

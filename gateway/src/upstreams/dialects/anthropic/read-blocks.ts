@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import { stringOr } from "./read-answer.ts";
+import { CarriedSignature, readSignature } from "./signed-thoughts.ts";
 import { readToolInput } from "./tool-input.ts";
 
 /** A content block between its start and its stop. */
@@ -19,6 +20,7 @@ interface BlockReader {
 
 export function createBlockReader(): BlockReader {
   const open = new Map<unknown, OpenBlock>();
+  const carried = new CarriedSignature();
   let parts = 0;
   const partOf = (block: OpenBlock): number => (block.part ??= parts++);
 
@@ -30,8 +32,10 @@ export function createBlockReader(): BlockReader {
     block: OpenBlock,
     said: { readonly text: string; readonly signature: string },
   ): ChatEvent[] {
-    const { text, signature } = said;
-    if (signature !== "") return [{ kind: "reasoning", index: partOf(block), text, signature }];
+    const { text } = said;
+    const { signature, forNextCall } = readSignature(said.signature);
+    carried.carry(forNextCall);
+    if (signature !== undefined) return [{ kind: "reasoning", index: partOf(block), text, signature }];
     return text === "" ? [] : [{ kind: "reasoning", index: partOf(block), text }];
   }
 
@@ -59,14 +63,13 @@ export function createBlockReader(): BlockReader {
         ];
       case "tool_use": {
         block.input = content["input"] ?? {};
-        const signature = stringOr(content["signature"], undefined);
         return [
           {
             kind: "tool_call",
             index: partOf(block),
             id: stringOr(content["id"], ""),
             name: stringOr(content["name"], ""),
-            ...(signature === undefined ? {} : { signature }),
+            ...carried.take(),
           },
         ];
       }

@@ -1,8 +1,18 @@
 import type { JsonObject } from "../../../platform/json.ts";
-import type { ChatMessage, ChatPart, ChatRequest, ImagePart, ReasoningPart, TextPart } from "../chat.ts";
+import { checkCallId } from "../call-id.ts";
+import type {
+  ChatMessage,
+  ChatPart,
+  ChatRequest,
+  FilePart,
+  ImagePart,
+  TextPart,
+  ToolCallPart,
+} from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { readImageBlock, readTextBlock } from "./content-blocks.ts";
+import { readDocumentBlock, readImageBlock, readTextBlock } from "./content-blocks.ts";
 import { optionalList, optionalString, requiredObject, requiredString } from "./members.ts";
+import { CarriedSignature } from "./signed-thoughts.ts";
 import { readToolInput } from "./tool-input.ts";
 
 /** Instructions from the middle of the conversation move to its beginning, the only place others have for them. */
@@ -32,61 +42,63 @@ function readInstructions(content: unknown, field: string): TextPart[] {
 
 function readContent(content: unknown, field: string): ChatPart[] {
   if (typeof content === "string") return [{ kind: "text", text: content }];
-  return optionalList(content, field).map((item, at) =>
-    readBlock(requiredObject(item, `${field}.${at}`), `${field}.${at}`),
+  const carried = new CarriedSignature();
+  return optionalList(content, field).flatMap((item, at) =>
+    readBlock(requiredObject(item, `${field}.${at}`), `${field}.${at}`, carried),
   );
 }
 
-function readBlock(block: JsonObject, field: string): ChatPart {
+function readBlock(block: JsonObject, field: string, carried: CarriedSignature): ChatPart[] {
   switch (block["type"]) {
     case "text":
-      return readTextBlock(block, field);
+      return [readTextBlock(block, field)];
     case "image":
-      return readImageBlock(block, field);
+      return [readImageBlock(block, field)];
+    case "document":
+      return [readDocumentBlock(block, field)];
     case "thinking":
-      return readThinking(block, field);
+      return readThinking(block, field, carried);
     case "redacted_thinking":
-      return { kind: "reasoning", text: "", redacted: requiredString(block["data"], `${field}.data`) };
+      return [{ kind: "reasoning", text: "", redacted: requiredString(block["data"], `${field}.data`) }];
     case "tool_use":
-      return readToolUse(block, field);
+      return [{ ...readToolUse(block, field), ...carried.take() }];
     case "tool_result":
-      return {
-        kind: "tool_result",
-        callId: requiredString(block["tool_use_id"], `${field}.tool_use_id`),
-        name: undefined,
-        content: readToolResult(block["content"], `${field}.content`),
-        isError: block["is_error"] === true,
-      };
+      return [
+        {
+          kind: "tool_result",
+          callId: readCallId(block["tool_use_id"], `${field}.tool_use_id`),
+          name: undefined,
+          content: readToolResult(block["content"], `${field}.content`),
+          isError: block["is_error"] === true,
+        },
+      ];
     default:
       throw untranslatable(block, field);
   }
 }
 
-function readThinking(block: JsonObject, field: string): ReasoningPart {
+function readThinking(block: JsonObject, field: string, carried: CarriedSignature): ChatPart[] {
   const text = requiredString(block["thinking"], `${field}.thinking`);
-  const signature = optionalString(block["signature"], `${field}.signature`) ?? "";
-  return signature === "" ? { kind: "reasoning", text } : { kind: "reasoning", text, signature };
+  return carried.thought(text, optionalString(block["signature"], `${field}.signature`) ?? "");
 }
 
-/** A `signature` is ours: an answer of another vendor carried it (see write-answer.ts). */
-function readToolUse(block: JsonObject, field: string): ChatPart {
-  const signature = optionalString(block["signature"], `${field}.signature`);
-  return {
-    kind: "tool_call",
-    id: requiredString(block["id"], `${field}.id`),
-    name: requiredString(block["name"], `${field}.name`),
-    arguments: readToolInput(block["input"]),
-    ...(signature === undefined ? {} : { signature }),
-  };
-}
+const readToolUse = (block: JsonObject, field: string): ToolCallPart => ({
+  kind: "tool_call",
+  id: readCallId(block["id"], `${field}.id`),
+  name: requiredString(block["name"], `${field}.name`),
+  arguments: readToolInput(block["input"]),
+});
 
-function readToolResult(content: unknown, field: string): (TextPart | ImagePart)[] {
+const readCallId = (id: unknown, field: string): string => checkCallId(requiredString(id, field), field);
+
+function readToolResult(content: unknown, field: string): (TextPart | ImagePart | FilePart)[] {
   if (typeof content === "string") return [{ kind: "text", text: content }];
   return optionalList(content, field).map((item, at) => {
     const place = `${field}.${at}`;
     const block = requiredObject(item, place);
     if (block["type"] === "text") return readTextBlock(block, place);
     if (block["type"] === "image") return readImageBlock(block, place);
+    if (block["type"] === "document") return readDocumentBlock(block, place);
     throw untranslatable(block, place);
   });
 }

@@ -99,7 +99,7 @@ export function writeReasoning(
  * where the last turn with calls does not begin with a thought it signed. Other models' thoughts are unsigned, so
  * after a call of theirs the answer comes without thinking rather than not at all.
  */
-function calledWithoutThought(messages: readonly JsonObject[]): boolean {
+export function calledWithoutThought(messages: readonly JsonObject[]): boolean {
   const content = messages.findLast(({ role }) => role === "assistant")?.["content"];
   const types = Array.isArray(content) ? content.filter(isJsonObject).map(({ type }) => type) : [];
   const thought = types[0] === "thinking" || types[0] === "redacted_thinking";

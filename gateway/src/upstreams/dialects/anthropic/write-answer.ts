@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatAnswer, ChatPart, ImagePart, StopReason } from "../chat.ts";
 import type { WriteContext } from "../dialect.ts";
+import { marked } from "../marks.ts";
 import { writeStopReason } from "./stop-reason.ts";
 import { writeToolInput } from "./tool-input.ts";
 import { writeUsage } from "./usage.ts";
@@ -39,15 +40,19 @@ function writeBlock(part: ChatPart): JsonObject[] {
       return part.text === "" ? [] : [{ ...emptyText, text: part.text }];
     case "reasoning": {
       if (part.redacted !== undefined) return [redactedThinking(part.redacted)];
-      const signature = part.signature ?? "";
-      return part.text === "" && signature === ""
-        ? []
-        : [{ ...emptyThinking, thinking: part.text, signature }];
+      const { text, signature = "" } = part;
+      if (text === "" && signature === "") return [];
+      return [{ ...emptyThinking, thinking: text, signature: signature === "" ? unsigned : signature }];
     }
-    case "tool_call":
-      return [{ ...emptyToolUse(part), input: writeToolInput(part.arguments) }];
+    case "tool_call": {
+      const { signature } = part;
+      const called = { ...emptyToolUse(part), input: writeToolInput(part.arguments) };
+      if (signature === undefined) return [called];
+      return [{ ...emptyThinking, signature: marked("gemini", signature) }, called];
+    }
     case "image":
       return [{ ...emptyText, text: markdownImage(part) }];
+    case "file":
     case "tool_result":
       // No model answers with one.
       return [];
@@ -58,21 +63,19 @@ export const emptyText: JsonObject = { type: "text", text: "" };
 export const emptyThinking: JsonObject = { type: "thinking", thinking: "", signature: "" };
 export const redactedThinking = (data: string): JsonObject => ({ type: "redacted_thinking", data });
 
+/** Anthropic refuses an unsigned thought, and clients may take it for one that is not whole yet. */
+export const unsigned = marked("unsigned");
+
 /**
- * `signature` is not Anthropic's. A vendor that signs its calls wants the signature back with the next turn,
- * and the client, which sends blocks back as they came, is the only one to keep it.
+ * A call has no place for a signature here. That of a vendor who wants it back with the next turn stands in an empty
+ * thought before the call: clients send thoughts back as they came.
  */
-export const emptyToolUse = (call: {
-  readonly id: string;
-  readonly name: string;
-  readonly signature?: string;
-}): JsonObject => ({
+export const emptyToolUse = (call: { readonly id: string; readonly name: string }): JsonObject => ({
   type: "tool_use",
   id: call.id,
   name: call.name,
   input: {},
   caller: { type: "direct" },
-  ...(call.signature === undefined ? {} : { signature: call.signature }),
 });
 
 /** The dialect has no place for a drawn image but its text. */

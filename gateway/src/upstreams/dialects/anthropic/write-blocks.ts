@@ -5,7 +5,15 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
 import { sse } from "./sse.ts";
-import { emptyText, emptyThinking, emptyToolUse, markdownImage, redactedThinking } from "./write-answer.ts";
+import { marked } from "../marks.ts";
+import {
+  emptyText,
+  emptyThinking,
+  emptyToolUse,
+  markdownImage,
+  redactedThinking,
+  unsigned,
+} from "./write-answer.ts";
 
 type PartEvent = Extract<ChatEvent, { readonly index: number }>;
 
@@ -16,9 +24,10 @@ interface BlockWriter {
 }
 
 export function createBlockWriter(): BlockWriter {
-  let open: { readonly part: number; readonly type: unknown } | undefined;
+  let open: { readonly part: number; readonly type: unknown; signed: boolean } | undefined;
   let blocks = 0;
-  let waiting: PartEvent[] = [];
+  /** What came for later parts while a call was open, by part, in the order in which they began. */
+  const waiting = new Map<number, PartEvent[]>();
 
   const isOpen = (event: PartEvent, type: string): boolean =>
     open?.part === event.index && open.type === type;
@@ -27,7 +36,7 @@ export function createBlockWriter(): BlockWriter {
   function begin(event: PartEvent, block: JsonObject): SseEvent[] {
     if (open?.part === event.index && open.type === block["type"]) return [];
     const closed = close();
-    open = { part: event.index, type: block["type"] };
+    open = { part: event.index, type: block["type"], signed: false };
     return [...closed, sse("content_block_start", { index: blocks, content_block: block })];
   }
 
@@ -35,15 +44,33 @@ export function createBlockWriter(): BlockWriter {
 
   function close(): SseEvent[] {
     if (open === undefined) return [];
+    const last = open.type === "thinking" && !open.signed ? [sign(unsigned)] : [];
     open = undefined;
-    return [sse("content_block_stop", { index: blocks++ })];
+    return [...last, sse("content_block_stop", { index: blocks++ })];
+  }
+
+  const sign = (signature: string): SseEvent => grow({ type: "signature_delta", signature });
+
+  /** An empty thought that holds what the call after it is signed with. */
+  function carry(event: PartEvent, signature: string): SseEvent[] {
+    const begun = begin(event, emptyThinking);
+    if (open) open.signed = true;
+    return [...begun, sign(marked("gemini", signature)), ...close()];
   }
 
   function write(event: PartEvent): SseEvent[] {
     if (open?.type === "tool_use" && event.index !== open.part) {
-      waiting.push(event);
+      const earlier = waiting.get(event.index);
+      if (earlier) earlier.push(event);
+      else waiting.set(event.index, [event]);
       return [];
     }
+    const sent = put(event);
+    if (event.kind === "part_end") sent.push(...sendWaiting());
+    return sent;
+  }
+
+  function put(event: PartEvent): SseEvent[] {
     switch (event.kind) {
       case "text":
         if (event.text === "") return [];
@@ -53,12 +80,15 @@ export function createBlockWriter(): BlockWriter {
       case "image":
         return [...begin(event, emptyText), grow({ type: "text_delta", text: markdownImage(event) })];
       case "tool_call":
-        return begin(event, emptyToolUse(event));
+        return [
+          ...(event.signature === undefined ? [] : carry(event, event.signature)),
+          ...begin(event, emptyToolUse(event)),
+        ];
       case "tool_arguments":
         if (event.text === "" || !isOpen(event, "tool_use")) return [];
         return [grow({ type: "input_json_delta", partial_json: event.text })];
       case "part_end":
-        return open?.part === event.index ? [...close(), ...sendWaiting()] : [];
+        return open?.part === event.index ? close() : [];
     }
   }
 
@@ -68,20 +98,27 @@ export function createBlockWriter(): BlockWriter {
     if (text === "" && signature === "") return [];
     const started = begin(event, emptyThinking);
     if (text !== "") started.push(grow({ type: "thinking_delta", thinking: text }));
-    if (signature !== "") started.push(grow({ type: "signature_delta", signature }));
+    if (signature !== "") {
+      started.push(sign(signature));
+      if (open) open.signed = true;
+    }
     return started;
   }
 
-  /** In their order; some of them may have to wait again. */
+  /** Up to a call that is not whole yet. */
   function sendWaiting(): SseEvent[] {
-    const events = waiting;
-    waiting = [];
-    return events.flatMap(write);
+    const sent: SseEvent[] = [];
+    for (const [part, events] of waiting) {
+      if (open?.type === "tool_use") break;
+      waiting.delete(part);
+      for (const event of events) sent.push(...put(event));
+    }
+    return sent;
   }
 
   function finish(): SseEvent[] {
     const sent = close();
-    while (waiting.length > 0) sent.push(...sendWaiting(), ...close());
+    while (waiting.size > 0) sent.push(...sendWaiting(), ...close());
     return sent;
   }
 

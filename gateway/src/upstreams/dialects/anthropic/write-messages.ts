@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatMessage, ChatPart, ReasoningPart, TextPart, ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { isBlank, writeImageBlock, writeTextBlock } from "./content-blocks.ts";
+import { isBlank, writeDocumentBlock, writeImageBlock, writeTextBlock } from "./content-blocks.ts";
 import { defined } from "./members.ts";
 import { writeToolInput } from "./tool-input.ts";
 
@@ -49,6 +49,8 @@ function writeUserPart(part: ChatPart): JsonObject {
       return writeTextBlock(part);
     case "image":
       return writeImageBlock(part);
+    case "file":
+      return writeDocumentBlock(part);
     case "tool_result":
       return writeToolResult(part);
     case "tool_call":
@@ -71,6 +73,7 @@ function writeAssistantPart(part: ChatPart): JsonObject {
         input: writeToolInput(part.arguments),
       };
     case "image":
+    case "file":
     case "tool_result":
       throw new Inexpressible(
         "messages",
@@ -95,12 +98,12 @@ const writeToolResult = ({ callId, content, isError }: ToolResultPart): JsonObje
 function writeResultContent(content: ToolResultPart["content"]): string | JsonObject[] | undefined {
   const [first] = content;
   if (content.length === 1 && first?.kind === "text" && first.cache === undefined) return first.text;
-  const blocks = content
-    .filter((part) => part.kind === "image" || !isBlank(part))
-    .map((part) => (part.kind === "image" ? writeImageBlock(part) : writeTextBlock(part)));
+  const blocks = content.filter((part) => part.kind !== "text" || !isBlank(part)).map(writeUserPart);
   return blocks.length === 0 ? undefined : blocks;
 }
 
 /** Anthropic's ids are made of letters, digits, `_` and `-`; other vendors' need not be. */
 const toolUseId = (id: string): string =>
-  id.replaceAll(/[^a-zA-Z0-9_-]/gu, (character) => `-${(character.codePointAt(0) ?? 0).toString(16)}`);
+  /^[a-zA-Z0-9_-]+$/.test(id)
+    ? id
+    : `toolu_${new Bun.CryptoHasher("sha256").update(id).digest("hex").slice(0, 32)}`;

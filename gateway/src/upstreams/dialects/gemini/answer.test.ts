@@ -27,7 +27,7 @@ const usage = { input: 10, output: 7, cacheRead: 3, cacheWrite: 2, cacheWrite1h:
 test("text, thoughts and calls are read in their order, and broken pieces are one", () => {
   const { id, model, parts, stop } = read([
     { text: "h", thought: true },
-    { text: "m", thought: true, thoughtSignature: "s" },
+    { text: "m", thought: true, thoughtSignature: "Google's own, which nobody else could use" },
     { text: "a" },
     { text: "b" },
     { functionCall: { id: "1", name: "f", args: { x: 1 } }, thoughtSignature: "t" },
@@ -36,7 +36,7 @@ test("text, thoughts and calls are read in their order, and broken pieces are on
   ]);
   expect({ id, model, stop }).toEqual({ id: "r", model: "gemini-2.5-pro", stop: "tool_calls" });
   expect(parts).toEqual([
-    { kind: "reasoning", text: "hm", signature: "s" },
+    { kind: "reasoning", text: "hm" },
     { kind: "text", text: "ab" },
     { kind: "tool_call", id: "1", name: "f", arguments: '{"x":1}', signature: "t" },
   ]);

@@ -1,27 +1,27 @@
 // What a tool answered. Google wants an object, where `output` holds what came out and `error` what went wrong.
 
 import type { JsonObject } from "../../../platform/json.ts";
-import type { ImagePart, ToolResultPart } from "../chat.ts";
+import type { ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import type { CallBook } from "./call-book.ts";
+import { readCallId, type CallBook } from "./call-book.ts";
 import { isBeforeGemini3 } from "./gemini-version.ts";
 import { given } from "./given.ts";
-import { readFileData, readInlineData, writeImage } from "./images.ts";
+import { readFileData, readInlineData, writeFile, writeImage } from "./media.ts";
 import { elementsOf, membersOf, objectOf, textOf } from "./members.ts";
 import type { Member } from "./members.ts";
 
 export function readFunctionResponse(response: Member, calls: CallBook): ToolResultPart {
   const members = membersOf(response);
-  const id = textOf(members.take("id"));
+  const id = readCallId(members.take("id"));
   const name = textOf(members.take("name"));
   const { text, isError } = readOutcome(objectOf(members.take("response")) ?? {});
-  const images = elementsOf(members.take("parts")).map(readResultImage);
+  const shown = elementsOf(members.take("parts")).map(readShown);
   members.take("scheduling");
   members.refuseRest();
 
   const callId = calls.answered({ id, name });
   if (callId === undefined) throw new Inexpressible(response.path, "answers no earlier functionCall");
-  const content = text === "" ? images : [{ kind: "text" as const, text }, ...images];
+  const content = text === "" ? shown : [{ kind: "text" as const, text }, ...shown];
   return { kind: "tool_result", callId, name, content, isError };
 }
 
@@ -36,7 +36,7 @@ function readOutcome(response: JsonObject): { readonly text: string; readonly is
   };
 }
 
-function readResultImage(part: Member): ImagePart {
+function readShown(part: Member): ToolResultPart["content"][number] {
   const members = membersOf(part);
   const inlineData = members.take("inlineData");
   const fileData = members.take("fileData");
@@ -48,16 +48,19 @@ function readResultImage(part: Member): ImagePart {
 
 export function writeFunctionResponse(result: ToolResultPart, name: string, model: string): JsonObject {
   const texts = result.content.filter((part) => part.kind === "text").map((part) => part.text);
-  const images = result.content.filter((part) => part.kind === "image").map(writeImage);
-  if (images.length > 0 && isBeforeGemini3(model)) {
-    throw new Inexpressible("messages", "this model takes no image in the result of a tool");
+  const shown = result.content.flatMap((part) => {
+    if (part.kind === "text") return [];
+    return part.kind === "image" ? [writeImage(part)] : [writeFile(part)];
+  });
+  if (shown.length > 0 && isBeforeGemini3(model)) {
+    throw new Inexpressible("messages", "this model takes no image in the result of a tool, nor a file");
   }
   return {
     functionResponse: given({
       id: result.callId,
       name,
       response: { [result.isError ? "error" : "output"]: texts.join("\n") },
-      parts: images.length === 0 ? undefined : images,
+      parts: shown.length === 0 ? undefined : shown,
     }),
   };
 }

@@ -11,11 +11,11 @@ export function joinParts(pieces: readonly ChatPart[]): ChatPart[] {
   return parts;
 }
 
-/** Text goes on with text; reasoning goes on until it is signed. Undefined when the piece is a new part. */
+/** Text goes on with text; reasoning goes on until it is signed or sealed. Undefined when the piece is a new part. */
 export function joined(last: ChatPart | undefined, piece: ChatPart): ChatPart | undefined {
   if (last?.kind === "text" && piece.kind === "text") return { ...piece, text: last.text + piece.text };
-  if (last?.kind !== "reasoning" || piece.kind !== "reasoning" || last.signature !== undefined) {
+  if (last?.kind !== "reasoning" || piece.kind !== "reasoning" || piece.redacted !== undefined)
     return undefined;
-  }
+  if (last.signature !== undefined || last.redacted !== undefined) return undefined;
   return { ...piece, text: last.text + piece.text };
 }

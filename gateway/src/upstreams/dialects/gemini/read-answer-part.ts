@@ -3,20 +3,24 @@
 import { isJsonObject } from "../../../platform/json.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ImagePart, ReasoningPart, TextPart, ToolCallPart } from "../chat.ts";
-import { plainBase64 } from "./images.ts";
-import { readSignature } from "./signatures.ts";
+import { plainBase64 } from "./media.ts";
+import { readCallSignature, readThoughtSignature } from "./signatures.ts";
 
 export type AnswerPart = TextPart | ImagePart | ReasoningPart | ToolCallPart;
 
 export function readAnswerPart(part: unknown, idIfNone: string): AnswerPart | undefined {
   if (!isJsonObject(part)) return undefined;
   const { text, thought, thoughtSignature, inlineData, functionCall } = part;
-  const signed = readSignature(typeof thoughtSignature === "string" ? thoughtSignature : undefined);
-  if (isJsonObject(functionCall)) return { ...readCall(functionCall, idIfNone), ...signed };
+  const signature = typeof thoughtSignature === "string" ? thoughtSignature : undefined;
+  if (isJsonObject(functionCall))
+    return { ...readCall(functionCall, idIfNone), ...readCallSignature(signature) };
   if (isJsonObject(inlineData)) return thought === true ? undefined : readImage(inlineData);
   if (typeof text !== "string") return undefined;
   if (thought === true) {
-    return text === "" && signed.signature === undefined ? undefined : { kind: "reasoning", text, ...signed };
+    const signed = readThoughtSignature(signature);
+    return text === "" && Object.keys(signed).length === 0
+      ? undefined
+      : { kind: "reasoning", text, ...signed };
   }
   // Signatures of text are advice that Google can do without, and no other dialect has a place for them.
   return text === "" ? undefined : { kind: "text", text };

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
+import { marked } from "../marks.ts";
 import { Inexpressible } from "../dialect.ts";
 import { geminiDialect } from "./gemini-dialect.ts";
 
@@ -71,7 +72,9 @@ test("thoughts keep their signatures, and so do calls", () => {
       {
         role: "model",
         parts: [
-          { text: "hm", thought: true, thoughtSignature: "s1" },
+          { text: "hm", thought: true, thoughtSignature: marked("anthropic", "s1") },
+          { text: "", thought: true, thoughtSignature: marked("redacted", "sealed") },
+          { text: "oh", thought: true, thoughtSignature: "Google's own, which nobody else could use" },
           { functionCall: { id: "1", name: "f", args: { a: 1 } }, thoughtSignature: "s2" },
           { text: "", thoughtSignature: "s3" },
         ],
@@ -80,6 +83,8 @@ test("thoughts keep their signatures, and so do calls", () => {
   });
   expect(messages[0]?.parts).toEqual([
     { kind: "reasoning", text: "hm", signature: "s1" },
+    { kind: "reasoning", text: "", redacted: "sealed" },
+    { kind: "reasoning", text: "oh" },
     { kind: "tool_call", id: "1", name: "f", arguments: '{"a":1}', signature: "s2" },
   ]);
 });
@@ -89,7 +94,10 @@ test("an answer sent back chunk by chunk is one turn, with its pieces whole", ()
   const { messages } = read({
     contents: [
       chunk({ text: "h", thought: true }),
-      chunk({ text: "m", thought: true }, { text: "", thought: true, thoughtSignature: "s" }),
+      chunk(
+        { text: "m", thought: true },
+        { text: "", thought: true, thoughtSignature: marked("anthropic", "s") },
+      ),
       chunk({ text: "he" }),
       chunk({ text: "llo" }),
       { role: "user", parts: [{ text: "a" }] },

@@ -1,13 +1,13 @@
 import type { ChatMessage, ChatPart, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { createCallBook } from "./call-book.ts";
+import { createCallBook, readCallId } from "./call-book.ts";
 import type { CallBook } from "./call-book.ts";
 import { readFunctionResponse } from "./function-results.ts";
-import { readFileData, readInlineData } from "./images.ts";
+import { readFileData, readInlineData } from "./media.ts";
 import { joinParts } from "./join-parts.ts";
 import { elementsOf, membersOf, objectOf, textOf } from "./members.ts";
 import type { Member, Members } from "./members.ts";
-import { readSignature } from "./signatures.ts";
+import { readCallSignature, readThoughtSignature } from "./signatures.ts";
 
 export function readContents(contents: Member | undefined): ChatMessage[] {
   if (contents === undefined) throw new Inexpressible("contents", "is required");
@@ -18,13 +18,13 @@ export function readContents(contents: Member | undefined): ChatMessage[] {
 
 /** Google's own client keeps every chunk of a streamed answer as a content; together they are one turn. */
 function joinTurns(messages: readonly ChatMessage[]): ChatMessage[] {
-  const turns: ChatMessage[] = [];
-  for (const message of messages) {
-    const last = message.role === "assistant" && turns.at(-1)?.role === "assistant" ? turns.pop() : undefined;
-    const parts = [...(last?.parts ?? []), ...message.parts];
-    turns.push(message.role === "assistant" ? { ...message, parts: joinParts(parts) } : message);
+  const turns: { role: ChatMessage["role"]; parts: ChatPart[] }[] = [];
+  for (const { role, parts } of messages) {
+    const last = turns.at(-1);
+    if (role === "assistant" && last?.role === role) last.parts.push(...parts);
+    else turns.push({ role, parts: [...parts] });
   }
-  return turns;
+  return turns.map((turn) => (turn.role === "assistant" ? { ...turn, parts: joinParts(turn.parts) } : turn));
 }
 
 function readContent(content: Member, calls: CallBook): ChatMessage {
@@ -55,14 +55,15 @@ function readRole(role: Member | undefined): ChatMessage["role"] {
 /** One part, or none where it held only a signature of text, which no other vendor could use. */
 function readPart(part: Member, calls: CallBook): ChatPart[] {
   const members = membersOf(part);
-  const signed = readSignature(textOf(members.take("thoughtSignature")));
+  const signature = textOf(members.take("thoughtSignature"));
   const thought = members.take("thought")?.value === true;
   const read = readData(part, members, calls);
   members.refuseRest();
 
-  if (read.kind === "tool_call") return [{ ...read, ...signed }];
+  if (read.kind === "tool_call") return [{ ...read, ...readCallSignature(signature) }];
   if (read.kind !== "text") return [read];
-  if (thought && (read.text !== "" || signed.signature !== undefined)) {
+  const signed = readThoughtSignature(signature);
+  if (thought && (read.text !== "" || Object.keys(signed).length > 0)) {
     return [{ kind: "reasoning", text: read.text, ...signed }];
   }
   return read.text === "" ? [] : [read];
@@ -86,7 +87,7 @@ function readData(part: Member, members: Members, calls: CallBook): ChatPart {
 
 function readFunctionCall(call: Member, calls: CallBook): ChatPart {
   const members = membersOf(call);
-  const id = textOf(members.take("id"));
+  const id = readCallId(members.take("id"));
   const name = textOf(members.take("name"));
   const args = objectOf(members.take("args")) ?? {};
   members.refuseRest();

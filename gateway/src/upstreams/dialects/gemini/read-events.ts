@@ -51,7 +51,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
       events.push({ kind: "start", id, model: response.model });
       started = true;
     }
-    events.push(...response.parts.flatMap(readPart));
+    for (const part of response.parts) events.push(...readPart(part));
     if (response.usage !== undefined) events.push({ kind: "usage", usage: response.usage });
     if ((response.finishReason !== undefined || response.promptBlocked) && !stopped) {
       const reason = response.promptBlocked

@@ -3,14 +3,30 @@
 // a word that stands for "this call was not signed" and skips the check. Gemini 1 and 2 never ask.
 
 import type { JsonObject } from "../../../platform/json.ts";
+import type { ReasoningPart } from "../chat.ts";
+import { markStart, marked, readMarked } from "../marks.ts";
 import { isBeforeGemini3 } from "./gemini-version.ts";
 
-const unsigned = "skip_thought_signature_validator";
+export const unsigned = "skip_thought_signature_validator";
 
-export const readSignature = (signature: string | undefined): { readonly signature?: string } =>
-  signature === undefined || signature === "" || signature === unsigned ? {} : { signature };
+export const readCallSignature = (signature = ""): { readonly signature?: string } =>
+  signature === "" || signature === unsigned || signature.startsWith(markStart) ? {} : { signature };
 
-export function signFirstCall(parts: readonly JsonObject[], model: string): readonly JsonObject[] {
+type ThoughtSignature = Pick<ReasoningPart, "signature" | "redacted">;
+
+/** Google signs its calls, not its thoughts: a thought is signed where another vendor signed or sealed it. */
+export function readThoughtSignature(signature = ""): ThoughtSignature {
+  const read = readMarked(signature);
+  if (read?.mark === "anthropic") return { signature: read.token };
+  return read?.mark === "redacted" ? { redacted: read.token } : {};
+}
+
+export function writeThoughtSignature({ signature, redacted }: ThoughtSignature): string | undefined {
+  if (redacted !== undefined) return marked("redacted", redacted);
+  return signature === undefined ? undefined : marked("anthropic", signature);
+}
+
+export function signFirstCall(parts: JsonObject[], model = ""): JsonObject[] {
   if (isBeforeGemini3(model)) return parts;
   const first = parts.findIndex((part) => part["functionCall"] !== undefined);
   return parts.map((part, at) => (at === first ? { thoughtSignature: unsigned, ...part } : part));

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { ChatEvent } from "../chat.ts";
+import { marked } from "../marks.ts";
 import { geminiDialect } from "./gemini-dialect.ts";
 
 const context = { id: "ours", model: "listed", createdSeconds: 0, includeUsage: false };
@@ -121,7 +122,9 @@ test("a stream without ids has ours", () => {
   ]);
 });
 
-test("a signature that comes after its thought is told with an empty one", () => {
+test("a signature that comes after its thought is told with an empty one, and so is a sealed thought", () => {
+  const signed = marked("anthropic", "s");
+  const sealed = marked("redacted", "sealed");
   const written = write(
     { kind: "reasoning", index: 0, text: "hm" },
     { kind: "reasoning", index: 0, text: "", signature: "s" },
@@ -129,7 +132,8 @@ test("a signature that comes after its thought is told with an empty one", () =>
   );
   expect(written).toMatchObject([
     { candidates: [{ content: { parts: [{ text: "hm", thought: true }] } }] },
-    { candidates: [{ content: { parts: [{ text: "", thought: true, thoughtSignature: "s" }] } }] },
+    { candidates: [{ content: { parts: [{ text: "", thought: true, thoughtSignature: signed }] } }] },
+    { candidates: [{ content: { parts: [{ text: "", thought: true, thoughtSignature: sealed }] } }] },
   ]);
 });
 

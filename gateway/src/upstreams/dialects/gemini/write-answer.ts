@@ -3,14 +3,16 @@ import type { ChatAnswer, ChatPart } from "../chat.ts";
 import type { WriteContext } from "../dialect.ts";
 import { writeStopReason } from "./stop-reason.ts";
 import { given } from "./given.ts";
-import { writeImage } from "./images.ts";
+import { signFirstCall } from "./signatures.ts";
+import { writeImage } from "./media.ts";
 import { writeUsage } from "./usage.ts";
-import { writeCall, writeReasoning } from "./write-parts.ts";
+import { isEmptyThought, writeCall, writeReasoning } from "./write-parts.ts";
 
 export function writeAnswer(answer: ChatAnswer, context: WriteContext): JsonObject {
   const malformed = answer.parts.some((part) => part.kind === "tool_call" && writeCall(part) === undefined);
   const candidate = {
-    content: { role: "model", parts: answer.parts.flatMap(writePart) },
+    // Later this may be sent to Gemini itself, which asks for a signature.
+    content: { role: "model", parts: signFirstCall(answer.parts.flatMap(writePart)) },
     finishReason: writeStopReason(answer.stop, malformed),
     index: 0,
   };
@@ -29,12 +31,13 @@ function writePart(part: ChatPart): readonly JsonObject[] {
     case "image":
       return [writeImage(part)];
     case "reasoning":
-      return part.text === "" && part.signature === undefined ? [] : [writeReasoning(part)];
+      return isEmptyThought(part) ? [] : [writeReasoning(part)];
     case "tool_call": {
       const call = writeCall(part);
       return call === undefined ? [] : [call];
     }
-    case "tool_result": // a model does not answer its own calls
+    case "file":
+    case "tool_result": // a model neither answers its own calls nor shows files
       return [];
   }
 }

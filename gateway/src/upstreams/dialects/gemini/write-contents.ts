@@ -2,13 +2,13 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatMessage, ChatPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { writeFunctionResponse } from "./function-results.ts";
-import { writeImage } from "./images.ts";
+import { writeFile, writeImage } from "./media.ts";
 import { signFirstCall } from "./signatures.ts";
 import { writeCall, writeReasoning } from "./write-parts.ts";
 
 interface Content {
   readonly role: "user" | "model";
-  readonly parts: readonly JsonObject[];
+  readonly parts: JsonObject[];
 }
 
 export function writeContents(messages: readonly ChatMessage[], model: string): readonly Content[] {
@@ -20,8 +20,8 @@ export function writeContents(messages: readonly ChatMessage[], model: string): 
     if (parts.length === 0) continue;
     // Google counts the results of one turn against its calls, so neighbours of one role are one content.
     const last = contents.at(-1);
-    if (last?.role === role) contents.pop();
-    contents.push({ role, parts: last?.role === role ? [...last.parts, ...parts] : parts });
+    if (last?.role === role) last.parts.push(...parts);
+    else contents.push({ role, parts });
   }
   return contents.map((content) =>
     content.role === "model" ? { ...content, parts: signFirstCall(content.parts, model) } : content,
@@ -35,6 +35,8 @@ function writePart(part: ChatPart, names: Map<string, string>, model: string): r
       return part.text === "" ? [] : [{ text: part.text }];
     case "image":
       return [writeImage(part)];
+    case "file":
+      return [writeFile(part)];
     case "reasoning":
       // Google signs its calls, not its thoughts: what a thought is signed or sealed with is another vendor's, which
       // Google would refuse.

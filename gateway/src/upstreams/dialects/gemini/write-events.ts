@@ -3,10 +3,11 @@ import type { ChatEvent, ChatUsage, ToolCallPart } from "../chat.ts";
 import type { SseEvent, WriteContext } from "../dialect.ts";
 import { writeStopReason } from "./stop-reason.ts";
 import { given } from "./given.ts";
-import { writeImage } from "./images.ts";
+import { signFirstCall } from "./signatures.ts";
+import { writeImage } from "./media.ts";
 import { writeStreamError } from "./stream-error.ts";
 import { writeUsage } from "./usage.ts";
-import { writeCall, writeReasoning } from "./write-parts.ts";
+import { isEmptyThought, writeCall, writeReasoning } from "./write-parts.ts";
 
 /**
  * Why it stopped and what it used are told in the last chunk, together. Vendors tell the two in either order
@@ -21,6 +22,7 @@ export function createEventWriter(context: WriteContext): {
   let stop: Extract<ChatEvent, { kind: "stop" }> | undefined;
   let failed = false;
   let malformed = false;
+  let called = false;
   /** A call is told whole; until its arguments are complete it waits here. */
   const calls = new Map<number, Omit<ToolCallPart, "kind">>();
 
@@ -35,7 +37,11 @@ export function createEventWriter(context: WriteContext): {
     calls.delete(index);
     const written = writeCall(call);
     malformed ||= written === undefined;
-    return written === undefined ? [] : [written];
+    if (written === undefined) return [];
+    // Later this may be sent to Gemini itself, which asks for a signature.
+    const isFirst = !called;
+    called = true;
+    return isFirst ? signFirstCall([written]) : [written];
   };
 
   return {
@@ -48,7 +54,7 @@ export function createEventWriter(context: WriteContext): {
         case "text":
           return event.text === "" ? [] : say({ text: event.text });
         case "reasoning":
-          return event.text === "" && event.signature === undefined ? [] : say(writeReasoning(event));
+          return isEmptyThought(event) ? [] : say(writeReasoning(event));
         case "image":
           return say(writeImage(event));
         case "tool_call": {

@@ -4,9 +4,14 @@ import { isJsonObject } from "../../../platform/json.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ReasoningPart, ToolCallPart } from "../chat.ts";
 import { given } from "./given.ts";
+import { writeThoughtSignature } from "./signatures.ts";
 
-export const writeReasoning = (part: Pick<ReasoningPart, "text" | "signature">): JsonObject =>
-  given({ text: part.text, thought: true, thoughtSignature: part.signature });
+export const writeReasoning = (part: Omit<ReasoningPart, "kind">): JsonObject =>
+  given({ text: part.text, thought: true, thoughtSignature: writeThoughtSignature(part) });
+
+/** A thought that says nothing and is not signed or sealed either. */
+export const isEmptyThought = ({ text, signature, redacted }: Omit<ReasoningPart, "kind">): boolean =>
+  text === "" && signature === undefined && redacted === undefined;
 
 /** Undefined when the arguments are not the JSON object that Google's format demands. */
 export function writeCall(call: Omit<ToolCallPart, "kind">): JsonObject | undefined {

@@ -40,3 +40,10 @@ export function readCalled(call: JsonObject): { readonly name: string; readonly 
   const given = called["arguments"] ?? called["input"];
   return { name: textOf(called["name"]), text: isJsonObject(given) ? JSON.stringify(given) : textOf(given) };
 }
+
+/** Routers of other vendors' models tell in a choice that the vendor behind them gave up; undefined when none did. */
+export function choiceError(choice: unknown): unknown {
+  if (!isJsonObject(choice)) return undefined;
+  if (isJsonObject(choice["error"])) return choice["error"];
+  return choice["finish_reason"] === "error" ? "the upstream ended its answer with an error" : undefined;
+}

@@ -85,6 +85,7 @@ const readFinishes: readonly (readonly [finish: unknown, stop: StopReason])[] = 
   ["tool_calls", "tool_calls"],
   ["function_call", "tool_calls"],
   ["content_filter", "filtered"],
+  ["insufficient_system_resource", "filtered"],
   [null, "end"],
   ["something new", "end"],
 ];

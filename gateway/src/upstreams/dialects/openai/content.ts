@@ -1,12 +1,16 @@
-// The content of a message: a text, or a list of texts and images.
+// The content of a message: a text, or a list of texts, images and files.
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
-import type { ImagePart, TextPart } from "../chat.ts";
+import type { FilePart, ImagePart, TextPart } from "../chat.ts";
+import { checkAddress } from "../address.ts";
 import { Inexpressible } from "../dialect.ts";
+import { readDocument } from "../files.ts";
 import { readText, requireObject, requireText } from "./members.ts";
 
+export type ContentPart = TextPart | ImagePart | FilePart;
+
 /** Empty texts say nothing and some vendors refuse them, so they are left out. */
-export function readContent(content: unknown, field: string): readonly (TextPart | ImagePart)[] {
+export function readContent(content: unknown, field: string): readonly ContentPart[] {
   if (content === undefined || content === null) return [];
   if (typeof content === "string") return content === "" ? [] : [{ kind: "text", text: content }];
   if (!Array.isArray(content)) throw new Inexpressible(field, "must be a text or a list of parts");
@@ -18,15 +22,29 @@ export function readContent(content: unknown, field: string): readonly (TextPart
 export function readTextContent(content: unknown, field: string): readonly TextPart[] {
   return readContent(content, field).map((part) => {
     if (part.kind === "text") return part;
-    throw new Inexpressible(field, "may hold text only, not images");
+    throw new Inexpressible(field, "may hold text only, neither images nor files");
   });
 }
 
-export function writeContent(parts: readonly (TextPart | ImagePart)[]): string | readonly JsonObject[] {
+export function writeContent(parts: readonly ContentPart[]): string | readonly JsonObject[] {
   const [first, ...others] = parts;
   if (first === undefined) return "";
   if (first.kind === "text" && others.length === 0) return first.text;
-  return parts.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : writeImage(part)));
+  return parts.map(writePart);
+}
+
+function writePart(part: ContentPart): JsonObject {
+  if (part.kind === "text") return { type: "text", text: part.text };
+  return part.kind === "image" ? writeImage(part) : writeFile(part);
+}
+
+/** OpenAI wants a file to have a name. */
+function writeFile({ source, name }: FilePart): JsonObject {
+  if ("url" in source) {
+    throw new Inexpressible("messages", "with this model a document must be in the body, not at an address");
+  }
+  const file_data = `data:${source.mimeType};base64,${source.base64}`;
+  return { type: "file", file: { filename: name ?? "document.pdf", file_data } };
 }
 
 export const writeImage = ({ source }: Pick<ImagePart, "source">): JsonObject => ({
@@ -34,7 +52,7 @@ export const writeImage = ({ source }: Pick<ImagePart, "source">): JsonObject =>
   image_url: { url: "url" in source ? source.url : `data:${source.mimeType};base64,${source.base64}` },
 });
 
-function readPart(value: unknown, field: string): TextPart | ImagePart {
+function readPart(value: unknown, field: string): ContentPart {
   const part = requireObject(value, field);
   switch (part["type"]) {
     case "text":
@@ -43,6 +61,8 @@ function readPart(value: unknown, field: string): TextPart | ImagePart {
       return { kind: "text", text: requireText(part["refusal"], `${field}.refusal`) };
     case "image_url":
       return readImage(part["image_url"], `${field}.image_url`);
+    case "file":
+      return readFile(part["file"], `${field}.file`);
     default:
       throw new Inexpressible(`${field}.type`, `${JSON.stringify(part["type"])} cannot be translated`);
   }
@@ -65,14 +85,29 @@ function readImage(value: unknown, field: string): ImagePart {
   return { kind: "image", source: readImageUrl(requireText(image["url"], `${field}.url`), `${field}.url`) };
 }
 
+function readFile(value: unknown, field: string): FilePart | TextPart {
+  const file = requireObject(value, field);
+  if (readText(file["file_id"], `${field}.file_id`) !== undefined) {
+    throw new Inexpressible(`${field}.file_id`, "lies with OpenAI, where no other vendor can read it");
+  }
+  const place = `${field}.file_data`;
+  const name = readText(file["filename"], `${field}.filename`);
+  const data = readDataUrl(requireText(file["file_data"], place));
+  if (data === undefined) throw new Inexpressible(place, "must be data:<type>;base64,<data>");
+  return readDocument({ ...data, name }, place);
+}
+
 function readImageUrl(url: string, field: string): ImagePart["source"] {
-  if (/^https?:/i.test(url)) return { url };
+  if (/^https?:/i.test(url)) return { url: checkAddress(url, field) };
+  const data = readDataUrl(url);
+  if (data !== undefined) return data;
+  throw new Inexpressible(field, "must be an http(s) address or data:<type>;base64,<data>");
+}
+
+function readDataUrl(url: string): { readonly mimeType: string; readonly base64: string } | undefined {
   // Only the head is matched: the data may be megabytes.
   const comma = url.indexOf(",");
   const head = /^data:([^;,]+)(?:;[^,]*)?;base64$/i.exec(url.slice(0, Math.max(comma, 0)));
   const mimeType = head?.[1];
-  if (mimeType === undefined) {
-    throw new Inexpressible(field, "must be an http(s) address or data:<type>;base64,<data>");
-  }
-  return { mimeType, base64: url.slice(comma + 1) };
+  return mimeType === undefined ? undefined : { mimeType, base64: url.slice(comma + 1) };
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ChatAnswer, ChatPart, ToolCallPart } from "../chat.ts";
 import { callsIn, readCalled, readImages, textOf, thinkingOf } from "./answer-members.ts";
-import { readStopReason } from "./stop-reason.ts";
+import { oddFinish, readStopReason } from "./stop-reason.ts";
 import { madeCallId, readSignature } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
@@ -20,11 +20,12 @@ export function readAnswer(json: unknown): ChatAnswer {
     parts: read.flatMap(({ parts }) => parts),
     stop: read[0]?.stop ?? "end",
     stopSequence: undefined,
+    ...(read[0]?.oddStop === undefined ? {} : { oddStop: read[0].oddStop }),
     usage: readUsage(answer["usage"]),
   };
 }
 
-function readChoice(choice: JsonObject, id: string | undefined): Pick<ChatAnswer, "parts" | "stop"> {
+function readChoice(choice: JsonObject, id: string | undefined): ReadChoice {
   const message = isJsonObject(choice["message"]) ? choice["message"] : {};
   const refusal = textOf(message["refusal"]);
   const calls = callsIn(message).map((call, at) => readCall(call, madeCallId(id, at)));
@@ -35,7 +36,12 @@ function readChoice(choice: JsonObject, id: string | undefined): Pick<ChatAnswer
     ...readImages(message["images"]),
   ];
   const said = { called: calls.length > 0, refused: refusal !== "" };
-  return { parts, stop: readStopReason(choice["finish_reason"], said) };
+  const finish = choice["finish_reason"];
+  return { parts, stop: readStopReason(finish, said), oddStop: oddFinish(finish) };
+}
+
+interface ReadChoice extends Pick<ChatAnswer, "parts" | "stop"> {
+  readonly oddStop: string | undefined;
 }
 
 const saying = (kind: "text" | "reasoning", text: string): readonly ChatPart[] =>

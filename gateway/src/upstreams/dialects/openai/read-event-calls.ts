@@ -7,7 +7,8 @@ import { JsonExtent } from "./json-extent.ts";
 import { madeCallId, readSignature } from "./tool-calls.ts";
 
 interface Call {
-  readonly key: unknown;
+  /** Which one it is among the calls. */
+  readonly at: number;
   /** Empty until the vendor gives one, or the call is told without. */
   id: string;
   /** How far the arguments of a call have come whose vendor gives no ids; undefined for any other. */
@@ -32,6 +33,8 @@ export function createCallsReader(parts: {
   readonly begin: () => number;
 }): CallsReader {
   const calls: Call[] = [];
+  /** The newest of each number. */
+  const numbered = new Map<unknown, Call>();
 
   return {
     any: () => calls.length > 0,
@@ -59,18 +62,20 @@ export function createCallsReader(parts: {
   function callOf(piece: JsonObject, called: Called): Call {
     const key = piece["index"];
     const id = textOf(piece["id"]);
-    const known = key === undefined ? calls.at(-1) : calls.findLast((call) => call.key === key);
+    const known = key === undefined ? calls.at(-1) : numbered.get(key);
     if (known !== undefined && !isAnother(known, id, called)) return known;
     const extent = id === "" ? new JsonExtent() : undefined;
-    const call: Call = { key, id: "", extent, name: "", signature: {}, index: undefined, waiting: "" };
+    const at = calls.length;
+    const call: Call = { at, id: "", extent, name: "", signature: {}, index: undefined, waiting: "" };
     calls.push(call);
+    numbered.set(key, call);
     return call;
   }
 
   function tellAbout(call: Call): void {
     if (call.index === undefined) {
       const index = parts.begin();
-      if (call.id === "") call.id = madeCallId(parts.answerId, calls.indexOf(call));
+      if (call.id === "") call.id = madeCallId(parts.answerId, call.at);
       call.index = index;
       parts.tell({ kind: "tool_call", index, id: call.id, name: call.name, ...call.signature });
     }

@@ -5,13 +5,18 @@ import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ImagePart, StopReason } from "../chat.ts";
 import { readImages, textOf, thinkingOf } from "./answer-members.ts";
 import { createCallsReader } from "./read-event-calls.ts";
-import { readStopReason } from "./stop-reason.ts";
+import { oddFinish, readStopReason } from "./stop-reason.ts";
 
 export interface ChoiceReader {
   readonly read: (choice: JsonObject) => void;
   readonly end: (finish: string | undefined) => void;
   /** Undefined while more may come. */
-  readonly stopped: () => StopReason | undefined;
+  readonly stopped: () => Stopped | undefined;
+}
+
+interface Stopped {
+  readonly reason: StopReason;
+  readonly odd?: string;
 }
 
 export function createChoiceReader(parts: {
@@ -23,7 +28,7 @@ export function createChoiceReader(parts: {
 }): ChoiceReader {
   let open: { readonly kind: "text" | "reasoning"; readonly index: number } | undefined;
   let refused = false;
-  let stop: StopReason | undefined;
+  let stop: Stopped | undefined;
   const calls = createCallsReader({ answerId: parts.answerId, tell: parts.tell, begin });
 
   return {
@@ -73,6 +78,8 @@ export function createChoiceReader(parts: {
     if (stop !== undefined) return;
     close();
     calls.end();
-    stop = readStopReason(finish, { called: calls.any(), refused });
+    const reason = readStopReason(finish, { called: calls.any(), refused });
+    const odd = oddFinish(finish);
+    stop = odd === undefined ? { reason } : { reason, odd };
   }
 }

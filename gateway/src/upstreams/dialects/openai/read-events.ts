@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
-import { textOf } from "./answer-members.ts";
+import { choiceError, textOf } from "./answer-members.ts";
 import { createChoiceReader, type ChoiceReader } from "./read-event-choice.ts";
 import { readUsage } from "./usage.ts";
 
@@ -11,8 +11,12 @@ import { readUsage } from "./usage.ts";
  */
 export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
   const choices = new Map<unknown, ChoiceReader>();
+  /** Those that have not stopped yet. */
+  const running = new Set<ChoiceReader>();
   let started = false;
   let stopped = false;
+  /** After an error nothing is told but what was used. */
+  let failed = false;
   let answerId = "";
   let partsBegun = 0;
 
@@ -27,24 +31,37 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
   };
 
   function readChunk(chunk: JsonObject): void {
-    if (isError(chunk["error"])) return tell(readError(chunk["error"]));
     const chosen = choicesOf(chunk["choices"]);
+    const error = isError(chunk["error"]) ? chunk["error"] : choiceError(chosen[0]);
     const usage = readUsage(chunk["usage"]);
+    if (error !== undefined && !failed) {
+      failed = true;
+      tell(readError(error));
+    }
+    if (failed) {
+      if (usage !== undefined) tell({ kind: "usage", usage });
+      return;
+    }
     if (!started && (chosen.length > 0 || usage !== undefined)) {
       started = true;
       answerId = textOf(chunk["id"]);
       tell({ kind: "start", id: answerId || undefined, model: textOf(chunk["model"]) || undefined });
     }
-    for (const choice of chosen) readerOf(choice["index"] ?? 0).read(choice);
+    for (const choice of chosen) {
+      const reader = readerOf(choice["index"] ?? 0);
+      reader.read(choice);
+      if (reader.stopped() !== undefined) running.delete(reader);
+    }
     if (chosen.length > 0) stopWhenAllHave();
     if (usage !== undefined) tell({ kind: "usage", usage });
   }
 
   /** A vendor that says it is done has finished, even if it did not say how. */
   function readDone(): void {
-    if (!started || stopped) return;
-    const readers = choices.size === 0 ? [readerOf(0)] : [...choices.values()];
-    for (const reader of readers) reader.end(undefined);
+    if (!started || stopped || failed) return;
+    if (choices.size === 0) readerOf(0);
+    for (const reader of running) reader.end(undefined);
+    running.clear();
     stopWhenAllHave();
   }
 
@@ -53,14 +70,16 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
     if (known !== undefined) return known;
     const reader = createChoiceReader({ answerId, tell, nextIndex: () => partsBegun++ });
     choices.set(choice, reader);
+    running.add(reader);
     return reader;
   }
 
   function stopWhenAllHave(): void {
-    const [reason, ...others] = [...choices.values()].map((reader) => reader.stopped());
-    if (stopped || reason === undefined || others.includes(undefined)) return;
+    const [first] = choices.values();
+    const stop = first?.stopped();
+    if (stopped || stop === undefined || running.size > 0) return;
     stopped = true;
-    tell({ kind: "stop", reason, stopSequence: undefined });
+    tell({ kind: "stop", stopSequence: undefined, ...stop });
   }
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../platform/json.ts";
+import { checkCallId } from "../call-id.ts";
 import type { ChatMessage, ChatPart, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { readContent, readTextContent } from "./content.ts";
@@ -68,7 +69,7 @@ function readAssistant(message: JsonObject, field: string): readonly ChatPart[] 
 
 const readToolResult = (message: JsonObject, field: string): ChatPart => ({
   kind: "tool_result",
-  callId: requireText(message["tool_call_id"], `${field}.tool_call_id`),
+  callId: checkCallId(requireText(message["tool_call_id"], `${field}.tool_call_id`), `${field}.tool_call_id`),
   name: readText(message["name"], `${field}.name`),
   content: readContent(message["content"], `${field}.content`),
   isError: false,

@@ -222,7 +222,7 @@ test.each(insideCannot)("%s is refused by its path in %j", (field, body) => {
 test("a part that is neither text nor a full image is refused by its path", () => {
   const at = "messages[0].content[0]";
   expect(refusedPart({ type: "input_audio", input_audio: { data: "", format: "wav" } })).toBe(`${at}.type`);
-  expect(refusedPart({ type: "file", file: { file_id: "f" } })).toBe(`${at}.type`);
+  expect(refusedPart({ type: "file", file: { file_id: "f" } })).toBe(`${at}.file.file_id`);
   expect(refusedPart({ type: "image_url", image_url: { url: "http://a/b", detail: "low" } })).toBe(
     `${at}.image_url.detail`,
   );

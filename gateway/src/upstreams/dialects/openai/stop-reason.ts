@@ -11,7 +11,13 @@ export function readStopReason(
   switch (finish) {
     case "length":
       return "length";
+    // For an answer that its vendor broke off the other dialects have no word; as a filtered one it does not look complete,
+    // and what is billed for it is still charged.
     case "content_filter":
+    case "sensitive":
+    case "insufficient_system_resource":
+    case "network_error":
+    case "abort":
       return "filtered";
     case "tool_calls":
     case "function_call":
@@ -21,6 +27,28 @@ export function readStopReason(
       return said.called ? "tool_calls" : "end";
   }
 }
+
+/** A word that is none of OpenAI's, nor of those who say the same in their own: taken for the end, but told. */
+export const oddFinish = (finish: unknown): string | undefined =>
+  typeof finish === "string" && !known.has(finish) ? finish : undefined;
+
+const known: ReadonlySet<string> = new Set([
+  "",
+  "stop",
+  "length",
+  "content_filter",
+  "tool_calls",
+  "function_call",
+  "sensitive",
+  "insufficient_system_resource",
+  "network_error",
+  "abort",
+  "error",
+  "eos",
+  "eos_token",
+  "end_turn",
+  "stop_sequence",
+]);
 
 /** Another vendor's refusal cuts an answer that may have begun, which is what content_filter means here. */
 export function writeStopReason(stop: StopReason): "stop" | "length" | "tool_calls" | "content_filter" {

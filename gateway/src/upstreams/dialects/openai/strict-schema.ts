@@ -33,7 +33,8 @@ const describesObject = ({ type, properties }: JsonObject): boolean =>
 
 function isClosed({ properties = {}, required = [], additionalProperties }: JsonObject): boolean {
   if (additionalProperties !== false || !isJsonObject(properties) || !Array.isArray(required)) return false;
-  return Object.keys(properties).every((name) => required.includes(name));
+  const names: ReadonlySet<unknown> = new Set(required);
+  return Object.keys(properties).every((name) => names.has(name));
 }
 
 const innerSchemas = ({ properties, $defs, definitions, items, anyOf }: JsonObject): readonly unknown[] => [

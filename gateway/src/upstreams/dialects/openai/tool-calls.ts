@@ -2,6 +2,7 @@
 // as Google's own OpenAI-compatible endpoint sends it; clients return members they do not know.
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { checkCallId } from "../call-id.ts";
 import type { ToolCallPart } from "../chat.ts";
 import { readList, requireObject, requireText } from "./members.ts";
 import { requireFunction } from "./tools.ts";
@@ -15,7 +16,7 @@ export function readToolCalls(value: unknown, field: string): readonly ToolCallP
     const called = requireObject(call["function"], `${within}.function`);
     return {
       kind: "tool_call",
-      id: requireText(call["id"], `${within}.id`),
+      id: checkCallId(requireText(call["id"], `${within}.id`), `${within}.id`),
       name: requireText(called["name"], `${within}.function.name`),
       arguments: requireText(called["arguments"], `${within}.function.arguments`),
       ...readSignature(call),

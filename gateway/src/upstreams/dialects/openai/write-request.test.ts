@@ -205,6 +205,44 @@ function strictOf(schema: JsonObject): readonly unknown[] {
   return [format.json_schema["strict"], written?.function["strict"]];
 }
 
+const effortFor = (model: string, reasoning: ChatRequest["reasoning"]): unknown =>
+  write({ model, reasoning })["reasoning_effort"];
+
+test("a model that cannot think, or not as told, is not told to", () => {
+  for (const model of [
+    "gpt-4o",
+    "gpt-4o-mini",
+    "gpt-4.1-nano",
+    "openai/gpt-4o-2024-11-20",
+    "gpt-5-chat-latest",
+  ]) {
+    expect(effortFor(model, { budgetTokens: 2000 })).toBeUndefined();
+    expect(effortFor(model, { effort: "high" })).toBeUndefined();
+  }
+});
+
+test("an effort is the nearest that the model takes", () => {
+  expect(effortFor("gpt-5", { effort: "max" })).toBe("high");
+  expect(effortFor("gpt-5", { effort: "minimal" })).toBe("minimal");
+  expect(effortFor("gpt-5.1", { effort: "xhigh" })).toBe("high");
+  expect(effortFor("gpt-5.1", { effort: "minimal" })).toBe("low");
+  expect(effortFor("gpt-5.2", { effort: "max" })).toBe("xhigh");
+  expect(effortFor("openai/o3", { effort: "max" })).toBe("high");
+  expect(effortFor("o4-mini", { effort: "minimal" })).toBe("low");
+  expect(effortFor("someone-elses", { effort: "max" })).toBe("max");
+});
+
+test("a model that chooses by itself is not told how, and other wishes are refused by name", () => {
+  for (const model of ["gpt-5", "gpt-5-mini", "o3", "openai/o4-mini"]) {
+    expect(write({ model, temperature: 1, topP: 1 })).not.toHaveProperty("temperature");
+    expect(() => write({ model, temperature: 0.5 })).toThrow("temperature");
+    expect(() => write({ model, topP: 0.5 })).toThrow("top_p");
+  }
+  for (const model of ["gpt-4o", "gpt-5.1", "gpt-5-chat-latest", "someone-elses"]) {
+    expect(write({ model, temperature: 0.5, topP: 0.5 })).toMatchObject({ temperature: 0.5, top_p: 0.5 });
+  }
+});
+
 test("no thinking is the least effort that the model takes, and nothing to one that may take none", () => {
   const effortOf = (model: string): unknown => {
     const asked = [{ reasoning: "off" }, { reasoning: { budgetTokens: 0 } }] as const;
@@ -225,8 +263,9 @@ test("no thinking is the least effort that the model takes, and nothing to one t
 
 test("what this dialect cannot say is refused", () => {
   const image = { kind: "image", source: { url: "https://a/b" } } as const;
+  const file = { kind: "file", source: { url: "https://a/b" }, name: undefined } as const;
   expect(() => write({ topK: 5 })).toThrow("top_k");
-  expect(() => written({ role: "user", parts: [result({ content: [image] })] })).toThrow("messages[0]");
+  expect(() => written({ role: "user", parts: [file] })).toThrow("messages");
   expect(() => written({ role: "assistant", parts: [image] })).toThrow(Inexpressible);
   expect(() => written({ role: "user", parts: [call] })).toThrow(Inexpressible);
 });

@@ -1,11 +1,12 @@
 import type { JsonObject } from "../../../platform/json.ts";
-import type { ChatPart, ChatRequest, ImagePart, TextPart, ToolResultPart } from "../chat.ts";
+import type { ChatPart, ChatRequest, TextPart, ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { opaqueEndUser } from "../end-user.ts";
-import { writeContent } from "./content.ts";
+import { writeContent, type ContentPart } from "./content.ts";
 import { withoutUndefined } from "./members.ts";
 import { writeReasoning } from "./effort.ts";
 import { writeOutput } from "./output-format.ts";
+import { writeSampling } from "./sampling.ts";
 import { writeToolCall } from "./tool-calls.ts";
 import { writeToolChoice, writeTools } from "./tools.ts";
 
@@ -17,8 +18,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
     messages: [...writeSystem(request.system), ...writeMessages(request)],
     ...writeToolMembers(request),
     max_completion_tokens: request.maxOutputTokens,
-    temperature: request.temperature,
-    top_p: request.topP,
+    ...writeSampling(request),
     stop: request.stop.length === 0 ? undefined : request.stop,
     seed: request.seed,
     frequency_penalty: request.frequencyPenalty,
@@ -65,24 +65,35 @@ const wantsThoughtsBack = /deepseek|kimi/i;
 /** Results of tools are messages of their own and must follow the calls directly, so they come first. */
 function writeUser(parts: readonly ChatPart[], field: string): readonly JsonObject[] {
   const results: JsonObject[] = [];
-  const said: (TextPart | ImagePart)[] = [];
+  const shown: ContentPart[] = [];
+  const said: ContentPart[] = [];
   for (const part of parts) {
-    if (part.kind === "tool_result") results.push(writeToolResult(part, field));
-    else if (part.kind === "text" || part.kind === "image") said.push(part);
+    if (part.kind === "tool_result") {
+      results.push(writeToolResult(part));
+      shown.push(...shownBy(part));
+    } else if (part.kind === "text" || part.kind === "image" || part.kind === "file") said.push(part);
     else throw new Inexpressible(field, `a message of the user cannot hold a ${part.kind}`);
   }
-  if (said.length === 0 && results.length > 0) return results;
-  return [...results, { role: "user", content: writeContent(said) }];
+  const content = [...shown, ...said];
+  if (content.length === 0 && results.length > 0) return results;
+  return [...results, { role: "user", content: writeContent(content) }];
 }
 
 /** That a tool failed can be said in words only. */
-function writeToolResult({ callId, content, isError }: ToolResultPart, field: string): JsonObject {
-  if (content.some((part) => part.kind === "image")) {
-    throw new Inexpressible(field, "an image in the result of a tool has no place in the OpenAI dialect");
-  }
+function writeToolResult({ callId, content, isError }: ToolResultPart): JsonObject {
   const failure: readonly TextPart[] = isError ? [{ kind: "text", text: "The tool failed." }] : [];
-  return { role: "tool", tool_call_id: callId, content: writeContent([...failure, ...content]) };
+  const texts = content.filter((part) => part.kind === "text");
+  const rest: readonly TextPart[] = texts.length < content.length ? [{ kind: "text", text: seeBelow }] : [];
+  return { role: "tool", tool_call_id: callId, content: writeContent([...failure, ...texts, ...rest]) };
 }
+
+/** OpenAI takes texts only as the result of a tool: what else there is the user shows behind all results. */
+function shownBy({ callId, content }: ToolResultPart): readonly ContentPart[] {
+  const shown = content.filter((part) => part.kind !== "text");
+  return shown.length === 0 ? [] : [{ kind: "text", text: `From the result of ${callId}:` }, ...shown];
+}
+
+const seeBelow = "What it shows follows in the next message of the user.";
 
 /** Thinking is not sent back but to those who want it: OpenAI takes none, and cannot check another vendor's. */
 function writeAssistant(parts: readonly ChatPart[], field: string, wantsThoughts: boolean): JsonObject {

@@ -1,0 +1,32 @@
+import { expect, test } from "bun:test";
+import type { Dispatch } from "../../operation/upstream.ts";
+import { openai } from "./openai.ts";
+
+/** What leaves for a vendor at this address when a caller of OpenAI's dialect sends this body. */
+function sentTo(url: string, written: string): string {
+  const rawBody = Buffer.from(written);
+  const input = { rawBody, body: JSON.parse(written) as unknown, params: {}, query: {}, rawQuery: "" };
+  const service = { exchange: "chat", dialect: "openai", path: "" };
+  const dispatch = { upstream: { url }, input, service, forwarded: {}, streaming: false, model: "gpt-x" };
+  const request = openai.exchanges.chat?.request(dispatch as unknown as Dispatch);
+  if (!request || "answer" in request) throw new Error("nothing is sent");
+  return Buffer.from(request.body ?? "").toString();
+}
+
+const write = (thought: string, signature: string): string =>
+  `{"max_tokens":1, "messages":[{"role":"assistant"${thought},"content":null,"tool_calls":[{"id":"1","type":"function"${signature},"function":{"name":"f","arguments":"{}"}}]}],"n":1.0}`;
+const told = write(',"reasoning_content":"Hm"', ',"extra_content":{"google":{"thought_signature":"sig"}}');
+
+test("what other vendors' models thought and signed is not sent to OpenAI itself", () => {
+  expect(sentTo("https://api.openai.com/v1", told)).toBe(write("", "").replace(", ", ","));
+});
+
+test("it is sent back to vendors who may have said it", () => {
+  expect(sentTo("https://api.deepseek.com/v1", told)).toBe(told);
+});
+
+test("a text or a tool that only speaks of it stays", () => {
+  const written =
+    '{"max_tokens":1, "messages":[{"role":"user","content":"\\"reasoning_content\\""}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"reasoning_content":{"type":"string"},"extra_content":{}}}}}]}';
+  expect(sentTo("https://api.openai.com/v1", written)).toBe(written);
+});

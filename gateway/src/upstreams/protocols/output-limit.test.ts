@@ -1,0 +1,26 @@
+import { expect, test } from "bun:test";
+import type { Dispatch } from "../../operation/upstream.ts";
+import { withLimitWord } from "./output-limit.ts";
+
+/** The word by which an upstream at this address is told the limit of a model that does not think. */
+function wordAt(url: string): string {
+  const dispatch = { upstream: { url }, model: "gpt-4o" } as unknown as Dispatch;
+  return Object.keys(withLimitWord({ max_completion_tokens: 1 }, dispatch)).join();
+}
+
+test.each([
+  "https://api.openai.com/v1",
+  "https://eu.api.openai.com/v1",
+  "https://desk.openai.azure.com/openai/v1",
+])("at %s it is OpenAI's newer word", (url) => {
+  expect(wordAt(url)).toBe("max_completion_tokens");
+});
+
+test.each([
+  "http://127.0.0.1:11434/v1",
+  "https://api.mistral.ai/v1",
+  "https://api.openai.com.example/v1",
+  "https://example.com/api.openai.com/v1",
+])("at %s it is the older one", (url) => {
+  expect(wordAt(url)).toBe("max_tokens");
+});

@@ -1,0 +1,255 @@
+// A conversation that goes on with another vendor's model: what one vendor put into the history for itself comes back to it,
+// and no other vendor is shown it. The vendors' doubles refuse what they did not sign, as the vendors do.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type Anthropic from "@anthropic-ai/sdk";
+import type { Content, Part } from "@google/genai";
+import type OpenAI from "openai";
+import { openAnthropicDouble } from "./doubles/anthropic.ts";
+import { SIGNATURE as claudes } from "./doubles/anthropic-message.ts";
+import { openGeminiDouble } from "./doubles/gemini.ts";
+import { SIGNATURE as geminis } from "./doubles/gemini-content.ts";
+import type { ModelDouble } from "./doubles/model-book.ts";
+import type { ScriptedReply } from "./doubles/model-reply.ts";
+import { openOpenAiDouble } from "./doubles/openai.ts";
+import { openTestGateway, type TestGateway } from "./harness.ts";
+import { sentTo } from "./model-gateway.ts";
+import { createAnthropicClient } from "./streams/anthropic-client.ts";
+import { createGoogleClient } from "./streams/google-client.ts";
+import { createOpenAiClient } from "./streams/openai-client.ts";
+
+const key = "sk-key-000000";
+const models = ["gpt-x", "claude-x", "gemini-3-x", "gemini-2.5-x"] as const;
+type Model = (typeof models)[number];
+
+let gateway: TestGateway;
+let vendors: Readonly<Record<Model, ModelDouble>>;
+let apiKey: string;
+let reply: ScriptedReply;
+
+beforeAll(async () => {
+  const said = { key, models: [...models], reply: () => reply };
+  const openai = await openOpenAiDouble(said);
+  const claude = await openAnthropicDouble(said);
+  const gemini = await openGeminiDouble(said);
+  vendors = { "gpt-x": openai, "claude-x": claude, "gemini-3-x": gemini, "gemini-2.5-x": gemini };
+  const price = "price: { input: 1, output: 1 }, max_output_tokens: 9000";
+  gateway = await openTestGateway({
+    config: `
+upstreams:
+  openai: { protocol: openai, url: "${openai.url}", key: ${key} }
+  claude: { protocol: anthropic, url: "${claude.url}", key: ${key} }
+  gemini: { protocol: gemini, url: "${gemini.url}", key: ${key} }
+models:
+  gpt-x: { via: [openai], ${price} }
+  claude-x: { via: [claude], ${price} }
+  gemini-3-x: { via: [gemini], ${price} }
+  gemini-2.5-x: { via: [gemini], ${price} }
+tiers: { enterprise: { rpm: 10000, tpm: 100000000 } }
+operations: { models.generate_content: { rpm: 10000 }, models.stream_generate_content: { rpm: 10000 } }
+sandbox: off
+`,
+  });
+  apiKey = (await gateway.openAccount({ tier: "enterprise", creditUsd: "100" })).key;
+});
+
+afterAll(async () => {
+  expect(await gateway.audit()).toEqual([]);
+  await gateway.close();
+  for (const double of new Set(Object.values(vendors))) await double.close();
+});
+
+/** A history in the caller's own dialect, kept as its official client gave it. */
+interface Talk {
+  /** Asks the model, and keeps its answer. */
+  readonly ask: (model: Model) => Promise<void>;
+  /** Answers all calls of the last turn. */
+  readonly answerCalls: () => void;
+}
+
+const dialects: Readonly<Record<string, (streamed: boolean) => Talk>> = {
+  anthropic: anthropicTalk,
+  gemini: geminiTalk,
+  openai: openaiTalk,
+};
+
+const thinkingCall: ScriptedReply = {
+  reasoning: "I should look.",
+  toolCalls: [
+    { id: "call_1", name: "look_up", arguments: '{"city":"Rome"}' },
+    { id: "call_2", name: "look_up", arguments: '{"city":"Oslo"}' },
+  ],
+};
+
+/** What OpenAI itself is not shown depends on its address, which no double has. */
+const ways = Object.keys(dialects).flatMap((dialect) => {
+  const others = models.filter((model) => dialect !== "openai" || model !== "gpt-x");
+  return [false, true].flatMap((streamed) =>
+    others.flatMap((first) => others.map((second) => [dialect, streamed, first, second] as const)),
+  );
+});
+
+describe("a conversation goes from one model to another and back, in the middle of calls", () => {
+  test.each(ways)("%s, streamed %p: %s, then %s", async (dialect, streamed, first, second) => {
+    const talk = dialects[dialect]?.(streamed);
+    for (const model of [first, second, first, second, first]) {
+      reply = thinkingCall;
+      await talk?.ask(model);
+      talk?.answerCalls();
+    }
+    reply = { text: "Done." };
+    await talk?.ask(second);
+    expect(JSON.stringify(sentTo(vendors[second]))).not.toContain("tollgate_");
+  });
+});
+
+test("what a vendor signed comes back to it through another's dialect", async () => {
+  for (const streamed of [false, true]) {
+    for (const [talk, model, signature] of [
+      [geminiTalk(streamed), "claude-x", claudes],
+      [anthropicTalk(streamed), "gemini-3-x", geminis],
+      [openaiTalk(streamed), "gemini-3-x", geminis],
+    ] as const) {
+      reply = thinkingCall;
+      await talk.ask(model);
+      talk.answerCalls();
+      await talk.ask(model);
+      expect(JSON.stringify(sentTo(vendors[model]))).toContain(signature);
+    }
+  }
+});
+
+test("a thought that Claude sealed comes back to it from a caller of Gemini's dialect", async () => {
+  const talk = geminiTalk(false);
+  const content = [
+    { type: "redacted_thinking", data: "sealed+/==" },
+    { type: "tool_use", id: "toolu_1", name: "look_up", input: { city: "Rome" } },
+  ];
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const body = JSON.stringify({ id: "msg_1", type: "message", content, stop_reason: "tool_use", usage });
+  vendors["claude-x"].answerNext({ status: 200, body });
+  await talk.ask("claude-x");
+  talk.answerCalls();
+  reply = { text: "Done." };
+  await talk.ask("claude-x");
+  const { messages, thinking } = sentTo(vendors["claude-x"]);
+  expect(messages).toMatchObject([{}, { content }, {}]);
+  expect(thinking).toMatchObject({ type: "enabled" });
+});
+
+test("a body without anything foreign is the very bytes that came", async () => {
+  reply = { text: "Done." };
+  const written =
+    '{"model":"claude-x", "max_tokens":9, "messages":[ {"role":"user","content":"tollgate_unsigned___ \\u0041"}]}';
+  const response = await gateway.call({ key: apiKey, accountId: "", keyId: "" }, "/v1/messages", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: written,
+  });
+  expect(response.status).toBe(200);
+  expect(Buffer.from(vendors["claude-x"].requests.at(-1)?.body ?? []).toString()).toBe(written);
+});
+
+test("what stands beside something foreign stays as it was written", async () => {
+  reply = { text: "Done." };
+  const rest = '{"type":"tool_use","id":"a","name":"f","input":{"n":90071992547409931234,"s":"\\u0041, ]"}}';
+  const result = '{"role":"user", "content":[{"type":"tool_result","tool_use_id":"a"}]}';
+  const foreign = '{"type":"thinking","thinking":"","signature":"tollgate_unsigned___"}';
+  const write = (blocks: string): string =>
+    `{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${blocks}]},${result}]}`;
+  const response = await gateway.call({ key: apiKey, accountId: "", keyId: "" }, "/v1/messages", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: write(`${foreign} , ${rest}`),
+  });
+  expect(response.status).toBe(200);
+  expect(Buffer.from(vendors["claude-x"].requests.at(-1)?.body ?? []).toString()).toBe(write(rest));
+});
+
+const question = "Look up both.";
+const schema = { type: "object" as const, properties: { city: { type: "string" as const } } };
+
+function anthropicTalk(streamed: boolean): Talk {
+  const messages: Anthropic.MessageParam[] = [{ role: "user", content: question }];
+  let last: readonly Anthropic.ContentBlock[] = [];
+  return {
+    ask: async (model) => {
+      const client = createAnthropicClient(gateway.url, apiKey);
+      const request = {
+        model,
+        max_tokens: 4000,
+        messages,
+        tools: [{ name: "look_up", input_schema: schema }],
+        thinking: { type: "enabled" as const, budget_tokens: 2000 },
+      };
+      const { content } = streamed
+        ? await client.messages.stream(request).finalMessage()
+        : await client.messages.create(request);
+      last = content;
+      messages.push({ role: "assistant", content });
+    },
+    answerCalls: () => {
+      const calls = last.filter((block) => block.type === "tool_use");
+      messages.push({
+        role: "user",
+        content: calls.map(({ id }) => ({ type: "tool_result", tool_use_id: id, content: "sunny" })),
+      });
+    },
+  };
+}
+
+function geminiTalk(streamed: boolean): Talk {
+  const contents: Content[] = [{ role: "user", parts: [{ text: question }] }];
+  let last: readonly Part[] = [];
+  return {
+    ask: async (model) => {
+      const client = createGoogleClient(gateway.url, apiKey);
+      const request = {
+        model,
+        contents,
+        config: {
+          maxOutputTokens: 4000,
+          tools: [{ functionDeclarations: [{ name: "look_up", parametersJsonSchema: schema }] }],
+          thinkingConfig: { thinkingBudget: 2000, includeThoughts: true },
+        },
+      };
+      const chunks = streamed
+        ? await Array.fromAsync(await client.models.generateContentStream(request))
+        : [await client.models.generateContent(request)];
+      last = chunks.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? []);
+      contents.push({ role: "model", parts: [...last] });
+    },
+    answerCalls: () => {
+      const parts = last.flatMap(({ functionCall: { id = "", name = "" } = {} }) =>
+        name === "" ? [] : [{ functionResponse: { id, name, response: { output: "sunny" } } }],
+      );
+      contents.push({ role: "user", parts });
+    },
+  };
+}
+
+function openaiTalk(streamed: boolean): Talk {
+  const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: question }];
+  let last: OpenAI.ChatCompletionMessage | undefined;
+  return {
+    ask: async (model) => {
+      const client = createOpenAiClient(gateway.url, apiKey);
+      const request = {
+        model,
+        messages,
+        max_completion_tokens: 4000,
+        tools: [{ type: "function" as const, function: { name: "look_up", parameters: schema } }],
+        reasoning_effort: "low" as const,
+      };
+      const { choices } = streamed
+        ? await client.chat.completions.stream(request).finalChatCompletion()
+        : await client.chat.completions.create(request);
+      last = choices[0]?.message;
+      if (last) messages.push(last);
+    },
+    answerCalls: () => {
+      for (const { id } of last?.tool_calls ?? [])
+        messages.push({ role: "tool", tool_call_id: id, content: "sunny" });
+    },
+  };
+}

@@ -1,0 +1,81 @@
+// The limit of the output that a call is held for is one that its vendor heeds, in the word that this vendor knows.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { openOpenAiDouble } from "./doubles/openai.ts";
+import type { ModelDouble } from "./doubles/model-book.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import { sentTo } from "./model-gateway.ts";
+
+let vendor: ModelDouble;
+let gateway: TestGateway;
+let account: TestAccount;
+
+const key = "sk-key-000000";
+const models = ["llama", "gpt-5-x", "openai/o3-mini", "llama-older", "o3-older", "llama-newer"];
+
+beforeAll(async () => {
+  vendor = await openOpenAiDouble({ key, models });
+  const upstream = `protocol: openai, url: "${vendor.url}", key: ${key}, models: []`;
+  const price = "price: { input: 1, output: 2 }, max_output_tokens: 100";
+  gateway = await openTestGateway({
+    config: `
+upstreams:
+  unsaid: { ${upstream} }
+  older: { ${upstream}, output_limit: max_tokens }
+  newer: { ${upstream}, output_limit: max_completion_tokens }
+models:
+  llama: { via: [unsaid], ${price} }
+  gpt-5-x: { via: [unsaid], ${price} }
+  router: { via: [{ unsaid: openai/o3-mini }], ${price} }
+  llama-older: { via: [older], ${price} }
+  o3-older: { via: [older], ${price} }
+  llama-newer: { via: [newer], ${price} }
+sandbox: off
+`,
+  });
+  account = await gateway.openAccount();
+});
+
+afterAll(async () => {
+  expect(vendor.violations).toEqual([]);
+  await gateway.close();
+  await vendor.close();
+});
+
+const messages = [{ role: "user", content: "Hello." }];
+
+async function limitsSent(path: string, body: object): Promise<object> {
+  const response = await gateway.post(account, path, { messages, ...body });
+  expect(await response.text()).not.toContain("error");
+  const { max_tokens, max_completion_tokens } = sentTo(vendor);
+  return { max_tokens, max_completion_tokens };
+}
+
+const older = (limit: number) => ({ max_tokens: limit, max_completion_tokens: undefined });
+const newer = (limit: number) => ({ max_tokens: undefined, max_completion_tokens: limit });
+
+test.each([
+  ["llama", older(100)],
+  ["gpt-5-x", newer(100)],
+  ["router", newer(100)],
+  ["llama-older", older(100)],
+  ["o3-older", older(100)],
+  ["llama-newer", newer(100)],
+])("a limit that is added for %s is in the word that its vendor knows", async (model, expected) => {
+  expect(await limitsSent("/v1/chat/completions", { model })).toEqual(expected);
+  expect(await limitsSent("/v1/messages", { model, max_tokens: 100 })).toEqual(expected);
+});
+
+test("a caller's own word stays, unless the operator knows better", async () => {
+  const chat = "/v1/chat/completions";
+  expect(await limitsSent(chat, { model: "llama", max_completion_tokens: 7 })).toEqual(newer(7));
+  expect(await limitsSent(chat, { model: "gpt-5-x", max_tokens: 7 })).toEqual(older(7));
+  expect(await limitsSent(chat, { model: "llama-older", max_completion_tokens: 7 })).toEqual(older(7));
+  expect(await limitsSent(chat, { model: "llama-newer", max_tokens: 7 })).toEqual(newer(7));
+  expect(await limitsSent(chat, { model: "llama-older", max_completion_tokens: null })).toEqual(older(100));
+});
+
+test("beside a prediction, with which OpenAI refuses the newer word, the older one is added", async () => {
+  const prediction = { type: "content", content: "Hi." };
+  expect(await limitsSent("/v1/chat/completions", { model: "gpt-5-x", prediction })).toEqual(older(100));
+});
