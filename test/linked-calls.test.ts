@@ -501,4 +501,21 @@ describe("while another process holds the write lock", () => {
     linking.clock.advance(3 * hourMs);
     expect((await linking.follow(account)).status).toBe(200);
   });
+
+  test("tokens that were never stored end with their link at the platform, too", async () => {
+    const account = await linked(lastingScopes);
+    linking.clock.advance(3 * hourMs);
+    const revokes = did(linking.platform, "revoke");
+    const other = new Database(linking.gateway.databasePath);
+    other.run(`CREATE TRIGGER no_tokens BEFORE UPDATE OF access_token ON link
+               BEGIN SELECT RAISE(ABORT, 'the tokens are not taken'); END`);
+    expect((await linking.follow(account)).status).not.toBe(200);
+    other.run("DROP TRIGGER no_tokens");
+    other.close();
+    const { data } = (await (await linking.gateway.call(account, linksPath)).json()) as {
+      data: { link_id: string }[];
+    };
+    for (const { link_id: id } of data) await linking.gateway.post(account, `${linksPath}/${id}/revoke`, {});
+    expect(did(linking.platform, "revoke") - revokes).toBe(3);
+  });
 });

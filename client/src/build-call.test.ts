@@ -53,6 +53,12 @@ describe("arguments", () => {
   });
 });
 
+test("a path's own parameter is never taken for a name, nor for a step to another path", () => {
+  const own = { ...get, path: "/v1/data/{provider}/{toString}" };
+  expect(build(own, { provider: "acme", toString: "x" }).path).toBe("/v1/data/acme/x");
+  for (const step of [".", ".."]) expect(() => build(get, { id: step })).toThrow("cannot be");
+});
+
 describe("a key", () => {
   test("is made for every call that takes one, unless the caller brings it", () => {
     expect(build(post, { model: "m" }).idempotencyKey).toBe("made");

@@ -21,9 +21,9 @@ export function buildCall(
   }
   const inPath = new Set<string>();
   const path = facts.path.replaceAll(/\{(\w+)\}/g, (_brace, name: string) => {
-    if (name in names) return names[name as keyof Names];
+    if (isPlaceholder(name, names)) return names[name];
     inPath.add(name);
-    return encodeURIComponent(asText(name, args[name]));
+    return encodeURIComponent(segmentOf(name, args[name]));
   });
   const rest = Object.entries(args).filter(([name, value]) => !inPath.has(name) && value !== undefined);
   const query = queryOf([...usualQuery(facts, args), ...rest.filter(([name]) => goesIntoQuery(facts, name))]);
@@ -53,6 +53,18 @@ const goesIntoQuery = (facts: OperationFacts<object>, name: string): boolean =>
 /** Without this word the Gemini dialect streams a JSON array instead of events. */
 const usualQuery = ({ streams, inQuery }: OperationFacts<object>, { alt }: Arguments): [string, string][] =>
   streams === "always" && alt === undefined && inQuery?.includes("alt") === true ? [["alt", "sse"]] : [];
+
+/** The provider's name stands in headers only; in a path such a word is a parameter. */
+const isPlaceholder = (name: string, names: Names): name is Exclude<keyof Names, "provider"> =>
+  name !== "provider" && Object.hasOwn(names, name);
+
+/** What would be taken for a step to another address is none of this operation's. */
+function segmentOf(name: string, value: unknown): string {
+  const text = asText(name, value);
+  if (text === "." || text === "..")
+    throw misuse("invalid_argument", `"${name}" is part of the address and cannot be "${text}".`);
+  return text;
+}
 
 function asText(name: string, value: unknown): string {
   if (typeof value === "string" && value !== "") return value;

@@ -5,7 +5,7 @@
 export const lookLikeSecrets = (named: readonly (readonly [name: string, value: string])[]): string[] =>
   named.flatMap(([name, value]) => {
     const bare = withoutScheme.exec(value)?.[1] ?? value;
-    return namesSecret.test(name) || looksRandom.test(bare)
+    return namesSecret.test(name) || looksRandom.some((look) => look.test(bare))
       ? [...new Set([bare, encodeURIComponent(bare)])]
       : [];
   });
@@ -17,5 +17,10 @@ const withoutScheme = /^[A-Za-z][\w-]* +(\S+)$/;
 const namesSecret =
   /(?:^|[-_])(?:auth|authorization|key|apikey|token|jwt|secret|cookie|session|password|credentials?|signature)(?:$|[-_])/i;
 
-/** Long, in one word, with digits, small letters and capitals. */
-const looksRandom = /^(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[\w+/=.~-]{20,}$/;
+/** Long and in one word: of digits, small letters and capitals, or as random bytes are written. A model's name is none of these. */
+const looksRandom = [
+  /^(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[\w+/=.~-]{20,}$/,
+  /^[0-9a-f]{24,}$/i,
+  /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i,
+  /^(?=.*[2-7])[A-Z2-7]{24,}=*$/,
+];

@@ -52,6 +52,13 @@ test("what gives access is told from what may stand in any answer", () => {
     "sesame%2FOpen0%2Bsesame%2FOpen0%3D",
   ]);
   expect(secretsOf("query: { api_key: abc, api-version: '2024-10-21' }")).toEqual(["abc"]);
+  for (const random of [
+    "9f8e7d6c5b4a39281706f5e4d3c2b1a0",
+    "0b9cf2f4-3d5e-4f7a-9b1c-2d3e4f5a6b7c",
+    "MFRGGZDFMZTWQ2LKNNWG23TP",
+  ])
+    expect(secretsOf(`headers: { X-Gate: ${random} }`)).toEqual([random]);
+  expect(secretsOf("query: { deployment: gpt-4o-mini-2024-07-18 }")).toEqual([]);
   expect(
     secretsOf(
       'headers: { HTTP-Referer: "https://Example9.example/of/some/length", X-Title: An example, x-portkey-provider: anthropic, anthropic-beta: context-1m-2025-08-07 }',

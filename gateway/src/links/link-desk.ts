@@ -29,17 +29,22 @@ export interface LinkDesk {
 }
 
 export function createLinkDesk(parts: LinkParts): LinkDesk {
-  const renew = createRenewals(parts);
+  const { renew, giveUp } = createRenewals(parts);
+  const wholly = async (ending: Promise<EndedLink | undefined>): Promise<EndedLink | undefined> => {
+    const ended = await ending;
+    if (ended) await giveUp(ended.link);
+    return ended;
+  };
   return {
     begin: (owner, wish) => beginLink(owner, wish, parts),
     show: (state) => showConfirmation(state, parts),
     confirm: (given) => confirmLink(given, parts),
     finish: (parameters, cookies) => finishLink(parameters, cookies, parts),
-    undo: (undoToken) => undoLink(undoToken, parts),
+    undo: (undoToken) => wholly(undoLink(undoToken, parts)),
     list: ({ accountId, keyId }) =>
       parts.book.list(keyId === undefined ? { accountId } : { accountId, keyId }),
     find: parts.book.find,
-    end: (linkId) => endLink(linkId, parts),
+    end: (linkId) => wholly(endLink(linkId, parts)),
     actFor: (wish) => actFor(wish, renew, parts),
     actAgain: (acted) => actAgain(acted, renew, parts),
   };

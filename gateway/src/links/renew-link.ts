@@ -18,6 +18,12 @@ const claimMs = 30_000;
 const lookEveryMs = 50;
 const patienceMs = 12_000;
 
+export interface Renewals {
+  readonly renew: (seen: Link) => Promise<Renewed>;
+  /** The link has ended: tokens that were never stored must not live on at the platform. */
+  readonly giveUp: (link: Link) => Promise<void>;
+}
+
 /** What a platform gave for the tokens of this version and the store has not taken yet. */
 interface Unstored {
   readonly version: number;
@@ -30,15 +36,24 @@ interface Unstored {
  * tokens are stored before anybody uses them; those that could not be stored are kept for the next try, because the old
  * ones work no more.
  */
-export function createRenewals(parts: LinkParts): (seen: Link) => Promise<Renewed> {
+export function createRenewals(parts: LinkParts): Renewals {
   const running = new Map<string, Promise<Renewed>>();
   const unstored = new Map<string, Unstored>();
-  return (seen) => {
-    const current = running.get(seen.id);
-    if (current) return current;
-    const renewal = renew(seen, unstored, parts).finally(() => running.delete(seen.id));
-    running.set(seen.id, renewal);
-    return renewal;
+  return {
+    renew: (seen) => {
+      const current = running.get(seen.id);
+      if (current) return current;
+      const renewal = renew(seen, unstored, parts).finally(() => running.delete(seen.id));
+      running.set(seen.id, renewal);
+      return renewal;
+    },
+    giveUp: async (link) => {
+      const kept = unstored.get(link.id);
+      unstored.delete(link.id);
+      const platform = findLinkUpstream(parts.offer(), link.upstream)?.link;
+      if (platform && kept?.grant.refreshToken !== undefined)
+        await parts.client.revoke(platform, kept.grant.refreshToken);
+    },
   };
 }
 

@@ -99,7 +99,8 @@ const mapValues = <Value>(object: unknown, change: (value: unknown) => Value): R
 /** Operators may call their schemas as they like. */
 function typeName(id: string): string {
   const word = id.replaceAll(/\W/g, "_");
-  return /^\d/.test(word) || ourTypes.has(word) ? `_${word}` : word;
+  // Words of the language begin with a small letter.
+  return /^[A-Z]/.test(word) && !ourTypes.has(word) ? word : `_${word}`;
 }
 
 const ourTypes: ReadonlySet<string> = new Set([

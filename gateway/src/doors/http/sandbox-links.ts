@@ -1,5 +1,6 @@
 import type { Offer } from "../../offer/offer.ts";
 import { refuse } from "../../platform/refusals.ts";
+import { cookiesOf } from "../pages/cookies.ts";
 import type { BodyReader } from "./read-body.ts";
 
 /** Forms of the stand-in platform are a name and a few ticks. */
@@ -50,7 +51,7 @@ async function fetchFile(request: Request, target: string): Promise<Response> {
 }
 
 /** What a browser and the pages of the stand-in platform tell each other. A caller's key is not among it. */
-const toPlatform = ["cookie", "content-type", "accept", "accept-language"] as const;
+const toPlatform = ["content-type", "accept", "accept-language"] as const;
 const fromPlatform = [
   "content-type",
   "location",
@@ -75,6 +76,7 @@ async function visitPlatform(
       // Where the browser believes to be, for the addresses on the page.
       "x-public-base": publicBase,
       ...picked(request.headers, toPlatform),
+      ...platformCookies(request),
     },
     redirect: "manual",
     signal: AbortSignal.timeout(timeoutMs),
@@ -83,6 +85,12 @@ async function visitPlatform(
   const headers = new Headers(picked(response.headers, fromPlatform));
   for (const cookie of response.headers.getSetCookie()) headers.append("set-cookie", cookie);
   return new Response(response.body, { status: response.status, headers });
+}
+
+/** Its own; whoever is signed in here is known by another, which is nobody else's business. */
+function platformCookies(request: Request): { readonly cookie?: string } {
+  const own = [...cookiesOf(request)].filter(([name]) => !name.includes("tollgate_browser"));
+  return own.length === 0 ? {} : { cookie: own.map(([name, value]) => `${name}=${value}`).join("; ") };
 }
 
 function picked(headers: Headers, names: readonly string[]): Record<string, string> {

@@ -10,6 +10,7 @@ export function factsIn(document: JsonObject, operation: ContractOperation): Ope
   if (method !== "GET" && method !== "POST") {
     throw new CommandFailed(`${id} is asked for by ${method}, which this program does not know how to send.`);
   }
+  if (!path.startsWith("/")) throw new CommandFailed(`${id} has an address of another place.`);
   const parameters = parametersIn(document, operation);
   const names = (place: string): string[] =>
     parameters.filter((one) => one["in"] === place).map((one) => String(one["name"]));

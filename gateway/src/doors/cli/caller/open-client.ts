@@ -60,7 +60,8 @@ async function asCaller<Value>(parts: CliParts, use: (settings: Settings) => Pro
 }
 
 async function noSuchOperation(word: string, contract: PublicContract): Promise<WrongUsage> {
-  const ids = await contract.ids();
+  // A name is shown as it is, so it must not be able to write to the terminal.
+  const ids = (await contract.ids()).filter((id) => /^[\w.-]+$/.test(id));
   const alike = ids.filter((id) => id.includes(word) || word.includes(id.split(".")[0] ?? id));
   const some = alike.length > 0 ? alike : ids;
   return new WrongUsage(`There is no operation "${word}". There are: ${some.toSorted().join(", ")}.`);
