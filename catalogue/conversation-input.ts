@@ -79,15 +79,18 @@ export function readInput(
   return found;
 }
 
-/** Answers are spoken where that is among the ways to answer, or where a voice is chosen. */
+/** Answers are spoken where one of the ways to answer is neither written nor drawn, or where a voice is chosen. */
 function lookAtSpeech(name: string, member: unknown, path: string, found: Found): void {
   if (found.comparesNames) speechNames.check(name);
   if (!speech.has(name) || member === null || member === undefined) return;
   const isVoice = isObject(member);
   const ways = Array.isArray(member) ? member : [member];
-  if (isVoice || ways.some((way) => typeof way === "string" && way.toLowerCase() === "audio"))
-    found.spokenBy = path + name;
+  if (isVoice || !ways.every(isSilentWay)) found.spokenBy = path + name;
 }
+
+/** Google takes the number of a way for its name. */
+const isSilentWay = (way: unknown): boolean =>
+  typeof way === "string" ? /^(?:text|image)$/i.test(way) : way === 1 || way === 2;
 
 /** In the words of OpenAI and of Google, in whose configuration they stand. */
 const speech: ReadonlySet<string> = new Set([

@@ -181,6 +181,11 @@ describe("audio that has no price", () => {
       generate({ text: "hi" }, { responseModalities: ["AUDIO"] }),
     ],
     [
+      "generationConfig.responseModalities",
+      geminiPath("deaf"),
+      generate({ text: "hi" }, { responseModalities: [1, 3] }),
+    ],
+    [
       "generationConfig.speechConfig",
       geminiPath("listener"),
       generate({ text: "hi" }, { speechConfig: { voiceConfig: {} } }),
@@ -194,6 +199,14 @@ describe("audio that has no price", () => {
       expect.stringContaining(`"${field}: this model has no price here for what it `) as string,
     ]);
     expect(asked).toBe(before);
+  });
+
+  test("is not what a model writes and draws, named or by number", async () => {
+    for (const responseModalities of [["TEXT", "Image"], [1, 2], []]) {
+      const body = generate({ text: "hi" }, { responseModalities });
+      const bytes = JSON.stringify(body).length;
+      expect(await mostOf(geminiPath("deaf"), body)).toBe(bytes + 100 * 2);
+    }
   });
 
   test("is charged as text and told to the operator where nobody could see it coming", async () => {
