@@ -307,8 +307,6 @@ function lookAtTools(tools: unknown, path: string, found: Found): void {
   else for (let at = 0; at < tools.length; at++) lookAtTool(tools[at], `${path}[${at}]`, found);
 }
 
-const toolNames = new DecidingNames(["type", "name", "environment", "tools"]);
-
 /** A function is answered by the caller; any other tool is run by the vendor, which then reads what it found. */
 function lookAtTool(tool: unknown, path: string, found: Found): void {
   if (!isObject(tool)) return;
@@ -358,6 +356,8 @@ const googles: ReadonlySet<string> = new Set(
     "fileSearch",
   ].flatMap((name) => [name, name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
 );
+
+const toolNames = new DecidingNames(["type", "name", "environment", "tools", ...googles]);
 
 const ofCallers: ReadonlySet<string> = new Set(["function", "custom"]);
 const explained = /^(bash|text_editor|computer|memory)_\d{8}$/;
