@@ -159,6 +159,8 @@ const notReadFrom: ReadonlySet<string> = new Set([
   "response",
   "annotations",
   "citations",
+  "attributes",
+  "metadata",
   "partMetadata",
   "part_metadata",
 ]);

@@ -138,6 +138,25 @@ describe("names that are the caller's own may be written in any letters", () => 
     const answer = await gateway.post(account, path, body);
     expect([answer.status, answer.status === 200 || (await answer.text())]).toEqual([200, true]);
   });
+
+  const notes = { Source: "wiki", URL: "https://example.com/", Type: "page" };
+  const noted: readonly (readonly [path: string, body: object])[] = [
+    [chatPath, { ...chat, messages: [{ ...asked, metadata: notes }] }],
+    [
+      responsesPath,
+      {
+        ...response,
+        input: [
+          asked,
+          { type: "file_search_call", id: "fs_1", queries: [], results: [{ attributes: notes, text: "so" }] },
+        ],
+      },
+    ],
+  ];
+  test.each(noted)("in notes beside what was said, at %s", async (path, body) => {
+    const answer = await gateway.post(account, path, body, { "x-tollgate-cost-mode": "quote" });
+    expect([answer.status, answer.status === 200 || (await answer.text())]).toEqual([200, true]);
+  });
 });
 
 test("a body of very many names is looked through in no time", async () => {
