@@ -229,25 +229,29 @@ function lookAtText(
     addMedia(mediaType, text, found);
     addSound(mediaType, under, found);
   } else if (name === "data") {
-    const type = typeBeside(beside);
+    const type = isRecording(under, beside) ? "audio/" : mediaTypeBeside(beside);
     // Without a type it is nothing to look at or listen to, but a text that the vendor has sealed.
     if (typeof type !== "string") return;
     addMedia(type, text, found);
-    addSound(under === "input_audio" ? `audio/${type}` : type, under, found);
+    addSound(type, under, found);
   } else if (name === "id" && (under === "audio" || (under === "input" && isReference(beside)))) {
     addElsewhere(found);
     found.mayBeHeard = true;
   }
 }
 
-const typeBeside = (beside: JsonObject): unknown =>
-  beside["media_type"] ?? beside["mimeType"] ?? beside["mime_type"] ?? beside["format"];
+/** Elsewhere a format beside data may be that of a sealed text. */
+const isRecording = (under: string, { format }: JsonObject): boolean =>
+  under === "input_audio" || (under === "audio" && typeof format === "string");
+
+const mediaTypeBeside = (beside: JsonObject): unknown =>
+  beside["media_type"] ?? beside["mimeType"] ?? beside["mime_type"];
 
 /** What lies elsewhere is what its member is called, or what is said of it; otherwise it may be anything. */
 function typeElsewhere(name: string, under: string, beside: JsonObject): string {
   if (name === "image_url" || under === "image_url") return "image/";
   if (name === "audio_url" || under === "audio_url") return "audio/";
-  const type = typeBeside(beside);
+  const type = mediaTypeBeside(beside) ?? beside["format"];
   return typeof type === "string" ? type : "";
 }
 

@@ -172,6 +172,8 @@ describe("audio that has a price", () => {
 describe("audio that has no price", () => {
   const refused: readonly (readonly [field: string, path: string, body: object])[] = [
     ["input_audio", chatPath, chat([recording], {}, "gpt-4o")],
+    ["input_audio", chatPath, chat([{ input_audio: { data: "UklGRg==" } }], {}, "gpt-4o")],
+    ["audio", chatPath, chat([{ audio: { data: "UklGRg==", format: "wav" } }], {}, "gpt-4o")],
     ["modalities", chatPath, chat("hello", { modalities: ["text", "audio"] }, "gpt-4o")],
     ["audio", chatPath, chat("hello", { audio: { voice: "alloy", format: "wav" } }, "gpt-4o")],
     ["inlineData", geminiPath("deaf"), generate(sung)],

@@ -341,6 +341,22 @@ describe("what is in the body holds a token a byte", () => {
         { type: "document", source: { type: "text", media_type: "text/plain", data: "Once upon a time." } },
       ]),
     ],
+    [
+      "what was thought, sealed by its vendor in a format of its own",
+      chat,
+      chat.body("Say it.", {
+        messages: [
+          {
+            role: "assistant",
+            content: "So it is.",
+            reasoning_details: [
+              { type: "reasoning.encrypted", format: "anthropic-claude-v1", data: "gAAAAA==", index: 0 },
+            ],
+          },
+          { role: "user", content: "Go on." },
+        ],
+      }),
+    ],
     ["a response's plain text", responses, responses.body([{ type: "input_text", text: picture }])],
   ];
   test.each(texts)("%s", async (_, spoken, body) => {
