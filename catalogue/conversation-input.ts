@@ -220,18 +220,18 @@ function lookAtText(
   found: Found,
 ): void {
   if (addresses.has(name) || (name === "url" && holdsUrl.has(under))) {
-    const [, mediaType] = /^data:([^;,]*)/.exec(text) ?? [];
+    const mediaType = typeInside(text);
     if (mediaType !== undefined) addMedia(mediaType, text, found);
     else addElsewhere(found);
     addSound(mediaType ?? typeElsewhere(name, under, beside), under, found);
   } else if (name === "file_data") {
-    const mediaType = /^data:([^;,]*)/.exec(text)?.[1] ?? "";
+    const mediaType = typeInside(text) ?? "";
     addMedia(mediaType, text, found);
     addSound(mediaType, under, found);
   } else if (name === "data") {
     const type = isRecording(under, beside) ? "audio/" : mediaTypeBeside(beside);
     // Without a type it is nothing to look at or listen to, but a text that the vendor has sealed.
-    if (typeof type !== "string") return;
+    if (type === undefined) return;
     addMedia(type, text, found);
     addSound(type, under, found);
   } else if (name === "id" && (under === "audio" || (under === "input" && isReference(beside)))) {
@@ -244,15 +244,21 @@ function lookAtText(
 const isRecording = (under: string, { format }: JsonObject): boolean =>
   under === "input_audio" || (under === "audio" && typeof format === "string");
 
-const mediaTypeBeside = (beside: JsonObject): unknown =>
-  beside["media_type"] ?? beside["mimeType"] ?? beside["mime_type"];
+/** Media types have no case. */
+const typeInside = (dataUrl: string): string | undefined =>
+  /^data:([^;,]*)/i.exec(dataUrl)?.[1]?.toLowerCase();
+
+function mediaTypeBeside(beside: JsonObject): string | undefined {
+  const type = beside["media_type"] ?? beside["mimeType"] ?? beside["mime_type"];
+  return typeof type === "string" ? type.toLowerCase() : undefined;
+}
 
 /** What lies elsewhere is what its member is called, or what is said of it; otherwise it may be anything. */
 function typeElsewhere(name: string, under: string, beside: JsonObject): string {
   if (name === "image_url" || under === "image_url") return "image/";
   if (name === "audio_url" || under === "audio_url") return "audio/";
-  const type = mediaTypeBeside(beside) ?? beside["format"];
-  return typeof type === "string" ? type : "";
+  const { format } = beside;
+  return mediaTypeBeside(beside) ?? (typeof format === "string" ? format.toLowerCase() : "");
 }
 
 const silent = /^(?:image|text)\/|^application\/(?:pdf|json)$/;

@@ -177,6 +177,14 @@ describe("audio that has no price", () => {
     ["modalities", chatPath, chat("hello", { modalities: ["text", "audio"] }, "gpt-4o")],
     ["audio", chatPath, chat("hello", { audio: { voice: "alloy", format: "wav" } }, "gpt-4o")],
     ["inlineData", geminiPath("deaf"), generate(sung)],
+    ["inlineData", geminiPath("deaf"), generate({ inlineData: { mimeType: "AUDIO/wav", data: "UklGRg==" } })],
+    [
+      "fileData",
+      geminiPath("deaf"),
+      generate({ fileData: { fileUri: "https://example.com/fox", mimeType: "Audio/ogg" } }),
+    ],
+    ["file", chatPath, chat([{ file: { file_data: "data:Audio/wav;base64,UklGRg==" } }], {}, "gpt-4o")],
+    ["file", chatPath, chat([{ file: { url: "DATA:audio/wav;base64,UklGRg==" } }], {}, "gpt-4o")],
     [
       "generationConfig.responseModalities",
       geminiPath("deaf"),

@@ -427,6 +427,7 @@ describe("an image in the body holds the most that an image comes to", () => {
       { type: "image", source: { type: "base64", media_type: "image/png", data: png } },
     ],
     ["Gemini", generate, { inlineData: { mimeType: "image/png", data: png } }],
+    ["Gemini in other letters", generate, { inlineData: { mimeType: "Image/PNG", data: png } }],
     ["Gemini in snake_case", generate, { inline_data: { mime_type: "image/png", data: png } }],
     ["Responses", responses, { type: "input_image", image_url: `data:image/png;base64,${png}` }],
   ];
