@@ -76,7 +76,8 @@ function isObject(value: unknown): value is JsonObject {
 
 const byName: ReadonlyMap<string, DearerMember> = new Map(Object.entries(declared));
 
-export const dearerNames: readonly string[] = Object.keys(declared);
+/** A body within the body never leaves, so none of these can hide there; it must not leave in other letters either. */
+export const dearerNames: readonly string[] = [...Object.keys(declared), "extra_body"];
 const inAnyLetters = new DecidingNames(dearerNames);
 
 /** Whether a member has tools run. Refuses one that costs more in another way, for no operator could allow that. */

@@ -124,6 +124,33 @@ test("passes where it asks for nothing", async () => {
   expect(asked.at(-1)).toMatchObject(nothing);
 });
 
+describe("never leaves in a body within the body", () => {
+  const within = { models: ["openai/o1-pro"], google: { cached_content: "cachedContents/1" } };
+  const around: readonly (readonly [path: string, body: object])[] = [
+    [chatPath, chat({})],
+    [chatPath, chat({}, "flash")],
+    ["/v1/messages", chat({}, "haiku")],
+    ["/v1/responses", { model: "cheap", input: "hello" }],
+    ["/v1beta/models/flash:generateContent", { contents: [{ role: "user", parts: [{ text: "hello" }] }] }],
+    ["/v1/embeddings", { model: "near", input: "hello" }],
+    ["/v1/images/generations", { model: "drawn", prompt: "a fox" }],
+  ];
+  test.each(around)("at %s: %j", async (path, body) => {
+    answer = () => Response.json({});
+    const before = asked.length;
+    await (await gateway.post(account, path, { ...body, extra_body: within })).text();
+    expect(asked.length).toBe(before + 1);
+    expect(JSON.stringify(asked.at(-1))).not.toContain("o1-pro");
+
+    const response = await gateway.post(account, path, { ...body, Extra_Body: within });
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringContaining('"Extra_Body: differs from extra_body ') as string,
+    ]);
+    expect(asked.length).toBe(before + 1);
+  });
+});
+
 test("passes where it runs tools that the operator allows, and holds all that the model can read", async () => {
   const tools = [
     { plugins: [{ id: "web" }] },
