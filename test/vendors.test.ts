@@ -371,7 +371,8 @@ describe("what leaves", () => {
     const body = `{"model":"gpt-x","api_base":"${url}","base_url":"${url}","endpoint":"${url}","proxy":"${url}",
       "extra_headers":{"Host":"${url}"},"extra_body":{"api_base":"${url}"},"user_api_key":"x","api_key":"x",
       "\\u0061pi_base2":1,"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"seed":9007199254740993123}`;
-    for (const spelled of [body, body.replace('"api_base"', '"api\\u005fbase"')]) {
+    const spellings = ['"api_base"', '"api\\u005fbase"', '"Api_Base"', '"API_BASE"'];
+    for (const spelled of spellings.map((spelling) => body.replace('"api_base"', spelling))) {
       doubles.openai.answerNext({ status: 200, body: completion({}) });
       expect((await gateway.post(account, chatPath, spelled)).status).toBe(200);
       const sent = textOf(last(doubles.openai).body);

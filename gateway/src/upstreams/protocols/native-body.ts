@@ -14,7 +14,7 @@ export function nativeBody(
   const body = isJsonObject(parsed) ? parsed : {};
   if (isClean(body) && Object.keys(set).length === 0) return raw;
   const members = membersAsWritten(decoder.decode(raw));
-  for (const name of notForUpstreams) members.delete(name);
+  for (const name of members.keys()) if (isDropped(name)) members.delete(name);
   for (const [name, value] of Object.entries(set)) {
     if (value === undefined) members.delete(name);
     else members.set(name, `${JSON.stringify(name)}:${JSON.stringify(value)}`);
@@ -23,8 +23,13 @@ export function nativeBody(
 }
 
 function isClean(body: JsonObject): boolean {
-  for (const name of notForUpstreams) if (name in body) return false;
+  for (const name in body) if (isDropped(name)) return false;
   return true;
 }
+
+/** In any letters: some vendors read names so. */
+const isDropped = (name: string): boolean => dropped.has(name) || dropped.has(name.toLowerCase());
+
+const dropped: ReadonlySet<string> = new Set(notForUpstreams);
 
 const decoder = new TextDecoder();
