@@ -18,10 +18,16 @@ export interface TokenTotals {
   readonly cacheWrite: number;
 }
 
-export const allTokens = (used: Quantities): number => {
-  const { input, output, cacheRead, cacheWrite } = tokenTotals(used);
-  return input + output + cacheRead + cacheWrite;
-};
+/** Asked of every call, so without a total for each kind. */
+export const allTokens = (used: Quantities): number =>
+  (used["input_tokens"] ?? 0) +
+  (used["output_tokens"] ?? 0) +
+  (used["cache_read_tokens"] ?? 0) +
+  (used["cache_write_tokens"] ?? 0) +
+  (used["cache_write_1h_tokens"] ?? 0) +
+  (used["input_audio_tokens"] ?? 0) +
+  (used["output_audio_tokens"] ?? 0) +
+  (used["cache_read_audio_tokens"] ?? 0);
 
 export const tokenTotals = (used: Quantities): TokenTotals => ({
   input: (used["input_tokens"] ?? 0) + (used["input_audio_tokens"] ?? 0),
