@@ -42,6 +42,7 @@ afterAll(async () => {
   await vendor.close();
 });
 
+const chat = "/v1/chat/completions";
 const messages = [{ role: "user", content: "Hello." }];
 
 async function limitsSent(path: string, body: object): Promise<object> {
@@ -62,20 +63,40 @@ test.each([
   ["o3-older", older(100)],
   ["llama-newer", newer(100)],
 ])("a limit that is added for %s is in the word that its vendor knows", async (model, expected) => {
-  expect(await limitsSent("/v1/chat/completions", { model })).toEqual(expected);
+  expect(await limitsSent(chat, { model })).toEqual(expected);
   expect(await limitsSent("/v1/messages", { model, max_tokens: 100 })).toEqual(expected);
 });
 
-test("a caller's own word stays, unless the operator knows better", async () => {
-  const chat = "/v1/chat/completions";
-  expect(await limitsSent(chat, { model: "llama", max_completion_tokens: 7 })).toEqual(newer(7));
+test("a caller's limit is told in a word that its vendor heeds", async () => {
+  expect(await limitsSent(chat, { model: "llama", max_completion_tokens: 7 })).toEqual(older(7));
+  expect(await limitsSent(chat, { model: "llama", max_tokens: 7 })).toEqual(older(7));
+  expect(await limitsSent(chat, { model: "llama", max_tokens: 5, max_completion_tokens: 7 })).toEqual(
+    older(7),
+  );
+  expect(await limitsSent(chat, { model: "router", max_completion_tokens: 7 })).toEqual(newer(7));
   expect(await limitsSent(chat, { model: "gpt-5-x", max_tokens: 7 })).toEqual(older(7));
+});
+
+test("a caller's limit is told in the word that the operator knows its vendor takes", async () => {
   expect(await limitsSent(chat, { model: "llama-older", max_completion_tokens: 7 })).toEqual(older(7));
   expect(await limitsSent(chat, { model: "llama-newer", max_tokens: 7 })).toEqual(newer(7));
-  expect(await limitsSent(chat, { model: "llama-older", max_completion_tokens: null })).toEqual(older(100));
+});
+
+test.each([
+  ["llama", older(100)],
+  ["gpt-5-x", newer(100)],
+  ["llama-older", older(100)],
+  ["llama-newer", newer(100)],
+])("a null is no word: the limit that is added for %s is in its vendor's", async (model, expected) => {
+  expect(await limitsSent(chat, { model, max_tokens: null })).toEqual(expected);
+  expect(await limitsSent(chat, { model, max_completion_tokens: null })).toEqual(expected);
+  expect(await limitsSent(chat, { model, max_tokens: null, max_completion_tokens: null })).toEqual(expected);
 });
 
 test("beside a prediction, with which OpenAI refuses the newer word, the older one is added", async () => {
   const prediction = { type: "content", content: "Hi." };
-  expect(await limitsSent("/v1/chat/completions", { model: "gpt-5-x", prediction })).toEqual(older(100));
+  expect(await limitsSent(chat, { model: "gpt-5-x", prediction })).toEqual(older(100));
+  expect(await limitsSent(chat, { model: "gpt-5-x", prediction, max_completion_tokens: null })).toEqual(
+    older(100),
+  );
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Dispatch } from "../../operation/upstream.ts";
-import { withLimitWord } from "./output-limit.ts";
+import { limitChanges, withLimitWord } from "./output-limit.ts";
 
 /** The word by which an upstream at this address is told the limit of a model that does not think. */
 function wordAt(url: string): string {
@@ -24,3 +24,23 @@ test.each([
 ])("at %s it is the older one", (url) => {
   expect(wordAt(url)).toBe("max_tokens");
 });
+
+test.each([{ max_tokens: 7 }, { max_completion_tokens: 7 }, { max_tokens: null, max_completion_tokens: 7 }])(
+  "at OpenAI itself a caller's own word stays: %j",
+  (body) => {
+    expect(limitChanges(body, atOpenAi)).toEqual({});
+  },
+);
+
+test("at OpenAI itself a null gives way to the newer word, which its thinking models ask for", () => {
+  expect(limitChanges({ max_tokens: null }, atOpenAi)).toEqual({
+    max_completion_tokens: 100,
+    max_tokens: undefined,
+  });
+});
+
+const atOpenAi = {
+  upstream: { url: "https://api.openai.com/v1" },
+  model: "o3",
+  maxOutputTokens: 100,
+} as unknown as Dispatch;

@@ -23,15 +23,18 @@ export function withLimitWord(body: JsonObject, dispatch: Dispatch): JsonObject 
 
 /**
  * What is to be changed about the limit of a caller's own body: one is added where there is none, for it is what the hold
- * was computed from, and else the caller's word stays, unless the operator said which one this upstream takes.
+ * was computed from. A caller's own stays at OpenAI itself, which heeds both words or refuses; elsewhere the newer word may
+ * be passed over, and the caller would be given more than was held, so there it is told in the word that the vendor knows.
  */
 export function limitChanges(body: JsonObject, dispatch: Dispatch): Readonly<Record<string, unknown>> {
-  const given = words.map((word) => body[word]).filter((limit) => typeof limit === "number");
-  const { outputLimit } = dispatch.upstream;
-  if (given.length > 0 && outputLimit === undefined) return nothing;
+  // Null is no limit, in either word.
+  const given = words.filter((word) => typeof body[word] === "number");
+  const { upstream } = dispatch;
+  if (given.length > 0 && upstream.outputLimit === undefined && isOpenAiItself(upstream)) return nothing;
   // Of two the greater is what was held for.
-  const limit = given.length > 0 ? Math.max(...given) : dispatch.maxOutputTokens;
-  const word = wordToWrite(body, dispatch);
+  const limit =
+    given.length > 0 ? Math.max(...given.map((word) => Number(body[word]))) : dispatch.maxOutputTokens;
+  const word = wordToWrite(body, given, dispatch);
   const other = words.find((each) => each !== word && each in body);
   if (limit === undefined || (body[word] === limit && other === undefined)) return nothing;
   return { [word]: limit, ...(other === undefined ? {} : { [other]: undefined }) };
@@ -40,9 +43,10 @@ export function limitChanges(body: JsonObject, dispatch: Dispatch): Readonly<Rec
 const words = ["max_completion_tokens", "max_tokens"] as const satisfies readonly LimitWord[];
 const nothing: Readonly<Record<string, unknown>> = Object.freeze({});
 
-/** Where the caller wrote null there is a word already; and with a prediction OpenAI takes the older one only. */
-function wordToWrite(body: JsonObject, dispatch: Dispatch): LimitWord {
-  const { outputLimit = words.find((word) => word in body) } = dispatch.upstream;
+/** Everybody heeds the older word or refuses it, so it may stay; and with a prediction OpenAI takes no other. */
+function wordToWrite(body: JsonObject, given: readonly LimitWord[], dispatch: Dispatch): LimitWord {
+  const { outputLimit } = dispatch.upstream;
   if (outputLimit !== undefined) return outputLimit;
-  return (body["prediction"] ?? null) === null ? limitWordFor(dispatch) : "max_tokens";
+  const isOlder = given.length === 1 && given[0] === "max_tokens";
+  return isOlder || (body["prediction"] ?? null) !== null ? "max_tokens" : limitWordFor(dispatch);
 }
