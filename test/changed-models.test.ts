@@ -99,7 +99,7 @@ describe("a conversation goes from one model to another and back, in the middle 
     }
     reply = { text: "Done." };
     await talk?.ask(second);
-    expect(JSON.stringify(sentTo(vendors[second]))).not.toContain("tollgate_");
+    expect(JSON.stringify(sentTo(vendors[second]))).not.toContain("tollgate");
   });
 });
 
@@ -140,7 +140,7 @@ test("a thought that Claude sealed comes back to it from a caller of Gemini's di
 test("a body without anything foreign is the very bytes that came", async () => {
   reply = { text: "Done." };
   const written =
-    '{"model":"claude-x", "max_tokens":9, "messages":[ {"role":"user","content":"tollgate_unsigned___ \\u0041"}]}';
+    '{"model":"claude-x", "max_tokens":9, "messages":[ {"role":"user","content":"tollgateunsigned0000 \\u0041"}]}';
   const response = await gateway.call({ key: apiKey, accountId: "", keyId: "" }, "/v1/messages", {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -154,7 +154,7 @@ test("what stands beside something foreign stays as it was written", async () =>
   reply = { text: "Done." };
   const rest = '{"type":"tool_use","id":"a","name":"f","input":{"n":90071992547409931234,"s":"\\u0041, ]"}}';
   const result = '{"role":"user", "content":[{"type":"tool_result","tool_use_id":"a"}]}';
-  const foreign = '{"type":"thinking","thinking":"","signature":"tollgate_unsigned___"}';
+  const foreign = '{"type":"thinking","thinking":"","signature":"tollgateunsigned0000"}';
   const write = (blocks: string): string =>
     `{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${blocks}]},${result}]}`;
   const response = await gateway.call({ key: apiKey, accountId: "", keyId: "" }, "/v1/messages", {

@@ -2,31 +2,30 @@
 // speaks another dialect keeps such a token where its own client keeps one and sends it back with the next turn. There it
 // stands behind a mark of ours that says whose it is, so that it is given back to its vendor and shown to nobody else.
 
+/** Of letters and digits, which both alphabets of base64 have, and of whole groups of four, so that each stays itself. */
 const marks = {
   /** What Claude signed a thought with. */
-  anthropic: "tollgate_anthropic__",
+  anthropic: "tollgateanthropic000",
   /** A thought that Claude sealed. */
-  redacted: "tollgate_redacted___",
+  redacted: "tollgateredacted0000",
   /** What Gemini signed a call with. */
-  gemini: "tollgate_gemini_____",
+  gemini: "tollgategemini000000",
   /** Nobody signed it. */
-  unsigned: "tollgate_unsigned___",
+  unsigned: "tollgateunsigned0000",
 } as const;
 
 type Mark = keyof typeof marks;
 
 /** What every mark begins with: where it does not occur, nothing is marked. */
-export const markStart = "tollgate_";
+export const markStart = "tollgate";
 
-/** Google's clients decode such tokens and encode them anew, so mark and all it is base64, in the alphabet for addresses. */
-export function marked(mark: Mark, token = ""): string {
-  const encoded = Buffer.from(token).toString("base64url");
-  return marks[mark] + encoded + "=".repeat(-encoded.length & 3);
-}
+/** Google's clients decode such tokens, some strictly, and encode them anew, so mark and all it is base64 of the standard. */
+export const marked = (mark: Mark, token = ""): string => marks[mark] + Buffer.from(token).toString("base64");
 
+/** What comes back may be in the other alphabet, or without its padding. */
 export function readMarked(written: string): { readonly mark: Mark; readonly token: string } | undefined {
   if (!written.startsWith(markStart)) return undefined;
   const mark = (Object.keys(marks) as Mark[]).find((each) => written.startsWith(marks[each]));
   if (mark === undefined) return undefined;
-  return { mark, token: Buffer.from(written.slice(marks[mark].length), "base64url").toString() };
+  return { mark, token: Buffer.from(written.slice(marks[mark].length), "base64").toString() };
 }
