@@ -137,33 +137,47 @@ test("a thought that Claude sealed comes back to it from a caller of Gemini's di
   expect(thinking).toMatchObject({ type: "enabled" });
 });
 
-test("a body without anything foreign is the very bytes that came", async () => {
+/** Sends these bytes to the model in its own dialect, and gives those that its vendor got. */
+async function passedOn(model: Model, path: string, written: string): Promise<string> {
   reply = { text: "Done." };
-  const written =
-    '{"model":"claude-x", "max_tokens":9, "messages":[ {"role":"user","content":"tollgateunsigned0000 \\u0041"}]}';
-  const response = await gateway.call({ key: apiKey, accountId: "", keyId: "" }, "/v1/messages", {
+  const response = await gateway.call({ key: apiKey, accountId: "", keyId: "" }, path, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: written,
   });
   expect(response.status).toBe(200);
-  expect(Buffer.from(vendors["claude-x"].requests.at(-1)?.body ?? []).toString()).toBe(written);
+  return Buffer.from(vendors[model].requests.at(-1)?.body ?? []).toString();
+}
+
+test("a body without anything foreign is the very bytes that came", async () => {
+  const written =
+    '{"model":"claude-x", "max_tokens":9, "messages":[ {"role":"user","content":"tollgateunsigned0000 \\u0041"}]}';
+  expect(await passedOn("claude-x", "/v1/messages", written)).toBe(written);
 });
 
 test("what stands beside something foreign stays as it was written", async () => {
-  reply = { text: "Done." };
   const rest = '{"type":"tool_use","id":"a","name":"f","input":{"n":90071992547409931234,"s":"\\u0041, ]"}}';
   const result = '{"role":"user", "content":[{"type":"tool_result","tool_use_id":"a"}]}';
   const foreign = '{"type":"thinking","thinking":"","signature":"tollgateunsigned0000"}';
   const write = (blocks: string): string =>
     `{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${blocks}]},${result}]}`;
-  const response = await gateway.call({ key: apiKey, accountId: "", keyId: "" }, "/v1/messages", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: write(`${foreign} , ${rest}`),
+  expect(await passedOn("claude-x", "/v1/messages", write(`${foreign} , ${rest}`))).toBe(write(rest));
+});
+
+describe("what only looks foreign inside a caller's own data stays", () => {
+  test("in the input of a tool, sent to Claude", async () => {
+    const looks = '{"type":"thinking","thinking":"","signature":"tollgateunsigned0000"}';
+    const written = `{"model":"claude-x", "max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"doc":${looks},"docs":[${looks}]}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}],"tools":[{"name":"f","input_schema":{"type":"object","default":${looks}}}]}`;
+    expect(await passedOn("claude-x", "/v1/messages", written)).toBe(written);
   });
-  expect(response.status).toBe(200);
-  expect(Buffer.from(vendors["claude-x"].requests.at(-1)?.body ?? []).toString()).toBe(write(rest));
+
+  test("in the arguments and the response of a function, sent to Gemini", async () => {
+    const looks = '{"thought":true,"text":"","thoughtSignature":"tollgateunsigned0000"}';
+    const written = `{"contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{"parts":[${looks}],"doc":${looks}}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"parts":[${looks}],"doc":${looks}}}}]}], "generationConfig":{"maxOutputTokens":9}}`;
+    expect(await passedOn("gemini-2.5-x", "/v1beta/models/gemini-2.5-x:generateContent", written)).toBe(
+      written,
+    );
+  });
 });
 
 const question = "Look up both.";

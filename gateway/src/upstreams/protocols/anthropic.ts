@@ -54,6 +54,7 @@ export const anthropic: Protocol = {
 /** Anthropic takes back only what it signed itself. */
 const foreign: ForeignRule = {
   words: [markStart],
+  places: { messages: { content: {} } },
   judge: ({ type, signature }) =>
     type === "thinking" && typeof signature === "string" && signature.startsWith(markStart) ? "all" : [],
 };

@@ -11,7 +11,7 @@ import type { Protocol } from "../protocol.ts";
 import { countTokens } from "./count-tokens.ts";
 import { nativeBody } from "./native-body.ts";
 import { readListing } from "./read-listing.ts";
-import { withoutMarked, type ForeignRule } from "./without-marked.ts";
+import { withoutMarked, type ForeignRule, type Places } from "./without-marked.ts";
 
 const native: NativeChat = {
   dialect: geminiDialect,
@@ -79,9 +79,12 @@ function limitAdded(body: JsonObject, maxOutputTokens: number | undefined): Reco
 
 const signatures = ["thoughtSignature", "thought_signature"];
 
+const places: Places = { contents: { parts: {} } };
+
 /** Google takes back what it signed itself; the models that ask for signatures also take the word for "not signed". */
 const foreignTo = (words: readonly string[]): ForeignRule => ({
   words,
+  places: { ...places, generateContentRequest: places, generate_content_request: places },
   judge: (part) => {
     const gone = signatures.filter((name) => {
       const signature = part[name];

@@ -30,3 +30,10 @@ test("a text or a tool that only speaks of it stays", () => {
     '{"max_tokens":1, "messages":[{"role":"user","content":"\\"reasoning_content\\""}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"reasoning_content":{"type":"string"},"extra_content":{}}}}}]}';
   expect(sentTo("https://api.openai.com/v1", written)).toBe(written);
 });
+
+test("what only looks like it inside a caller's own data stays", () => {
+  const looks =
+    '{"role":"assistant","reasoning_content":"Hm","call":{"type":"function","function":{},"extra_content":{}}}';
+  const written = `{"max_tokens":1, "messages":[{"role":"user","content":"Hi"}],"metadata":${looks},"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","default":${looks}}},"extra_content":{}}]}`;
+  expect(sentTo("https://api.openai.com/v1", written)).toBe(written);
+});

@@ -13,6 +13,7 @@ const address = /^https:\/\/([\w-]+\.)?(api\.openai\.com|openai\.azure\.com)(?=[
  */
 export const foreignToOpenAi: ForeignRule = {
   words: ['"reasoning_content"', '"extra_content"'],
+  places: { messages: { tool_calls: {} } },
   judge: (object) => {
     if (object["role"] === "assistant") return "reasoning_content" in object ? ["reasoning_content"] : [];
     const isCall = object["type"] === "function" && isJsonObject(object["function"]);

@@ -8,51 +8,69 @@ import { membersAsWritten, piecesAsWritten } from "./json-members.ts";
 export interface ForeignRule {
   /** Words of which one occurs wherever there is something to take out. */
   readonly words: readonly string[];
+  /** The members in which the objects to judge stand; everything else is callers' own data and never looked into. */
+  readonly places: Places;
   /** Whether an object is to go altogether, or which of its members are. */
   readonly judge: (object: JsonObject) => "all" | readonly string[];
 }
 
-/** The call without what is foreign in its body; the same call, its bytes only searched, where nothing is. */
+export interface Places {
+  readonly [member: string]: Places;
+}
+
+/** The call without what is foreign in its body; the same call, its bytes only searched, where nothing is or nothing would be left. */
 export function withoutMarked(input: CallInput, rule: ForeignRule): CallInput {
   const { rawBody, body } = input;
   const bytes = Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength);
   if (!rule.words.some((word) => bytes.includes(word))) return input;
   const text = bytes.toString();
-  const kept = rewrite(text, body, rule) ?? "{}";
-  if (kept === text) return input;
+  const kept = isJsonObject(body) ? rewriteMembers(text, body, rule, rule.places) : text;
+  if (kept === undefined || kept === text) return input;
   return { ...input, rawBody: Buffer.from(kept), body: JSON.parse(kept) as unknown };
 }
 
 /** Undefined where nothing of it stays: a message that only held what goes would be refused as empty. */
-function rewrite(text: string, value: unknown, rule: ForeignRule): string | undefined {
-  if (typeof value !== "object" || value === null || !rule.words.some((word) => text.includes(word)))
-    return text;
-  if (Array.isArray(value)) return rewriteList(text, value, rule);
-  return isJsonObject(value) ? rewriteObject(text, value, rule) : text;
-}
-
-function rewriteList(text: string, values: readonly unknown[], rule: ForeignRule): string | undefined {
-  const pieces = piecesAsWritten(text);
-  const kept = pieces.map((piece, at) => rewrite(piece, values[at], rule));
-  if (kept.every((piece, at) => piece === pieces[at])) return text;
-  const stays = kept.filter((piece) => piece !== undefined);
-  return stays.length === 0 ? undefined : `[${stays.join(",")}]`;
-}
-
-function rewriteObject(text: string, object: JsonObject, rule: ForeignRule): string | undefined {
-  const gone = rule.judge(object);
-  if (gone === "all") return undefined;
+function rewriteMembers(
+  text: string,
+  object: JsonObject,
+  rule: ForeignRule,
+  places: Places,
+  gone: readonly string[] = [],
+): string | undefined {
   const members = membersAsWritten(text);
   let changed = gone.length > 0;
   for (const name of gone) members.delete(name);
-  for (const [name, written] of members) {
+  for (const [name, within] of Object.entries(places)) {
+    const written = members.get(name);
+    if (written === undefined) continue;
     const colon = written.indexOf(":", endOfString(written, 0));
     const value = written.slice(colon + 1).trim();
-    const kept = rewrite(value, object[name], rule);
+    const kept = rewrite(value, object[name], rule, within);
     if (kept === undefined) return undefined;
     if (kept === value) continue;
     members.set(name, written.slice(0, colon + 1) + kept);
     changed = true;
   }
   return changed ? `{${[...members.values()].join(",")}}` : text;
+}
+
+function rewrite(text: string, value: unknown, rule: ForeignRule, places: Places): string | undefined {
+  if (!rule.words.some((word) => text.includes(word))) return text;
+  if (Array.isArray(value)) return rewriteList(text, value, rule, places);
+  if (!isJsonObject(value)) return text;
+  const gone = rule.judge(value);
+  return gone === "all" ? undefined : rewriteMembers(text, value, rule, places, gone);
+}
+
+function rewriteList(
+  text: string,
+  values: readonly unknown[],
+  rule: ForeignRule,
+  places: Places,
+): string | undefined {
+  const pieces = piecesAsWritten(text);
+  const kept = pieces.map((piece, at) => rewrite(piece, values[at], rule, places));
+  if (kept.every((piece, at) => piece === pieces[at])) return text;
+  const stays = kept.filter((piece) => piece !== undefined);
+  return stays.length === 0 ? undefined : `[${stays.join(",")}]`;
 }
