@@ -180,6 +180,45 @@ describe("what only looks foreign inside a caller's own data stays", () => {
   });
 });
 
+describe("thinking in the midst of a turn of Claude's", () => {
+  const thought = `{"type":"thinking","thinking":"Hm","signature":"${claudes}"}`;
+  const foreign = '{"type":"thinking","thinking":"","signature":"tollgateunsigned0000"}';
+  const call = (id: string): string => `{"type":"tool_use","id":"toolu_${id}","name":"f","input":{}}`;
+  const result = (id: string): string =>
+    `{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_${id}"},{"type":"text","text":"Go on."}]}`;
+  const write = (first: string, second: string, thinking: string): string =>
+    `{"model":"claude-x","max_tokens":4000,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${first}]},${result("1")},{"role":"assistant","content":[${second}]},${result("2")}]${thinking}}`;
+  const enabled = ',"thinking":{"type":"enabled","budget_tokens":2000}';
+
+  test("stays where the turn began with a thought, though later calls have none: the very bytes that came", async () => {
+    const written = write(`${thought}, ${call("1")}`, call("2"), enabled);
+    expect(await passedOn("claude-x", "/v1/messages", written)).toBe(written);
+  });
+
+  test("stays where another vendor's model only went on with a turn that began with a thought", async () => {
+    const written = write(`${thought}, ${call("1")}`, `${foreign},${call("2")}`, enabled);
+    expect(await passedOn("claude-x", "/v1/messages", written)).toBe(
+      write(`${thought}, ${call("1")}`, call("2"), enabled),
+    );
+  });
+
+  test("goes where another vendor's model began the turn", async () => {
+    const written = write(`${foreign}, ${call("1")}`, call("2"), enabled);
+    expect(await passedOn("claude-x", "/v1/messages", written)).toBe(write(call("1"), call("2"), ""));
+  });
+
+  test("is the caller's own matter in a history without anything of ours", async () => {
+    const written = write(call("1"), call("2"), enabled);
+    vendors["claude-x"].answerNext({ status: 200, body: "{}" });
+    await gateway.call({ key: apiKey, accountId: "", keyId: "" }, "/v1/messages", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: written,
+    });
+    expect(Buffer.from(vendors["claude-x"].requests.at(-1)?.body ?? []).toString()).toBe(written);
+  });
+});
+
 const question = "Look up both.";
 const schema = { type: "object" as const, properties: { city: { type: "string" as const } } };
 

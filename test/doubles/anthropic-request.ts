@@ -215,9 +215,14 @@ const checkThinking = (body: JsonObject): string | undefined => {
       return `thinking.enabled.budget_tokens: Input should be greater than or equal to ${BUDGET_MIN}`;
     }
     if (Number(budget) >= Number(most)) return "`max_tokens` must be greater than `thinking.budget_tokens`.";
-    // A budgeted model may not begin to think between its calls and their results.
-    const last = objectsOf(body["messages"]).findLast(({ role }) => role === "assistant");
-    const kinds = objectsOf(last?.["content"]).map((block) => stringOf(block["type"]));
+    // A budgeted model may not begin to think between its calls and their results: its turn begins with a thought, or
+    // there is none in it. The turn lasts since the last message of the user's that brings no results.
+    const messages = objectsOf(body["messages"]);
+    const asked = messages.findLastIndex(
+      ({ role, content }) => role === "user" && !kindsIn(content).includes("tool_result"),
+    );
+    const turn = messages.slice(asked + 1).filter(({ role }) => role === "assistant");
+    const kinds = turn.flatMap(({ content }) => kindsIn(content));
     if (kinds.includes("tool_use") && !kinds[0]?.includes("thinking"))
       return `messages: Expected \`thinking\` or \`redacted_thinking\`, but found \`${kinds[0]}\`.`;
   }
@@ -226,6 +231,9 @@ const checkThinking = (body: JsonObject): string | undefined => {
     ? "Thinking may not be enabled when tool_choice forces tool use."
     : undefined;
 };
+
+const kindsIn = (content: unknown): readonly string[] =>
+  typeof content === "string" ? ["text"] : objectsOf(content).map((block) => stringOf(block["type"]));
 
 const checkTools = ({ tools = [], tool_choice: choice }: JsonObject): string | undefined => {
   if (!Array.isArray(tools)) return "tools: Input should be a valid list";

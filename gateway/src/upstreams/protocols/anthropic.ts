@@ -1,6 +1,6 @@
 import { chatExchange, type NativeChat } from "../chat-exchange.ts";
 import { anthropicDialect } from "../dialects/anthropic/anthropic-dialect.ts";
-import { calledWithoutThought } from "../dialects/anthropic/thinking.ts";
+import { blocksOfTurn, calledWithoutThought } from "../dialects/anthropic/thinking.ts";
 import { readErrorMessage } from "../dialects/dialect-errors.ts";
 import { dialects } from "../dialects/dialects.ts";
 import type { Protocol } from "../protocol.ts";
@@ -62,15 +62,21 @@ const foreign: ForeignRule = {
 function ownBody({ input }: Dispatch): string | Uint8Array {
   const own = withoutMarked(input, foreign);
   const body = isJsonObject(own.body) ? own.body : {};
-  return nativeBody(own.rawBody, body, withoutThinking(body));
+  return nativeBody(own.rawBody, body, withoutThinking(body, own !== input));
 }
 
 const nothing = Object.freeze({});
 
-/** Where a model of another vendor's called, one that is given a budget may not think before it has the results, nor clear thoughts. */
-function withoutThinking({ messages, thinking, context_management: management }: JsonObject): JsonObject {
+/**
+ * Where a model of another vendor's called, one that is given a budget may not think before it has the results, nor clear
+ * thoughts. A history that Anthropic wrote alone is never touched.
+ */
+function withoutThinking(body: JsonObject, wasMarked: boolean): JsonObject {
+  const { thinking, context_management: management } = body;
   if (!isJsonObject(thinking) || thinking["type"] !== "enabled") return nothing;
-  if (!Array.isArray(messages) || !calledWithoutThought(messages.filter(isJsonObject))) return nothing;
+  const messages = Array.isArray(body["messages"]) ? body["messages"].filter(isJsonObject) : [];
+  if (!calledWithoutThought(messages)) return nothing;
+  if (!wasMarked && !blocksOfTurn(messages).some(isForeignCall)) return nothing;
   const edits = isJsonObject(management) ? management["edits"] : undefined;
   if (!Array.isArray(edits)) return { thinking: undefined };
   const others = edits.filter((edit) => !(isJsonObject(edit) && clearsThoughts.test(String(edit["type"]))));
@@ -81,3 +87,7 @@ function withoutThinking({ messages, thinking, context_management: management }:
 }
 
 const clearsThoughts = /^clear_thinking_/;
+
+/** Where a model neither thought nor signed, only the id of its call says that it was not Anthropic's. */
+const isForeignCall = ({ type, id }: JsonObject): boolean =>
+  type === "tool_use" && typeof id === "string" && !id.startsWith("toolu_");

@@ -157,7 +157,11 @@ const sampling = fc.oneof(
 function mayThink({ messages, toolChoice, reasoning: wanted }: ChatRequest): boolean {
   if (wanted === "off") return true;
   if (toolChoice === "required" || typeof toolChoice === "object") return false;
-  const said = messages.findLast(({ role }) => role === "assistant")?.parts.map(({ kind }) => kind) ?? [];
+  const asked = messages.findLastIndex(
+    ({ role, parts }) => role === "user" && !parts.some(({ kind }) => kind === "tool_result"),
+  );
+  const turn = messages.slice(asked + 1).filter(({ role }) => role === "assistant");
+  const said = turn.flatMap(({ parts }) => parts.map(({ kind }) => kind));
   return said[0] === "reasoning" || !said.includes("tool_call");
 }
 
@@ -192,7 +196,7 @@ export const expressibleRequest: fc.Arbitrary<ChatRequest> = fc
     ...sampled,
     ...chosen,
   }))
-  // Where a call is demanded, or the last turn calls without a thought before it, thinking is left out.
+  // Where a call is demanded, or the turn that goes on does not begin with a thought before its calls, thinking is left out.
   .map((request) => (mayThink(request) ? request : { ...request, reasoning: undefined }))
   .filter(({ reasoning, temperature }) => typeof reasoning !== "object" || temperature === undefined);
 

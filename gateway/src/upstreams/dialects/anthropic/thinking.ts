@@ -96,15 +96,26 @@ export function writeReasoning(
 
 /**
  * A model that is given a budget may not begin to think between its calls and their results: Anthropic refuses thinking
- * where the last turn with calls does not begin with a thought it signed. Other models' thoughts are unsigned, so
- * after a call of theirs the answer comes without thinking rather than not at all.
+ * where a turn with calls does not begin with a thought it signed. Other models' thoughts are unsigned, so after a call of
+ * theirs the answer comes without thinking rather than not at all.
  */
 export function calledWithoutThought(messages: readonly JsonObject[]): boolean {
-  const content = messages.findLast(({ role }) => role === "assistant")?.["content"];
-  const types = Array.isArray(content) ? content.filter(isJsonObject).map(({ type }) => type) : [];
+  const types = blocksOfTurn(messages).map(({ type }) => type);
   const thought = types[0] === "thinking" || types[0] === "redacted_thinking";
   return types.includes("tool_use") && !thought;
 }
+
+/** What the model said since the last question: between its calls and their results its turn goes on. */
+export function blocksOfTurn(messages: readonly JsonObject[]): readonly JsonObject[] {
+  const question = messages.findLastIndex(
+    ({ role, content }) => role === "user" && !blocksIn(content).some(({ type }) => type === "tool_result"),
+  );
+  const turn = messages.slice(question + 1).filter(({ role }) => role === "assistant");
+  return turn.flatMap(({ content }) => blocksIn(content));
+}
+
+const blocksIn = (content: unknown): readonly JsonObject[] =>
+  Array.isArray(content) ? content.filter(isJsonObject) : [{ type: "text" }];
 
 /** There is no effort below low. A budget becomes the least effort that is worth as much. */
 function writeEffort(reasoning: Exclude<Reasoning, "off">): string {
