@@ -119,6 +119,22 @@ test("what a vendor signed comes back to it through another's dialect", async ()
   }
 });
 
+test("what Gemini signed is not shown to another vendor of OpenAI's dialect", async () => {
+  const talk = openaiTalk(false);
+  const functionCall = { id: "call_1", name: "look_up", args: { city: "Rome" } };
+  const content = { role: "model", parts: [{ functionCall, thoughtSignature: geminis }] };
+  const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 };
+  const body = JSON.stringify({ candidates: [{ content, finishReason: "STOP" }], usageMetadata });
+  vendors["gemini-3-x"].answerNext({ status: 200, body });
+  await talk.ask("gemini-3-x");
+  talk.answerCalls();
+  reply = { text: "Done." };
+  await talk.ask("gpt-x");
+  const sent = JSON.stringify(sentTo(vendors["gpt-x"]));
+  expect(sent).toContain("tool_calls");
+  expect(sent).not.toContain("extra_content");
+});
+
 test("a thought that Claude sealed comes back to it from a caller of Gemini's dialect", async () => {
   const talk = geminiTalk(false);
   const content = [

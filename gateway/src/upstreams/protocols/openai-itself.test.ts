@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Dispatch } from "../../operation/upstream.ts";
+import { marked } from "../dialects/marks.ts";
 import { openai } from "./openai.ts";
 
 /** What leaves for a vendor at this address when a caller of OpenAI's dialect sends this body. */
@@ -17,12 +18,30 @@ const write = (thought: string, signature: string): string =>
   `{"max_tokens":1, "messages":[{"role":"assistant"${thought},"content":null,"tool_calls":[{"id":"1","type":"function"${signature},"function":{"name":"f","arguments":"{}"}}]}],"n":1.0}`;
 const told = write(',"reasoning_content":"Hm"', ',"extra_content":{"google":{"thought_signature":"sig"}}');
 
-test("what other vendors' models thought and signed is not sent to OpenAI itself", () => {
-  expect(sentTo("https://api.openai.com/v1", told)).toBe(write("", "").replace(", ", ","));
+test.each([
+  "https://api.openai.com/v1",
+  "https://desk.openai.azure.com/openai/v1",
+  "https://desk.openai.azure.us/openai/v1",
+  "https://desk.services.ai.azure.com/openai/v1",
+  "https://desk.cognitiveservices.azure.com/openai/deployments/x",
+])("what other vendors' models thought and signed is not sent to OpenAI itself at %s", (url) => {
+  expect(sentTo(url, told)).toBe(write("", "").replace(", ", ","));
 });
 
-test("it is sent back to vendors who may have said it", () => {
-  expect(sentTo("https://api.deepseek.com/v1", told)).toBe(told);
+test.each([
+  "https://api.deepseek.com/v1",
+  "https://generativelanguage.googleapis.com/v1beta/openai",
+  "https://desk.services.ai.azure.com/models",
+])("it is sent back to vendors who may have said it, at %s", (url) => {
+  expect(sentTo(url, told)).toBe(told);
+});
+
+test("what we carried for Gemini is not sent to another vendor, and its thoughts stay", () => {
+  const signature = `,"extra_content":{"google":{"thought_signature":"${marked("gemini", "sig")}"}}`;
+  const thought = ',"reasoning_content":"Hm"';
+  expect(sentTo("https://api.deepseek.com/v1", write(thought, signature))).toBe(
+    write(thought, "").replace(", ", ","),
+  );
 });
 
 test("a text or a tool that only speaks of it stays", () => {

@@ -1,22 +1,42 @@
 import type { Upstream } from "../../operation/upstream.ts";
 import { isJsonObject } from "../../platform/json.ts";
+import { markStart } from "../dialects/marks.ts";
 import type { ForeignRule } from "./without-marked.ts";
 
 /** Many vendors speak OpenAI's dialect; this one is OpenAI, or Azure in its place. */
 export const isOpenAiItself = ({ url }: Pick<Upstream, "url">): boolean => address.test(url);
 
-const address = /^https:\/\/([\w-]+\.)?(api\.openai\.com|openai\.azure\.com)(?=[:/]|$)/i;
+// At the wider addresses of Azure's many vendors' models stand side by side; OpenAI's are below its name.
+const address =
+  /^https:\/\/([\w-]+\.)?((api\.openai\.com|openai\.azure\.(com|us))(?=[:/]|$)|(services\.ai|cognitiveservices)\.azure\.(com|us)(:\d+)?\/openai(?=\/|$))/i;
+
+/** What is taken out of a caller's own body on its way to this upstream. */
+export const foreignTo = (upstream: Pick<Upstream, "url">): ForeignRule =>
+  isOpenAiItself(upstream) ? foreignToOpenAi : foreignToOthers;
+
+const places = { messages: { tool_calls: {} } };
 
 /**
  * Other vendors tell their thoughts and sign their calls in members that OpenAI does not know, and it refuses what it does
  * not know. Compatible vendors may want them back.
  */
-export const foreignToOpenAi: ForeignRule = {
+const foreignToOpenAi: ForeignRule = {
   words: ['"reasoning_content"', '"extra_content"'],
-  places: { messages: { tool_calls: {} } },
+  places,
   judge: (object) => {
     if (object["role"] === "assistant") return "reasoning_content" in object ? ["reasoning_content"] : [];
     const isCall = object["type"] === "function" && isJsonObject(object["function"]);
     return isCall && "extra_content" in object ? ["extra_content"] : [];
+  },
+};
+
+/** A token that we carried for another vendor is for nobody else. What has no mark may be the vendor's own. */
+const foreignToOthers: ForeignRule = {
+  words: [markStart],
+  places,
+  judge: ({ extra_content: extra }) => {
+    const google = isJsonObject(extra) ? extra["google"] : undefined;
+    const signature = isJsonObject(google) ? google["thought_signature"] : undefined;
+    return typeof signature === "string" && signature.startsWith(markStart) ? ["extra_content"] : [];
   },
 };

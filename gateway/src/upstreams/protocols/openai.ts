@@ -9,7 +9,7 @@ import { estimateTokens } from "./count-tokens.ts";
 import { nativeBody } from "./native-body.ts";
 import { openaiEmbeddings } from "./openai-embeddings.ts";
 import { openaiImages } from "./openai-images.ts";
-import { foreignToOpenAi, isOpenAiItself } from "./openai-itself.ts";
+import { foreignTo } from "./openai-itself.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import { limitChanges, withLimitWord } from "./output-limit.ts";
 import { readListing } from "./read-listing.ts";
@@ -20,7 +20,7 @@ const native: NativeChat = {
   path: () => "/chat/completions",
   nativeBody: (dispatch) => {
     const { input, upstream } = dispatch;
-    const { rawBody, body } = isOpenAiItself(upstream) ? withoutMarked(input, foreignToOpenAi) : input;
+    const { rawBody, body } = withoutMarked(input, foreignTo(upstream));
     return nativeBody(rawBody, body, changes(isJsonObject(body) ? body : {}, dispatch));
   },
   completeBody: (body, dispatch) => ({

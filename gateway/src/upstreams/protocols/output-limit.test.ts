@@ -12,6 +12,9 @@ test.each([
   "https://api.openai.com/v1",
   "https://eu.api.openai.com/v1",
   "https://desk.openai.azure.com/openai/v1",
+  "https://desk.openai.azure.us/openai/v1",
+  "https://desk.services.ai.azure.com/openai/v1",
+  "https://desk.cognitiveservices.azure.com:443/openai",
 ])("at %s it is OpenAI's newer word", (url) => {
   expect(wordAt(url)).toBe("max_completion_tokens");
 });
@@ -19,6 +22,7 @@ test.each([
 test.each([
   "http://127.0.0.1:11434/v1",
   "https://api.mistral.ai/v1",
+  "https://desk.services.ai.azure.com/models",
   "https://api.openai.com.example/v1",
   "https://example.com/api.openai.com/v1",
 ])("at %s it is the older one", (url) => {

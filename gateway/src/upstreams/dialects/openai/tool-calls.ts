@@ -1,9 +1,10 @@
 // Calls of tools as a message holds them. Where another vendor wants a token back with the call, it travels
-// as Google's own OpenAI-compatible endpoint sends it; clients return members they do not know.
+// where Google's own OpenAI-compatible endpoint sends it, under a mark; clients return members they do not know.
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import { checkCallId } from "../call-id.ts";
 import type { ToolCallPart } from "../chat.ts";
+import { marked, readMarked } from "../marks.ts";
 import { readList, requireObject, requireText } from "./members.ts";
 import { requireFunction } from "./tools.ts";
 
@@ -34,11 +35,17 @@ export function readSignature(call: JsonObject): { readonly signature?: string }
   const extra = call["extra_content"];
   const google = isJsonObject(extra) ? extra["google"] : undefined;
   const signature = isJsonObject(google) ? google["thought_signature"] : undefined;
-  return typeof signature === "string" ? { signature } : {};
+  if (typeof signature !== "string") return {};
+  const read = readMarked(signature);
+  // Without a mark it is from that endpoint itself.
+  if (read === undefined) return { signature };
+  return read.mark === "gemini" ? { signature: read.token } : {};
 }
 
 export const writeSignature = (signature: string | undefined): JsonObject =>
-  signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } };
+  signature === undefined
+    ? {}
+    : { extra_content: { google: { thought_signature: marked("gemini", signature) } } };
 
 /**
  * An id for a call whose vendor gave none. Some vendors refuse the same id in two turns, hence the answer's id

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { ChatEvent } from "../chat.ts";
+import { marked } from "../marks.ts";
 import { openaiDialect } from "./openai-dialect.ts";
 
 const write = (events: readonly ChatEvent[], includeUsage = false): readonly unknown[] => {
@@ -72,7 +73,7 @@ test("calls are numbered among themselves, whatever parts stand between them", (
     type: "function",
     function: { name, arguments: "" },
   });
-  const token = { extra_content: { google: { thought_signature: "t" } } };
+  const token = { extra_content: { google: { thought_signature: marked("gemini", "t") } } };
   expect(write(events)).toEqual([
     chunk({ role: "assistant", content: null, refusal: null }),
     chunk({ reasoning_content: "hm" }),
