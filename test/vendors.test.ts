@@ -345,18 +345,18 @@ describe("what leaves", () => {
     const account = await gateway.openAccount();
     const written =
       '"model":"gpt-x", "messages" : [{"role":"user","content":"\\u0041 é"}] , "seed":9007199254740993123';
-    for (const [body, word] of [
-      [`{${written}}`, "max_tokens"],
-      [`{"max_completion_tokens":null,${written}}`, "max_completion_tokens"],
-      [`{"max_tokens":null,${written}}`, "max_tokens"],
-    ] as const) {
+    for (const body of [
+      `{${written}}`,
+      `{"max_completion_tokens":null,${written}}`,
+      `{"max_tokens":null,${written}}`,
+    ]) {
       doubles.openai.answerNext({ status: 200, body: completion({}) });
       const response = await gateway.post(account, chatPath, body);
       expect(response.status).toBe(200);
       const sent = textOf(last(doubles.openai).body);
       for (const part of written.split(/ ?, (?=")/)) expect(sent).toContain(part);
-      const { [word]: limit } = JSON.parse(sent) as Record<typeof word, number>;
-      expect(sent.match(/max_(completion_)?tokens/g)).toEqual([word]);
+      const { max_tokens: limit } = JSON.parse(sent) as { max_tokens: number };
+      expect(sent.match(/max_(completion_)?tokens/g)).toEqual(["max_tokens"]);
       expect(limit).toBe(16_384);
       const bytes = Buffer.byteLength(body);
       const receipt = await receiptOf(account, response);
