@@ -27,26 +27,28 @@ export function withLimitWord(body: JsonObject, dispatch: Dispatch): JsonObject 
  * be passed over, and the caller would be given more than was held, so there it is told in the word that the vendor knows.
  */
 export function limitChanges(body: JsonObject, dispatch: Dispatch): Readonly<Record<string, unknown>> {
-  // Null is no limit, in either word.
-  const given = words.filter((word) => typeof body[word] === "number");
   const { upstream } = dispatch;
-  if (given.length > 0 && upstream.outputLimit === undefined && isOpenAiItself(upstream)) return nothing;
+  const newer = limitIn(body, "max_completion_tokens");
+  const older = limitIn(body, "max_tokens");
+  const isGiven = newer !== undefined || older !== undefined;
+  if (isGiven && upstream.outputLimit === undefined && isOpenAiItself(upstream)) return nothing;
   // Of two the greater is what was held for.
-  const limit =
-    given.length > 0 ? Math.max(...given.map((word) => Number(body[word]))) : dispatch.maxOutputTokens;
-  const word = wordToWrite(body, given, dispatch);
-  const other = words.find((each) => each !== word && each in body);
-  if (limit === undefined || (body[word] === limit && other === undefined)) return nothing;
-  return { [word]: limit, ...(other === undefined ? {} : { [other]: undefined }) };
+  const limit = isGiven ? Math.max(newer ?? 0, older ?? 0) : dispatch.maxOutputTokens;
+  const staysOlder = newer === undefined && older !== undefined;
+  const word = upstream.outputLimit ?? (staysOlder ? "max_tokens" : wordBeside(body, dispatch));
+  const other = word === "max_tokens" ? "max_completion_tokens" : "max_tokens";
+  if (limit === undefined || (body[word] === limit && !(other in body))) return nothing;
+  return { [word]: limit, ...(other in body ? { [other]: undefined } : {}) };
 }
 
-const words = ["max_completion_tokens", "max_tokens"] as const satisfies readonly LimitWord[];
 const nothing: Readonly<Record<string, unknown>> = Object.freeze({});
 
-/** Everybody heeds the older word or refuses it, so it may stay; and with a prediction OpenAI takes no other. */
-function wordToWrite(body: JsonObject, given: readonly LimitWord[], dispatch: Dispatch): LimitWord {
-  const { outputLimit } = dispatch.upstream;
-  if (outputLimit !== undefined) return outputLimit;
-  const isOlder = given.length === 1 && given[0] === "max_tokens";
-  return isOlder || (body["prediction"] ?? null) !== null ? "max_tokens" : limitWordFor(dispatch);
+/** Null is no limit, in either word. */
+function limitIn(body: JsonObject, word: LimitWord): number | undefined {
+  const limit = body[word];
+  return typeof limit === "number" ? limit : undefined;
 }
+
+/** Everybody heeds the older word or refuses it, so a caller's own may stay; and with a prediction OpenAI takes no other. */
+const wordBeside = (body: JsonObject, dispatch: Dispatch): LimitWord =>
+  (body["prediction"] ?? null) === null ? limitWordFor(dispatch) : "max_tokens";

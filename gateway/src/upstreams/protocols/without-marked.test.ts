@@ -13,7 +13,7 @@ function kept(written: string): string {
   return Buffer.from(withoutMarked(input, rule).rawBody).toString();
 }
 
-const foreign = '{"content":[{"type":"foreign"}]}';
+const foreign = '{"role":"assistant","content":[{"type":"foreign"}]}';
 
 test("a message that held nothing else goes with what was foreign in it", () => {
   expect(kept(`{"messages":[${foreign},{"content":"b"}],"n":1.0}`)).toBe(

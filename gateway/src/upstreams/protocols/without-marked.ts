@@ -21,12 +21,29 @@ export interface Places {
 /** The call without what is foreign in its body; the same call, its bytes only searched, where nothing is or nothing would be left. */
 export function withoutMarked(input: CallInput, rule: ForeignRule): CallInput {
   const { rawBody, body } = input;
+  if (!hasAnswers(body, rule.places)) return input;
   const bytes = Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength);
   if (!rule.words.some((word) => bytes.includes(word))) return input;
   const text = bytes.toString();
   const kept = isJsonObject(body) ? rewriteMembers(text, body, rule, rule.places) : text;
   if (kept === undefined || kept === text) return input;
   return { ...input, rawBody: Buffer.from(kept), body: JSON.parse(kept) as unknown };
+}
+
+/** Most calls begin a conversation, and what nobody has answered yet need not be searched. */
+function hasAnswers(body: unknown, places: Places): boolean {
+  if (!isJsonObject(body)) return false;
+  for (const place in places) {
+    const turns = body[place];
+    if (!Array.isArray(turns)) {
+      if (turns !== undefined) return true;
+      continue;
+    }
+    for (const turn of turns as unknown[]) {
+      if (isJsonObject(turn) && (turn["role"] === "assistant" || turn["role"] === "model")) return true;
+    }
+  }
+  return false;
 }
 
 /** Undefined where nothing of it stays: a message that only held what goes would be refused as empty. */
