@@ -91,6 +91,8 @@ const beyondReach = (told: Quantities = {}, used: Quantities = {}): readonly str
  * has, does not show that it can be heard. Then it is sold as if it were written, and the operator hears of it.
  */
 function soldAsWritten(used: Quantities, { terms }: PricedCall): Quantities {
+  // Hardly any call has any, and every call is asked.
+  if (!hasAudio(used)) return used;
   let sold: Record<string, number> | undefined;
   for (const [heard, written] of audioUnits) {
     const tokens = used[heard];
@@ -101,6 +103,11 @@ function soldAsWritten(used: Quantities, { terms }: PricedCall): Quantities {
   }
   return sold ?? used;
 }
+
+const hasAudio = (used: Quantities): boolean =>
+  used["input_audio_tokens"] !== undefined ||
+  used["cache_read_audio_tokens"] !== undefined ||
+  used["output_audio_tokens"] !== undefined;
 
 const audioUnits = [
   ["input_audio_tokens", "input_tokens"],
