@@ -99,8 +99,9 @@ const mapValues = <Value>(object: unknown, change: (value: unknown) => Value): R
 /** Operators may call their schemas as they like. */
 function typeName(id: string): string {
   const word = id.replaceAll(/\W/g, "_");
-  // Words of the language begin with a small letter.
-  return /^[A-Z]/.test(word) && !ourTypes.has(word) ? word : `_${word}`;
+  // Words of the language are in small letters, and nothing is none.
+  const isTaken = /^[a-z]*$/.test(word) || /^\d/.test(word) || ourTypes.has(word);
+  return isTaken ? `_${word}` : word;
 }
 
 const ourTypes: ReadonlySet<string> = new Set([
