@@ -9,6 +9,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { bunEnv, openBun } from "./bun.mjs";
 import { root } from "./install.mjs";
 import { mutants } from "./mutants-list.mjs";
@@ -21,13 +22,18 @@ for (const { name } of misplaced) console.log(`misplaced ${name}`);
 if (misplaced.length > 0) process.exit(1);
 const bun = await openBun();
 let survived = 0;
+/** The tests that failed last: where they should not have, somebody must know which. */
+let failures = [];
 // Without a bug the same tests must pass in the same copy, or a failure would prove nothing.
 const sound = await run({
   name: "no bug at all",
   tests: [...new Set(chosen.flatMap(({ tests }) => tests))],
 });
 console.log(`${sound === "SURVIVED" ? "passes" : "FAILS"}    the sources as they are`);
-if (sound !== "SURVIVED") process.exit(1);
+if (sound !== "SURVIVED") {
+  console.log(failures.join("\n"));
+  process.exit(1);
+}
 for (const mutant of chosen) {
   const outcome = await run(mutant);
   if (outcome !== "killed") survived++;
@@ -91,8 +97,12 @@ function testsPass(folder, tests) {
     const args = ["test", "--timeout", "60000", "--bail", ...tests];
     const child = spawn(bun, args, {
       cwd: folder,
-      stdio: "ignore",
+      stdio: ["ignore", "ignore", "pipe"],
       env: { ...bunEnv, TOLLGATE_PROPERTY_RUNS: "100" },
+    });
+    failures = [];
+    createInterface({ input: child.stderr }).on("line", (line) => {
+      if (line.startsWith("(fail)")) failures.push(line);
     });
     child.on("close", (code) => resolve(code === 0));
   });
