@@ -237,6 +237,8 @@ describe("a key for some operations", () => {
     }
     const cancel = `/apis/v1/services/aigc/tasks/${output.task_id}/cancel`;
     expect((await gateway.post(account, cancel, {})).status).toBe(200);
+    // The gateway asks about it until it has ended, which those who look for nothing happening must not meet.
+    await until(async () => (await gateway.balance(free)).held === 0);
   });
 
   test("is listed only the models that these operations can call", async () => {
