@@ -1,8 +1,9 @@
 import { accountPage } from "../../config/addresses.ts";
 import { brandMark } from "../pages/brand-mark.ts";
 import { html, type Html } from "../pages/html.ts";
-import { inlineIcon, inlineStyle } from "../pages/inline-style.ts";
+import { inlineStyle } from "../pages/inline-style.ts";
 import { privatePageHeaders } from "../pages/page-headers.ts";
+import { privatePage } from "../pages/private-page.ts";
 import type { Reader } from "./reader.ts";
 
 export interface AccountPage {
@@ -16,49 +17,39 @@ export const accountResponse = (page: AccountPage, reader: Reader, status = 200)
   new Response(markupOf(page, reader), { status, headers: privatePageHeaders(style) });
 
 const markupOf = ({ title, place, body }: AccountPage, reader: Reader): string =>
-  html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <meta name="robots" content="noindex" />
-        <link rel="icon" href="${inlineIcon}" />
-        <title>${title} · Tollgate</title>
-        ${style.element}
-      </head>
-      <body>
-        <a class="skip" href="#main">Skip to the content</a>
-        <header class="top">
-          <div class="bar">
-            <a class="brand" href="${reader.siteUrl}/">${brandMark}Tollgate</a>
-            <nav aria-label="Your account">
-              <ul>
-                ${placesFor(reader).map(
-                  ({ path, words }) =>
-                    html`<li>
-                      <a href="${path}" ${path === place ? html`aria-current="page"` : undefined}>${words}</a>
-                    </li>`,
-                )}
-              </ul>
-            </nav>
-          </div>
-        </header>
-        <main id="main" tabindex="-1">
-          <div class="page wide">
-            <form class="signed-in" method="post">
-              <p>
-                Signed in with ${reader.signedInAs}, which sees
-                ${reader.asker.scope === "account" ? "the whole account" : "its own calls only"}.
-              </p>
-              <input type="hidden" name="csrf" value="${reader.csrf}" />
-              <button name="action" value="sign_out">Sign out</button>
-            </form>
-            ${reader.account.suspended ? suspended : undefined} ${body}
-          </div>
-        </main>
-      </body>
-    </html> `.markup;
+  privatePage({
+    title,
+    style,
+    body: html`<a class="skip" href="#main">Skip to the content</a>
+      <header class="top">
+        <div class="bar">
+          <a class="brand" href="${reader.siteUrl}/">${brandMark}Tollgate</a>
+          <nav aria-label="Your account">
+            <ul>
+              ${placesFor(reader).map(
+                ({ path, words }) =>
+                  html`<li>
+                    <a href="${path}" ${path === place ? html`aria-current="page"` : undefined}>${words}</a>
+                  </li>`,
+              )}
+            </ul>
+          </nav>
+        </div>
+      </header>
+      <main id="main" tabindex="-1">
+        <div class="page wide">
+          <form class="signed-in" method="post">
+            <p>
+              Signed in with ${reader.signedInAs}, which sees
+              ${reader.asker.scope === "account" ? "the whole account" : "its own calls only"}.
+            </p>
+            <input type="hidden" name="csrf" value="${reader.csrf}" />
+            <button name="action" value="sign_out">Sign out</button>
+          </form>
+          ${reader.account.suspended ? suspended : undefined} ${body}
+        </div>
+      </main>`,
+  });
 
 const placesFor = ({ asker }: Reader) => [
   { path: accountPage, words: "Overview" },

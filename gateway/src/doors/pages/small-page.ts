@@ -1,7 +1,8 @@
 import { brandMark } from "./brand-mark.ts";
 import { html, type Html } from "./html.ts";
-import { inlineIcon, inlineStyle } from "./inline-style.ts";
+import { inlineStyle } from "./inline-style.ts";
 import { privatePageHeaders } from "./page-headers.ts";
+import { privatePage } from "./private-page.ts";
 
 /** A page that asks or tells a person one thing: no script, nothing loaded from anywhere, in nobody's frame. */
 export interface SmallPage {
@@ -27,24 +28,14 @@ export const writePage = (page: SmallPage) => ({
 });
 
 const markupOf = ({ title, body }: SmallPage): string =>
-  html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <meta name="robots" content="noindex" />
-        <link rel="icon" href="${inlineIcon}" />
-        <title>${title} · Tollgate</title>
-        ${style.element}
-      </head>
-      <body>
-        <main>
-          <p class="brand">${brandMark}Tollgate</p>
-          <h1>${title}</h1>
-          ${body}
-        </main>
-      </body>
-    </html> `.markup;
+  privatePage({
+    title,
+    style,
+    body: html`<main>
+      <p class="brand">${brandMark}Tollgate</p>
+      <h1>${title}</h1>
+      ${body}
+    </main>`,
+  });
 
 const style = inlineStyle(["colours.css", "small-page.css"]);

@@ -67,7 +67,8 @@ export function createEndedCalls(db: Database): EndedCalls {
   };
 }
 
-const behindAllIds = "\u{10FFFF}";
+/** Where a list begins that begins with the newest call. */
+export const behindAllIds = "\u{10FFFF}";
 
 const columns = `call.id, call.key_id, call.operation_id, call.model, outcome, used, value_micros, charged_micros,
                  settled_at_ms`;

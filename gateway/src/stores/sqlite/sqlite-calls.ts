@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { Attempt, CallOutcome, CallRecord, CallState, UsageSource } from "../../ledger/call-record.ts";
 import type { PostedBooks } from "./posted-books.ts";
 import type { Claims } from "./claims.ts";
+import { behindAllIds } from "./ended-calls.ts";
 import type { CallBook, CallPage, ReceiptFilter } from "../../ledger/receipt.ts";
 
 interface CallRow {
@@ -109,8 +110,6 @@ export function createSqliteCalls(
 }
 
 const openStates: ReadonlySet<CallState> = new Set(["held", "dispatched", "unknown"]);
-
-const behindAllIds = "\u{10FFFF}";
 
 const selectFrom = (calls: string): string => `
   SELECT call.id, call.account_id, call.key_id, call.operation_id, call.model, state, outcome, held_micros, call.value_micros,
