@@ -486,16 +486,21 @@ describe("while another process holds the write lock", () => {
     expect(await linking.gateway.audit()).toEqual([]);
   });
 
-  test("tokens that could not be stored are stored with the next call, for the platform gives them once", async () => {
-    const account = await linked(lastingScopes);
+  /** A call for which the platform gives new tokens that the store does not take. */
+  const renewInVain = async (account: TestAccount): Promise<void> => {
     linking.clock.advance(3 * hourMs);
-    const refreshes = did(linking.platform, "refresh_token");
     const other = new Database(linking.gateway.databasePath);
     other.run(`CREATE TRIGGER no_tokens BEFORE UPDATE OF access_token ON link
                BEGIN SELECT RAISE(ABORT, 'the tokens are not taken'); END`);
     expect((await linking.follow(account)).status).not.toBe(200);
     other.run("DROP TRIGGER no_tokens");
     other.close();
+  };
+
+  test("tokens that could not be stored are stored with the next call, for the platform gives them once", async () => {
+    const account = await linked(lastingScopes);
+    const refreshes = did(linking.platform, "refresh_token");
+    await renewInVain(account);
     expect((await linking.follow(account)).status).toBe(200);
     expect(did(linking.platform, "refresh_token") - refreshes).toBe(1);
     linking.clock.advance(3 * hourMs);
@@ -504,14 +509,8 @@ describe("while another process holds the write lock", () => {
 
   test("tokens that were never stored end with their link at the platform, too", async () => {
     const account = await linked(lastingScopes);
-    linking.clock.advance(3 * hourMs);
     const revokes = did(linking.platform, "revoke");
-    const other = new Database(linking.gateway.databasePath);
-    other.run(`CREATE TRIGGER no_tokens BEFORE UPDATE OF access_token ON link
-               BEGIN SELECT RAISE(ABORT, 'the tokens are not taken'); END`);
-    expect((await linking.follow(account)).status).not.toBe(200);
-    other.run("DROP TRIGGER no_tokens");
-    other.close();
+    await renewInVain(account);
     const { data } = (await (await linking.gateway.call(account, linksPath)).json()) as {
       data: { link_id: string }[];
     };

@@ -91,7 +91,7 @@ const beyondReach = (told: Quantities = {}, used: Quantities = {}): readonly str
  * has, does not show that it can be heard. Then it is sold as if it were written, and the operator hears of it.
  */
 function soldAsWritten(used: Quantities, { terms }: PricedCall): Quantities {
-  // Hardly any call has any, and every call is asked.
+  // Nearly no call has audio, and every call comes by here.
   if (!hasAudio(used)) return used;
   let sold: Record<string, number> | undefined;
   for (const [heard, written] of audioUnits) {

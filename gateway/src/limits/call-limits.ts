@@ -8,7 +8,10 @@ export interface OperationLimits {
   readonly slot?: "always" | "streaming";
 }
 
-/** Longer than a call runs, which waits for its answer, reads it, and may do so at two upstreams; a slot whose holder vanished comes back after it. */
+/**
+ * Longer than a call runs, which waits for its answer, reads it, and may do so at two upstreams; a slot whose holder
+ * vanished comes back after it.
+ */
 const slotLeaseMs = 60 * 60_000;
 
 /** What a key's limits are called. Every call asks for them, so they are kept: to look for a new text takes longer. */

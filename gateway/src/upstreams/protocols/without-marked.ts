@@ -18,7 +18,7 @@ export interface Places {
   readonly [member: string]: Places;
 }
 
-/** The call without what is foreign in its body; the same call, its bytes only searched, where nothing is or nothing would be left. */
+/** The call without what is foreign in its body; the same call where nothing is, or where nothing would be left. */
 export function withoutMarked(input: CallInput, rule: ForeignRule): CallInput {
   const { rawBody, body } = input;
   if (!hasAnswers(body, rule.places)) return input;
