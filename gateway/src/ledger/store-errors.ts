@@ -3,8 +3,8 @@ export class NotWritten extends Error {}
 
 /** It did not get to the write in time. */
 export class StoreBusy extends NotWritten {
-  constructor() {
-    super("The store was busy for too long.");
+  constructor(options?: ErrorOptions) {
+    super("The store was busy for too long.", options);
     this.name = "StoreBusy";
   }
 }

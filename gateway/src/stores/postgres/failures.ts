@@ -1,0 +1,47 @@
+import { SQL } from "bun";
+import { NotWritten, StoreBusy, StoreFull } from "../../ledger/store-errors.ts";
+import { codeOf } from "../../platform/error-code.ts";
+
+/** The connection broke when a commit was under way: nobody knows whether it took place. */
+export class InDoubt extends Error {
+  constructor(cause: unknown) {
+    super("The connection to the store broke during a commit; it is not known what was written.", { cause });
+    this.name = "InDoubt";
+  }
+}
+
+/** What the server said, as its five letters; empty when it did not get to say anything. */
+export const sqlState = (error: unknown): string =>
+  error instanceof SQL.PostgresError ? (error.errno ?? "") : "";
+
+/**
+ * Whether the same again may work, a moment later: two transactions stood in each other's way, somebody has a lock, the
+ * server is going down or coming up, or nobody could be reached.
+ */
+export const isPassing = (error: unknown): boolean =>
+  passingStates.has(sqlState(error)) || isConnectionLost(error);
+
+/** Whether the connection is gone, and with it whatever it had begun. */
+export function isConnectionLost(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state.startsWith("08") || shutdownStates.has(state)) return true;
+  // Without a word of the server's it is the driver's own: refused, closed, timed out, broken off.
+  return state === "" && codeOf(error).startsWith("ERR_POSTGRES_") && !ourMistakes.has(codeOf(error));
+}
+
+/** What everybody but the store need not know Postgres for. */
+export function toldAs(error: unknown): unknown {
+  if (error instanceof NotWritten || error instanceof InDoubt) return error;
+  if (sqlState(error) === "53100") return new StoreFull();
+  return isPassing(error) ? new StoreBusy({ cause: error }) : error;
+}
+
+const shutdownStates = new Set(["57P01", "57P02", "57P03", "57P05"]);
+/** Serialization, deadlock, a lock or a statement that took too long, too many connections. */
+const passingStates = new Set(["40001", "40P01", "55P03", "57014", "53300", "25P03"]);
+/** The driver refuses what we wrote: trying again would never end. */
+const ourMistakes = new Set([
+  "ERR_POSTGRES_SYNTAX_ERROR",
+  "ERR_POSTGRES_UNSUPPORTED_AUTHENTICATION_METHOD",
+  "ERR_POSTGRES_INVALID_QUERY_BINDING",
+]);
