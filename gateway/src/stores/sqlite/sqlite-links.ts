@@ -8,7 +8,7 @@ import {
   type NewLinkAttempt,
   type TakenAttempt,
 } from "../../links/links.ts";
-import { freeConflict } from "./free-conflict.ts";
+import { freeConflict } from "../free-conflict.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { attemptOf, linkOf, prepareLinks, type LinkRow } from "./link-statements.ts";
 
