@@ -2,7 +2,7 @@
 // both. Whoever has servers for it names them in TOLLGATE_TEST_POSTGRES and TOLLGATE_TEST_REDIS.
 
 import { join } from "node:path";
-import { removeLeftServers } from "../test/services/private-server.ts";
+import { endingWithUs, removeLeftServers } from "../test/services/private-server.ts";
 import { findPostgres, postgresWanted, startPrivatePostgres } from "../test/services/postgres.ts";
 import { findRedis, redisWanted, startPrivateRedis } from "../test/services/redis.ts";
 
@@ -46,11 +46,14 @@ async function runTests(
   args: readonly string[],
   services: Readonly<Record<string, string>>,
 ): Promise<number> {
-  const tests = Bun.spawn(["node", join(root, "scripts/test.mjs"), ...chooseTests(args)], {
-    cwd: root,
-    env: { ...process.env, ...services },
-    stdio: ["ignore", "inherit", "inherit"],
-  });
+  const tests = Bun.spawn(
+    [...endingWithUs("TERM"), "node", join(root, "scripts/test.mjs"), ...chooseTests(args)],
+    {
+      cwd: root,
+      env: { ...process.env, ...services },
+      stdio: ["ignore", "inherit", "inherit"],
+    },
+  );
   const stop = () => tests.kill("SIGTERM");
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
   // Whoever started us may be killed and then tells us nothing.

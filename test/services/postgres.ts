@@ -14,6 +14,7 @@ import {
 
 const TEMPLATES_MAX = 8;
 const CONNECTIONS_MAX = 300;
+const SESSIONS_WAIT_MS = 1_000;
 
 export interface TestDatabase {
   readonly url: string;
@@ -36,9 +37,7 @@ export async function openTestDatabase(options: { template?: FillTemplate } = {}
   await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE ${source} STRATEGY file_copy`);
   return {
     url: addressOf(name),
-    drop: async () => {
-      await admin.unsafe(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    },
+    drop: () => dropDatabase(admin, name),
   };
 }
 
@@ -145,13 +144,25 @@ async function openServer(): Promise<Server> {
 }
 
 async function removeLeftDatabases(admin: SQL): Promise<void> {
-  const left: { datname: string }[] = await admin`
-    SELECT datname FROM pg_database
+  const left: { name: string }[] = await admin`
+    SELECT datname AS name FROM pg_database AS present
     WHERE starts_with(datname, 'tollgate_test_') AND NOT EXISTS (
-      SELECT FROM pg_stat_activity
-      WHERE application_name <> '' AND starts_with(datname, application_name || '_')
+      SELECT FROM pg_stat_activity AS session
+      WHERE session.application_name <> '' AND starts_with(present.datname, session.application_name || '_')
     )`;
-  for (const { datname } of left) await admin.unsafe(`DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`);
+  for (const { name } of left) await dropDatabase(admin, name);
+}
+
+async function dropDatabase(admin: SQL, name: string): Promise<void> {
+  // A session that is just ending is in the way too. Postgres looks again after 100 ms, and we after one.
+  const deadlineMs = Date.now() + SESSIONS_WAIT_MS;
+  for (;;) {
+    const sessions: unknown[] =
+      await admin`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ${name}`;
+    if (sessions.length === 0 || Date.now() > deadlineMs) break;
+    await Bun.sleep(1);
+  }
+  await admin.unsafe(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 }
 
 function templateFrom(fill: FillTemplate): Promise<string> {

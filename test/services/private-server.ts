@@ -101,7 +101,7 @@ export async function startPrivateServer(plan: ServerPlan): Promise<PrivateServe
  * nothing. Without the second where the system has no such help.
  */
 export function endingWithUs(
-  signal: "QUIT" | "KILL",
+  signal: "TERM" | "QUIT" | "KILL",
   user?: { uid: number; gid: number },
 ): readonly string[] {
   const tie = ["--pdeathsig", signal];

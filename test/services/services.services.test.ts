@@ -2,6 +2,7 @@
 
 import { RedisClient, SQL } from "bun";
 import { afterEach, expect, test } from "bun:test";
+import { join } from "node:path";
 import { openTestDatabase, startPrivatePostgres } from "./postgres.ts";
 import { redisForTests, startPrivateRedis } from "./redis.ts";
 
@@ -45,6 +46,20 @@ test("a dropped database is gone, whoever was still connected", async () => {
   const late = new SQL(url, { max: 1 });
   cleanUps.push(() => late.close());
   expect(await failureOf(late`SELECT 1`)).toContain("does not exist");
+});
+
+test("what a killed run left on the server goes, and what others use stays", async () => {
+  const { url, sql } = await openDatabase();
+  await sql`CREATE DATABASE tollgate_test_dead_1`;
+  const helper = JSON.stringify(join(import.meta.dir, "postgres.ts"));
+  const program = `const { openTestDatabase } = await import(${helper}); await (await openTestDatabase()).drop(); process.exit(0);`;
+  const other = Bun.spawn([process.execPath, "-e", program], { stdio: ["ignore", "inherit", "inherit"] });
+  expect(await other.exited).toBe(0);
+
+  const present =
+    await sql`SELECT datname FROM pg_database WHERE starts_with(datname, 'tollgate_test_')`.values();
+  expect(present).toContainEqual([new URL(url).pathname.slice(1)]);
+  expect(present).not.toContainEqual(["tollgate_test_dead_1"]);
 });
 
 test("a Postgres of one's own keeps what it confirmed when it is stopped hard and started again", async () => {
