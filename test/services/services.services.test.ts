@@ -56,7 +56,7 @@ test("what a killed run left on the server goes, and what others use stays", asy
   const other = Bun.spawn([process.execPath, "-e", program], { stdio: ["ignore", "inherit", "inherit"] });
   expect(await other.exited).toBe(0);
 
-  const present =
+  const present: unknown[] =
     await sql`SELECT datname FROM pg_database WHERE starts_with(datname, 'tollgate_test_')`.values();
   expect(present).toContainEqual([new URL(url).pathname.slice(1)]);
   expect(present).not.toContainEqual(["tollgate_test_dead_1"]);
