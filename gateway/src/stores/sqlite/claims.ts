@@ -32,9 +32,6 @@ export interface Claims {
   readonly onRollback: () => void;
 }
 
-/** A key is kept for a day after its call ended, and for as long as the call is open. */
-export const idempotencyKeptMs = 24 * 60 * 60 * 1000;
-
 type Claimant = Pick<HeldCall, "callId" | "accountId" | "createdAtMs">;
 
 interface Claimed {

@@ -7,7 +7,7 @@ import {
   type QuotaBook,
   type QuotaGrant,
 } from "../../ledger/quota-applications.ts";
-import { idempotencyKeptMs } from "./claims.ts";
+import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import { freeConflict } from "./free-conflict.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
