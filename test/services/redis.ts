@@ -12,43 +12,54 @@ import {
 
 // As many as every Redis has, without the first, which a developer may be using.
 const DATABASES = 15;
+const CONNECT_WAIT_MS = 1_000;
 
 let databasesTaken = 0;
 
-/** The URL of a database that was just emptied. The last fifteen to be asked for are different ones. */
-export async function redisForTests(): Promise<string> {
+export interface TestRedis {
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
+/** A database that was just emptied. The last fifteen to be asked for are different ones. */
+export async function redisForTests(): Promise<TestRedis> {
   const server = process.env["TOLLGATE_TEST_REDIS"];
   if (server === undefined || server === "")
     throw new Error("TOLLGATE_TEST_REDIS is not set: npm run test:services -- FILE starts a Redis.");
   const address = new URL(server);
   address.pathname = `/${1 + (databasesTaken++ % DATABASES)}`;
-  const client = new RedisClient(address.href);
-  await client.send("FLUSHDB", []);
-  client.close();
-  return address.href;
+  const url = address.href;
+  const empty = async () => {
+    await sendTo(url, "FLUSHDB");
+  };
+  await empty();
+  return { url, close: empty };
 }
 
-export interface PrivateRedis extends Omit<PrivateServer, "stopHard"> {
-  readonly url: string;
+export interface PrivateRedis extends TestRedis, Omit<PrivateServer, "stopHard"> {
+  readonly port: number;
   /** Everything in it is gone. */
   readonly kill: () => Promise<void>;
+  readonly send: (command: string, ...words: string[]) => Promise<unknown>;
 }
 
-export async function startPrivateRedis(): Promise<PrivateRedis> {
+export async function startPrivateRedis({ password }: { password?: string } = {}): Promise<PrivateRedis> {
   const program = findRedis();
   if (program === undefined) throw new Error(`No Redis was found. ${redisWanted}`);
   const port = await findFreePort();
-  const url = `redis://127.0.0.1:${port}`;
+  const url = `redis://${password === undefined ? "" : `:${password}@`}127.0.0.1:${port}`;
   const settings = { port: String(port), bind: "127.0.0.1", save: "", appendonly: "no" };
-  const words = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const guarded = password === undefined ? settings : { ...settings, requirepass: password };
+  const words = Object.entries(guarded).flatMap(([name, value]) => [`--${name}`, value]);
+  const send = (command: string, ...rest: string[]) => sendTo(url, command, ...rest);
   const { stopHard, ...running } = await startPrivateServer({
     name: "Redis",
     folder: openServerFolder(),
     command: [...endingWithUs("KILL"), program, ...words],
     endSignal: "SIGKILL",
-    isReady: () => answers(url),
+    isReady: async () => (await send("PING").catch(() => undefined)) === "PONG",
   });
-  return { ...running, kill: stopHard, url };
+  return { ...running, kill: stopHard, send, port, url };
 }
 
 export const redisWanted =
@@ -56,14 +67,10 @@ export const redisWanted =
 
 export const findRedis = (): string | undefined => Bun.which("redis-server") ?? undefined;
 
-async function answers(url: string): Promise<boolean> {
-  const client = new RedisClient(url, { autoReconnect: false, connectionTimeout: 1_000 });
+async function sendTo(url: string, command: string, ...words: string[]): Promise<unknown> {
+  const client = new RedisClient(url, { autoReconnect: false, connectionTimeout: CONNECT_WAIT_MS });
   try {
-    await client.connect();
-    await client.ping();
-    return true;
-  } catch {
-    return false;
+    return (await client.send(command, words)) as unknown;
   } finally {
     client.close();
   }

@@ -56,10 +56,11 @@ test("what a killed run left on the server goes, and what others use stays", asy
   const other = Bun.spawn([process.execPath, "-e", program], { stdio: ["ignore", "inherit", "inherit"] });
   expect(await other.exited).toBe(0);
 
-  const present: unknown[] =
-    await sql`SELECT datname FROM pg_database WHERE starts_with(datname, 'tollgate_test_')`.values();
-  expect(present).toContainEqual([new URL(url).pathname.slice(1)]);
-  expect(present).not.toContainEqual(["tollgate_test_dead_1"]);
+  const rows: { name: string }[] =
+    await sql`SELECT datname AS name FROM pg_database WHERE starts_with(datname, 'tollgate_test_')`;
+  const present = rows.map(({ name }) => name);
+  expect(present).toContain(new URL(url).pathname.slice(1));
+  expect(present).not.toContain("tollgate_test_dead_1");
 });
 
 test("a Postgres of one's own keeps what it confirmed when it is stopped hard and started again", async () => {
@@ -93,11 +94,22 @@ test("a frozen Postgres answers nobody until it thaws", async () => {
 });
 
 test("databases of Redis are empty, and two are different", async () => {
-  const [one, other] = [await openRedis(await redisForTests()), await openRedis(await redisForTests())];
+  const [one, other] = [
+    await openRedis((await redisForTests()).url),
+    await openRedis((await redisForTests()).url),
+  ];
   await one.set("note", "mine");
 
   expect(await one.get("note")).toBe("mine");
   expect(await other.get("note")).toBeNull();
+});
+
+test("a Redis of one's own with a password answers nobody without it", async () => {
+  const server = await startPrivateRedis({ password: "for-tests-only" });
+  cleanUps.push(server.close);
+
+  expect(await server.send("PING")).toBe("PONG");
+  expect(await failureOf(openRedis(`redis://127.0.0.1:${server.port}`))).toContain("Connection closed");
 });
 
 test("a Redis of one's own can be frozen, and comes back empty when it was killed", async () => {
@@ -114,7 +126,7 @@ test("a Redis of one's own can be frozen, and comes back empty when it was kille
   await server.kill();
   expect(await failureOf(openRedis(server.url))).toContain("Connection closed");
   await server.start();
-  expect(await (await openRedis(server.url)).get("note")).toBeNull();
+  expect(await server.send("GET", "note")).toBeNull();
 });
 
 async function openDatabase(options: Parameters<typeof openTestDatabase>[0] = {}) {
