@@ -8,7 +8,7 @@ import type { Quantities } from "../prices/quantities.ts";
 import { valuePico, type Terms } from "../prices/terms.ts";
 import type { Pico } from "../platform/money.ts";
 import type { CallEnd, HeldCall } from "./held-call.ts";
-import { unitPricesOf } from "./sqlite/sqlite-calls.ts";
+import { unitPricesOf } from "./call-record-rows.ts";
 import { dayStartMs } from "./sums.ts";
 
 /** An end as it is asked for, before the ledger says what it costs. */

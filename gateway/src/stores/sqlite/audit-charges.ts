@@ -6,7 +6,7 @@ import type { Quantities } from "../../prices/quantities.ts";
 import { termsVersion, valuePico, type Terms } from "../../prices/terms.ts";
 import { attoPerMicro, picoPerMicro } from "../../platform/money.ts";
 import { soundUsed } from "./audit-rules.ts";
-import { unitPricesOf } from "./sqlite-calls.ts";
+import { unitPricesOf } from "../call-record-rows.ts";
 
 interface CheckedPrices {
   readonly terms: ReadonlyMap<string, Terms>;
