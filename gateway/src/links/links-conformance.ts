@@ -159,15 +159,16 @@ export function linksConformance(openStore: OpenStore): void {
       refresh: undefined,
       expiresAtMs: undefined,
     });
+    const given = ["a", "b", "c"];
     const replaced = await Promise.all(
-      ["a", "b", "c"].map((access) => book(books).replaceTokens("one", next(2, access), ["x"])),
+      given.map((access) => book(books).replaceTokens("one", next(2, access), ["x"])),
     );
-    expect(replaced).toEqual([true, false, false]);
+    expect(replaced.filter(Boolean)).toHaveLength(1);
     expect(await book(books).replaceTokens("one", next(4, "d"), ["x"])).toBe(false);
     const link = await book(books).find("one");
     expect([link?.tokens.version, Buffer.from(link?.tokens.access ?? []).toString(), link?.scopes]).toEqual([
       2,
-      "a",
+      given[replaced.indexOf(true)],
       ["x"],
     ]);
   });
@@ -176,7 +177,7 @@ export function linksConformance(openStore: OpenStore): void {
     await book(books).save(linkOf(await books.openCaller(), "one"));
     const claim = (nowMs: number, version = 1) =>
       book(books).claimRenewal({ linkId: "one", version, nowMs, untilMs: nowMs + 100 });
-    expect(await Promise.all([claim(1), claim(1), claim(2)])).toEqual([true, false, false]);
+    expect((await Promise.all([claim(1), claim(1), claim(1)])).filter(Boolean)).toHaveLength(1);
     expect(await claim(100)).toBe(false);
     expect(await claim(101)).toBe(true);
     await book(books).endRenewal("one", 1);
@@ -237,7 +238,9 @@ const linkTokens = {
 /** Bytes as text, so that a store's own kind of byte list compares. */
 const plain = (value: unknown): unknown =>
   JSON.parse(
-    JSON.stringify(value, (_name, member: unknown) =>
-      member instanceof Uint8Array ? Buffer.from(member).toString("hex") : member,
-    ),
+    JSON.stringify(value, function (this: Record<string, unknown>, name, member: unknown) {
+      // A Buffer has been made an object by itself when it gets here.
+      const given = this[name];
+      return given instanceof Uint8Array ? Buffer.from(given).toString("hex") : member;
+    }),
   );
