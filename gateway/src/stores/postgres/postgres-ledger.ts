@@ -5,7 +5,7 @@ import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
 import { pricesAsText } from "../call-ends.ts";
-import { unexplainedHolds } from "./audit-rules.ts";
+import { unexplainedHolds } from "../audit-rules.ts";
 import type { Database } from "./database.ts";
 import { InDoubt, isPassing, toldAs } from "./failures.ts";
 import { CameLater, runBatch, RunEnded, type Granted, type Wish } from "./ledger-batch.ts";

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
 import type { ProgressRow } from "../call-ends.ts";
 import type { HeldRow } from "./call-rows.ts";
-import { unexplainedHolds } from "./audit-rules.ts";
+import { unexplainedHolds } from "../audit-rules.ts";
 
 export interface CallRow extends HeldRow {
   state: CallState;
