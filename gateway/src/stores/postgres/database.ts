@@ -1,4 +1,5 @@
 import { SQL, type ReservedSQL } from "bun";
+import { soundText } from "./json-rows.ts";
 import { InDoubt, isConnectionLost, isPassing, toldAs } from "./failures.ts";
 
 /** What a statement can be given. Lists are lists of text; whole tables travel as JSON (`json_to_recordset`). */
@@ -71,7 +72,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     try {
       return await use(queryOn(pool, connection, timeoutMs));
     } finally {
-      connection.release();
+      await connection.release();
     }
   };
 
@@ -147,10 +148,7 @@ function queryOn(pool: SQL, connection: ReservedSQL, timeoutMs: number): Query {
 }
 
 function given(pool: SQL, value: Value): unknown {
-  if (typeof value === "string") return withoutZeros(value);
-  if (Array.isArray(value)) return pool.array(value.map(withoutZeros), "TEXT");
+  if (typeof value === "string") return soundText(value);
+  if (Array.isArray(value)) return pool.array(value.map(soundText), "TEXT");
   return value;
 }
-
-/** Postgres has no text with a zero byte in it. Nobody means one, and whoever sends one must not break a statement. */
-const withoutZeros = (text: string): string => (text.includes("\0") ? text.replaceAll("\0", "\ufffd") : text);

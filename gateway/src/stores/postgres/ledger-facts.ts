@@ -9,8 +9,8 @@ import type { BoundStanding, HoldFacts } from "../../ledger/why-not-held.ts";
 import type { Micros } from "../../platform/money.ts";
 import type { HeldCall } from "../held-call.ts";
 import { dayStartMs } from "../sums.ts";
-import { claimName, hexOf } from "./bytes.ts";
 import type { Query } from "./database.ts";
+import { hexOf, jsonOf } from "./json-rows.ts";
 
 /** Where an account stands; the batch moves these figures as it decides. */
 export interface AccountFacts {
@@ -132,7 +132,7 @@ export async function readFacts(
              LEFT JOIN budget ON budget.key_id = wanted.key_id
                AND budget.day_start_ms >= wanted.start_ms AND budget.day_start_ms < wanted.end_ms
              GROUP BY 1, 2, 3`,
-            [JSON.stringify(windows)],
+            [jsonOf(windows)],
           ),
       grants.length === 0
         ? none
@@ -271,6 +271,7 @@ function windowsOf(holds: readonly WantedHold[]): { key_id: string; start_ms: nu
   return [...windows.values()];
 }
 
+const claimName = (accountId: string, keyHash: Uint8Array): string => `${accountId} ${hexOf(keyHash)}`;
 const dayName = (grantId: string, startMs: number): string => `${grantId} ${startMs}`;
 
 function listIn<Kept>(lists: Map<string, Kept[]>, name: string): Kept[] {

@@ -6,8 +6,8 @@ import type { Quantities } from "../../prices/quantities.ts";
 import type { CallEnd, HeldCall } from "../held-call.ts";
 import type { BoundSums, Sums } from "../sums.ts";
 import { bucketsOf } from "../usage-buckets.ts";
-import { hexOf } from "./bytes.ts";
 import type { Query } from "./database.ts";
+import { hexOf, jsonOf } from "./json-rows.ts";
 
 export interface Changes {
   readonly sums: Sums;
@@ -26,7 +26,7 @@ export interface Changes {
 export async function writeRows(query: Query, changes: Changes): Promise<void> {
   const write = async (rows: readonly object[], statement: string): Promise<void> => {
     if (rows.length === 0) return;
-    const written = await query<{ one: number }>(`${statement} RETURNING 1 AS one`, [JSON.stringify(rows)]);
+    const written = await query<{ one: number }>(`${statement} RETURNING 1 AS one`, [jsonOf(rows)]);
     if (written.length !== rows.length) {
       throw new Error(
         `The books took ${written.length} of ${rows.length} rows: ${statement.trim().slice(0, 60)} …`,
@@ -34,7 +34,7 @@ export async function writeRows(query: Query, changes: Changes): Promise<void> {
     }
   };
   const note = async (rows: readonly object[], statement: string): Promise<void> => {
-    if (rows.length > 0) await query(statement, [JSON.stringify(rows)]);
+    if (rows.length > 0) await query(statement, [jsonOf(rows)]);
   };
   const { sums } = changes;
   const budgetDays = [...sums.keys].flatMap(([keyId, { windows }]) => windows.map(boundRow(keyId)));

@@ -7,6 +7,7 @@ import { TransitMap } from "../../platform/transit-map.ts";
 import { pricesAsText } from "../call-ends.ts";
 import { unexplainedHolds } from "../audit-rules.ts";
 import type { Database } from "./database.ts";
+import { jsonOf } from "./json-rows.ts";
 import { InDoubt, isPassing, toldAs } from "./failures.ts";
 import { CameLater, runBatch, RunEnded, type Granted, type Wish } from "./ledger-batch.ts";
 import { readFacts } from "./ledger-facts.ts";
@@ -77,7 +78,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
   };
 
   const writeSoon = (): void => {
-    writing ??= writeAll().finally(() => (writing = undefined));
+    writing ??= writeAll();
   };
 
   const writeAll = async (): Promise<void> => {
@@ -95,6 +96,8 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
     } finally {
       clearInterval(impatience);
       underWay = [];
+      // In the same breath as the last look at the queue: whoever comes later begins anew.
+      writing = undefined;
     }
   };
 
@@ -268,7 +271,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
           model: model ?? null,
           unit_prices: pricesAsText(terms),
         }));
-        await query(insertPrices, [JSON.stringify(rows)]);
+        await query(insertPrices, [jsonOf(rows)]);
       }),
     hold: (request) =>
       runs.current() === undefined

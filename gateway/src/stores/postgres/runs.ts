@@ -1,4 +1,5 @@
 import type { Database, Query } from "./database.ts";
+import { jsonOf } from "./json-rows.ts";
 
 /**
  * Which processes serve. Each has a run, whose beats it makes grow as long as it lives. Whoever has watched a run for a
@@ -86,7 +87,7 @@ export function createRuns({ db, wallMs, monotonicMs, patienceMs = patienceUsual
         return query<{ id: bigint }>(
           `UPDATE run SET ended_at_ms = $1 FROM json_to_recordset($2::text::json) AS given (id bigint, beats bigint)
            WHERE run.id = given.id AND run.beats = given.beats AND ended_at_ms IS NULL RETURNING run.id`,
-          [wallMs(), JSON.stringify(beatsOf)],
+          [wallMs(), jsonOf(beatsOf)],
         );
       });
       return ended.length > 0;

@@ -1,0 +1,18 @@
+/** Rows as one text that `json_to_recordset` takes: Postgres has no text with zero bytes or halves of characters in it. */
+export const jsonOf = (rows: readonly object[]): string => {
+  const text = JSON.stringify(rows);
+  return perhapsBad.test(text)
+    ? JSON.stringify(rows, (_, value: unknown) => (typeof value === "string" ? soundText(value) : value))
+    : text;
+};
+
+/** Nobody means a zero byte, and whoever sends one must not break a statement. */
+export const soundText = (text: string): string =>
+  text.includes("\0") ? text.replaceAll("\0", "\ufffd").toWellFormed() : text.toWellFormed();
+
+/** Bytes as they travel in JSON. */
+export const hexOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
+
+/** JSON writes such characters out, and hardly any other text has these. */
+const perhapsBad = /\\u(?:0000|d[89a-f])/;
