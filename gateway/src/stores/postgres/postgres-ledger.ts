@@ -77,7 +77,11 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
   };
 
   const writeSoon = (): void => {
-    writing ??= writeAll().finally(() => (writing = undefined));
+    writing ??= writeAll().finally(() => {
+      writing = undefined;
+      // Whoever was told may have wished for more before anybody knew that this had come to its end.
+      if (queue.length > 0) writeSoon();
+    });
   };
 
   const writeAll = async (): Promise<void> => {
