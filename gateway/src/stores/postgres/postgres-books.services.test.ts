@@ -204,7 +204,7 @@ nodesTest("charges are found behind any number of calls that cost nothing", asyn
     const free = await Promise.all(
       Array.from({ length: 1_100 }, () => books.held(caller, { amountMicros: 0n })),
     );
-    await Promise.all(free.map((id, at) => books.settle(id, {}, { atMs: atMs + 1 + at * 7 })));
+    await Promise.all(free.map((id, at) => books.settle(id, {}, { atMs: atMs + 1 + at * 70 })));
   }
   const read = async (limit: number, before: { id: string } | undefined) => {
     const page = await books.store().accounts.entries(caller.accountId, { limit, before });
