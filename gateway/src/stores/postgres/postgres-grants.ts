@@ -2,7 +2,7 @@ import type { GrantBook } from "../../grants/grants.ts";
 import type { TokenBook } from "../../keys/token-book.ts";
 import { grantOf, tokenCredentialOf, type GrantRow, type TokenColumns } from "../grant-rows.ts";
 import type { Database } from "./database.ts";
-import { credentialColumns, credentialOf, type CredentialRow } from "./postgres-keys.ts";
+import { credentialColumns, credentialOf, type CredentialRow } from "../key-rows.ts";
 
 interface TokenRow extends CredentialRow, TokenColumns {}
 

@@ -1,5 +1,6 @@
+import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import type { EarlierCall, IdempotencyClaim } from "../../ledger/ledger.ts";
-import { idempotencyKeptMs, type Claims } from "./claims.ts";
+import type { Claims } from "./claims.ts";
 import type { Journal } from "./journal.ts";
 import type { LedgerStatements } from "./ledger-statements.ts";
 

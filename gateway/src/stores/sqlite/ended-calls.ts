@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
-import type { CallOutcome } from "../../ledger/call-record.ts";
 import { segmentsOf, type UsageScope, type UsageWindow } from "../../usage/usage-report.ts";
+import { behindAllIds } from "../call-pages.ts";
+import type { CountedCall } from "../usage-rows.ts";
 import { prepareUsage } from "./usage-statements.ts";
 
 /**
@@ -17,15 +18,9 @@ export interface EndedCalls {
   readonly countSince: (accountId: string, startSeconds: number) => number;
 }
 
-export interface EndedCall {
+export interface EndedCall extends CountedCall {
   readonly id: string;
   readonly key_id: string;
-  readonly operation_id: string;
-  readonly model: string | null;
-  readonly outcome: CallOutcome;
-  readonly used: string;
-  readonly value_micros: bigint;
-  readonly charged_micros: bigint;
   readonly settled_at_ms: bigint;
 }
 
@@ -66,9 +61,6 @@ export function createEndedCalls(db: Database): EndedCalls {
     },
   };
 }
-
-/** Where a list begins that begins with the newest call. */
-export const behindAllIds = "\u{10FFFF}";
 
 const columns = `call.id, call.key_id, call.operation_id, call.model, outcome, used, value_micros, charged_micros,
                  settled_at_ms`;

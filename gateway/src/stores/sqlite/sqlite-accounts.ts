@@ -1,29 +1,17 @@
 import type { Database } from "bun:sqlite";
 import type { Account, AccountBook, AccountChange, NewAccount, Payment } from "../../ledger/accounts.ts";
-import { tierAfterTopUp, type TierName } from "../../limits/tiers.ts";
+import { tierAfterTopUp } from "../../limits/tiers.ts";
 import type { Micros } from "../../platform/money.ts";
 import type { PostedBooks } from "./posted-books.ts";
-import { grantedLimitsOf } from "./granted-limits.ts";
+import {
+  accountColumns,
+  accountOf,
+  housePaying,
+  signupMemo,
+  type AccountRow,
+  type PaymentKind,
+} from "../account-rows.ts";
 import { createSqliteEntries } from "./sqlite-entries.ts";
-
-const houseCash = "house:cash";
-const houseGrants = "house:grants";
-const houseAdjustments = "house:adjustments";
-
-interface AccountRow {
-  id: string;
-  name: string;
-  tier: TierName;
-  plan_multiplier_ppm: bigint;
-  suspended: bigint;
-  posted_micros: bigint;
-  held_micros: bigint;
-  topped_up_micros: bigint;
-  created_at_ms: bigint;
-  rpm: bigint | null;
-  tpm: bigint | null;
-  concurrency: bigint | null;
-}
 
 export function createSqliteAccounts(db: Database, books: PostedBooks): AccountBook {
   const sql = prepare(db);
@@ -41,8 +29,7 @@ export function createSqliteAccounts(db: Database, books: PostedBooks): AccountB
       amountMicros: account.creditMicros,
       nowMs: account.nowMs,
     };
-    if (account.creditMicros > 0n)
-      book(payment, { kind: "grant", house: houseGrants, memo: "signup credit" });
+    if (account.creditMicros > 0n) book(payment, "grant", signupMemo);
     return present(account.id);
   };
 
@@ -66,7 +53,7 @@ export function createSqliteAccounts(db: Database, books: PostedBooks): AccountB
   const topUp = (payment: Payment): Account | undefined => {
     const account = find(payment.accountId);
     if (!account || sql.booked.get(payment.transferId)) return account;
-    book(payment, { kind: "top_up", house: houseCash, memo: null });
+    book(payment, "top_up", null);
     const toppedUpMicros = account.toppedUpMicros + payment.amountMicros;
     sql.raiseTier.run(toppedUpMicros, tierAfterTopUp(account.tier, toppedUpMicros), account.id);
     return present(account.id);
@@ -80,17 +67,14 @@ export function createSqliteAccounts(db: Database, books: PostedBooks): AccountB
     const availableMicros = account.postedMicros - account.heldMicros;
     if (availableMicros + correction.amountMicros < 0n)
       return { refused: "insufficient_balance", availableMicros };
-    book(correction, { kind: "adjustment", house: houseAdjustments, memo: correction.reason });
+    book(correction, "adjustment", correction.reason);
     return present(account.id);
   };
 
-  const book = (
-    payment: Payment,
-    entry: { readonly kind: string; readonly house: string; readonly memo: string | null },
-  ): void => {
+  const book = (payment: Payment, kind: PaymentKind, memo: string | null): void => {
     const { transferId, accountId, amountMicros, nowMs } = payment;
-    sql.insertEntry.run(transferId, entry.kind, accountId, amountMicros, entry.memo, nowMs);
-    sql.insertEntry.run(transferId, entry.kind, entry.house, -amountMicros, entry.memo, nowMs);
+    sql.insertEntry.run(transferId, kind, accountId, amountMicros, memo, nowMs);
+    sql.insertEntry.run(transferId, kind, housePaying[kind], -amountMicros, memo, nowMs);
     sql.post.run(amountMicros, accountId);
   };
 
@@ -111,26 +95,10 @@ export function createSqliteAccounts(db: Database, books: PostedBooks): AccountB
   };
 }
 
-const accountOf = (row: AccountRow): Account => ({
-  id: row.id,
-  name: row.name,
-  tier: row.tier,
-  planMultiplierPpm: row.plan_multiplier_ppm,
-  suspended: row.suspended === 1n,
-  grantedLimits: grantedLimitsOf(row),
-  postedMicros: row.posted_micros,
-  heldMicros: row.held_micros,
-  toppedUpMicros: row.topped_up_micros,
-  createdAtMs: Number(row.created_at_ms),
-});
-
-const columns = `id, name, tier, plan_multiplier_ppm, suspended, posted_micros, held_micros, topped_up_micros,
-                 created_at_ms, rpm, tpm, concurrency`;
-
 function prepare(db: Database) {
   return {
-    find: db.query<AccountRow, [string]>(`SELECT ${columns} FROM account WHERE id = ?1`),
-    list: db.query<AccountRow, []>(`SELECT ${columns} FROM account ORDER BY created_at_ms, id`),
+    find: db.query<AccountRow, [string]>(`SELECT ${accountColumns} FROM account WHERE id = ?1`),
+    list: db.query<AccountRow, []>(`SELECT ${accountColumns} FROM account ORDER BY created_at_ms, id`),
     insert: db.query<never, [string, string, string, bigint, number]>(
       "INSERT INTO account (id, name, tier, plan_multiplier_ppm, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
     ),

@@ -7,7 +7,7 @@ import {
   type ApprovalDenial,
   type NewApproval,
 } from "../../approvals/approvals.ts";
-import type { Micros } from "../../platform/money.ts";
+import { checkApproval, type ApprovalUse } from "../../approvals/check-approval.ts";
 import {
   approvalOf,
   approvalsForgottenAtOnce,
@@ -87,20 +87,12 @@ export function createSqliteApprovals(db: Database, commits: GroupCommit): Appro
   };
 }
 
-interface Use {
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly grantId: string | undefined;
-  readonly amountMicros: Micros;
-  readonly nowMs: number;
-}
-
 /**
  * Uses approvals up. Runs inside the ledger's transaction: `check` says why a claim does not allow the call,
  * and `use` binds the item to the call that was just held.
  */
 export interface ApprovalUses {
-  readonly check: (claim: ApprovalClaim, use: Use) => ApprovalDenial | undefined;
+  readonly check: (claim: ApprovalClaim, use: ApprovalUse) => ApprovalDenial | undefined;
   readonly use: (claim: ApprovalClaim, callId: string) => void;
 }
 
@@ -109,16 +101,7 @@ export function prepareApprovalUses(db: Database): ApprovalUses {
   return {
     check: (claim, use) => {
       const row = sql.find.get(claim.id, use.accountId);
-      if (!row || row.key_id !== use.keyId || row.grant_id !== (use.grantId ?? null)) return "unknown";
-      const items = sql.items.all(claim.id).filter((item) => Buffer.compare(item.digest, claim.digest) === 0);
-      if (items.length === 0) return "unknown";
-      // What was used stays used, whatever else could be said about it: a replay is told that it is one.
-      if (items.every((item) => item.call_id !== null)) return "used";
-      if (row.decision === "denied") return "denied";
-      if (Number(row.expires_at_ms) <= use.nowMs) return "expired";
-      if (row.decision !== "approved") return "undecided";
-      const cap = items.find((item) => item.call_id === null)?.cap_micros ?? 0n;
-      return use.amountMicros > cap ? "too_small" : undefined;
+      return checkApproval(row ? approvalOf(row, sql.items.all(claim.id)) : undefined, claim, use);
     },
     use: (claim, callId) => {
       if (sql.use.run(callId, claim.id, claim.digest).changes !== 1) {

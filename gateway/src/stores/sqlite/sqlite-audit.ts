@@ -1,11 +1,10 @@
 import type { Database } from "bun:sqlite";
 import type { AuditReport, Auditor, Finding } from "../../ledger/audit.ts";
-import { chargeFindings, checkPrices } from "./audit-charges.ts";
+import { auditReportOf } from "../audit-report.ts";
+import { chargeFindings } from "./audit-charges.ts";
 import { auditRules } from "./audit-rules.ts";
 import { BrokenJournal } from "./journal.ts";
 import type { PostedBooks } from "./posted-books.ts";
-
-const findingsMax = 200;
 
 export function createSqliteAuditor(db: Database, books: PostedBooks): Auditor {
   return {
@@ -27,15 +26,13 @@ function audit(db: Database, before: readonly Finding[]): AuditReport {
     const rows = db.query<{ subject: string; detail: string }, []>(rule.violations).all();
     findings.push(...rows.map((row) => ({ rule: rule.name, subject: row.subject, detail: row.detail })));
   }
-  const prices = checkPrices(db);
-  findings.push(...prices.findings, ...chargeFindings(db, prices.terms));
-  return {
+  findings.push(...chargeFindings(db));
+  const looked = {
     accounts: countOf(db, "account"),
     calls: countOf(db, "call"),
     entries: countOf(db, "entry"),
-    findings: findings.slice(0, findingsMax),
-    truncated: findings.length > findingsMax,
   };
+  return auditReportOf(looked, findings);
 }
 
 function fileFindings(db: Database): Finding[] {

@@ -1,38 +1,13 @@
 import type { Database } from "bun:sqlite";
-import type { Attempt, CallOutcome, CallRecord, CallState, UsageSource } from "../../ledger/call-record.ts";
+import type { CallRecord } from "../../ledger/call-record.ts";
+import type { CallBook, CallPage, ReceiptFilter } from "../../ledger/receipt.ts";
+import { behindAllIds, lookedThroughUsualMax, openStates } from "../call-pages.ts";
+import { callOf, type CallRow } from "../call-record-rows.ts";
 import type { PostedBooks } from "./posted-books.ts";
 import type { Claims } from "./claims.ts";
-import { behindAllIds } from "./ended-calls.ts";
-import type { CallBook, CallPage, ReceiptFilter } from "../../ledger/receipt.ts";
-
-interface CallRow {
-  id: string;
-  account_id: string;
-  key_id: string;
-  operation_id: string;
-  model: string | null;
-  state: CallState;
-  outcome: CallOutcome | null;
-  held_micros: bigint;
-  value_micros: bigint;
-  charged_micros: bigint;
-  written_off_micros: bigint;
-  multiplier_ppm: bigint;
-  price_version: string;
-  unit_prices: string;
-  used: string;
-  usage_source: UsageSource;
-  http_status: bigint | null;
-  attempts: string;
-  created_at_ms: bigint;
-  settled_at_ms: bigint | null;
-}
 
 /** The account; before which call, and from which on; operation, state and key, where they matter; how many. */
 type ListParameters = [string, string, string, string | null, string | null, string | null, number];
-
-/** So many ended calls are looked at for one page of those that fit a filter; nobody else is served meanwhile. */
-const lookedThroughUsualMax = 5_000;
 
 export function createSqliteCalls(
   db: Database,
@@ -109,40 +84,9 @@ export function createSqliteCalls(
   };
 }
 
-const openStates: ReadonlySet<CallState> = new Set(["held", "dispatched", "unknown"]);
-
 const selectFrom = (calls: string): string => `
   SELECT call.id, call.account_id, call.key_id, call.operation_id, call.model, state, outcome, held_micros, call.value_micros,
          call.charged_micros, written_off_micros, multiplier_ppm, price_version, unit_prices, used, usage_source,
          http_status, attempts, created_at_ms, settled_at_ms
   FROM ${calls} JOIN price ON price.version = call.price_version`;
 const select = selectFrom("call");
-
-// The JSON columns are written by the ledger alone, from the very types they are read back into.
-const callOf = (row: CallRow): CallRecord => ({
-  id: row.id,
-  accountId: row.account_id,
-  keyId: row.key_id,
-  operationId: row.operation_id,
-  model: row.model ?? undefined,
-  state: row.state,
-  outcome: row.outcome ?? undefined,
-  heldMicros: row.held_micros,
-  valueMicros: row.value_micros,
-  chargedMicros: row.charged_micros,
-  writtenOffMicros: row.written_off_micros,
-  multiplierPpm: row.multiplier_ppm,
-  priceVersion: row.price_version,
-  unitPricesPico: unitPricesOf(row.unit_prices),
-  used: JSON.parse(row.used) as CallRecord["used"],
-  usageSource: row.usage_source,
-  httpStatus: row.http_status === null ? undefined : Number(row.http_status),
-  attempts: JSON.parse(row.attempts) as Attempt[],
-  createdAtMs: Number(row.created_at_ms),
-  settledAtMs: row.settled_at_ms === null ? undefined : Number(row.settled_at_ms),
-});
-
-export function unitPricesOf(text: string): Record<string, bigint> {
-  const prices = JSON.parse(text) as Record<string, string>;
-  return Object.fromEntries(Object.entries(prices).map(([unit, pico]) => [unit, BigInt(pico)]));
-}

@@ -1,19 +1,11 @@
 import type { Database } from "bun:sqlite";
 import type { AccountBook } from "../../ledger/accounts.ts";
-import { entryKinds, type Entry, type EntryFilter, type EntryKind } from "../../ledger/entries.ts";
+import { entryKinds, type EntryFilter, type EntryKind } from "../../ledger/entries.ts";
 import type { PostedBooks } from "./posted-books.ts";
-import { createEndedCalls, type EndedCall } from "./ended-calls.ts";
+import { chargeOf, paymentOf, withBalances, type Booked, type PaymentRow } from "../entry-rows.ts";
+import { createEndedCalls } from "./ended-calls.ts";
 
-type Booked = Omit<Entry, "balanceMicros">;
 type Place = Pick<Booked, "bookedAtMs" | "id"> & { readonly kind: EntryKind | undefined };
-
-interface PaymentRow {
-  transfer_id: string;
-  kind: EntryKind;
-  amount_micros: bigint;
-  memo: string | null;
-  created_at_ms: bigint;
-}
 
 /** Whether enough is found is first asked after so many calls, then after twice as many. */
 const firstLook = 500;
@@ -29,12 +21,7 @@ export function createSqliteEntries(db: Database, books: PostedBooks): AccountBo
     const end = before && placeOf(accountId, before);
     if (before && !end) return { refused: "unknown_entry" } as const;
     const { found, laterMicros } = newestBefore(accountId, end, limit + 1);
-    let balanceMicros = account.posted_micros - laterMicros;
-    const entries = found.slice(0, limit).map((booked): Entry => {
-      const entry = { ...booked, balanceMicros };
-      balanceMicros -= booked.amountMicros;
-      return entry;
-    });
+    const entries = withBalances(found.slice(0, limit), account.posted_micros - laterMicros);
     return { entries, hasMore: found.length > limit, balanceMicros: account.posted_micros };
   };
 
@@ -88,24 +75,6 @@ function newestFirst(a: Place, b: Place): number {
 }
 
 const rankOf = (kind: EntryKind | undefined): number => (kind === undefined ? -1 : entryKinds.indexOf(kind));
-
-const paymentOf = (row: PaymentRow): Booked => ({
-  id: row.transfer_id,
-  kind: row.kind,
-  bookedAtMs: Number(row.created_at_ms),
-  amountMicros: row.amount_micros,
-  reason: row.memo ?? undefined,
-  call: undefined,
-});
-
-const chargeOf = (call: EndedCall): Booked => ({
-  id: call.id,
-  kind: "charge",
-  bookedAtMs: Number(call.settled_at_ms),
-  amountMicros: -call.charged_micros,
-  reason: undefined,
-  call: { operationId: call.operation_id, model: call.model ?? undefined, keyId: call.key_id },
-});
 
 function prepare(db: Database) {
   return {

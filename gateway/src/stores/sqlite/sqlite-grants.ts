@@ -4,7 +4,7 @@ import type { TokenBook } from "../../keys/token-book.ts";
 import { grantOf, tokenCredentialOf, type GrantRow, type TokenColumns } from "../grant-rows.ts";
 import type { PostedBooks } from "./posted-books.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { credentialColumns, credentialOf, type CredentialRow } from "./sqlite-keys.ts";
+import { credentialColumns, credentialOf, type CredentialRow } from "../key-rows.ts";
 
 interface TokenRow extends CredentialRow, TokenColumns {}
 

@@ -1,60 +1,19 @@
 import type { Database } from "bun:sqlite";
-import { AllowedNames } from "../../keys/allowed-names.ts";
 import { budgetSpan } from "../../keys/budget-window.ts";
-import type {
-  Budget,
-  BudgetWindow,
-  Credential,
-  Key,
-  KeyBook,
-  KeyChange,
-  KeyRotation,
-  KeyScope,
-  NewKey,
-} from "../../keys/keys.ts";
-import type { TierName } from "../../limits/tiers.ts";
+import type { Key, KeyBook, KeyChange, KeyRotation, NewKey } from "../../keys/keys.ts";
+import {
+  credentialColumns,
+  credentialOf,
+  keyColumns,
+  keyOf,
+  writtenList,
+  type CredentialRow,
+  type KeyRow,
+  type SecretRow,
+} from "../key-rows.ts";
 import type { PostedBooks } from "./posted-books.ts";
 import { sumBudget } from "./budget-rows.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { grantedLimitsOf } from "./granted-limits.ts";
-
-interface KeyRow {
-  id: string;
-  account_id: string;
-  name: string;
-  scope: KeyScope;
-  budget_micros: bigint | null;
-  budget_window: BudgetWindow | null;
-  allowed_models: string | null;
-  allowed_operations: string | null;
-  created_at_ms: bigint;
-  expires_at_ms: bigint | null;
-  revoked_at_ms: bigint | null;
-}
-
-interface SecretRow {
-  last4: string;
-  created_at_ms: bigint;
-  expires_at_ms: bigint | null;
-}
-
-export interface CredentialRow {
-  key_id: string;
-  account_id: string;
-  scope: KeyScope;
-  tier: TierName;
-  plan_multiplier_ppm: bigint;
-  suspended: bigint;
-  revoked_at_ms: bigint | null;
-  expires_at_ms: bigint | null;
-  budget_micros: bigint | null;
-  budget_window: BudgetWindow | null;
-  allowed_models: string | null;
-  allowed_operations: string | null;
-  rpm: bigint | null;
-  tpm: bigint | null;
-  concurrency: bigint | null;
-}
 
 export function createSqliteKeys(db: Database, commits: GroupCommit, books: PostedBooks): KeyBook {
   const sql = prepare(db);
@@ -137,74 +96,13 @@ export function createSqliteKeys(db: Database, commits: GroupCommit, books: Post
   };
 }
 
-const keyOf = (row: KeyRow, secrets: readonly SecretRow[]): Key => ({
-  id: row.id,
-  accountId: row.account_id,
-  name: row.name,
-  scope: row.scope,
-  budget: budgetOf(row),
-  allowedModels: listOf(row.allowed_models),
-  allowedOperations: listOf(row.allowed_operations),
-  createdAtMs: Number(row.created_at_ms),
-  expiresAtMs: numberOf(row.expires_at_ms),
-  revokedAtMs: numberOf(row.revoked_at_ms),
-  secrets: secrets.map((secret) => ({
-    last4: secret.last4,
-    createdAtMs: Number(secret.created_at_ms),
-    expiresAtMs: numberOf(secret.expires_at_ms),
-  })),
-});
-
-export const credentialOf = (row: CredentialRow): Credential => ({
-  keyId: row.key_id,
-  accountId: row.account_id,
-  scope: row.scope,
-  tier: row.tier,
-  planMultiplierPpm: row.plan_multiplier_ppm,
-  suspended: row.suspended === 1n,
-  revoked: row.revoked_at_ms !== null,
-  expiresAtMs: numberOf(row.expires_at_ms),
-  budget: budgetOf(row),
-  allowedModels: allowedOf(row.allowed_models),
-  allowedOperations: allowedOf(row.allowed_operations),
-  grantedLimits: grantedLimitsOf(row),
-  grant: undefined,
-});
-
-const budgetOf = (row: Pick<KeyRow, "budget_micros" | "budget_window">): Budget | undefined =>
-  row.budget_micros === null || row.budget_window === null
-    ? undefined
-    : { limitMicros: row.budget_micros, window: row.budget_window };
-
-const writtenList = (patterns: readonly string[] | null | undefined): string | null =>
-  patterns ? JSON.stringify(patterns) : null;
-
-// Both lists were written from string lists by `writtenList`; the schema lets no other than a list in.
-const listOf = (written: string | null): string[] | undefined =>
-  written === null ? undefined : (JSON.parse(written) as string[]);
-
-function allowedOf(written: string | null): AllowedNames | undefined {
-  const patterns = listOf(written);
-  return patterns && new AllowedNames(patterns);
-}
-
-const numberOf = (value: bigint | null): number | undefined => (value === null ? undefined : Number(value));
-
-/** Of `key` joined with its `account`. */
-export const credentialColumns = `
-  key.id AS key_id, key.account_id, key.scope, account.tier, account.plan_multiplier_ppm, account.suspended,
-  key.revoked_at_ms, key.expires_at_ms, key.budget_micros, key.budget_window, key.allowed_models, key.allowed_operations,
-  account.rpm, account.tpm, account.concurrency`;
-
 function prepare(db: Database) {
-  const columns = `id, account_id, name, scope, budget_micros, budget_window, allowed_models, allowed_operations,
-                   created_at_ms, expires_at_ms, revoked_at_ms`;
   return {
     accountExists: db.query<{ id: string }, [string]>("SELECT id FROM account WHERE id = ?1"),
-    find: db.query<KeyRow, [string]>(`SELECT ${columns} FROM key WHERE id = ?1`),
-    listAll: db.query<KeyRow, []>(`SELECT ${columns} FROM key ORDER BY created_at_ms, id`),
+    find: db.query<KeyRow, [string]>(`SELECT ${keyColumns} FROM key WHERE id = ?1`),
+    listAll: db.query<KeyRow, []>(`SELECT ${keyColumns} FROM key ORDER BY created_at_ms, id`),
     listOfAccount: db.query<KeyRow, [string]>(
-      `SELECT ${columns} FROM key WHERE account_id = ?1 ORDER BY created_at_ms, id`,
+      `SELECT ${keyColumns} FROM key WHERE account_id = ?1 ORDER BY created_at_ms, id`,
     ),
     secrets: db.query<SecretRow, [string]>(
       "SELECT last4, created_at_ms, expires_at_ms FROM key_secret WHERE key_id = ?1 ORDER BY created_at_ms DESC",

@@ -7,23 +7,10 @@ import {
   type QuotaBook,
   type QuotaGrant,
 } from "../../ledger/quota-applications.ts";
-import { idempotencyKeptMs } from "./claims.ts";
+import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import { freeConflict } from "../free-conflict.ts";
+import { applicationColumns, applicationOf, type ApplicationRow } from "../quota-rows.ts";
 import type { GroupCommit } from "./group-commit.ts";
-
-interface ApplicationRow {
-  id: string;
-  account_id: string;
-  key_id: string;
-  expected_rpm: bigint;
-  expected_tpm: bigint;
-  models: string;
-  endpoints: string;
-  use_case: string;
-  state: QuotaApplication["state"];
-  created_at_ms: bigint;
-  decided_at_ms: bigint | null;
-}
 
 export function createSqliteQuotas(db: Database, commits: GroupCommit): QuotaBook {
   const sql = prepare(db);
@@ -75,28 +62,13 @@ export function createSqliteQuotas(db: Database, commits: GroupCommit): QuotaBoo
   };
 }
 
-const applicationOf = (row: ApplicationRow): QuotaApplication => ({
-  id: row.id,
-  accountId: row.account_id,
-  keyId: row.key_id,
-  expectedRpm: Number(row.expected_rpm),
-  expectedTpm: Number(row.expected_tpm),
-  // Both lists were written from string lists by `file` above.
-  models: JSON.parse(row.models) as string[],
-  endpoints: JSON.parse(row.endpoints) as string[],
-  useCase: row.use_case,
-  state: row.state,
-  createdAtMs: Number(row.created_at_ms),
-  decidedAtMs: row.decided_at_ms === null ? undefined : Number(row.decided_at_ms),
-});
-
 function prepare(db: Database) {
-  const columns = `id, account_id, key_id, expected_rpm, expected_tpm, models, endpoints, use_case, state,
-                   created_at_ms, decided_at_ms`;
   return {
-    find: db.query<ApplicationRow, [string]>(`SELECT ${columns} FROM quota_application WHERE id = ?1`),
+    find: db.query<ApplicationRow, [string]>(
+      `SELECT ${applicationColumns} FROM quota_application WHERE id = ?1`,
+    ),
     list: db.query<ApplicationRow, [string | null]>(
-      `SELECT ${columns} FROM quota_application WHERE ?1 IS NULL OR state = ?1 ORDER BY created_at_ms, id`,
+      `SELECT ${applicationColumns} FROM quota_application WHERE ?1 IS NULL OR state = ?1 ORDER BY created_at_ms, id`,
     ),
     earlier: db.query<{ id: string; fingerprint: Uint8Array }, [string, Uint8Array]>(
       "SELECT id, fingerprint FROM quota_application WHERE account_id = ?1 AND key_hash = ?2",

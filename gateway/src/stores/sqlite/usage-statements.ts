@@ -1,27 +1,6 @@
 import type { Database } from "bun:sqlite";
-import type { UsageScope, UsageSegment, UsageSums } from "../../usage/usage-report.ts";
-
-export interface SumsRow {
-  requests: bigint;
-  failed: bigint;
-  input: bigint;
-  output: bigint;
-  cache_read: bigint;
-  cache_write: bigint;
-  value: bigint;
-  charged: bigint;
-}
-
-export const sumsOf = (row: SumsRow): UsageSums => ({
-  requests: Number(row.requests),
-  failedRequests: Number(row.failed),
-  inputTokens: Number(row.input),
-  outputTokens: Number(row.output),
-  cacheReadTokens: Number(row.cache_read),
-  cacheWriteTokens: Number(row.cache_write),
-  valueMicros: row.value,
-  chargedMicros: row.charged,
-});
+import type { UsageScope, UsageSegment } from "../../usage/usage-report.ts";
+import { widthSeconds, type SumsRow } from "../usage-rows.ts";
 
 /** What the usage buckets sum to in one segment, by day or by key. */
 export function prepareUsage(db: Database) {
@@ -38,8 +17,6 @@ export function prepareUsage(db: Database) {
       byKey.all(accountId, widthSeconds[source], fromSeconds, toSeconds),
   };
 }
-
-const widthSeconds = { second: 1, minute: 60, hour: 3_600, day: 86_400 } as const;
 
 // Buckets are keyed by time first, so each moment of the segment is looked up on its own; a segment has at
 // most a few hundred days, or the hours of one day, the minutes of one hour, or the seconds of one minute.

@@ -1,4 +1,4 @@
-import type { TierLimits } from "../../limits/tiers.ts";
+import type { TierLimits } from "../limits/tiers.ts";
 
 interface LimitColumns {
   readonly rpm: bigint | null;

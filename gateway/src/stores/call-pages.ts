@@ -1,0 +1,12 @@
+// What pages of calls have in common, whatever they are read from.
+
+import type { CallState } from "../ledger/call-record.ts";
+
+/** Where a list begins that begins with the newest call. */
+export const behindAllIds = "\u{10FFFF}";
+
+/** So many calls are looked at for one page of those that fit a filter; whoever wants more goes on from there. */
+export const lookedThroughUsualMax = 5_000;
+
+/** Calls in these are few at any time, so whoever looks for them need not look through all the others. */
+export const openStates: ReadonlySet<CallState> = new Set(["held", "dispatched", "unknown"]);

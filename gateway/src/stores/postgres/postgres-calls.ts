@@ -1,0 +1,69 @@
+import type { CallRecord } from "../../ledger/call-record.ts";
+import type { CallBook, CallPage, ReceiptFilter } from "../../ledger/receipt.ts";
+import { behindAllIds, lookedThroughUsualMax, openStates } from "../call-pages.ts";
+import { callOf, type CallRow } from "../call-record-rows.ts";
+import type { Database, Value } from "./database.ts";
+
+export function createPostgresCalls(db: Database, lookedThroughMax = lookedThroughUsualMax): CallBook {
+  const findOne = async (rest: string, values: readonly Value[]): Promise<CallRecord | undefined> => {
+    const [row] = await db.read<CallRow>(`${selectFrom("call")} ${rest}`, values);
+    return row && callOf(row);
+  };
+
+  /** The last of the calls that are looked through for one page; undefined when there are fewer. */
+  const findEnd = async (accountId: string, before: string): Promise<string | undefined> => {
+    const [row] = await db.read<{ id: string }>(
+      "SELECT id FROM call WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT 1 OFFSET $3",
+      [accountId, before, lookedThroughMax - 1],
+    );
+    return row?.id;
+  };
+
+  const list = async (accountId: string, filter: ReceiptFilter): Promise<CallPage> => {
+    const { before = behindAllIds, operationId, status, keyId, limit } = filter;
+    const isOpen = status !== undefined && openStates.has(status);
+    const filters = operationId !== undefined || status !== undefined || keyId !== undefined;
+    // Calls are never removed, so those that come between the two statements are only newer ones, and looked at too.
+    const endsAt = filters && !isOpen ? await findEnd(accountId, before) : undefined;
+    const rows = await db.read<CallRow>(isOpen ? listOpen : listAll, [
+      accountId,
+      before,
+      endsAt ?? "",
+      operationId ?? null,
+      status ?? null,
+      keyId ?? null,
+      // One more than asked for tells whether there is a next page.
+      limit + 1,
+    ]);
+    const calls = rows.slice(0, limit).map(callOf);
+    return { calls, nextBefore: rows.length > limit ? calls.at(-1)?.id : endsAt };
+  };
+
+  return {
+    findByKey: (accountId, keyHash) =>
+      findOne(
+        "JOIN claim ON claim.call_id = call.id WHERE claim.account_id = $1 AND key_hash = $2 AND call.account_id = $1",
+        [accountId, keyHash],
+      ),
+    find: (accountId, callId) => findOne("WHERE call.account_id = $1 AND call.id = $2", [accountId, callId]),
+    findAny: (callId) => findOne("WHERE call.id = $1", [callId]),
+    list,
+  };
+}
+
+const selectFrom = (calls: string): string => `
+  SELECT call.id, call.account_id, call.key_id, call.operation_id, call.model, state, outcome, held_micros, value_micros,
+         charged_micros, written_off_micros, multiplier_ppm, price_version, unit_prices, used, usage_source,
+         http_status, attempts, call.created_at_ms, settled_at_ms
+  FROM ${calls} JOIN price ON price.version = call.price_version`;
+
+/** The account; before which call, and from which on; operation, state and key, where they matter; how many. */
+const fits = `account_id = $1 AND id < $2 AND id >= $3
+  AND ($4::text IS NULL OR call.operation_id = $4) AND ($5::text IS NULL OR state = $5) AND ($6::text IS NULL OR key_id = $6)`;
+
+const listAll = `${selectFrom("call")} WHERE ${fits} ORDER BY id DESC LIMIT $7`;
+
+// Left to itself Postgres walks along the ids, so as not to sort, and nearly all of them are of ended calls.
+const listOpen = `
+  WITH open AS MATERIALIZED (SELECT * FROM call WHERE settled_at_ms IS NULL AND ${fits})
+  ${selectFrom("open AS call")} ORDER BY id DESC LIMIT $7`;

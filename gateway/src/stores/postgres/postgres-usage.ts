@@ -1,0 +1,130 @@
+import {
+  segmentsOf,
+  type UsageBook,
+  type UsageScope,
+  type UsageSegment,
+  type UsageWindow,
+} from "../../usage/usage-report.ts";
+import {
+  addUsage,
+  groupNames,
+  sumsOf,
+  usageOf,
+  widthSeconds,
+  type CountedCall,
+  type SumsRow,
+  type UsageGroups,
+} from "../usage-rows.ts";
+import type { Database, Query, Value } from "./database.ts";
+
+export function createPostgresUsage(db: Database): UsageBook {
+  return {
+    sums: async (scope, segments) => {
+      const rows = await sumsBy<{ day: bigint }>(db.read, "start - start % 86400 AS day", scope, segments);
+      return rows.map((row) => ({ daySeconds: Number(row.day), ...sumsOf(row) }));
+    },
+    sumsBy: async (scope, by, window, callsMax) => {
+      const groups =
+        by === "key"
+          ? await byKey(db.read, scope, window)
+          : await db.readMoment((query) => byCalls(query, scope, groupNames[by], window, callsMax));
+      return groups && [...groups].map(([name, sums]) => ({ name, ...sums }));
+    },
+  };
+}
+
+async function byKey(query: Query, scope: UsageScope, window: UsageWindow): Promise<UsageGroups> {
+  const rows = await sumsBy<{ key_id: string }>(query, "key_id", scope, segmentsOf(window));
+  return new Map(rows.map((row) => [row.key_id, sumsOf(row)]));
+}
+
+async function byCalls(
+  query: Query,
+  scope: UsageScope,
+  nameOf: (call: CountedCall) => string | undefined,
+  window: UsageWindow,
+  callsMax: number,
+): Promise<UsageGroups | undefined> {
+  const groups: UsageGroups = new Map();
+  // Calls are found by their account and their end, so those of its other keys have to be looked at too.
+  const { accountId, keyId } = scope;
+  const inWindow = await byKey(query, { accountId, keyId: undefined }, window);
+  if (keyId !== undefined && !inWindow.has(keyId)) return groups;
+  const count = inWindow.values().reduce((sum, { requests }) => sum + requests, 0);
+  if (count > callsMax) return undefined;
+  for await (const call of endedIn(query, accountId, window)) {
+    if (keyId === undefined || call.key_id === keyId) addUsage(groups, nameOf(call), usageOf(call));
+  }
+  return groups;
+}
+
+interface EndedRow extends CountedCall {
+  readonly id: string;
+  readonly key_id: string;
+  readonly settled_at_ms: bigint;
+}
+
+/** There may be millions, and they need not be in memory together. */
+const readAtOnce = 1_000;
+
+async function* endedIn(
+  query: Query,
+  accountId: string,
+  { startSeconds, endSeconds }: UsageWindow,
+): AsyncGenerator<EndedRow> {
+  let after: readonly [settledAtMs: Value, id: string] = [startSeconds * 1_000, ""];
+  for (;;) {
+    const rows = await query<EndedRow>(ended, [accountId, ...after, endSeconds * 1_000, readAtOnce]);
+    yield* rows;
+    const last = rows.at(-1);
+    if (!last || rows.length < readAtOnce) return;
+    after = [last.settled_at_ms, last.id];
+  }
+}
+
+const ended = `
+  SELECT id, key_id, operation_id, model, outcome, used, value_micros, charged_micros, settled_at_ms FROM call
+  WHERE account_id = $1 AND (settled_at_ms, id) > ($2, $3) AND settled_at_ms < $4
+  ORDER BY settled_at_ms, id LIMIT $5`;
+
+/** What the usage buckets sum to in all segments, read at one moment. */
+function sumsBy<Group>(
+  query: Query,
+  group: string,
+  { accountId, keyId }: UsageScope,
+  segments: readonly UsageSegment[],
+): Promise<readonly (SumsRow & Group)[]> {
+  const spans = segments.map(({ source, fromSeconds, toSeconds }) => ({
+    width: widthSeconds[source],
+    since: fromSeconds,
+    until: toSeconds,
+  }));
+  const values = [JSON.stringify(spans), accountId];
+  return keyId === undefined
+    ? query(summed(group, "true"), values)
+    : query(summed(group, "key_id = $3"), [...values, keyId]);
+}
+
+// Each moment of a segment is looked up on its own, so that a key's buckets are found among those of all other keys; a
+// segment has at most a few hundred days, or the hours of one day, the minutes of one hour, or the seconds of one minute.
+// The offset keeps Postgres from turning that around into a walk over all buckets of the account.
+const summed = (group: string, filter: string): string => `
+  SELECT ${group}, ${figures.map(([figure, name]) => `sum(${figure})::bigint AS ${name}`).join(", ")}
+  FROM json_to_recordset($1::text::json) AS segment (width bigint, since bigint, until bigint)
+  CROSS JOIN generate_series(since, until - 1, width) AS start
+  CROSS JOIN LATERAL (
+    SELECT * FROM usage_bucket
+    WHERE account_id = $2 AND width_seconds = width AND start_seconds = start AND ${filter} OFFSET 0
+  ) AS bucket
+  GROUP BY 1`;
+
+const figures = [
+  ["requests", "requests"],
+  ["failed_requests", "failed"],
+  ["input_tokens", "input"],
+  ["output_tokens", "output"],
+  ["cache_read_tokens", "cache_read"],
+  ["cache_write_tokens", "cache_write"],
+  ["value_micros", "value"],
+  ["charged_micros", "charged"],
+] as const;
