@@ -1,6 +1,7 @@
 // What every store must do, whatever it is made of. A second kind of store runs these very tests.
 
 import { describe } from "bun:test";
+import { signInsConformance } from "../grants/sign-ins-conformance.ts";
 import { keysConformance } from "../keys/keys-conformance.ts";
 import { linksConformance } from "../links/links-conformance.ts";
 import { tasksConformance } from "../tasks/tasks-conformance.ts";
@@ -29,6 +30,7 @@ export function storeConformance(name: string, openStore: OpenStore): void {
   describe(`${name}: entries`, () => entriesConformance(openStore));
   describe(`${name}: keys`, () => keysConformance(openStore));
   describe(`${name}: links`, () => linksConformance(openStore));
+  describe(`${name}: sign-ins`, () => signInsConformance(openStore));
   describe(`${name}: receipts`, () => receiptsConformance(openStore));
   describe(`${name}: usage`, () => usageConformance(openStore));
   describe(`${name}: model`, () => modelConformance(openStore));

@@ -396,6 +396,47 @@ export function grantsConformance(kind: string, openStore: OpenStore): void {
     );
 
     promise(
+      "that many ask for at once is one question, and has one answer whoever gives it",
+      async (books) => {
+        const caller = await books.openCaller();
+        const { accountId, keyId } = caller;
+        const { approvals } = books.store();
+        const question = { accountId, keyId, grantId: undefined, asker: "x", items: [item("a"), item("b")] };
+        const many = Array.from({ length: 8 }, (_, at) => at);
+        const asked = await Promise.all(
+          many.map(() =>
+            approvals.open({
+              ...question,
+              id: books.newId("approval"),
+              createdAtMs: middayMs,
+              expiresAtMs: middayMs + 60_000,
+            }),
+          ),
+        );
+        const [id = "", ...others] = new Set(asked.map((approval) => approval.id));
+        expect(others).toEqual([]);
+        const answers = await Promise.all(
+          many.map((at) => {
+            const decision = at % 2 === 0 ? "approved" : "denied";
+            return approvals.decide({ id, accountId, decision, capMicros: BigInt(at), nowMs: middayMs });
+          }),
+        );
+        const stands = await approvals.find(id, accountId);
+        expect(answers).toEqual(many.map(() => stands));
+      },
+    );
+
+    promise("is one of a bounded number also when all are asked for at once", async (books) => {
+      const caller = await books.openCaller();
+      const texts = Array.from({ length: openApprovalsMax + 10 }, (_, at) => `question ${at}`);
+      const ids = await Promise.all(
+        texts.map((text) => openApproval(books, caller, { items: [item(text)], decision: "none" })),
+      );
+      const found = await Promise.all(ids.map((id) => books.store().approvals.find(id, caller.accountId)));
+      expect(found.filter((approval) => approval !== undefined)).toHaveLength(openApprovalsMax);
+    });
+
+    promise(
       "that was used is forgotten a day after its time, and lets nothing through then",
       async (books) => {
         const caller = await books.openCaller({ creditMicros: 10_000n });

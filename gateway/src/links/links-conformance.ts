@@ -120,6 +120,41 @@ export function linksConformance(openStore: OpenStore): void {
     expect(await begin("b", "r", middayMs + 2 * 86_400_000)).toEqual({ kind: "begun" });
   });
 
+  linkTest("of many who begin with one idempotency key at once, one begins", async (books) => {
+    const caller = await books.openCaller();
+    const other = await books.openKey(caller);
+    const idempotency = { keyHash: bytes("k"), fingerprint: bytes("r") };
+    const begun = await Promise.all(
+      Array.from({ length: 10 }, (_, at) =>
+        book(books).begin(attemptOf(at % 2 === 0 ? caller : other, `s${at}`, { idempotency })),
+      ),
+    );
+    const first = begun.findIndex(({ kind }) => kind === "begun");
+    const told = begun.map((result) => (result.kind === "begun" ? "begun" : result.earlier.callId));
+    expect(told.filter((callId) => callId === `attempt s${first}`)).toHaveLength(9);
+  });
+
+  linkTest("of many who begin at once with one key, no more are kept than it may have", async (books) => {
+    const caller = await books.openCaller();
+    const states = Array.from({ length: attemptsPerKeyMax + 10 }, (_, at) => `s${at}`);
+    await Promise.all(states.map((state) => book(books).begin(attemptOf(caller, state))));
+    const found = await Promise.all(states.map((state) => book(books).findAttempt(bytes(state))));
+    expect(found.filter((attempt) => attempt !== undefined)).toHaveLength(attemptsPerKeyMax);
+  });
+
+  linkTest(
+    "of many that are saved at once one lives, and each that made room is told once",
+    async (books) => {
+      const caller = await books.openCaller();
+      const ids = Array.from({ length: 8 }, (_, at) => `l${at}`);
+      const replaced = await Promise.all(ids.map((id) => book(books).save(linkOf(caller, id))));
+      const live = await book(books).findLive(caller.keyId, "platform");
+      expect(new Set([live?.id, ...replaced.map((link) => link?.id)])).toEqual(new Set([...ids, undefined]));
+      const accesses = replaced.map((link) => link && Buffer.from(link.tokens.access).toString());
+      expect(accesses.filter((access) => access === "access")).toHaveLength(7);
+    },
+  );
+
   linkTest("a key has one live link at an upstream: a new one takes the place of the old", async (books) => {
     const caller = await books.openCaller();
     expect(await book(books).save(linkOf(caller, "one"))).toBeUndefined();
@@ -205,6 +240,21 @@ export function linksConformance(openStore: OpenStore): void {
     expect(left).toMatchObject({ revokedAtMs: middayMs + 1 });
     expect([left?.tokens.access.byteLength, left?.tokens.refresh]).toEqual([0, undefined]);
     expect(await book(books).replaceTokens("one", { ...linkTokens, version: 2 }, [])).toBe(false);
+  });
+
+  linkTest("of many who end a link at once, one is given its tokens", async (books) => {
+    const caller = await books.openCaller();
+    const many = Array.from({ length: 4 });
+    for (let round = 0; round < 5; round++) {
+      const id = `l${round}`;
+      await book(books).save(linkOf(caller, id));
+      const ended = await Promise.all([
+        ...many.map(() => book(books).revoke(id, middayMs)),
+        ...many.map(() => book(books).undo(bytes(`undo ${id}`), middayMs)),
+        book(books).save(linkOf(caller, `after ${id}`)),
+      ]);
+      expect(ended.filter((link) => link?.id === id)).toHaveLength(1);
+    }
   });
 
   linkTest("whoever linked can undo it, once and for a while", async (books) => {
