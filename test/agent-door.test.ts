@@ -70,6 +70,7 @@ describe("who gets in", () => {
     const { access_token } = await signInWith(gateway.url, account.key, { spend: "" });
     const found = await useTool(mcp, access_token, "search", { query: "rerank" });
     expect(found.isError).toBeUndefined();
+    const old = await openOldClient(mcp, access_token);
     await expectNothingHappened(gateway, async () => {
       for (const [name, given] of [
         ["use", snapshot],
@@ -85,7 +86,6 @@ describe("who gets in", () => {
         expect(challenge).toContain('scope="tools:read tools:spend"');
         expect(challenge).toContain("resource_metadata=");
       }
-      const old = await openOldClient(mcp, access_token);
       expect((await old.ask("tools/call", { name: "use", arguments: snapshot })).status).toBe(403);
     });
   });

@@ -51,6 +51,7 @@ describe("the agent door", () => {
 
   test("MCP: foreign sessions, origins, tokens and huge batches are refused", async () => {
     const stranger = await gateway.openAccount();
+    const session = await openOldClient(mcp(), stranger.key);
     await expectNothingHappened(gateway, async () => {
       const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
       const post = (body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
@@ -62,7 +63,6 @@ describe("the agent door", () => {
       expect((await post(Array.from({ length: 10_000 }, () => list))).status).toBe(400);
       expect((await post(list, { "mcp-protocol-version": "1999-01-01" })).status).toBe(400);
       expect((await post(list, { origin: "https://evil.example" })).status).toBe(403);
-      const session = await openOldClient(mcp(), stranger.key);
       const foreign = { "mcp-session-id": session.sessionId, "mcp-protocol-version": "2025-11-25" };
       expect((await post(list, foreign)).status).toBe(404);
       const token = await post(list, { authorization: `Bearer tgo_${"A".repeat(36)}` });

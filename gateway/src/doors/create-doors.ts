@@ -17,6 +17,7 @@ import { createLinkPages, type LinkPages } from "./http/link-pages.ts";
 import { createOperatorPages, type OperatorPages } from "./http/operator-pages.ts";
 import type { BodyReader } from "./http/read-body.ts";
 import { createMcpDoor, type AgentServer, type McpDoor } from "./mcp/mcp-door.ts";
+import { createSessionRecords } from "./mcp/session-records.ts";
 import { createSignInDoor, type FetchDocument, type SignInDoor } from "./oauth/sign-in-door.ts";
 import type { FormParts } from "./people/form.ts";
 import { createPeople } from "./people/person.ts";
@@ -70,6 +71,11 @@ export function createDoors(parts: Parts): Doors {
     settings: mcp,
     approvals: parts.store.approvals,
     stateKey: parts.secrets.keyFor("request state"),
+    sessionRecords: createSessionRecords({
+      ...parts,
+      records: parts.store.signIns,
+      wallMs: parts.clock.wallMs,
+    }),
     approvalPage: (id) => approvalPageUrl(addresses, id),
     addresses,
     bodies,

@@ -1,4 +1,5 @@
 import type { LinkSettings } from "../operation/upstream.ts";
+import { describeError } from "../platform/log.ts";
 import { findLinkUpstream, type LinkParts } from "./link-parts.ts";
 import type { Link } from "./links.ts";
 import type { Grant } from "./platform-client.ts";
@@ -17,6 +18,8 @@ export type Renewed =
 const claimMs = 30_000;
 const lookEveryMs = 50;
 const patienceMs = 12_000;
+/** Soon against a claim, so that nobody else's comes first once the store takes writes again. */
+const storeAgainMs = 2_000;
 
 export interface Renewals {
   readonly renew: (seen: Link) => Promise<Renewed>;
@@ -33,28 +36,59 @@ interface Unstored {
 /**
  * Gets new tokens for links whose old ones have ended. A refresh token works once, so there is one renewal of a link
  * at a time: within this process everybody waits for the same one, and other processes see a claim in the store. New
- * tokens are stored before anybody uses them; those that could not be stored are kept for the next try, because the old
- * ones work no more.
+ * tokens are stored before anybody uses them. Those that could not be stored are kept, because the old ones work no more,
+ * and are tried again by the next call and by time itself: when the claim has run out, another process would ask with
+ * the old ones, and be told that the link has ended.
  */
 export function createRenewals(parts: LinkParts): Renewals {
   const running = new Map<string, Promise<Renewed>>();
   const unstored = new Map<string, Unstored>();
-  return {
-    renew: (seen) => {
-      const current = running.get(seen.id);
-      if (current) return current;
-      const renewal = renew(seen, unstored, parts).finally(() => running.delete(seen.id));
-      running.set(seen.id, renewal);
-      return renewal;
-    },
-    giveUp: async (link) => {
-      const kept = unstored.get(link.id);
-      unstored.delete(link.id);
-      const platform = findLinkUpstream(parts.offer(), link.upstream)?.link;
-      if (platform && kept?.grant.refreshToken !== undefined)
-        await parts.client.revoke(platform, kept.grant.refreshToken);
-    },
+
+  /** Links for which a timer runs. */
+  const waiting = new Set<string>();
+
+  const renewOnce = (seen: Link): Promise<Renewed> => {
+    const current = running.get(seen.id);
+    if (current) return current;
+    const renewal = renew(seen, unstored, parts).finally(() => {
+      running.delete(seen.id);
+      if (unstored.has(seen.id)) storeLater(seen);
+    });
+    running.set(seen.id, renewal);
+    return renewal;
   };
+
+  const storeLater = (seen: Link): void => {
+    if (waiting.has(seen.id)) return;
+    waiting.add(seen.id);
+    const again = (): void => {
+      waiting.delete(seen.id);
+      storeAgain(seen).catch((error: unknown) =>
+        parts.log.error("a link's new tokens still cannot be stored", {
+          link_id: seen.id,
+          ...describeError(error),
+        }),
+      );
+    };
+    setTimeout(again, storeAgainMs).unref();
+  };
+
+  const storeAgain = async (seen: Link): Promise<void> => {
+    if (!unstored.has(seen.id)) return;
+    const { kind } = await renewOnce(seen);
+    if (kind === "renewed") unstored.delete(seen.id);
+    if (kind === "gone" || kind === "lapsed") await giveUp(seen);
+  };
+
+  const giveUp = async (link: Link): Promise<void> => {
+    const kept = unstored.get(link.id);
+    unstored.delete(link.id);
+    const platform = findLinkUpstream(parts.offer(), link.upstream)?.link;
+    if (platform && kept?.grant.refreshToken !== undefined)
+      await parts.client.revoke(platform, kept.grant.refreshToken);
+  };
+
+  return { renew: renewOnce, giveUp };
 }
 
 async function renew(seen: Link, unstored: Map<string, Unstored>, parts: LinkParts): Promise<Renewed> {
@@ -116,9 +150,10 @@ async function lookAgain(seen: Link, { book }: LinkParts): Promise<Renewed | und
   return link.lapsedAtMs === undefined ? undefined : { kind: "lapsed" };
 }
 
-async function lapse(seen: Link, { book, clock }: LinkParts): Promise<Renewed> {
-  await book.lapse(seen.id, seen.tokens.version, clock.wallMs());
-  return { kind: "lapsed" };
+/** Whoever asks with tokens that somebody else has just replaced is refused, too: the link lives, with the new ones. */
+async function lapse(seen: Link, parts: LinkParts): Promise<Renewed> {
+  await parts.book.lapse(seen.id, seen.tokens.version, parts.clock.wallMs());
+  return (await lookAgain(seen, parts)) ?? { kind: "lapsed" };
 }
 
 /** Another process is at it. */

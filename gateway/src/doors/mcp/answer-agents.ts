@@ -23,6 +23,7 @@ import { refusePayingHeaders } from "./refuse-paying-headers.ts";
 import { createRequestStates } from "./request-state.ts";
 import { createSearchIndex } from "./search-index.ts";
 import { rememberIndex } from "./search-tool.ts";
+import type { SessionRecords } from "./session-records.ts";
 import { createSessions } from "./sessions.ts";
 import { createToolServer } from "./tool-server.ts";
 import { introduce, type ToolParts } from "./visit.ts";
@@ -30,6 +31,7 @@ import { introduce, type ToolParts } from "./visit.ts";
 export interface AgentParts extends Omit<ToolParts, "index" | "memory" | "states"> {
   /** Seals what clients carry while their persons are asked. */
   readonly stateKey: Uint8Array;
+  readonly sessionRecords: SessionRecords;
   readonly addresses: Addresses;
   readonly bodies: BodyReader;
   /** What an embedder adds to the five tools. */
@@ -63,7 +65,9 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
   const sessions = createSessions({
     createServer,
     newSessionId: parts.newSecretId,
+    records: parts.sessionRecords,
     monotonicMs: gate.clock.monotonicMs,
+    log: gate.log,
   });
 
   const route = async (request: Request, body: unknown, introduced: AuthInfo): Promise<Response> =>

@@ -9,7 +9,8 @@ const charactersMax = 32 * 1024 * 1024;
 
 /**
  * The answers of sessions by request. A transport that repeats a request gets the first one's answer, also while that
- * is still running, instead of paying again. There is nothing like it without a session: there, ids repeat.
+ * is still running, instead of paying again; at another process the books refuse it. There is nothing like it without a
+ * session: there, ids repeat.
  */
 export interface AnswerMemory {
   readonly once: (request: string, answer: () => Promise<Answered>) => Promise<Answered>;

@@ -169,7 +169,7 @@ async function runInOrder(
         ...wanted,
         capMicros: fits ? wanted.capMicros : leftMicros,
         claim: approvalId !== undefined && uncovered ? { id: approvalId, digest } : undefined,
-        idempotencyKey: wanted.idempotencyKey ?? keyUnder(approvalId, index),
+        idempotencyKey: wanted.idempotencyKey ?? keyUnder(approvalId ?? visit.onceAs, index),
       },
       parts,
     );
@@ -203,11 +203,12 @@ function shareRoom(ran: readonly (UseResult | undefined)[]): (UseResult | undefi
 }
 
 /**
- * An approval allows its batch once. The calls of it that need no approval would run again when the same approval or
- * state is played back, so each of them gets an idempotency key made from it.
+ * An approval allows its batch once, and a request of a session asks for it once. The calls of it that need no approval
+ * would run again when the same approval, state or request is played back, so each of them gets an idempotency key made
+ * from it.
  */
-const keyUnder = (approvalId: string | undefined, index: number): string | undefined =>
-  approvalId === undefined ? undefined : `${approvalId}/${index}`;
+const keyUnder = (once: string | undefined, index: number): string | undefined =>
+  once === undefined ? undefined : `${once}/${index}`;
 
 const notStarted = (call: BatchArguments["calls"][number]): UseResult => ({
   status: "refused",

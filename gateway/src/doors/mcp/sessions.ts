@@ -5,7 +5,9 @@ import {
   type InitializeRequest,
   type McpServer,
 } from "@modelcontextprotocol/server";
+import { describeError, type Log } from "../../platform/log.ts";
 import { protocolError } from "./protocol-error.ts";
+import { extendEveryMs, sessionLifeMs, type Introduction, type SessionRecords } from "./session-records.ts";
 import { callerOf } from "./visit.ts";
 
 interface Session {
@@ -15,21 +17,27 @@ interface Session {
   readonly server: McpServer;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   usedAtMs: number;
+  /** When the store last heard that it is used. */
+  extendedAtMs: number;
 }
 
 interface Parts {
   readonly createServer: () => McpServer;
   readonly newSessionId: () => string;
+  readonly records: SessionRecords;
   readonly monotonicMs: () => number;
+  readonly log: Log;
 }
 
-/** Clients of the older revisions open a session first. An id alone opens nothing: it is bound to who made it. */
+/**
+ * Clients of the older revisions open a session first. An id alone opens nothing: it is bound to who made it. A session
+ * that was opened in another process, or before this one started, is opened here once more when it is first asked for.
+ */
 export interface Sessions {
   readonly answer: (request: Request, body: unknown, introduced: AuthInfo) => Promise<Response>;
   readonly count: () => number;
 }
 
-const idleMsMax = 30 * 60_000;
 const sweepEveryMs = 60_000;
 const sessionsMax = 5_000;
 /** One client needs one; a client that opens them without end only displaces its own. */
@@ -39,64 +47,146 @@ const sessionsOfAccountMax = 200;
 /** A session keeps what its client says about itself as long as it lives; a few hundred characters are usual. */
 const introductionCharactersMax = 16 * 1024;
 
-export function createSessions({ createServer, newSessionId, monotonicMs }: Parts): Sessions {
+export function createSessions(parts: Parts): Sessions {
+  const { createServer, newSessionId, records, monotonicMs, log } = parts;
   const sessions = new Map<string, Session>();
+  /** Two requests of a session that nobody knows here yet must come to the same one. */
+  const reopening = new Map<string, Promise<Session | "no_room" | undefined>>();
 
-  const end = (id: string): void => {
+  /** Gives up what is in memory; the record of a session lives on, since it may be used elsewhere. */
+  const drop = (id: string): void => {
     const session = sessions.get(id);
     sessions.delete(id);
     session?.server.close().catch(() => {});
   };
-  const isIdle = ({ usedAtMs }: Session): boolean => monotonicMs() - usedAtMs > idleMsMax;
+  const isIdle = ({ usedAtMs }: Session): boolean => monotonicMs() - usedAtMs > sessionLifeMs;
   const sweeper = setInterval(() => {
-    for (const [id, session] of sessions) if (isIdle(session)) end(id);
+    for (const [id, session] of sessions) if (isIdle(session)) drop(id);
   }, sweepEveryMs);
   sweeper.unref();
 
-  const endOldest = (isOwn: (session: Session) => boolean, most: number): void => {
+  const endOldest = async (isOwn: (session: Session) => boolean, most: number): Promise<void> => {
     const own = [...sessions].filter(([, session]) => isOwn(session));
     const [oldest] = own.toSorted(([, a], [, b]) => a.usedAtMs - b.usedAtMs);
-    if (oldest && own.length >= most) end(oldest[0]);
+    if (!oldest || own.length < most) return;
+    drop(oldest[0]);
+    await orTell(records.forget(oldest[0]));
   };
 
-  const makeRoom = (principal: string, accountId: string): boolean => {
-    endOldest((session) => session.principal === principal, sessionsEachMax);
-    endOldest((session) => session.accountId === accountId, sessionsOfAccountMax);
+  const makeRoom = async (principal: string, accountId: string): Promise<boolean> => {
+    await endOldest((session) => session.principal === principal, sessionsEachMax);
+    await endOldest((session) => session.accountId === accountId, sessionsOfAccountMax);
     return sessions.size < sessionsMax;
   };
+
+  /** A session whose record cannot be written is a session of this process alone; its client need not care. */
+  const orTell = (writing: Promise<void>): Promise<void> =>
+    writing.catch((error: unknown) => log.warn("an agent's session could not be kept", describeError(error)));
 
   /** Apart from `open`, because what these functions can see lives as long as the session: its request is not for that. */
   const createTransport = (
     principal: string,
     accountId: string,
     server: McpServer,
+    sessionIdGenerator: () => string,
   ): WebStandardStreamableHTTPServerTransport => {
     const transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: newSessionId,
-      onsessioninitialized: (id) =>
-        void sessions.set(id, { principal, accountId, server, transport, usedAtMs: monotonicMs() }),
-      onsessionclosed: (id) => void sessions.delete(id),
+      sessionIdGenerator,
+      onsessioninitialized: (id) => {
+        const nowMs = monotonicMs();
+        const times = { usedAtMs: nowMs, extendedAtMs: nowMs };
+        sessions.set(id, { principal, accountId, server, transport, ...times });
+      },
+      onsessionclosed: (id) => {
+        sessions.delete(id);
+        return records.forget(id);
+      },
     });
     return transport;
   };
 
+  /** Opens a session under an id; answers with what its client is told. */
+  const initialize = async (
+    request: Request,
+    introduced: AuthInfo,
+    body: InitializeRequest,
+    newId: () => string,
+  ): Promise<{ readonly response: Response; readonly id: string | undefined } | "no_room"> => {
+    const principal = introduced.clientId;
+    const { accountId } = callerOf(introduced);
+    if (!(await makeRoom(principal, accountId))) return "no_room";
+    const server = createServer();
+    const transport = createTransport(principal, accountId, server, newId);
+    await server.connect(transport);
+    const response = await transport.handleRequest(request, { parsedBody: body, authInfo: introduced });
+    if (transport.sessionId === undefined) await server.close();
+    return { response, id: transport.sessionId };
+  };
+
   const open = async (request: Request, body: InitializeRequest, introduced: AuthInfo): Promise<Response> => {
-    const params = usedParams(body);
-    if (JSON.stringify(params).length > introductionCharactersMax) {
+    const introduction = usedParams(body);
+    if (JSON.stringify(introduction).length > introductionCharactersMax) {
       const most = `capabilities and clientInfo may have ${introductionCharactersMax} characters`;
       return protocolError(400, -32602, `Invalid params: ${most}`);
     }
-    const principal = introduced.clientId;
-    const { accountId } = callerOf(introduced);
-    if (!makeRoom(principal, accountId))
-      return protocolError(503, -32000, "Too many sessions are open; try again later.");
-    const server = createServer();
-    const transport = createTransport(principal, accountId, server);
-    await server.connect(transport);
-    const parsedBody = { ...body, params };
-    const response = await transport.handleRequest(request, { parsedBody, authInfo: introduced });
-    if (transport.sessionId === undefined) await server.close();
+    const said = { ...body, params: introduction };
+    const opened = await initialize(request, introduced, said, newSessionId);
+    if (opened === "no_room") return noRoom();
+    const { response, id } = opened;
+    if (id !== undefined) {
+      const kept = {
+        id,
+        principal: introduced.clientId,
+        grantId: callerOf(introduced).grant?.id,
+        introduction,
+      };
+      // Before the client hears of it: its next request may come to another process.
+      await orTell(records.keep(kept));
+    }
     return response;
+  };
+
+  /** Says for the client once more what it said when it opened the session. */
+  const reopen = async (
+    id: string,
+    url: string,
+    introduced: AuthInfo,
+  ): Promise<Session | "no_room" | undefined> => {
+    const introduction = await records.find({ id, principal: introduced.clientId });
+    if (!introduction) return undefined;
+    const request = new Request(url, { method: "POST", headers: asClientsSend });
+    const opened = await initialize(request, introduced, initializeRequest(introduction), () => id);
+    if (opened === "no_room") return opened;
+    await opened.response.text();
+    const session = sessions.get(id);
+    // Its use here is news to the store.
+    if (session) session.extendedAtMs = Number.NEGATIVE_INFINITY;
+    return session;
+  };
+
+  const find = async (
+    id: string,
+    url: string,
+    introduced: AuthInfo,
+  ): Promise<Session | "no_room" | undefined> => {
+    const known = sessions.get(id);
+    if (known && isIdle(known)) drop(id);
+    const session = sessions.get(id);
+    // A session of somebody else looks like none at all.
+    if (session) return session.principal === introduced.clientId ? session : undefined;
+    const asked = JSON.stringify([introduced.clientId, id]);
+    const earlier = reopening.get(asked);
+    if (earlier) return earlier;
+    const opening = reopen(id, url, introduced).finally(() => reopening.delete(asked));
+    reopening.set(asked, opening);
+    return opening;
+  };
+
+  const noteUse = (id: string, session: Session): void => {
+    session.usedAtMs = monotonicMs();
+    if (session.usedAtMs - session.extendedAtMs < extendEveryMs) return;
+    session.extendedAtMs = session.usedAtMs;
+    orTell(records.extend(id)).catch(() => {});
   };
 
   return {
@@ -114,14 +204,10 @@ export function createSessions({ createServer, newSessionId, monotonicMs }: Part
           "Bad Request: Mcp-Session-Id header is required; initialize first.",
         );
       }
-      const known = sessions.get(id);
-      if (known && isIdle(known)) end(id);
-      const session = sessions.get(id);
-      // A session of somebody else looks like none at all.
-      if (!session || session.principal !== introduced.clientId) {
-        return protocolError(404, -32001, "Session not found");
-      }
-      session.usedAtMs = monotonicMs();
+      const session = await find(id, request.url, introduced);
+      if (!session) return protocolError(404, -32001, "Session not found");
+      if (session === "no_room") return noRoom();
+      noteUse(id, session);
       return session.transport.handleRequest(request, {
         ...(body === undefined ? {} : { parsedBody: body }),
         authInfo: introduced,
@@ -130,8 +216,22 @@ export function createSessions({ createServer, newSessionId, monotonicMs }: Part
   };
 }
 
+const noRoom = (): Response => protocolError(503, -32000, "Too many sessions are open; try again later.");
+
+const asClientsSend = {
+  "content-type": "application/json",
+  accept: "application/json, text/event-stream",
+};
+
+const initializeRequest = (params: Introduction): InitializeRequest & { jsonrpc: "2.0"; id: number } => ({
+  jsonrpc: "2.0",
+  id: 0,
+  method: "initialize",
+  params,
+});
+
 /** Without what nobody here looks at: the icons of a client are pictures, and some write them out in full. */
-const usedParams = ({ params }: InitializeRequest): InitializeRequest["params"] => ({
+const usedParams = ({ params }: InitializeRequest): Introduction => ({
   protocolVersion: params.protocolVersion,
   capabilities: params.capabilities,
   clientInfo: { name: params.clientInfo.name, version: params.clientInfo.version },

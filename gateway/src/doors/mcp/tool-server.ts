@@ -75,13 +75,15 @@ function answerOnce(
   server: McpServer,
   parts: ToolParts,
 ): Promise<Answered> {
-  const answer = (): Promise<Answered> => answerTool(asked, visitOf(ctx, server, parts.offer()), parts);
+  const answer = (onceAs?: string): Promise<Answered> =>
+    answerTool(asked, { ...visitOf(ctx, server, parts.offer()), onceAs }, parts);
   const { name, given } = asked;
   // The later rounds of a request carry its id too, and are not repetitions of it.
   const laterRound = ctx.mcpReq.inputResponses !== undefined || ctx.mcpReq.requestState() !== undefined;
   if (ctx.sessionId === undefined || !spends(name) || laterRound) return answer();
   const request = JSON.stringify([ctx.sessionId, ctx.mcpReq.id, name, given]);
-  return parts.memory.once(new Bun.CryptoHasher("sha256").update(request).digest("base64url"), answer);
+  const onceAs = new Bun.CryptoHasher("sha256").update(request).digest("base64url");
+  return parts.memory.once(onceAs, () => answer(onceAs));
 }
 
 async function answerTool({ name, given, whyNot }: Asked, visit: Visit, parts: ToolParts): Promise<Answered> {

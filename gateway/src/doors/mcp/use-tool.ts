@@ -35,7 +35,7 @@ export async function useOperation(
       counted,
       offer,
       capMicros,
-      idempotencyKey: given.idempotency_key,
+      idempotencyKey: given.idempotency_key ?? visit.onceAs,
       coveredMicros: caller.grant ? undefined : parts.settings().autoApproveMicros,
       claim,
       images,

@@ -38,6 +38,8 @@ export interface Visit {
   /** What the message shows beside its JSON; the calls that are made add theirs. */
   readonly images: ImageContent[];
   readonly canAsk: "form" | "url" | "no";
+  /** Names the request of a session, so that the books let its repetition at another process buy nothing. */
+  readonly onceAs: string | undefined;
 }
 
 /** A session, a sealed state and an approval belong to exactly one of these. */
@@ -69,7 +71,7 @@ export const callerOf = (introduced: AuthInfo): Credential => guestOf(introduced
 /** Put there by `introduce`, which is the only way in. */
 const guestOf = ({ extra }: AuthInfo): Guest => extra?.["guest"] as Guest;
 
-export function visitOf(ctx: ServerContext, server: McpServer, offer: Offer): Visit {
+export function visitOf(ctx: ServerContext, server: McpServer, offer: Offer): Omit<Visit, "onceAs"> {
   const introduced = ctx.http?.authInfo;
   if (!introduced) throw new Error("A tool was asked for by nobody.");
   const { caller, counted, limited } = guestOf(introduced);

@@ -1,0 +1,125 @@
+// Linked accounts where calls, pages and renewals come to one process and the other.
+
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import type { GatewayParts } from "../gateway/src/gateway.ts";
+import { openXDouble, type XDouble } from "./doubles/x.ts";
+import { until, type TestAccount, type TestGateway } from "./harness.ts";
+import { clientSecret, did, followPath, lastingScopes } from "./linking.ts";
+import { openTwoNodes, type TwoNodes } from "./two-nodes.ts";
+import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
+import { startLink } from "./visitor.ts";
+
+const hourMs = 3_600_000;
+/** Longer than a renewal that was claimed is left to whoever claimed it. */
+const claimOverMs = 31_000;
+
+let platform: XDouble;
+let clock: VirtualClock;
+let nodes: TwoNodes;
+let account: TestAccount;
+/** What the first process waits for before it asks the platform for new tokens. */
+let mayRefresh: Promise<void>;
+
+beforeEach(async () => {
+  platform = await openXDouble({ clientId: "app-1", clientSecret });
+  clock = createVirtualClock();
+  mayRefresh = Promise.resolve();
+  nodes = await openTwoNodes({
+    clock,
+    config: `
+sandbox: off
+upstreams:
+  platform:
+    protocol: x
+    url: "${platform.url}"
+    authorize_url: "${platform.authorizeUrl}"
+    token_url: "${platform.tokenUrl}"
+    revoke_url: "${platform.revokeUrl}"
+    client_id: app-1
+    client_secret: ${clientSecret}`,
+    wrap: (parts, node) => (node === "first" ? refreshingWhenAllowed(parts) : parts),
+  });
+  account = await nodes.first.openAccount();
+  const { auth_url: authUrl } = await startLink(nodes.first, account, lastingScopes);
+  nodes.sendTo("second");
+  expect((await fetch(platform.agree(authUrl))).status).toBe(200);
+});
+
+afterEach(async () => {
+  expect(await nodes.second.audit()).toEqual([]);
+  await nodes.close();
+  await platform.close();
+});
+
+const refreshingWhenAllowed = (parts: GatewayParts): GatewayParts => {
+  const { platformClient } = parts;
+  const refresh: typeof platformClient.refresh = async (...asked) => {
+    await mayRefresh;
+    return platformClient.refresh(...asked);
+  };
+  return { ...parts, platformClient: { ...platformClient, refresh } };
+};
+
+const follow = async (node: TestGateway): Promise<number> =>
+  (await node.post(account, followPath, { target_user_id: "6253282" })).status;
+
+test("an account that began to be linked at one process and was linked at another is acted for at both", async () => {
+  expect([await follow(nodes.first), await follow(nodes.second)]).toEqual([200, 200]);
+});
+
+test("tokens that ended are renewed once for calls at both processes at once", async () => {
+  clock.advance(2 * hourMs);
+  platform.expire();
+  const all = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => follow(index % 2 === 0 ? nodes.first : nodes.second)),
+  );
+  expect(new Set(all)).toEqual(new Set([200]));
+  expect(did(platform, "refresh_token")).toBe(1);
+});
+
+test("tokens that one process could not store are stored without a call, before another asks with the old ones", async () => {
+  clock.advance(2 * hourMs);
+  platform.expire();
+  const other = new Database(nodes.first.databasePath);
+  other.run(`CREATE TRIGGER no_tokens BEFORE UPDATE OF access_token ON link
+             BEGIN SELECT RAISE(ABORT, 'the tokens are not taken'); END`);
+  expect(await follow(nodes.first)).not.toBe(200);
+  other.run("DROP TRIGGER no_tokens");
+  await until(() => other.query("SELECT 1 FROM link WHERE version = 2").get() !== null);
+  other.close();
+  clock.advance(claimOverMs);
+  expect(await follow(nodes.second)).toBe(200);
+  expect(did(platform, "refresh_token")).toBe(1);
+});
+
+test("tokens that one process could not store end at the platform with the link that another ended", async () => {
+  clock.advance(2 * hourMs);
+  platform.expire();
+  const other = new Database(nodes.first.databasePath);
+  other.run(`CREATE TRIGGER no_tokens BEFORE UPDATE OF access_token ON link WHEN NEW.revoked_at_ms IS NULL
+             BEGIN SELECT RAISE(ABORT, 'the tokens are not taken'); END`);
+  expect(await follow(nodes.first)).not.toBe(200);
+  const [link] = await nodes.second.store.links.list({});
+  await nodes.second.post(account, `/apis/v1/social_a/links/${link?.id}/revoke`, {});
+  const revoked = did(platform, "revoke");
+  other.run("DROP TRIGGER no_tokens");
+  other.close();
+  await until(() => did(platform, "revoke") > revoked);
+});
+
+test("whoever comes too late to renew acts with what another process renewed meanwhile", async () => {
+  clock.advance(2 * hourMs);
+  platform.expire();
+  const late = Promise.withResolvers<void>();
+  mayRefresh = late.promise;
+  const slow = follow(nodes.first);
+  const claims = new Database(nodes.first.databasePath);
+  await until(() => claims.query("SELECT 1 FROM link WHERE renewing_until_ms IS NOT NULL").get() !== null);
+  claims.close();
+  clock.advance(claimOverMs);
+  expect(await follow(nodes.second)).toBe(200);
+  late.resolve();
+  expect(await slow).toBe(200);
+  expect(await follow(nodes.first)).toBe(200);
+});
