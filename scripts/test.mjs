@@ -15,10 +15,15 @@ const SCRATCH_BYTES_MIN = 4 * 2 ** 30;
 const FAILURES_SHOWN_MAX = 10;
 const FAILURE_LINES_MAX = 40;
 
+/** Needs a Postgres or a Redis; npm run test:services starts them and names its files. */
+const SERVICES_TEST = ".services.test.ts";
+
 /** Most of a test's time is waiting, so the whole suite runs as two halves at once; chosen files run as one. */
 async function runTests(args) {
   const bun = await openBun();
-  const halves = args.length > 0 ? [args] : halve(testFiles());
+  const namesServices = args.some((word) => word.endsWith(SERVICES_TEST));
+  const chosen = namesServices ? args : [`--path-ignore-patterns=**/*${SERVICES_TEST}`, ...args];
+  const halves = args.length > 0 ? [chosen] : halve(testFiles());
   const scratch = mkdtempSync(path.join(scratchParent(), "tollgate-tests-"));
   // One half is shown as it goes and the other when it has ended: lines of two would mean nothing to anybody.
   const run = (files, index) => runBunTest(bun, files, { isShown: index === 0, scratch });
@@ -86,7 +91,9 @@ const testFiles = () =>
     .flatMap((folder) =>
       readdirSync(path.join(root, folder), { recursive: true }).map((file) => `./${folder}/${file}`),
     )
-    .filter((file) => file.endsWith(".test.ts") && !file.includes("node_modules"))
+    .filter(
+      (file) => file.endsWith(".test.ts") && !file.endsWith(SERVICES_TEST) && !file.includes("node_modules"),
+    )
     .toSorted((a, b) => (a < b ? -1 : 1));
 
 // The block of totals ends at "Ran N tests"; a test that prints such a line itself comes before it.

@@ -32,7 +32,7 @@ export interface Kept {
 export interface DatabaseOptions {
   readonly url: string;
   /** Connections of this process; the server has a hundred for all of them, if nobody changed it. */
-  readonly connectionsMax?: number;
+  readonly connectionsMax?: number | undefined;
   readonly monotonicMs: () => number;
 }
 

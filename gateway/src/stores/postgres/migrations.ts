@@ -14,10 +14,11 @@ const migrations: readonly string[] = [
     value text NOT NULL
   );
 
-  -- A process that serves, from its start to its end. While it lives it has an advisory lock on its number.
+  -- A process that serves, from its start to its end. While it lives its beats grow.
   CREATE TABLE run (
     id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     started_at_ms bigint NOT NULL,
+    beats         bigint NOT NULL DEFAULT 0,
     ended_at_ms   bigint
   );
   CREATE INDEX run_open ON run (id) WHERE ended_at_ms IS NULL;
@@ -211,6 +212,8 @@ const migrations: readonly string[] = [
     next_poll_at_ms  bigint NOT NULL,
     deadline_at_ms   bigint NOT NULL,
     lease_until_ms   bigint NOT NULL DEFAULT 0,
+    -- The run that has the task while it is leased.
+    lease_run_id     bigint,
     fence            bigint NOT NULL DEFAULT 0,
     errors           bigint NOT NULL DEFAULT 0,
     missing          bigint NOT NULL DEFAULT 0,

@@ -6,7 +6,8 @@ import type { Database, Query, Value } from "./database.ts";
 // Every change is one statement that names its own conditions: of two nodes that come at once, the second waits for the
 // first, and Postgres asks the conditions again of the row that the first left behind.
 
-export function createPostgresTasks(db: Database): TaskBook {
+/** `currentRun` is the run of this process: whoever finds it dead ends the claims it leaves. */
+export function createPostgresTasks(db: Database, currentRun: () => bigint | undefined): TaskBook {
   const findOne = async (rest: string, values: readonly Value[]): Promise<Task | undefined> => {
     const [row] = await db.read<TaskRow>(`${selectFrom("task")} ${rest}`, values);
     return row && readTask(row);
@@ -41,9 +42,9 @@ export function createPostgresTasks(db: Database): TaskBook {
     },
     countDue: async ({ upstream, nowMs, limit }) => (await db.read(due, [upstream, nowMs, limit])).length,
     claimDue: ({ upstream, nowMs, leaseMs, limit }) =>
-      claim(claimDue, [upstream, nowMs, limit, nowMs + leaseMs]),
+      claim(claimDue, [upstream, nowMs, limit, nowMs + leaseMs, currentRun() ?? null]),
     claim: async ({ taskId, nowMs, leaseMs, notAskedSinceMs }) =>
-      (await claim(claimOne, [taskId, nowMs, notAskedSinceMs, nowMs + leaseMs]))[0],
+      (await claim(claimOne, [taskId, nowMs, notAskedSinceMs, nowMs + leaseMs, currentRun() ?? null]))[0],
     note: async ({ taskId, fence, state, report, errors, missing, nextPollAtMs }) => {
       const changed = await change(
         `UPDATE task SET state = $1, report = $2, errors = $3, missing = $4, next_poll_at_ms = $5, lease_until_ms = 0
@@ -97,7 +98,7 @@ const due = `
 
 const claimed = (which: string): string => `
   WITH claimed AS (
-    UPDATE task SET lease_until_ms = $4, fence = fence + 1, asked_at_ms = $2 WHERE ${which} RETURNING *
+    UPDATE task SET lease_until_ms = $4, lease_run_id = $5, fence = fence + 1, asked_at_ms = $2 WHERE ${which} RETURNING *
   )
   ${selectFrom("claimed AS task")} ORDER BY next_poll_at_ms, task.id`;
 

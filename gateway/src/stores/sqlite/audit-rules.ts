@@ -1,6 +1,6 @@
 // What the rows of sound books say about each other, in SQL.
 
-import { bucketWidthsSeconds } from "./usage-buckets.ts";
+import { bucketWidthsSeconds } from "../usage-buckets.ts";
 
 /** Held money that no open call explains, or the other way round. */
 export const unexplainedHolds = `

@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
-import type { CallEnd, HeldCall, SheetCall } from "./sheet.ts";
+import type { CallEnd, HeldCall } from "../held-call.ts";
+import type { SheetCall } from "./sheet.ts";
 
 /** The rows of calls. One that ends on the sheet it was held on is written once, with its end. */
 export interface CallRows {

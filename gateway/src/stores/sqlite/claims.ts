@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { IdempotencyClaim } from "../../ledger/ledger.ts";
 import { MarkIndex } from "./mark-index.ts";
-import type { HeldCall } from "./sheet.ts";
+import type { HeldCall } from "../held-call.ts";
 
 /**
  * Which call has which idempotency key. Keys come in no order, so a table in their order would have each of them dirty a

@@ -2,7 +2,8 @@
 
 import type { Quantities } from "../../prices/quantities.ts";
 import type { CallRows } from "./call-rows.ts";
-import type { CallEnd, HeldCall, Sheet } from "./sheet.ts";
+import type { CallEnd, HeldCall } from "../held-call.ts";
+import type { Sheet } from "./sheet.ts";
 
 /** Written by hand, because every call waits for this line. */
 export function heldLine(call: HeldCall): string {

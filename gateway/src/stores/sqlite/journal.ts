@@ -5,7 +5,8 @@ import { createCallRows } from "./call-rows.ts";
 import type { Claims } from "./claims.ts";
 import { endLine, heldLine, progressLine, readLines, sentLine } from "./journal-line.ts";
 import { createPosting } from "./posting.ts";
-import { createSheet, type CallEnd, type HeldCall } from "./sheet.ts";
+import type { CallEnd, HeldCall } from "../held-call.ts";
+import { createSheet } from "./sheet.ts";
 
 /**
  * What happened to calls and is not in the books yet: one row for each commit, written before anybody is told. A call

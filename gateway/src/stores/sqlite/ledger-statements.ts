@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
+import type { ProgressRow } from "../call-ends.ts";
 import type { HeldRow } from "./call-rows.ts";
 import { unexplainedHolds } from "./audit-rules.ts";
 
@@ -8,12 +9,6 @@ export interface CallRow extends HeldRow {
   value_micros: bigint;
   charged_micros: bigint;
   written_off_micros: bigint;
-}
-
-/** What a call had delivered when that was last noted, and the prices it was held under. */
-export interface ProgressRow {
-  progress: string | null;
-  unit_prices: string;
 }
 
 const heldColumns = `call.id, account_id, key_id, call.operation_id, call.model, held_micros, price_version, multiplier_ppm,

@@ -5,8 +5,8 @@ import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import type { Claims } from "./claims.ts";
 import { preparePosting } from "./posting-statements.ts";
 import type { Sheet } from "./sheet.ts";
-import type { BoundSums, Sums } from "./sums.ts";
-import { bucketsOf, type Bucket } from "./usage-buckets.ts";
+import type { BoundSums, Sums } from "../sums.ts";
+import { bucketsOf, type Bucket } from "../usage-buckets.ts";
 
 /** Brings the books up to date with a sheet. Everything is written in one transaction, the caller's. */
 export interface Posting {

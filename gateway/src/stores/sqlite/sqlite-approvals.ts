@@ -7,37 +7,17 @@ import {
   type ApprovalDenial,
   type NewApproval,
 } from "../../approvals/approvals.ts";
-import type { Micros } from "../../platform/money.ts";
+import { checkApproval, type ApprovalUse } from "../../approvals/check-approval.ts";
+import {
+  approvalOf,
+  approvalsForgottenAtOnce,
+  approvalsKeptMs,
+  asksTheSame,
+  type ApprovalRow,
+  type ItemMarks,
+  type ItemRow,
+} from "../approval-rows.ts";
 import type { GroupCommit } from "./group-commit.ts";
-
-interface ApprovalRow {
-  id: string;
-  account_id: string;
-  key_id: string;
-  grant_id: string | null;
-  asker: string;
-  created_at_ms: bigint;
-  expires_at_ms: bigint;
-  decision: "approved" | "denied" | null;
-  decided_at_ms: bigint | null;
-}
-
-interface ItemRow {
-  operation_id: string;
-  digest: Uint8Array;
-  cap_micros: bigint;
-  expected_micros: bigint;
-  summary: string;
-  arguments: string;
-  arguments_cut: bigint;
-  call_id: string | null;
-}
-
-type ItemMarks = Pick<ItemRow, "digest" | "cap_micros" | "expected_micros">;
-
-/** Answered and used or not, a question is forgotten this long after its time: from then on nobody knows it. */
-const keptMs = 24 * 60 * 60_000;
-const forgottenAtOnce = 8;
 
 export function createSqliteApprovals(db: Database, commits: GroupCommit): ApprovalBook {
   const sql = prepare(db);
@@ -59,7 +39,7 @@ export function createSqliteApprovals(db: Database, commits: GroupCommit): Appro
   };
 
   const open = (approval: NewApproval): Approval => {
-    sql.forgotten.all(approval.createdAtMs - keptMs, forgottenAtOnce).forEach(forget);
+    sql.forgotten.all(approval.createdAtMs - approvalsKeptMs, approvalsForgottenAtOnce).forEach(forget);
     const { accountId, keyId, grantId, createdAtMs } = approval;
     const waiting = sql.waiting.all(accountId, keyId, grantId ?? null, createdAtMs);
     const same = waiting.find(({ id }) => asksTheSame(sql.marks.all(id), approval));
@@ -107,20 +87,12 @@ export function createSqliteApprovals(db: Database, commits: GroupCommit): Appro
   };
 }
 
-interface Use {
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly grantId: string | undefined;
-  readonly amountMicros: Micros;
-  readonly nowMs: number;
-}
-
 /**
  * Uses approvals up. Runs inside the ledger's transaction: `check` says why a claim does not allow the call,
  * and `use` binds the item to the call that was just held.
  */
 export interface ApprovalUses {
-  readonly check: (claim: ApprovalClaim, use: Use) => ApprovalDenial | undefined;
+  readonly check: (claim: ApprovalClaim, use: ApprovalUse) => ApprovalDenial | undefined;
   readonly use: (claim: ApprovalClaim, callId: string) => void;
 }
 
@@ -129,16 +101,7 @@ export function prepareApprovalUses(db: Database): ApprovalUses {
   return {
     check: (claim, use) => {
       const row = sql.find.get(claim.id, use.accountId);
-      if (!row || row.key_id !== use.keyId || row.grant_id !== (use.grantId ?? null)) return "unknown";
-      const items = sql.items.all(claim.id).filter((item) => Buffer.compare(item.digest, claim.digest) === 0);
-      if (items.length === 0) return "unknown";
-      // What was used stays used, whatever else could be said about it: a replay is told that it is one.
-      if (items.every((item) => item.call_id !== null)) return "used";
-      if (row.decision === "denied") return "denied";
-      if (Number(row.expires_at_ms) <= use.nowMs) return "expired";
-      if (row.decision !== "approved") return "undecided";
-      const cap = items.find((item) => item.call_id === null)?.cap_micros ?? 0n;
-      return use.amountMicros > cap ? "too_small" : undefined;
+      return checkApproval(row ? approvalOf(row, sql.items.all(claim.id)) : undefined, claim, use);
     },
     use: (claim, callId) => {
       if (sql.use.run(callId, claim.id, claim.digest).changes !== 1) {
@@ -147,40 +110,6 @@ export function prepareApprovalUses(db: Database): ApprovalUses {
     },
   };
 }
-
-/** The same calls at the same price: a yes to the one says yes to exactly the other. */
-const asksTheSame = (marks: readonly ItemMarks[], { items }: NewApproval): boolean =>
-  marks.length === items.length &&
-  items.every(({ digest, capMicros, expectedMicros }, at) => {
-    const mark = marks[at];
-    return (
-      mark?.cap_micros === capMicros &&
-      mark.expected_micros === expectedMicros &&
-      Buffer.compare(mark.digest, digest) === 0
-    );
-  });
-
-const approvalOf = (row: ApprovalRow, items: readonly ItemRow[]): Approval => ({
-  id: row.id,
-  accountId: row.account_id,
-  keyId: row.key_id,
-  grantId: row.grant_id ?? undefined,
-  asker: row.asker,
-  items: items.map((item) => ({
-    operationId: item.operation_id,
-    digest: item.digest,
-    capMicros: item.cap_micros,
-    expectedMicros: item.expected_micros,
-    summary: item.summary,
-    arguments: item.arguments,
-    argumentsCut: item.arguments_cut !== 0n,
-    callId: item.call_id ?? undefined,
-  })),
-  createdAtMs: Number(row.created_at_ms),
-  expiresAtMs: Number(row.expires_at_ms),
-  decision: row.decision ?? undefined,
-  decidedAtMs: row.decided_at_ms === null ? undefined : Number(row.decided_at_ms),
-});
 
 function prepare(db: Database) {
   return {

@@ -1,36 +1,12 @@
 import type { Database } from "bun:sqlite";
-import { readScopes, type Grant, type GrantBook } from "../../grants/grants.ts";
-import type { Credential } from "../../keys/keys.ts";
+import type { Grant, GrantBook } from "../../grants/grants.ts";
 import type { TokenBook } from "../../keys/token-book.ts";
+import { grantOf, tokenCredentialOf, type GrantRow, type TokenColumns } from "../grant-rows.ts";
 import type { PostedBooks } from "./posted-books.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { credentialColumns, credentialOf, type CredentialRow } from "./sqlite-keys.ts";
 
-interface GrantRow {
-  id: string;
-  account_id: string;
-  key_id: string;
-  client_id: string;
-  client_name: string;
-  redirect_host: string;
-  scopes: string;
-  per_call_micros: bigint;
-  per_day_micros: bigint;
-  created_at_ms: bigint;
-  expires_at_ms: bigint;
-  revoked_at_ms: bigint | null;
-}
-
-interface TokenRow extends CredentialRow {
-  grant_id: string;
-  client_id: string;
-  client_name: string;
-  token_scope: string | null;
-  per_call_micros: bigint;
-  per_day_micros: bigint;
-  token_expires_at_ms: bigint;
-  grant_expires_at_ms: bigint;
-}
+interface TokenRow extends CredentialRow, TokenColumns {}
 
 export function createSqliteGrants(
   db: Database,
@@ -77,48 +53,10 @@ export function createSqliteGrants(
       }),
     findCredential: async (tokenHash, audience, nowMs) => {
       const row = sql.credential.get(tokenHash, audience, nowMs);
-      return row ? tokenCredentialOf(row) : undefined;
+      return row ? tokenCredentialOf(row, credentialOf(row)) : undefined;
     },
   };
 }
-
-/** An access token is its key's, scope included, and lives no longer than its grant or that key. */
-function tokenCredentialOf(row: TokenRow): Credential {
-  const key = credentialOf(row);
-  const grantExpiresAtMs = Number(row.grant_expires_at_ms);
-  return {
-    ...key,
-    expiresAtMs: Math.min(Number(row.token_expires_at_ms), grantExpiresAtMs, key.expiresAtMs ?? Infinity),
-    grant: {
-      id: row.grant_id,
-      clientId: row.client_id,
-      clientName: row.client_name,
-      scopes: readScopes(row.token_scope ?? ""),
-      spendPolicy: {
-        perCallMicros: row.per_call_micros,
-        perDayMicros: row.per_day_micros,
-        expiresAtMs: grantExpiresAtMs,
-      },
-    },
-  };
-}
-
-const grantOf = (row: GrantRow): Grant => ({
-  id: row.id,
-  accountId: row.account_id,
-  keyId: row.key_id,
-  clientId: row.client_id,
-  clientName: row.client_name,
-  redirectHost: row.redirect_host,
-  scopes: readScopes(row.scopes),
-  policy: {
-    perCallMicros: row.per_call_micros,
-    perDayMicros: row.per_day_micros,
-    expiresAtMs: Number(row.expires_at_ms),
-  },
-  createdAtMs: Number(row.created_at_ms),
-  revokedAtMs: row.revoked_at_ms === null ? undefined : Number(row.revoked_at_ms),
-});
 
 function prepare(db: Database) {
   const columns = `id, account_id, key_id, client_id, client_name, redirect_host, scopes, per_call_micros,

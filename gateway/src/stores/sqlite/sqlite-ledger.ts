@@ -1,6 +1,5 @@
 import type { Database } from "bun:sqlite";
-import type { CallOutcome, UsageSource } from "../../ledger/call-record.ts";
-import { chargeFor, type Charge } from "../../ledger/charge.ts";
+import { chargeFor } from "../../ledger/charge.ts";
 import type {
   HoldRequest,
   HoldResult,
@@ -11,27 +10,35 @@ import type {
   Settlement,
 } from "../../ledger/ledger.ts";
 import { StoreFull } from "../../ledger/store-errors.ts";
+import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
 import type { Quantities } from "../../prices/quantities.ts";
-import { valuePico, type Terms } from "../../prices/terms.ts";
-import type { Pico } from "../../platform/money.ts";
 import type { TransitMap } from "../../platform/transit-map.ts";
+import {
+  callEndOf,
+  checkEnding,
+  checkWhole,
+  evidenceOf,
+  heldCallFor,
+  neverHeld,
+  nothingUsed,
+  pricesAsText,
+  type EndState,
+  type Ending,
+  type Evidence,
+} from "../call-ends.ts";
+import type { HeldCall } from "../held-call.ts";
 import { createEarlierCalls } from "./earlier-calls.ts";
 import type { PostedBooks } from "./posted-books.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Journal } from "./journal.ts";
-import { prepareLedger, type CallRow, type ProgressRow } from "./ledger-statements.ts";
+import { prepareLedger, type CallRow } from "./ledger-statements.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import type { Claims } from "./claims.ts";
 import { heldCallOf } from "./call-rows.ts";
 import type { SentMarks } from "./sent-marks.ts";
-import type { CallEnd, HeldCall } from "./sheet.ts";
 import { prepareApprovalUses } from "./sqlite-approvals.ts";
-import { unitPricesOf } from "../call-record-rows.ts";
 import type { Standings } from "./standings.ts";
-import { dayStartMs } from "./sums.ts";
 import type { TaskRows } from "./task-rows.ts";
-import { createWhyNotHeld } from "./why-not-held.ts";
-import type { TaskEnd } from "../../ledger/task-record.ts";
 
 interface Parts {
   readonly db: Database;
@@ -47,19 +54,6 @@ interface Parts {
   readonly hasRoom: () => boolean;
 }
 
-interface End {
-  readonly callId: string;
-  readonly outcome: CallOutcome;
-  readonly used: Quantities;
-  readonly usageSource: UsageSource;
-  readonly valuePico: Pico;
-  readonly httpStatus: number | undefined;
-  readonly attempts: readonly object[];
-  readonly settledAtMs: number;
-  readonly task?: TaskEnd | undefined;
-  readonly freed?: Release["freed"];
-}
-
 /**
  * Money as it moves. A call is held and ended in the standings, figures in memory that guard every bound, and written to
  * the journal in the transaction that the caller waits for. Tasks, approvals and grants are rows of the books, written
@@ -70,7 +64,15 @@ export function createSqliteLedger(parts: Parts): Ledger {
   const sql = prepareLedger(db);
   const approvals = prepareApprovalUses(db);
   const earlierCalls = createEarlierCalls(sql, claims, journal);
-  const whyNotHeld = createWhyNotHeld({ sql, earlierCalls, standings, tasks, approvals });
+  const whyNotHeld = createWhyNotHeld({
+    findEarlier: earlierCalls.find,
+    countOpenTasks: tasks.countOpen,
+    isGrantAlive: (grantId, nowMs) => sql.grantLives.get(grantId, nowMs) !== null,
+    account: standings.account,
+    budget: standings.budget,
+    grantDay: standings.grantDay,
+    checkApproval: approvals.check,
+  });
   /** The run that owns new calls; calls of earlier runs are nobody's. */
   let runId: bigint | undefined;
 
@@ -105,7 +107,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     if (request.approval) approvals.use(request.approval, request.callId);
   };
 
-  const end = (ending: End, state: EndState): Resolved => {
+  const end = (ending: Ending, state: EndState): Resolved => {
     const open = openCalls.get(ending.callId);
     if (open) return endOpen(open, ending, state);
     journal.post();
@@ -117,7 +119,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     return endOpen(heldCallOf(call), ending, state);
   };
 
-  const endOpen = (call: HeldCall, ending: End, state: EndState): Resolved => {
+  const endOpen = (call: HeldCall, ending: Ending, state: EndState): Resolved => {
     checkEnding(ending);
     openCalls.delete(call.callId);
     const account = standings.account(call.accountId);
@@ -247,36 +249,7 @@ const markAfterMs = 100;
 /** The work is done and paid for upstream; booking its end is worth a longer wait than beginning it. */
 const endingPatienceMs = 20_000;
 
-type EndState = CallEnd["state"];
-
-interface Evidence extends Pick<End, "used" | "usageSource" | "valuePico"> {
-  readonly state: EndState;
-}
-
-const nothingUsed: Evidence = { state: "released", used: {}, usageSource: "none", valuePico: 0n };
-
-/**
- * What a call is charged by whose end nobody saw. A stream had delivered what was noted last: that is what it costs. Any
- * other call may have been sent, whatever its row says. Its caller never got an answer, and without an answer there is
- * no evidence to charge by: the hold goes back and the operator bears the doubt.
- */
-function evidenceOf({ progress, unit_prices: unitPrices }: ProgressRow): Evidence {
-  if (progress === null) return nothingUsed;
-  // Written by this ledger, from the type it is read back into.
-  const used = JSON.parse(progress) as Quantities;
-  const terms = { version: "", unitPricesPico: unitPricesOf(unitPrices) };
-  return { state: "settled", used, usageSource: "estimated", valuePico: valuePico(used, terms) };
-}
-
 const isHeld: HoldResult = { kind: "held" };
-
-const neverHeld: Resolved = {
-  first: false,
-  state: "released",
-  chargedMicros: 0n,
-  valueMicros: 0n,
-  writtenOffMicros: 0n,
-};
 
 const earlier = (call: CallRow): Resolved => ({
   first: false,
@@ -285,53 +258,3 @@ const earlier = (call: CallRow): Resolved => ({
   valueMicros: call.value_micros,
   writtenOffMicros: call.written_off_micros,
 });
-
-/** More than any call is worth, and little enough that the sums of a day's calls have room in the books. */
-const valueMaxPico = 10n ** 21n;
-
-function checkEnding({ valuePico: value, used, settledAtMs }: End): void {
-  if (value < 0n || value > valueMaxPico) throw new Error(`A call cannot be worth ${value} pico-USD.`);
-  for (const unit in used) checkWhole(used[unit] ?? 0);
-  checkWhole(settledAtMs);
-}
-
-function checkWhole(amount: number): void {
-  if (!Number.isSafeInteger(amount) || amount < 0) throw new Error(`${amount} is not a whole amount.`);
-}
-
-const heldCallFor = (request: HoldRequest, runId: bigint): HeldCall => ({
-  callId: request.callId,
-  accountId: request.accountId,
-  keyId: request.keyId,
-  operationId: request.operationId,
-  model: request.model ?? null,
-  heldMicros: request.amountMicros,
-  priceVersion: request.terms.version,
-  multiplierPpm: request.multiplierPpm,
-  budgetDayMs: request.budget ? dayStartMs(request.createdAtMs) : null,
-  grantId: request.grant?.id ?? null,
-  runId,
-  createdAtMs: request.createdAtMs,
-  claim: request.idempotency,
-});
-
-const callEndOf = (ending: End, state: EndState, charge: Charge, sentAtMs: number | undefined): CallEnd => ({
-  state,
-  outcome: ending.outcome,
-  valueMicros: charge.valueMicros,
-  chargedMicros: charge.chargedMicros,
-  writtenOffMicros: charge.writtenOffMicros,
-  carry: charge.carry,
-  used: ending.used,
-  usageSource: ending.usageSource,
-  httpStatus: ending.httpStatus ?? null,
-  attempts: ending.attempts,
-  sentAtMs: sentAtMs ?? null,
-  settledAtMs: ending.settledAtMs,
-  freedKeyHash: ending.freed?.keyHash,
-});
-
-const pricesAsText = (terms: Terms): string =>
-  JSON.stringify(
-    Object.fromEntries(Object.entries(terms.unitPricesPico).map(([unit, pico]) => [unit, `${pico}`])),
-  );

@@ -8,25 +8,25 @@ import {
   type NewLinkAttempt,
   type TakenAttempt,
 } from "../../links/links.ts";
-import { freeConflict } from "./free-conflict.ts";
+import { freeConflict } from "../free-conflict.ts";
+import {
+  attemptOf,
+  attemptsKeptMs,
+  attemptsSweptAtOnce,
+  linkOf,
+  nothing,
+  tokensPatienceMs,
+  type LinkRow,
+} from "../link-rows.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { attemptOf, linkOf, prepareLinks, type LinkRow } from "./link-statements.ts";
-
-/** Attempts are kept this long after their end: a repeated Idempotency-Key is told so for a day. */
-const attemptsKeptMs = 24 * 60 * 60 * 1000;
-const sweptAtOnce = 20;
-/** A platform gives a rotated token once; storing it is worth a longer wait than anything else here. */
-const tokensPatienceMs = 20_000;
-
-const nothing = new Uint8Array();
+import { prepareLinks } from "./link-statements.ts";
 
 export function createSqliteLinks(db: Database, commits: GroupCommit): LinkBook {
   const sql = prepareLinks(db);
 
   const begin = (attempt: NewLinkAttempt): Awaited<ReturnType<LinkBook["begin"]>> => {
     const { accountId, idempotency } = attempt;
-    // Old attempts are swept a few at a time by those who bring new ones, so the table stays bounded.
-    sql.sweep.run(attempt.createdAtMs - attemptsKeptMs, sweptAtOnce);
+    sql.sweep.run(attempt.createdAtMs - attemptsKeptMs, attemptsSweptAtOnce);
     const earlier = idempotency && sql.earlier.get(accountId, idempotency.keyHash);
     if (earlier) return freeConflict(earlier, idempotency.fingerprint);
     sql.insertAttempt.run(

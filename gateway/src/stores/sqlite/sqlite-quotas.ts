@@ -8,7 +8,7 @@ import {
   type QuotaGrant,
 } from "../../ledger/quota-applications.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
-import { freeConflict } from "./free-conflict.ts";
+import { freeConflict } from "../free-conflict.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
 interface ApplicationRow {

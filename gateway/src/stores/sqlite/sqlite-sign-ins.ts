@@ -1,18 +1,13 @@
 import type { Database } from "bun:sqlite";
-import type { FoundRecord, SignInRecord, SignInRecords } from "../../grants/sign-in-records.ts";
+import type { SignInRecord, SignInRecords } from "../../grants/sign-in-records.ts";
+import { foundOf, recordsForgottenAtOnce, type RecordRow } from "../sign-in-rows.ts";
 import type { GroupCommit } from "./group-commit.ts";
-
-interface RecordRow {
-  sealed: Uint8Array;
-  consumed_at_ms: bigint | null;
-}
 
 export function createSqliteSignIns(db: Database, commits: GroupCommit): SignInRecords {
   const sql = prepare(db);
 
   const put = (record: SignInRecord, nowMs: number): boolean => {
-    // Records past their time are swept a few at a time by those who bring new ones, so the table stays bounded.
-    sql.forget.run(nowMs, forgottenAtOnce);
+    sql.forget.run(nowMs, recordsForgottenAtOnce);
     if (record.grantId !== undefined && sql.grantLives.get(record.grantId) === null) return false;
     sql.put.run(
       record.kind,
@@ -28,23 +23,16 @@ export function createSqliteSignIns(db: Database, commits: GroupCommit): SignInR
 
   return {
     put: (record, nowMs) => commits.run(() => put(record, nowMs)),
-    find: async (kind, idHash, nowMs) => foundOf(sql.find.get(kind, idHash, nowMs)),
+    find: async (kind, idHash, nowMs) => {
+      const row = sql.find.get(kind, idHash, nowMs);
+      return row ? foundOf(row) : undefined;
+    },
     consume: (kind, idHash, nowMs) => commits.run(() => sql.consume.run(nowMs, kind, idHash).changes > 0),
     remove: (kind, idHash) => commits.run(() => void sql.remove.run(kind, idHash)),
     extend: (kind, idHash, expiresAtMs) => commits.run(() => void sql.extend.run(expiresAtMs, kind, idHash)),
     keepUnused: (kind, most) => commits.run(() => void sql.keepUnused.run(kind, most)),
   };
 }
-
-const forgottenAtOnce = 8;
-
-const foundOf = (row: RecordRow | null): FoundRecord | undefined =>
-  row === null
-    ? undefined
-    : {
-        sealed: row.sealed,
-        consumedAtMs: row.consumed_at_ms === null ? undefined : Number(row.consumed_at_ms),
-      };
 
 function prepare(db: Database) {
   return {

@@ -10,7 +10,7 @@ import { createGroupCommit } from "./group-commit.ts";
 import { claimSecret, findSecret } from "./installation-rows.ts";
 import { createJournal } from "./journal.ts";
 import { createSentMarks } from "./sent-marks.ts";
-import type { HeldCall } from "./sheet.ts";
+import type { HeldCall } from "../held-call.ts";
 import { createSqliteAccounts } from "./sqlite-accounts.ts";
 import { createSqliteApprovals } from "./sqlite-approvals.ts";
 import { createSqliteAuditor } from "./sqlite-audit.ts";

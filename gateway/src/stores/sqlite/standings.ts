@@ -1,9 +1,10 @@
 import type { Database } from "bun:sqlite";
 import { budgetSpan, type BudgetSpan } from "../../keys/budget-window.ts";
+import type { BoundStanding } from "../../ledger/why-not-held.ts";
 import type { Micros } from "../../platform/money.ts";
 import { sumBudget } from "./budget-rows.ts";
-import type { HeldCall } from "./sheet.ts";
-import { dayStartMs } from "./sums.ts";
+import type { HeldCall } from "../held-call.ts";
+import { dayStartMs } from "../sums.ts";
 
 /** Where an account stands, unposted lines included. */
 interface AccountStanding {
@@ -12,12 +13,6 @@ interface AccountStanding {
   heldMicros: Micros;
   chargeCarryAtto: bigint;
   valueCarryPico: bigint;
-}
-
-/** What was spent and is held within a bound: a key's budget in one window, a grant's in one day. */
-export interface BoundStanding {
-  spentMicros: Micros;
-  heldMicros: Micros;
 }
 
 interface WindowStanding extends BoundStanding, BudgetSpan {}

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { CallEnd, HeldCall } from "./sheet.ts";
+import type { CallEnd, HeldCall } from "./held-call.ts";
 import { createSums } from "./sums.ts";
 import { bucketsOf, bucketWidthsSeconds } from "./usage-buckets.ts";
 

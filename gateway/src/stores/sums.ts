@@ -1,9 +1,9 @@
-import { budgetWindowStartMs } from "../../keys/budget-window.ts";
-import type { Carry } from "../../ledger/charge.ts";
-import { tokenTotals } from "../../prices/quantities.ts";
-import type { Micros } from "../../platform/money.ts";
-import { noUsage } from "../../usage/usage-report.ts";
-import type { CallEnd, HeldCall } from "./sheet.ts";
+import { budgetWindowStartMs } from "../keys/budget-window.ts";
+import type { Carry } from "../ledger/charge.ts";
+import { tokenTotals } from "../prices/quantities.ts";
+import type { Micros } from "../platform/money.ts";
+import { noUsage } from "../usage/usage-report.ts";
+import type { CallEnd, HeldCall } from "./held-call.ts";
 import type { Bucket } from "./usage-buckets.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { UsageSums } from "../../usage/usage-report.ts";
+import type { UsageSums } from "../usage/usage-report.ts";
 
 /** Usage is kept by the second, the minute, the hour and the day, so that any span of time is the sum of few rows. */
 export const bucketWidthsSeconds = [1, 60, 3_600, 86_400] as const;

@@ -1,4 +1,4 @@
-import type { EarlierCall } from "../../ledger/ledger.ts";
+import type { EarlierCall } from "../ledger/ledger.ts";
 
 /** What a repeated Idempotency-Key of a free call is told: the first one was done when it was written down. */
 export const freeConflict = (

@@ -1,0 +1,116 @@
+// How holds become calls and calls end, whatever the store: what is written, and what is refused to be written.
+
+import type { CallOutcome, UsageSource } from "../ledger/call-record.ts";
+import type { Charge } from "../ledger/charge.ts";
+import type { HoldRequest, Release, Resolved } from "../ledger/ledger.ts";
+import type { TaskEnd } from "../ledger/task-record.ts";
+import type { Quantities } from "../prices/quantities.ts";
+import { valuePico, type Terms } from "../prices/terms.ts";
+import type { Pico } from "../platform/money.ts";
+import type { CallEnd, HeldCall } from "./held-call.ts";
+import { unitPricesOf } from "./call-record-rows.ts";
+import { dayStartMs } from "./sums.ts";
+
+/** An end as it is asked for, before the ledger says what it costs. */
+export interface Ending {
+  readonly callId: string;
+  readonly outcome: CallOutcome;
+  readonly used: Quantities;
+  readonly usageSource: UsageSource;
+  readonly valuePico: Pico;
+  readonly httpStatus: number | undefined;
+  readonly attempts: readonly object[];
+  readonly settledAtMs: number;
+  readonly task?: TaskEnd | undefined;
+  readonly freed?: Release["freed"];
+}
+
+export type EndState = CallEnd["state"];
+
+export interface Evidence extends Pick<Ending, "used" | "usageSource" | "valuePico"> {
+  readonly state: EndState;
+}
+
+export const nothingUsed: Evidence = { state: "released", used: {}, usageSource: "none", valuePico: 0n };
+
+/**
+ * What a call is charged by whose end nobody saw. A stream had delivered what was noted last: that is what it costs. Any
+ * other call may have been sent, whatever its row says. Its caller never got an answer, and without an answer there is
+ * no evidence to charge by: the hold goes back and the operator bears the doubt.
+ */
+export function evidenceOf({ progress, unit_prices: unitPrices }: ProgressRow): Evidence {
+  if (progress === null) return nothingUsed;
+  // Written by this ledger, from the type it is read back into.
+  const used = JSON.parse(progress) as Quantities;
+  const terms = { version: "", unitPricesPico: unitPricesOf(unitPrices) };
+  return { state: "settled", used, usageSource: "estimated", valuePico: valuePico(used, terms) };
+}
+
+/** What a call had delivered when that was last noted, and the prices it was held under. */
+export interface ProgressRow {
+  readonly progress: string | null;
+  readonly unit_prices: string;
+}
+
+export const neverHeld: Resolved = {
+  first: false,
+  state: "released",
+  chargedMicros: 0n,
+  valueMicros: 0n,
+  writtenOffMicros: 0n,
+};
+
+/** More than any call is worth, and little enough that the sums of a day's calls have room in the books. */
+const valueMaxPico = 10n ** 21n;
+
+export function checkEnding({ valuePico: value, used, settledAtMs }: Ending): void {
+  if (value < 0n || value > valueMaxPico) throw new Error(`A call cannot be worth ${value} pico-USD.`);
+  for (const unit in used) checkWhole(used[unit] ?? 0);
+  checkWhole(settledAtMs);
+}
+
+export function checkWhole(amount: number): void {
+  if (!Number.isSafeInteger(amount) || amount < 0) throw new Error(`${amount} is not a whole amount.`);
+}
+
+export const heldCallFor = (request: HoldRequest, runId: bigint): HeldCall => ({
+  callId: request.callId,
+  accountId: request.accountId,
+  keyId: request.keyId,
+  operationId: request.operationId,
+  model: request.model ?? null,
+  heldMicros: request.amountMicros,
+  priceVersion: request.terms.version,
+  multiplierPpm: request.multiplierPpm,
+  budgetDayMs: request.budget ? dayStartMs(request.createdAtMs) : null,
+  grantId: request.grant?.id ?? null,
+  runId,
+  createdAtMs: request.createdAtMs,
+  claim: request.idempotency,
+});
+
+export const callEndOf = (
+  ending: Ending,
+  state: EndState,
+  charge: Charge,
+  sentAtMs: number | undefined,
+): CallEnd => ({
+  state,
+  outcome: ending.outcome,
+  valueMicros: charge.valueMicros,
+  chargedMicros: charge.chargedMicros,
+  writtenOffMicros: charge.writtenOffMicros,
+  carry: charge.carry,
+  used: ending.used,
+  usageSource: ending.usageSource,
+  httpStatus: ending.httpStatus ?? null,
+  attempts: ending.attempts,
+  sentAtMs: sentAtMs ?? null,
+  settledAtMs: ending.settledAtMs,
+  freedKeyHash: ending.freed?.keyHash,
+});
+
+export const pricesAsText = (terms: Terms): string =>
+  JSON.stringify(
+    Object.fromEntries(Object.entries(terms.unitPricesPico).map(([unit, pico]) => [unit, `${pico}`])),
+  );

@@ -1,0 +1,325 @@
+import { chargeFor } from "../../ledger/charge.ts";
+import type { HoldRequest, HoldResult, Release, Resolved, Settlement } from "../../ledger/ledger.ts";
+import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
+import type { Quantities } from "../../prices/quantities.ts";
+import type { Terms } from "../../prices/terms.ts";
+import {
+  callEndOf,
+  checkEnding,
+  checkWhole,
+  evidenceOf,
+  heldCallFor,
+  neverHeld,
+  nothingUsed,
+  pricesAsText,
+  type EndState,
+  type Ending,
+} from "../call-ends.ts";
+import { createSums } from "../sums.ts";
+import type { Query } from "./database.ts";
+import { readFacts, type CallFacts, type LedgerFacts } from "./ledger-facts.ts";
+import { writeRows, type Changes } from "./ledger-rows.ts";
+
+/** One thing that somebody wants of the ledger. */
+export type Wish =
+  | { readonly kind: "hold"; readonly request: HoldRequest }
+  | { readonly kind: "settle"; readonly settlement: Settlement }
+  | { readonly kind: "release"; readonly release: Release };
+
+/** What came of it. A wish that fails leaves no trace, and the others stand. */
+export type Granted = { readonly result: HoldResult | Resolved } | { readonly failure: unknown };
+
+/** Notes that nobody waits for. */
+export interface Notes {
+  readonly sent: ReadonlyMap<string, number>;
+  readonly progress: ReadonlyMap<string, Quantities>;
+}
+
+export interface Batch {
+  /** Undefined in a process that does not serve: it may end calls, and hold none. */
+  readonly runId: bigint | undefined;
+  readonly wishes: readonly Wish[];
+  readonly notes: Notes;
+  /** When calls that now end were sent, as far as this process knows. */
+  readonly sentAtMs: (callId: string) => number | undefined;
+  /** The account of a call that this process holds, so that it need not be looked for. */
+  readonly accountOf: (callId: string) => string | undefined;
+}
+
+/** Something that was looked for came while it was looked for: everything is to be looked at again. */
+export class CameLater extends Error {}
+
+/** The run under which calls are held has been ended by another process, which took this one for dead. */
+export class RunEnded extends Error {}
+
+/**
+ * Decides and writes many wishes in one transaction. Everything a wish is decided by is locked by way of its account, so
+ * all of them are decided here, in the order they came, and written together.
+ */
+export async function runBatch(query: Query, batch: Batch): Promise<readonly Granted[]> {
+  const { wishes } = batch;
+  const callIds = unique(wishes.map(callIdOf));
+  const strangers = wishes.filter((wish) => accountIn(wish, batch) === undefined).map(callIdOf);
+  const accountsElsewhere = strangers.length > 0 ? await findAccounts(query, strangers) : [];
+  const accountsHere = wishes.flatMap((wish) => accountIn(wish, batch) ?? []);
+  const holds = wishes.flatMap((wish) => (wish.kind === "hold" ? wish.request : []));
+  const wanted = {
+    accountIds: unique([...accountsHere, ...accountsElsewhere]),
+    callIds,
+    holds,
+    taskIds: wishes.flatMap((wish) => taskEndOf(wish)?.taskId ?? []),
+    taskCallIds: wishes.flatMap((wish) =>
+      wish.kind === "release" && wish.release.abandonsTask === true ? wish.release.callId : [],
+    ),
+  };
+  const [, facts, known] = await Promise.all([
+    batch.runId === undefined ? undefined : lockRun(query, batch.runId),
+    readFacts(query, wanted, { lock: true }),
+    findPostable(query, holds),
+  ]);
+  await makeSureOfMissing(query, batch, facts);
+  const { granted, changes } = decide(batch, facts, known);
+  await writeRows(query, changes);
+  return granted;
+}
+
+/** Shared with other batches of the run, and in the way of whoever ends it. */
+async function lockRun(query: Query, runId: bigint): Promise<void> {
+  const [run] = await query<{ ended: boolean }>(
+    "SELECT ended_at_ms IS NOT NULL AS ended FROM run WHERE id = $1 FOR SHARE",
+    [runId],
+  );
+  if (run?.ended !== false) throw new RunEnded();
+}
+
+/**
+ * A hold whose commit broke off may still be on its way when its release comes and finds nothing. It has a share of the
+ * run; whoever has all of it knows that nothing is on its way any more.
+ */
+async function makeSureOfMissing(query: Query, { wishes, runId }: Batch, facts: LedgerFacts): Promise<void> {
+  const missing = wishes
+    .filter((wish) => wish.kind === "release" && !facts.calls.has(callIdOf(wish)))
+    .map(callIdOf);
+  if (missing.length === 0 || runId === undefined) return;
+  await query("SELECT id FROM run WHERE id = $1 FOR UPDATE", [runId]);
+  if ((await findAccounts(query, missing)).length > 0) throw new CameLater();
+}
+
+/** What the rows of a hold refer to; what is missing fails its wish alone, and not the batch. */
+interface Postable {
+  readonly keyIds: ReadonlySet<string>;
+  readonly priceVersions: ReadonlySet<string>;
+}
+
+function decide(
+  batch: Batch,
+  facts: LedgerFacts,
+  known: Postable,
+): { readonly granted: readonly Granted[]; readonly changes: Changes } {
+  const whyNotHeld = createWhyNotHeld(facts);
+  const sums = createSums();
+  const changes: Changes = {
+    sums,
+    held: [],
+    ended: [],
+    claimed: [],
+    freed: [],
+    tasksOpened: [],
+    tasksEnded: [],
+    approvalsUsed: [],
+    sent: batch.notes.sent,
+    progress: batch.notes.progress,
+  };
+  for (const [callId, used] of batch.notes.progress) {
+    const call = facts.calls.get(callId);
+    if (call) call.progress = JSON.stringify(used);
+  }
+
+  const hold = (request: HoldRequest): HoldResult => {
+    if (batch.runId === undefined) throw new Error("Nothing can be held before the run has begun.");
+    if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");
+    if (facts.calls.has(request.callId)) return isHeld;
+    const refusal = whyNotHeld(request);
+    if (refusal) return refusal;
+    checkPostable(request, known);
+    const call = heldCallFor(request, batch.runId);
+    facts.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
+    sums.addHeld(call, call.heldMicros);
+    facts.calls.set(call.callId, heldNow(call, request.terms));
+    changes.held.push(call);
+    if (request.idempotency) {
+      facts.claim(call, request.idempotency);
+      changes.claimed.push({ call, claim: request.idempotency });
+    }
+    if (request.task) {
+      facts.openTask(call.keyId);
+      changes.tasksOpened.push({ task: request.task, call });
+    }
+    if (request.approval) {
+      const { id, digest } = request.approval;
+      changes.approvalsUsed.push({
+        id,
+        position: facts.useApproval(id, digest, call.callId),
+        callId: call.callId,
+      });
+    }
+    return isHeld;
+  };
+
+  const end = (ending: Ending, state: EndState): Resolved => {
+    const call = facts.calls.get(ending.callId);
+    if (!call) throw new Error(`There is no call ${ending.callId} to resolve.`);
+    if (call.settledAtMs !== undefined) return earlier(call);
+    const task = ending.task && facts.tasks.get(ending.task.taskId);
+    // Whoever lost the claim on the task saw something that may be old: another one ends it, or has.
+    if (ending.task && (!task || task.isEnded || task.fence !== ending.task.fence)) return earlier(call);
+    checkEnding(ending);
+    const resolved = endOpen(call, ending, state);
+    if (ending.task && task) {
+      task.isEnded = true;
+      changes.tasksEnded.push({ ...ending.task, endedAtMs: ending.settledAtMs });
+    }
+    return resolved;
+  };
+
+  const endOpen = (call: CallFacts, ending: Ending, state: EndState): Resolved => {
+    const { held } = call;
+    const account = facts.account(held.accountId);
+    if (!account) throw new Error(`There is no account ${held.accountId} to charge.`);
+    const charge = chargeFor({
+      valuePico: ending.valuePico,
+      multiplierPpm: held.multiplierPpm,
+      heldMicros: held.heldMicros,
+      carry: { chargeAtto: account.chargeCarryAtto, valuePico: account.valueCarryPico },
+    });
+    const callEnd = callEndOf(ending, state, charge, batch.sentAtMs(held.callId));
+    facts.move(held, { spentMicros: charge.chargedMicros, heldMicros: -held.heldMicros });
+    account.chargeCarryAtto = charge.carry.chargeAtto;
+    account.valueCarryPico = charge.carry.valuePico;
+    sums.addHeld(held, -held.heldMicros);
+    sums.addEnd(held, callEnd);
+    changes.ended.push({ callId: held.callId, end: callEnd });
+    if (callEnd.freedKeyHash) {
+      facts.unclaim(held, callEnd.freedKeyHash);
+      changes.freed.push({ call: held, keyHash: callEnd.freedKeyHash });
+    }
+    call.state = state;
+    call.outcome = ending.outcome;
+    call.valueMicros = charge.valueMicros;
+    call.chargedMicros = charge.chargedMicros;
+    call.writtenOffMicros = charge.writtenOffMicros;
+    call.settledAtMs = ending.settledAtMs;
+    return { ...earlier(call), first: true };
+  };
+
+  const release = (ending: Release): Resolved => {
+    const call = facts.calls.get(ending.callId);
+    // A hold that never came about needs no release; whoever doubts it may ask.
+    if (!call) return neverHeld;
+    const { state, ...evidence } = ending.outcome === "unknown" ? evidenceOf(call) : nothingUsed;
+    const resolved = end({ ...evidence, ...ending }, state);
+    if (resolved.first && ending.abandonsTask) abandonTask(ending);
+    return resolved;
+  };
+
+  /** Ends a task whose creation never left. */
+  const abandonTask = ({ callId, settledAtMs }: Release): void => {
+    for (const [taskId, task] of facts.tasks) {
+      if (task.callId !== callId || !task.isCreating || task.isEnded) continue;
+      task.isEnded = true;
+      changes.tasksEnded.push({
+        taskId,
+        state: "REFUSED",
+        report: undefined,
+        fence: task.fence,
+        endedAtMs: settledAtMs,
+        forgetAtMs: settledAtMs,
+      });
+    }
+  };
+
+  const grant = (wish: Wish): HoldResult | Resolved => {
+    if (wish.kind === "hold") return hold(wish.request);
+    if (wish.kind === "settle") return end(wish.settlement, "settled");
+    return release(wish.release);
+  };
+
+  const granted = batch.wishes.map((wish): Granted => {
+    try {
+      return { result: grant(wish) };
+    } catch (failure) {
+      return { failure };
+    }
+  });
+  return { granted, changes };
+}
+
+const isHeld: HoldResult = { kind: "held" };
+
+const heldNow = (held: CallFacts["held"], terms: Terms): CallFacts => ({
+  held,
+  state: "held",
+  outcome: undefined,
+  valueMicros: 0n,
+  chargedMicros: 0n,
+  writtenOffMicros: 0n,
+  settledAtMs: undefined,
+  progress: null,
+  unit_prices: pricesAsText(terms),
+});
+
+const earlier = (call: CallFacts): Resolved => ({
+  first: false,
+  state: call.state,
+  chargedMicros: call.chargedMicros,
+  valueMicros: call.valueMicros,
+  writtenOffMicros: call.writtenOffMicros,
+});
+
+/** A row that the tables would not take must not be written: it would undo what the others wish for. */
+function checkPostable({ keyId, terms, multiplierPpm, createdAtMs }: HoldRequest, known: Postable): void {
+  if (!known.keyIds.has(keyId)) throw new Error(`There is no key ${keyId} to hold for.`);
+  if (!known.priceVersions.has(terms.version))
+    throw new Error(`Nothing is held under the prices ${terms.version}, which were never written down.`);
+  if (multiplierPpm < 0n) throw new Error("A multiplier cannot be negative.");
+  checkWhole(createdAtMs);
+}
+
+async function findPostable(query: Query, holds: readonly HoldRequest[]): Promise<Postable> {
+  if (holds.length === 0) return { keyIds: new Set(), priceVersions: new Set() };
+  const [keys, prices] = await Promise.all([
+    query<{ id: string }>("SELECT id FROM key WHERE id = ANY($1::text[])", [
+      unique(holds.map(({ keyId }) => keyId)),
+    ]),
+    query<{ version: string }>("SELECT version FROM price WHERE version = ANY($1::text[])", [
+      unique(holds.map(({ terms }) => terms.version)),
+    ]),
+  ]);
+  return {
+    keyIds: new Set(keys.map(({ id }) => id)),
+    priceVersions: new Set(prices.map(({ version }) => version)),
+  };
+}
+
+async function findAccounts(query: Query, callIds: readonly string[]): Promise<readonly string[]> {
+  const rows = await query<{ account_id: string }>(
+    "SELECT DISTINCT account_id FROM call WHERE id = ANY($1::text[])",
+    [unique(callIds)],
+  );
+  return rows.map((row) => row.account_id);
+}
+
+const callIdOf = (wish: Wish): string =>
+  wish.kind === "hold"
+    ? wish.request.callId
+    : wish.kind === "settle"
+      ? wish.settlement.callId
+      : wish.release.callId;
+
+const taskEndOf = (wish: Wish) =>
+  wish.kind === "hold" ? undefined : wish.kind === "settle" ? wish.settlement.task : wish.release.task;
+
+const accountIn = (wish: Wish, batch: Batch): string | undefined =>
+  wish.kind === "hold" ? wish.request.accountId : batch.accountOf(callIdOf(wish));
+
+const unique = (names: readonly string[]): string[] => [...new Set(names)];

@@ -1,0 +1,281 @@
+// What a batch of the ledger writes: whole tables as JSON, so that a batch of any size is a handful of statements.
+
+import type { IdempotencyClaim } from "../../ledger/ledger.ts";
+import type { NewTask, TaskEnd } from "../../ledger/task-record.ts";
+import type { Quantities } from "../../prices/quantities.ts";
+import type { CallEnd, HeldCall } from "../held-call.ts";
+import type { BoundSums, Sums } from "../sums.ts";
+import { bucketsOf } from "../usage-buckets.ts";
+import { hexOf } from "./bytes.ts";
+import type { Query } from "./database.ts";
+
+export interface Changes {
+  readonly sums: Sums;
+  readonly held: HeldCall[];
+  readonly ended: { readonly callId: string; readonly end: CallEnd }[];
+  readonly claimed: { readonly call: HeldCall; readonly claim: IdempotencyClaim }[];
+  readonly freed: { readonly call: HeldCall; readonly keyHash: Uint8Array }[];
+  readonly tasksOpened: { readonly task: NewTask; readonly call: HeldCall }[];
+  readonly tasksEnded: (TaskEnd & { readonly endedAtMs: number })[];
+  readonly approvalsUsed: { readonly id: string; readonly position: number; readonly callId: string }[];
+  readonly sent: ReadonlyMap<string, number>;
+  readonly progress: ReadonlyMap<string, Quantities>;
+}
+
+/** Sent all at once, and done by the server one after the other: rows come before those that refer to them. */
+export async function writeRows(query: Query, changes: Changes): Promise<void> {
+  const write = async (rows: readonly object[], statement: string): Promise<void> => {
+    if (rows.length === 0) return;
+    const written = await query<{ one: number }>(`${statement} RETURNING 1 AS one`, [JSON.stringify(rows)]);
+    if (written.length !== rows.length) {
+      throw new Error(
+        `The books took ${written.length} of ${rows.length} rows: ${statement.trim().slice(0, 60)} …`,
+      );
+    }
+  };
+  const note = async (rows: readonly object[], statement: string): Promise<void> => {
+    if (rows.length > 0) await query(statement, [JSON.stringify(rows)]);
+  };
+  const { sums } = changes;
+  const budgetDays = [...sums.keys].flatMap(([keyId, { windows }]) => windows.map(boundRow(keyId)));
+  const grantDays = [...sums.grantDays].flatMap(([grantId, days]) => days.map(boundRow(grantId)));
+  await Promise.all([
+    write(changes.held.map(heldRow), insertHeld),
+    note(
+      [...changes.progress].map(([id, used]) => ({ id, progress: JSON.stringify(used) })),
+      noteProgress,
+    ),
+    note(
+      [...changes.sent].map(([id, at_ms]) => ({ id, at_ms })),
+      markSent,
+    ),
+    write(changes.ended.map(endRow), endCalls),
+    write([...sums.accounts].map(accountRow), moveAccounts),
+    note(budgetDays, openBudgets),
+    write(budgetDays, moveBudgets),
+    note(grantDays, openGrantDays),
+    write(grantDays, moveGrantDays),
+    write([...sums.keys.values()].flatMap(({ seconds }) => bucketsOf(seconds)).map(bucketRow), addToBuckets),
+    note(
+      changes.freed.map(({ call, keyHash }) => claimedBy(call, keyHash)),
+      freeClaims,
+    ),
+    write(
+      changes.claimed.map(({ call, claim }) => ({
+        ...claimedBy(call, claim.keyHash),
+        fingerprint: hexOf(claim.fingerprint),
+        created_at_ms: call.createdAtMs,
+      })),
+      takeClaims,
+    ),
+    write(changes.tasksOpened.map(openedTaskRow), openTasks),
+    write(changes.tasksEnded.map(endedTaskRow), endTasks),
+    write(
+      changes.approvalsUsed.map(({ id, position, callId }) => ({ id, position, call_id: callId })),
+      useApprovals,
+    ),
+  ]);
+}
+
+const heldRow = (call: HeldCall) => ({
+  id: call.callId,
+  account_id: call.accountId,
+  key_id: call.keyId,
+  operation_id: call.operationId,
+  model: call.model,
+  held_micros: `${call.heldMicros}`,
+  price_version: call.priceVersion,
+  multiplier_ppm: `${call.multiplierPpm}`,
+  budget_day_start_ms: call.budgetDayMs,
+  grant_id: call.grantId,
+  run_id: `${call.runId}`,
+  created_at_ms: call.createdAtMs,
+});
+
+const insertHeld = `
+  INSERT INTO call (id, account_id, key_id, operation_id, model, state, held_micros, price_version, multiplier_ppm,
+                    budget_day_start_ms, grant_id, run_id, created_at_ms)
+  SELECT id, account_id, key_id, operation_id, model, 'held', held_micros, price_version, multiplier_ppm,
+         budget_day_start_ms, grant_id, run_id, created_at_ms
+  FROM json_to_recordset($1::text::json) AS given (
+    id text, account_id text, key_id text, operation_id text, model text, held_micros bigint, price_version text,
+    multiplier_ppm bigint, budget_day_start_ms bigint, grant_id text, run_id bigint, created_at_ms bigint)`;
+
+const noteProgress = `
+  UPDATE call SET progress = given.progress FROM json_to_recordset($1::text::json) AS given (id text, progress text)
+  WHERE call.id = given.id AND settled_at_ms IS NULL`;
+
+const markSent = `
+  UPDATE call SET state = 'dispatched', dispatched_at_ms = at_ms
+  FROM json_to_recordset($1::text::json) AS given (id text, at_ms bigint)
+  WHERE call.id = given.id AND state = 'held'`;
+
+const endRow = ({ callId, end }: Changes["ended"][number]) => ({
+  id: callId,
+  state: end.state,
+  outcome: end.outcome,
+  value_micros: `${end.valueMicros}`,
+  charged_micros: `${end.chargedMicros}`,
+  written_off_micros: `${end.writtenOffMicros}`,
+  used: JSON.stringify(end.used),
+  usage_source: end.usageSource,
+  http_status: end.httpStatus,
+  attempts: JSON.stringify(end.attempts),
+  sent_at_ms: end.sentAtMs,
+  settled_at_ms: end.settledAtMs,
+});
+
+const endCalls = `
+  UPDATE call SET state = given.state, outcome = given.outcome, value_micros = given.value_micros,
+                  charged_micros = given.charged_micros, written_off_micros = given.written_off_micros,
+                  used = given.used, usage_source = given.usage_source, http_status = given.http_status,
+                  attempts = given.attempts, dispatched_at_ms = coalesce(dispatched_at_ms, given.sent_at_ms),
+                  settled_at_ms = given.settled_at_ms
+  FROM json_to_recordset($1::text::json) AS given (
+    id text, state text, outcome text, value_micros bigint, charged_micros bigint, written_off_micros bigint, used text,
+    usage_source text, http_status bigint, attempts text, sent_at_ms bigint, settled_at_ms bigint)
+  WHERE call.id = given.id AND call.settled_at_ms IS NULL`;
+
+const accountRow = ([id, { postedMicros, heldMicros, carry }]: readonly [
+  string,
+  Sums["accounts"] extends ReadonlyMap<string, infer Each> ? Each : never,
+]) => ({
+  id,
+  posted_micros: `${postedMicros}`,
+  held_micros: `${heldMicros}`,
+  charge_carry_atto: carry ? `${carry.chargeAtto}` : null,
+  value_carry_pico: carry ? `${carry.valuePico}` : null,
+});
+
+const moveAccounts = `
+  UPDATE account SET posted_micros = account.posted_micros + given.posted_micros,
+                     held_micros = account.held_micros + given.held_micros,
+                     charge_carry_atto = coalesce(given.charge_carry_atto, account.charge_carry_atto),
+                     value_carry_pico = coalesce(given.value_carry_pico, account.value_carry_pico)
+  FROM json_to_recordset($1::text::json) AS given (
+    id text, posted_micros bigint, held_micros bigint, charge_carry_atto bigint, value_carry_pico bigint)
+  WHERE account.id = given.id`;
+
+const boundRow =
+  (of: string) =>
+  ({ startMs, spentMicros, heldMicros }: BoundSums) => ({
+    of,
+    day_start_ms: startMs,
+    spent_micros: `${spentMicros}`,
+    held_micros: `${heldMicros}`,
+  });
+
+const bounds = `json_to_recordset($1::text::json) AS given (
+    "of" text, day_start_ms bigint, spent_micros bigint, held_micros bigint)`;
+
+// The first calls of a day open its row. An insert that brought the sums along would be refused when one is negative.
+const openBounds = (table: "budget" | "grant_day", of: "key_id" | "grant_id"): string => `
+  INSERT INTO ${table} (${of}, day_start_ms, spent_micros, held_micros)
+  SELECT "of", day_start_ms, 0, 0 FROM ${bounds} ON CONFLICT DO NOTHING`;
+const moveBounds = (table: "budget" | "grant_day", of: "key_id" | "grant_id"): string => `
+  UPDATE ${table} SET spent_micros = ${table}.spent_micros + given.spent_micros,
+                      held_micros = ${table}.held_micros + given.held_micros
+  FROM ${bounds} WHERE ${table}.${of} = given."of" AND ${table}.day_start_ms = given.day_start_ms`;
+const openBudgets = openBounds("budget", "key_id");
+const moveBudgets = moveBounds("budget", "key_id");
+const openGrantDays = openBounds("grant_day", "grant_id");
+const moveGrantDays = moveBounds("grant_day", "grant_id");
+
+const bucketRow = ({
+  widthSeconds,
+  startSeconds,
+  accountId,
+  keyId,
+  sums,
+}: ReturnType<typeof bucketsOf>[number]) => ({
+  account_id: accountId,
+  width_seconds: widthSeconds,
+  start_seconds: startSeconds,
+  key_id: keyId,
+  requests: sums.requests,
+  failed_requests: sums.failedRequests,
+  input_tokens: sums.inputTokens,
+  output_tokens: sums.outputTokens,
+  cache_read_tokens: sums.cacheReadTokens,
+  cache_write_tokens: sums.cacheWriteTokens,
+  value_micros: `${sums.valueMicros}`,
+  charged_micros: `${sums.chargedMicros}`,
+});
+
+const figures = [
+  "requests",
+  "failed_requests",
+  "input_tokens",
+  "output_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "value_micros",
+  "charged_micros",
+] as const;
+
+const addToBuckets = `
+  INSERT INTO usage_bucket (account_id, width_seconds, start_seconds, key_id, ${figures.join(", ")})
+  SELECT account_id, width_seconds, start_seconds, key_id, ${figures.join(", ")}
+  FROM json_to_recordset($1::text::json) AS given (
+    account_id text, width_seconds bigint, start_seconds bigint, key_id text,
+    ${figures.map((figure) => `${figure} bigint`).join(", ")})
+  ON CONFLICT (account_id, width_seconds, start_seconds, key_id) DO UPDATE SET
+    ${figures.map((figure) => `${figure} = usage_bucket.${figure} + excluded.${figure}`).join(", ")}`;
+
+const claimedBy = (call: HeldCall, keyHash: Uint8Array) => ({
+  account_id: call.accountId,
+  key_hash: hexOf(keyHash),
+  call_id: call.callId,
+});
+
+const freeClaims = `
+  DELETE FROM claim USING json_to_recordset($1::text::json) AS given (account_id text, key_hash text, call_id text)
+  WHERE claim.account_id = given.account_id AND claim.key_hash = decode(given.key_hash, 'hex')
+    AND claim.call_id = given.call_id`;
+
+/** A key whose time is over may still be there; whoever brings it again has it then. */
+const takeClaims = `
+  INSERT INTO claim (account_id, key_hash, fingerprint, call_id, created_at_ms)
+  SELECT account_id, decode(key_hash, 'hex'), decode(fingerprint, 'hex'), call_id, created_at_ms
+  FROM json_to_recordset($1::text::json) AS given (
+    account_id text, key_hash text, fingerprint text, call_id text, created_at_ms bigint)
+  ON CONFLICT (account_id, key_hash) DO UPDATE SET
+    fingerprint = excluded.fingerprint, call_id = excluded.call_id, created_at_ms = excluded.created_at_ms`;
+
+const openedTaskRow = ({ task, call }: Changes["tasksOpened"][number]) => ({
+  call_id: call.callId,
+  id: task.id,
+  account_id: call.accountId,
+  key_id: call.keyId,
+  expected: JSON.stringify(task.expected),
+  created_at_ms: call.createdAtMs,
+  deadline_at_ms: task.deadlineAtMs,
+});
+
+const openTasks = `
+  INSERT INTO task (call_id, id, account_id, key_id, state, expected, created_at_ms, asked_at_ms, next_poll_at_ms,
+                    deadline_at_ms)
+  SELECT call_id, id, account_id, key_id, 'CREATING', expected, created_at_ms, created_at_ms, created_at_ms,
+         deadline_at_ms
+  FROM json_to_recordset($1::text::json) AS given (
+    call_id text, id text, account_id text, key_id text, expected text, created_at_ms bigint, deadline_at_ms bigint)`;
+
+const endedTaskRow = ({ taskId, state, report, endedAtMs, forgetAtMs }: Changes["tasksEnded"][number]) => ({
+  id: taskId,
+  state,
+  report: report ? JSON.stringify(report) : null,
+  ended_at_ms: endedAtMs,
+  forget_at_ms: forgetAtMs,
+});
+
+const endTasks = `
+  UPDATE task SET state = given.state, report = coalesce(given.report, task.report), ended_at_ms = given.ended_at_ms,
+                  forget_at_ms = given.forget_at_ms, lease_until_ms = 0
+  FROM json_to_recordset($1::text::json) AS given (
+    id text, state text, report text, ended_at_ms bigint, forget_at_ms bigint)
+  WHERE task.id = given.id AND task.ended_at_ms IS NULL`;
+
+const useApprovals = `
+  UPDATE approval_item SET call_id = given.call_id
+  FROM json_to_recordset($1::text::json) AS given (id text, position bigint, call_id text)
+  WHERE approval_id = given.id AND approval_item.position = given.position AND approval_item.call_id IS NULL`;

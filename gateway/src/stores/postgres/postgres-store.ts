@@ -1,0 +1,68 @@
+import type { Store } from "../../books/store.ts";
+import { systemClock } from "../../platform/clock.ts";
+import { openDatabase } from "./database.ts";
+import { claimSecret, findSecret } from "./installation-rows.ts";
+import { migrate } from "./migrations.ts";
+import { createPostgresAccounts } from "./postgres-accounts.ts";
+import { createPostgresApprovals } from "./postgres-approvals.ts";
+import { createPostgresAuditor } from "./postgres-audit.ts";
+import { createPostgresCalls } from "./postgres-calls.ts";
+import { createPostgresGrants } from "./postgres-grants.ts";
+import { createPostgresKeys } from "./postgres-keys.ts";
+import { createPostgresLedger } from "./postgres-ledger.ts";
+import { createPostgresLinks } from "./postgres-links.ts";
+import { createPostgresPublications } from "./postgres-publications.ts";
+import { createPostgresQuotas } from "./postgres-quotas.ts";
+import { createPostgresSignIns } from "./postgres-sign-ins.ts";
+import { createPostgresTasks } from "./postgres-tasks.ts";
+import { createPostgresUsage } from "./postgres-usage.ts";
+import { createRuns } from "./runs.ts";
+
+export interface PostgresStoreOptions {
+  readonly url: string;
+  readonly clock?: { readonly wallMs: () => number; readonly monotonicMs: () => number };
+  readonly connectionsMax?: number;
+  readonly onCommit?: (writes: number) => void;
+  /** Something that nobody waits for could not be written. */
+  readonly onLostNote?: (error: unknown) => void;
+  /** How long a process must show no sign of life before others end what it left. */
+  readonly deadAfterMs?: number;
+  /** How many calls are looked at for one page of those that fit a filter. */
+  readonly lookedThroughMax?: number;
+}
+
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const { url, clock = systemClock, onCommit = () => {}, onLostNote = () => {} } = options;
+  const { wallMs, monotonicMs } = clock;
+  const db = openDatabase({ url, monotonicMs, connectionsMax: options.connectionsMax });
+  await migrate(db).catch(async (error: unknown) => {
+    await db.close();
+    throw error;
+  });
+  const runs = createRuns({ db, wallMs, monotonicMs, patienceMs: options.deadAfterMs });
+  const ledger = createPostgresLedger({ db, runs, wallMs, monotonicMs, onCommit, onLostNote });
+  const grants = createPostgresGrants(db);
+  return {
+    ledger,
+    accounts: createPostgresAccounts(db),
+    keys: createPostgresKeys(db),
+    usage: createPostgresUsage(db),
+    calls: createPostgresCalls(db, options.lookedThroughMax),
+    quotas: createPostgresQuotas(db),
+    links: createPostgresLinks(db),
+    tasks: createPostgresTasks(db, runs.current),
+    publications: createPostgresPublications(db),
+    grants,
+    tokens: grants,
+    approvals: createPostgresApprovals(db),
+    signIns: createPostgresSignIns(db),
+    auditor: createPostgresAuditor(db),
+    claimSecret: async (fingerprint) =>
+      ((await findSecret(db)) ?? (await claimSecret(db, fingerprint))) === fingerprint,
+    ping: async () => void (await db.read("SELECT 1")),
+    close: async () => {
+      await ledger.close();
+      await db.close();
+    },
+  };
+}
