@@ -13,8 +13,8 @@ export function createPostgresCalls(db: Database, lookedThroughMax = lookedThrou
   /** The last of the calls that are looked through for one page; undefined when there are fewer. */
   const findEnd = async (accountId: string, before: string): Promise<string | undefined> => {
     const [row] = await db.read<{ id: string }>(
-      "SELECT id FROM call WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT 1 OFFSET $3",
-      [accountId, before, lookedThroughMax - 1],
+      `SELECT id FROM call WHERE ${inSpan} ORDER BY account_id DESC, id DESC LIMIT 1 OFFSET $4`,
+      [accountId, before, "", lookedThroughMax - 1],
     );
     return row?.id;
   };
@@ -23,7 +23,7 @@ export function createPostgresCalls(db: Database, lookedThroughMax = lookedThrou
     const { before = behindAllIds, operationId, status, keyId, limit } = filter;
     const isOpen = status !== undefined && openStates.has(status);
     const filters = operationId !== undefined || status !== undefined || keyId !== undefined;
-    // Calls are never removed, so those that come between the two statements are only newer ones, and looked at too.
+    // Calls are never removed, so whatever comes between these two statements is only looked at too.
     const endsAt = filters && !isOpen ? await findEnd(accountId, before) : undefined;
     const rows = await db.read<CallRow>(isOpen ? listOpen : listAll, [
       accountId,
@@ -57,13 +57,18 @@ const selectFrom = (calls: string): string => `
          http_status, attempts, call.created_at_ms, settled_at_ms
   FROM ${calls} JOIN price ON price.version = call.price_version`;
 
-/** The account; before which call, and from which on; operation, state and key, where they matter; how many. */
-const fits = `account_id = $1 AND id < $2 AND id >= $3
-  AND ($4::text IS NULL OR call.operation_id = $4) AND ($5::text IS NULL OR state = $5) AND ($6::text IS NULL OR key_id = $6)`;
+// The account; before which call, and from which on. Asked for an account and its newest ids apart from each other,
+// Postgres may walk along the ids of all accounts until it has met enough of this one.
+const inSpan = "(account_id, id) < ($1, $2) AND (account_id, id) >= ($1, $3)";
+/** Operation, state and key, where they matter. */
+const fits = `($4::text IS NULL OR call.operation_id = $4) AND ($5::text IS NULL OR state = $5)
+  AND ($6::text IS NULL OR key_id = $6)`;
 
-const listAll = `${selectFrom("call")} WHERE ${fits} ORDER BY id DESC LIMIT $7`;
+const listFrom = (calls: string): string =>
+  `${selectFrom(calls)} WHERE ${inSpan} AND ${fits} ORDER BY account_id DESC, id DESC LIMIT $7`;
 
-// Left to itself Postgres walks along the ids, so as not to sort, and nearly all of them are of ended calls.
-const listOpen = `
-  WITH open AS MATERIALIZED (SELECT * FROM call WHERE settled_at_ms IS NULL AND ${fits})
-  ${selectFrom("open AS call")} ORDER BY id DESC LIMIT $7`;
+const listAll = listFrom("call");
+
+// The open calls of all accounts are fewer than the ended ones of a single account may be. The offset keeps Postgres
+// from looking for them among those.
+const listOpen = listFrom("(SELECT * FROM call WHERE settled_at_ms IS NULL OFFSET 0) AS call");

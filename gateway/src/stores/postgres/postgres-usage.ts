@@ -94,12 +94,7 @@ function sumsBy<Group>(
   { accountId, keyId }: UsageScope,
   segments: readonly UsageSegment[],
 ): Promise<readonly (SumsRow & Group)[]> {
-  const spans = segments.map(({ source, fromSeconds, toSeconds }) => ({
-    width: widthSeconds[source],
-    since: fromSeconds,
-    until: toSeconds,
-  }));
-  const values = [JSON.stringify(spans), accountId];
+  const values = [JSON.stringify(segments.flatMap(momentsOf)), accountId];
   return keyId === undefined
     ? query(summed(group, "true"), values)
     : query(summed(group, "key_id = $3"), [...values, keyId]);
@@ -107,11 +102,18 @@ function sumsBy<Group>(
 
 // Each moment of a segment is looked up on its own, so that a key's buckets are found among those of all other keys; a
 // segment has at most a few hundred days, or the hours of one day, the minutes of one hour, or the seconds of one minute.
-// The offset keeps Postgres from turning that around into a walk over all buckets of the account.
+function momentsOf({ source, fromSeconds, toSeconds }: UsageSegment): { width: number; start: number }[] {
+  const width = widthSeconds[source];
+  return Array.from({ length: (toSeconds - fromSeconds) / width }, (_, at) => ({
+    width,
+    start: fromSeconds + at * width,
+  }));
+}
+
+// The offset keeps Postgres from turning this around into a walk over all buckets of the account.
 const summed = (group: string, filter: string): string => `
   SELECT ${group}, ${figures.map(([figure, name]) => `sum(${figure})::bigint AS ${name}`).join(", ")}
-  FROM json_to_recordset($1::text::json) AS segment (width bigint, since bigint, until bigint)
-  CROSS JOIN generate_series(since, until - 1, width) AS start
+  FROM json_to_recordset($1::text::json) AS moment (width bigint, start bigint)
   CROSS JOIN LATERAL (
     SELECT * FROM usage_bucket
     WHERE account_id = $2 AND width_seconds = width AND start_seconds = start AND ${filter} OFFSET 0
