@@ -86,7 +86,8 @@ const testFiles = () =>
     .flatMap((folder) =>
       readdirSync(path.join(root, folder), { recursive: true }).map((file) => `./${folder}/${file}`),
     )
-    .filter((file) => file.endsWith(".test.ts") && !file.includes("node_modules"))
+    .filter((file) => file.endsWith(".test.ts") && !file.endsWith(".services.test.ts"))
+    .filter((file) => !file.includes("node_modules"))
     .toSorted((a, b) => (a < b ? -1 : 1));
 
 // The block of totals ends at "Ran N tests"; a test that prints such a line itself comes before it.

@@ -56,7 +56,7 @@ async function refused(
 
 function ratesConformance(open: OpenLimiter): void {
   test("a refused request counts nothing, and is let through at the very millisecond it was told", async () => {
-    const { limiter, advance } = open();
+    const { limiter, advance } = await open();
     for (let count = 0; count < 3; count++) {
       await taken(limiter, [rate("a", 3)]);
       advance(1_500);
@@ -71,7 +71,7 @@ function ratesConformance(open: OpenLimiter): void {
   });
 
   test("wants are taken all or none", async () => {
-    const { limiter } = open();
+    const { limiter } = await open();
     await taken(limiter, [rate("tokens", 100, 60)]);
     const { want } = await refused(limiter, [slot("one"), rate("requests", 10), rate("tokens", 100, 60)]);
     expect(want).toEqual(rate("tokens", 100, 60));
@@ -86,14 +86,14 @@ function ratesConformance(open: OpenLimiter): void {
   });
 
   test("whoever wants nothing gets it", async () => {
-    const { limiter } = open();
+    const { limiter } = await open();
     expect((await taken(limiter, [])).standings).toEqual([]);
     await taken(limiter, [rate("a", 1, 0)]);
     expect(await limiter.look(rate("a", 1))).toEqual({ limit: 1, remaining: 1, resetsInMs: 0 });
   });
 
   test("what can never fit is refused, and nobody is told to wait longer than a minute for it", async () => {
-    const { limiter } = open();
+    const { limiter } = await open();
     expect(await refused(limiter, [rate("a", 5, 6)])).toMatchObject({
       standing: { limit: 5, remaining: 5, resetsInMs: 0 },
       retryInMs: minuteMs,
@@ -101,7 +101,7 @@ function ratesConformance(open: OpenLimiter): void {
   });
 
   test("who lowers a limit below what was taken sees nothing left, not less", async () => {
-    const { limiter } = open();
+    const { limiter } = await open();
     await taken(limiter, [rate("a", 100, 60)]);
     expect((await limiter.look(rate("a", 10))).remaining).toBe(0);
     expect((await refused(limiter, [rate("a", 10)])).standing.remaining).toBe(0);
@@ -109,7 +109,7 @@ function ratesConformance(open: OpenLimiter): void {
   });
 
   test("what a call did not use comes back, once", async () => {
-    const { limiter, advance } = open();
+    const { limiter, advance } = await open();
     const other = await taken(limiter, [rate("tokens", 100, 10)]);
     const { takenAtMs } = await taken(limiter, [rate("tokens", 100, 80)]);
     await limiter.giveBack([rate("tokens", 100, 80)], takenAtMs);
@@ -124,7 +124,7 @@ function ratesConformance(open: OpenLimiter): void {
   });
 
   test("an estimate is replaced where it was counted, and what is known only later counts from then on", async () => {
-    const { limiter, advance } = open();
+    const { limiter, advance } = await open();
     const { takenAtMs } = await taken(limiter, [rate("tokens", 100, 50)]);
     advance(10_000);
     await taken(limiter, [rate("tokens", 100, 20)]);
@@ -144,7 +144,7 @@ function ratesConformance(open: OpenLimiter): void {
   });
 
   test("of any number of requests on many keys, each key gets its limit and no more", async () => {
-    const { limiter, advance, nowMs } = open();
+    const { limiter, advance, nowMs } = await open();
     const admitted = new Map<string, number[]>();
     for (let request = 0; request < 6_000; request++) {
       advance(50);
@@ -156,14 +156,14 @@ function ratesConformance(open: OpenLimiter): void {
   });
 
   test("of many who come at once, as many get through as there is room for", async () => {
-    const { limiter } = open();
+    const { limiter } = await open();
     const come = async (): Promise<Take> => limiter.take([rate("a", 60)]);
     const takes = await Promise.all(Array.from({ length: 200 }, come));
     expect(takes.filter(({ kind }) => kind === "taken")).toHaveLength(60);
   });
 
   test("names are told apart, whatever letters they are written in", async () => {
-    const { limiter } = open();
+    const { limiter } = await open();
     const names = ["a", "A", "a b", "a  b", "a:b", "a%20b", "a\nb", "ä", "a\u{1f600}", "", "*"];
     for (const name of names) await taken(limiter, [rate(name, 1)]);
     for (const name of names) await refused(limiter, [rate(name, 1)]);
@@ -174,7 +174,7 @@ function ratesConformance(open: OpenLimiter): void {
 
 function slotsConformance(open: OpenLimiter): void {
   test("there are no more holders than places, and a place comes back once", async () => {
-    const { limiter } = open();
+    const { limiter } = await open();
     await taken(limiter, [slot("one")]);
     await taken(limiter, [slot("two")]);
     expect(await refused(limiter, [slot("three")])).toMatchObject({
@@ -192,7 +192,7 @@ function slotsConformance(open: OpenLimiter): void {
   });
 
   test("a place given back is free, and so is one whose lease has ended", async () => {
-    const { limiter, advance } = open();
+    const { limiter, advance } = await open();
     const { takenAtMs } = await taken(limiter, [slot("one")]);
     await limiter.giveBack([slot("one")], takenAtMs);
     expect((await limiter.look(slot("x"))).remaining).toBe(2);
@@ -209,7 +209,7 @@ function slotsConformance(open: OpenLimiter): void {
   });
 
   test("nobody who looks takes a place", async () => {
-    const { limiter } = open();
+    const { limiter } = await open();
     for (let look = 0; look < 3; look++) {
       expect(await limiter.look(slot("x", 1))).toEqual({ limit: 1, remaining: 1, resetsInMs: 1_000 });
     }
