@@ -31,34 +31,30 @@ local function countsOf(key, from, to)
   return redis.call('HMGET', key, unpack(seconds))
 end
 
--- Reads only: what is no longer in the minute is left out here, and deleted when something is written.
+-- What is no longer in the minute is left out here, and deleted when something is written.
 local function openMinute(key)
   local kept = redis.call('HMGET', key, 'newest', 'oldest', 'total', nowSecond)
   local newest = tonumber(kept[1])
   -- A clock that was set back by more than a minute begins a new one: nobody waits until it has caught up.
   if not newest or newest <= nowSecond - secondsKept or newest >= nowSecond + secondsKept then
-    return { key = key, isNew = true, isStale = newest ~= nil, second = nowSecond, oldest = nowSecond, total = 0, count = 0, left = {} }
+    return { key = key, isNew = true, isStale = newest ~= nil, second = nowSecond, oldest = nowSecond, total = 0, count = 0 }
   end
-  local minute = { key = key, second = nowSecond, oldest = tonumber(kept[2]), total = tonumber(kept[3]), left = {} }
-  minute.count = tonumber(kept[4]) or 0
-  minute.isNew = newest < nowSecond
-  if newest > nowSecond then
-    minute.second = newest
-    minute.count = tonumber(redis.call('HGET', key, newest)) or 0
-  end
+  local minute = { key = key, isNew = newest < nowSecond, second = math.max(newest, nowSecond), oldest = tonumber(kept[2]),
+    total = tonumber(kept[3]), count = tonumber(kept[4]) or 0, left = nil }
+  if newest > nowSecond then minute.count = tonumber(redis.call('HGET', key, newest)) or 0 end
   local firstKept = minute.second - secondsKept + 1
   if minute.oldest < firstKept then
-    local oldest = nil
+    local oldest, left = nil, {}
     for at, written in ipairs(countsOf(key, minute.oldest, newest)) do
       local second, count = minute.oldest + at - 1, tonumber(written) or 0
       if count > 0 and second < firstKept then
         minute.total = minute.total - count
-        minute.left[#minute.left + 1] = second
+        left[#left + 1] = second
       elseif count > 0 and not oldest then
         oldest = second
       end
     end
-    minute.oldest = oldest or minute.second
+    minute.oldest, minute.left = oldest or minute.second, left
   end
   return minute
 end
@@ -66,7 +62,7 @@ end
 local function saveMinute(minute, second, count)
   if minute.total <= 0 then return redis.call('DEL', minute.key) end
   if minute.isStale then redis.call('DEL', minute.key) end
-  if #minute.left > 0 then redis.call('HDEL', minute.key, unpack(minute.left)) end
+  if minute.left then redis.call('HDEL', minute.key, unpack(minute.left)) end
   redis.call('HSET', minute.key, 'newest', minute.second, 'oldest', minute.oldest, 'total', minute.total, second, count)
   if minute.isNew then redis.call('PEXPIRE', minute.key, rateKeptMs) end
 end
@@ -106,36 +102,45 @@ local function fitsInMs(minute, amount, limit)
   return leavesInMs(minute.second)
 end
 
-local afterNow = string.format('(%.0f', nowMs)
+local function firstEndMs(key)
+  return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
+end
 
 -- Who has a place, and whose of these are free for the taking because their node is gone. Nodes are looked at only when
 -- there is no room without.
 local function openPlaces(key, limit)
-  local used, gone = redis.call('ZCOUNT', key, afterNow, '+inf'), {}
-  if used >= limit then
-    local spokeAfterMs, isGone = serverMs() - nodeSilentMs, {}
-    for _, member in ipairs(redis.call('ZRANGEBYSCORE', key, afterNow, '+inf')) do
+  local endMs = firstEndMs(key)
+  if endMs and endMs <= nowMs then
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', nowMs))
+    endMs = firstEndMs(key)
+  end
+  local places = { key = key, endMs = endMs, used = endMs and redis.call('ZCARD', key) or 0, gone = nil }
+  if places.used >= limit then
+    local spokeAfterMs, isGone, gone = serverMs() - nodeSilentMs, {}, {}
+    for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
       local of = string.match(member, '^%S+')
       if isGone[of] == nil then
         isGone[of] = of ~= node and (tonumber(redis.call('ZSCORE', KEYS[1], of)) or 0) < spokeAfterMs
       end
       if isGone[of] then gone[#gone + 1] = member end
     end
+    if #gone > 0 then places.used, places.gone = places.used - #gone, gone end
   end
-  return { key = key, used = used - #gone, gone = gone }
+  return places
 end
 
 local function takePlace(places, holder, leaseMs)
-  redis.call('ZREMRANGEBYSCORE', places.key, '-inf', string.format('%.0f', nowMs))
-  if #places.gone > 0 then redis.call('ZREM', places.key, unpack(places.gone)) end
-  redis.call('ZADD', places.key, nowMs + leaseMs, node .. ' ' .. holder)
-  if redis.call('PTTL', places.key) < leaseMs then redis.call('PEXPIRE', places.key, leaseMs) end
-  places.used = redis.call('ZCARD', places.key)
+  local key, endMs = places.key, nowMs + leaseMs
+  if places.gone then redis.call('ZREM', key, unpack(places.gone)) end
+  local added = redis.call('ZADD', key, endMs, node .. ' ' .. holder)
+  places.used = places.used + added
+  places.endMs = added == 1 and not places.gone and math.min(places.endMs or endMs, endMs) or firstEndMs(key)
+  -- For longer than needed, so that it is not said again for each.
+  if redis.call('PTTL', key) < leaseMs then redis.call('PEXPIRE', key, 2 * leaseMs) end
 end
 
 local function placesStanding(places, limit, leaseMs)
-  local first = redis.call('ZRANGEBYSCORE', places.key, afterNow, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-  return math.max(0, limit - places.used), math.min(tonumber(first[2]) or nowMs + leaseMs, nowMs + leaseMs) - nowMs
+  return math.max(0, limit - places.used), math.min(places.endMs or nowMs + leaseMs, nowMs + leaseMs) - nowMs
 end
 
 -- The words of a want: 'rate', amount, limit, '' or 'slot', holder, limit, lease in ms.

@@ -26,6 +26,7 @@ interface Parts {
   readonly monotonicMs: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly answerWithinMs?: number;
   readonly prefix?: string;
   /** The Redis server's own clock unless a test brings another. */
   readonly nowMs?: () => number;
