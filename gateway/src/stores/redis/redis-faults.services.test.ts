@@ -66,7 +66,7 @@ async function countTaken({ limiter }: Node, want: RateWant, times: number): Pro
 
 const isAlone = ({ metric }: Node): boolean => metric("tollgate_limits_alone") === 1;
 const isBack = (node: Node): Promise<void> => until(() => !isAlone(node));
-const wentAlone = (node: Node): Promise<void> => until(() => isAlone(node));
+const wentAlone = (node: Node): Promise<void> => until(() => isAlone(node), 2_000);
 
 async function timed<Value>(run: () => Promise<Value>): Promise<{ value: Value; tookMs: number }> {
   const startedMs = performance.now();
@@ -291,5 +291,18 @@ describe("a Redis that objects", () => {
       );
       expect(problem).not.toContain("not-the-password");
     }
+  });
+
+  test("to our password since yesterday is said once, and the node goes on", async () => {
+    const redis = await openRedis();
+    const node = await openNode(redis.url);
+    await redis.send("CLIENT", "KILL", "TYPE", "normal");
+    await wentAlone(node);
+    await redis.send("CONFIG", "SET", "requirepass", "another");
+    const refusals = (): number => node.said.filter((line) => line.includes("refuses our password")).length;
+    await until(() => refusals() > 0);
+    await Bun.sleep(1_500);
+    expect(refusals()).toBe(1);
+    expect(await countTaken(node, rate(60), 100)).toBe(60);
   });
 });

@@ -92,12 +92,20 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
     setTimeout(() => void askAgain(), askAgainMs).unref();
   };
 
+  let wasRefused = false;
+
   const askAgain = async (): Promise<void> => {
     if (isClosed) return;
     try {
       await connect();
+      wasRefused = false;
       if (shared) log.info("limits are counted in Redis again", { redis, nodes });
-    } catch {
+    } catch (error) {
+      // This does not pass by waiting, so it is said, though not every second.
+      if (error instanceof RedisPasswordRefused && !wasRefused) {
+        wasRefused = true;
+        log.error("Redis is back, but refuses our password", { redis, error: error.message });
+      }
       askAgainLater();
     }
   };
