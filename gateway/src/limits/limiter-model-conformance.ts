@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Limiter, SlotWant, Standing, Want } from "./limiter.ts";
 
 /** An empty limiter on a clock that stands until told. */
-export interface TestLimiter {
+interface TestLimiter {
   readonly limiter: Limiter;
   readonly advance: (ms: number) => void;
   readonly nowMs: () => number;
