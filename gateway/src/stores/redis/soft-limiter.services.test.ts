@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { redisForTests, type TestRedis } from "../../../../test/services/redis.ts";
+import { openPrivateRedis, redisForTests, type TestRedis } from "../../../../test/services/redis.ts";
 import { limiterConformance, worstMinute } from "../../limits/limiter-conformance.ts";
 import type { RateWant, SlotWant } from "../../limits/limiter.ts";
 import { createLog } from "../../platform/log.ts";
@@ -26,9 +26,10 @@ async function openNode(
   prefix: string,
   nowMs?: () => number,
   node: string = Bun.randomUUIDv7(),
+  { url }: TestRedis = redis,
 ): Promise<SoftLimiter> {
   const limiter = await openSoftLimiter({
-    url: redis.url,
+    url,
     node,
     monotonicMs: () => performance.now(),
     log: createLog({ level: "silent", nowMs: Date.now, write: () => {} }),
@@ -179,4 +180,17 @@ test("a clock that is set back a little lets nothing extra through, and one set 
   expect((await node.look(rate(100))).remaining).toBe(100 - 60);
   nowMs += 55_000;
   expect((await node.look(rate(100))).remaining).toBe(100 - 5);
+});
+
+test("what is asked in one turn travels together", async () => {
+  const own = await openPrivateRedis();
+  const node = await openNode("tollgate:", undefined, "node", own);
+  const countReads = async (): Promise<number> =>
+    Number(/total_reads_processed:(\d+)/.exec(String(await own.send("INFO", "stats")))?.[1]);
+  const before = await countReads();
+  await Promise.all(Array.from({ length: 64 }, async () => node.take([rate(1_000)])));
+  // Two or three are those of whoever counts.
+  expect((await countReads()) - before).toBeLessThan(10);
+  await node.close();
+  await own.close();
 });
