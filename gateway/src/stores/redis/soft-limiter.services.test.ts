@@ -184,13 +184,16 @@ test("a clock that is set back a little lets nothing extra through, and one set 
 
 test("what is asked in one turn travels together", async () => {
   const own = await openPrivateRedis();
-  const node = await openNode("tollgate:", undefined, "node", own);
-  const countReads = async (): Promise<number> =>
-    Number(/total_reads_processed:(\d+)/.exec(String(await own.send("INFO", "stats")))?.[1]);
-  const before = await countReads();
-  await Promise.all(Array.from({ length: 64 }, async () => node.take([rate(1_000)])));
-  // Two or three are those of whoever counts.
-  expect((await countReads()) - before).toBeLessThan(10);
-  await node.close();
-  await own.close();
+  try {
+    const node = await openNode("tollgate:", undefined, "node", own);
+    const countReads = async (): Promise<number> =>
+      Number(/total_reads_processed:(\d+)/.exec(String(await own.send("INFO", "stats")))?.[1]);
+    const before = await countReads();
+    await Promise.all(Array.from({ length: 64 }, async () => node.take([rate(1_000)])));
+    // Two or three are those of whoever counts.
+    expect((await countReads()) - before).toBeLessThan(10);
+    await node.close();
+  } finally {
+    await own.close();
+  }
 });
