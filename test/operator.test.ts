@@ -235,10 +235,12 @@ describe("the first start", () => {
     await until(() => gateway.stderr().includes(`"listens_on":"${listensOn}"`));
   });
 
-  test("names a store or limiter that is not built yet", async () => {
+  test("names a store that is not built yet, and a setting that cannot be used", async () => {
     expect(await complaint({ TOLLGATE_STORE: "postgres://localhost/x" })).toContain("not built yet");
-    expect(await complaint({ TOLLGATE_LIMITS: "redis://localhost" })).toContain("not built yet");
     expect(await complaint({ PORT: "eighty" })).toContain("PORT");
+    const limits = await complaint({ TOLLGATE_LIMITS: "redis://:some-secret@localhost/x" });
+    expect(limits).toContain("TOLLGATE_LIMITS must be memory: or redis://");
+    expect(limits).not.toContain("some-secret");
   });
 
   test("with the sandbox off serves only what has a real upstream", async () => {

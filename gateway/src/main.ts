@@ -14,14 +14,16 @@ import { createListen } from "./host/listen.ts";
 import { createOutput } from "./host/output.ts";
 import { createSecrets, type Secrets } from "./keys/secrets.ts";
 import type { Store } from "./books/store.ts";
+import type { Limiter } from "./limits/limiter.ts";
 import { createOffer } from "./offer/create-offer.ts";
 import { loadCatalogue } from "./operation/catalogue.ts";
 import { systemBytes } from "./platform/chance.ts";
 import { systemClock } from "./platform/clock.ts";
-import { createLog, describeError } from "./platform/log.ts";
-import { createMetrics } from "./platform/metrics.ts";
+import { createLog, describeError, type Log } from "./platform/log.ts";
+import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import { serve } from "./serve.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
+import { openSoftLimiter } from "./stores/redis/soft-limiter.ts";
 import { backUp, restore } from "./stores/sqlite/backup.ts";
 import { backUpInto } from "./stores/sqlite/kept-backups.ts";
 import { takeServerLock, type ServerLock } from "./stores/sqlite/server-lock.ts";
@@ -131,6 +133,7 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
     nowMs: systemClock.wallMs,
     write: (line) => void process.stderr.write(line),
   });
+  const limits = await openLimits(settings, log, metrics);
   const store = await openStore(settings, secrets, {
     ballastPath: `${settings.databasePath}.ballast`,
     onCommit: (writes) => {
@@ -152,7 +155,7 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
       allowSandboxPublic,
       store,
       secrets,
-      limiter: createMemoryLimiter(systemClock.monotonicMs),
+      limiter: limits.limiter,
       forwarder: createForwarder(httpClient, protocols),
       platformClient: createPlatformClient(httpClient),
       clock: systemClock,
@@ -167,9 +170,25 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
       listen: createListen(),
     });
   } finally {
+    await limits.close();
     await store.close();
     lock.release();
   }
+}
+
+interface Limits {
+  readonly limiter: Limiter;
+  readonly close: () => Promise<void>;
+}
+
+/** A Redis that is not there is no reason not to start; one that does not accept us is. */
+async function openLimits({ limits }: Settings, log: Log, metrics: Metrics): Promise<Limits> {
+  const { monotonicMs } = systemClock;
+  if (limits.kind === "memory") return { limiter: createMemoryLimiter(monotonicMs), close: async () => {} };
+  const { password } = new URL(limits.url);
+  log.hide([limits.url, password]);
+  const limiter = await openSoftLimiter({ url: limits.url, node: newId(), monotonicMs, log, metrics });
+  return { limiter, close: limiter.close };
 }
 
 /** In the wrong folder a command would succeed over nothing, and a nightly backup be empty for months. */

@@ -13,10 +13,14 @@ export interface Settings {
   readonly dataFolder: string;
   readonly configFile: string | undefined;
   readonly databasePath: string;
+  readonly limits: LimitsSetting;
   readonly secret: string | undefined;
   readonly operatorToken: string | undefined;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
+
+/** Where limits are counted: in this process alone, or in a Redis for several nodes together. */
+type LimitsSetting = { readonly kind: "memory" } | { readonly kind: "redis"; readonly url: string };
 
 const portUsual = 8787;
 
@@ -25,7 +29,6 @@ export function readSettings(environment: Environment, folder: string): Settings
   const dataFolder = environment["TOLLGATE_DATA"] ?? join(folder, "data");
   const logLevel = environment["TOLLGATE_LOG"] ?? "info";
   if (!isLogLevel(logLevel)) throw new Error("TOLLGATE_LOG must be debug, info, warn, error or silent.");
-  checkLimits(environment["TOLLGATE_LIMITS"]);
   return {
     host: environment["HOST"] ?? "127.0.0.1",
     port: readPort(environment["PORT"]),
@@ -35,6 +38,7 @@ export function readSettings(environment: Environment, folder: string): Settings
     dataFolder,
     configFile: findConfig(environment["TOLLGATE_CONFIG"], folder),
     databasePath: readStore(environment["TOLLGATE_STORE"], dataFolder),
+    limits: readLimits(environment["TOLLGATE_LIMITS"]),
     secret: environment["TOLLGATE_SECRET"],
     operatorToken: environment["TOLLGATE_OPERATOR_TOKEN"],
     logLevel,
@@ -75,11 +79,15 @@ function readStore(written: string | undefined, dataFolder: string): string {
   );
 }
 
-function checkLimits(written: string | undefined): void {
-  if (written === undefined || written === "" || written === "memory:") return;
+/** The address of a Redis may have a password in it, so what is wrong with it is said without repeating it. */
+function readLimits(written: string | undefined): LimitsSetting {
+  if (written === undefined || written === "" || written === "memory:") return { kind: "memory" };
+  const url = URL.parse(written);
+  if (url && /^rediss?:$/.test(url.protocol) && url.hostname !== "" && /^(\/\d*)?$/.test(url.pathname)) {
+    return { kind: "redis", url: written };
+  }
   throw new Error(
-    /^rediss?:/.test(written)
-      ? "TOLLGATE_LIMITS: Redis is not built yet; use memory:."
-      : "TOLLGATE_LIMITS must be memory:.",
+    "TOLLGATE_LIMITS must be memory: or redis://USER:PASSWORD@HOST:PORT/DATABASE, of which all but the host may be " +
+      "left out; rediss:// is the same over TLS.",
   );
 }

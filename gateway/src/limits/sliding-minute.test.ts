@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { createMemoryLimiter } from "../stores/memory-limiter.ts";
-import type { Want } from "./limiter.ts";
+import { worstMinute } from "./limiter-conformance.ts";
 import { createSlidingMinute } from "./sliding-minute.ts";
 
 const minuteMs = 60_000;
@@ -27,17 +26,6 @@ function attack(arrivalsMs: readonly number[], limit: number): Run {
     if (oldest === undefined || oldest <= nowMs - minuteMs) exactMs.push(nowMs);
   }
   return { admittedMs, byExactLog: exactMs.length };
-}
-
-/** The most that was let through in any 60 s, wherever they begin. */
-function worstMinute(admittedMs: readonly number[]): number {
-  let worst = 0;
-  let first = 0;
-  for (const [at, endMs] of admittedMs.entries()) {
-    while ((admittedMs[first] ?? 0) <= endMs - minuteMs) first++;
-    worst = Math.max(worst, at - first + 1);
-  }
-  return worst;
 }
 
 const every = (stepMs: number, fromMs: number, untilMs: number): number[] =>
@@ -172,74 +160,5 @@ describe("a sliding minute", () => {
     minute.correct(-1_000, 1_000, 62_000);
     expect(minute.remaining(100, 62_000)).toBe(100);
     expect(minute.isEmpty(62_000)).toBe(true);
-  });
-});
-
-describe("the limiter of one process", () => {
-  const rate = (name: string, limit: number, amount = 1): Want => ({
-    kind: "rate",
-    of: "requests",
-    name,
-    amount,
-    limit,
-  });
-
-  test("a refused request counts nothing, and is let through at the very millisecond it was told", async () => {
-    let nowMs = 12_345;
-    const limiter = createMemoryLimiter(() => nowMs);
-    for (let taken = 0; taken < 3; taken++) {
-      expect((await limiter.take([rate("a", 3)])).kind).toBe("taken");
-      nowMs += 1_500;
-    }
-    const refused = await limiter.take([rate("a", 3)]);
-    if (refused.kind !== "refused") throw new Error("a fourth request went through");
-    expect(refused.standing).toMatchObject({ limit: 3, remaining: 0 });
-    nowMs += refused.retryInMs - 1;
-    expect((await limiter.take([rate("a", 3)])).kind).toBe("refused");
-    nowMs += 1;
-    expect((await limiter.take([rate("a", 3)])).kind).toBe("taken");
-  });
-
-  test("wants are taken all or none", async () => {
-    const limiter = createMemoryLimiter(() => 5);
-    await limiter.take([rate("tokens", 100, 60)]);
-    const both = [rate("requests", 10), rate("tokens", 100, 60)];
-    expect((await limiter.take(both)).kind).toBe("refused");
-    expect((await limiter.look(rate("requests", 10))).remaining).toBe(10);
-    const smaller = await limiter.take([rate("requests", 10), rate("tokens", 100, 40)]);
-    expect(smaller.kind).toBe("taken");
-    expect((await limiter.look(rate("requests", 10))).remaining).toBe(9);
-  });
-
-  test("what a call did not use comes back, and a slot comes back once", async () => {
-    let nowMs = 0;
-    const limiter = createMemoryLimiter(() => nowMs);
-    const slot = (holder: string): Want => ({ kind: "slot", name: "s", holder, limit: 2, leaseMs: 1_000 });
-    const first = await limiter.take([rate("tokens", 100, 80), slot("one")]);
-    expect(first.kind).toBe("taken");
-    await limiter.take([slot("two")]);
-    expect((await limiter.take([slot("three")])).kind).toBe("refused");
-    await limiter.freeSlot("s", "one");
-    await limiter.freeSlot("s", "one");
-    expect((await limiter.take([slot("three")])).kind).toBe("taken");
-    expect((await limiter.take([slot("four")])).kind).toBe("refused");
-    nowMs = 1_000;
-    expect((await limiter.look(slot("four"))).remaining).toBe(2);
-
-    if (first.kind === "taken") await limiter.giveBack([rate("tokens", 100, 80)], first.takenAtMs);
-    expect((await limiter.look(rate("tokens", 100))).remaining).toBe(100);
-  });
-
-  test("of any number of requests on many keys, each key gets its limit and no more", async () => {
-    let nowMs = 0;
-    const limiter = createMemoryLimiter(() => nowMs);
-    const admitted = new Map<string, number[]>();
-    for (let request = 0; request < 60_000; request++) {
-      nowMs += 5;
-      const name = `key ${request % 7}`;
-      const take = await limiter.take([rate(name, 10 + (request % 7))]);
-      if (take.kind === "taken") admitted.set(name, [...(admitted.get(name) ?? []), nowMs]);
-    }
-    for (let key = 0; key < 7; key++) expect(worstMinute(admitted.get(`key ${key}`) ?? [])).toBe(10 + key);
   });
 });

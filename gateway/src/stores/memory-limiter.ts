@@ -1,10 +1,19 @@
-import type { Limiter, RateWant, SlotWant, Standing, Want } from "../limits/limiter.ts";
+import type { Limiter, RateWant, SlotWant, Standing, Take, Want } from "../limits/limiter.ts";
 import { createSlidingMinute, type SlidingMinute } from "../limits/sliding-minute.ts";
 
 const minuteMs = 60_000;
 
+/** A limiter that nobody ever waits for. */
+export interface ImmediateLimiter extends Limiter {
+  readonly take: (wants: readonly Want[]) => Take;
+  readonly giveBack: (wants: readonly Want[], takenAtMs: number) => void;
+  readonly correct: (name: string, by: number, takenAtMs: number) => void;
+  readonly freeSlot: (name: string, holder: string) => void;
+  readonly look: (want: Want) => Standing;
+}
+
 /** The limiter of a single process. What fell silent for a minute is forgotten. */
-export function createMemoryLimiter(monotonicMs: () => number): Limiter {
+export function createMemoryLimiter(monotonicMs: () => number): ImmediateLimiter {
   const minutes = new Map<string, SlidingMinute>();
   /** Holders of each slot and when their leases end. */
   const slots = new Map<string, Map<string, number>>();

@@ -1,0 +1,40 @@
+import type { Standing, Take, Want } from "../../limits/limiter.ts";
+import type { ImmediateLimiter } from "../memory-limiter.ts";
+
+/**
+ * A limiter for a node that cannot ask the others: it lets through its share of every limit, as if each of them let
+ * through as much. Whatever is counted counts once for each node, so standings are those of all nodes together, and
+ * no limit is so small that a node lets nobody through.
+ */
+export function createLocalShare(limiter: ImmediateLimiter, nodes: () => number): ImmediateLimiter {
+  const shareOf = (want: Want): Want => {
+    const { limit } = want;
+    if (want.kind === "slot") return { ...want, limit: Math.max(1, Math.floor(limit / nodes())) };
+    return { ...want, amount: want.amount > limit ? want.amount : Math.min(limit, want.amount * nodes()) };
+  };
+
+  return {
+    take: (wants) => {
+      const shares = wants.map(shareOf);
+      const take = limiter.take(shares);
+      return take.kind === "taken"
+        ? { ...take, standings: take.standings.map((standing, at) => ofAll(standing, wants[at])) }
+        : refusalOf(take, wants[shares.indexOf(take.want)]);
+    },
+    giveBack: (wants, takenAtMs) => limiter.giveBack(wants.map(shareOf), takenAtMs),
+    correct: (name, by, takenAtMs) => limiter.correct(name, by * nodes(), takenAtMs),
+    freeSlot: limiter.freeSlot,
+    look: (want) => ofAll(limiter.look(shareOf(want)), want),
+  };
+}
+
+const ofAll = (standing: Standing, want: Want | undefined): Standing => ({
+  ...standing,
+  limit: want?.limit ?? standing.limit,
+});
+
+const refusalOf = (take: Extract<Take, { kind: "refused" }>, want: Want | undefined): Take => ({
+  ...take,
+  want: want ?? take.want,
+  standing: ofAll(take.standing, want),
+});

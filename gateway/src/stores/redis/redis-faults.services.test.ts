@@ -1,0 +1,308 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { startPrivateRedis, type PrivateRedis } from "../../../../test/services/redis.ts";
+import { until } from "../../../../test/harness.ts";
+import type { RateWant, SlotWant, Take } from "../../limits/limiter.ts";
+import { createLog } from "../../platform/log.ts";
+import { createMetrics } from "../../platform/metrics.ts";
+import { openSoftLimiter, type SoftLimiter } from "./soft-limiter.ts";
+
+interface Node {
+  readonly limiter: SoftLimiter;
+  /** What it wrote into its log. */
+  readonly said: string[];
+  readonly metric: (name: string) => number;
+}
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+async function openRedis(password?: string): Promise<PrivateRedis> {
+  const redis = await startPrivateRedis(password === undefined ? {} : { password });
+  closing.push(redis.close);
+  return redis;
+}
+
+/** Given more time than usual, where a test is not about time: this machine may be busy. */
+async function openNode(url: string, answerWithinMs = 300): Promise<Node> {
+  const said: string[] = [];
+  const metrics = createMetrics();
+  const limiter = await openSoftLimiter({
+    url,
+    node: Bun.randomUUIDv7(),
+    monotonicMs: () => performance.now(),
+    log: createLog({ level: "info", nowMs: Date.now, write: (line) => void said.push(line) }),
+    metrics,
+    answerWithinMs,
+  });
+  closing.push(limiter.close);
+  const metric = (name: string): number =>
+    Number(new RegExp(`^${name} (\\d+)$`, "m").exec(metrics.render())?.[1] ?? 0);
+  return { limiter, said, metric };
+}
+
+const rate = (limit: number, amount = 1, name = "r"): RateWant => ({
+  kind: "rate",
+  of: "requests",
+  name,
+  amount,
+  limit,
+});
+const slot = (holder: string, limit = 2): SlotWant => ({
+  kind: "slot",
+  name: "s",
+  holder,
+  limit,
+  leaseMs: 3_600_000,
+});
+
+/** How many of so many get through, one after the other. */
+async function countTaken({ limiter }: Node, want: RateWant, times: number): Promise<number> {
+  let count = 0;
+  for (let time = 0; time < times; time++) if ((await limiter.take([want])).kind === "taken") count++;
+  return count;
+}
+
+const isAlone = ({ metric }: Node): boolean => metric("tollgate_limits_alone") === 1;
+const isBack = (node: Node): Promise<void> => until(() => !isAlone(node));
+const wentAlone = (node: Node): Promise<void> => until(() => isAlone(node), 2_000);
+
+async function timed<Value>(run: () => Promise<Value>): Promise<{ value: Value; tookMs: number }> {
+  const startedMs = performance.now();
+  return { value: await run(), tookMs: performance.now() - startedMs };
+}
+
+describe("a Redis that falls silent", () => {
+  test("costs the calls of that moment 50 ms and the others nothing, and limits hold", async () => {
+    const redis = await openRedis();
+    const node = await openNode(redis.url, 50);
+    expect(await countTaken(node, rate(60), 10)).toBe(10);
+    redis.freeze();
+    const first = await timed(() =>
+      Promise.all(Array.from({ length: 20 }, async () => node.limiter.take([rate(60)]))),
+    );
+    expect(first.value.every(({ kind }) => kind === "taken")).toBe(true);
+    expect(first.tookMs).toBeGreaterThan(45);
+    expect(first.tookMs).toBeLessThan(250);
+    // Longer than until it is asked again: nobody waits for that either.
+    let takenSince = first.value.length;
+    const endMs = performance.now() + 2_500;
+    while (performance.now() < endMs) {
+      const take = node.limiter.take([rate(60)]);
+      if (take instanceof Promise) throw new Error("Somebody had to wait.");
+      if (take.kind === "taken") takenSince++;
+      await Bun.sleep(5);
+    }
+    expect(takenSince).toBe(60);
+    expect(node.said.filter((line) => line.includes("limits by itself"))).toHaveLength(1);
+    expect(node.metric("tollgate_limits_outages_total")).toBe(1);
+
+    redis.thaw();
+    await isBack(node);
+    expect(node.said.filter((line) => line.includes("in Redis again"))).toHaveLength(1);
+    expect(node.said).toHaveLength(2);
+    // Ten before, and those twenty that were heard after all, or not.
+    expect((await node.limiter.look(rate(60))).remaining).toBeOneOf([30, 50]);
+  });
+
+  test("is not asked again for a second", async () => {
+    const redis = await openRedis();
+    const node = await openNode(redis.url);
+    redis.freeze();
+    const silentAtMs = performance.now();
+    await node.limiter.take([rate(60)]);
+    redis.thaw();
+    await isBack(node);
+    expect(performance.now() - silentAtMs).toBeGreaterThan(1_000);
+  });
+
+  test("is not taken for silent when it was this process that was busy", async () => {
+    const redis = await openRedis();
+    const node = await openNode(redis.url);
+    const taking = node.limiter.take([rate(60)]);
+    Bun.sleepSync(500);
+    const answering = node.limiter.take([rate(60)]);
+    await Bun.sleep(0);
+    Bun.sleepSync(500);
+    expect((await taking).kind).toBe("taken");
+    expect((await answering).kind).toBe("taken");
+    expect(node.metric("tollgate_limits_outages_total")).toBe(0);
+    expect((await node.limiter.look(rate(60))).remaining).toBe(58);
+  });
+
+  test("leaves every node its share", async () => {
+    const redis = await openRedis();
+    const nodes = [await openNode(redis.url), await openNode(redis.url), await openNode(redis.url)];
+    // A node learns from its own joining how many there are; the last one knows it from the start.
+    const last = nodes[2];
+    if (!last) throw new Error("There are three.");
+    redis.freeze();
+    expect(await countTaken(last, rate(60), 60)).toBe(20);
+    expect(await countTaken(last, rate(2, 1, "small"), 5)).toBe(1);
+    expect((await last.limiter.take([rate(100, 100, "large")])).kind).toBe("taken");
+    expect((await last.limiter.take([rate(100, 101, "larger")])).kind).toBe("refused");
+    const places = await Promise.all(
+      ["a", "b", "c"].map(async (holder) => last.limiter.take([slot(holder, 6)])),
+    );
+    expect(places.map(({ kind }) => kind)).toEqual(["taken", "taken", "refused"]);
+    expect(places[2]).toMatchObject({ want: slot("c", 6), standing: { limit: 6, remaining: 0 } });
+  });
+});
+
+describe("what was taken", () => {
+  const takenOf = (take: Take): number => {
+    if (take.kind !== "taken") throw new Error("There was room.");
+    return take.takenAtMs;
+  };
+
+  test("in Redis comes back there, also when it had to wait until Redis was back", async () => {
+    const redis = await openRedis();
+    const [node, other] = [await openNode(redis.url), await openNode(redis.url)];
+    const takenAtMs = takenOf(await node.limiter.take([rate(100, 30), slot("a")]));
+    const givenAtMs = takenOf(await node.limiter.take([rate(100, 40), slot("b")]));
+    redis.freeze();
+    await node.limiter.take([rate(100, 0, "anything")]);
+    expect(isAlone(node)).toBe(true);
+    await node.limiter.correct("r", -20, takenAtMs);
+    await node.limiter.freeSlot("s", "a");
+    await node.limiter.giveBack([rate(100, 40), slot("b")], givenAtMs);
+    redis.thaw();
+    await isBack(node);
+    await isBack(other);
+    expect((await other.limiter.look(rate(100))).remaining).toBe(90);
+    expect((await other.limiter.look(slot("x"))).remaining).toBe(2);
+  });
+
+  test("here comes back here, also when Redis is back", async () => {
+    const redis = await openRedis();
+    const node = await openNode(redis.url);
+    await redis.kill();
+    await wentAlone(node);
+    const takenAtMs = takenOf(await node.limiter.take([rate(100, 60), slot("a", 1)]));
+    await node.limiter.correct("r", -10, takenAtMs);
+    expect((await node.limiter.look(rate(100))).remaining).toBe(50);
+    await redis.start();
+    await isBack(node);
+    await node.limiter.take([rate(100, 5)]);
+    await node.limiter.giveBack([rate(100, 50), slot("a", 1)], takenAtMs);
+    expect((await node.limiter.look(rate(100))).remaining).toBe(95);
+    await redis.kill();
+    await wentAlone(node);
+    expect((await node.limiter.look(rate(100))).remaining).toBe(100);
+    expect((await node.limiter.take([slot("b", 1)])).kind).toBe("taken");
+  });
+
+  test("without an answer takes no place for longer than its call", async () => {
+    const redis = await openRedis();
+    const node = await openNode(redis.url);
+    redis.freeze();
+    // Redis hears of this one when it wakes up; by then the call is limited here.
+    expect((await node.limiter.take([slot("a")])).kind).toBe("taken");
+    redis.thaw();
+    await isBack(node);
+    expect((await node.limiter.look(slot("x"))).remaining).toBe(2);
+    await node.limiter.freeSlot("s", "a");
+  });
+});
+
+describe("a Redis that is gone", () => {
+  test("is noticed at once, and used again when it is back", async () => {
+    const redis = await openRedis();
+    const node = await openNode(redis.url);
+    expect(await countTaken(node, rate(60), 60)).toBe(60);
+    await redis.kill();
+    await wentAlone(node);
+    expect(node.limiter.take([rate(60)])).not.toBeInstanceOf(Promise);
+    expect(await countTaken(node, rate(60), 100)).toBe(59);
+    await redis.start();
+    await isBack(node);
+    expect(await countTaken(node, rate(60), 100)).toBe(60);
+    expect(node.said).toHaveLength(2);
+  });
+
+  test("and was never there: the node starts all the same, limits, and says so", async () => {
+    const redis = await openRedis();
+    await redis.kill();
+    const { value: node, tookMs } = await timed(() => openNode(redis.url));
+    expect(tookMs).toBeLessThan(2_000);
+    expect(node.said.join("")).toContain("limits by itself");
+    expect(await countTaken(node, rate(60), 100)).toBe(60);
+    await redis.start();
+    await isBack(node);
+    expect(await countTaken(node, rate(60), 100)).toBe(60);
+  });
+
+  test("in mid-call fails nobody", async () => {
+    const redis = await openRedis();
+    const node = await openNode(redis.url);
+    for (let round = 0; round < 3; round++) {
+      const takes = Array.from({ length: 100 }, async () => node.limiter.take([rate(1_000_000)]));
+      const killed = redis.kill();
+      for (const take of await Promise.all(takes)) expect(take.kind).toBe("taken");
+      await killed;
+      await wentAlone(node);
+      await redis.start();
+      await isBack(node);
+    }
+  });
+});
+
+describe("a Redis that objects", () => {
+  test("by having forgotten everything gives at most one more allowance, and no error", async () => {
+    const redis = await openRedis();
+    const node = await openNode(redis.url);
+    const take = await node.limiter.take([rate(60), slot("a")]);
+    expect(await countTaken(node, rate(60), 70)).toBe(59);
+    await redis.send("FLUSHALL");
+    await redis.send("SCRIPT", "FLUSH");
+    expect(await countTaken(node, rate(60), 70)).toBe(60);
+    if (take.kind === "taken") await node.limiter.giveBack([rate(60, 10), slot("a")], take.takenAtMs - 5_000);
+    expect(await countTaken(node, rate(60), 70)).toBe(0);
+    expect(node.said).toEqual([]);
+  });
+
+  test("because it is full or read-only is as good as silent", async () => {
+    const redis = await openRedis();
+    const node = await openNode(redis.url);
+    await redis.send("CONFIG", "SET", "maxmemory", "1");
+    expect(await countTaken(node, rate(60), 70)).toBe(60);
+    expect(node.said.join("")).toContain("OOM");
+    await redis.send("CONFIG", "SET", "maxmemory", "0");
+    await isBack(node);
+    await redis.send("REPLICAOF", "127.0.0.1", "1");
+    expect((await node.limiter.take([rate(1_000)])).kind).toBe("taken");
+    expect(node.said.join("")).toContain("READONLY");
+    await redis.send("REPLICAOF", "NO", "ONE");
+    await isBack(node);
+  });
+
+  test("to our password is an error at the start that does not say it", async () => {
+    const redis = await openRedis("a-very-long-password");
+    await (await openNode(redis.url)).limiter.take([rate(1)]);
+    for (const credentials of ["", ":not-the-password@", "somebody:not-the-password@"]) {
+      const url = `redis://${credentials}127.0.0.1:${redis.port}`;
+      const problem = await openNode(url).then(
+        () => "it opened",
+        (error: unknown) => String(error),
+      );
+      expect(problem).toMatch(
+        /TOLLGATE_LIMITS: the Redis at 127\.0\.0\.1:\d+ refuses us: (WRONGPASS|NOAUTH)/,
+      );
+      expect(problem).not.toContain("not-the-password");
+    }
+  });
+
+  test("to our password since yesterday is said once, and the node goes on", async () => {
+    const redis = await openRedis();
+    const node = await openNode(redis.url);
+    await redis.send("CLIENT", "KILL", "TYPE", "normal");
+    await wentAlone(node);
+    await redis.send("CONFIG", "SET", "requirepass", "another");
+    const refusals = (): number => node.said.filter((line) => line.includes("refuses our password")).length;
+    await until(() => refusals() > 0);
+    await Bun.sleep(1_500);
+    expect(refusals()).toBe(1);
+    expect(await countTaken(node, rate(60), 100)).toBe(60);
+  });
+});

@@ -1,0 +1,107 @@
+import { createHash } from "node:crypto";
+import type { Standing, Take, Want } from "../../limits/limiter.ts";
+import { limiterScript } from "./limiter-script.ts";
+import type { RedisConnection } from "./redis-connection.ts";
+
+/**
+ * The limiter of several processes, as long as its connection lasts: the promises of `Limiter`, kept across all of them
+ * by the clock of the Redis server. Whatever it is asked is one command, and fails when Redis does.
+ *
+ * One Redis, or one that fails over: not a cluster, over which the keys of one take would be scattered.
+ */
+export interface RedisLimiter {
+  readonly take: (wants: readonly Want[]) => Take | Promise<Take>;
+  readonly look: (want: Want) => Promise<Standing>;
+  readonly bringBack: (returns: readonly Return[]) => Promise<void>;
+  /** Says that this node is there, and tells how many are. A node that is silent for 20 s loses its slots to others. */
+  readonly join: () => Promise<number>;
+  /** What this node still had is free for others. */
+  readonly leave: () => Promise<void>;
+}
+
+/** Something that was taken and is not needed, or not all of it; or more was used than was taken. */
+export type Return =
+  | { readonly kind: "rate"; readonly name: string; readonly by: number; readonly takenAtMs: number }
+  | { readonly kind: "slot"; readonly name: string; readonly holder: string };
+
+interface Parts {
+  readonly connection: Pick<RedisConnection, "ask">;
+  /** Unlike that of any other process, and without spaces. */
+  readonly node: string;
+  /** Several installations can share a server if each has its own beginning of keys. */
+  readonly prefix?: string;
+  /** The server's own clock unless a test brings another. */
+  readonly nowMs?: () => number;
+}
+
+const scriptHash = createHash("sha1").update(limiterScript).digest("hex");
+
+export function createRedisLimiter({ connection, node, prefix = "tollgate:", nowMs }: Parts): RedisLimiter {
+  const nodesKey = `${prefix}nodes`;
+  const keyOf = ({ kind, name }: Pick<Want, "kind" | "name">): string => `${prefix}${kind}:${escaped(name)}`;
+
+  const ask = async (what: string, keys: readonly string[], words: readonly string[]): Promise<number[]> => {
+    const atMs = nowMs ? String(nowMs()) : "";
+    const rest = [String(keys.length + 1), nodesKey, ...keys, what, atMs, node, ...words];
+    try {
+      return numbersOf(await connection.ask("EVALSHA", [scriptHash, ...rest]));
+    } catch (error) {
+      if (!isUnknownScript(error)) throw error;
+      return numbersOf(await connection.ask("EVAL", [limiterScript, ...rest]));
+    }
+  };
+
+  return {
+    take: (wants) =>
+      wants.length === 0
+        ? nothingTaken
+        : ask("take", wants.map(keyOf), wants.flatMap(wordsOfWant)).then((answer) => takeOf(answer, wants)),
+    look: async (want) => {
+      const [remaining = 0, resetsInMs = 0] = await ask("look", [keyOf(want)], wordsOfWant(want));
+      return { limit: want.limit, remaining, resetsInMs };
+    },
+    bringBack: async (returns) => {
+      await ask("return", returns.map(keyOf), returns.flatMap(wordsOfReturn));
+    },
+    join: async () => (await ask("join", [], []))[0] ?? 1,
+    leave: async () => void (await ask("leave", [], [])),
+  };
+}
+
+const nothingTaken: Take = { kind: "taken", standings: [], takenAtMs: 0 };
+
+const wordsOfWant = (want: Want): string[] =>
+  want.kind === "rate"
+    ? ["rate", String(want.amount), String(want.limit), ""]
+    : ["slot", want.holder, String(want.limit), String(want.leaseMs)];
+
+const wordsOfReturn = (one: Return): string[] =>
+  one.kind === "rate" ? ["rate", String(one.by), String(one.takenAtMs), ""] : ["slot", one.holder, "", ""];
+
+function takeOf([isTaken, ...rest]: readonly number[], wants: readonly Want[]): Take {
+  if (isTaken === 1) {
+    const [takenAtMs = 0, ...figures] = rest;
+    const standings = wants.map(({ limit }, at) => ({
+      limit,
+      remaining: figures[2 * at] ?? 0,
+      resetsInMs: figures[2 * at + 1] ?? 0,
+    }));
+    return { kind: "taken", standings, takenAtMs };
+  }
+  const [at = 0, remaining = 0, resetsInMs = 0, retryInMs = 0] = rest;
+  const want = wants[at];
+  if (!want) throw new Error("Redis refused something that nobody wanted.");
+  return { kind: "refused", want, standing: { limit: want.limit, remaining, resetsInMs }, retryInMs };
+}
+
+function numbersOf(answer: unknown): number[] {
+  if (Array.isArray(answer) && answer.every((one) => typeof one === "number")) return answer;
+  throw new Error("Redis answered something else than the limiter's script does.");
+}
+
+const isUnknownScript = (error: unknown): boolean =>
+  error instanceof Error && error.message.startsWith("NOSCRIPT");
+
+/** Names have spaces and whatever strangers are called by; keys are for people with a terminal too. */
+const escaped = (name: string): string =>
+  name.replace(/[^\w.:/-]/gu, (letter) => `%${letter.codePointAt(0)?.toString(16)}%`);

@@ -1,0 +1,199 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { startPrivateRedis, redisForTests, type TestRedis } from "../../../../test/services/redis.ts";
+import { limiterConformance, worstMinute } from "../../limits/limiter-conformance.ts";
+import type { RateWant, SlotWant } from "../../limits/limiter.ts";
+import { createLog } from "../../platform/log.ts";
+import { createMetrics } from "../../platform/metrics.ts";
+import { openSoftLimiter, type SoftLimiter } from "./soft-limiter.ts";
+
+let redis: TestRedis;
+let opened: SoftLimiter[] = [];
+beforeAll(async () => {
+  redis = await redisForTests();
+});
+afterEach(async () => {
+  await Promise.all(opened.map((limiter) => limiter.close()));
+  opened = [];
+});
+afterAll(async () => {
+  await redis.close();
+});
+
+const newPrefix = (): string => `tollgate-test:${Bun.randomUUIDv7()}:`;
+
+/** One of the nodes that share what begins with the prefix. */
+async function openNode(
+  prefix: string,
+  nowMs?: () => number,
+  node: string = Bun.randomUUIDv7(),
+  { url }: TestRedis = redis,
+): Promise<SoftLimiter> {
+  const limiter = await openSoftLimiter({
+    url,
+    node,
+    monotonicMs: () => performance.now(),
+    log: createLog({ level: "silent", nowMs: Date.now, write: () => {} }),
+    metrics: createMetrics(),
+    // What is shown here does not depend on how busy this machine is.
+    answerWithinMs: 5_000,
+    prefix,
+    ...(nowMs && { nowMs }),
+  });
+  opened.push(limiter);
+  return limiter;
+}
+
+const rate = (limit: number, amount = 1): RateWant => ({
+  kind: "rate",
+  of: "requests",
+  name: "r",
+  amount,
+  limit,
+});
+const slot = (holder: string, limit = 2): SlotWant => ({
+  kind: "slot",
+  name: "s",
+  holder,
+  limit,
+  leaseMs: 3_600_000,
+});
+
+limiterConformance("the limiter in Redis", async () => {
+  let nowMs = Date.UTC(2026, 5, 1, 12) + 345;
+  return {
+    limiter: await openNode(newPrefix(), () => nowMs),
+    advance: (ms) => void (nowMs += ms),
+    nowMs: () => nowMs,
+  };
+});
+
+describe("several nodes", () => {
+  test("share a limit: of all that come to any of them, no 60 s let through more", async () => {
+    let nowMs = Date.UTC(2026, 5, 1, 12);
+    const prefix = newPrefix();
+    const nodes = await Promise.all(Array.from({ length: 3 }, () => openNode(prefix, () => nowMs)));
+    const admittedMs: number[] = [];
+    for (let round = 0; round < 400; round++) {
+      nowMs += 777;
+      const takes = await Promise.all(nodes.map(async (node) => node.take([rate(60)])));
+      for (const { kind } of takes) if (kind === "taken") admittedMs.push(nowMs);
+    }
+    expect(worstMinute(admittedMs)).toBe(60);
+    expect(admittedMs.length).toBeGreaterThanOrEqual(60 * 5);
+  });
+
+  test("see what the others took, gave back and corrected", async () => {
+    const prefix = newPrefix();
+    const [one, two] = [await openNode(prefix), await openNode(prefix)];
+    const take = await one.take([rate(100, 50), slot("call")]);
+    if (take.kind !== "taken") throw new Error("There was room.");
+    expect(Math.abs(take.takenAtMs - Date.now())).toBeLessThan(5_000);
+    expect((await two.look(rate(100))).remaining).toBe(50);
+    expect((await two.look(slot("x"))).remaining).toBe(1);
+    await one.correct("r", -20, take.takenAtMs);
+    await one.freeSlot("s", "call");
+    // Nobody waits for what comes back; what the same node asks next is answered after it.
+    expect((await one.look(rate(100))).remaining).toBe(70);
+    expect((await two.look(rate(100))).remaining).toBe(70);
+    expect((await two.look(slot("x"))).remaining).toBe(2);
+  });
+
+  test("get the places of one that stopped at once, and no place of one that lives", async () => {
+    const prefix = newPrefix();
+    const [one, two, three] = [await openNode(prefix), await openNode(prefix), await openNode(prefix)];
+    await one.take([slot("a")]);
+    await two.take([slot("b")]);
+    expect((await three.take([slot("c")])).kind).toBe("refused");
+    await one.close();
+    expect((await three.look(slot("c"))).remaining).toBe(1);
+    expect((await three.take([slot("c")])).kind).toBe("taken");
+    expect((await three.take([slot("d")])).kind).toBe("refused");
+  });
+
+  test("get the places of one that fell silent, when they need them", async () => {
+    const prefix = newPrefix();
+    const dead = Bun.randomUUIDv7();
+    const [one, two] = [await openNode(prefix, undefined, dead), await openNode(prefix)];
+    await one.take([slot("a")]);
+    await one.take([slot("b")]);
+    expect((await two.take([slot("c")])).kind).toBe("refused");
+    const client = new Bun.RedisClient(redis.url);
+    await client.send("ZADD", [`${prefix}nodes`, String(Date.now() - 19_000), dead]);
+    expect((await two.take([slot("c")])).kind).toBe("refused");
+    await client.send("ZADD", [`${prefix}nodes`, String(Date.now() - 21_000), dead]);
+    // Its own places are as good as ever to itself: whoever asks is not silent.
+    expect((await one.take([slot("c")])).kind).toBe("refused");
+    expect((await two.take([slot("c")])).kind).toBe("taken");
+    expect((await two.take([slot("d")])).kind).toBe("taken");
+    expect((await two.take([slot("e")])).kind).toBe("refused");
+    client.close();
+  });
+});
+
+test("nothing stays in Redis for ever", async () => {
+  const prefix = newPrefix();
+  const node = await openNode(prefix);
+  const take = await node.take([rate(100, 50), slot("call")]);
+  if (take.kind !== "taken") throw new Error("There was room.");
+  await node.correct("r", +5, take.takenAtMs);
+  await node.correct("r", +5, take.takenAtMs - 300_000);
+  await node.look(rate(100));
+  const client = new Bun.RedisClient(redis.url);
+  const keys = await client.keys(`${prefix}*`);
+  expect(keys.map((key) => key.slice(prefix.length)).toSorted()).toEqual(["nodes", "rate:r", "slot:s"]);
+  const leftMs = await Promise.all(keys.map(async (key) => Number(await client.send("PTTL", [key]))));
+  for (const ms of leftMs) expect(ms).toBeGreaterThan(0);
+  await node.freeSlot("s", "call");
+  await node.giveBack([rate(100, 60)], take.takenAtMs);
+  await node.close();
+  expect(await client.keys(`${prefix}*`)).toEqual([]);
+  client.close();
+});
+
+test("a limit that is always in use takes no more room with time", async () => {
+  let nowMs = Date.UTC(2026, 5, 1, 12);
+  const prefix = newPrefix();
+  const node = await openNode(prefix, () => nowMs);
+  for (let second = 0; second < 300; second++) {
+    nowMs += 1_000;
+    await node.take([rate(1_000)]);
+  }
+  const client = new Bun.RedisClient(redis.url);
+  expect(await client.send("HLEN", [`${prefix}rate:r`])).toBe(61 + 3);
+  client.close();
+});
+
+test("a clock that is set back a little lets nothing extra through, and one set back by more begins anew", async () => {
+  let nowMs = Date.UTC(2026, 5, 1, 12);
+  const node = await openNode(newPrefix(), () => nowMs);
+  for (let second = 0; second < 10; second++) {
+    expect((await node.take([rate(100, 10)])).kind).toBe("taken");
+    nowMs += 1_000;
+  }
+  nowMs -= 40_000;
+  expect((await node.take([rate(100)])).kind).toBe("refused");
+  nowMs -= 60_000;
+  for (let second = 0; second < 100; second++) {
+    expect((await node.take([rate(100, 1)])).kind).toBe("taken");
+    nowMs += 1_000;
+  }
+  expect((await node.look(rate(100))).remaining).toBe(100 - 60);
+  nowMs += 55_000;
+  expect((await node.look(rate(100))).remaining).toBe(100 - 5);
+});
+
+test("what is asked in one turn travels together", async () => {
+  const own = await startPrivateRedis();
+  try {
+    const node = await openNode("tollgate:", undefined, "node", own);
+    const countReads = async (): Promise<number> =>
+      Number(/total_reads_processed:(\d+)/.exec(String(await own.send("INFO", "stats")))?.[1]);
+    const before = await countReads();
+    await Promise.all(Array.from({ length: 64 }, async () => node.take([rate(1_000)])));
+    // Two or three are those of whoever counts.
+    expect((await countReads()) - before).toBeLessThan(10);
+    await node.close();
+  } finally {
+    await own.close();
+  }
+});

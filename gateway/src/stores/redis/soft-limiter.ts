@@ -1,0 +1,227 @@
+import type { Limiter, Take, Want } from "../../limits/limiter.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Metrics } from "../../platform/metrics.ts";
+import { createMemoryLimiter } from "../memory-limiter.ts";
+import { createLocalShare } from "./local-share.ts";
+import { openRedisConnection, RedisPasswordRefused, type RedisConnection } from "./redis-connection.ts";
+import { createRedisLimiter, type RedisLimiter, type Return } from "./redis-limiter.ts";
+
+/**
+ * The limiter of several nodes: limits are counted in Redis, for all of them together. A node that Redis does not answer
+ * at once limits by itself, to its share, for a second at least, and asks again without any call waiting for it. What
+ * was taken in Redis is returned there, if need be when it is back; what was taken here is returned here.
+ *
+ * So no call ever fails or waits for more than 50 ms because of Redis. In a minute in which it went away, came back or
+ * forgot everything, at most twice a limit is let through.
+ */
+export interface SoftLimiter extends Limiter {
+  /** What this node still has in Redis is free for the others. */
+  readonly close: () => Promise<void>;
+}
+
+interface Parts {
+  readonly url: string;
+  /** Of this process and no other, without spaces. */
+  readonly node: string;
+  readonly monotonicMs: () => number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly answerWithinMs?: number;
+  readonly prefix?: string;
+  /** The Redis server's own clock unless a test brings another. */
+  readonly nowMs?: () => number;
+}
+
+const askAgainMs = 1_000;
+/** A third of the time after which a silent node is taken for gone, and a little. */
+const joinEveryMs = 5_000;
+/** What cannot be returned is remembered, up to a bound: beyond it rates forget within a minute, and leases end. */
+const owedMax = 10_000;
+const returnsAtOnceMax = 200;
+
+interface Shared {
+  readonly connection: RedisConnection;
+  readonly limiter: RedisLimiter;
+}
+
+/** Fails only when Redis is there and does not accept our credentials. */
+export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
+  const { log, metrics, monotonicMs } = parts;
+  const redis = new URL(parts.url).host;
+  /** How many nodes there were when Redis last said so. */
+  let nodes = 1;
+  const local = createLocalShare(createMemoryLimiter(monotonicMs), () => nodes);
+  /** Slots that were taken here, and never asked for in Redis. */
+  const slotsHere = new Set<string>();
+  /** What is to be returned to Redis as soon as it is back. */
+  const owed: Return[] = [];
+  let shared: Shared | undefined;
+  let isClosed = false;
+
+  const connect = async (): Promise<void> => {
+    const connection = await openRedisConnection({
+      ...parts,
+      onLost: (error) => void (shared?.connection === connection && lose(shared, error)),
+    });
+    const limiter = createRedisLimiter({ ...parts, connection });
+    try {
+      nodes = await limiter.join();
+      while (owed.length > 0) {
+        const returns = owed.slice(0, returnsAtOnceMax);
+        await limiter.bringBack(returns);
+        owed.splice(0, returns.length);
+      }
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+    if (isClosed) connection.close();
+    else shared = { connection, limiter };
+  };
+
+  const lose = (lost: Shared, error: unknown): void => {
+    if (shared !== lost) return;
+    shared = undefined;
+    lost.connection.close();
+    metrics.count("tollgate_limits_outages_total");
+    log.warn(alone, { redis, error: messageOf(error), nodes });
+    askAgainLater();
+  };
+
+  const askAgainLater = (): void => {
+    setTimeout(() => void askAgain(), askAgainMs).unref();
+  };
+
+  let wasRefused = false;
+
+  const askAgain = async (): Promise<void> => {
+    if (isClosed) return;
+    try {
+      await connect();
+      wasRefused = false;
+      if (shared) log.info("limits are counted in Redis again", { redis, nodes });
+    } catch (error) {
+      // This does not pass by waiting, so it is said, though not every second.
+      if (error instanceof RedisPasswordRefused && !wasRefused) {
+        wasRefused = true;
+        log.error("Redis is back, but refuses our password", { redis, error: error.message });
+      }
+      askAgainLater();
+    }
+  };
+
+  const joining = setInterval(() => {
+    const asked = shared;
+    if (!asked) return;
+    asked.limiter.join().then(
+      (count) => (nodes = count),
+      (error: unknown) => lose(asked, error),
+    );
+  }, joinEveryMs).unref();
+
+  const owe = (returns: readonly Return[]): void => {
+    owed.push(...returns.slice(0, owedMax - owed.length));
+  };
+
+  /** Nobody waits for it: whatever this node asks next is answered after it. */
+  const bringBack = (returns: readonly Return[]): void => {
+    const asked = shared;
+    if (!asked) {
+      owe(returns);
+      return;
+    }
+    asked.limiter.bringBack(returns).catch((error: unknown) => {
+      // It may have been heard all the same, and only to free a slot may be repeated.
+      owe(returns.filter(({ kind }) => kind === "slot"));
+      lose(asked, error);
+    });
+  };
+
+  const freeSlot = (name: string, holder: string): void => {
+    local.freeSlot(name, holder);
+    if (!slotsHere.delete(slotHere(name, holder))) bringBack([{ kind: "slot", name, holder }]);
+  };
+
+  const takeHere = (wants: readonly Want[], wasAskedFor: boolean): Take => {
+    const take = local.take(wants);
+    if (take.kind === "refused") return take;
+    if (!wasAskedFor) {
+      for (const want of wants) if (want.kind === "slot") slotsHere.add(slotHere(want.name, want.holder));
+    }
+    return { ...take, takenAtMs: markedHere(take.takenAtMs) };
+  };
+
+  metrics.gauge("tollgate_limits_alone", () => (shared ? 0 : 1));
+  try {
+    await connect();
+  } catch (error) {
+    if (error instanceof RedisPasswordRefused) {
+      clearInterval(joining);
+      throw new Error(`TOLLGATE_LIMITS: the Redis at ${redis} refuses us: ${error.message}`, {
+        cause: error,
+      });
+    }
+    metrics.count("tollgate_limits_outages_total");
+    log.warn(alone, { redis, error: messageOf(error), nodes });
+    askAgainLater();
+  }
+
+  return {
+    take: (wants) => {
+      const asked = shared;
+      if (!asked) return takeHere(wants, false);
+      const taking = asked.limiter.take(wants);
+      if (!(taking instanceof Promise)) return taking;
+      return taking.catch((error: unknown) => {
+        lose(asked, error);
+        // It may be heard yet. What it takes of a rate is soon forgotten, but a place would be missing for long.
+        const slots = wants.filter((want) => want.kind === "slot");
+        owe(slots.map(({ name, holder }) => ({ kind: "slot", name, holder })));
+        return takeHere(wants, true);
+      });
+    },
+    giveBack: (wants, takenAtMs) => {
+      const returns: Return[] = [];
+      for (const want of wants) {
+        if (want.kind === "slot") freeSlot(want.name, want.holder);
+        else if (isHere(takenAtMs)) local.giveBack([want], timeHere(takenAtMs));
+        else returns.push({ kind: "rate", name: want.name, by: -want.amount, takenAtMs });
+      }
+      if (returns.length > 0) bringBack(returns);
+    },
+    correct: (name, by, takenAtMs) => {
+      if (isHere(takenAtMs)) local.correct(name, by, timeHere(takenAtMs));
+      else bringBack([{ kind: "rate", name, by, takenAtMs }]);
+    },
+    freeSlot,
+    look: (want) => {
+      const asked = shared;
+      if (!asked) return local.look(want);
+      return asked.limiter.look(want).catch((error: unknown) => {
+        lose(asked, error);
+        return local.look(want);
+      });
+    },
+    close: async () => {
+      isClosed = true;
+      clearInterval(joining);
+      const asked = shared;
+      shared = undefined;
+      // Answered after everything that was asked before; should it fail, others find out by themselves.
+      await asked?.limiter.leave().catch(() => {});
+      asked?.connection.close();
+    },
+  };
+}
+
+const alone = "Redis does not answer; this node limits by itself, to its share, until it does";
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const slotHere = (name: string, holder: string): string => `${name} ${holder}`;
+
+// When something was taken is told back when it is returned, and tells where. Redis dates by the years since 1970, a
+// process by the time since it began; a time below zero is one of this process.
+const markedHere = (monotonicMs: number): number => -1 - monotonicMs;
+const timeHere = (takenAtMs: number): number => -1 - takenAtMs;
+const isHere = (takenAtMs: number): boolean => takenAtMs < 0;
