@@ -20,13 +20,6 @@ export interface Database {
    * is on disk.
    */
   readonly write: <Result>(work: (query: Query) => Promise<Result>, patienceMs?: number) => Promise<Result>;
-  /** A connection of one's own for as long as it lives, such as one that has a lock. */
-  readonly keep: () => Promise<Kept>;
-  readonly close: () => Promise<void>;
-}
-
-export interface Kept {
-  readonly query: Query;
   readonly close: () => Promise<void>;
 }
 
@@ -121,13 +114,6 @@ export function openDatabase(options: DatabaseOptions): Database {
         patienceOfCallersMs,
       ),
     write: (work, patienceMs = patienceOfCallersMs) => insist(() => transact(work), patienceMs),
-    keep: async () => {
-      const connection = await pool.reserve();
-      return {
-        query: queryOn(pool, connection, statementMs),
-        close: () => connection.close({ timeout: 0 }),
-      };
-    },
     close: () => pool.close(),
   };
 }

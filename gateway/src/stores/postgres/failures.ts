@@ -11,8 +11,7 @@ export class InDoubt extends Error {
 }
 
 /** What the server said, as its five letters; empty when it did not get to say anything. */
-export const sqlState = (error: unknown): string =>
-  error instanceof SQL.PostgresError ? (error.errno ?? "") : "";
+const sqlState = (error: unknown): string => (error instanceof SQL.PostgresError ? (error.errno ?? "") : "");
 
 /**
  * Whether the same again may work, a moment later: two transactions stood in each other's way, somebody has a lock, the

@@ -30,7 +30,7 @@ export type Wish =
 export type Granted = { readonly result: HoldResult | Resolved } | { readonly failure: unknown };
 
 /** Notes that nobody waits for. */
-export interface Notes {
+interface Notes {
   readonly sent: ReadonlyMap<string, number>;
   readonly progress: ReadonlyMap<string, Quantities>;
 }

@@ -13,7 +13,7 @@ import type { Query } from "./database.ts";
 import { hexOf, jsonOf } from "./json-rows.ts";
 
 /** Where an account stands; the batch moves these figures as it decides. */
-export interface AccountFacts {
+interface AccountFacts {
   readonly suspended: boolean;
   postedMicros: Micros;
   heldMicros: Micros;

@@ -346,7 +346,7 @@ const migrations: readonly string[] = [
   `,
 ];
 
-export const schemaVersion = migrations.length;
+const schemaVersion = migrations.length;
 
 /** Any number, as long as nobody else who locks by number in this database has the same. */
 const migrationLock = 7_025_193_811n;

@@ -192,7 +192,8 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
   const noteSoon = (): void => {
     notesTimer ??= setTimeout(() => {
       notesTimer = undefined;
-      for (const [callId] of [...sent.entries()]) if (!openCalls.has(callId)) sent.delete(callId);
+      const over = [...sent.entries()].filter(([callId]) => !openCalls.has(callId));
+      for (const [callId] of over) sent.delete(callId);
       marking = sent.size > 0;
       if (notesWait() && runs.current() !== undefined) writeSoon();
     }, notesAfterMs).unref();

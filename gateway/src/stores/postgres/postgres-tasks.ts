@@ -76,7 +76,7 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
 }
 
 /** Open tasks that count against the key's limit. */
-export async function countOpenTasks(query: Query, keyId: string): Promise<number> {
+async function countOpenTasks(query: Query, keyId: string): Promise<number> {
   const [row] = await query<{ n: bigint }>(
     "SELECT count(*) AS n FROM task WHERE key_id = $1 AND ended_at_ms IS NULL AND state <> 'LOST'",
     [keyId],
