@@ -1,8 +1,8 @@
 // The composition root: the only file that knows which store, which limiter and which listener there are.
 
 import { lookup } from "node:dns/promises";
-import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { addressOf, completeAddresses } from "./config/addresses.ts";
 import { readSettings, type Settings } from "./config/environment.ts";
 import { loadConfig } from "./config/load-config.ts";
@@ -22,12 +22,11 @@ import { systemClock } from "./platform/clock.ts";
 import { createLog, describeError, type Log } from "./platform/log.ts";
 import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import { serve } from "./serve.ts";
+import type { DataPlace } from "./stores/data-place.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
+import { postgresPlace } from "./stores/postgres/postgres-place.ts";
 import { openSoftLimiter } from "./stores/redis/soft-limiter.ts";
-import { backUp, restore } from "./stores/sqlite/backup.ts";
-import { backUpInto } from "./stores/sqlite/kept-backups.ts";
-import { takeServerLock, type ServerLock } from "./stores/sqlite/server-lock.ts";
-import { openSqliteStore, type SqliteStoreOptions } from "./stores/sqlite/sqlite-store.ts";
+import { sqlitePlace } from "./stores/sqlite/sqlite-place.ts";
 import { createListingAsker } from "./upstreams/ask-listing.ts";
 import { createForwarder } from "./upstreams/forwarder.ts";
 import { httpClient } from "./upstreams/http-client.ts";
@@ -57,22 +56,17 @@ async function main(words: readonly string[]): Promise<number> {
 }
 
 function cliParts(settings: Settings): CliParts {
-  const secrets = (): Secrets =>
-    createSecrets(loadInstallationSecret(settings.secret, settings.dataFolder, systemBytes));
-  const secretsOfData = (): Secrets => {
-    checkData(settings);
-    return secrets();
-  };
-  const openForPeople = (under: Secrets): Promise<Store> =>
-    openStore(settings, under, {
-      patienceMs: patienceOfPeopleMs,
-      guardMigration: (migrate) => migrateAlone(settings, migrate),
-    });
+  const data = dataPlaceOf(settings);
+  const secrets = (): Secrets => secretsOf(settings);
+  const openForPeople = async (under: Secrets): Promise<Store> => claimed(await data.openForPeople(), under);
   return {
-    openStore: async () => openForPeople(secretsOfData()),
-    hasData: () => existsSync(settings.databasePath),
+    openStore: async () => {
+      await checkData(data);
+      return openForPeople(secrets());
+    },
+    hasData: data.hasData,
     openOrBeginStore: async () => openForPeople(secrets()),
-    secrets: secretsOfData,
+    secrets,
     platformClient: createPlatformClient(httpClient),
     clock: systemClock,
     newId,
@@ -80,27 +74,17 @@ function cliParts(settings: Settings): CliParts {
     print,
     printError,
     backUp: async (file) => {
-      checkData(settings);
-      await backUp(settings.databasePath, file);
+      await checkData(data);
+      await data.backUp(file);
     },
     backUpInto: async (folder, keep) => {
-      checkData(settings);
-      return backUpInto({ path: settings.databasePath, folder, keep, nowMs: systemClock.wallMs() });
+      await checkData(data);
+      return data.backUpInto(folder, keep);
     },
-    restore: async (file) => {
-      const lock = lockServer(settings);
-      try {
-        // Nobody may have started anything here yet: then there is no secret, and none is made that would be the wrong one.
-        const secret = findInstallationSecret(settings.secret, settings.dataFolder);
-        return restore({
-          backup: file,
-          path: settings.databasePath,
-          fingerprint: secret === undefined ? undefined : createSecrets(secret).fingerprint,
-          nowMs: systemClock.wallMs(),
-        });
-      } finally {
-        lock.release();
-      }
+    restore: (file) => {
+      // Nobody may have started anything here yet: then there is no secret, and none is made that would be the wrong one.
+      const secret = findInstallationSecret(settings.secret, settings.dataFolder);
+      return data.restore(file, secret === undefined ? undefined : createSecrets(secret).fingerprint);
     },
     loadOffer: async () => {
       const config = loadConfig(settings.configFile, environment);
@@ -121,21 +105,23 @@ function cliParts(settings: Settings): CliParts {
     }),
     write: output.write,
     showProgress,
-    serve: (flags) => serveHere(settings, secrets(), flags.allowSandboxPublic),
+    serve: (flags) => serveHere(settings, data, flags.allowSandboxPublic),
   };
 }
 
-async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPublic: boolean): Promise<number> {
-  const lock = lockServer(settings);
+async function serveHere(settings: Settings, data: DataPlace, allowSandboxPublic: boolean): Promise<number> {
+  checkAddress(settings);
+  const secrets = secretsOf(settings);
   const metrics = createMetrics();
   const log = createLog({
     level: settings.logLevel,
     nowMs: systemClock.wallMs,
     write: (line) => void process.stderr.write(line),
   });
+  if (settings.store.kind === "postgres")
+    log.hide([settings.store.url, new URL(settings.store.url).password]);
   const limits = await openLimits(settings, log, metrics);
-  const store = await openStore(settings, secrets, {
-    ballastPath: `${settings.databasePath}.ballast`,
+  const { store: opened, leave } = await data.openForServing({
     onCommit: (writes) => {
       metrics.count("tollgate_ledger_commits_total");
       metrics.count("tollgate_ledger_writes_total", undefined, writes);
@@ -146,6 +132,7 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
     },
     onLostNote: (error) => log.error("a note about a call could not be written", describeError(error)),
   });
+  const store = await claimed(opened, secrets);
   try {
     return await serve({
       settings,
@@ -172,7 +159,7 @@ async function serveHere(settings: Settings, secrets: Secrets, allowSandboxPubli
   } finally {
     await limits.close();
     await store.close();
-    lock.release();
+    leave();
   }
 }
 
@@ -191,57 +178,44 @@ async function openLimits({ limits }: Settings, log: Log, metrics: Metrics): Pro
   return { limiter, close: limiter.close };
 }
 
+const dataPlaceOf = ({ store }: Settings): DataPlace =>
+  store.kind === "sqlite"
+    ? sqlitePlace(store.path, systemClock.wallMs)
+    : postgresPlace(store.url, systemClock.monotonicMs);
+
 /** In the wrong folder a command would succeed over nothing, and a nightly backup be empty for months. */
-function checkData({ databasePath }: Settings): void {
-  if (existsSync(databasePath)) return;
+async function checkData(data: DataPlace): Promise<void> {
+  if (await data.hasData()) return;
   throw new Error(
-    `There is no data at ${resolve(databasePath)}. ` +
+    `There is no data at ${data.name}. ` +
       "Run this where the server runs, or set TOLLGATE_DATA or TOLLGATE_STORE to where its data is.",
   );
 }
 
-/** Who typed a command would rather wait for a busy server than type it again. */
-const patienceOfPeopleMs = 20_000;
+/** Several nodes must recognise a key by the same secret, so none makes one of its own. */
+function secretsOf({ store, secret, dataFolder }: Settings): Secrets {
+  if (store.kind === "postgres" && secret === undefined)
+    throw new Error("With Postgres every node needs the same TOLLGATE_SECRET (at least 16 characters).");
+  return createSecrets(loadInstallationSecret(secret, dataFolder, systemBytes));
+}
+
+/** Tokens and links are made for one address, whichever node is asked. */
+function checkAddress({ store, baseUrl }: Settings): void {
+  if (store.kind === "postgres" && baseUrl === undefined)
+    throw new Error("With Postgres every node needs the same TOLLGATE_BASE_URL: the address callers know.");
+}
 
 /** Tells a supervisor to start again: recovery then reads what really is on the disk. */
 const brokenDiskExitCode = 70;
 
-async function openStore(
-  settings: Settings,
-  secrets: Secrets,
-  options: Omit<SqliteStoreOptions, "path"> = {},
-): Promise<Store> {
-  const store = openSqliteStore({ path: settings.databasePath, ...options });
+/** Ties the data to the installation's secret. */
+async function claimed(store: Store, secrets: Secrets): Promise<Store> {
   if (await store.claimSecret(secrets.fingerprint)) return store;
   await store.close();
   throw new Error(
     "The data was written under another secret. Set TOLLGATE_SECRET, or put the old data/secret back.",
   );
 }
-
-function lockServer(settings: Settings): ServerLock {
-  const lock = takeServerLock(lockPath(settings));
-  if (lock) return lock;
-  throw new Error(`Another Tollgate is serving ${settings.databasePath}; one file has one server.`);
-}
-
-/** A server of the earlier version would go on writing what it finds no place for any more. */
-function migrateAlone(settings: Settings, migrate: () => void): void {
-  const lock = takeServerLock(lockPath(settings));
-  if (!lock) {
-    throw new Error(
-      `An earlier version of Tollgate is serving ${settings.databasePath}. Stop it before you use this one, ` +
-        "or use the command of that version.",
-    );
-  }
-  try {
-    migrate();
-  } finally {
-    lock.release();
-  }
-}
-
-const lockPath = ({ databasePath }: Settings): string => `${databasePath}.lock`;
 
 /** The file is ours, and npm does not install it without a version. */
 const packageVersion = (file: string): string =>

@@ -74,6 +74,7 @@ export async function serve(parts: ServeParts): Promise<number> {
   tellOffer(gateway.offer(), log);
   if (isNamelessPublic(settings.host, baseUrl))
     log.warn(namelessPublic, { host: settings.host, address: baseUrl });
+  if (settings.store.kind === "postgres" && config.sandbox === "on") log.warn(sandboxOfOneNode);
   const newKey = await createDemoAccount({
     ...parts,
     signupCreditMicros: config.signupCreditMicros,
@@ -158,6 +159,10 @@ const isNamelessPublic = (host: string, baseUrl: string): boolean =>
 const namelessPublic =
   "others can reach this gateway, but not by the address it gives them: snippets and links lead to their own machine, " +
   "and agents and sign-in are refused; set TOLLGATE_BASE_URL to the address by which they know it";
+
+const sandboxOfOneNode =
+  "this node has a sandbox of its own, which knows nothing of the videos and links made at other nodes; " +
+  "start one for all of them and name it as sandbox: { url: … }";
 
 const notReady = async (): Promise<Response> =>
   Response.json({ status: "not ready", failing: "starting" }, { status: 503 });

@@ -12,12 +12,17 @@ export interface Settings {
   readonly mcpUrl: string | undefined;
   readonly dataFolder: string;
   readonly configFile: string | undefined;
-  readonly databasePath: string;
+  readonly store: StoreSetting;
   readonly limits: LimitsSetting;
   readonly secret: string | undefined;
   readonly operatorToken: string | undefined;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
+
+/** Where everything durable is: in a file for one server, or in a Postgres for several nodes together. */
+type StoreSetting =
+  | { readonly kind: "sqlite"; readonly path: string }
+  | { readonly kind: "postgres"; readonly url: string };
 
 /** Where limits are counted: in this process alone, or in a Redis for several nodes together. */
 type LimitsSetting = { readonly kind: "memory" } | { readonly kind: "redis"; readonly url: string };
@@ -37,7 +42,7 @@ export function readSettings(environment: Environment, folder: string): Settings
     mcpUrl: readAddress(environment, "TOLLGATE_MCP_URL"),
     dataFolder,
     configFile: findConfig(environment["TOLLGATE_CONFIG"], folder),
-    databasePath: readStore(environment["TOLLGATE_STORE"], dataFolder),
+    store: readStore(environment["TOLLGATE_STORE"], dataFolder),
     limits: readLimits(environment["TOLLGATE_LIMITS"]),
     secret: environment["TOLLGATE_SECRET"],
     operatorToken: environment["TOLLGATE_OPERATOR_TOKEN"],
@@ -69,17 +74,16 @@ function findConfig(written: string | undefined, folder: string): string | undef
   return existsSync(usual) ? usual : undefined;
 }
 
-function readStore(written: string | undefined, dataFolder: string): string {
-  if (written === undefined || written === "") return join(dataFolder, "tollgate.db");
-  if (written.startsWith("sqlite:")) return written.slice("sqlite:".length).replace(/^\/\//, "");
-  throw new Error(
-    /^postgres(ql)?:/.test(written)
-      ? "TOLLGATE_STORE: Postgres is not built yet; use sqlite:PATH."
-      : "TOLLGATE_STORE must be sqlite:PATH.",
-  );
+function readStore(written: string | undefined, dataFolder: string): StoreSetting {
+  if (written === undefined || written === "")
+    return { kind: "sqlite", path: join(dataFolder, "tollgate.db") };
+  if (written.startsWith("sqlite:"))
+    return { kind: "sqlite", path: written.slice("sqlite:".length).replace(/^\/\//, "") };
+  if (/^postgres(ql)?:\/\//.test(written) && URL.canParse(written)) return { kind: "postgres", url: written };
+  // What is written may have a password in it, so it is not said again.
+  throw new Error("TOLLGATE_STORE must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE.");
 }
 
-/** The address of a Redis may have a password in it, so what is wrong with it is said without repeating it. */
 function readLimits(written: string | undefined): LimitsSetting {
   if (written === undefined || written === "" || written === "memory:") return { kind: "memory" };
   const url = URL.parse(written);

@@ -13,9 +13,10 @@ export interface CliParts {
   /** The data that is there; throws an error that says where there is none. */
   readonly openStore: () => Promise<Store>;
   /** Whether there is any, where commands would look for it. */
-  readonly hasData: () => boolean;
+  readonly hasData: () => Promise<boolean>;
   /** For what may be the first that anybody does in an installation. */
   readonly openOrBeginStore: () => Promise<Store>;
+  /** Those of the store that was opened. */
   readonly secrets: () => Secrets;
   readonly clock: Clock;
   /** A UUIDv7. */

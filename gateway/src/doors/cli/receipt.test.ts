@@ -59,7 +59,7 @@ test("with a key, or without data, the gateway is asked, and the data stays clos
   ] as const) {
     const elsewhere = createTerminal({
       openStore: closed,
-      hasData: () => hasData,
+      hasData: async () => hasData,
       caller: () => ({ apiKey, baseUrl }),
     });
     const { exitCode, errors } = await elsewhere.run("receipt", "call-1");

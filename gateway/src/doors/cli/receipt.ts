@@ -15,7 +15,7 @@ export const receipt = defineCommand({
   flags: {},
   run: async ({ operand }, parts) => {
     const hasKey = (parts.caller().apiKey ?? "") !== "";
-    if (!hasKey && parts.hasData()) return receiptFromBooks(operand, parts);
+    if (!hasKey && (await parts.hasData())) return receiptFromBooks(operand, parts);
     if (!hasKey) {
       throw new CommandFailed(
         "There is no data here. Put a key into the environment as TOLLGATE_KEY to ask its gateway, " +

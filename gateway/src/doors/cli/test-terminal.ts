@@ -34,7 +34,7 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
     const errors: string[] = [];
     const exitCode = await runCommand(words, {
       openOrBeginStore: parts.openStore,
-      hasData: () => true,
+      hasData: async () => true,
       secrets: () => testSecrets,
       clock: { wallMs: nowMs, monotonicMs: () => passedMs },
       platformClient: { redeem: unexpected, refresh: unexpected, revoke: unexpected, whoIs: unexpected },

@@ -53,6 +53,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       lock_timeout: statementMs / 2,
       // A process that stopped in the midst of a transaction must not keep everybody else from its rows.
       idle_in_transaction_session_timeout: statementMs,
+      // Nearly all our statements find a few rows by an index; compiling one takes longer than most of them.
+      jit: "off",
     },
   });
 

@@ -373,6 +373,9 @@ export async function migrate(db: Database): Promise<void> {
 
 const migrationPatienceMs = 60_000;
 
+/** Whether any Tollgate has been here. */
+export const hasSchema = async (db: Database): Promise<boolean> => (await versionOf(db.read)) > 0;
+
 async function versionOf(query: Query): Promise<number> {
   const [found] = await query<{ there: boolean }>(
     "SELECT to_regclass('schema_version') IS NOT NULL AS there",

@@ -1,0 +1,29 @@
+import type { Store } from "../books/store.ts";
+
+/** Where everything durable of an installation is kept, and what can be done about it besides using it. */
+export interface DataPlace {
+  /** For people, without a password. */
+  readonly name: string;
+  /** Whether there is any data, where commands would look for it. */
+  readonly hasData: () => Promise<boolean>;
+  /** For commands that people type: they would rather wait for a busy server than type them again. */
+  readonly openForPeople: () => Promise<Store>;
+  /** For the one who serves; `leave` is called when the store is closed. */
+  readonly openForServing: (events: ServingEvents) => Promise<{ store: Store; leave: () => void }>;
+  readonly backUp: (file: string) => Promise<void>;
+  readonly backUpInto: (
+    folder: string,
+    keep: number,
+  ) => Promise<{ readonly file: string; readonly deleted: readonly string[] }>;
+  /** Tells where the data that was there before is kept. `fingerprint` is that of the installation's secret, if it has one. */
+  readonly restore: (file: string, fingerprint: string | undefined) => Promise<string | undefined>;
+}
+
+/** What a store tells the one who serves. */
+export interface ServingEvents {
+  readonly onCommit: (writes: number) => void;
+  /** The disk cannot be trusted any more: nobody knows what is on it. */
+  readonly onBrokenDisk: (error: unknown) => void;
+  /** Something that nobody waits for could not be written. */
+  readonly onLostNote: (error: unknown) => void;
+}

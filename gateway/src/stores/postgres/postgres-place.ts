@@ -1,0 +1,55 @@
+import type { DataPlace } from "../data-place.ts";
+import { openDatabase } from "./database.ts";
+import { hasSchema } from "./migrations.ts";
+import { openPostgresStore } from "./postgres-store.ts";
+
+/** A database, for any number of servers. */
+export function postgresPlace(url: string, monotonicMs: () => number): DataPlace {
+  const name = withoutPassword(url);
+
+  const reached = async <Opened>(open: () => Promise<Opened>): Promise<Opened> => {
+    try {
+      return await open();
+    } catch (error) {
+      // The driver's words name neither the server nor the database, and who reads them has to mend one of them.
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(`${name} cannot be used: ${why}`, { cause: error });
+    }
+  };
+
+  const refuseBackup = async (): Promise<never> => {
+    throw new Error(
+      `The data is in ${name}: back it up and restore it with Postgres' own programs (pg_dump, pg_restore), ` +
+        "and keep TOLLGATE_SECRET beside it, without which no key can be recognised.",
+    );
+  };
+
+  return {
+    name,
+    hasData: () =>
+      reached(async () => {
+        const db = openDatabase({ url, monotonicMs, connectionsMax: 1 });
+        try {
+          return await hasSchema(db);
+        } finally {
+          await db.close();
+        }
+      }),
+    openForPeople: () => reached(() => openPostgresStore({ url, connectionsMax: connectionsOfPeopleMax })),
+    openForServing: async ({ onCommit, onLostNote }) => ({
+      store: await reached(() => openPostgresStore({ url, onCommit, onLostNote })),
+      leave: () => {},
+    }),
+    backUp: refuseBackup,
+    backUpInto: refuseBackup,
+    restore: refuseBackup,
+  };
+}
+
+const connectionsOfPeopleMax = 2;
+
+/** For people and logs. */
+function withoutPassword(url: string): string {
+  const { hostname, port, pathname } = new URL(url);
+  return `postgres://${hostname}${port === "" ? "" : `:${port}`}${pathname}`;
+}

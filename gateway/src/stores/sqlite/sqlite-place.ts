@@ -1,0 +1,65 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { DataPlace } from "../data-place.ts";
+import { backUp, restore } from "./backup.ts";
+import { backUpInto } from "./kept-backups.ts";
+import { takeServerLock, type ServerLock } from "./server-lock.ts";
+import { openSqliteStore } from "./sqlite-store.ts";
+
+/** A file, for one server. */
+export function sqlitePlace(path: string, wallMs: () => number): DataPlace {
+  const lockPath = `${path}.lock`;
+
+  const lockServer = (): ServerLock => {
+    const lock = takeServerLock(lockPath);
+    if (lock) return lock;
+    throw new Error(`Another Tollgate is serving ${path}; one file has one server.`);
+  };
+
+  /** A server of the earlier version would go on writing what it finds no place for any more. */
+  const migrateAlone = (migrate: () => void): void => {
+    const lock = takeServerLock(lockPath);
+    if (!lock) {
+      throw new Error(
+        `An earlier version of Tollgate is serving ${path}. Stop it before you use this one, ` +
+          "or use the command of that version.",
+      );
+    }
+    try {
+      migrate();
+    } finally {
+      lock.release();
+    }
+  };
+
+  return {
+    name: resolve(path),
+    hasData: async () => existsSync(path),
+    openForPeople: async () =>
+      openSqliteStore({ path, patienceMs: patienceOfPeopleMs, guardMigration: migrateAlone }),
+    openForServing: async (events) => {
+      const lock = lockServer();
+      try {
+        return {
+          store: openSqliteStore({ path, ballastPath: `${path}.ballast`, ...events }),
+          leave: lock.release,
+        };
+      } catch (error) {
+        lock.release();
+        throw error;
+      }
+    },
+    backUp: (file) => backUp(path, file),
+    backUpInto: async (folder, keep) => backUpInto({ path, folder, keep, nowMs: wallMs() }),
+    restore: async (file, fingerprint) => {
+      const lock = lockServer();
+      try {
+        return restore({ backup: file, path, fingerprint, nowMs: wallMs() });
+      } finally {
+        lock.release();
+      }
+    },
+  };
+}
+
+const patienceOfPeopleMs = 20_000;
