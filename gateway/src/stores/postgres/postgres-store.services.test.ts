@@ -1,16 +1,19 @@
+import { describe } from "bun:test";
 import { storeConformance } from "../../books/store-conformance.ts";
+import { receiptsConformance } from "../../ledger/receipts-conformance.ts";
 import type { OpenStore } from "../../ledger/shared-conformance.ts";
 import { openTestDatabase } from "../../../../test/services/postgres.ts";
-import { openPostgresStore } from "./postgres-store.ts";
+import { openPostgresStore, type PostgresStoreOptions } from "./postgres-store.ts";
 
-const openStore: OpenStore = async () => {
+const openWith = async (options: Partial<PostgresStoreOptions>): ReturnType<OpenStore> => {
   const { url, drop } = await openTestDatabase({ template: migrated });
-  let store = await openPostgresStore({ url, connectionsMax: 4 });
+  const open = () => openPostgresStore({ connectionsMax: 4, ...options, url });
+  let store = await open();
   return {
     store,
     reopen: async () => {
       await store.close();
-      return (store = await openPostgresStore({ url, connectionsMax: 4 }));
+      return (store = await open());
     },
     close: async () => {
       await store.close();
@@ -24,4 +27,7 @@ const migrated = async (url: string): Promise<void> => {
   await store.close();
 };
 
-storeConformance("Postgres", openStore);
+storeConformance("Postgres", () => openWith({}));
+
+describe("Postgres, three calls looked at for a page", () =>
+  receiptsConformance(() => openWith({ lookedThroughMax: 3 })));

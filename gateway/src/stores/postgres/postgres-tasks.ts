@@ -1,7 +1,7 @@
 import type { Task } from "../../ledger/task-record.ts";
 import type { TaskBook } from "../../tasks/task-book.ts";
 import { beginPatienceMs, readTask, unaskedGraceMs, type TaskRow } from "../task-record-rows.ts";
-import type { Database, Query, Value } from "./database.ts";
+import type { Database, Value } from "./database.ts";
 
 // Every change is one statement that names its own conditions: of two nodes that come at once, the second waits for the
 // first, and Postgres asks the conditions again of the row that the first left behind.
@@ -22,7 +22,13 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
   return {
     find: (accountId, taskId) => findOne("WHERE task.account_id = $1 AND task.id = $2", [accountId, taskId]),
     findByCall: (callId) => findOne("WHERE call_id = $1", [callId]),
-    countOpen: (keyId) => countOpenTasks(db.read, keyId),
+    countOpen: async (keyId) => {
+      const [row] = await db.read<{ n: bigint }>(
+        "SELECT count(*) AS n FROM task WHERE key_id = $1 AND ended_at_ms IS NULL AND state <> 'LOST'",
+        [keyId],
+      );
+      return Number(row?.n ?? 0n);
+    },
     begin: async (begun) => {
       const { taskId, state, upstream, upstreamTaskId, attempts, askedAtMs, nextPollAtMs } = begun;
       await change(
@@ -73,15 +79,6 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
     listOverdue: async (nowMs, limit) =>
       (await db.read<TaskRow>(overdue, [nowMs, nowMs - unaskedGraceMs, limit])).map(readTask),
   };
-}
-
-/** Open tasks that count against the key's limit. */
-async function countOpenTasks(query: Query, keyId: string): Promise<number> {
-  const [row] = await query<{ n: bigint }>(
-    "SELECT count(*) AS n FROM task WHERE key_id = $1 AND ended_at_ms IS NULL AND state <> 'LOST'",
-    [keyId],
-  );
-  return Number(row?.n ?? 0n);
 }
 
 const selectFrom = (tasks: string): string => `
