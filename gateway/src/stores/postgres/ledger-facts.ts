@@ -96,6 +96,7 @@ export async function readFacts(
   const approvals = holds.flatMap(({ approval, accountId }) =>
     approval ? { id: approval.id, accountId } : [],
   );
+  const creating = holds.flatMap(({ task, keyId }) => (task ? keyId : []));
   const none = Promise.resolve([]);
   // The server takes these one after the other, so whatever comes behind the first sees what its lock has waited for.
   const [accountRows, callRows, claimRows, windowRows, grantRows, dayRows, openRows, taskRows, itemRows] =
@@ -147,11 +148,13 @@ export async function readFacts(
             "SELECT grant_id, day_start_ms, spent_micros, held_micros FROM grant_day WHERE grant_id = ANY($1::text[])",
             [grants.map(({ id }) => id)],
           ),
-      query<OpenRow>(
-        `SELECT key_id, count(*) AS open FROM task
-         WHERE key_id = ANY($1::text[]) AND ended_at_ms IS NULL AND state <> 'LOST' GROUP BY 1`,
-        [holds.flatMap(({ task, keyId }) => (task ? keyId : []))],
-      ),
+      creating.length === 0
+        ? none
+        : query<OpenRow>(
+            `SELECT key_id, count(*) AS open FROM task
+             WHERE key_id = ANY($1::text[]) AND ended_at_ms IS NULL AND state <> 'LOST' GROUP BY 1`,
+            [creating],
+          ),
       wanted.taskIds.length + wanted.taskCallIds.length === 0
         ? none
         : query<TaskRow>(
