@@ -35,7 +35,7 @@ describe("audit of sound books", () => {
 
   test("the books of a program cannot be tampered with in passing: payments and ended calls refuse to change", async () => {
     const { sql } = await openBooks();
-    const refused = async (statement: string): Promise<string> =>
+    const refused = (statement: string): Promise<string> =>
       sql
         .unsafe(statement)
         .execute()
@@ -115,43 +115,44 @@ test("a report with very many findings is cut, and says so", async () => {
 describe("what the audit asks of rows is what the schema promises", () => {
   test("of every reference between tables", async () => {
     const { sql } = await openBooks();
-    const kept = await sql
-      .unsafe(
-        `SELECT CAST(conrelid AS regclass) AS "table", attname AS "column", CAST(confrelid AS regclass) AS parent
-         FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]
-         WHERE contype = 'f' AND connamespace = CAST('public' AS regnamespace)`,
-      )
-      .values();
-    expect(kept.map((row: string[]) => row.join(" ")).toSorted()).toEqual(
-      references.map((row) => row.join(" ")).toSorted(),
+    const kept = await listed(
+      sql,
+      `SELECT concat_ws(' ', CAST(conrelid AS regclass), attname, CAST(confrelid AS regclass)) AS item
+       FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]
+       WHERE contype = 'f' AND connamespace = CAST('public' AS regnamespace)`,
     );
+    expect(references.map((row) => row.join(" ")).toSorted()).toEqual(kept);
   });
 
   test.each(promises)("of $table", async ({ table, keys, present, checks }) => {
     const { sql } = await openBooks();
-    const listed = async (text: string): Promise<string[]> =>
-      (await sql.unsafe(text).values()).flat().toSorted();
-
     const never = await listed(
-      `SELECT attname FROM pg_attribute
+      sql,
+      `SELECT attname AS item FROM pg_attribute
        WHERE attrelid = CAST('${table}' AS regclass) AND attnum > 0 AND attnotnull`,
     );
     expect(present.split(/,\s+/).toSorted()).toEqual(never);
 
     const unique = await listed(
-      `SELECT substring(pg_get_constraintdef(oid) FROM '\\((.*)\\)') FROM pg_constraint
+      sql,
+      `SELECT substring(pg_get_constraintdef(oid) FROM '\\((.*)\\)') AS item FROM pg_constraint
        WHERE conrelid = CAST('${table}' AS regclass) AND contype IN ('p', 'u')`,
     );
     expect(keys.toSorted()).toEqual(unique.map((columns) => columns.replaceAll('"', "")));
 
     // Whether a text is JSON cannot be asked without failing where it is not.
-    const checksNow = `SELECT pg_get_constraintdef(oid) FROM pg_constraint
+    const checksNow = `SELECT pg_get_constraintdef(oid) AS item FROM pg_constraint
       WHERE conrelid = CAST('${table}' AS regclass) AND contype = 'c' AND pg_get_constraintdef(oid) NOT LIKE '%json%'`;
-    const made = await listed(checksNow);
+    const made = await listed(sql, checksNow);
     for (const check of checks) await sql.unsafe(`ALTER TABLE ${table} ADD CHECK (${check})`);
-    expect(await listed(checksNow)).toEqual([...made, ...made].toSorted());
+    expect(await listed(sql, checksNow)).toEqual([...made, ...made].toSorted());
   });
 });
+
+async function listed(sql: SQL, text: string): Promise<string[]> {
+  const rows = await sql.unsafe<{ item: string }[]>(text);
+  return rows.map(({ item }) => item).toSorted();
+}
 
 async function openBooks() {
   const { url, drop } = await openTestDatabase({ template: fillBooks });
@@ -187,7 +188,7 @@ async function auditAfter(statements: readonly string[]): Promise<AuditReport> {
   await sql.unsafe("SET session_replication_role = replica");
   await sql.unsafe(dropChecks);
   for (const statement of statements) {
-    const { count } = await sql.unsafe(statement);
+    const { count } = await sql.unsafe<{ count: number | null }>(statement);
     if (count === 0 && !statement.startsWith("ALTER")) throw new Error(`Changed nothing: ${statement}`);
   }
   return auditor.audit();
