@@ -66,17 +66,23 @@ describe("audit of sound books", () => {
 
   test("one moment of the books is seen while others write", async () => {
     const { sql, auditor } = await openBooks();
+    for (const statement of [
+      entry("enough", "adjustment", "acc_empty", 1_000_000),
+      entry("enough", "adjustment", "house:adjustments", -1_000_000),
+      "UPDATE account SET posted_micros = 1000000 WHERE id = 'acc_empty'",
+      `INSERT INTO key (id, account_id, name, scope, created_at_ms) VALUES ('key_e', 'acc_empty', 'E', 'key', 0)`,
+    ])
+      await sql.unsafe(statement);
+
     let done = false;
     const writing = (async () => {
       for (let n = 0; !done; n++) {
         await sql.begin(async (transaction) => {
-          await transaction.unsafe(entry(`while_${n}`, "adjustment", "acc_b", 5));
-          await transaction.unsafe(entry(`while_${n}`, "adjustment", "house:adjustments", -5));
-          await transaction.unsafe("UPDATE account SET posted_micros = posted_micros + 5 WHERE id = 'acc_b'");
+          for (const statement of halfMicroCall(n)) await transaction.unsafe(statement);
         });
       }
     })();
-    for (let n = 0; n < 10; n++) expect((await auditor.audit()).findings).toEqual([]);
+    for (let n = 0; n < 30; n++) expect((await auditor.audit()).findings).toEqual([]);
     done = true;
     await writing;
   });
@@ -148,6 +154,29 @@ describe("what the audit asks of rows is what the schema promises", () => {
     expect(await listed(sql, checksNow)).toEqual([...made, ...made].toSorted());
   });
 });
+
+/** A call worth half a micro, which every other one carries to the next. */
+function halfMicroCall(n: number): string[] {
+  const micros = n % 2;
+  const sign = micros === 0 ? "+" : "-";
+  return [
+    `INSERT INTO call (id, account_id, key_id, operation_id, state, outcome, held_micros, value_micros, charged_micros,
+                       price_version, multiplier_ppm, used, run_id, created_at_ms, settled_at_ms)
+     VALUES ('half_${n}', 'acc_empty', 'key_e', 'rerank.create', 'settled', 'succeeded', 1, ${micros}, ${micros},
+             '${rerank.version}', 1000000, '{"input_tokens":10}', 1, 0, 0)`,
+    `UPDATE account SET posted_micros = posted_micros - ${micros},
+                        charge_carry_atto = charge_carry_atto ${sign} 500000000000,
+                        value_carry_pico = value_carry_pico ${sign} 500000 WHERE id = 'acc_empty'`,
+    ...[1, 60, 3_600, 86_400].map(
+      (width) => `
+        INSERT INTO usage_bucket AS bucket
+        VALUES ('acc_empty', ${width}, 0, 'key_e', 1, 0, 10, 0, 0, 0, ${micros}, ${micros})
+        ON CONFLICT (account_id, width_seconds, start_seconds, key_id) DO UPDATE
+        SET requests = bucket.requests + 1, input_tokens = bucket.input_tokens + 10,
+            value_micros = bucket.value_micros + ${micros}, charged_micros = bucket.charged_micros + ${micros}`,
+    ),
+  ];
+}
 
 async function listed(sql: SQL, text: string): Promise<string[]> {
   const rows = await sql.unsafe<{ item: string }[]>(text);
