@@ -49,6 +49,10 @@ describe("audit of sound books", () => {
       "never changed",
     );
     expect(await refused("DELETE FROM call WHERE id = 'chat_1'")).toContain("never removed");
+    for (const table of ["account", "key", "price", "run"])
+      expect(await refused(`DELETE FROM ${table}`)).toContain("removed");
+    expect(await refused("UPDATE price SET version = 'other'")).toContain("never changed");
+    expect(await refused("UPDATE key SET id = 'other' WHERE id = 'key_a'")).toContain("never removed");
   });
 
   test("a task that is open keeps its call open when the run that made it has ended", async () => {
@@ -122,8 +126,13 @@ describe("what the audit asks of rows is what the schema promises", () => {
          WHERE contype = 'f' AND connamespace = CAST('public' AS regnamespace)`,
       )
       .values();
+    // These are looked at by whoever writes them, and what they name is never removed.
+    const written = ["call", "claim"];
     expect(kept.map((row: string[]) => row.join(" ")).toSorted()).toEqual(
-      references.map((row) => row.join(" ")).toSorted(),
+      references
+        .filter(([table]) => !written.includes(table))
+        .map((row) => row.join(" "))
+        .toSorted(),
     );
   });
 
