@@ -1,6 +1,7 @@
 import type { Database, Query } from "./database.ts";
 
-// Identifiers are compared byte by byte, as everywhere else in the house, whatever language the server speaks.
+// Whatever names a row is compared byte by byte, as everywhere else in the house, whatever language the server speaks: the
+// order of a language changes with the server's libraries, and an index that is unique in it would not be any more.
 //
 // Each migration brings the schema one version forward and is never edited once released.
 // The row of `schema_version` says how many have run.
@@ -10,7 +11,7 @@ const migrations: readonly string[] = [
   CREATE DOMAIN id AS text COLLATE "C";
 
   CREATE TABLE installation (
-    name  text PRIMARY KEY,
+    name  id PRIMARY KEY,
     value text NOT NULL
   );
 
@@ -76,7 +77,7 @@ const migrations: readonly string[] = [
   );
 
   CREATE TABLE price (
-    version      text PRIMARY KEY,
+    version      id PRIMARY KEY,
     operation_id text NOT NULL,
     model        text,
     unit_prices  text NOT NULL
@@ -120,7 +121,7 @@ const migrations: readonly string[] = [
     value_micros        bigint NOT NULL DEFAULT 0 CHECK (value_micros >= 0),
     charged_micros      bigint NOT NULL DEFAULT 0,
     written_off_micros  bigint NOT NULL DEFAULT 0 CHECK (written_off_micros >= 0),
-    price_version       text NOT NULL,
+    price_version       id NOT NULL,
     multiplier_ppm      bigint NOT NULL CHECK (multiplier_ppm >= 0),
     budget_day_start_ms bigint,
     grant_id            id,
@@ -165,8 +166,8 @@ const migrations: readonly string[] = [
     EXECUTE FUNCTION refuse_change('runs are never removed');
 
   CREATE TABLE payment (
-    transfer_id   text NOT NULL,
-    kind          text NOT NULL CHECK (kind IN ('top_up', 'grant', 'adjustment')),
+    transfer_id   id NOT NULL,
+    kind          id NOT NULL CHECK (kind IN ('top_up', 'grant', 'adjustment')),
     party         id NOT NULL,
     amount_micros bigint NOT NULL,
     memo          text,
@@ -311,8 +312,8 @@ const migrations: readonly string[] = [
   CREATE UNIQUE INDEX link_undo ON link (undo_hash) WHERE undo_hash IS NOT NULL;
 
   CREATE TABLE publication (
-    kind            text NOT NULL CHECK (kind IN ('contract', 'sales')),
-    content_hash    text NOT NULL,
+    kind            id NOT NULL CHECK (kind IN ('contract', 'sales')),
+    content_hash    id NOT NULL,
     revision        text NOT NULL,
     published_at_ms bigint NOT NULL,
     packed          bytea NOT NULL,
@@ -321,7 +322,7 @@ const migrations: readonly string[] = [
   CREATE INDEX publication_by_age ON publication (kind, published_at_ms);
 
   CREATE TABLE sign_in_record (
-    kind           text NOT NULL,
+    kind           id NOT NULL,
     id_hash        bytea NOT NULL,
     grant_id       id REFERENCES oauth_grant (id),
     scope          text,
