@@ -58,8 +58,8 @@ const longStatementMs = 60 * 60_000;
 const connectSeconds = 3;
 const pauseMs = { least: 5, most: 200 } as const;
 /**
- * Whoever decides knows each row by its name. A planner that has no statistics yet, or those of a quieter hour, may take a
- * walk over all open calls for cheaper; and planning costs more than looking up, so it is done once.
+ * Whoever decides knows each row by its name. A planner that knows little of a table may take a walk over all of it for
+ * cheaper; and planning costs more than looking up, so it is not done each time.
  */
 const onlyByName = {
   plan_cache_mode: "force_generic_plan",
@@ -67,6 +67,8 @@ const onlyByName = {
   enable_hashjoin: "off",
   enable_mergejoin: "off",
 } as const;
+/** A plan that was made when a table was empty must not last until somebody takes its measure. */
+const plansLastMs = 10_000;
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, connectionsMax = connectionsUsualMax, monotonicMs } = options;
@@ -123,9 +125,17 @@ export function openDatabase(options: DatabaseOptions): Database {
       return result;
     });
 
+  let plannedAtMs = monotonicMs();
+  const planAnew = (connection: ReservedSQL): void => {
+    if (monotonicMs() - plannedAtMs < plansLastMs) return;
+    plannedAtMs = monotonicMs();
+    connection`DISCARD PLANS`.execute().catch(() => {});
+  };
+
   const decide = <Result>(look: (query: Query) => Promise<Decision<Result>>): Promise<Result> =>
     withConnection(
       async (query, connection) => {
+        planAnew(connection);
         // As a template, because the driver sends nothing behind a plain text before that is answered.
         const begun = connection`BEGIN`.execute();
         begun.catch(() => {});
