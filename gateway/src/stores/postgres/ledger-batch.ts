@@ -16,9 +16,9 @@ import {
   type Ending,
 } from "../call-ends.ts";
 import { createSums } from "../sums.ts";
-import type { Query } from "./database.ts";
+import type { Decision, Query } from "./database.ts";
 import { readFacts, type CallFacts, type LedgerFacts } from "./ledger-facts.ts";
-import { writeRows, type Changes } from "./ledger-rows.ts";
+import { writesOf, type Changes } from "./ledger-rows.ts";
 
 /** One thing that somebody wants of the ledger. */
 export type Wish =
@@ -44,6 +44,8 @@ export interface Batch {
   readonly sentAtMs: (callId: string) => number | undefined;
   /** The account of a call that this process holds, so that it need not be looked for. */
   readonly accountOf: (callId: string) => string | undefined;
+  /** What holds may refer to; grows. */
+  readonly known: Postable;
 }
 
 /** Something that was looked for came while it was looked for: everything is to be looked at again. */
@@ -53,10 +55,10 @@ export class CameLater extends Error {}
 export class RunEnded extends Error {}
 
 /**
- * Decides and writes many wishes in one transaction. Everything a wish is decided by is locked by way of its account, so
- * all of them are decided here, in the order they came, and written together.
+ * Decides many wishes in one transaction. Everything a wish is decided by is locked by way of its account, so all of them
+ * are decided here, in the order they came, and written together.
  */
-export async function runBatch(query: Query, batch: Batch): Promise<readonly Granted[]> {
+export async function decideBatch(query: Query, batch: Batch): Promise<Decision<readonly Granted[]>> {
   const { wishes } = batch;
   const callIds = unique(wishes.map(callIdOf));
   const strangers = wishes.filter((wish) => accountIn(wish, batch) === undefined).map(callIdOf);
@@ -72,15 +74,14 @@ export async function runBatch(query: Query, batch: Batch): Promise<readonly Gra
       wish.kind === "release" && wish.release.abandonsTask === true ? wish.release.callId : [],
     ),
   };
-  const [, facts, known] = await Promise.all([
+  const [, facts] = await Promise.all([
     batch.runId === undefined ? undefined : lockRun(query, batch.runId),
     readFacts(query, wanted, { lock: true }),
-    findPostable(query, holds),
+    learnPostable(query, holds, batch.known),
   ]);
   await makeSureOfMissing(query, batch, facts);
-  const { granted, changes } = decide(batch, facts, known);
-  await writeRows(query, changes);
-  return granted;
+  const { granted, changes } = decide(batch, facts);
+  return { result: granted, writes: writesOf(changes) };
 }
 
 /** Shared with other batches of the run, and in the way of whoever ends it. */
@@ -105,16 +106,18 @@ async function makeSureOfMissing(query: Query, { wishes, runId }: Batch, facts: 
   if ((await findAccounts(query, missing)).length > 0) throw new CameLater();
 }
 
-/** What the rows of a hold refer to; what is missing fails its wish alone, and not the batch. */
-interface Postable {
-  readonly keyIds: ReadonlySet<string>;
-  readonly priceVersions: ReadonlySet<string>;
+/**
+ * What the row of a hold refers to besides its account, its run and its grant, which are looked at anyway. No row of these is
+ * ever removed, so whoever has seen one need not look again; one that is missing fails its wish alone, and not the batch.
+ */
+export interface Postable {
+  readonly keyIds: Set<string>;
+  readonly priceVersions: Set<string>;
 }
 
 function decide(
   batch: Batch,
   facts: LedgerFacts,
-  known: Postable,
 ): { readonly granted: readonly Granted[]; readonly changes: Changes } {
   const whyNotHeld = createWhyNotHeld(facts);
   const sums = createSums();
@@ -141,7 +144,7 @@ function decide(
     if (facts.calls.has(request.callId)) return isHeld;
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
-    checkPostable(request, known);
+    checkPostable(request, batch.known);
     const call = heldCallFor(request, batch.runId);
     facts.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
     sums.addHeld(call, call.heldMicros);
@@ -285,21 +288,35 @@ function checkPostable({ keyId, terms, multiplierPpm, createdAtMs }: HoldRequest
   checkWhole(createdAtMs);
 }
 
-async function findPostable(query: Query, holds: readonly HoldRequest[]): Promise<Postable> {
-  if (holds.length === 0) return { keyIds: new Set(), priceVersions: new Set() };
-  const [keys, prices] = await Promise.all([
-    query<{ id: string }>("SELECT id FROM key WHERE id = ANY($1::text[])", [
-      unique(holds.map(({ keyId }) => keyId)),
-    ]),
-    query<{ version: string }>("SELECT version FROM price WHERE version = ANY($1::text[])", [
-      unique(holds.map(({ terms }) => terms.version)),
-    ]),
+async function learnPostable(
+  query: Query,
+  holds: readonly HoldRequest[],
+  { keyIds, priceVersions }: Postable,
+): Promise<void> {
+  const keys = unique(holds.map(({ keyId }) => keyId)).filter((id) => !keyIds.has(id));
+  const prices = unique(holds.map(({ terms }) => terms.version)).filter(
+    (version) => !priceVersions.has(version),
+  );
+  await Promise.all([
+    learn(query, "SELECT id AS name FROM key WHERE id = ANY($1::text[])", keys, keyIds),
+    learn(query, "SELECT version AS name FROM price WHERE version = ANY($1::text[])", prices, priceVersions),
   ]);
-  return {
-    keyIds: new Set(keys.map(({ id }) => id)),
-    priceVersions: new Set(prices.map(({ version }) => version)),
-  };
 }
+
+async function learn(
+  query: Query,
+  text: string,
+  wanted: readonly string[],
+  known: Set<string>,
+): Promise<void> {
+  if (wanted.length === 0) return;
+  const found = await query<{ name: string }>(text, [wanted]);
+  if (known.size > knownMax) known.clear();
+  for (const { name } of found) known.add(name);
+}
+
+/** A few megabytes. */
+const knownMax = 50_000;
 
 async function findAccounts(query: Query, callIds: readonly string[]): Promise<readonly string[]> {
   const rows = await query<{ account_id: string }>(

@@ -152,7 +152,7 @@ export async function readFacts(
         ? none
         : query<OpenRow>(
             `SELECT key_id, count(*) AS open FROM task
-             WHERE key_id = ANY($1::text[]) AND ended_at_ms IS NULL AND state <> 'LOST' GROUP BY 1`,
+             WHERE key_id = ANY($1::text[]) AND forget_at_ms IS NULL AND state <> 'LOST' GROUP BY 1`,
             [creating],
           ),
       wanted.taskIds.length + wanted.taskCallIds.length === 0

@@ -49,6 +49,10 @@ describe("audit of sound books", () => {
       "never changed",
     );
     expect(await refused("DELETE FROM call WHERE id = 'chat_1'")).toContain("never removed");
+    for (const table of ["account", "key", "price", "run"])
+      expect(await refused(`DELETE FROM ${table}`)).toContain("removed");
+    expect(await refused("UPDATE price SET version = 'other'")).toContain("never changed");
+    expect(await refused("UPDATE key SET id = 'other' WHERE id = 'key_a'")).toContain("never removed");
   });
 
   test("a task that is open keeps its call open when the run that made it has ended", async () => {
@@ -127,7 +131,10 @@ describe("what the audit asks of rows is what the schema promises", () => {
        FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]
        WHERE contype = 'f' AND connamespace = CAST('public' AS regnamespace)`,
     );
-    expect(references.map((row) => row.join(" ")).toSorted()).toEqual(kept);
+    // These are looked at by whoever writes them, and what they name is never removed.
+    const lookedAt = ["call", "claim"];
+    const others = references.filter(([table]) => !lookedAt.includes(table));
+    expect(others.map((row) => row.join(" ")).toSorted()).toEqual(kept);
   });
 
   test.each(promises)("of $table", async ({ table, keys, present, checks }) => {

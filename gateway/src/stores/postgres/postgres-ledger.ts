@@ -9,7 +9,7 @@ import { unexplainedHolds } from "../audit-rules.ts";
 import type { Database } from "./database.ts";
 import { jsonOf } from "./json-rows.ts";
 import { InDoubt, isPassing, toldAs } from "./failures.ts";
-import { CameLater, runBatch, RunEnded, type Granted, type Wish } from "./ledger-batch.ts";
+import { CameLater, decideBatch, RunEnded, type Granted, type Postable, type Wish } from "./ledger-batch.ts";
 import { readFacts } from "./ledger-facts.ts";
 import { beatMs, type Runs } from "./runs.ts";
 
@@ -60,6 +60,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
   let writing: Promise<void> | undefined;
   /** The accounts of calls that this process holds and has not ended. */
   const openCalls = new TransitMap<string>();
+  const known: Postable = { keyIds: new Set(), priceVersions: new Set() };
   const sent = new TransitMap<number>();
   const progress = new Map<string, Quantities>();
   /** Which sent marks are old enough to be written; the end of a call says it otherwise. */
@@ -117,16 +118,15 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
 
   const writeTogether = async (batch: readonly Queued[]): Promise<void> => {
     const notes = { sent: new Map(marking ? sent.entries() : []), progress: new Map(progress) };
-    const granted = await db.write(
-      (query) =>
-        runBatch(query, {
-          runId: runs.current(),
-          wishes: batch.map(({ wish }) => wish),
-          notes,
-          sentAtMs: (callId) => sent.get(callId),
-          accountOf: (callId) => openCalls.get(callId),
-        }),
-      0,
+    const granted = await db.decide((query) =>
+      decideBatch(query, {
+        runId: runs.current(),
+        wishes: batch.map(({ wish }) => wish),
+        notes,
+        sentAtMs: (callId) => sent.get(callId),
+        accountOf: (callId) => openCalls.get(callId),
+        known,
+      }),
     );
     onCommit(batch.length);
     forgetNotes(notes);
@@ -159,6 +159,9 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
     if (error instanceof RunEnded) {
       // Another process took this one for dead. Whatever it held is ended by now, and asking says how.
       openCalls.clear();
+      // Or somebody brought back older books, to which what was seen may be new.
+      known.keyIds.clear();
+      known.priceVersions.clear();
       await runs.beginAgain().catch(() => {});
     }
     const cause = error instanceof StoreBusy ? error.cause : error;

@@ -24,7 +24,7 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
     findByCall: (callId) => findOne("WHERE call_id = $1", [callId]),
     countOpen: async (keyId) => {
       const [row] = await db.read<{ n: bigint }>(
-        "SELECT count(*) AS n FROM task WHERE key_id = $1 AND ended_at_ms IS NULL AND state <> 'LOST'",
+        "SELECT count(*) AS n FROM task WHERE key_id = $1 AND forget_at_ms IS NULL AND state <> 'LOST'",
         [keyId],
       );
       return Number(row?.n ?? 0n);
