@@ -50,7 +50,14 @@ export interface Batch {
 export class CameLater extends Error {}
 
 /** The run under which calls are held has been ended by another process, which took this one for dead. */
-export class RunEnded extends Error {}
+export class RunEnded extends Error {
+  readonly runId: bigint;
+
+  constructor(runId: bigint) {
+    super(`The run ${runId} was ended by another process.`);
+    this.runId = runId;
+  }
+}
 
 /**
  * Decides and writes many wishes in one transaction. Everything a wish is decided by is locked by way of its account, so
@@ -89,7 +96,7 @@ async function lockRun(query: Query, runId: bigint): Promise<void> {
     "SELECT ended_at_ms IS NOT NULL AS ended FROM run WHERE id = $1 FOR SHARE",
     [runId],
   );
-  if (run?.ended !== false) throw new RunEnded();
+  if (run?.ended !== false) throw new RunEnded(runId);
 }
 
 /**

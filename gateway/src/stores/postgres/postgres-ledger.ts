@@ -11,7 +11,7 @@ import { jsonOf } from "./json-rows.ts";
 import { InDoubt, isPassing, toldAs } from "./failures.ts";
 import { CameLater, runBatch, RunEnded, type Granted, type Wish } from "./ledger-batch.ts";
 import { readFacts } from "./ledger-facts.ts";
-import { beatMs, type Runs } from "./runs.ts";
+import type { Runs } from "./runs.ts";
 
 interface Parts {
   readonly db: Database;
@@ -159,7 +159,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
     if (error instanceof RunEnded) {
       // Another process took this one for dead. Whatever it held is ended by now, and asking says how.
       openCalls.clear();
-      await runs.beginAgain().catch(() => {});
+      await runs.goOnAfter(error.runId).catch(() => {});
     }
     const cause = error instanceof StoreBusy ? error.cause : error;
     const isInDoubt = error instanceof InDoubt;
@@ -252,7 +252,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
         .finally(() => {
           if (!isClosed) beatLater();
         });
-    }, beatMs).unref();
+    }, runs.beatMs).unref();
   };
 
   const beatOnce = async (): Promise<void> => {
