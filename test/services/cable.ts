@@ -8,8 +8,8 @@ export interface Cable {
   /** Breaks every connection at the near end, and lets nobody through until it is mended. */
   readonly cut: () => void;
   readonly mend: () => void;
-  /** What becomes of the next commit that is sent; those after it pass. */
-  readonly spoilCommit: (how: CommitFate) => void;
+  /** What becomes of the commit of the next transaction that names this; those after it pass, unless the cable is cut. */
+  readonly spoilCommit: (naming: string, fate: CommitFate, then?: "cut") => void;
   /** Hands over the commits that were kept; whoever sent them may be long gone. */
   readonly deliver: () => void;
   readonly close: () => Promise<void>;
@@ -18,41 +18,63 @@ export interface Cable {
 /** Never arrives; arrives, and its answer does not; arrives when it is delivered. */
 type CommitFate = "lost" | "unanswered" | "kept";
 
-/** As the driver sends it: a message of its own. */
-const commitText = "COMMIT\0";
-
 export async function openCable(databaseUrl: string): Promise<Cable> {
   const target = new URL(databaseUrl);
   let isCut = false;
-  let fate: CommitFate | undefined;
+  let spoiling: { readonly naming: string; readonly fate: CommitFate } | undefined;
+  let isCutThen = false;
   let kept: (() => void)[] = [];
   const sockets = new Set<Socket>();
-  const near = new Set<Socket>();
+  const callers = new Set<Socket>();
+
+  const cut = (): void => {
+    isCut = true;
+    for (const socket of callers) socket.destroy();
+  };
 
   const server = createServer((caller) => {
     if (isCut) return void caller.destroy();
     const database = connect(Number(target.port), target.hostname);
-    let isSpoilt = false;
-    near.add(caller);
+    const read = createMessageReader();
+    let isNamed = false;
+    /** What has befallen the commit under way here. */
+    let fate: CommitFate | undefined;
+    const late: Buffer[] = [];
+
+    const breakOff = (): void => {
+      if (isCutThen) cut();
+      caller.destroy();
+    };
+
+    const pass = ({ bytes, isCommit }: Message): void => {
+      if (spoiling) isNamed ||= bytes.includes(spoiling.naming);
+      if (spoiling && isCommit && isNamed) {
+        ({ fate } = spoiling);
+        spoiling = undefined;
+        if (fate === "kept") kept.push(() => void database.end(Buffer.concat(late)));
+      }
+      if (fate === "lost") breakOff();
+      else if (fate === "kept") late.push(bytes);
+      else database.write(bytes);
+    };
+
+    callers.add(caller);
     for (const socket of [caller, database]) {
       sockets.add(socket);
       socket.on("error", () => {});
     }
-    caller.on("data", (bytes) => {
-      if (fate === undefined || !bytes.includes(commitText)) return void database.write(bytes);
-      const becomes = fate;
-      fate = undefined;
-      isSpoilt = true;
-      if (becomes === "lost") return void caller.destroy();
-      if (becomes === "unanswered") return void database.write(bytes);
-      kept.push(() => void database.end(bytes));
+    caller.on("data", (bytes: Buffer) => {
+      for (const message of read(bytes)) pass(message);
     });
-    database.on("data", (bytes) => (isSpoilt ? caller.destroy() : caller.write(bytes)));
+    database.on("data", (bytes: Buffer) => {
+      if (fate !== "unanswered") caller.write(bytes);
+      else if (bytes.includes(transactionOver)) breakOff();
+    });
     caller.on("close", () => {
-      near.delete(caller);
+      callers.delete(caller);
       sockets.delete(caller);
       // What was kept stays under way, as in the buffers of a server that has stopped.
-      if (!isSpoilt || kept.length === 0) database.destroy();
+      if (fate !== "kept") database.destroy();
     });
     database.on("close", () => {
       sockets.delete(database);
@@ -66,12 +88,12 @@ export async function openCable(databaseUrl: string): Promise<Cable> {
   url.host = `127.0.0.1:${port}`;
   return {
     url: url.href,
-    cut: () => {
-      isCut = true;
-      for (const socket of near) socket.destroy();
-    },
+    cut,
     mend: () => void (isCut = false),
-    spoilCommit: (how) => void (fate = how),
+    spoilCommit: (naming, fate, then) => {
+      spoiling = { naming, fate };
+      isCutThen = then === "cut";
+    },
     deliver: () => {
       for (const hand of kept) hand();
       kept = [];
@@ -80,5 +102,44 @@ export async function openCable(databaseUrl: string): Promise<Cable> {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+interface Message {
+  readonly bytes: Buffer;
+  readonly isCommit: boolean;
+}
+
+/** The server is ready, and in no transaction. */
+const transactionOver = Buffer.from("Z\0\0\0\u0005I", "latin1");
+const headBytes = 5;
+
+/** Takes a client's bytes as they come and gives its messages. A commit is a text, or a statement prepared from one. */
+function createMessageReader(): (bytes: Buffer) => readonly Message[] {
+  let rest = Buffer.alloc(0);
+  // The first message has no letter before its length.
+  let hasBegun = false;
+  const commits = new Set<string>();
+
+  const isCommit = (letter: string, content: Buffer): boolean => {
+    const [first = "", second = ""] = content.toString("latin1").split("\0", 2);
+    if (letter === "P" && second === "COMMIT") commits.add(first);
+    return (letter === "Q" && first === "COMMIT") || (letter === "B" && commits.has(second));
+  };
+
+  return (bytes) => {
+    rest = Buffer.concat([rest, bytes]);
+    const messages: Message[] = [];
+    for (;;) {
+      const letterBytes = hasBegun ? 1 : 0;
+      if (rest.length < headBytes) return messages;
+      const length = letterBytes + rest.readUInt32BE(letterBytes);
+      if (rest.length < length) return messages;
+      const message = rest.subarray(0, length);
+      const letter = hasBegun ? message.toString("latin1", 0, 1) : "";
+      messages.push({ bytes: message, isCommit: isCommit(letter, message.subarray(headBytes)) });
+      rest = rest.subarray(length);
+      hasBegun = true;
+    }
   };
 }

@@ -8,7 +8,10 @@ import {
   terms,
   type TestBooks,
 } from "../../gateway/src/ledger/shared-conformance.ts";
-import { openPostgresStore } from "../../gateway/src/stores/postgres/postgres-store.ts";
+import {
+  openPostgresStore,
+  type PostgresStoreOptions,
+} from "../../gateway/src/stores/postgres/postgres-store.ts";
 import { openTestDatabase } from "./postgres.ts";
 
 export interface TestNodes {
@@ -48,15 +51,16 @@ export async function withNodes(
   }
 }
 
-/** A store that serves. Its name keeps the ids it makes apart from those of others. */
-export async function openNode(options: {
-  readonly url: string;
+interface NodeOptions extends Pick<PostgresStoreOptions, "url" | "clock" | "onCommit"> {
+  /** Keeps the ids that it makes apart from those of others. */
   readonly name: string;
   readonly deadAfterMs?: number | undefined;
-}): Promise<TestBooks> {
-  const { url, name, deadAfterMs } = options;
+}
+
+/** A store that serves. */
+export async function openNode({ name, deadAfterMs, ...options }: NodeOptions): Promise<TestBooks> {
   const store = await openPostgresStore({
-    url,
+    ...options,
     connectionsMax: 6,
     ...(deadAfterMs === undefined ? {} : { deadAfterMs }),
   });

@@ -17,9 +17,14 @@ export interface Database {
   /**
    * Writes, all or nothing. Each statement sees whatever was committed before it began, so whoever decides by what they
    * read locks it first. `work` is done again when it stood in somebody's way, so it must be repeatable; what it returns
-   * is on disk.
+   * is on disk. `evenInDoubt` is for work that changes nothing the second time: it is also done again when a commit broke
+   * off.
    */
-  readonly write: <Result>(work: (query: Query) => Promise<Result>, patienceMs?: number) => Promise<Result>;
+  readonly write: <Result>(
+    work: (query: Query) => Promise<Result>,
+    patienceMs?: number,
+    options?: { readonly evenInDoubt?: boolean },
+  ) => Promise<Result>;
   readonly close: () => Promise<void>;
 }
 
@@ -34,6 +39,9 @@ const connectionsUsualMax = 12;
 const patienceOfCallersMs = 2_000;
 /** A statement that takes longer is not waited for: the server, or the way to it, has stopped. */
 const statementMs = 10_000;
+/** Transactions are short. Who waits longer for one is behind somebody who has stopped, and is not to stop others. */
+const lockMs = 1_000;
+const idleInTransactionMs = 5_000;
 /** An audit looks at every row. */
 const longStatementMs = 60 * 60_000;
 const connectSeconds = 3;
@@ -50,9 +58,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     connection: {
       application_name: "tollgate",
       statement_timeout: statementMs,
-      lock_timeout: statementMs / 2,
+      lock_timeout: lockMs,
       // A process that stopped in the midst of a transaction must not keep everybody else from its rows.
-      idle_in_transaction_session_timeout: statementMs,
+      idle_in_transaction_session_timeout: idleInTransactionMs,
       // Nearly all our statements find a few rows by an index; compiling one takes longer than most of them.
       jit: "off",
     },
@@ -87,13 +95,17 @@ export function openDatabase(options: DatabaseOptions): Database {
       return result;
     });
 
-  const insist = async <Result>(attempt: () => Promise<Result>, patienceMs: number): Promise<Result> => {
+  const insist = async <Result>(
+    attempt: () => Promise<Result>,
+    patienceMs: number,
+    mayPass = isPassing,
+  ): Promise<Result> => {
     const deadlineMs = monotonicMs() + patienceMs;
     for (let waitMs: number = pauseMs.least; ; waitMs = Math.min(waitMs * 2, pauseMs.most)) {
       try {
         return await attempt();
       } catch (error) {
-        if (!isPassing(error) || monotonicMs() + waitMs > deadlineMs) throw toldAs(error);
+        if (!mayPass(error) || monotonicMs() + waitMs > deadlineMs) throw toldAs(error);
         await Bun.sleep(waitMs);
       }
     }
@@ -115,10 +127,13 @@ export function openDatabase(options: DatabaseOptions): Database {
           }, longStatementMs),
         patienceOfCallersMs,
       ),
-    write: (work, patienceMs = patienceOfCallersMs) => insist(() => transact(work), patienceMs),
+    write: (work, patienceMs = patienceOfCallersMs, { evenInDoubt = false } = {}) =>
+      insist(() => transact(work), patienceMs, evenInDoubt ? isPassingOrInDoubt : isPassing),
     close: () => pool.close(),
   };
 }
+
+const isPassingOrInDoubt = (error: unknown): boolean => error instanceof InDoubt || isPassing(error);
 
 /** Statements on one connection. One that never ends takes its connection with it, and so whatever it had begun. */
 function queryOn(pool: SQL, connection: ReservedSQL, timeoutMs: number): Query {

@@ -26,8 +26,14 @@ export type Wish =
   | { readonly kind: "settle"; readonly settlement: Settlement }
   | { readonly kind: "release"; readonly release: Release };
 
-/** What came of it. A wish that fails leaves no trace, and the others stand. */
-export type Granted = { readonly result: HoldResult | Resolved } | { readonly failure: unknown };
+/**
+ * What came of it. A wish that fails leaves no trace, and the others stand. One that is postponed would have had to wait
+ * for somebody else, and all others with it.
+ */
+export type Granted =
+  | { readonly result: HoldResult | Resolved }
+  | { readonly failure: unknown }
+  | { readonly postponed: true };
 
 /** Notes that nobody waits for. */
 interface Notes {
@@ -44,7 +50,14 @@ export interface Batch {
   readonly sentAtMs: (callId: string) => number | undefined;
   /** The account of a call that this process holds, so that it need not be looked for. */
   readonly accountOf: (callId: string) => string | undefined;
+  readonly locking: Locking;
 }
+
+/** Whether accounts that somebody else has are waited for. What is wished of those that are not is postponed. */
+export type Locking = "wait" | "wait briefly" | "skip";
+
+/** Longer than the usual turns of all nodes, and short enough for whoever comes next. */
+const briefLockMs = 200;
 
 /** Something that was looked for came while it was looked for: everything is to be looked at again. */
 export class CameLater extends Error {}
@@ -64,7 +77,8 @@ export class RunEnded extends Error {
  * all of them are decided here, in the order they came, and written together.
  */
 export async function runBatch(query: Query, batch: Batch): Promise<readonly Granted[]> {
-  const { wishes } = batch;
+  const { wishes, locking } = batch;
+  if (locking === "wait briefly") await query(`SET LOCAL lock_timeout = ${briefLockMs}`);
   const callIds = unique(wishes.map(callIdOf));
   const strangers = wishes.filter((wish) => accountIn(wish, batch) === undefined).map(callIdOf);
   const accountsElsewhere = strangers.length > 0 ? await findAccounts(query, strangers) : [];
@@ -81,35 +95,46 @@ export async function runBatch(query: Query, batch: Batch): Promise<readonly Gra
   };
   const [, facts, known] = await Promise.all([
     batch.runId === undefined ? undefined : lockRun(query, batch.runId),
-    readFacts(query, wanted, { lock: true }),
+    readFacts(query, wanted, { lock: locking === "skip" ? "skip" : "wait" }),
     findPostable(query, holds),
   ]);
-  await makeSureOfMissing(query, batch, facts);
-  const { granted, changes } = decide(batch, facts, known);
+  // A hold whose commit had broken off may have come since its account was looked for, and then nobody has locked that.
+  for (const callId of strangers) {
+    const call = facts.calls.get(callId);
+    if (call && !wanted.accountIds.includes(call.held.accountId)) throw new CameLater();
+  }
+  const doubtful = await findDoubtful(query, batch, facts);
+  const { granted, changes } = decide(batch, facts, { ...known, doubtful });
   await writeRows(query, changes);
   return granted;
 }
 
-/** Shared with other batches of the run, and in the way of whoever ends it. */
+/** Shared with other batches of the run, and in the way of whoever ends it; not in that of its signs of life. */
 async function lockRun(query: Query, runId: bigint): Promise<void> {
   const [run] = await query<{ ended: boolean }>(
-    "SELECT ended_at_ms IS NOT NULL AS ended FROM run WHERE id = $1 FOR SHARE",
+    "SELECT ended_at_ms IS NOT NULL AS ended FROM run WHERE id = $1 FOR KEY SHARE",
     [runId],
   );
   if (run?.ended !== false) throw new RunEnded(runId);
 }
 
 /**
- * A hold whose commit broke off may still be on its way when its release comes and finds nothing. It has a share of the
- * run; whoever has all of it knows that nothing is on its way any more.
+ * Calls to be released that are not there, and may still come: a hold whose commit broke off can be on its way in a
+ * session that has not heard of it. It has a share of the run; whoever has all of it knows that nothing is on its way.
  */
-async function makeSureOfMissing(query: Query, { wishes, runId }: Batch, facts: LedgerFacts): Promise<void> {
+async function findDoubtful(
+  query: Query,
+  { wishes, runId }: Batch,
+  facts: LedgerFacts,
+): Promise<ReadonlySet<string>> {
   const missing = wishes
     .filter((wish) => wish.kind === "release" && !facts.calls.has(callIdOf(wish)))
     .map(callIdOf);
-  if (missing.length === 0 || runId === undefined) return;
-  await query("SELECT id FROM run WHERE id = $1 FOR UPDATE", [runId]);
+  if (missing.length === 0 || runId === undefined) return new Set();
+  const whole = await query("SELECT id FROM run WHERE id = $1 FOR UPDATE SKIP LOCKED", [runId]);
+  if (whole.length === 0) return new Set(missing);
   if ((await findAccounts(query, missing)).length > 0) throw new CameLater();
+  return new Set();
 }
 
 /** What the rows of a hold refer to; what is missing fails its wish alone, and not the batch. */
@@ -118,10 +143,14 @@ interface Postable {
   readonly priceVersions: ReadonlySet<string>;
 }
 
+interface Known extends Postable {
+  readonly doubtful: ReadonlySet<string>;
+}
+
 function decide(
   batch: Batch,
   facts: LedgerFacts,
-  known: Postable,
+  known: Known,
 ): { readonly granted: readonly Granted[]; readonly changes: Changes } {
   const whyNotHeld = createWhyNotHeld(facts);
   const sums = createSums();
@@ -145,7 +174,8 @@ function decide(
   const hold = (request: HoldRequest): HoldResult => {
     if (batch.runId === undefined) throw new Error("Nothing can be held before the run has begun.");
     if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");
-    if (facts.calls.has(request.callId)) return isHeld;
+    const before = facts.calls.get(request.callId);
+    if (before) return heldBefore(before, batch.runId);
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
     checkPostable(request, known);
@@ -245,6 +275,13 @@ function decide(
     }
   };
 
+  const mustWait = (wish: Wish): boolean => {
+    const callId = callIdOf(wish);
+    if (known.doubtful.has(callId)) return true;
+    const accountId = wish.kind === "hold" ? wish.request.accountId : facts.calls.get(callId)?.held.accountId;
+    return accountId !== undefined && facts.isElsewhere(accountId);
+  };
+
   const grant = (wish: Wish): HoldResult | Resolved => {
     if (wish.kind === "hold") return hold(wish.request);
     if (wish.kind === "settle") return end(wish.settlement, "settled");
@@ -252,6 +289,7 @@ function decide(
   };
 
   const granted = batch.wishes.map((wish): Granted => {
+    if (mustWait(wish)) return { postponed: true };
     try {
       return { result: grant(wish) };
     } catch (failure) {
@@ -262,6 +300,15 @@ function decide(
 }
 
 const isHeld: HoldResult = { kind: "held" };
+
+/**
+ * Whoever asks again is told the same again. Not so when the run has ended under which it was held: somebody took this
+ * process for dead and has released the call, or is about to, so nothing may be sent for it.
+ */
+function heldBefore({ held: { callId, runId } }: CallFacts, currentRunId: bigint): HoldResult {
+  if (runId !== currentRunId) throw new Error(`The call ${callId} was held by a run that has ended.`);
+  return isHeld;
+}
 
 const heldNow = (held: CallFacts["held"], terms: Terms): CallFacts => ({
   held,
@@ -316,7 +363,7 @@ async function findAccounts(query: Query, callIds: readonly string[]): Promise<r
   return rows.map((row) => row.account_id);
 }
 
-const callIdOf = (wish: Wish): string =>
+export const callIdOf = (wish: Wish): string =>
   wish.kind === "hold"
     ? wish.request.callId
     : wish.kind === "settle"

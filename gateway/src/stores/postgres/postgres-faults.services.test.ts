@@ -48,11 +48,23 @@ async function inDatabase<Found>(url: string, ask: (sql: SQL) => Promise<Found>)
   }
 }
 
-const countEndedRuns = (url: string): Promise<number> =>
+const countRows = (url: string, from: string): Promise<number> =>
   inDatabase(url, async (sql) => {
-    const [row] = await sql`SELECT count(*)::int AS ended FROM run WHERE ended_at_ms IS NOT NULL`;
-    return (row as { ended: number }).ended;
+    const rows: unknown[] = await sql.unsafe(`SELECT 1 FROM ${from}`);
+    return rows.length;
   });
+
+const countEndedRuns = (url: string): Promise<number> => countRows(url, "run WHERE ended_at_ms IS NOT NULL");
+
+/** As whoever takes its process for dead does. */
+const endNewestRun = (url: string): Promise<unknown> =>
+  inDatabase(url, (sql) => sql`UPDATE run SET ended_at_ms = 1 WHERE id = (SELECT max(id) FROM run)`);
+
+/** What was answered, or why it was not. */
+const settled = (asked: Promise<unknown>): Promise<unknown> => asked.catch((error: unknown) => error);
+
+/** The store did not say whether anything was done. */
+const isNotTold = (told: unknown): boolean => told instanceof StoreBusy || told instanceof InDoubt;
 
 /** Asks again as long as the store says that it cannot tell. */
 async function insist<Told>(ask: () => Promise<Told>): Promise<Told> {
@@ -60,7 +72,7 @@ async function insist<Told>(ask: () => Promise<Told>): Promise<Told> {
     try {
       return await ask();
     } catch (error) {
-      if (!(error instanceof StoreBusy || error instanceof InDoubt)) throw error;
+      if (!isNotTold(error)) throw error;
       await Bun.sleep(20);
     }
   }
@@ -78,8 +90,8 @@ async function makeCall(at: TestBooks, caller: Caller, told: Told, units: number
   const callId = at.newId("call");
   const { ledger } = at.store();
   const held = await at.hold(caller, { callId }).catch((error: unknown) => {
-    if (error instanceof StoreBusy || error instanceof InDoubt) return undefined;
-    throw error;
+    if (!isNotTold(error)) throw error;
+    return undefined;
   });
   if (!held) {
     told.givenUp.push(callId);
@@ -124,7 +136,7 @@ async function keepPromisesWhile(
 
   const micros = [...told.charged.values()].reduce((sum, each) => sum + each, 0n);
   expect(await node(0).balance(caller)).toEqual({ posted: 100_000_000n - micros, held: 0n });
-  const booked = await inDatabase(url, (sql) =>
+  const booked: unknown = await inDatabase(url, (sql) =>
     sql`SELECT id, charged_micros FROM call WHERE state = 'settled' ORDER BY id`.values(),
   );
   expect(booked).toEqual([...told.charged].toSorted(([a], [b]) => (a < b ? -1 : 1)));
@@ -178,15 +190,10 @@ describe("a server that stops answering", () => {
         const beganMs = performance.now();
         const givenUp = Array.from({ length: 40 }, (_, n) => node(n).newId("call"));
         const failures = await Promise.all(
-          givenUp.map((callId, n) =>
-            node(n)
-              .hold(caller, { callId })
-              .catch((error: unknown) => error),
-          ),
+          givenUp.map((callId, n) => settled(node(n).hold(caller, { callId }))),
         );
         const waitedMs = performance.now() - beganMs;
-        for (const failure of failures)
-          expect(failure instanceof StoreBusy || failure instanceof InDoubt).toBe(true);
+        expect(failures.map(isNotTold)).toEqual(failures.map(() => true));
         expect(waitedMs).toBeGreaterThan(1_500);
         expect(waitedMs).toBeLessThan(3_500);
 
@@ -216,12 +223,50 @@ describe("a server that stops answering", () => {
 });
 
 describe("a commit that breaks off", () => {
+  test("and was the hold of a node that was taken for dead meanwhile lets nothing be sent", () =>
+    withCable(async ({ cable, far, near, caller, url }) => {
+      const callId = far.newId("call");
+      cable.spoilCommit(callId, "unanswered", "cut");
+      const holding = settled(far.hold(caller, { callId }));
+      await waitUntil(async () => (await countRows(url, "call")) === 1, 1_000);
+      await endNewestRun(url);
+      await waitUntil(async () => (await near.receipt(caller, callId)).state === "released", 1_000);
+      cable.mend();
+      expect(String(await holding)).toContain("run that has ended");
+      expect((await near.balance(caller)).held).toBe(0n);
+    }, 1_500));
+
+  test("and was that of a vendor's word about a new task is written again", () =>
+    withCable(async ({ cable, far, near, caller }) => {
+      for (const fate of ["lost", "unanswered"] as const) {
+        const id = far.newId("task");
+        await far.held(caller, {
+          task: { id, expected: { units: 10 }, deadlineAtMs: middayMs + dayMs, openMax: 100 },
+        });
+        cable.spoilCommit(id, fate);
+        await beginTask(far, id);
+        expect(await stateOf(near, caller, id)).toBe("PENDING");
+      }
+    }));
+
+  test("and cannot be repeated is told as doubtful, and not tried twice", () =>
+    withCable(async ({ cable, far, near }) => {
+      const account = { id: "acc_doubtful", name: "test", tier: "free", creditMicros: 5n } as const;
+      cable.spoilCommit(account.id, "unanswered");
+      const opening = far
+        .store()
+        .accounts.create({ ...account, planMultiplierPpm: 1_000_000n, nowMs: middayMs });
+      expect(await settled(opening)).toBeInstanceOf(InDoubt);
+      expect(await near.store().accounts.find(account.id)).toMatchObject({ postedMicros: 5n });
+    }));
+
   test.each(["lost", "unanswered"] as const)("and is %s is asked about again, and done once", (fate) =>
     withCable(async ({ cable, far, near, caller }) => {
-      cable.spoilCommit(fate);
-      const callId = await far.held(caller);
+      const callId = far.newId("call");
+      cable.spoilCommit(callId, fate);
+      await far.held(caller, { callId });
       expect(await near.balance(caller)).toEqual({ posted: 1_000_000n, held: 100n });
-      cable.spoilCommit(fate);
+      cable.spoilCommit(callId, fate);
       expect(await far.settle(callId, { units: 40 })).toMatchObject({
         state: "settled",
         chargedMicros: 40n,
@@ -232,9 +277,9 @@ describe("a commit that breaks off", () => {
 
   test("and arrives when its caller has given up leaves nothing held behind their release", () =>
     withCable(async ({ cable, far, near, caller }) => {
-      cable.spoilCommit("kept");
       const callId = far.newId("call");
-      expect(await far.hold(caller, { callId }).catch((error: unknown) => error)).toBeInstanceOf(InDoubt);
+      cable.spoilCommit(callId, "kept");
+      expect(await settled(far.hold(caller, { callId }))).toBeInstanceOf(InDoubt);
       cable.cut();
       cable.mend();
       const releasing = far.release(callId, { outcome: "unknown" });
@@ -245,6 +290,78 @@ describe("a commit that breaks off", () => {
       expect(await near.balance(caller)).toEqual({ posted: 1_000_000n, held: 0n });
     }));
 });
+
+test("a process that stood still is not told that it holds what others may have given back meanwhile", async () => {
+  const url = await newDatabase();
+  let [aheadMs, standsStillMs] = [0, 0];
+  const clock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() + aheadMs };
+  await withNodes({ url, count: 1 }, async ({ node }) => {
+    const caller = await node(0).openCaller();
+    const still = await openNode({
+      url,
+      name: "still_",
+      clock,
+      onCommit: () => void (aheadMs += standsStillMs),
+    });
+    try {
+      await still.held(caller);
+      standsStillMs = 60_000;
+      const callId = still.newId("call");
+      expect(await settled(still.hold(caller, { callId }))).toBeInstanceOf(InDoubt);
+      expect(await still.release(callId, { outcome: "unknown" })).toMatchObject({ first: true });
+      expect((await node(0).balance(caller)).held).toBe(100n);
+    } finally {
+      await still.store().close();
+    }
+  });
+});
+
+test("an account that somebody locks for long again and again loses nothing that was told, and leaves nothing held", async () => {
+  const url = await newDatabase();
+  await withNodes({ url, count: 2 }, async (nodes) => {
+    const { charged, givenUp } = await keepPromisesWhile(nodes, { callers: 60 }, () =>
+      inDatabase(url, async (sql) => {
+        for (const lockedMs of [1_900, 2_100, 1_200]) {
+          await sql.begin(async (transaction) => {
+            await transaction`SELECT id FROM account FOR UPDATE`;
+            await Bun.sleep(lockedMs);
+          });
+          await Bun.sleep(150);
+        }
+      }),
+    );
+    expect(charged.size).toBeGreaterThan(100);
+    expect(givenUp.length).toBeGreaterThan(10);
+  });
+});
+
+test("an account that a stopped node has locked keeps nobody waiting but its own callers", () =>
+  withCable(async ({ cable, far, near, caller }) => {
+    const others = await Promise.all([near.openCaller(), near.openCaller()]);
+    const running = await near.held(caller);
+    const callId = far.newId("call");
+    cable.spoilCommit(callId, "kept");
+    const stopped = settled(far.hold(caller, { callId }));
+    await Bun.sleep(100);
+
+    const beganMs = performance.now();
+    const [kept, ...passed] = await Promise.all([
+      settled(near.hold(caller)),
+      ...others.map((other) => near.hold(other)),
+    ]);
+    expect(passed).toEqual([{ kind: "held" }, { kind: "held" }]);
+    const isEnded = near.settle(running, { units: 10 });
+    for (const other of others) {
+      const askedMs = performance.now();
+      await near.held(other);
+      expect(performance.now() - askedMs).toBeLessThan(500);
+    }
+    expect(isNotTold(kept)).toBe(true);
+    expect(performance.now() - beganMs).toBeLessThan(3_500);
+    cable.deliver();
+    expect(await isEnded).toMatchObject({ first: true, chargedMicros: 10n });
+    expect(isNotTold(await stopped)).toBe(true);
+  }));
 
 describe("a node that dies", () => {
   const deadAfterMs = 1_500;
@@ -258,7 +375,7 @@ describe("a node that dies", () => {
       const [ours, ourStream] = [await near.held(caller), await near.held(caller)];
       near.store().ledger.noteProgress(ourStream, { units: 30 });
       const kept = await beginTasks(near, caller);
-      await waitUntil(async () => (await countProgress(url)) === 2, 2_000);
+      await waitUntil(async () => (await countRows(url, "call WHERE progress IS NOT NULL")) === 2, 2_000);
 
       cable.cut();
       const cutMs = performance.now();
@@ -335,7 +452,7 @@ describe("a node that dies", () => {
         url,
         (sql) => sql`UPDATE run SET ended_at_ms = 1 WHERE id = (SELECT max(id) FROM run)`,
       );
-      await waitUntil(async () => (await countRuns(url)) === 3, 2_000);
+      await waitUntil(async () => (await countRows(url, "run")) === 3, 2_000);
       const tasks = await beginTasks(far, caller);
       await Bun.sleep(500);
       expect(await stateOf(far, caller, tasks.creating)).toBe("CREATING");
@@ -353,19 +470,9 @@ test("a full disk refuses holds as such, writes nothing of them, and takes ends 
           BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`);
       await sql.unsafe("CREATE TRIGGER no_room BEFORE INSERT OR UPDATE ON call EXECUTE FUNCTION no_room()");
     });
-    const refused = await Promise.all(
-      Array.from({ length: 5 }, () =>
-        node(0)
-          .hold(caller)
-          .catch((error: unknown) => error),
-      ),
-    );
+    const refused = await Promise.all(Array.from({ length: 5 }, () => settled(node(0).hold(caller))));
     for (const error of refused) expect(error).toBeInstanceOf(StoreFull);
-    expect(
-      await node(0)
-        .settle(running, { units: 1 })
-        .catch((error: unknown) => error),
-    ).toBeInstanceOf(StoreFull);
+    expect(await settled(node(0).settle(running, { units: 1 }))).toBeInstanceOf(StoreFull);
     expect(await node(0).balance(caller)).toEqual({ posted: 1_000_000n, held: 100n });
     await inDatabase(url, (sql) => sql.unsafe("DROP TRIGGER no_room ON call"));
     expect(await node(0).settle(running, { units: 1 })).toMatchObject({ first: true, chargedMicros: 1n });
@@ -411,18 +518,21 @@ async function beginTasks(at: TestBooks, caller: Caller): Promise<{ creating: st
     await at.held(caller, {
       task: { id, expected: { units: 10 }, deadlineAtMs: middayMs + dayMs, openMax: 100 },
     });
-  await at.store().tasks.begin({
-    taskId: running,
+  await beginTask(at, running);
+  expect(await claim(at, running)).toBe(true);
+  return { creating, running };
+}
+
+const beginTask = (at: TestBooks, taskId: string): Promise<void> =>
+  at.store().tasks.begin({
+    taskId,
     upstream: "vendor",
-    upstreamTaskId: `v-${running}`,
+    upstreamTaskId: `v-${taskId}`,
     state: "PENDING",
     attempts: [],
     askedAtMs: middayMs,
     nextPollAtMs: middayMs,
   });
-  expect(await claim(at, running)).toBe(true);
-  return { creating, running };
-}
 
 const claim = async (at: TestBooks, taskId: string): Promise<boolean> =>
   (await at.store().tasks.claim({ taskId, nowMs: middayMs, leaseMs, notAskedSinceMs: middayMs })) !==
@@ -430,15 +540,3 @@ const claim = async (at: TestBooks, taskId: string): Promise<boolean> =>
 
 const stateOf = async (at: TestBooks, { accountId }: Caller, taskId: string): Promise<string | undefined> =>
   (await at.store().tasks.find(accountId, taskId))?.state;
-
-const countRuns = (url: string): Promise<number> =>
-  inDatabase(url, async (sql) => {
-    const [row] = await sql`SELECT count(*)::int AS runs FROM run`;
-    return (row as { runs: number }).runs;
-  });
-
-const countProgress = (url: string): Promise<number> =>
-  inDatabase(url, async (sql) => {
-    const [row] = await sql`SELECT count(*)::int AS noted FROM call WHERE progress IS NOT NULL`;
-    return (row as { noted: number }).noted;
-  });

@@ -232,13 +232,14 @@ async function live({ node, nodes }: TestNodes, random: (below: number) => numbe
     }),
   );
   expect(held.length).toBeGreaterThan(50);
-  for (const [n, callId] of held.entries())
+  const endLeft = async (callId: string, n: number): Promise<void> =>
     ended(
       callId,
       await node(n)
         .store()
         .ledger.release({ ...abandoned(callId), abandonsTask: true }),
     );
+  await Promise.all(held.map(endLeft));
   expect([...firsts.values()].filter((times) => times !== 1)).toEqual([]);
   for (const caller of callers) expect((await node(0).balance(caller)).held).toBe(0n);
 }

@@ -98,8 +98,12 @@ export function createRuns({ db, wallMs, monotonicMs, deadAfterMs = deadAfterUsu
       if (runId !== undefined && !runs.some(({ id }) => id === runId)) await goOnAfter(runId);
       const dead = watch(runs);
       if (dead.length === 0) return false;
-      const ended = await db.write((query) => {
+      const ended = await db.write(async (query) => {
         const beatsOf = dead.map((id) => ({ id: `${id}`, beats: `${watched.get(id)?.beats ?? 0n}` }));
+        // Whatever is still held under them is held by now, or never.
+        await query("SELECT id FROM run WHERE id = ANY($1::text[]::bigint[]) ORDER BY id FOR UPDATE", [
+          dead.map(String),
+        ]);
         return query<{ id: bigint }>(
           `UPDATE run SET ended_at_ms = $1 FROM json_to_recordset($2::text::json) AS given (id bigint, beats bigint)
            WHERE run.id = given.id AND run.beats = given.beats AND ended_at_ms IS NULL RETURNING run.id`,
