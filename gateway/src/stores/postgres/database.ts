@@ -17,9 +17,14 @@ export interface Database {
   /**
    * Writes, all or nothing. Each statement sees whatever was committed before it began, so whoever decides by what they
    * read locks it first. `work` is done again when it stood in somebody's way, so it must be repeatable; what it returns
-   * is on disk.
+   * is on disk. `evenInDoubt` is for work that changes nothing the second time: it is also done again when a commit broke
+   * off.
    */
-  readonly write: <Result>(work: (query: Query) => Promise<Result>, patienceMs?: number) => Promise<Result>;
+  readonly write: <Result>(
+    work: (query: Query) => Promise<Result>,
+    patienceMs?: number,
+    options?: { readonly evenInDoubt?: boolean },
+  ) => Promise<Result>;
   /**
    * Decides and writes, all or nothing, in two round trips: `look` reads and locks, and writes nothing; what it has decided
    * to write goes together with the commit. Tried once.
@@ -53,6 +58,9 @@ const connectionsUsualMax = 12;
 const patienceOfCallersMs = 2_000;
 /** A statement that takes longer is not waited for: the server, or the way to it, has stopped. */
 const statementMs = 10_000;
+/** Transactions are short. Who waits longer for one is behind somebody who has stopped, and is not to stop others. */
+const lockMs = 1_000;
+const idleInTransactionMs = 5_000;
 /** An audit looks at every row. */
 const longStatementMs = 60 * 60_000;
 const connectSeconds = 3;
@@ -82,9 +90,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       connection: {
         application_name: "tollgate",
         statement_timeout: statementMs,
-        lock_timeout: statementMs / 2,
+        lock_timeout: lockMs,
         // A process that stopped in the midst of a transaction must not keep everybody else from its rows.
-        idle_in_transaction_session_timeout: statementMs,
+        idle_in_transaction_session_timeout: idleInTransactionMs,
         // Nearly all our statements find a few rows by an index; compiling one takes longer than most of them.
         jit: "off",
         ...settings,
@@ -155,13 +163,17 @@ export function openDatabase(options: DatabaseOptions): Database {
       { from: deciding },
     );
 
-  const insist = async <Result>(attempt: () => Promise<Result>, patienceMs: number): Promise<Result> => {
+  const insist = async <Result>(
+    attempt: () => Promise<Result>,
+    patienceMs: number,
+    mayPass = isPassing,
+  ): Promise<Result> => {
     const deadlineMs = monotonicMs() + patienceMs;
     for (let waitMs: number = pauseMs.least; ; waitMs = Math.min(waitMs * 2, pauseMs.most)) {
       try {
         return await attempt();
       } catch (error) {
-        if (!isPassing(error) || monotonicMs() + waitMs > deadlineMs) throw toldAs(error);
+        if (!mayPass(error) || monotonicMs() + waitMs > deadlineMs) throw toldAs(error);
         await Bun.sleep(waitMs);
       }
     }
@@ -186,7 +198,8 @@ export function openDatabase(options: DatabaseOptions): Database {
           ),
         patienceOfCallersMs,
       ),
-    write: (work, patienceMs = patienceOfCallersMs) => insist(() => transact(work), patienceMs),
+    write: (work, patienceMs = patienceOfCallersMs, { evenInDoubt = false } = {}) =>
+      insist(() => transact(work), patienceMs, evenInDoubt ? isPassingOrInDoubt : isPassing),
     decide: (look) => insist(() => decide(look), 0),
     close: async () => {
       await Promise.all([pool.close(), deciding.close()]);
@@ -216,6 +229,8 @@ async function writeAndCommit(
   if (committed.value.command === "COMMIT") throw new InDoubt(failure?.reason);
   throw failure?.reason ?? new Error("The server rolled back what it should have committed.");
 }
+
+const isPassingOrInDoubt = (error: unknown): boolean => error instanceof InDoubt || isPassing(error);
 
 /** Statements on one connection. One that never ends takes its connection with it, and so whatever it had begun. */
 function queryOn(connection: ReservedSQL, timer: NodeJS.Timeout): Query {
