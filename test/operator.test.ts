@@ -235,12 +235,27 @@ describe("the first start", () => {
     await until(() => gateway.stderr().includes(`"listens_on":"${listensOn}"`));
   });
 
-  test("names a store that is not built yet, and a setting that cannot be used", async () => {
-    expect(await complaint({ TOLLGATE_STORE: "postgres://localhost/x" })).toContain("not built yet");
+  test("names a setting that cannot be used, and no password in it", async () => {
+    const store = await complaint({ TOLLGATE_STORE: "mysql://me:some-secret@localhost/x" });
+    expect(store).toContain("TOLLGATE_STORE must be sqlite:PATH or postgres://");
+    expect(store).not.toContain("some-secret");
     expect(await complaint({ PORT: "eighty" })).toContain("PORT");
     const limits = await complaint({ TOLLGATE_LIMITS: "redis://:some-secret@localhost/x" });
     expect(limits).toContain("TOLLGATE_LIMITS must be memory: or redis://");
     expect(limits).not.toContain("some-secret");
+  });
+
+  test("with Postgres wants what all nodes must have in common, and says which server it cannot reach", async () => {
+    const node = {
+      TOLLGATE_STORE: "postgres://me:some-secret@127.0.0.1:1/x",
+      TOLLGATE_BASE_URL: "http://127.0.0.1:8787",
+      TOLLGATE_SECRET: "of all nodes together",
+    };
+    expect(await complaint({ ...node, TOLLGATE_BASE_URL: "" })).toContain("the same TOLLGATE_BASE_URL");
+    expect(await complaint({ ...node, TOLLGATE_SECRET: undefined })).toContain("the same TOLLGATE_SECRET");
+    const said = await complaint(node);
+    expect(said).toContain("postgres://127.0.0.1:1/x cannot be used");
+    expect(said).not.toContain("some-secret");
   });
 
   test("with the sandbox off serves only what has a real upstream", async () => {
