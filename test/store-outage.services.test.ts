@@ -4,7 +4,7 @@
 import { expect, test } from "bun:test";
 import { until, type TestAccount } from "./harness.ts";
 import { startLoad } from "./kill-loop.ts";
-import { openRealNodes, untilNothingHeld, type RealNode } from "./real-nodes.ts";
+import { openRealNodes, storePassword, untilNothingHeld, type RealNode } from "./real-nodes.ts";
 import { startPrivatePostgres } from "./services/postgres.ts";
 import { redisForTests } from "./services/redis.ts";
 
@@ -54,6 +54,9 @@ test("without its Postgres every node refuses with 503 and sends nothing; with i
     expect(await nodes.differences(told)).toEqual([]);
     const audit = await nodes.tollgate("audit");
     expect([audit.code, audit.errors]).toEqual([0, ""]);
+    // Connections that broke and commits that failed are told in the log, and nobody's password with them.
+    expect(nodes.said()).toContain("could not be written");
+    expect(nodes.said()).not.toContain(storePassword);
   } finally {
     await nodes.close();
     await postgres.close();
