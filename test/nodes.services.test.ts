@@ -1,5 +1,6 @@
 // Three servers on one Postgres and one Redis, as callers and the operator meet them: together they are one gateway.
 
+import { SQL } from "bun";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { TestAccount } from "./harness.ts";
 import { until } from "./harness.ts";
@@ -16,6 +17,7 @@ import { redisForTests } from "./services/redis.ts";
 import { dialects } from "./streams/dialects.ts";
 import type { Receipt } from "./streams/model-vendors.ts";
 import { openStreamCaller } from "./streams/stream-caller.ts";
+import { migrated } from "./test-data.ts";
 import { createTask, poll, quick, video, videoMicros } from "./tasks/task-caller.ts";
 
 const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
@@ -69,6 +71,28 @@ test("a first start of all at once makes one demo account, whose key is good at 
   const demo = { accountId: "", keyId: "", key: keys[0] ?? "" };
   const statuses = await atAll(3, async (node) => (await node.call(demo, balancePath)).status);
   expect(statuses).toEqual([200, 200, 200]);
+});
+
+test("nodes that all saw that there is no account yet make one of them nevertheless", async () => {
+  const fresh = await openTestDatabase({ template: migrated });
+  const { url: redisUrl } = await redisForTests();
+  const others = await openRealNodes({ postgresUrl: fresh.url, redisUrl });
+  const guard = new SQL(fresh.url, { max: 1 });
+  try {
+    // Accounts can be read and not be made, until both have looked and come to make one.
+    await guard.unsafe("BEGIN; LOCK TABLE account IN SHARE MODE");
+    const starting = Promise.all([others.start(), others.start()]);
+    const waiting = "SELECT 1 FROM pg_locks WHERE relation = 'account'::regclass AND NOT granted";
+    await until(async () => (await others.query(waiting)).length === 2);
+    await guard.unsafe("COMMIT");
+    const keys = (await starting).filter(({ greeting }) => greeting.includes("tgk_"));
+    expect(keys).toHaveLength(1);
+    expect((await others.ask("account", "list"))["accounts"]).toHaveLength(1);
+  } finally {
+    await guard.close();
+    await others.close();
+    await fresh.drop();
+  }
 });
 
 test("a chat is answered, whole and streamed, by whichever node it comes to, and every other has its receipt", async () => {

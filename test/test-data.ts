@@ -95,7 +95,8 @@ async function openInDatabase(folder: string | undefined): Promise<TestData> {
   };
 }
 
-const migrated = async (url: string): Promise<void> => (await openPostgresStore({ url })).close();
+/** Makes the tables of an empty database. */
+export const migrated = async (url: string): Promise<void> => (await openPostgresStore({ url })).close();
 
 /** SQLite gives numbers. */
 const withNumbers = (row: Record<string, unknown>): object =>
