@@ -34,6 +34,7 @@ import { commitStudy } from "./studies/commits.ts";
 import { rerankStudy, resellerStudy } from "./studies/endpoints.ts";
 import { historyStudy } from "./studies/history.ts";
 import { latencyStudy } from "./studies/latency.ts";
+import { nodeStudy } from "./studies/nodes.ts";
 import { openStreamStudy } from "./studies/open-streams.ts";
 import { refusalStudy } from "./studies/refusals.ts";
 import { soakStudy } from "./studies/soak.ts";
@@ -54,6 +55,7 @@ const studies: readonly Study[] = [
   soakStudy,
   commitStudy,
   taskStudy,
+  nodeStudy,
 ];
 
 const options = optionsOrEnd();

@@ -8,6 +8,8 @@ import { findRedis, redisWanted, startPrivateRedis } from "../test/services/redi
 
 const root = join(import.meta.dir, "..");
 const LAUNCHER_LOOK_MS = 500;
+/** A case of a property has a database of its own, which takes many times what a file takes; npm test runs 300 of them. */
+const PROPERTY_RUNS = "40";
 
 async function testServices(args: readonly string[]): Promise<number> {
   const { TOLLGATE_TEST_POSTGRES: ownPostgres = "", TOLLGATE_TEST_REDIS: ownRedis = "" } = process.env;
@@ -50,7 +52,7 @@ async function runTests(
     [...endingWithUs("TERM"), "node", join(root, "scripts/test.mjs"), ...chooseTests(args)],
     {
       cwd: root,
-      env: { ...process.env, ...services },
+      env: { TOLLGATE_PROPERTY_RUNS: PROPERTY_RUNS, ...process.env, ...services },
       stdio: ["ignore", "inherit", "inherit"],
     },
   );

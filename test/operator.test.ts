@@ -246,15 +246,12 @@ describe("the first start", () => {
   });
 
   test("with Postgres wants what all nodes must have in common, and says which server it cannot reach", async () => {
-    const node = {
-      TOLLGATE_STORE: "postgres://me:some-secret@127.0.0.1:1/x",
-      TOLLGATE_BASE_URL: "http://127.0.0.1:8787",
-      TOLLGATE_SECRET: "of all nodes together",
-    };
-    expect(await complaint({ ...node, TOLLGATE_BASE_URL: "" })).toContain("the same TOLLGATE_BASE_URL");
-    const { TOLLGATE_SECRET: _, ...secretless } = node;
-    expect(await complaint(secretless)).toContain("the same TOLLGATE_SECRET");
-    const said = await complaint(node);
+    const store = { TOLLGATE_STORE: "postgres://me:some-secret@127.0.0.1:1/x" };
+    const address = { TOLLGATE_BASE_URL: "http://127.0.0.1:8787" };
+    const secret = { TOLLGATE_SECRET: "of all nodes together" };
+    expect(await complaint({ ...store, ...secret })).toContain("the same TOLLGATE_BASE_URL");
+    expect(await complaint({ ...store, ...address })).toContain("the same TOLLGATE_SECRET");
+    const said = await complaint({ ...store, ...secret, ...address });
     expect(said).toContain("postgres://127.0.0.1:1/x cannot be used");
     expect(said).not.toContain("some-secret");
   });

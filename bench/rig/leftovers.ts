@@ -8,7 +8,7 @@ import { join } from "node:path";
 const undoing = new Set<() => void>();
 
 /** Returns what to call when nothing is left to undo. */
-function undoAtExit(undo: () => void): () => void {
+export function undoAtExit(undo: () => void): () => void {
   undoing.add(undo);
   return () => void undoing.delete(undo);
 }

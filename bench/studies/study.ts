@@ -14,7 +14,8 @@ export type StudyName =
   | "history"
   | "soak"
   | "commits"
-  | "tasks";
+  | "tasks"
+  | "nodes";
 
 /** One thing to find out. To add a study, write one file and list it in `bench.ts`; its bars stand in `bars.ts`. */
 export interface Study {

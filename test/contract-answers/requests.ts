@@ -148,4 +148,8 @@ function valuesOf(parameters: readonly Parameter[], hints: Hints): fc.Arbitrary<
 }
 
 const fill = (path: string, values: Readonly<Record<string, string>>): string =>
-  path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));
+  path.replace(/\{(\w+)\}/g, (_, name: string) => segmentOf(values[name] ?? ""));
+
+/** One or two dots alone, written out or not, are taken out of every address before it is sent. */
+const segmentOf = (value: string): string =>
+  /^\.{1,2}$/.test(value) ? `${value}_` : encodeURIComponent(value);

@@ -41,11 +41,18 @@ export async function openTestDatabase(options: { template?: FillTemplate } = {}
   };
 }
 
+export interface PostgresPlan {
+  /** As an operator runs it: in this folder, which is a disk's, with every commit on it before it is confirmed. */
+  readonly durableIn?: string;
+}
+
 /** A server of one's own, with one empty database at `url`. What it has confirmed survives `stopHard`. */
-export async function startPrivatePostgres(): Promise<PrivateServer & { readonly url: string }> {
+export async function startPrivatePostgres({ durableIn }: PostgresPlan = {}): Promise<
+  PrivateServer & { readonly url: string }
+> {
   const bin = findPostgres();
   if (bin === undefined) throw new Error(`No Postgres was found. ${postgresWanted}`);
-  const folder = openServerFolder();
+  const folder = durableIn ?? openServerFolder();
   const user = process.getuid?.() === 0 ? unprivilegedUser() : undefined;
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   const data = join(folder, "data");
@@ -65,14 +72,9 @@ export async function startPrivatePostgres(): Promise<PrivateServer & { readonly
     port,
     unix_socket_directories: "",
     max_connections: CONNECTIONS_MAX,
-    // Nothing here must survive the machine. What is confirmed must survive the server, so commits are still written.
-    fsync: "off",
-    full_page_writes: "off",
-    wal_level: "minimal",
-    max_wal_senders: 0,
-    autovacuum: "off",
     // Nothing is left outside the folder when it is killed.
     dynamic_shared_memory_type: "mmap",
+    ...(durableIn === undefined ? forgetful : {}),
   };
   const words = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const running = await startPrivateServer({
@@ -87,6 +89,15 @@ export async function startPrivatePostgres(): Promise<PrivateServer & { readonly
   });
   return { ...running, url: `postgres://tollgate@127.0.0.1:${port}/postgres` };
 }
+
+/** Nothing here must survive the machine. What is confirmed must survive the server, so commits are still written. */
+const forgetful = {
+  fsync: "off",
+  full_page_writes: "off",
+  wal_level: "minimal",
+  max_wal_senders: 0,
+  autovacuum: "off",
+} as const;
 
 export const postgresWanted =
   "Install Postgres 15 or newer (on Debian: apt-get install postgresql), or set TOLLGATE_TEST_POSTGRES to the URL of a superuser of yours.";

@@ -27,6 +27,8 @@ const PORT_FIRST = 20_000;
 const PORT_COUNT = 12_000;
 
 export interface PrivateServer {
+  /** Undefined while it is stopped. */
+  readonly pid: () => number | undefined;
   /** Stops as in an accident: connections break, and nothing is put in order. */
   readonly stopHard: () => Promise<void>;
   /** Starts a stopped server again, at the same port with the same folder; returns when it answers. */
@@ -93,7 +95,7 @@ export async function startPrivateServer(plan: ServerPlan): Promise<PrivateServe
     await close();
     throw error;
   }
-  return { stopHard, start, freeze, thaw, close };
+  return { pid: () => child?.pid, stopHard, start, freeze, thaw, close };
 }
 
 /**

@@ -12,9 +12,9 @@ import {
 } from "./shared-conformance.ts";
 
 const dayMs = 24 * 60 * 60_000;
-const digest = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.padEnd(32, ".")));
+export const digest = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.padEnd(32, ".")));
 
-async function openGrant(
+export async function openGrant(
   books: TestBooks,
   caller: Caller,
   perDayMicros: bigint,
@@ -52,7 +52,7 @@ interface Opening {
   readonly expiresAtMs?: number;
 }
 
-async function openApproval(books: TestBooks, caller: Caller, opening: Opening = {}): Promise<string> {
+export async function openApproval(books: TestBooks, caller: Caller, opening: Opening = {}): Promise<string> {
   const { items = [item("a")], grantId, decision = "approved", expiresAtMs = middayMs + 60_000 } = opening;
   const id = books.newId("approval");
   const { accountId, keyId } = caller;

@@ -157,9 +157,10 @@ export async function withBooks(
   }
 }
 
-function createTestBooks(store: () => Store, reopen: () => Promise<void>): TestBooks {
+/** Books of several processes on one store have names that keep their ids apart. */
+export function createTestBooks(store: () => Store, reopen: () => Promise<void>, name = ""): TestBooks {
   let ids = 0;
-  const newId = (kind: string): string => `${kind}_${String(++ids).padStart(6, "0")}`;
+  const newId = (kind: string): string => `${kind}_${name}${String(++ids).padStart(6, "0")}`;
 
   const openKey = async (
     accountId: string,

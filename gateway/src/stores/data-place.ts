@@ -20,7 +20,7 @@ export interface DataPlace {
 }
 
 /** What a store tells the one who serves. */
-export interface ServingEvents {
+interface ServingEvents {
   readonly onCommit: (writes: number) => void;
   /** The disk cannot be trusted any more: nobody knows what is on it. */
   readonly onBrokenDisk: (error: unknown) => void;

@@ -11,7 +11,7 @@ export interface TablePromises {
 }
 
 export const promises: readonly TablePromises[] = [
-  { table: "run", keys: ["id"], present: "id, started_at_ms", checks: [] },
+  { table: "run", keys: ["id"], present: "id, started_at_ms, beats", checks: [] },
   {
     table: "account",
     keys: ["id"],

@@ -17,10 +17,34 @@ export interface Database {
   /**
    * Writes, all or nothing. Each statement sees whatever was committed before it began, so whoever decides by what they
    * read locks it first. `work` is done again when it stood in somebody's way, so it must be repeatable; what it returns
-   * is on disk.
+   * is on disk. `evenInDoubt` is for work that changes nothing the second time: it is also done again when a commit broke
+   * off.
    */
-  readonly write: <Result>(work: (query: Query) => Promise<Result>, patienceMs?: number) => Promise<Result>;
+  readonly write: <Result>(
+    work: (query: Query) => Promise<Result>,
+    patienceMs?: number,
+    options?: { readonly evenInDoubt?: boolean },
+  ) => Promise<Result>;
+  /**
+   * Decides and writes, all or nothing, in two round trips: `look` reads and locks, and writes nothing; what it has decided
+   * to write goes together with the commit. Tried once.
+   */
+  readonly decide: <Result>(look: (query: Query) => Promise<Decision<Result>>) => Promise<Result>;
   readonly close: () => Promise<void>;
+}
+
+export interface Decision<Result> {
+  readonly result: Result;
+  readonly writes: readonly Write[];
+}
+
+/**
+ * A statement right behind which the commit is sent, so it must fail by itself when anything is wrong with what it wrote.
+ * Texts and numbers only: these the driver never refuses to send, as it would a value that it does not know.
+ */
+export interface Write {
+  readonly statement: string;
+  readonly values: readonly (string | number)[];
 }
 
 export interface DatabaseOptions {
@@ -34,39 +58,61 @@ const connectionsUsualMax = 12;
 const patienceOfCallersMs = 2_000;
 /** A statement that takes longer is not waited for: the server, or the way to it, has stopped. */
 const statementMs = 10_000;
+/** Transactions are short. Who waits longer for one is behind somebody who has stopped, and is not to stop others. */
+const lockMs = 1_000;
+const idleInTransactionMs = 5_000;
 /** An audit looks at every row. */
 const longStatementMs = 60 * 60_000;
 const connectSeconds = 3;
 const pauseMs = { least: 5, most: 200 } as const;
+/**
+ * Whoever decides knows each row by its name. A planner that knows little of a table may take a walk over all of it for
+ * cheaper; and planning costs more than looking up, so it is not done each time.
+ */
+const onlyByName = {
+  plan_cache_mode: "force_generic_plan",
+  enable_seqscan: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+} as const;
+/** A plan that was made when a table was empty must not last until somebody takes its measure. */
+const plansLastMs = 10_000;
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, connectionsMax = connectionsUsualMax, monotonicMs } = options;
-  const pool = new SQL({
-    url,
-    max: connectionsMax,
-    bigint: true,
-    idleTimeout: 0,
-    connectionTimeout: connectSeconds,
-    connection: {
-      application_name: "tollgate",
-      statement_timeout: statementMs,
-      lock_timeout: statementMs / 2,
-      // A process that stopped in the midst of a transaction must not keep everybody else from its rows.
-      idle_in_transaction_session_timeout: statementMs,
-      // Nearly all our statements find a few rows by an index; compiling one takes longer than most of them.
-      jit: "off",
-    },
-  });
+  const connect = (max: number, settings: Readonly<Record<string, string>> = {}): SQL =>
+    new SQL({
+      url,
+      max,
+      bigint: true,
+      idleTimeout: 0,
+      connectionTimeout: connectSeconds,
+      connection: {
+        application_name: "tollgate",
+        statement_timeout: statementMs,
+        lock_timeout: lockMs,
+        // A process that stopped in the midst of a transaction must not keep everybody else from its rows.
+        idle_in_transaction_session_timeout: idleInTransactionMs,
+        // Nearly all our statements find a few rows by an index; compiling one takes longer than most of them.
+        jit: "off",
+        ...settings,
+      },
+    });
+  const pool = connect(Math.max(1, connectionsMax - 1));
+  // One of its own: each connection has to be told a statement before it can be asked, and plans it for itself.
+  const deciding = connect(1, onlyByName);
 
   /** One connection, given back when `use` is done, and thrown away when a statement on it never ends. */
   const withConnection = async <Result>(
-    use: (query: Query) => Promise<Result>,
-    timeoutMs = statementMs,
+    use: (query: Query, connection: ReservedSQL) => Promise<Result>,
+    { from = pool, timeoutMs = statementMs }: { from?: SQL; timeoutMs?: number } = {},
   ): Promise<Result> => {
-    const connection = await pool.reserve();
+    const connection = await from.reserve();
+    const timer = setTimeout(() => void connection.close({ timeout: 0 }).catch(() => {}), timeoutMs);
     try {
-      return await use(queryOn(pool, connection, timeoutMs));
+      return await use(queryOn(connection, timer), connection);
     } finally {
+      clearTimeout(timer);
       await connection.release();
     }
   };
@@ -87,13 +133,47 @@ export function openDatabase(options: DatabaseOptions): Database {
       return result;
     });
 
-  const insist = async <Result>(attempt: () => Promise<Result>, patienceMs: number): Promise<Result> => {
+  let plannedAtMs = monotonicMs();
+  const planAnew = (connection: ReservedSQL): void => {
+    if (monotonicMs() - plannedAtMs < plansLastMs) return;
+    plannedAtMs = monotonicMs();
+    connection`DISCARD PLANS`.execute().catch(() => {});
+  };
+
+  const decide = <Result>(look: (query: Query) => Promise<Decision<Result>>): Promise<Result> =>
+    withConnection(
+      async (query, connection) => {
+        planAnew(connection);
+        // As a template, because the driver sends nothing behind a plain text before that is answered.
+        const begun = connection`BEGIN`.execute();
+        begun.catch(() => {});
+        let decision: Decision<Result>;
+        try {
+          decision = await look(query);
+          // Without a transaction nothing may be written. What was read and locked without one changed nothing.
+          await begun;
+        } catch (error) {
+          await query("ROLLBACK").catch(() => {});
+          throw error;
+        }
+        if (decision.writes.length === 0) await query("ROLLBACK");
+        else await writeAndCommit(query, connection, decision.writes);
+        return decision.result;
+      },
+      { from: deciding },
+    );
+
+  const insist = async <Result>(
+    attempt: () => Promise<Result>,
+    patienceMs: number,
+    mayPass = isPassing,
+  ): Promise<Result> => {
     const deadlineMs = monotonicMs() + patienceMs;
     for (let waitMs: number = pauseMs.least; ; waitMs = Math.min(waitMs * 2, pauseMs.most)) {
       try {
         return await attempt();
       } catch (error) {
-        if (!isPassing(error) || monotonicMs() + waitMs > deadlineMs) throw toldAs(error);
+        if (!mayPass(error) || monotonicMs() + waitMs > deadlineMs) throw toldAs(error);
         await Bun.sleep(waitMs);
       }
     }
@@ -104,39 +184,69 @@ export function openDatabase(options: DatabaseOptions): Database {
     readMoment: (look) =>
       insist(
         () =>
-          withConnection(async (query) => {
-            await query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-            try {
-              await query(`SET LOCAL statement_timeout = ${longStatementMs}`);
-              return await look(query);
-            } finally {
-              await query("COMMIT").catch(() => {});
-            }
-          }, longStatementMs),
+          withConnection(
+            async (query) => {
+              await query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+              try {
+                await query(`SET LOCAL statement_timeout = ${longStatementMs}`);
+                return await look(query);
+              } finally {
+                await query("COMMIT").catch(() => {});
+              }
+            },
+            { timeoutMs: longStatementMs },
+          ),
         patienceOfCallersMs,
       ),
-    write: (work, patienceMs = patienceOfCallersMs) => insist(() => transact(work), patienceMs),
-    close: () => pool.close(),
+    write: (work, patienceMs = patienceOfCallersMs, { evenInDoubt = false } = {}) =>
+      insist(() => transact(work), patienceMs, evenInDoubt ? isPassingOrInDoubt : isPassing),
+    decide: (look) => insist(() => decide(look), 0),
+    close: async () => {
+      await Promise.all([pool.close(), deciding.close()]);
+    },
   };
 }
+
+/**
+ * Everything is sent at once, in order, and done by the server one after the other. When a statement has failed there, those
+ * behind it are refused and the commit is a rollback, which is what it then says of itself.
+ */
+async function writeAndCommit(
+  query: Query,
+  connection: ReservedSQL,
+  writes: readonly Write[],
+): Promise<void> {
+  const writing = writes.map(({ statement, values }) => query(statement, values));
+  const committing = connection`COMMIT`.execute();
+  const [committed, ...written] = await Promise.allSettled([committing, ...writing]);
+  const failure = written.find((each) => each.status === "rejected");
+  if (committed.status === "rejected") {
+    const error: unknown = committed.reason;
+    throw isConnectionLost(error) ? new InDoubt(error) : error;
+  }
+  if (committed.value.command === "COMMIT" && failure === undefined) return;
+  // Whatever the driver has done to have something else committed than was sent: nobody knows what was written.
+  if (committed.value.command === "COMMIT") throw new InDoubt(failure?.reason);
+  throw failure?.reason ?? new Error("The server rolled back what it should have committed.");
+}
+
+const isPassingOrInDoubt = (error: unknown): boolean => error instanceof InDoubt || isPassing(error);
 
 /** Statements on one connection. One that never ends takes its connection with it, and so whatever it had begun. */
-function queryOn(pool: SQL, connection: ReservedSQL, timeoutMs: number): Query {
+function queryOn(connection: ReservedSQL, timer: NodeJS.Timeout): Query {
   return async <Row>(text: string, values: readonly Value[] = []) => {
-    const timer = setTimeout(() => void connection.close({ timeout: 0 }).catch(() => {}), timeoutMs);
-    try {
-      return await connection.unsafe<Row[]>(
+    timer.refresh();
+    return await connection
+      .unsafe<Row[]>(
         text,
-        values.map((value) => given(pool, value)),
-      );
-    } finally {
-      clearTimeout(timer);
-    }
+        values.map((value) => given(connection, value)),
+      )
+      .execute();
   };
 }
 
-function given(pool: SQL, value: Value): unknown {
+function given(connection: ReservedSQL, value: Value): unknown {
   if (typeof value === "string") return soundText(value);
-  if (Array.isArray(value)) return pool.array(value.map(soundText), "TEXT");
+  if (Array.isArray(value)) return connection.array(value.map(soundText), "TEXT");
   return value;
 }

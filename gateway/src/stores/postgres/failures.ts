@@ -20,6 +20,9 @@ const sqlState = (error: unknown): string => (error instanceof SQL.PostgresError
 export const isPassing = (error: unknown): boolean =>
   passingStates.has(sqlState(error)) || isConnectionLost(error);
 
+/** Whether somebody had what was wanted, for longer than anybody should. */
+export const isLockedAway = (error: unknown): boolean => sqlState(error) === "55P03";
+
 /** Whether the connection is gone, and with it whatever it had begun. */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error);

@@ -16,9 +16,9 @@ import {
   type Ending,
 } from "../call-ends.ts";
 import { createSums } from "../sums.ts";
-import type { Query } from "./database.ts";
+import type { Decision, Query } from "./database.ts";
 import { readFacts, type CallFacts, type LedgerFacts } from "./ledger-facts.ts";
-import { writeRows, type Changes } from "./ledger-rows.ts";
+import { writesOf, type Changes } from "./ledger-rows.ts";
 
 /** One thing that somebody wants of the ledger. */
 export type Wish =
@@ -26,8 +26,14 @@ export type Wish =
   | { readonly kind: "settle"; readonly settlement: Settlement }
   | { readonly kind: "release"; readonly release: Release };
 
-/** What came of it. A wish that fails leaves no trace, and the others stand. */
-export type Granted = { readonly result: HoldResult | Resolved } | { readonly failure: unknown };
+/**
+ * What came of it. A wish that fails leaves no trace, and the others stand. One that is postponed would have had to wait
+ * for somebody else, and all others with it.
+ */
+export type Granted =
+  | { readonly result: HoldResult | Resolved }
+  | { readonly failure: unknown }
+  | { readonly postponed: true };
 
 /** Notes that nobody waits for. */
 interface Notes {
@@ -44,20 +50,37 @@ export interface Batch {
   readonly sentAtMs: (callId: string) => number | undefined;
   /** The account of a call that this process holds, so that it need not be looked for. */
   readonly accountOf: (callId: string) => string | undefined;
+  /** What holds may refer to; grows. */
+  readonly known: Postable;
+  readonly locking: Locking;
 }
+
+/** Whether accounts that somebody else has are waited for. What is wished of those that are not is postponed. */
+export type Locking = "wait" | "wait briefly" | "skip";
+
+/** Longer than the usual turns of all nodes, and short enough for whoever comes next. */
+const briefLockMs = 200;
 
 /** Something that was looked for came while it was looked for: everything is to be looked at again. */
 export class CameLater extends Error {}
 
 /** The run under which calls are held has been ended by another process, which took this one for dead. */
-export class RunEnded extends Error {}
+export class RunEnded extends Error {
+  readonly runId: bigint;
+
+  constructor(runId: bigint) {
+    super(`The run ${runId} was ended by another process.`);
+    this.runId = runId;
+  }
+}
 
 /**
- * Decides and writes many wishes in one transaction. Everything a wish is decided by is locked by way of its account, so
- * all of them are decided here, in the order they came, and written together.
+ * Decides many wishes in one transaction. Everything a wish is decided by is locked by way of its account, so all of them
+ * are decided here, in the order they came, and written together.
  */
-export async function runBatch(query: Query, batch: Batch): Promise<readonly Granted[]> {
-  const { wishes } = batch;
+export async function decideBatch(query: Query, batch: Batch): Promise<Decision<readonly Granted[]>> {
+  const { wishes, locking } = batch;
+  if (locking === "wait briefly") await query(`SET LOCAL lock_timeout = ${briefLockMs}`);
   const callIds = unique(wishes.map(callIdOf));
   const strangers = wishes.filter((wish) => accountIn(wish, batch) === undefined).map(callIdOf);
   const accountsElsewhere = strangers.length > 0 ? await findAccounts(query, strangers) : [];
@@ -72,49 +95,62 @@ export async function runBatch(query: Query, batch: Batch): Promise<readonly Gra
       wish.kind === "release" && wish.release.abandonsTask === true ? wish.release.callId : [],
     ),
   };
-  const [, facts, known] = await Promise.all([
+  const [, facts] = await Promise.all([
     batch.runId === undefined ? undefined : lockRun(query, batch.runId),
-    readFacts(query, wanted, { lock: true }),
-    findPostable(query, holds),
+    readFacts(query, wanted, { lock: locking === "skip" ? "skip" : "wait" }),
+    learnPostable(query, holds, batch.known),
   ]);
-  await makeSureOfMissing(query, batch, facts);
-  const { granted, changes } = decide(batch, facts, known);
-  await writeRows(query, changes);
-  return granted;
+  // A hold whose commit had broken off may have come since its account was looked for, and then nobody has locked that.
+  for (const callId of strangers) {
+    const call = facts.calls.get(callId);
+    if (call && !wanted.accountIds.includes(call.held.accountId)) throw new CameLater();
+  }
+  const doubtful = await findDoubtful(query, batch, facts);
+  const { granted, changes } = decide(batch, facts, doubtful);
+  return { result: granted, writes: writesOf(changes) };
 }
 
-/** Shared with other batches of the run, and in the way of whoever ends it. */
+/** Shared with other batches of the run, and in the way of whoever ends it; not in that of its signs of life. */
 async function lockRun(query: Query, runId: bigint): Promise<void> {
   const [run] = await query<{ ended: boolean }>(
-    "SELECT ended_at_ms IS NOT NULL AS ended FROM run WHERE id = $1 FOR SHARE",
+    "SELECT ended_at_ms IS NOT NULL AS ended FROM run WHERE id = $1 FOR KEY SHARE",
     [runId],
   );
-  if (run?.ended !== false) throw new RunEnded();
+  if (run?.ended !== false) throw new RunEnded(runId);
 }
 
 /**
- * A hold whose commit broke off may still be on its way when its release comes and finds nothing. It has a share of the
- * run; whoever has all of it knows that nothing is on its way any more.
+ * Calls to be released that are not there, and may still come: a hold whose commit broke off can be on its way in a
+ * session that has not heard of it. It has a share of the run; whoever has all of it knows that nothing is on its way.
  */
-async function makeSureOfMissing(query: Query, { wishes, runId }: Batch, facts: LedgerFacts): Promise<void> {
+async function findDoubtful(
+  query: Query,
+  { wishes, runId }: Batch,
+  facts: LedgerFacts,
+): Promise<ReadonlySet<string>> {
   const missing = wishes
     .filter((wish) => wish.kind === "release" && !facts.calls.has(callIdOf(wish)))
     .map(callIdOf);
-  if (missing.length === 0 || runId === undefined) return;
-  await query("SELECT id FROM run WHERE id = $1 FOR UPDATE", [runId]);
+  if (missing.length === 0 || runId === undefined) return new Set();
+  const whole = await query("SELECT id FROM run WHERE id = $1 FOR UPDATE SKIP LOCKED", [runId]);
+  if (whole.length === 0) return new Set(missing);
   if ((await findAccounts(query, missing)).length > 0) throw new CameLater();
+  return new Set();
 }
 
-/** What the rows of a hold refer to; what is missing fails its wish alone, and not the batch. */
-interface Postable {
-  readonly keyIds: ReadonlySet<string>;
-  readonly priceVersions: ReadonlySet<string>;
+/**
+ * What the row of a hold refers to besides its account, its run and its grant, which are looked at anyway. No row of these is
+ * ever removed, so whoever has seen one need not look again; one that is missing fails its wish alone, and not the batch.
+ */
+export interface Postable {
+  readonly keyIds: Set<string>;
+  readonly priceVersions: Set<string>;
 }
 
 function decide(
   batch: Batch,
   facts: LedgerFacts,
-  known: Postable,
+  doubtful: ReadonlySet<string>,
 ): { readonly granted: readonly Granted[]; readonly changes: Changes } {
   const whyNotHeld = createWhyNotHeld(facts);
   const sums = createSums();
@@ -138,10 +174,11 @@ function decide(
   const hold = (request: HoldRequest): HoldResult => {
     if (batch.runId === undefined) throw new Error("Nothing can be held before the run has begun.");
     if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");
-    if (facts.calls.has(request.callId)) return isHeld;
+    const before = facts.calls.get(request.callId);
+    if (before) return heldBefore(before, batch.runId);
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
-    checkPostable(request, known);
+    checkPostable(request, batch.known);
     const call = heldCallFor(request, batch.runId);
     facts.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
     sums.addHeld(call, call.heldMicros);
@@ -238,6 +275,13 @@ function decide(
     }
   };
 
+  const mustWait = (wish: Wish): boolean => {
+    const callId = callIdOf(wish);
+    if (doubtful.has(callId)) return true;
+    const accountId = wish.kind === "hold" ? wish.request.accountId : facts.calls.get(callId)?.held.accountId;
+    return accountId !== undefined && facts.isElsewhere(accountId);
+  };
+
   const grant = (wish: Wish): HoldResult | Resolved => {
     if (wish.kind === "hold") return hold(wish.request);
     if (wish.kind === "settle") return end(wish.settlement, "settled");
@@ -245,6 +289,7 @@ function decide(
   };
 
   const granted = batch.wishes.map((wish): Granted => {
+    if (mustWait(wish)) return { postponed: true };
     try {
       return { result: grant(wish) };
     } catch (failure) {
@@ -255,6 +300,15 @@ function decide(
 }
 
 const isHeld: HoldResult = { kind: "held" };
+
+/**
+ * Whoever asks again is told the same again. Not so when the run has ended under which it was held: somebody took this
+ * process for dead and has released the call, or is about to, so nothing may be sent for it.
+ */
+function heldBefore({ held: { callId, runId } }: CallFacts, currentRunId: bigint): HoldResult {
+  if (runId !== currentRunId) throw new Error(`The call ${callId} was held by a run that has ended.`);
+  return isHeld;
+}
 
 const heldNow = (held: CallFacts["held"], terms: Terms): CallFacts => ({
   held,
@@ -285,21 +339,35 @@ function checkPostable({ keyId, terms, multiplierPpm, createdAtMs }: HoldRequest
   checkWhole(createdAtMs);
 }
 
-async function findPostable(query: Query, holds: readonly HoldRequest[]): Promise<Postable> {
-  if (holds.length === 0) return { keyIds: new Set(), priceVersions: new Set() };
-  const [keys, prices] = await Promise.all([
-    query<{ id: string }>("SELECT id FROM key WHERE id = ANY($1::text[])", [
-      unique(holds.map(({ keyId }) => keyId)),
-    ]),
-    query<{ version: string }>("SELECT version FROM price WHERE version = ANY($1::text[])", [
-      unique(holds.map(({ terms }) => terms.version)),
-    ]),
+async function learnPostable(
+  query: Query,
+  holds: readonly HoldRequest[],
+  { keyIds, priceVersions }: Postable,
+): Promise<void> {
+  const keys = unique(holds.map(({ keyId }) => keyId)).filter((id) => !keyIds.has(id));
+  const prices = unique(holds.map(({ terms }) => terms.version)).filter(
+    (version) => !priceVersions.has(version),
+  );
+  await Promise.all([
+    learn(query, "SELECT id AS name FROM key WHERE id = ANY($1::text[])", keys, keyIds),
+    learn(query, "SELECT version AS name FROM price WHERE version = ANY($1::text[])", prices, priceVersions),
   ]);
-  return {
-    keyIds: new Set(keys.map(({ id }) => id)),
-    priceVersions: new Set(prices.map(({ version }) => version)),
-  };
 }
+
+async function learn(
+  query: Query,
+  text: string,
+  wanted: readonly string[],
+  known: Set<string>,
+): Promise<void> {
+  if (wanted.length === 0) return;
+  const found = await query<{ name: string }>(text, [wanted]);
+  if (known.size > knownMax) known.clear();
+  for (const { name } of found) known.add(name);
+}
+
+/** A few megabytes. */
+const knownMax = 50_000;
 
 async function findAccounts(query: Query, callIds: readonly string[]): Promise<readonly string[]> {
   const rows = await query<{ account_id: string }>(
@@ -309,7 +377,7 @@ async function findAccounts(query: Query, callIds: readonly string[]): Promise<r
   return rows.map((row) => row.account_id);
 }
 
-const callIdOf = (wish: Wish): string =>
+export const callIdOf = (wish: Wish): string =>
   wish.kind === "hold"
     ? wish.request.callId
     : wish.kind === "settle"

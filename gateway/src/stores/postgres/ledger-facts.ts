@@ -70,6 +70,8 @@ export interface LedgerFacts extends HoldFacts {
   readonly calls: Map<string, CallFacts>;
   readonly tasks: ReadonlyMap<string, TaskFacts>;
   readonly account: (accountId: string) => AccountFacts | undefined;
+  /** Somebody else has the account, and it was not waited for: what is known of it means nothing. */
+  readonly isElsewhere: (accountId: string) => boolean;
   /** Moves every figure in which the call counts. */
   readonly move: (call: HeldCall, by: BoundStanding) => void;
   readonly claim: (call: HeldCall, claim: IdempotencyClaim) => void;
@@ -79,14 +81,17 @@ export interface LedgerFacts extends HoldFacts {
   readonly useApproval: (approvalId: string, digest: Uint8Array, callId: string) => number;
 }
 
-/** With `lock`, nobody else moves what was read until the transaction ends; without, it is what one moment shows. */
+/**
+ * With a lock, nobody else moves what was read until the transaction ends; without, it is what one moment shows. Accounts
+ * that somebody else has locked are waited for, or left out.
+ */
 export async function readFacts(
   query: Query,
   wanted: Wanted,
-  { lock }: { readonly lock: boolean },
+  { lock }: { readonly lock: "wait" | "skip" | "none" },
 ): Promise<LedgerFacts> {
-  const forUpdate = lock ? "FOR NO KEY UPDATE" : "";
-  const forShare = lock ? "FOR SHARE" : "";
+  const forUpdate = lock === "none" ? "" : "FOR NO KEY UPDATE";
+  const forShare = lock === "none" ? "" : "FOR SHARE";
   const { holds } = wanted;
   const claims = holds.flatMap(({ accountId, idempotency }) =>
     idempotency ? { accountId, ...idempotency } : [],
@@ -96,80 +101,97 @@ export async function readFacts(
   const approvals = holds.flatMap(({ approval, accountId }) =>
     approval ? { id: approval.id, accountId } : [],
   );
+  const creating = holds.flatMap(({ task, keyId }) => (task ? keyId : []));
   const none = Promise.resolve([]);
   // The server takes these one after the other, so whatever comes behind the first sees what its lock has waited for.
-  const [accountRows, callRows, claimRows, windowRows, grantRows, dayRows, openRows, taskRows, itemRows] =
-    await Promise.all([
-      wanted.accountIds.length === 0
-        ? none
-        : query<AccountRow>(
-            `SELECT id, suspended, posted_micros, held_micros, charge_carry_atto, value_carry_pico
-             FROM account WHERE id = ANY($1::text[]) ORDER BY id ${forUpdate}`,
-            [wanted.accountIds],
-          ),
-      wanted.callIds.length === 0
-        ? none
-        : query<CallRow>(`${selectCalls} WHERE call.id = ANY($1::text[])`, [wanted.callIds]),
-      claims.length === 0
-        ? none
-        : query<CallRow & ClaimRow>(
-            `${selectCalls.replace("SELECT", "SELECT claim.key_hash, claim.fingerprint,")}
+  const [
+    accountRows,
+    callRows,
+    claimRows,
+    windowRows,
+    grantRows,
+    dayRows,
+    openRows,
+    taskRows,
+    itemRows,
+    presentRows,
+  ] = await Promise.all([
+    wanted.accountIds.length === 0
+      ? none
+      : query<AccountRow>(
+          `SELECT id, suspended, posted_micros, held_micros, charge_carry_atto, value_carry_pico
+             FROM account WHERE id = ANY($1::text[]) ORDER BY id ${forUpdate} ${lock === "skip" ? "SKIP LOCKED" : ""}`,
+          [wanted.accountIds],
+        ),
+    wanted.callIds.length === 0
+      ? none
+      : query<CallRow>(`${selectCalls} WHERE call.id = ANY($1::text[])`, [wanted.callIds]),
+    claims.length === 0
+      ? none
+      : query<CallRow & ClaimRow>(
+          `${selectCalls.replace("SELECT", "SELECT claim.key_hash, claim.fingerprint,")}
              JOIN claim ON claim.call_id = call.id
              JOIN json_to_recordset($1::text::json) AS wanted (account_id text, key_hash text)
                ON claim.account_id = wanted.account_id AND claim.key_hash = decode(wanted.key_hash, 'hex')`,
-            [
-              JSON.stringify(
-                claims.map((claim) => ({ account_id: claim.accountId, key_hash: hexOf(claim.keyHash) })),
-              ),
-            ],
-          ),
-      windows.length === 0
-        ? none
-        : query<WindowRow>(
-            `SELECT wanted.key_id, wanted.start_ms, wanted.end_ms, coalesce(sum(spent_micros), 0)::bigint AS spent_micros,
+          [
+            JSON.stringify(
+              claims.map((claim) => ({ account_id: claim.accountId, key_hash: hexOf(claim.keyHash) })),
+            ),
+          ],
+        ),
+    windows.length === 0
+      ? none
+      : query<WindowRow>(
+          `SELECT wanted.key_id, wanted.start_ms, wanted.end_ms, coalesce(sum(spent_micros), 0)::bigint AS spent_micros,
                     coalesce(sum(held_micros), 0)::bigint AS held_micros
              FROM json_to_recordset($1::text::json) AS wanted (key_id text, start_ms bigint, end_ms bigint)
              LEFT JOIN budget ON budget.key_id = wanted.key_id
                AND budget.day_start_ms >= wanted.start_ms AND budget.day_start_ms < wanted.end_ms
              GROUP BY 1, 2, 3`,
-            [jsonOf(windows)],
-          ),
-      grants.length === 0
-        ? none
-        : query<GrantRow>(
-            `SELECT id, expires_at_ms FROM oauth_grant WHERE id = ANY($1::text[]) AND revoked_at_ms IS NULL
+          [jsonOf(windows)],
+        ),
+    grants.length === 0
+      ? none
+      : query<GrantRow>(
+          `SELECT id, expires_at_ms FROM oauth_grant WHERE id = ANY($1::text[]) AND revoked_at_ms IS NULL
              ORDER BY id ${forShare}`,
-            [grants.map(({ id }) => id)],
-          ),
-      grants.length === 0
-        ? none
-        : query<DayRow>(
-            "SELECT grant_id, day_start_ms, spent_micros, held_micros FROM grant_day WHERE grant_id = ANY($1::text[])",
-            [grants.map(({ id }) => id)],
-          ),
-      query<OpenRow>(
-        `SELECT key_id, count(*) AS open FROM task
-         WHERE key_id = ANY($1::text[]) AND ended_at_ms IS NULL AND state <> 'LOST' GROUP BY 1`,
-        [holds.flatMap(({ task, keyId }) => (task ? keyId : []))],
-      ),
-      wanted.taskIds.length + wanted.taskCallIds.length === 0
-        ? none
-        : query<TaskRow>(
-            `SELECT id, call_id, key_id, fence, state, ended_at_ms FROM task
+          [grants.map(({ id }) => id)],
+        ),
+    grants.length === 0
+      ? none
+      : query<DayRow>(
+          "SELECT grant_id, day_start_ms, spent_micros, held_micros FROM grant_day WHERE grant_id = ANY($1::text[])",
+          [grants.map(({ id }) => id)],
+        ),
+    creating.length === 0
+      ? none
+      : query<OpenRow>(
+          `SELECT key_id, count(*) AS open FROM task
+           WHERE key_id = ANY($1::text[]) AND forget_at_ms IS NULL AND state <> 'LOST' GROUP BY 1`,
+          [creating],
+        ),
+    wanted.taskIds.length + wanted.taskCallIds.length === 0
+      ? none
+      : query<TaskRow>(
+          `SELECT id, call_id, key_id, fence, state, ended_at_ms FROM task
              WHERE id = ANY($1::text[]) OR call_id = ANY($2::text[]) ORDER BY id ${forUpdate}`,
-            [wanted.taskIds, wanted.taskCallIds],
-          ),
-      approvals.length === 0
-        ? none
-        : query<ItemRow>(
-            `SELECT approval.id, account_id, key_id, grant_id, decision, expires_at_ms, position, digest, cap_micros, call_id
+          [wanted.taskIds, wanted.taskCallIds],
+        ),
+    approvals.length === 0
+      ? none
+      : query<ItemRow>(
+          `SELECT approval.id, account_id, key_id, grant_id, decision, expires_at_ms, position, digest, cap_micros, call_id
              FROM approval JOIN approval_item ON approval_id = approval.id
              WHERE approval.id = ANY($1::text[]) ORDER BY approval.id, position ${forUpdate}`,
-            [approvals.map(({ id }) => id)],
-          ),
-    ]);
+          [approvals.map(({ id }) => id)],
+        ),
+    lock === "skip"
+      ? query<{ id: string }>("SELECT id FROM account WHERE id = ANY($1::text[])", [wanted.accountIds])
+      : none,
+  ]);
 
   const accounts = new Map(accountRows.map((row) => [row.id, accountOf(row)]));
+  const elsewhere = new Set(presentRows.map(({ id }) => id).filter((id) => !accounts.has(id)));
   const calls = new Map<string, CallFacts>();
   for (const row of [...callRows, ...claimRows]) calls.set(row.id, callOf(row));
   const claimed = new Map<string, { callId: string; fingerprint: Uint8Array }>();
@@ -216,6 +238,7 @@ export async function readFacts(
     calls,
     tasks,
     account: (accountId) => accounts.get(accountId),
+    isElsewhere: (accountId) => elsewhere.has(accountId),
     budget,
     grantDay,
     findEarlier,

@@ -5,8 +5,8 @@ import type { NewTask, TaskEnd } from "../../ledger/task-record.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import type { CallEnd, HeldCall } from "../held-call.ts";
 import type { BoundSums, Sums } from "../sums.ts";
-import { bucketsOf } from "../usage-buckets.ts";
-import type { Query } from "./database.ts";
+import { bucketWidthsSeconds, type Bucket } from "../usage-buckets.ts";
+import type { Write } from "./database.ts";
 import { hexOf, jsonOf } from "./json-rows.ts";
 
 export interface Changes {
@@ -22,60 +22,69 @@ export interface Changes {
   readonly progress: ReadonlyMap<string, Quantities>;
 }
 
-/** Sent all at once, and done by the server one after the other: rows come before those that refer to them. */
-export async function writeRows(query: Query, changes: Changes): Promise<void> {
-  const write = async (rows: readonly object[], statement: string): Promise<void> => {
-    if (rows.length === 0) return;
-    const written = await query<{ one: number }>(`${statement} RETURNING 1 AS one`, [jsonOf(rows)]);
-    if (written.length !== rows.length) {
-      throw new Error(
-        `The books took ${written.length} of ${rows.length} rows: ${statement.trim().slice(0, 60)} …`,
-      );
-    }
+/** In an order in which rows come before those that refer to them. */
+export function writesOf(changes: Changes): Write[] {
+  const writes: Write[] = [];
+  /** All of these rows, or the transaction fails. */
+  const write = (rows: readonly object[], statement: string): void => {
+    if (rows.length > 0) writes.push({ statement, values: [jsonOf(rows), rows.length] });
   };
-  const note = async (rows: readonly object[], statement: string): Promise<void> => {
-    if (rows.length > 0) await query(statement, [jsonOf(rows)]);
+  /** Those of the rows that still want it, or that nothing can keep from being written. */
+  const note = (rows: readonly object[], statement: string): void => {
+    if (rows.length > 0) writes.push({ statement, values: [jsonOf(rows)] });
   };
   const { sums } = changes;
   const budgetDays = [...sums.keys].flatMap(([keyId, { windows }]) => windows.map(boundRow(keyId)));
   const grantDays = [...sums.grantDays].flatMap(([grantId, days]) => days.map(boundRow(grantId)));
-  await Promise.all([
-    write(changes.held.map(heldRow), insertHeld),
-    note(
-      [...changes.progress].map(([id, used]) => ({ id, progress: JSON.stringify(used) })),
-      noteProgress,
-    ),
-    note(
-      [...changes.sent].map(([id, at_ms]) => ({ id, at_ms })),
-      markSent,
-    ),
-    write(changes.ended.map(endRow), endCalls),
-    write([...sums.accounts].map(accountRow), moveAccounts),
-    note(budgetDays, openBudgets),
-    write(budgetDays, moveBudgets),
-    note(grantDays, openGrantDays),
-    write(grantDays, moveGrantDays),
-    write([...sums.keys.values()].flatMap(({ seconds }) => bucketsOf(seconds)).map(bucketRow), addToBuckets),
-    note(
-      changes.freed.map(({ call, keyHash }) => claimedBy(call, keyHash)),
-      freeClaims,
-    ),
-    write(
-      changes.claimed.map(({ call, claim }) => ({
-        ...claimedBy(call, claim.keyHash),
-        fingerprint: hexOf(claim.fingerprint),
-        created_at_ms: call.createdAtMs,
-      })),
-      takeClaims,
-    ),
-    write(changes.tasksOpened.map(openedTaskRow), openTasks),
-    write(changes.tasksEnded.map(endedTaskRow), endTasks),
-    write(
-      changes.approvalsUsed.map(({ id, position, callId }) => ({ id, position, call_id: callId })),
-      useApprovals,
-    ),
-  ]);
+  write(changes.held.map(heldRow), insertHeld);
+  note(
+    [...changes.progress].map(([id, used]) => ({ id, progress: JSON.stringify(used) })),
+    noteProgress,
+  );
+  note(
+    [...changes.sent].map(([id, at_ms]) => ({ id, at_ms })),
+    markSent,
+  );
+  write(changes.ended.map(endRow), endCalls);
+  write([...sums.accounts].map(accountRow), moveAccounts);
+  note(budgetDays, openBudgets);
+  write(budgetDays, moveBudgets);
+  note(grantDays, openGrantDays);
+  write(grantDays, moveGrantDays);
+  note(
+    [...sums.keys.values()].flatMap(({ seconds }) => seconds.map(secondRow)),
+    addToBuckets,
+  );
+  note(
+    changes.freed.map(({ call, keyHash }) => claimedBy(call, keyHash)),
+    freeClaims,
+  );
+  write(
+    changes.claimed.map(({ call, claim }) => ({
+      ...claimedBy(call, claim.keyHash),
+      fingerprint: hexOf(claim.fingerprint),
+      created_at_ms: call.createdAtMs,
+    })),
+    takeClaims,
+  );
+  write(changes.tasksOpened.map(openedTaskRow), openTasks);
+  write(changes.tasksEnded.map(endedTaskRow), endTasks);
+  write(
+    changes.approvalsUsed.map(({ id, position, callId }) => ({ id, position, call_id: callId })),
+    useApprovals,
+  );
+  return writes;
 }
+
+/** Nobody looks at what came back before the commit is under way, so the server counts. */
+const whole = (statement: string): string => `
+  WITH written AS (${statement} RETURNING 1) SELECT check_written(count(*), $2) FROM written`;
+
+/**
+ * Said of rows that were found by their names, and no way to find rows: a planner that takes a table for small would walk
+ * over all that are so, and go on doing it when the table has grown.
+ */
+const stillSo = (condition: string): string => `(${condition} OR given.id IS NULL)`;
 
 const heldRow = (call: HeldCall) => ({
   id: call.callId,
@@ -92,23 +101,23 @@ const heldRow = (call: HeldCall) => ({
   created_at_ms: call.createdAtMs,
 });
 
-const insertHeld = `
+const insertHeld = whole(`
   INSERT INTO call (id, account_id, key_id, operation_id, model, state, held_micros, price_version, multiplier_ppm,
                     budget_day_start_ms, grant_id, run_id, created_at_ms)
   SELECT id, account_id, key_id, operation_id, model, 'held', held_micros, price_version, multiplier_ppm,
          budget_day_start_ms, grant_id, run_id, created_at_ms
   FROM json_to_recordset($1::text::json) AS given (
     id text, account_id text, key_id text, operation_id text, model text, held_micros bigint, price_version text,
-    multiplier_ppm bigint, budget_day_start_ms bigint, grant_id text, run_id bigint, created_at_ms bigint)`;
+    multiplier_ppm bigint, budget_day_start_ms bigint, grant_id text, run_id bigint, created_at_ms bigint)`);
 
 const noteProgress = `
   UPDATE call SET progress = given.progress FROM json_to_recordset($1::text::json) AS given (id text, progress text)
-  WHERE call.id = given.id AND settled_at_ms IS NULL`;
+  WHERE call.id = given.id AND ${stillSo("settled_at_ms IS NULL")}`;
 
 const markSent = `
   UPDATE call SET state = 'dispatched', dispatched_at_ms = at_ms
   FROM json_to_recordset($1::text::json) AS given (id text, at_ms bigint)
-  WHERE call.id = given.id AND state = 'held'`;
+  WHERE call.id = given.id AND ${stillSo("state = 'held'")}`;
 
 const endRow = ({ callId, end }: Changes["ended"][number]) => ({
   id: callId,
@@ -125,7 +134,7 @@ const endRow = ({ callId, end }: Changes["ended"][number]) => ({
   settled_at_ms: end.settledAtMs,
 });
 
-const endCalls = `
+const endCalls = whole(`
   UPDATE call SET state = given.state, outcome = given.outcome, value_micros = given.value_micros,
                   charged_micros = given.charged_micros, written_off_micros = given.written_off_micros,
                   used = given.used, usage_source = given.usage_source, http_status = given.http_status,
@@ -134,7 +143,7 @@ const endCalls = `
   FROM json_to_recordset($1::text::json) AS given (
     id text, state text, outcome text, value_micros bigint, charged_micros bigint, written_off_micros bigint, used text,
     usage_source text, http_status bigint, attempts text, sent_at_ms bigint, settled_at_ms bigint)
-  WHERE call.id = given.id AND call.settled_at_ms IS NULL`;
+  WHERE call.id = given.id AND ${stillSo("call.settled_at_ms IS NULL")}`);
 
 const accountRow = ([id, { postedMicros, heldMicros, carry }]: readonly [
   string,
@@ -147,14 +156,14 @@ const accountRow = ([id, { postedMicros, heldMicros, carry }]: readonly [
   value_carry_pico: carry ? `${carry.valuePico}` : null,
 });
 
-const moveAccounts = `
+const moveAccounts = whole(`
   UPDATE account SET posted_micros = account.posted_micros + given.posted_micros,
                      held_micros = account.held_micros + given.held_micros,
                      charge_carry_atto = coalesce(given.charge_carry_atto, account.charge_carry_atto),
                      value_carry_pico = coalesce(given.value_carry_pico, account.value_carry_pico)
   FROM json_to_recordset($1::text::json) AS given (
     id text, posted_micros bigint, held_micros bigint, charge_carry_atto bigint, value_carry_pico bigint)
-  WHERE account.id = given.id`;
+  WHERE account.id = given.id`);
 
 const boundRow =
   (of: string) =>
@@ -172,26 +181,20 @@ const bounds = `json_to_recordset($1::text::json) AS given (
 const openBounds = (table: "budget" | "grant_day", of: "key_id" | "grant_id"): string => `
   INSERT INTO ${table} (${of}, day_start_ms, spent_micros, held_micros)
   SELECT "of", day_start_ms, 0, 0 FROM ${bounds} ON CONFLICT DO NOTHING`;
-const moveBounds = (table: "budget" | "grant_day", of: "key_id" | "grant_id"): string => `
+const moveBounds = (table: "budget" | "grant_day", of: "key_id" | "grant_id"): string =>
+  whole(`
   UPDATE ${table} SET spent_micros = ${table}.spent_micros + given.spent_micros,
                       held_micros = ${table}.held_micros + given.held_micros
-  FROM ${bounds} WHERE ${table}.${of} = given."of" AND ${table}.day_start_ms = given.day_start_ms`;
+  FROM ${bounds} WHERE ${table}.${of} = given."of" AND ${table}.day_start_ms = given.day_start_ms`);
 const openBudgets = openBounds("budget", "key_id");
 const moveBudgets = moveBounds("budget", "key_id");
 const openGrantDays = openBounds("grant_day", "grant_id");
 const moveGrantDays = moveBounds("grant_day", "grant_id");
 
-const bucketRow = ({
-  widthSeconds,
-  startSeconds,
-  accountId,
-  keyId,
-  sums,
-}: ReturnType<typeof bucketsOf>[number]) => ({
+const secondRow = ({ startSeconds, accountId, keyId, sums }: Bucket) => ({
   account_id: accountId,
-  width_seconds: widthSeconds,
-  start_seconds: startSeconds,
   key_id: keyId,
+  second: startSeconds,
   requests: sums.requests,
   failed_requests: sums.failedRequests,
   input_tokens: sums.inputTokens,
@@ -213,12 +216,14 @@ const figures = [
   "charged_micros",
 ] as const;
 
+/** Seconds travel, and the server makes the wider buckets of them: three quarters of the text would be the same again. */
 const addToBuckets = `
   INSERT INTO usage_bucket (account_id, width_seconds, start_seconds, key_id, ${figures.join(", ")})
-  SELECT account_id, width_seconds, start_seconds, key_id, ${figures.join(", ")}
+  SELECT account_id, width, second - second % width, key_id, ${figures.map((figure) => `sum(${figure})::bigint`).join(", ")}
   FROM json_to_recordset($1::text::json) AS given (
-    account_id text, width_seconds bigint, start_seconds bigint, key_id text,
-    ${figures.map((figure) => `${figure} bigint`).join(", ")})
+    account_id text, key_id text, second bigint, ${figures.map((figure) => `${figure} bigint`).join(", ")}),
+    unnest('{${bucketWidthsSeconds.join(", ")}}'::bigint[]) AS width
+  GROUP BY 1, 2, 3, 4
   ON CONFLICT (account_id, width_seconds, start_seconds, key_id) DO UPDATE SET
     ${figures.map((figure) => `${figure} = usage_bucket.${figure} + excluded.${figure}`).join(", ")}`;
 
@@ -234,13 +239,13 @@ const freeClaims = `
     AND claim.call_id = given.call_id`;
 
 /** A key whose time is over may still be there; whoever brings it again has it then. */
-const takeClaims = `
+const takeClaims = whole(`
   INSERT INTO claim (account_id, key_hash, fingerprint, call_id, created_at_ms)
   SELECT account_id, decode(key_hash, 'hex'), decode(fingerprint, 'hex'), call_id, created_at_ms
   FROM json_to_recordset($1::text::json) AS given (
     account_id text, key_hash text, fingerprint text, call_id text, created_at_ms bigint)
   ON CONFLICT (account_id, key_hash) DO UPDATE SET
-    fingerprint = excluded.fingerprint, call_id = excluded.call_id, created_at_ms = excluded.created_at_ms`;
+    fingerprint = excluded.fingerprint, call_id = excluded.call_id, created_at_ms = excluded.created_at_ms`);
 
 const openedTaskRow = ({ task, call }: Changes["tasksOpened"][number]) => ({
   call_id: call.callId,
@@ -252,13 +257,13 @@ const openedTaskRow = ({ task, call }: Changes["tasksOpened"][number]) => ({
   deadline_at_ms: task.deadlineAtMs,
 });
 
-const openTasks = `
+const openTasks = whole(`
   INSERT INTO task (call_id, id, account_id, key_id, state, expected, created_at_ms, asked_at_ms, next_poll_at_ms,
                     deadline_at_ms)
   SELECT call_id, id, account_id, key_id, 'CREATING', expected, created_at_ms, created_at_ms, created_at_ms,
          deadline_at_ms
   FROM json_to_recordset($1::text::json) AS given (
-    call_id text, id text, account_id text, key_id text, expected text, created_at_ms bigint, deadline_at_ms bigint)`;
+    call_id text, id text, account_id text, key_id text, expected text, created_at_ms bigint, deadline_at_ms bigint)`);
 
 const endedTaskRow = ({ taskId, state, report, endedAtMs, forgetAtMs }: Changes["tasksEnded"][number]) => ({
   id: taskId,
@@ -268,14 +273,15 @@ const endedTaskRow = ({ taskId, state, report, endedAtMs, forgetAtMs }: Changes[
   forget_at_ms: forgetAtMs,
 });
 
-const endTasks = `
+const endTasks = whole(`
   UPDATE task SET state = given.state, report = coalesce(given.report, task.report), ended_at_ms = given.ended_at_ms,
                   forget_at_ms = given.forget_at_ms, lease_until_ms = 0
   FROM json_to_recordset($1::text::json) AS given (
     id text, state text, report text, ended_at_ms bigint, forget_at_ms bigint)
-  WHERE task.id = given.id AND task.ended_at_ms IS NULL`;
+  WHERE task.id = given.id AND ${stillSo("task.ended_at_ms IS NULL")}`);
 
-const useApprovals = `
+const useApprovals = whole(`
   UPDATE approval_item SET call_id = given.call_id
   FROM json_to_recordset($1::text::json) AS given (id text, position bigint, call_id text)
-  WHERE approval_id = given.id AND approval_item.position = given.position AND approval_item.call_id IS NULL`;
+  WHERE approval_id = given.id AND approval_item.position = given.position
+    AND ${stillSo("approval_item.call_id IS NULL")}`);

@@ -8,10 +8,19 @@ import { pricesAsText } from "../call-ends.ts";
 import { unexplainedHolds } from "../audit-rules.ts";
 import type { Database } from "./database.ts";
 import { jsonOf } from "./json-rows.ts";
-import { InDoubt, isPassing, toldAs } from "./failures.ts";
-import { CameLater, runBatch, RunEnded, type Granted, type Wish } from "./ledger-batch.ts";
+import { InDoubt, isLockedAway, isPassing, toldAs } from "./failures.ts";
+import {
+  callIdOf,
+  CameLater,
+  decideBatch,
+  RunEnded,
+  type Granted,
+  type Locking,
+  type Postable,
+  type Wish,
+} from "./ledger-batch.ts";
 import { readFacts } from "./ledger-facts.ts";
-import { beatMs, type Runs } from "./runs.ts";
+import type { Runs } from "./runs.ts";
 
 interface Parts {
   readonly db: Database;
@@ -44,6 +53,8 @@ const endingPatienceMs = 20_000;
 /** Nobody waits for notes; most calls end sooner, and their end says when they were sent. */
 const notesAfterMs = 100;
 const retryMs = 20;
+/** So long accounts are not waited for, together with others, after one was waited for in vain. */
+const hastyMs = 5_000;
 const lateEveryMs = 250;
 const orphansAtOnce = 200;
 const claimsForgottenAtOnce = 1_000;
@@ -56,16 +67,21 @@ const forgetEveryMs = 10 * 60_000;
 export function createPostgresLedger(parts: Parts): PostgresLedger {
   const { db, runs, monotonicMs, onCommit, onLostNote } = parts;
   let queue: Queued[] = [];
+  /** What would have to wait for somebody else, and has its turn by itself, so that nobody waits with it. */
+  let postponed: Queued[] = [];
+  let hastyUntilMs = Number.NEGATIVE_INFINITY;
   let underWay: readonly Queued[] = [];
   let writing: Promise<void> | undefined;
   /** The accounts of calls that this process holds and has not ended. */
   const openCalls = new TransitMap<string>();
+  const known: Postable = { keyIds: new Set(), priceVersions: new Set() };
   const sent = new TransitMap<number>();
   const progress = new Map<string, Quantities>();
   /** Which sent marks are old enough to be written; the end of a call says it otherwise. */
   let marking = false;
   let notesTimer: NodeJS.Timeout | undefined;
   let beatTimer: NodeJS.Timeout | undefined;
+  let beating: Promise<void> | undefined;
   let forgotAtMs = Number.NEGATIVE_INFINITY;
   let isClosed = false;
 
@@ -86,12 +102,13 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
     await new Promise<void>((resolve) => void setImmediate(resolve));
     const impatience = setInterval(giveUpLate, lateEveryMs);
     try {
-      while (queue.length > 0 || notesWait()) {
-        underWay = queue.splice(0, batchMax);
-        const failure = await failureOf(writeTogether(underWay));
-        if (failure) await recover(failure.error, underWay);
-        // Notes go with the next wish, or when their time comes again.
-        if (failure && underWay.length === 0) return;
+      while (queue.length > 0 || postponed.length > 0 || notesWait()) {
+        if (queue.length > 0 || notesWait()) {
+          const isWritten = await writeBatch(queue.splice(0, batchMax), isHasty() ? "skip" : "wait");
+          // Notes go with the next wish, or when their time comes again.
+          if (!isWritten && underWay.length === 0 && postponed.length === 0) return;
+        }
+        if (postponed.length > 0) await writeBatch(takePostponed(), "wait briefly");
       }
     } finally {
       clearInterval(impatience);
@@ -101,13 +118,35 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
     }
   };
 
+  const isHasty = (): boolean => monotonicMs() < hastyUntilMs;
+
+  const writeBatch = async (batch: readonly Queued[], locking: Locking): Promise<boolean> => {
+    underWay = batch;
+    const failure = await failureOf(writeTogether(batch, locking));
+    if (failure) await recover(failure.error, batch, locking);
+    return failure === undefined;
+  };
+
+  /** Those that wait for the same as the one that waits longest. */
+  const takePostponed = (): readonly Queued[] => {
+    const waitsFor = ({ wish }: Queued): string => accountOf(wish) ?? callIdOf(wish);
+    const first = postponed[0] && waitsFor(postponed[0]);
+    const taken = new Set(postponed.filter((queued) => waitsFor(queued) === first).slice(0, batchMax));
+    postponed = postponed.filter((queued) => !taken.has(queued));
+    return [...taken];
+  };
+
+  const accountOf = (wish: Wish): string | undefined =>
+    wish.kind === "hold" ? wish.request.accountId : openCalls.get(callIdOf(wish));
+
   /** A server that answers nothing must not keep callers longer than they wait. What is under way may still be written. */
   const giveUpLate = (): void => {
     const nowMs = monotonicMs();
     const isLate = ({ deadlineMs }: Queued): boolean => deadlineMs <= nowMs;
     for (const { waiting } of underWay.filter(isLate)) waiting.reject(new InDoubt(undefined));
-    for (const queued of queue.filter(isLate)) refuseLate(queued, undefined);
+    for (const queued of [...queue, ...postponed].filter(isLate)) refuseLate(queued, undefined);
     queue = queue.filter((queued) => !isLate(queued));
+    postponed = postponed.filter((queued) => !isLate(queued));
   };
 
   const refuseLate = ({ waiting, isInDoubt }: Queued, cause: unknown): void =>
@@ -115,22 +154,40 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
 
   const notesWait = (): boolean => marking || progress.size > 0;
 
-  const writeTogether = async (batch: readonly Queued[]): Promise<void> => {
+  const writeTogether = async (batch: readonly Queued[], locking: Locking): Promise<void> => {
     const notes = { sent: new Map(marking ? sent.entries() : []), progress: new Map(progress) };
-    const granted = await db.write(
-      (query) =>
-        runBatch(query, {
-          runId: runs.current(),
-          wishes: batch.map(({ wish }) => wish),
-          notes,
-          sentAtMs: (callId) => sent.get(callId),
-          accountOf: (callId) => openCalls.get(callId),
-        }),
-      0,
+    const granted = await db.decide((query) =>
+      decideBatch(query, {
+        runId: runs.current(),
+        wishes: batch.map(({ wish }) => wish),
+        notes,
+        sentAtMs: (callId) => sent.get(callId),
+        accountOf: (callId) => openCalls.get(callId),
+        known,
+        locking,
+      }),
     );
     onCommit(batch.length);
     forgetNotes(notes);
-    for (const [at, queued] of batch.entries()) tell(queued, granted[at]);
+    const left: Queued[] = [];
+    for (const [at, queued] of batch.entries()) {
+      const got = granted[at];
+      if (got === undefined) throw new Error("A batch answers each of its wishes.");
+      if ("postponed" in got) left.push(queued);
+      else tell(queued, got);
+    }
+    postponed.push(...inTime(left, undefined));
+    if (left.length > 0 && left.length === batch.length) await Bun.sleep(retryMs);
+  };
+
+  /** Whoever is late has been told so, or is now, and may have given up: what they wished for must not come about later. */
+  const inTime = (batch: readonly Queued[], cause: unknown): readonly Queued[] => {
+    const nowMs = monotonicMs();
+    return batch.filter((queued) => {
+      if (queued.deadlineMs > nowMs) return true;
+      refuseLate(queued, cause);
+      return false;
+    });
   };
 
   const forgetNotes = (notes: { sent: Map<string, number>; progress: Map<string, Quantities> }): void => {
@@ -140,47 +197,48 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
     marking = false;
   };
 
-  const tell = ({ wish, waiting }: Queued, granted: Granted | undefined): void => {
-    if (granted === undefined) throw new Error("A batch answers each of its wishes.");
+  const tell = ({ wish, waiting, deadlineMs }: Queued, granted: Told): void => {
     if ("failure" in granted) return waiting.reject(granted.failure);
     if (wish.kind === "hold") {
-      if ("kind" in granted.result && granted.result.kind === "held")
+      if ("kind" in granted.result && granted.result.kind === "held") {
         openCalls.set(wish.request.callId, wish.request.accountId);
+        // A process that stood still may have been taken for dead, and what it held was given back meanwhile.
+        if (deadlineMs <= monotonicMs()) return waiting.reject(new InDoubt(undefined));
+      }
     } else {
-      const { callId } = wish.kind === "settle" ? wish.settlement : wish.release;
-      openCalls.delete(callId);
-      sent.delete(callId);
+      openCalls.delete(callIdOf(wish));
+      sent.delete(callIdOf(wish));
     }
     waiting.resolve(granted.result);
   };
 
   /** Tries again what may pass, for as long as its callers wait; fails alone what fails by itself. */
-  const recover = async (error: unknown, batch: readonly Queued[]): Promise<void> => {
+  const recover = async (error: unknown, batch: readonly Queued[], locking: Locking): Promise<void> => {
     if (error instanceof RunEnded) {
-      // Another process took this one for dead. Whatever it held is ended by now, and asking says how.
-      openCalls.clear();
-      await runs.beginAgain().catch(() => {});
+      // Another process took this one for dead. Whatever it held has been ended, or will be, and asking says how. Or
+      // somebody brought back older books, to which what was seen may be new.
+      known.keyIds.clear();
+      known.priceVersions.clear();
+      await runs.goOnAfter(error.runId).catch(() => {});
     }
-    const cause = error instanceof StoreBusy ? error.cause : error;
-    const isInDoubt = error instanceof InDoubt;
-    const passes = isInDoubt || error instanceof RunEnded || error instanceof CameLater || isPassing(cause);
-    if (!passes) return batch.length > 1 ? oneByOne(batch) : fail(batch, error);
-    const nowMs = monotonicMs();
-    const left: Queued[] = [];
-    for (const queued of batch) {
-      queued.isInDoubt ||= isInDoubt;
-      if (queued.deadlineMs > nowMs) left.push(queued);
-      else refuseLate(queued, error);
-    }
-    queue = [...left, ...queue];
+    if (!mayPass(error)) return batch.length > 1 ? oneByOne(batch, locking) : fail(batch, error);
+    for (const queued of batch) queued.isInDoubt ||= error instanceof InDoubt;
+    const left = inTime(batch, error);
+    const isLocked = isLockedAway(causeOf(error));
+    if (isLocked) hastyUntilMs = monotonicMs() + hastyMs;
+    if (isLocked && locking === "wait briefly") postponed.push(...left);
+    else queue = [...left, ...queue];
     if (batch.length === 0) onLostNote(error);
     await Bun.sleep(retryMs);
   };
 
-  const oneByOne = async (batch: readonly Queued[]): Promise<void> => {
-    for (const queued of batch) {
-      const failure = await failureOf(writeTogether([queued]));
-      if (failure) await recover(failure.error, [queued]);
+  /** As far as the server can be reached: what may pass is tried again with all that are left. */
+  const oneByOne = async (batch: readonly Queued[], locking: Locking): Promise<void> => {
+    for (const [at, queued] of batch.entries()) {
+      const failure = await failureOf(writeTogether([queued], locking));
+      if (!failure) continue;
+      if (mayPass(failure.error)) return recover(failure.error, batch.slice(at), locking);
+      fail([queued], failure.error);
     }
   };
 
@@ -247,17 +305,17 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
 
   const beatLater = (): void => {
     beatTimer = setTimeout(() => {
-      beatOnce()
+      beating = beatOnce()
         .catch(onLostNote)
         .finally(() => {
           if (!isClosed) beatLater();
         });
-    }, beatMs).unref();
+    }, runs.beatMs).unref();
   };
 
   const beatOnce = async (): Promise<void> => {
     // Also what others found dead, and did not live to end.
-    if ((await runs.beat()) || (await anyOrphan(db))) await endOrphans(parts.wallMs());
+    if ((await runs.beat()) || (await isAnythingLeft(db))) await endOrphans(parts.wallMs());
     if (monotonicMs() - forgotAtMs < forgetEveryMs) return;
     forgotAtMs = monotonicMs();
     await forgetClaims(db, parts.wallMs());
@@ -287,7 +345,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
           taskIds: [],
           taskCallIds: [],
         };
-        const facts = await readFacts(query, wanted, { lock: false });
+        const facts = await readFacts(query, wanted, { lock: "none" });
         return createWhyNotHeld(facts)(request) ?? { kind: "held" };
       }),
     findEarlier: async (accountId, claim, nowMs) => {
@@ -300,7 +358,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
         createdAtMs: nowMs,
         budget: undefined,
       };
-      const facts = await readFacts(db.read, { ...nothing, holds: [request] }, { lock: false });
+      const facts = await readFacts(db.read, { ...nothing, holds: [request] }, { lock: "none" });
       return facts.findEarlier(accountId, claim, nowMs);
     },
     markDispatched: (callId, atMs) => {
@@ -318,6 +376,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
       isClosed = true;
       clearTimeout(beatTimer);
       clearTimeout(notesTimer);
+      await beating;
       if (runs.current() !== undefined) {
         marking = sent.size > 0;
         writeSoon();
@@ -327,6 +386,17 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
     },
   };
 }
+
+type Told = Exclude<Granted, { readonly postponed: true }>;
+
+const causeOf = (error: unknown): unknown => (error instanceof StoreBusy ? error.cause : error);
+
+/** Whether the same again may work. */
+const mayPass = (error: unknown): boolean =>
+  error instanceof InDoubt ||
+  error instanceof RunEnded ||
+  error instanceof CameLater ||
+  isPassing(causeOf(error));
 
 const failureOf = (doing: Promise<void>): Promise<{ readonly error: unknown } | undefined> =>
   doing.then(
@@ -349,20 +419,33 @@ const orphaned = `
 
 const findOrphans = `SELECT call.id, call.held_micros ${orphaned} ORDER BY call.id LIMIT $1`;
 
-const anyOrphan = async (db: Database): Promise<boolean> =>
-  (await db.read(`SELECT 1 ${orphaned} LIMIT 1`)).length > 0;
+const claimsLeft = `
+  FROM task JOIN run ON run.id = lease_run_id
+  WHERE run.ended_at_ms IS NOT NULL AND task.ended_at_ms IS NULL AND lease_until_ms > 0`;
+
+// Without a vendor's id, which is what the index of open tasks begins with.
+const creationsLeft = `
+  FROM task JOIN call ON call.id = task.call_id JOIN run ON run.id = call.run_id
+  WHERE run.ended_at_ms IS NOT NULL AND task.ended_at_ms IS NULL AND upstream IS NULL AND task.state = 'CREATING'`;
+
+/** Whether a run that has ended left anything that is to be ended. */
+const isAnythingLeft = async (db: Database): Promise<boolean> => {
+  const [row] = await db.read<{ left: boolean }>(
+    `SELECT EXISTS (SELECT 1 ${orphaned}) OR EXISTS (SELECT 1 ${claimsLeft}) OR EXISTS (SELECT 1 ${creationsLeft}) AS left`,
+  );
+  return row?.left === true;
+};
 
 /** Says of tasks whose creation a dead process left open that they are lost, and ends its claims. */
 const loseTasks = (db: Database): Promise<number> =>
   db.write(async (query) => {
     await query(
-      `UPDATE task SET lease_until_ms = 0, fence = fence + 1, lease_run_id = NULL FROM run
-       WHERE run.id = lease_run_id AND run.ended_at_ms IS NOT NULL AND task.ended_at_ms IS NULL AND lease_until_ms > 0`,
+      `UPDATE task SET lease_until_ms = 0, fence = fence + 1, lease_run_id = NULL
+       WHERE id = ANY (ARRAY(SELECT task.id ${claimsLeft} ORDER BY task.id FOR NO KEY UPDATE OF task))`,
     );
     const lost = await query(
-      `UPDATE task SET state = 'LOST' FROM call JOIN run ON run.id = call.run_id
-       WHERE call.id = task.call_id AND run.ended_at_ms IS NOT NULL AND task.ended_at_ms IS NULL AND task.state = 'CREATING'
-       RETURNING task.id`,
+      `UPDATE task SET state = 'LOST'
+       WHERE id = ANY (ARRAY(SELECT task.id ${creationsLeft} ORDER BY task.id FOR NO KEY UPDATE OF task)) RETURNING id`,
     );
     return lost.length;
   });

@@ -39,7 +39,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await db.close();
     throw error;
   });
-  const runs = createRuns({ db, wallMs, monotonicMs, patienceMs: options.deadAfterMs });
+  const runs = createRuns({ db, wallMs, monotonicMs, deadAfterMs: options.deadAfterMs });
   const ledger = createPostgresLedger({ db, runs, wallMs, monotonicMs, onCommit, onLostNote });
   const grants = createPostgresGrants(db);
   return {

@@ -12,8 +12,12 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
     const [row] = await db.read<TaskRow>(`${selectFrom("task")} ${rest}`, values);
     return row && readTask(row);
   };
-  const change = (text: string, values: readonly Value[], patienceMs?: number): Promise<number> =>
-    db.write(async (query) => (await query(`${text} RETURNING id`, values)).length, patienceMs);
+  const change = (text: string, values: readonly Value[]): Promise<number> =>
+    db.write(async (query) => (await query(`${text} RETURNING id`, values)).length);
+  /** The vendor has been asked, and only we know what it said. The second time neither of these changes anything. */
+  const insistOn = async (text: string, values: readonly Value[]): Promise<void> => {
+    await db.write((query) => query(text, values), beginPatienceMs, { evenInDoubt: true });
+  };
   const claim = async (text: string, values: readonly Value[]): Promise<Task[]> => {
     const rows = await db.write((query) => query<TaskRow>(text, values));
     return rows.map(readTask);
@@ -24,28 +28,25 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
     findByCall: (callId) => findOne("WHERE call_id = $1", [callId]),
     countOpen: async (keyId) => {
       const [row] = await db.read<{ n: bigint }>(
-        "SELECT count(*) AS n FROM task WHERE key_id = $1 AND ended_at_ms IS NULL AND state <> 'LOST'",
+        "SELECT count(*) AS n FROM task WHERE key_id = $1 AND forget_at_ms IS NULL AND state <> 'LOST'",
         [keyId],
       );
       return Number(row?.n ?? 0n);
     },
     begin: async (begun) => {
       const { taskId, state, upstream, upstreamTaskId, attempts, askedAtMs, nextPollAtMs } = begun;
-      await change(
+      await insistOn(
         `UPDATE task SET state = $1, upstream = $2, upstream_task_id = $3, attempts = $4, asked_at_ms = $5,
                          next_poll_at_ms = $6
          WHERE id = $7 AND upstream_task_id IS NULL AND ended_at_ms IS NULL`,
         [state, upstream, upstreamTaskId, JSON.stringify(attempts), askedAtMs, nextPollAtMs, taskId],
-        beginPatienceMs,
       );
     },
-    lose: async (taskId, attempts) => {
-      await change(
-        "UPDATE task SET state = 'LOST', attempts = $1 WHERE id = $2 AND state = 'CREATING'",
-        [JSON.stringify(attempts), taskId],
-        beginPatienceMs,
-      );
-    },
+    lose: (taskId, attempts) =>
+      insistOn("UPDATE task SET state = 'LOST', attempts = $1 WHERE id = $2 AND state = 'CREATING'", [
+        JSON.stringify(attempts),
+        taskId,
+      ]),
     countDue: async ({ upstream, nowMs, limit }) => (await db.read(due, [upstream, nowMs, limit])).length,
     claimDue: ({ upstream, nowMs, leaseMs, limit }) =>
       claim(claimDue, [upstream, nowMs, limit, nowMs + leaseMs, currentRun() ?? null]),

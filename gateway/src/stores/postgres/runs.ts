@@ -10,23 +10,26 @@ export interface Runs {
   /** The run of this process; undefined before it began. */
   readonly current: () => bigint | undefined;
   readonly begin: (nowMs: number) => Promise<bigint>;
-  /** Another process ended the run of this one, which lives all the same: it goes on under a new one. */
-  readonly beginAgain: () => Promise<bigint>;
-  /** One look at the others, and a sign of life; true when somebody was found dead. Called every `beatMs`. */
+  /** Another process ended this run, while this one lives: it goes on under a new one, unless it does already. */
+  readonly goOnAfter: (endedRunId: bigint) => Promise<void>;
+  /** How often to beat. */
+  readonly beatMs: number;
+  /** A sign of life, and one look at the others; true when somebody was found dead. */
   readonly beat: () => Promise<boolean>;
   /** Says that this process is gone, so that nobody has to find out. */
   readonly end: () => Promise<void>;
 }
 
-export const beatMs = 2_000;
 /** So long a run must stand still under the eyes of another before its process is taken for dead. */
-const patienceUsualMs = 15_000;
+const deadAfterUsualMs = 15_000;
+/** How often a process shows itself in that time: a few signs of life may be late or lost. */
+const beatsUntilDead = 7.5;
 
 interface Parts {
   readonly db: Database;
   readonly wallMs: () => number;
   readonly monotonicMs: () => number;
-  readonly patienceMs?: number | undefined;
+  readonly deadAfterMs?: number | undefined;
 }
 
 /** When a run was first and last seen with so many beats. */
@@ -35,8 +38,9 @@ interface Watched {
   readonly sinceMs: number;
 }
 
-export function createRuns({ db, wallMs, monotonicMs, patienceMs = patienceUsualMs }: Parts): Runs {
+export function createRuns({ db, wallMs, monotonicMs, deadAfterMs = deadAfterUsualMs }: Parts): Runs {
   let current: bigint | undefined;
+  let goingOn: Promise<void> | undefined;
   let watched = new Map<bigint, Watched>();
   let lookedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -51,6 +55,15 @@ export function createRuns({ db, wallMs, monotonicMs, patienceMs = patienceUsual
     return (current = runId);
   };
 
+  /** Once for all who find out: calls held under a run that nobody keeps alive would be taken from their callers. */
+  const goOnAfter = (endedRunId: bigint): Promise<void> => {
+    if (current !== endedRunId) return goingOn ?? Promise.resolve();
+    goingOn ??= begin(wallMs())
+      .then(() => {})
+      .finally(() => (goingOn = undefined));
+    return goingOn;
+  };
+
   const look = (query: Query): Promise<readonly { id: bigint; beats: bigint }[]> =>
     query("SELECT id, beats FROM run WHERE ended_at_ms IS NULL");
 
@@ -58,7 +71,7 @@ export function createRuns({ db, wallMs, monotonicMs, patienceMs = patienceUsual
   const watch = (runs: readonly { id: bigint; beats: bigint }[]): bigint[] => {
     const nowMs = monotonicMs();
     // Who could not look for a while knows nothing about that while.
-    if (nowMs - lookedAtMs > patienceMs / 2) watched.clear();
+    if (nowMs - lookedAtMs > deadAfterMs / 2) watched.clear();
     lookedAtMs = nowMs;
     const seen = new Map<bigint, Watched>();
     for (const { id, beats } of runs) {
@@ -67,23 +80,30 @@ export function createRuns({ db, wallMs, monotonicMs, patienceMs = patienceUsual
     }
     watched = seen;
     return [...seen]
-      .filter(([id, { sinceMs }]) => id !== current && nowMs - sinceMs >= patienceMs)
+      .filter(([id, { sinceMs }]) => id !== current && nowMs - sinceMs >= deadAfterMs)
       .map(([id]) => id);
   };
 
   return {
     current: () => current,
     begin,
-    beginAgain: () => begin(wallMs()),
+    goOnAfter,
+    beatMs: Math.ceil(deadAfterMs / beatsUntilDead),
     beat: async () => {
+      const runId = current;
       const runs = await db.write(async (query) => {
-        if (current !== undefined) await query("UPDATE run SET beats = beats + 1 WHERE id = $1", [current]);
+        if (runId !== undefined) await query("UPDATE run SET beats = beats + 1 WHERE id = $1", [runId]);
         return look(query);
       });
+      if (runId !== undefined && !runs.some(({ id }) => id === runId)) await goOnAfter(runId);
       const dead = watch(runs);
       if (dead.length === 0) return false;
-      const ended = await db.write((query) => {
+      const ended = await db.write(async (query) => {
         const beatsOf = dead.map((id) => ({ id: `${id}`, beats: `${watched.get(id)?.beats ?? 0n}` }));
+        // Whatever is still held under them is held by now, or never.
+        await query("SELECT id FROM run WHERE id = ANY($1::text[]::bigint[]) ORDER BY id FOR UPDATE", [
+          dead.map(String),
+        ]);
         return query<{ id: bigint }>(
           `UPDATE run SET ended_at_ms = $1 FROM json_to_recordset($2::text::json) AS given (id bigint, beats bigint)
            WHERE run.id = given.id AND run.beats = given.beats AND ended_at_ms IS NULL RETURNING run.id`,
