@@ -1,9 +1,6 @@
 // What an access token is good for after sign-in, and when it ends: at every door, with money at stake.
 
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { openSqliteStore } from "../gateway/src/stores/sqlite/sqlite-store.ts";
 import { systemClock } from "../gateway/src/platform/clock.ts";
 import { openVendorDouble } from "./doubles/vendor-double.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
@@ -261,9 +258,9 @@ describe("at the API", () => {
   test("a token for another audience is not ours, even from our own store", async () => {
     const account = await gateway.openAccount();
     const { access_token: token } = await signInWith(gateway.url, account.key);
-    const db = new Database(gateway.databasePath);
-    db.run("UPDATE sign_in_record SET audience = 'https://other.example/mcp' WHERE kind = 'AccessToken'");
-    db.close();
+    await gateway.data.query(
+      "UPDATE sign_in_record SET audience = 'https://other.example/mcp' WHERE kind = 'AccessToken'",
+    );
     expect((await get("/v1/credits/balance", token)).status).toBe(401);
   });
 });
@@ -338,7 +335,7 @@ describe("revoking", () => {
     [
       "the grant from another process on the same data",
       async (_, account) => {
-        const elsewhere = openSqliteStore({ path: gateway.databasePath });
+        const elsewhere = await gateway.data.open(systemClock);
         const [grant] = await elsewhere.grants.list(account.accountId);
         await elsewhere.grants.revoke(grant?.id ?? "", Date.now());
         await elsewhere.close();
@@ -422,11 +419,9 @@ test("a copy of the database and the log hold no key, token, code, verifier or c
     ...cookies,
   ].filter((secret) => secret.length >= 20);
   expect(secrets.length).toBeGreaterThan(7);
-  const places = [
-    readFileSync(gateway.databasePath, "latin1"),
-    readFileSync(`${gateway.databasePath}-wal`, "latin1"),
-    gateway.logged.join(""),
-  ];
+  const stored = await gateway.data.everything();
+  expect(stored).toContain(account.keyId);
+  const places = [stored, gateway.logged.join("")];
   for (const secret of secrets) for (const place of places) expect(place.includes(secret)).toBe(false);
 });
 
@@ -434,12 +429,10 @@ test("a sealed record moved to another token's place opens nothing", async () =>
   const account = await gateway.openAccount();
   const one = await signInWith(gateway.url, account.key);
   const two = await signInWith(gateway.url, account.key);
-  const db = new Database(gateway.databasePath);
-  const rows = db
-    .query<{ sealed: Uint8Array }, []>("SELECT sealed FROM sign_in_record WHERE kind = 'RefreshToken'")
-    .all();
-  db.query("UPDATE sign_in_record SET sealed = ?1 WHERE kind = 'RefreshToken'").run(rows[0]?.sealed ?? "");
-  db.close();
+  await gateway.data.query(
+    `UPDATE sign_in_record SET sealed = (SELECT sealed FROM sign_in_record WHERE kind = 'RefreshToken' LIMIT 1)
+     WHERE kind = 'RefreshToken'`,
+  );
   const statuses = await Promise.all(
     [one, two].map(async (s) => (await s.client.refresh(s.refresh_token)).status),
   );

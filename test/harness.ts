@@ -1,8 +1,7 @@
-// Starts the gateway as users meet it: real HTTP, a real SQLite file, the real sandbox program. What a test
+// Starts the gateway as users meet it: real HTTP, a real SQLite file or Postgres, the real sandbox program. What a test
 // chooses (configuration, clock) it says; everything else is as shipped.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { completeAddresses } from "../gateway/src/config/addresses.ts";
 import { parseConfig } from "../gateway/src/config/load-config.ts";
@@ -18,11 +17,11 @@ import { systemClock, type Clock } from "../gateway/src/platform/clock.ts";
 import { createLog } from "../gateway/src/platform/log.ts";
 import { createMetrics } from "../gateway/src/platform/metrics.ts";
 import { createMemoryLimiter } from "../gateway/src/stores/memory-limiter.ts";
-import { openSqliteStore, type SqliteStoreOptions } from "../gateway/src/stores/sqlite/sqlite-store.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { httpClient } from "../gateway/src/upstreams/http-client.ts";
 import { createPlatformClient } from "../gateway/src/upstreams/platform-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
+import { openTestData, type SqliteWishes, type TestData } from "./test-data.ts";
 
 export const projectFolder = join(import.meta.dir, "..");
 export const catalogueFolder = join(projectFolder, "catalogue");
@@ -39,6 +38,8 @@ export interface TestGateway {
   readonly port: number;
   readonly gateway: Gateway;
   readonly store: Store;
+  readonly data: TestData;
+  /** Where SQLite's file is; not for tests that are run on Postgres too. */
   readonly databasePath: string;
   readonly sandbox: SandboxControl;
   /** Everything the gateway logged, one line each. */
@@ -79,21 +80,22 @@ interface GatewayOptions {
   readonly config?: string;
   readonly catalogueFolders?: readonly string[];
   readonly clock?: Clock;
-  /** Where the data lies; a temporary folder of its own when not given. */
+  /** Data that is there already, and is closed by whoever opened it. */
+  readonly data?: TestData;
+  /** Where SQLite's file lies; a temporary folder of its own when not given. */
   readonly folder?: string;
-  readonly store?: Omit<SqliteStoreOptions, "path">;
+  readonly store?: SqliteWishes;
   readonly parts?: Partial<GatewayParts>;
   /** A last word about the parts, for tests that put something between them. */
   readonly wrap?: (parts: GatewayParts) => GatewayParts;
 }
 
 export async function openTestGateway(options: GatewayOptions = {}): Promise<TestGateway> {
-  const folder = options.folder ?? mkdtempSync(join(tmpdir(), "tollgate-test-"));
+  const data = options.data ?? (await openTestData(options.folder));
   const sandbox = await openSandbox();
   const config = parseConfig(options.config ?? "", "the test's configuration", process.env);
   const clock = options.clock ?? systemClock;
-  const databasePath = join(folder, "tollgate.db");
-  const store = openSqliteStore({ path: databasePath, ...options.store });
+  const store = await data.open(clock, options.store);
   const secrets = createSecrets(testSecret);
   const logged: string[] = [];
   const open: { gateway?: Gateway } = {};
@@ -153,7 +155,10 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     port: server.port,
     gateway,
     store,
-    databasePath,
+    data,
+    get databasePath() {
+      return data.path();
+    },
     sandbox,
     logged,
     issueKey: ({ accountId }, key) => issueKey(accountId, key),
@@ -190,7 +195,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
       await gateway.stop();
       await store.close();
       sandbox.stop();
-      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
+      if (options.data === undefined) await data.close();
     },
   };
 }

@@ -1,11 +1,12 @@
-import type { Database } from "bun:sqlite";
+import type { TestData } from "./test-data.ts";
 
-/** What is held for a call, as the file says it to whoever opens it: in the journal, or in the call's row. */
-export const holdOnDisk = (db: Database, callId: string): number | undefined =>
-  db
-    .query<{ held: number }, [string]>(
-      `SELECT CAST(line.value ->> 6 AS INTEGER) AS held FROM journal, json_each(lines) AS line
-       WHERE line.value ->> 0 = 'held' AND line.value ->> 1 = ?1
-       UNION ALL SELECT held_micros FROM call WHERE id = ?1 AND settled_at_ms IS NULL`,
-    )
-    .get(callId)?.held;
+/** What is held for a call, as the data says it to whoever opens it: in SQLite's journal, or in the call's row. */
+export async function holdOnDisk({ query }: TestData, callId: string): Promise<number | undefined> {
+  const inRow = `SELECT held_micros AS held FROM call WHERE id = '${callId}' AND settled_at_ms IS NULL`;
+  const [found] = await query<{ held: number }>({
+    sqlite: `SELECT CAST(line.value ->> 6 AS INTEGER) AS held FROM journal, json_each(lines) AS line
+             WHERE line.value ->> 0 = 'held' AND line.value ->> 1 = '${callId}' UNION ALL ${inRow}`,
+    postgres: inRow,
+  });
+  return found?.held;
+}

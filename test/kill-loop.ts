@@ -119,6 +119,8 @@ export interface Load {
   readonly told: ReadonlyMap<string, number>;
   /** Calls that brought an idempotency key, answered or not. */
   readonly keyed: readonly KeyedCall[];
+  /** The status of every answer that was not a good one; 0 where none came. */
+  readonly refused: readonly number[];
   /** Lets the running calls end and starts no more. */
   readonly stop: () => Promise<void>;
 }
@@ -134,6 +136,7 @@ interface KeyedCall {
 export function startLoad(url: string, key: string, callers: number): Load {
   const told = new Map<string, number>();
   const keyed: KeyedCall[] = [];
+  const refused: number[] = [];
   let stopped = false;
 
   const callFor = async (caller: number): Promise<void> => {
@@ -144,6 +147,7 @@ export function startLoad(url: string, key: string, callers: number): Load {
       const callId =
         response?.ok === true && cost !== null ? (response.headers.get("x-request-id") ?? "") : undefined;
       if (callId !== undefined) told.set(callId, Number(cost));
+      if (response?.ok !== true) refused.push(response?.status ?? 0);
       if (idempotencyKey !== undefined) keyed.push({ turn, idempotencyKey, callId });
       if (!response) return;
       await response.arrayBuffer().catch(() => undefined);
@@ -153,6 +157,7 @@ export function startLoad(url: string, key: string, callers: number): Load {
   return {
     told,
     keyed,
+    refused,
     stop: async () => {
       stopped = true;
       await calling;
@@ -166,7 +171,7 @@ const isPost = (turn: number): boolean => turn % 4 > 1;
  * One of four kinds of call, by turns: a fixed price, an envelope, and two that are priced by token, which may bring an
  * idempotency key.
  */
-function send(url: string, key: string, turn: number, idempotencyKey?: string): Promise<Response> {
+export function send(url: string, key: string, turn: number, idempotencyKey?: string): Promise<Response> {
   const headers = {
     authorization: `Bearer ${key}`,
     "content-type": "application/json",

@@ -52,13 +52,13 @@ const linked = async (scopes: readonly string[] = writeScopes): Promise<TestAcco
 
 /** Books and platform look the same before and after: no row, no hold, no request. */
 const expectNoTrace = async (act: () => Promise<void>): Promise<void> => {
-  const look = () => ({
-    ...readBooks(linking.gateway.databasePath),
+  const look = async () => ({
+    ...(await readBooks(linking.gateway.data)),
     asked: linking.platform.requests.length,
   });
-  const before = look();
+  const before = await look();
   await act();
-  expect(look()).toEqual(before);
+  expect(await look()).toEqual(before);
 };
 
 describe("a follow", () => {
@@ -351,9 +351,9 @@ describe("a token that ended is renewed", () => {
     const account = await linked(lastingScopes);
     linking.clock.advance(2 * hourMs);
     linking.platform.expire("all");
-    const rows = readBooks(linking.gateway.databasePath).rows;
+    const { rows } = await readBooks(linking.gateway.data);
     nested(403, "link_expired")(await read(linking.follow(account)));
-    expect(readBooks(linking.gateway.databasePath).rows).toEqual(rows);
+    expect((await readBooks(linking.gateway.data)).rows).toEqual(rows);
     await expectNoTrace(async () => nested(403, "link_expired")(await read(linking.follow(account))));
   });
 

@@ -1,6 +1,5 @@
 // Linked accounts where calls, pages and renewals come to one process and the other.
 
-import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { GatewayParts } from "../gateway/src/gateway.ts";
 import { openXDouble, type XDouble } from "./doubles/x.ts";
@@ -81,13 +80,10 @@ test("tokens that ended are renewed once for calls at both processes at once", a
 test("tokens that one process could not store are stored without a call, before another asks with the old ones", async () => {
   clock.advance(2 * hourMs);
   platform.expire();
-  const other = new Database(nodes.first.databasePath);
-  other.run(`CREATE TRIGGER no_tokens BEFORE UPDATE OF access_token ON link
-             BEGIN SELECT RAISE(ABORT, 'the tokens are not taken'); END`);
+  const takeTokens = await takeNoTokens("true");
   expect(await follow(nodes.first)).not.toBe(200);
-  other.run("DROP TRIGGER no_tokens");
-  await until(() => other.query("SELECT 1 FROM link WHERE version = 2").get() !== null);
-  other.close();
+  await takeTokens();
+  await until(() => isThere("SELECT 1 FROM link WHERE version = 2"));
   clock.advance(claimOverMs);
   expect(await follow(nodes.second)).toBe(200);
   expect(did(platform, "refresh_token")).toBe(1);
@@ -96,15 +92,12 @@ test("tokens that one process could not store are stored without a call, before 
 test("tokens that one process could not store end at the platform with the link that another ended", async () => {
   clock.advance(2 * hourMs);
   platform.expire();
-  const other = new Database(nodes.first.databasePath);
-  other.run(`CREATE TRIGGER no_tokens BEFORE UPDATE OF access_token ON link WHEN NEW.revoked_at_ms IS NULL
-             BEGIN SELECT RAISE(ABORT, 'the tokens are not taken'); END`);
+  const takeTokens = await takeNoTokens("NEW.revoked_at_ms IS NULL");
   expect(await follow(nodes.first)).not.toBe(200);
   const [link] = await nodes.second.store.links.list({});
   await nodes.second.post(account, `/apis/v1/social_a/links/${link?.id}/revoke`, {});
   const revoked = did(platform, "revoke");
-  other.run("DROP TRIGGER no_tokens");
-  other.close();
+  await takeTokens();
   await until(() => did(platform, "revoke") > revoked);
 });
 
@@ -114,12 +107,26 @@ test("whoever comes too late to renew acts with what another process renewed mea
   const late = Promise.withResolvers<void>();
   mayRefresh = late.promise;
   const slow = follow(nodes.first);
-  const claims = new Database(nodes.first.databasePath);
-  await until(() => claims.query("SELECT 1 FROM link WHERE renewing_until_ms IS NOT NULL").get() !== null);
-  claims.close();
+  await until(() => isThere("SELECT 1 FROM link WHERE renewing_until_ms IS NOT NULL"));
   clock.advance(claimOverMs);
   expect(await follow(nodes.second)).toBe(200);
   late.resolve();
   expect(await slow).toBe(200);
   expect(await follow(nodes.first)).toBe(200);
 });
+
+const isThere = async (select: string): Promise<boolean> => (await nodes.data.query(select)).length > 0;
+
+/** Has the store fail whenever tokens are to be written; what it returns lets it take them again. */
+async function takeNoTokens(when: string): Promise<() => Promise<unknown>> {
+  const { query } = nodes.data;
+  await query({
+    sqlite: `CREATE TRIGGER no_tokens BEFORE UPDATE OF access_token ON link WHEN ${when}
+             BEGIN SELECT RAISE(ABORT, 'the tokens are not taken'); END`,
+    postgres: `CREATE FUNCTION take_no_tokens() RETURNS trigger LANGUAGE plpgsql AS $$
+               BEGIN RAISE EXCEPTION 'the tokens are not taken'; END $$;
+               CREATE TRIGGER no_tokens BEFORE UPDATE OF access_token ON link FOR EACH ROW WHEN (${when})
+               EXECUTE FUNCTION take_no_tokens()`,
+  });
+  return () => query({ sqlite: "DROP TRIGGER no_tokens", postgres: "DROP TRIGGER no_tokens ON link" });
+}

@@ -1,7 +1,6 @@
 // Money as a caller meets it: through HTTP, against the sandbox's own book, on books that are audited afterwards.
 
 import { holdOnDisk } from "./hold-on-disk.ts";
-import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { isSold } from "../gateway/src/operation/operation.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
@@ -247,8 +246,8 @@ describe("never more than the balance", () => {
           prepare: (wanted) => {
             const prepared = inner.prepare(wanted);
             if (prepared.kind !== "ready") return prepared;
-            const send = () => {
-              look(wanted.callId);
+            const send = async () => {
+              seen.push(await holdOnDisk(watched.data, wanted.callId));
               return prepared.send();
             };
             return { ...prepared, send };
@@ -256,11 +255,6 @@ describe("never more than the balance", () => {
         },
       },
     });
-    const look = (callId: string): void => {
-      const other = new Database(watched.databasePath, { readonly: true });
-      seen.push(holdOnDisk(other, callId));
-      other.close();
-    };
     try {
       const account = await watched.openAccount();
       await Promise.all(Array.from({ length: 20 }, () => watched.call(account, snapshotPath)));

@@ -28,6 +28,7 @@ import type { Reply } from "./streams/official-client.ts";
 import { openaiClient } from "./streams/openai-client.ts";
 import { openStreamCaller, type StreamCaller } from "./streams/stream-caller.ts";
 import { vercelClient } from "./streams/vercel-client.ts";
+import { testStore } from "./test-data.ts";
 
 /** Words of four bytes, which is what a token is taken for where nobody counts: so an estimate is exact. */
 const wordsCount = 20;
@@ -552,7 +553,8 @@ test("the sixth stream of a free key is refused while five run, and served when 
   await until(async () => (await slotsFree(aborting, account)) === 5);
 });
 
-describe("the program itself", () => {
+// On Postgres it is started elsewhere (nodes.services.test.ts).
+describe.skipIf(testStore !== "sqlite")("the program itself", () => {
   const installations: {
     folder: string;
     signal: (signal: NodeJS.Signals) => void;

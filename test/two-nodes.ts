@@ -1,19 +1,19 @@
 // Two gateways over one store, behind one address, as a balancer without any memory would send their visitors.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { completeAddresses } from "../gateway/src/config/addresses.ts";
 import type { GatewayParts } from "../gateway/src/gateway.ts";
 import { createListen } from "../gateway/src/host/listen.ts";
 import { systemClock, type Clock } from "../gateway/src/platform/clock.ts";
 import { openTestGateway, type TestGateway } from "./harness.ts";
+import { openTestData, type TestData } from "./test-data.ts";
 
 export interface TwoNodes {
   /** The address both are known by. Requests to it go to one and the other in turn. */
   readonly url: string;
   readonly first: TestGateway;
   readonly second: TestGateway;
+  /** What both work on. */
+  readonly data: TestData;
   /** From now on everybody is sent to this one; to both in turn again when none is named. */
   readonly sendTo: (node?: "first" | "second") => void;
   readonly close: () => Promise<void>;
@@ -31,7 +31,7 @@ export async function openTwoNodes({
   config = "",
   wrap,
 }: Options = {}): Promise<TwoNodes> {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-nodes-"));
+  const data = await openTestData();
   const nodes: TestGateway[] = [];
   let turns = 0;
   let always: number | undefined;
@@ -48,7 +48,7 @@ export async function openTwoNodes({
   /** Each has a connection of its own to the data, as processes have. */
   const open = async (node: "first" | "second", shared: Partial<GatewayParts>): Promise<TestGateway> => {
     const opened = await openTestGateway({
-      folder,
+      data,
       clock,
       config: typeof config === "string" ? config : config[node],
       parts: { addresses, ...shared },
@@ -65,11 +65,12 @@ export async function openTwoNodes({
     url,
     first,
     second,
+    data,
     sendTo: (node) => (always = node === undefined ? undefined : node === "first" ? 0 : 1),
     close: async () => {
       await balancer.stop(true);
       for (const node of nodes) await node.close();
-      rmSync(folder, { recursive: true, force: true });
+      await data.close();
     },
   };
 }

@@ -753,24 +753,22 @@ describe("usage as the upstream states it", () => {
 
 test("the hold is on disk before a request leaves, seen from another connection when it arrives", async () => {
   const seen: (number | undefined)[] = [];
-  const look = (callId: string): void => void seen.push(holdOnDisk(second, callId));
   const watcher = await openVendorDouble({
     handlers: {
-      "*": ({ headers }) => {
-        look(headers.find(([name]) => name.toLowerCase() === "x-request-id")?.[1] ?? "");
+      "*": async ({ headers }) => {
+        const callId = headers.find(([name]) => name.toLowerCase() === "x-request-id")?.[1] ?? "";
+        seen.push(await holdOnDisk(watched.data, callId));
         return { status: 503, body: "seen" };
       },
     },
   });
   const watched = await openTestGateway({ config: configFor(() => watcher.url) });
-  const second = new Database(watched.databasePath, { readonly: true });
   for (const target of targets) {
     const account = await watched.openAccount();
     expect((await target.send(account, watched)).status).toBe(503);
     expect(seen.at(-1)).toBeGreaterThan(0);
   }
   expect(seen).toHaveLength(targets.length);
-  second.close();
   await watched.close();
   await watcher.close();
 });

@@ -75,7 +75,7 @@ interface Started {
 }
 
 export async function startLink(
-  gateway: TestGateway,
+  gateway: Pick<TestGateway, "post">,
   account: TestAccount,
   scopes?: readonly string[],
 ): Promise<Started> {

@@ -11,7 +11,7 @@ describe("links", () => {
   const callback = "/apis/v1/social_a/oauth_callback";
   const start = "/apis/v1/social_a/auth_social_a";
   const begin = async () => (await (await gateway.post(account, start, {})).json()) as { state: string };
-  const links = () => readBooks(gateway.databasePath).rows["link"];
+  const links = async () => (await readBooks(gateway.data)).rows["link"];
 
   test("an OAuth callback that was not asked for stores no session", async () => {
     const { state: used } = await begin();
@@ -30,7 +30,7 @@ describe("links", () => {
       `code=${"a".repeat(4_000)}&state=${"a".repeat(4_000)}`,
       "state=%00&code=%0d%0aSet-Cookie:%20a=b",
     ];
-    const before = links();
+    const before = await links();
     for (const query of queries) {
       const page = await fetch(`${gateway.url}${callback}?${query}`);
       expect([query, page.status, page.headers.get("content-type")]).toEqual([
@@ -41,7 +41,7 @@ describe("links", () => {
       const again = await fetch(`${gateway.url}${callback}?${query}`);
       expect(again.status).toBe(400);
     }
-    expect(links()).toBe(before);
+    expect(await links()).toBe(before);
   });
 
   test("scopes that are unknown, doubled or too many are 400", async () => {

@@ -1,12 +1,11 @@
 // What "nothing happened" means: no row was written anywhere, no balance moved, no vendor was asked.
 
-import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
-
-import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
+import { systemClock } from "../../gateway/src/platform/clock.ts";
 import type { TestGateway } from "../harness.ts";
+import type { TestData } from "../test-data.ts";
 
-/** Runs `act`; the books must look the same to a second reader of the file before and after. */
+/** Runs `act`; the books must look the same to a second reader of the data before and after. */
 export async function expectNothingHappened<Result>(
   gateway: TestGateway,
   act: () => Promise<Result>,
@@ -17,12 +16,12 @@ export async function expectNothingHappened<Result>(
   return result;
 }
 
-async function look({ databasePath, sandbox }: TestGateway) {
-  // What earlier calls left in the journal is posted first, so that nothing but a new call can change a row.
-  const store = openSqliteStore({ path: databasePath });
+async function look({ data, sandbox }: TestGateway) {
+  // What earlier calls left in SQLite's journal is posted first, so that nothing but a new call can change a row.
+  const store = await data.open(systemClock);
   await store.accounts.list();
   await store.close();
-  return { ...readBooks(databasePath), asked: (await sandbox.book()).length };
+  return { ...(await readBooks(data)), asked: (await sandbox.book()).length };
 }
 
 interface BooksSeen {
@@ -32,23 +31,19 @@ interface BooksSeen {
   readonly heldMicros: number;
 }
 
-export function readBooks(databasePath: string): BooksSeen {
-  const db = new Database(databasePath, { readonly: true });
-  try {
-    const tables = db
-      .query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE type = 'table'")
-      .all();
-    const rows: Record<string, number> = {};
-    for (const { name } of tables) {
-      rows[name] = db.query<{ n: number }, []>(`SELECT COUNT(*) AS n FROM "${name}"`).get()?.n ?? 0;
-    }
-    const sums = db
-      .query<{ posted: number; held: number }, []>(
-        "SELECT SUM(posted_micros) AS posted, SUM(held_micros) AS held FROM account",
-      )
-      .get();
-    return { rows, postedMicros: sums?.posted ?? 0, heldMicros: sums?.held ?? 0 };
-  } finally {
-    db.close();
-  }
+export async function readBooks({ query }: TestData): Promise<BooksSeen> {
+  const tables = await query<{ name: string }>({
+    sqlite: "SELECT name FROM sqlite_master WHERE type = 'table'",
+    postgres: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
+  });
+  const counts = tables.map(({ name }) => `SELECT '${name}' AS name, count(*) AS n FROM "${name}"`);
+  const counted = await query<{ name: string; n: number }>(counts.join(" UNION ALL "));
+  const [sums] = await query<{ posted: number | null; held: number | null }>(
+    `SELECT CAST(sum(posted_micros) AS BIGINT) AS posted, CAST(sum(held_micros) AS BIGINT) AS held FROM account`,
+  );
+  return {
+    rows: Object.fromEntries(counted.map(({ name, n }) => [name, n])),
+    postedMicros: sums?.posted ?? 0,
+    heldMicros: sums?.held ?? 0,
+  };
 }

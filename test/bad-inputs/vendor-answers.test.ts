@@ -179,9 +179,9 @@ upstreams:
     for (const [usage, tokensPaid] of stated) {
       statedUsage = usage;
       const name = JSON.stringify(usage) ?? "omitted";
-      const before = readBooks(vendors.databasePath);
+      const before = await readBooks(vendors.data);
       const call = await charged(() => vendors.post(caller, "/v1/rerank", body));
-      const after = readBooks(vendors.databasePath);
+      const after = await readBooks(vendors.data);
       expect(call.status).toBe(200);
       // Fractions of a micro are carried to the next call, so one call may be a micro off by itself.
       expect({ name, off: Math.abs(call.micros - tokensPaid * 0.05) <= 1 }).toEqual({ name, off: true });

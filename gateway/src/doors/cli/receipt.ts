@@ -19,7 +19,7 @@ export const receipt = defineCommand({
     if (!hasKey) {
       throw new CommandFailed(
         "There is no data here. Put a key into the environment as TOLLGATE_KEY to ask its gateway, " +
-          "or, as the operator, run this where the server runs, or set TOLLGATE_DATA.",
+          "or, as the operator, run this where the server runs, or set TOLLGATE_DATA or TOLLGATE_STORE.",
       );
     }
     const found = await withClient(parts, (client) => client.receipt(operand));
