@@ -217,7 +217,8 @@ async function writeAndCommit(
   writes: readonly Write[],
 ): Promise<void> {
   const writing = writes.map(({ statement, values }) => query(statement, values));
-  const committing = connection`COMMIT`.execute();
+  // An answer without rows, of which the driver tells what was done.
+  const committing = connection<{ readonly command: string }>`COMMIT`.execute();
   const [committed, ...written] = await Promise.allSettled([committing, ...writing]);
   const failure = written.find((each) => each.status === "rejected");
   if (committed.status === "rejected") {
