@@ -13,18 +13,8 @@ import { startLink } from "./visitor.ts";
 
 const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
 const snapshotMicros = 48_000;
-/** What begins without data, or has nothing to do with it. */
-const needNoData = [
-  "serve",
-  "account create",
-  "doctor",
-  "contract",
-  "call",
-  "quote",
-  "usage",
-  "watch",
-  "version",
-];
+/** What callers type, or nobody can type here. */
+const notOperators = ["serve", "contract", "call", "quote", "usage", "watch", "version"];
 
 let database: TestDatabase;
 let platform: XDouble;
@@ -59,33 +49,15 @@ const place = (): string => {
   return `postgres://${host}${pathname}`;
 };
 
-/** Every command, in the words of tollgate help. */
-async function allCommands(): Promise<readonly string[]> {
-  const { out } = await nodes.tollgate("help");
-  return [...out.matchAll(/^ {2}tollgate ([a-z]+(?: [a-z]+)?)/gm)].map(([, name]) => name ?? "");
-}
-
 describe("before there is any data", () => {
   const expecting: readonly (readonly string[])[] = [
     ["account", "list"],
-    ["account", "show", "acc_1"],
-    ["account", "update", "acc_1", "--suspend"],
     ["account", "ledger", "acc_1"],
-    ["account", "usage", "acc_1"],
     ["topup", "--account", "acc_1", "--usd", "1"],
-    ["adjust", "--account", "acc_1", "--usd", "-1", "--reason", "none"],
     ["key", "issue", "--account", "acc_1"],
-    ["key", "list"],
-    ["key", "update", "key_1", "--name", "other"],
-    ["key", "rotate", "key_1"],
-    ["key", "revoke", "key_1"],
     ["link", "list"],
-    ["link", "revoke", "link_1"],
     ["grant", "list"],
-    ["grant", "revoke", "grant_1"],
     ["quota", "list"],
-    ["quota", "approve", "quota_1"],
-    ["quota", "deny", "quota_1"],
     ["audit"],
   ];
 
@@ -101,12 +73,6 @@ describe("before there is any data", () => {
       expect.stringContaining("There is no data here."),
     ]);
     expect(await nodes.query("SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).toHaveLength(0);
-
-    const tried = expecting.map((words) =>
-      words.slice(0, words[0] && hasSecondName(words[0]) ? 2 : 1).join(" "),
-    );
-    const known = new Set([...tried, ...needNoData, "receipt", "backup", "restore"]);
-    expect((await allCommands()).filter((name) => !known.has(name))).toEqual([]);
   });
 
   test("a first account begins the installation", async () => {
@@ -230,6 +196,15 @@ describe("beside a server", () => {
     expect((await nodes.tollgate("doctor")).errors).toBe("");
   });
 
+  test("every command was tried that has to do with data", async () => {
+    const { out } = await nodes.tollgate("help");
+    const all = [...out.matchAll(/^ {2}tollgate ([a-z]+(?: [a-z]+)?)/gm)].map(([, name]) => name ?? "");
+    expect(all.length).toBeGreaterThan(25);
+    const wanted = all.filter((name) => !notOperators.includes(name));
+    const isTyped = (name: string) => nodes.typed().some((words) => `${words} `.startsWith(`${name} `));
+    expect(wanted.filter((name) => !isTyped(name))).toEqual([]);
+  });
+
   test("who comes with another secret or another database is turned away, without a password said again", async () => {
     const asking = async (changed: Readonly<Record<string, string>>): Promise<string> => {
       const address = new URL(database.url);
@@ -260,8 +235,6 @@ describe("beside a server", () => {
     );
   });
 });
-
-const hasSecondName = (name: string): boolean => ["account", "key", "link", "grant", "quota"].includes(name);
 
 /** Some at once: each takes most of its time to start. */
 async function inTurns<Item, Result>(

@@ -46,6 +46,8 @@ export interface RealNodes {
   /** What differs between the books, what callers were told and what vendors were sent, once nothing runs. */
   readonly differences: (told: ReadonlyMap<string, number>) => Promise<readonly string[]>;
   readonly query: <Row>(sql: string) => Promise<readonly Row[]>;
+  /** The commands that were given so far, as they were typed. */
+  readonly typed: () => readonly string[];
   /** Everything that servers and commands wrote so far. */
   readonly said: () => string;
   readonly close: () => Promise<void>;
@@ -64,7 +66,8 @@ export async function openRealNodes({ postgresUrl, redisUrl, config = "" }: Wish
   writeFileSync(join(folder, "tollgate.yaml"), `sandbox: ${sandbox.url}\n${roomy}\n${config}`);
   const inService: RealNode[] = [];
   const started: RealNode[] = [];
-  const ran: string[] = [];
+  const typed: string[] = [];
+  const written: string[] = [];
   const balancer = openBalancer(inService);
   const url = `http://127.0.0.1:${balancer.port}`;
   const environment = {
@@ -77,9 +80,10 @@ export async function openRealNodes({ postgresUrl, redisUrl, config = "" }: Wish
   const outside = new SQL(postgresUrl, { max: 1, bigint: true });
 
   const tollgate = async (...words: string[]): Promise<Ran> => {
-    const done = await runTollgate(words, { folder, environment });
-    ran.push(done.out, done.errors);
-    return done;
+    typed.push(words.join(" "));
+    const ran = await runTollgate(words, { folder, environment });
+    written.push(ran.out, ran.errors);
+    return ran;
   };
   const ask = async (...words: string[]): Promise<Record<string, unknown>> => {
     const { code, out, errors } = await tollgate(...words, "--json");
@@ -124,7 +128,8 @@ export async function openRealNodes({ postgresUrl, redisUrl, config = "" }: Wish
         ...differencesOf({ calls, told, sent: (await sandbox.book()).map((sent) => sent.request_id) }),
       ];
     },
-    said: () => [...started.flatMap((node) => [node.greeting, node.stderr()]), ...ran].join("\n"),
+    said: () => [...started.flatMap((node) => [node.greeting, node.stderr()]), ...written].join("\n"),
+    typed: () => typed,
     close: async () => {
       for (const node of started) node.signal("SIGKILL");
       await Promise.all(started.map((node) => node.exited));

@@ -55,7 +55,11 @@ test("with a key, or without data, the gateway is asked, and the data stays clos
   for (const [apiKey, hasData, said] of [
     [`tgk_${"a".repeat(36)}`, true, `It was asked at ${baseUrl}`],
     [undefined, false, "There is no data here. Put a key into the environment as TOLLGATE_KEY"],
-    ["", false, "or, as the operator, run this where the server runs, or set TOLLGATE_DATA."],
+    [
+      "",
+      false,
+      "or, as the operator, run this where the server runs, or set TOLLGATE_DATA or TOLLGATE_STORE.",
+    ],
   ] as const) {
     const elsewhere = createTerminal({
       openStore: closed,

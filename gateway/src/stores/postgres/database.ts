@@ -225,9 +225,11 @@ async function writeAndCommit(
     const error: unknown = committed.reason;
     throw isConnectionLost(error) ? new InDoubt(error) : error;
   }
-  if (committed.value.command === "COMMIT" && failure === undefined) return;
+  // What the server says that it has done; the driver's types leave it open.
+  const { command } = committed.value as { readonly command: string };
+  if (command === "COMMIT" && failure === undefined) return;
   // Whatever the driver has done to have something else committed than was sent: nobody knows what was written.
-  if (committed.value.command === "COMMIT") throw new InDoubt(failure?.reason);
+  if (command === "COMMIT") throw new InDoubt(failure?.reason);
   throw failure?.reason ?? new Error("The server rolled back what it should have committed.");
 }
 
