@@ -1,7 +1,7 @@
 // Bugs of kinds that cost others money: where each is planted, and the tests that must notice it.
 
 const ledger = "gateway/src/stores/sqlite/sqlite-ledger.ts";
-const whyNotHeld = "gateway/src/stores/sqlite/why-not-held.ts";
+const whyNotHeld = "gateway/src/ledger/why-not-held.ts";
 const statements = "gateway/src/stores/sqlite/ledger-statements.ts";
 const journal = "gateway/src/stores/sqlite/journal.ts";
 const claims = "gateway/src/stores/sqlite/claims.ts";
@@ -83,7 +83,7 @@ export const mutants = [
   {
     name: "a grant that ended since authentication still holds",
     file: whyNotHeld,
-    find: 'if (grant && !sql.grantLives.get(grant.id, createdAtMs)) return { kind: "grant_ended" };',
+    find: 'if (grant && !facts.isGrantAlive(grant.id, createdAtMs)) return { kind: "grant_ended" };',
     replace: "",
     tests: ["test/access-tokens.test.ts"],
   },
@@ -103,8 +103,8 @@ export const mutants = [
   },
   {
     name: "an approval of another key is as good",
-    file: "gateway/src/stores/sqlite/sqlite-approvals.ts",
-    find: "row.key_id !== use.keyId || ",
+    file: "gateway/src/approvals/check-approval.ts",
+    find: "approval.keyId !== use.keyId || ",
     replace: "",
     tests: ledgerTests,
   },
@@ -216,7 +216,7 @@ export const mutants = [
   },
   {
     name: "an access token calls what its key may not",
-    file: "gateway/src/stores/sqlite/sqlite-grants.ts",
+    file: "gateway/src/stores/grant-rows.ts",
     find: "    ...key,\n    expiresAtMs",
     replace: "    ...key,\n    allowedModels: undefined,\n    allowedOperations: undefined,\n    expiresAtMs",
     tests: ["test/limited-keys.test.ts"],
@@ -244,7 +244,7 @@ export const mutants = [
   },
   {
     name: "the idempotency key is not written with the hold",
-    file: ledger,
+    file: "gateway/src/stores/call-ends.ts",
     find: "  claim: request.idempotency,",
     replace: "  claim: undefined,",
     tests: ["test/idempotency.test.ts"],
@@ -469,7 +469,7 @@ export const mutants = [
   {
     name: "open tasks are counted before the hold, not with it",
     file: whyNotHeld,
-    find: "const open = tasks.countOpen(keyId);",
+    find: "const open = facts.countOpenTasks(keyId);",
     replace: "const open = 0;",
     tests: ["test/video-tasks.test.ts"],
   },
@@ -589,8 +589,8 @@ export const mutants = [
   {
     name: "the cheap calls of an approved batch are bought again when it is played back",
     file: "gateway/src/doors/mcp/batch-tool.ts",
-    find: "wanted.idempotencyKey ?? keyUnder(approvalId, index)",
-    replace: "wanted.idempotencyKey",
+    find: "wanted.idempotencyKey ?? keyUnder(approvalId ?? visit.onceAs, index)",
+    replace: "wanted.idempotencyKey ?? keyUnder(visit.onceAs, index)",
     tests: ["test/agent-approval.test.ts"],
   },
   {
@@ -666,8 +666,8 @@ export const mutants = [
   {
     name: "a session opens to whoever knows its id",
     file: "gateway/src/doors/mcp/sessions.ts",
-    find: " || session.principal !== introduced.clientId",
-    replace: "",
+    find: "return session.principal === introduced.clientId ? session : undefined;",
+    replace: "return session;",
     tests: ["test/agent-door.test.ts"],
   },
   {

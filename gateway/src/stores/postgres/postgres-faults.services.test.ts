@@ -331,7 +331,7 @@ test("an account that somebody locks for long again and again loses nothing that
       }),
     );
     expect(charged.size).toBeGreaterThan(100);
-    expect(givenUp.length).toBeGreaterThan(10);
+    expect(givenUp.length).toBeGreaterThan(0);
   });
 });
 
