@@ -12,7 +12,7 @@ import {
   type PrivateServer,
 } from "./private-server.ts";
 
-const TEMPLATES_MAX = 8;
+const TEMPLATES_MAX = 24;
 const CONNECTIONS_MAX = 300;
 const SESSIONS_WAIT_MS = 1_000;
 
