@@ -13,6 +13,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Store } from "../gateway/src/books/store.ts";
+import { InDoubt, StoreBusy } from "../gateway/src/ledger/store-errors.ts";
 import { openGatewayProcess, openTestGateway, type TestAccount, type TestGateway, until } from "./harness.ts";
 import { dialects } from "./streams/dialects.ts";
 import {
@@ -30,7 +32,12 @@ import { createTask, shiftedClock, stuck, taskPath, video } from "./tasks/task-c
 const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
 
 interface Refused {
-  readonly error: { readonly code: string; readonly retryable: boolean; readonly request_id: string };
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly retryable: boolean;
+    readonly request_id: string;
+  };
 }
 
 let tollgate: TestGateway;
@@ -188,6 +195,43 @@ async function withUnbookedStream(look: (unbooked: Unbooked) => Promise<void>): 
     await vendors.close();
   }
 }
+
+describe("the end of a call that the store did not take", () => {
+  type Settle = Store["ledger"]["settle"];
+
+  const callWhose = async (settle: (settle: Settle) => Settle) => {
+    tollgate = await openTestGateway({
+      wrap: (parts) => {
+        const { ledger } = parts.store;
+        return { ...parts, store: { ...parts.store, ledger: { ...ledger, settle: settle(ledger.settle) } } };
+      },
+    });
+    const account = await tollgate.openAccount();
+    const response = await tollgate.call(account, path);
+    expect(response.status).toBe(503);
+    const { error } = (await response.json()) as Refused;
+    expect(error.retryable).toBe(false);
+    await until(async () => (await tollgate.balance(account)).held === 0);
+    const receipt = await tollgate.call(account, `/v1/requests/${error.request_id}`);
+    return { error, receipt: (await receipt.json()) as object };
+  };
+
+  test("is told as not charged, and it is not", async () => {
+    const { error, receipt } = await callWhose(() => () => Promise.reject(new StoreBusy()));
+    expect(error.message).toEndWith("it is not charged.");
+    expect(receipt).toMatchObject({ status: "released", charged_micros_usd: 0 });
+  });
+
+  test("as far as anybody knows is not told as free: it was charged, and its receipt tells so", async () => {
+    const { error, receipt } = await callWhose((settle) => async (settlement) => {
+      await settle(settlement);
+      throw new InDoubt();
+    });
+    expect(error.message).not.toContain("not charged");
+    expect(error.message).toEndWith("its receipt tells whether it was charged.");
+    expect(receipt).toMatchObject({ status: "settled", charged_micros_usd: 48_000 });
+  });
+});
 
 const canMount = process.platform === "linux" && process.getuid?.() === 0;
 

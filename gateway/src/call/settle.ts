@@ -1,5 +1,6 @@
 import { countCharge } from "../ledger/count-charge.ts";
 import type { Resolved } from "../ledger/ledger.ts";
+import { InDoubt } from "../ledger/store-errors.ts";
 import { valuePico } from "../prices/terms.ts";
 import { neverSent, type Exchanged } from "../operation/upstream.ts";
 import type { Answer } from "./call.ts";
@@ -30,7 +31,10 @@ export async function settle(
     resolved = await writeEnd(paid, attempted, metered, gate);
   } catch (error) {
     endLater(paid.call.id, gate);
-    const message = "The call was made but could not be booked; it is not charged.";
+    const message =
+      error instanceof InDoubt
+        ? perhapsBooked
+        : "The call was made but could not be booked; it is not charged.";
     return refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
   }
   countEnd(resolved, paid, attempted, gate);
@@ -39,6 +43,9 @@ export async function settle(
   if (exchanged.kind === "link_rejected" && attempted.linkRefusal) throw attempted.linkRefusal;
   return answerOf(exchanged, upstream);
 }
+
+const perhapsBooked =
+  "The call was made, and it is not known whether it could be booked; its receipt tells whether it was charged.";
 
 /** The same for a stream, whose caller has its answer: should the books not take its end now, they will later. */
 export async function settleStream(

@@ -1,6 +1,14 @@
 /** The store did not take a write. Nothing was written, and trying again may work. */
 export class NotWritten extends Error {}
 
+/** Nobody knows whether it was written. Asking again, or reading, tells; trying something else does not. */
+export class InDoubt extends Error {
+  constructor(options?: ErrorOptions) {
+    super("The store did not say whether it wrote; it is not known what was written.", options);
+    this.name = "InDoubt";
+  }
+}
+
 /** It did not get to the write in time. */
 export class StoreBusy extends NotWritten {
   constructor(options?: ErrorOptions) {

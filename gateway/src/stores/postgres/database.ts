@@ -1,6 +1,7 @@
 import { SQL, type ReservedSQL } from "bun";
+import { InDoubt } from "../../ledger/store-errors.ts";
 import { soundText } from "./json-rows.ts";
-import { InDoubt, isConnectionLost, isPassing, toldAs } from "./failures.ts";
+import { isConnectionLost, isPassing, toldAs } from "./failures.ts";
 
 /** What a statement can be given. Lists are lists of text; whole tables travel as JSON (`json_to_recordset`). */
 export type Value = string | number | bigint | boolean | Uint8Array | null | readonly string[];
@@ -128,7 +129,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         throw error;
       }
       await query("COMMIT").catch((error: unknown) => {
-        throw isConnectionLost(error) ? new InDoubt(error) : error;
+        throw isConnectionLost(error) ? new InDoubt({ cause: error }) : error;
       });
       return result;
     });
@@ -223,13 +224,13 @@ async function writeAndCommit(
   const failure = written.find((each) => each.status === "rejected");
   if (committed.status === "rejected") {
     const error: unknown = committed.reason;
-    throw isConnectionLost(error) ? new InDoubt(error) : error;
+    throw isConnectionLost(error) ? new InDoubt({ cause: error }) : error;
   }
   // What the server says that it has done; the driver's types leave it open.
   const { command } = committed.value as { readonly command: string };
   if (command === "COMMIT" && failure === undefined) return;
   // Whatever the driver has done to have something else committed than was sent: nobody knows what was written.
-  if (command === "COMMIT") throw new InDoubt(failure?.reason);
+  if (command === "COMMIT") throw new InDoubt({ cause: failure?.reason });
   throw failure?.reason ?? new Error("The server rolled back what it should have committed.");
 }
 

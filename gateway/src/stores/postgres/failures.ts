@@ -1,14 +1,6 @@
 import { SQL } from "bun";
-import { NotWritten, StoreBusy, StoreFull } from "../../ledger/store-errors.ts";
+import { InDoubt, NotWritten, StoreBusy, StoreFull } from "../../ledger/store-errors.ts";
 import { codeOf } from "../../platform/error-code.ts";
-
-/** The connection broke when a commit was under way: nobody knows whether it took place. */
-export class InDoubt extends Error {
-  constructor(cause: unknown) {
-    super("The connection to the store broke during a commit; it is not known what was written.", { cause });
-    this.name = "InDoubt";
-  }
-}
 
 /** What the server said, as its five letters; empty when it did not get to say anything. */
 const sqlState = (error: unknown): string => (error instanceof SQL.PostgresError ? (error.errno ?? "") : "");

@@ -1,16 +1,26 @@
-// What a batch of writes has to know before it decides, read in one round trip with everything locked that decides.
-
 import { checkApproval, type ApprovalStanding } from "../../approvals/check-approval.ts";
-import { budgetSpan, type BudgetSpan } from "../../keys/budget-window.ts";
+import type { BudgetSpan } from "../../keys/budget-window.ts";
 import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
-import type { EarlierCall, IdempotencyClaim, WantedHold } from "../../ledger/ledger.ts";
+import type { EarlierCall, IdempotencyClaim } from "../../ledger/ledger.ts";
 import type { BoundStanding, HoldFacts } from "../../ledger/why-not-held.ts";
 import type { Micros } from "../../platform/money.ts";
 import type { HeldCall } from "../held-call.ts";
 import { dayStartMs } from "../sums.ts";
 import type { Query } from "./database.ts";
-import { hexOf, jsonOf } from "./json-rows.ts";
+import {
+  readFactRows,
+  type AccountRow,
+  type BoundRow,
+  type CallRow,
+  type FactRows,
+  type ItemRow,
+  type Lock,
+  type TaskRow,
+  type Wanted,
+  type WindowRow,
+} from "./fact-rows.ts";
+import { hexOf } from "./json-rows.ts";
 
 /** Where an account stands; the batch moves these figures as it decides. */
 interface AccountFacts {
@@ -53,18 +63,7 @@ interface ApprovalFacts extends ApprovalStanding {
 
 interface Window extends BoundStanding, BudgetSpan {}
 
-/** What a batch is about. */
-export interface Wanted {
-  /** All that are charged or held for. */
-  readonly accountIds: readonly string[];
-  /** Calls that are held, noted or ended. */
-  readonly callIds: readonly string[];
-  readonly holds: readonly WantedHold[];
-  /** Tasks that end with their calls, and calls whose tasks are abandoned. */
-  readonly taskIds: readonly string[];
-  readonly taskCallIds: readonly string[];
-}
-
+/** What is known of a batch, and becomes of it as it is decided, wish by wish. */
 export interface LedgerFacts extends HoldFacts {
   readonly accounts: ReadonlyMap<string, AccountFacts>;
   readonly calls: Map<string, CallFacts>;
@@ -81,130 +80,30 @@ export interface LedgerFacts extends HoldFacts {
   readonly useApproval: (approvalId: string, digest: Uint8Array, callId: string) => number;
 }
 
-/**
- * With a lock, nobody else moves what was read until the transaction ends; without, it is what one moment shows. Accounts
- * that somebody else has locked are waited for, or left out.
- */
 export async function readFacts(
   query: Query,
   wanted: Wanted,
-  { lock }: { readonly lock: "wait" | "skip" | "none" },
+  { lock }: { readonly lock: Lock },
 ): Promise<LedgerFacts> {
-  const forUpdate = lock === "none" ? "" : "FOR NO KEY UPDATE";
-  const forShare = lock === "none" ? "" : "FOR SHARE";
-  const { holds } = wanted;
-  const claims = holds.flatMap(({ accountId, idempotency }) =>
-    idempotency ? { accountId, ...idempotency } : [],
-  );
-  const windows = windowsOf(holds);
-  const grants = holds.flatMap(({ grant }) => grant ?? []);
-  const approvals = holds.flatMap(({ approval, accountId }) =>
-    approval ? { id: approval.id, accountId } : [],
-  );
-  const creating = holds.flatMap(({ task, keyId }) => (task ? keyId : []));
-  const none = Promise.resolve([]);
-  // The server takes these one after the other, so whatever comes behind the first sees what its lock has waited for.
-  const [
-    accountRows,
-    callRows,
-    claimRows,
-    windowRows,
-    grantRows,
-    dayRows,
-    openRows,
-    taskRows,
-    itemRows,
-    presentRows,
-  ] = await Promise.all([
-    wanted.accountIds.length === 0
-      ? none
-      : query<AccountRow>(
-          `SELECT id, suspended, posted_micros, held_micros, charge_carry_atto, value_carry_pico
-             FROM account WHERE id = ANY($1::text[]) ORDER BY id ${forUpdate} ${lock === "skip" ? "SKIP LOCKED" : ""}`,
-          [wanted.accountIds],
-        ),
-    wanted.callIds.length === 0
-      ? none
-      : query<CallRow>(`${selectCalls} WHERE call.id = ANY($1::text[])`, [wanted.callIds]),
-    claims.length === 0
-      ? none
-      : query<CallRow & ClaimRow>(
-          `${selectCalls.replace("SELECT", "SELECT claim.key_hash, claim.fingerprint,")}
-             JOIN claim ON claim.call_id = call.id
-             JOIN json_to_recordset($1::text::json) AS wanted (account_id text, key_hash text)
-               ON claim.account_id = wanted.account_id AND claim.key_hash = decode(wanted.key_hash, 'hex')`,
-          [
-            JSON.stringify(
-              claims.map((claim) => ({ account_id: claim.accountId, key_hash: hexOf(claim.keyHash) })),
-            ),
-          ],
-        ),
-    windows.length === 0
-      ? none
-      : query<WindowRow>(
-          `SELECT wanted.key_id, wanted.start_ms, wanted.end_ms, coalesce(sum(spent_micros), 0)::bigint AS spent_micros,
-                    coalesce(sum(held_micros), 0)::bigint AS held_micros
-             FROM json_to_recordset($1::text::json) AS wanted (key_id text, start_ms bigint, end_ms bigint)
-             LEFT JOIN budget ON budget.key_id = wanted.key_id
-               AND budget.day_start_ms >= wanted.start_ms AND budget.day_start_ms < wanted.end_ms
-             GROUP BY 1, 2, 3`,
-          [jsonOf(windows)],
-        ),
-    grants.length === 0
-      ? none
-      : query<GrantRow>(
-          `SELECT id, expires_at_ms FROM oauth_grant WHERE id = ANY($1::text[]) AND revoked_at_ms IS NULL
-             ORDER BY id ${forShare}`,
-          [grants.map(({ id }) => id)],
-        ),
-    grants.length === 0
-      ? none
-      : query<DayRow>(
-          "SELECT grant_id, day_start_ms, spent_micros, held_micros FROM grant_day WHERE grant_id = ANY($1::text[])",
-          [grants.map(({ id }) => id)],
-        ),
-    creating.length === 0
-      ? none
-      : query<OpenRow>(
-          `SELECT key_id, count(*) AS open FROM task
-           WHERE key_id = ANY($1::text[]) AND forget_at_ms IS NULL AND state <> 'LOST' GROUP BY 1`,
-          [creating],
-        ),
-    wanted.taskIds.length + wanted.taskCallIds.length === 0
-      ? none
-      : query<TaskRow>(
-          `SELECT id, call_id, key_id, fence, state, ended_at_ms FROM task
-             WHERE id = ANY($1::text[]) OR call_id = ANY($2::text[]) ORDER BY id ${forUpdate}`,
-          [wanted.taskIds, wanted.taskCallIds],
-        ),
-    approvals.length === 0
-      ? none
-      : query<ItemRow>(
-          `SELECT approval.id, account_id, key_id, grant_id, decision, expires_at_ms, position, digest, cap_micros, call_id
-             FROM approval JOIN approval_item ON approval_id = approval.id
-             WHERE approval.id = ANY($1::text[]) ORDER BY approval.id, position ${forUpdate}`,
-          [approvals.map(({ id }) => id)],
-        ),
-    lock === "skip"
-      ? query<{ id: string }>("SELECT id FROM account WHERE id = ANY($1::text[])", [wanted.accountIds])
-      : none,
-  ]);
+  return factsOf(await readFactRows(query, wanted, lock));
+}
 
-  const accounts = new Map(accountRows.map((row) => [row.id, accountOf(row)]));
-  const elsewhere = new Set(presentRows.map(({ id }) => id).filter((id) => !accounts.has(id)));
+function factsOf(rows: FactRows): LedgerFacts {
+  const accounts = new Map(rows.accounts.map((row) => [row.id, accountOf(row)]));
+  const elsewhere = new Set(rows.present.map(({ id }) => id).filter((id) => !accounts.has(id)));
   const calls = new Map<string, CallFacts>();
-  for (const row of [...callRows, ...claimRows]) calls.set(row.id, callOf(row));
+  for (const row of [...rows.calls, ...rows.claimed]) calls.set(row.id, callOf(row));
   const claimed = new Map<string, { callId: string; fingerprint: Uint8Array }>();
-  for (const row of claimRows)
+  for (const row of rows.claimed)
     claimed.set(claimName(row.account_id, row.key_hash), { callId: row.id, fingerprint: row.fingerprint });
   const budgets = new Map<string, Window[]>();
-  for (const row of windowRows) listIn(budgets, row.key_id).push(windowOf(row));
-  const liveGrants = new Map(grantRows.map((row) => [row.id, Number(row.expires_at_ms)]));
+  for (const row of rows.budgets) listIn(budgets, row.key_id).push(windowOf(row));
+  const liveGrants = new Map(rows.grants.map((row) => [row.id, Number(row.expires_at_ms)]));
   const days = new Map<string, BoundStanding>();
-  for (const row of dayRows) days.set(dayName(row.grant_id, Number(row.day_start_ms)), boundOf(row));
-  const open = new Map(openRows.map((row) => [row.key_id, Number(row.open)]));
-  const tasks = new Map(taskRows.map((row) => [row.id, taskOf(row)]));
-  const asked = approvalsOf(itemRows);
+  for (const row of rows.days) days.set(dayName(row.grant_id, Number(row.day_start_ms)), boundOf(row));
+  const open = new Map(rows.open.map((row) => [row.key_id, Number(row.open)]));
+  const tasks = new Map(rows.tasks.map((row) => [row.id, taskOf(row)]));
+  const asked = approvalsOf(rows.items);
 
   const budget = (keyId: string, { startMs, endMs }: BudgetSpan): BoundStanding => {
     const found = budgets.get(keyId)?.find((window) => window.startMs === startMs && window.endMs === endMs);
@@ -283,17 +182,6 @@ export async function readFacts(
   };
 }
 
-/** Each span of a key once. */
-function windowsOf(holds: readonly WantedHold[]): { key_id: string; start_ms: number; end_ms: number }[] {
-  const windows = new Map<string, { key_id: string; start_ms: number; end_ms: number }>();
-  for (const { keyId, budget, createdAtMs } of holds) {
-    if (!budget) continue;
-    const { startMs, endMs } = budgetSpan(budget.window, createdAtMs);
-    windows.set(`${keyId} ${startMs} ${endMs}`, { key_id: keyId, start_ms: startMs, end_ms: endMs });
-  }
-  return [...windows.values()];
-}
-
 const claimName = (accountId: string, keyHash: Uint8Array): string => `${accountId} ${hexOf(keyHash)}`;
 const dayName = (grantId: string, startMs: number): string => `${grantId} ${startMs}`;
 
@@ -303,15 +191,6 @@ function listIn<Kept>(lists: Map<string, Kept[]>, name: string): Kept[] {
   return list;
 }
 
-interface AccountRow {
-  id: string;
-  suspended: boolean;
-  posted_micros: bigint;
-  held_micros: bigint;
-  charge_carry_atto: bigint;
-  value_carry_pico: bigint;
-}
-
 const accountOf = (row: AccountRow): AccountFacts => ({
   suspended: row.suspended,
   postedMicros: row.posted_micros,
@@ -319,35 +198,6 @@ const accountOf = (row: AccountRow): AccountFacts => ({
   chargeCarryAtto: row.charge_carry_atto,
   valueCarryPico: row.value_carry_pico,
 });
-
-interface CallRow {
-  id: string;
-  account_id: string;
-  key_id: string;
-  operation_id: string;
-  model: string | null;
-  held_micros: bigint;
-  price_version: string;
-  multiplier_ppm: bigint;
-  budget_day_start_ms: bigint | null;
-  grant_id: string | null;
-  run_id: bigint;
-  created_at_ms: bigint;
-  state: CallState;
-  outcome: CallOutcome | null;
-  value_micros: bigint;
-  charged_micros: bigint;
-  written_off_micros: bigint;
-  settled_at_ms: bigint | null;
-  progress: string | null;
-  unit_prices: string;
-}
-
-const selectCalls = `
-  SELECT call.id, call.account_id, call.key_id, call.operation_id, call.model, held_micros, price_version, multiplier_ppm,
-         budget_day_start_ms, grant_id, run_id, call.created_at_ms, state, outcome, value_micros, charged_micros,
-         written_off_micros, settled_at_ms, progress, unit_prices
-  FROM call JOIN price ON price.version = price_version`;
 
 const callOf = (row: CallRow): CallFacts => ({
   held: {
@@ -375,56 +225,16 @@ const callOf = (row: CallRow): CallFacts => ({
   unit_prices: row.unit_prices,
 });
 
-interface ClaimRow {
-  key_hash: Uint8Array;
-  fingerprint: Uint8Array;
-}
-
-interface BoundRow {
-  spent_micros: bigint;
-  held_micros: bigint;
-}
-
 const boundOf = (row: BoundRow): BoundStanding => ({
   spentMicros: row.spent_micros,
   heldMicros: row.held_micros,
 });
-
-interface WindowRow extends BoundRow {
-  key_id: string;
-  start_ms: bigint;
-  end_ms: bigint;
-}
 
 const windowOf = (row: WindowRow): Window => ({
   startMs: Number(row.start_ms),
   endMs: Number(row.end_ms),
   ...boundOf(row),
 });
-
-interface GrantRow {
-  id: string;
-  expires_at_ms: bigint;
-}
-
-interface DayRow extends BoundRow {
-  grant_id: string;
-  day_start_ms: bigint;
-}
-
-interface OpenRow {
-  key_id: string;
-  open: bigint;
-}
-
-interface TaskRow {
-  id: string;
-  call_id: string;
-  key_id: string;
-  fence: bigint;
-  state: string;
-  ended_at_ms: bigint | null;
-}
 
 const taskOf = (row: TaskRow): TaskFacts => ({
   callId: row.call_id,
@@ -433,19 +243,6 @@ const taskOf = (row: TaskRow): TaskFacts => ({
   isCreating: row.state === "CREATING",
   isEnded: row.ended_at_ms !== null,
 });
-
-interface ItemRow {
-  id: string;
-  account_id: string;
-  key_id: string;
-  grant_id: string | null;
-  decision: "approved" | "denied" | null;
-  expires_at_ms: bigint;
-  position: bigint;
-  digest: Uint8Array;
-  cap_micros: bigint;
-  call_id: string | null;
-}
 
 function approvalsOf(rows: readonly ItemRow[]): Map<string, ApprovalFacts & { readonly accountId: string }> {
   const approvals = new Map<string, ApprovalFacts & { readonly accountId: string }>();

@@ -12,7 +12,7 @@ import {
   withNodes,
   type TestNodes,
 } from "../../../../test/services/postgres-nodes.ts";
-import { StoreBusy, StoreFull } from "../../ledger/store-errors.ts";
+import { InDoubt, StoreBusy, StoreFull } from "../../ledger/store-errors.ts";
 import {
   middayMs,
   releaseOf,
@@ -20,7 +20,6 @@ import {
   type Caller,
   type TestBooks,
 } from "../../ledger/shared-conformance.ts";
-import { InDoubt } from "./failures.ts";
 
 let server: Awaited<ReturnType<typeof startPrivatePostgres>>;
 let databases = 0;
@@ -321,7 +320,7 @@ test("an account that somebody locks for long again and again loses nothing that
   await withNodes({ url, count: 2 }, async (nodes) => {
     const { charged, givenUp } = await keepPromisesWhile(nodes, { callers: 60 }, () =>
       inDatabase(url, async (sql) => {
-        for (const lockedMs of [1_900, 2_100, 1_200]) {
+        for (const lockedMs of [2_600, 2_800, 2_600]) {
           await sql.begin(async (transaction) => {
             await transaction`SELECT id FROM account FOR UPDATE`;
             await Bun.sleep(lockedMs);
@@ -331,7 +330,7 @@ test("an account that somebody locks for long again and again loses nothing that
       }),
     );
     expect(charged.size).toBeGreaterThan(100);
-    expect(givenUp.length).toBeGreaterThan(0);
+    expect(givenUp.length).toBeGreaterThan(10);
   });
 });
 

@@ -1,35 +1,16 @@
-import type { HoldRequest, HoldResult, Ledger, Recovery, Resolved } from "../../ledger/ledger.ts";
+import type { Ledger, Recovery } from "../../ledger/ledger.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
-import { StoreBusy } from "../../ledger/store-errors.ts";
 import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
-import type { Quantities } from "../../prices/quantities.ts";
-import { TransitMap } from "../../platform/transit-map.ts";
 import { pricesAsText } from "../call-ends.ts";
 import { unexplainedHolds } from "../audit-rules.ts";
 import type { Database } from "./database.ts";
 import { jsonOf } from "./json-rows.ts";
-import { InDoubt, isLockedAway, isPassing, toldAs } from "./failures.ts";
-import {
-  callIdOf,
-  CameLater,
-  decideBatch,
-  RunEnded,
-  type Granted,
-  type Locking,
-  type Postable,
-  type Wish,
-} from "./ledger-batch.ts";
+import { endWhatIsLeft, isAnythingLeft } from "./left-behind.ts";
 import { readFacts } from "./ledger-facts.ts";
-import type { Runs } from "./runs.ts";
+import { createWishQueue, type QueueParts } from "./wish-queue.ts";
 
-interface Parts {
-  readonly db: Database;
-  readonly runs: Runs;
+interface Parts extends QueueParts {
   readonly wallMs: () => number;
-  readonly monotonicMs: () => number;
-  readonly onCommit: (writes: number) => void;
-  /** Nobody waits for what time brings: notes, signs of life, and the ends of calls that others left. */
-  readonly onLostNote: (error: unknown) => void;
 }
 
 export interface PostgresLedger extends Ledger {
@@ -37,262 +18,21 @@ export interface PostgresLedger extends Ledger {
   readonly close: () => Promise<void>;
 }
 
-interface Queued {
-  readonly wish: Wish;
-  readonly waiting: PromiseWithResolvers<HoldResult | Resolved>;
-  readonly deadlineMs: number;
-  /** A commit with it broke off; it is asked again, and told as doubtful should nobody ever answer. */
-  isInDoubt: boolean;
-}
-
-/** Bounds how long one transaction keeps the rows of its accounts. */
-const batchMax = 256;
-const patienceOfCallersMs = 2_000;
-/** The work is done and paid for upstream; booking its end is worth a longer wait than beginning it. */
-const endingPatienceMs = 20_000;
-/** Nobody waits for notes; most calls end sooner, and their end says when they were sent. */
-const notesAfterMs = 100;
-const retryMs = 20;
-/** So long accounts are not waited for, together with others, after one was waited for in vain. */
-const hastyMs = 5_000;
-const lateEveryMs = 250;
-const orphansAtOnce = 200;
 const claimsForgottenAtOnce = 1_000;
 const forgetEveryMs = 10 * 60_000;
 
-/**
- * Money as it moves, for any number of processes. What is wished for in one turn, and while a transaction is under way, is
- * decided and written by the next one: `ledger-batch.ts` says how.
- */
+/** Money as it moves, for any number of processes. */
 export function createPostgresLedger(parts: Parts): PostgresLedger {
-  const { db, runs, monotonicMs, onCommit, onLostNote } = parts;
-  let queue: Queued[] = [];
-  /** What would have to wait for somebody else, and has its turn by itself, so that nobody waits with it. */
-  let postponed: Queued[] = [];
-  let hastyUntilMs = Number.NEGATIVE_INFINITY;
-  let underWay: readonly Queued[] = [];
-  let writing: Promise<void> | undefined;
-  /** The accounts of calls that this process holds and has not ended. */
-  const openCalls = new TransitMap<string>();
-  const known: Postable = { keyIds: new Set(), priceVersions: new Set() };
-  const sent = new TransitMap<number>();
-  const progress = new Map<string, Quantities>();
-  /** Which sent marks are old enough to be written; the end of a call says it otherwise. */
-  let marking = false;
-  let notesTimer: NodeJS.Timeout | undefined;
+  const { db, runs, wallMs, monotonicMs, onLostNote } = parts;
+  const queue = createWishQueue(parts);
   let beatTimer: NodeJS.Timeout | undefined;
   let beating: Promise<void> | undefined;
   let forgotAtMs = Number.NEGATIVE_INFINITY;
   let isClosed = false;
 
-  const ask = <Result>(wish: Wish, patienceMs: number): Promise<Result> => {
-    const waiting = Promise.withResolvers<HoldResult | Resolved>();
-    queue.push({ wish, waiting, deadlineMs: monotonicMs() + patienceMs, isInDoubt: false });
-    writeSoon();
-    // A hold is answered as a hold, and an end as an end.
-    return waiting.promise as Promise<Result>;
-  };
-
-  const writeSoon = (): void => {
-    writing ??= writeAll();
-  };
-
-  const writeAll = async (): Promise<void> => {
-    // Whatever this turn brings goes together.
-    await new Promise<void>((resolve) => void setImmediate(resolve));
-    const impatience = setInterval(giveUpLate, lateEveryMs);
-    try {
-      while (queue.length > 0 || postponed.length > 0 || notesWait()) {
-        if (queue.length > 0 || notesWait()) {
-          const isWritten = await writeBatch(queue.splice(0, batchMax), isHasty() ? "skip" : "wait");
-          // Notes go with the next wish, or when their time comes again.
-          if (!isWritten && underWay.length === 0 && postponed.length === 0) return;
-        }
-        if (postponed.length > 0) await writeBatch(takePostponed(), "wait briefly");
-      }
-    } finally {
-      clearInterval(impatience);
-      underWay = [];
-      // In the same breath as the last look at the queue: whoever comes later begins anew.
-      writing = undefined;
-    }
-  };
-
-  const isHasty = (): boolean => monotonicMs() < hastyUntilMs;
-
-  const writeBatch = async (batch: readonly Queued[], locking: Locking): Promise<boolean> => {
-    underWay = batch;
-    const failure = await failureOf(writeTogether(batch, locking));
-    if (failure) await recover(failure.error, batch, locking);
-    return failure === undefined;
-  };
-
-  /** Those that wait for the same as the one that waits longest. */
-  const takePostponed = (): readonly Queued[] => {
-    const waitsFor = ({ wish }: Queued): string => accountOf(wish) ?? callIdOf(wish);
-    const first = postponed[0] && waitsFor(postponed[0]);
-    const taken = new Set(postponed.filter((queued) => waitsFor(queued) === first).slice(0, batchMax));
-    postponed = postponed.filter((queued) => !taken.has(queued));
-    return [...taken];
-  };
-
-  const accountOf = (wish: Wish): string | undefined =>
-    wish.kind === "hold" ? wish.request.accountId : openCalls.get(callIdOf(wish));
-
-  /** A server that answers nothing must not keep callers longer than they wait. What is under way may still be written. */
-  const giveUpLate = (): void => {
-    const nowMs = monotonicMs();
-    const isLate = ({ deadlineMs }: Queued): boolean => deadlineMs <= nowMs;
-    for (const { waiting } of underWay.filter(isLate)) waiting.reject(new InDoubt(undefined));
-    for (const queued of [...queue, ...postponed].filter(isLate)) refuseLate(queued, undefined);
-    queue = queue.filter((queued) => !isLate(queued));
-    postponed = postponed.filter((queued) => !isLate(queued));
-  };
-
-  const refuseLate = ({ waiting, isInDoubt }: Queued, cause: unknown): void =>
-    waiting.reject(isInDoubt ? new InDoubt(cause) : new StoreBusy({ cause }));
-
-  const notesWait = (): boolean => marking || progress.size > 0;
-
-  const writeTogether = async (batch: readonly Queued[], locking: Locking): Promise<void> => {
-    const notes = { sent: new Map(marking ? sent.entries() : []), progress: new Map(progress) };
-    const granted = await db.decide((query) =>
-      decideBatch(query, {
-        runId: runs.current(),
-        wishes: batch.map(({ wish }) => wish),
-        notes,
-        sentAtMs: (callId) => sent.get(callId),
-        accountOf: (callId) => openCalls.get(callId),
-        known,
-        locking,
-      }),
-    );
-    onCommit(batch.length);
-    forgetNotes(notes);
-    const left: Queued[] = [];
-    for (const [at, queued] of batch.entries()) {
-      const got = granted[at];
-      if (got === undefined) throw new Error("A batch answers each of its wishes.");
-      if ("postponed" in got) left.push(queued);
-      else tell(queued, got);
-    }
-    postponed.push(...inTime(left, undefined));
-    if (left.length > 0 && left.length === batch.length) await Bun.sleep(retryMs);
-  };
-
-  /** Whoever is late has been told so, or is now, and may have given up: what they wished for must not come about later. */
-  const inTime = (batch: readonly Queued[], cause: unknown): readonly Queued[] => {
-    const nowMs = monotonicMs();
-    return batch.filter((queued) => {
-      if (queued.deadlineMs > nowMs) return true;
-      refuseLate(queued, cause);
-      return false;
-    });
-  };
-
-  const forgetNotes = (notes: { sent: Map<string, number>; progress: Map<string, Quantities> }): void => {
-    for (const callId of notes.sent.keys()) sent.delete(callId);
-    // What was noted meanwhile is newer, and stays.
-    for (const [callId, used] of notes.progress) if (progress.get(callId) === used) progress.delete(callId);
-    marking = false;
-  };
-
-  const tell = ({ wish, waiting, deadlineMs }: Queued, granted: Told): void => {
-    if ("failure" in granted) return waiting.reject(granted.failure);
-    if (wish.kind === "hold") {
-      if ("kind" in granted.result && granted.result.kind === "held") {
-        openCalls.set(wish.request.callId, wish.request.accountId);
-        // A process that stood still may have been taken for dead, and what it held was given back meanwhile.
-        if (deadlineMs <= monotonicMs()) return waiting.reject(new InDoubt(undefined));
-      }
-    } else {
-      openCalls.delete(callIdOf(wish));
-      sent.delete(callIdOf(wish));
-    }
-    waiting.resolve(granted.result);
-  };
-
-  /** Tries again what may pass, for as long as its callers wait; fails alone what fails by itself. */
-  const recover = async (error: unknown, batch: readonly Queued[], locking: Locking): Promise<void> => {
-    if (error instanceof RunEnded) {
-      // Another process took this one for dead. Whatever it held has been ended, or will be, and asking says how. Or
-      // somebody brought back older books, to which what was seen may be new.
-      known.keyIds.clear();
-      known.priceVersions.clear();
-      await runs.goOnAfter(error.runId).catch(() => {});
-    }
-    if (!mayPass(error)) return batch.length > 1 ? oneByOne(batch, locking) : fail(batch, error);
-    for (const queued of batch) queued.isInDoubt ||= error instanceof InDoubt;
-    const left = inTime(batch, error);
-    const isLocked = isLockedAway(causeOf(error));
-    if (isLocked) hastyUntilMs = monotonicMs() + hastyMs;
-    if (isLocked && locking === "wait briefly") postponed.push(...left);
-    else queue = [...left, ...queue];
-    if (batch.length === 0) onLostNote(error);
-    await Bun.sleep(retryMs);
-  };
-
-  /** As far as the server can be reached: what may pass is tried again with all that are left. */
-  const oneByOne = async (batch: readonly Queued[], locking: Locking): Promise<void> => {
-    for (const [at, queued] of batch.entries()) {
-      const failure = await failureOf(writeTogether([queued], locking));
-      if (!failure) continue;
-      if (mayPass(failure.error)) return recover(failure.error, batch.slice(at), locking);
-      fail([queued], failure.error);
-    }
-  };
-
-  const fail = (batch: readonly Queued[], error: unknown): void => {
-    for (const { waiting } of batch) waiting.reject(toldAs(error));
-    if (batch.length === 0) onLostNote(error);
-  };
-
-  const noteSoon = (): void => {
-    notesTimer ??= setTimeout(() => {
-      notesTimer = undefined;
-      const over = [...sent.entries()].filter(([callId]) => !openCalls.has(callId));
-      for (const [callId] of over) sent.delete(callId);
-      marking = sent.size > 0;
-      if (notesWait() && runs.current() !== undefined) writeSoon();
-    }, notesAfterMs).unref();
-  };
-
-  /** Ends the calls of runs that have ended, in the manner of a crash; says what that came to. */
-  const endOrphans = async (nowMs: number): Promise<Recovery> => {
-    let [releasedCalls, releasedMicros, settledCalls] = [0, 0n, 0];
-    const lostTasks = await loseTasks(db);
-    for (;;) {
-      const orphans = await db.read<{ id: string; held_micros: bigint }>(findOrphans, [orphansAtOnce]);
-      if (orphans.length === 0) return { releasedCalls, releasedMicros, settledCalls, lostTasks };
-      const ended = await Promise.all(
-        orphans.map(({ id }) =>
-          ask<Resolved>(
-            {
-              kind: "release",
-              release: {
-                callId: id,
-                outcome: "unknown",
-                httpStatus: undefined,
-                attempts: [],
-                settledAtMs: nowMs,
-              },
-            },
-            endingPatienceMs,
-          ),
-        ),
-      );
-      for (const [at, { first, state }] of ended.entries()) {
-        if (!first) continue;
-        if (state === "settled") settledCalls++;
-        else releasedCalls++;
-        if (state === "released") releasedMicros += orphans[at]?.held_micros ?? 0n;
-      }
-    }
-  };
-
   const beginRun = async (nowMs: number): Promise<Recovery> => {
     await runs.begin(nowMs);
-    const recovery = await endOrphans(nowMs);
+    const recovery = await endWhatIsLeft(db, queue.release, nowMs);
     await forgetClaims(db, nowMs);
     const [broken] = await db.read<{ subject: string; detail: string }>(unexplainedHolds);
     if (broken) {
@@ -315,10 +55,10 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
 
   const beatOnce = async (): Promise<void> => {
     // Also what others found dead, and did not live to end.
-    if ((await runs.beat()) || (await isAnythingLeft(db))) await endOrphans(parts.wallMs());
+    if ((await runs.beat()) || (await isAnythingLeft(db))) await endWhatIsLeft(db, queue.release, wallMs());
     if (monotonicMs() - forgotAtMs < forgetEveryMs) return;
     forgotAtMs = monotonicMs();
-    await forgetClaims(db, parts.wallMs());
+    await forgetClaims(db, wallMs());
   };
 
   return {
@@ -335,7 +75,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
     hold: (request) =>
       runs.current() === undefined
         ? Promise.reject(new Error("Nothing can be held before the run has begun."))
-        : ask({ kind: "hold", request }, patienceOfCallersMs),
+        : queue.hold(request),
     wouldHold: (request) =>
       db.readMoment(async (query) => {
         const wanted = {
@@ -349,10 +89,9 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
         return createWhyNotHeld(facts)(request) ?? { kind: "held" };
       }),
     findEarlier: async (accountId, claim, nowMs) => {
-      const wanted: HoldRequest["idempotency"] = claim;
       const request = {
         accountId,
-        idempotency: wanted,
+        idempotency: claim,
         keyId: "",
         amountMicros: 0n,
         createdAtMs: nowMs,
@@ -361,48 +100,20 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
       const facts = await readFacts(db.read, { ...nothing, holds: [request] }, { lock: "none" });
       return facts.findEarlier(accountId, claim, nowMs);
     },
-    markDispatched: (callId, atMs) => {
-      sent.set(callId, atMs);
-      noteSoon();
-    },
-    noteProgress: (callId, used) => {
-      progress.set(callId, used);
-      noteSoon();
-    },
-    settle: (settlement) => ask({ kind: "settle", settlement }, endingPatienceMs),
-    release: (release) => ask({ kind: "release", release }, endingPatienceMs),
+    markDispatched: queue.noteSent,
+    noteProgress: queue.noteProgress,
+    settle: queue.settle,
+    release: queue.release,
     beginRun,
     close: async () => {
       isClosed = true;
       clearTimeout(beatTimer);
-      clearTimeout(notesTimer);
       await beating;
-      if (runs.current() !== undefined) {
-        marking = sent.size > 0;
-        writeSoon();
-        await writing;
-      }
+      if (runs.current() !== undefined) await queue.finish();
       await runs.end().catch(onLostNote);
     },
   };
 }
-
-type Told = Exclude<Granted, { readonly postponed: true }>;
-
-const causeOf = (error: unknown): unknown => (error instanceof StoreBusy ? error.cause : error);
-
-/** Whether the same again may work. */
-const mayPass = (error: unknown): boolean =>
-  error instanceof InDoubt ||
-  error instanceof RunEnded ||
-  error instanceof CameLater ||
-  isPassing(causeOf(error));
-
-const failureOf = (doing: Promise<void>): Promise<{ readonly error: unknown } | undefined> =>
-  doing.then(
-    () => undefined,
-    (error: unknown) => ({ error }),
-  );
 
 const nothing = { accountIds: [], callIds: [], holds: [], taskIds: [], taskCallIds: [] } as const;
 
@@ -411,44 +122,6 @@ const insertPrices = `
   SELECT version, operation_id, model, unit_prices
   FROM json_to_recordset($1::text::json) AS given (version text, operation_id text, model text, unit_prices text)
   ON CONFLICT DO NOTHING`;
-
-const orphaned = `
-  FROM call JOIN run ON run.id = call.run_id
-  WHERE call.settled_at_ms IS NULL AND run.ended_at_ms IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM task WHERE call_id = call.id AND task.ended_at_ms IS NULL)`;
-
-const findOrphans = `SELECT call.id, call.held_micros ${orphaned} ORDER BY call.id LIMIT $1`;
-
-const claimsLeft = `
-  FROM task JOIN run ON run.id = lease_run_id
-  WHERE run.ended_at_ms IS NOT NULL AND task.ended_at_ms IS NULL AND lease_until_ms > 0`;
-
-// Without a vendor's id, which is what the index of open tasks begins with.
-const creationsLeft = `
-  FROM task JOIN call ON call.id = task.call_id JOIN run ON run.id = call.run_id
-  WHERE run.ended_at_ms IS NOT NULL AND task.ended_at_ms IS NULL AND upstream IS NULL AND task.state = 'CREATING'`;
-
-/** Whether a run that has ended left anything that is to be ended. */
-const isAnythingLeft = async (db: Database): Promise<boolean> => {
-  const [row] = await db.read<{ left: boolean }>(
-    `SELECT EXISTS (SELECT 1 ${orphaned}) OR EXISTS (SELECT 1 ${claimsLeft}) OR EXISTS (SELECT 1 ${creationsLeft}) AS left`,
-  );
-  return row?.left === true;
-};
-
-/** Says of tasks whose creation a dead process left open that they are lost, and ends its claims. */
-const loseTasks = (db: Database): Promise<number> =>
-  db.write(async (query) => {
-    await query(
-      `UPDATE task SET lease_until_ms = 0, fence = fence + 1, lease_run_id = NULL
-       WHERE id = ANY (ARRAY(SELECT task.id ${claimsLeft} ORDER BY task.id FOR NO KEY UPDATE OF task))`,
-    );
-    const lost = await query(
-      `UPDATE task SET state = 'LOST'
-       WHERE id = ANY (ARRAY(SELECT task.id ${creationsLeft} ORDER BY task.id FOR NO KEY UPDATE OF task)) RETURNING id`,
-    );
-    return lost.length;
-  });
 
 const forgetClaims = async (db: Database, nowMs: number): Promise<void> => {
   for (let forgotten = claimsForgottenAtOnce; forgotten === claimsForgottenAtOnce;) {

@@ -1,0 +1,67 @@
+import type { Recovery, Release, Resolved } from "../../ledger/ledger.ts";
+import type { Database } from "./database.ts";
+
+const orphansAtOnce = 200;
+
+/** Ends the calls of runs that have ended, in the manner of a crash; says what that came to. */
+export async function endWhatIsLeft(
+  db: Database,
+  release: (release: Release) => Promise<Resolved>,
+  nowMs: number,
+): Promise<Recovery> {
+  let [releasedCalls, releasedMicros, settledCalls] = [0, 0n, 0];
+  const lostTasks = await loseTasks(db);
+  for (;;) {
+    const orphans = await db.read<{ id: string; held_micros: bigint }>(findOrphans, [orphansAtOnce]);
+    if (orphans.length === 0) return { releasedCalls, releasedMicros, settledCalls, lostTasks };
+    const ended = await Promise.all(
+      orphans.map(({ id }) =>
+        release({ callId: id, outcome: "unknown", httpStatus: undefined, attempts: [], settledAtMs: nowMs }),
+      ),
+    );
+    for (const [at, { first, state }] of ended.entries()) {
+      if (!first) continue;
+      if (state === "settled") settledCalls++;
+      else releasedCalls++;
+      if (state === "released") releasedMicros += orphans[at]?.held_micros ?? 0n;
+    }
+  }
+}
+
+/** Whether a run that has ended left anything that is to be ended. */
+export const isAnythingLeft = async (db: Database): Promise<boolean> => {
+  const [row] = await db.read<{ left: boolean }>(
+    `SELECT EXISTS (SELECT 1 ${orphaned}) OR EXISTS (SELECT 1 ${claimsLeft}) OR EXISTS (SELECT 1 ${creationsLeft}) AS left`,
+  );
+  return row?.left === true;
+};
+
+/** Says of tasks whose creation a dead process left open that they are lost, and ends its claims. */
+const loseTasks = (db: Database): Promise<number> =>
+  db.write(async (query) => {
+    await query(
+      `UPDATE task SET lease_until_ms = 0, fence = fence + 1, lease_run_id = NULL
+       WHERE id = ANY (ARRAY(SELECT task.id ${claimsLeft} ORDER BY task.id FOR NO KEY UPDATE OF task))`,
+    );
+    const lost = await query(
+      `UPDATE task SET state = 'LOST'
+       WHERE id = ANY (ARRAY(SELECT task.id ${creationsLeft} ORDER BY task.id FOR NO KEY UPDATE OF task)) RETURNING id`,
+    );
+    return lost.length;
+  });
+
+const orphaned = `
+  FROM call JOIN run ON run.id = call.run_id
+  WHERE call.settled_at_ms IS NULL AND run.ended_at_ms IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM task WHERE call_id = call.id AND task.ended_at_ms IS NULL)`;
+
+const findOrphans = `SELECT call.id, call.held_micros ${orphaned} ORDER BY call.id LIMIT $1`;
+
+const claimsLeft = `
+  FROM task JOIN run ON run.id = lease_run_id
+  WHERE run.ended_at_ms IS NOT NULL AND task.ended_at_ms IS NULL AND lease_until_ms > 0`;
+
+// Without a vendor's id, which is what the index of open tasks begins with.
+const creationsLeft = `
+  FROM task JOIN call ON call.id = task.call_id JOIN run ON run.id = call.run_id
+  WHERE run.ended_at_ms IS NOT NULL AND task.ended_at_ms IS NULL AND upstream IS NULL AND task.state = 'CREATING'`;

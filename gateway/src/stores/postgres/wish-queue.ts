@@ -1,0 +1,287 @@
+import type { HoldRequest, HoldResult, Release, Resolved, Settlement } from "../../ledger/ledger.ts";
+import { InDoubt, StoreBusy } from "../../ledger/store-errors.ts";
+import type { Quantities } from "../../prices/quantities.ts";
+import { TransitMap } from "../../platform/transit-map.ts";
+import type { Database } from "./database.ts";
+import { isLockedAway, isPassing, toldAs } from "./failures.ts";
+import {
+  callIdOf,
+  CameLater,
+  decideBatch,
+  RunEnded,
+  type Granted,
+  type Locking,
+  type Postable,
+  type Wish,
+} from "./ledger-batch.ts";
+import type { Runs } from "./runs.ts";
+
+export interface QueueParts {
+  readonly db: Database;
+  readonly runs: Runs;
+  readonly monotonicMs: () => number;
+  readonly onCommit: (writes: number) => void;
+  /** Nobody waits for what time brings: notes, signs of life, and the ends of calls that others left. */
+  readonly onLostNote: (error: unknown) => void;
+}
+
+export interface WishQueue {
+  readonly hold: (request: HoldRequest) => Promise<HoldResult>;
+  readonly settle: (settlement: Settlement) => Promise<Resolved>;
+  readonly release: (release: Release) => Promise<Resolved>;
+  /** Nobody waits for these; they are written with what comes next, or soon. */
+  readonly noteSent: (callId: string, atMs: number) => void;
+  readonly noteProgress: (callId: string, used: Quantities) => void;
+  /** Writes everything that waits. */
+  readonly finish: () => Promise<void>;
+}
+
+interface Queued {
+  readonly wish: Wish;
+  readonly waiting: PromiseWithResolvers<HoldResult | Resolved>;
+  readonly deadlineMs: number;
+  /** A commit with it broke off; it is asked again, and told as doubtful should nobody ever answer. */
+  isInDoubt: boolean;
+}
+
+/** Bounds how long one transaction keeps the rows of its accounts. */
+const batchMax = 256;
+const patienceOfCallersMs = 2_000;
+/** The work is done and paid for upstream; booking its end is worth a longer wait than beginning it. */
+const endingPatienceMs = 20_000;
+/** Nobody waits for notes; most calls end sooner, and their end says when they were sent. */
+const notesAfterMs = 100;
+const retryMs = 20;
+/** So long accounts are not waited for, together with others, after one was waited for in vain. */
+const hastyMs = 5_000;
+const lateEveryMs = 250;
+
+/**
+ * What is wished for in one turn, and while a transaction is under way, is decided and written by the next one, in the
+ * order in which it came: `ledger-batch.ts` says how.
+ */
+export function createWishQueue({ db, runs, monotonicMs, onCommit, onLostNote }: QueueParts): WishQueue {
+  let queue: Queued[] = [];
+  /** What would have to wait for somebody else, and has its turn by itself, so that nobody waits with it. */
+  let postponed: Queued[] = [];
+  let hastyUntilMs = Number.NEGATIVE_INFINITY;
+  let underWay: readonly Queued[] = [];
+  let writing: Promise<void> | undefined;
+  /** The accounts of calls that this process holds and has not ended. */
+  const openCalls = new TransitMap<string>();
+  const known: Postable = { keyIds: new Set(), priceVersions: new Set() };
+  const sent = new TransitMap<number>();
+  const progress = new Map<string, Quantities>();
+  /** Which sent marks are old enough to be written; the end of a call says it otherwise. */
+  let marking = false;
+  let notesTimer: NodeJS.Timeout | undefined;
+
+  const ask = <Result>(wish: Wish, patienceMs: number): Promise<Result> => {
+    const waiting = Promise.withResolvers<HoldResult | Resolved>();
+    queue.push({ wish, waiting, deadlineMs: monotonicMs() + patienceMs, isInDoubt: false });
+    writeSoon();
+    // A hold is answered as a hold, and an end as an end.
+    return waiting.promise as Promise<Result>;
+  };
+
+  const writeSoon = (): void => {
+    writing ??= writeAll();
+  };
+
+  const writeAll = async (): Promise<void> => {
+    // Whatever this turn brings goes together.
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+    const impatience = setInterval(giveUpLate, lateEveryMs);
+    try {
+      while (queue.length > 0 || postponed.length > 0 || notesWait()) {
+        if (queue.length > 0 || notesWait()) {
+          const isWritten = await writeBatch(queue.splice(0, batchMax), isHasty() ? "skip" : "wait");
+          // Notes go with the next wish, or when their time comes again.
+          if (!isWritten && underWay.length === 0 && postponed.length === 0) return;
+        }
+        if (postponed.length > 0) await writeBatch(takePostponed(), "wait briefly");
+      }
+    } finally {
+      clearInterval(impatience);
+      underWay = [];
+      // In the same breath as the last look at the queue: whoever comes later begins anew.
+      writing = undefined;
+    }
+  };
+
+  const isHasty = (): boolean => monotonicMs() < hastyUntilMs;
+
+  const writeBatch = async (batch: readonly Queued[], locking: Locking): Promise<boolean> => {
+    underWay = batch;
+    const failure = await failureOf(writeTogether(batch, locking));
+    if (failure) await recover(failure.error, batch, locking);
+    return failure === undefined;
+  };
+
+  /** Those that wait for the same as the one that waits longest. */
+  const takePostponed = (): readonly Queued[] => {
+    const waitsFor = ({ wish }: Queued): string => accountOf(wish) ?? callIdOf(wish);
+    const first = postponed[0] && waitsFor(postponed[0]);
+    const taken = new Set(postponed.filter((queued) => waitsFor(queued) === first).slice(0, batchMax));
+    postponed = postponed.filter((queued) => !taken.has(queued));
+    return [...taken];
+  };
+
+  const accountOf = (wish: Wish): string | undefined =>
+    wish.kind === "hold" ? wish.request.accountId : openCalls.get(callIdOf(wish));
+
+  /** A server that answers nothing must not keep callers longer than they wait. What is under way may still be written. */
+  const giveUpLate = (): void => {
+    const nowMs = monotonicMs();
+    const isLate = ({ deadlineMs }: Queued): boolean => deadlineMs <= nowMs;
+    for (const { waiting } of underWay.filter(isLate)) waiting.reject(new InDoubt());
+    for (const queued of [...queue, ...postponed].filter(isLate)) refuseLate(queued, undefined);
+    queue = queue.filter((queued) => !isLate(queued));
+    postponed = postponed.filter((queued) => !isLate(queued));
+  };
+
+  const refuseLate = ({ waiting, isInDoubt }: Queued, cause: unknown): void =>
+    waiting.reject(isInDoubt ? new InDoubt({ cause }) : new StoreBusy({ cause }));
+
+  const notesWait = (): boolean => marking || progress.size > 0;
+
+  const writeTogether = async (batch: readonly Queued[], locking: Locking): Promise<void> => {
+    const notes = { sent: new Map(marking ? sent.entries() : []), progress: new Map(progress) };
+    const granted = await db.decide((query) =>
+      decideBatch(query, {
+        runId: runs.current(),
+        wishes: batch.map(({ wish }) => wish),
+        notes,
+        sentAtMs: (callId) => sent.get(callId),
+        accountOf: (callId) => openCalls.get(callId),
+        known,
+        locking,
+      }),
+    );
+    onCommit(batch.length);
+    forgetNotes(notes);
+    const left: Queued[] = [];
+    for (const [at, queued] of batch.entries()) {
+      const got = granted[at];
+      if (got === undefined) throw new Error("A batch answers each of its wishes.");
+      if ("postponed" in got) left.push(queued);
+      else tell(queued, got);
+    }
+    postponed.push(...inTime(left, undefined));
+    if (left.length > 0 && left.length === batch.length) await Bun.sleep(retryMs);
+  };
+
+  /** Whoever is late has been told so, or is now, and may have given up: what they wished for must not come about later. */
+  const inTime = (batch: readonly Queued[], cause: unknown): readonly Queued[] => {
+    const nowMs = monotonicMs();
+    return batch.filter((queued) => {
+      if (queued.deadlineMs > nowMs) return true;
+      refuseLate(queued, cause);
+      return false;
+    });
+  };
+
+  const forgetNotes = (notes: { sent: Map<string, number>; progress: Map<string, Quantities> }): void => {
+    for (const callId of notes.sent.keys()) sent.delete(callId);
+    // What was noted meanwhile is newer, and stays.
+    for (const [callId, used] of notes.progress) if (progress.get(callId) === used) progress.delete(callId);
+    marking = false;
+  };
+
+  const tell = ({ wish, waiting, deadlineMs }: Queued, granted: Told): void => {
+    if ("failure" in granted) return waiting.reject(granted.failure);
+    if (wish.kind === "hold") {
+      if ("kind" in granted.result && granted.result.kind === "held") {
+        openCalls.set(wish.request.callId, wish.request.accountId);
+        // A process that stood still may have been taken for dead, and what it held was given back meanwhile.
+        if (deadlineMs <= monotonicMs()) return waiting.reject(new InDoubt());
+      }
+    } else {
+      openCalls.delete(callIdOf(wish));
+      sent.delete(callIdOf(wish));
+    }
+    waiting.resolve(granted.result);
+  };
+
+  /** Tries again what may pass, for as long as its callers wait; fails alone what fails by itself. */
+  const recover = async (error: unknown, batch: readonly Queued[], locking: Locking): Promise<void> => {
+    if (error instanceof RunEnded) {
+      // Another process took this one for dead. Whatever it held has been ended, or will be, and asking says how. Or
+      // somebody brought back older books, to which what was seen may be new.
+      known.keyIds.clear();
+      known.priceVersions.clear();
+      await runs.goOnAfter(error.runId).catch(() => {});
+    }
+    if (!mayPass(error)) return batch.length > 1 ? oneByOne(batch, locking) : fail(batch, error);
+    for (const queued of batch) queued.isInDoubt ||= error instanceof InDoubt;
+    const left = inTime(batch, error);
+    const isLocked = isLockedAway(causeOf(error));
+    if (isLocked) hastyUntilMs = monotonicMs() + hastyMs;
+    if (isLocked && locking === "wait briefly") postponed.push(...left);
+    else queue = [...left, ...queue];
+    if (batch.length === 0) onLostNote(error);
+    await Bun.sleep(retryMs);
+  };
+
+  /** As far as the server can be reached: what may pass is tried again with all that are left. */
+  const oneByOne = async (batch: readonly Queued[], locking: Locking): Promise<void> => {
+    for (const [at, queued] of batch.entries()) {
+      const failure = await failureOf(writeTogether([queued], locking));
+      if (!failure) continue;
+      if (mayPass(failure.error)) return recover(failure.error, batch.slice(at), locking);
+      fail([queued], failure.error);
+    }
+  };
+
+  const fail = (batch: readonly Queued[], error: unknown): void => {
+    for (const { waiting } of batch) waiting.reject(toldAs(error));
+    if (batch.length === 0) onLostNote(error);
+  };
+
+  const noteSoon = (): void => {
+    notesTimer ??= setTimeout(() => {
+      notesTimer = undefined;
+      const over = [...sent.entries()].filter(([callId]) => !openCalls.has(callId));
+      for (const [callId] of over) sent.delete(callId);
+      marking = sent.size > 0;
+      if (notesWait() && runs.current() !== undefined) writeSoon();
+    }, notesAfterMs).unref();
+  };
+
+  return {
+    hold: (request) => ask({ kind: "hold", request }, patienceOfCallersMs),
+    settle: (settlement) => ask({ kind: "settle", settlement }, endingPatienceMs),
+    release: (release) => ask({ kind: "release", release }, endingPatienceMs),
+    noteSent: (callId, atMs) => {
+      sent.set(callId, atMs);
+      noteSoon();
+    },
+    noteProgress: (callId, used) => {
+      progress.set(callId, used);
+      noteSoon();
+    },
+    finish: async () => {
+      clearTimeout(notesTimer);
+      marking = sent.size > 0;
+      writeSoon();
+      await writing;
+    },
+  };
+}
+
+type Told = Exclude<Granted, { readonly postponed: true }>;
+
+const causeOf = (error: unknown): unknown => (error instanceof StoreBusy ? error.cause : error);
+
+/** Whether the same again may work. */
+const mayPass = (error: unknown): boolean =>
+  error instanceof InDoubt ||
+  error instanceof RunEnded ||
+  error instanceof CameLater ||
+  isPassing(causeOf(error));
+
+const failureOf = (doing: Promise<void>): Promise<{ readonly error: unknown } | undefined> =>
+  doing.then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
