@@ -75,6 +75,8 @@ describe("before there is any data", () => {
     expect(await nodes.query("SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).toHaveLength(0);
   });
 
+  test("backup and restore say whose work that will be", tryBackups);
+
   test("a first account begins the installation", async () => {
     await nodes.ask("account", "create", "--name", "Ada");
     expect(await nodes.ask("account", "list")).toMatchObject({ accounts: [{ name: "Ada" }] });
@@ -173,20 +175,7 @@ describe("beside a server", () => {
     expect(platform.book.filter(({ billed }) => billed.what === "revoke").length).toBeGreaterThan(revoked);
   });
 
-  test("backup and restore say whose work that is", async () => {
-    for (const words of [
-      ["backup", "all.db"],
-      ["backup", ".", "--keep", "3"],
-      ["restore", "all.db"],
-    ]) {
-      const { code, out, errors } = await nodes.tollgate(...words);
-      expect([words, code, out]).toEqual([words, 1, ""]);
-      expect(errors).toContain(
-        `The data is in ${place()}: back it up and restore it with Postgres' own programs`,
-      );
-      expect(errors).toContain("pg_dump");
-    }
-  });
+  test("backup and restore say whose work that is", tryBackups);
 
   test("the books are proven, and the configuration is checked", async () => {
     expect(await nodes.ask("audit")).toMatchObject({ findings: [] });
@@ -235,6 +224,21 @@ describe("beside a server", () => {
     );
   });
 });
+
+async function tryBackups(): Promise<void> {
+  for (const words of [
+    ["backup", "all.db"],
+    ["backup", ".", "--keep", "3"],
+    ["restore", "all.db"],
+  ]) {
+    const { code, out, errors } = await nodes.tollgate(...words);
+    expect([words, code, out]).toEqual([words, 1, ""]);
+    expect(errors).toContain(
+      `The data is in ${place()}: back it up and restore it with Postgres' own programs`,
+    );
+    expect(errors).toContain("pg_dump");
+  }
+}
 
 /** Some at once: each takes most of its time to start. */
 async function inTurns<Item, Result>(

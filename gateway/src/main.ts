@@ -22,7 +22,7 @@ import { systemClock } from "./platform/clock.ts";
 import { createLog, describeError, type Log } from "./platform/log.ts";
 import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import { serve } from "./serve.ts";
-import type { DataPlace } from "./stores/data-place.ts";
+import { checkData, type DataPlace } from "./stores/data-place.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
 import { postgresPlace } from "./stores/postgres/postgres-place.ts";
 import { openSoftLimiter } from "./stores/redis/soft-limiter.ts";
@@ -73,14 +73,8 @@ function cliParts(settings: Settings): CliParts {
     randomBytes: systemBytes,
     print,
     printError,
-    backUp: async (file) => {
-      await checkData(data);
-      await data.backUp(file);
-    },
-    backUpInto: async (folder, keep) => {
-      await checkData(data);
-      return data.backUpInto(folder, keep);
-    },
+    backUp: data.backUp,
+    backUpInto: data.backUpInto,
     restore: (file) => {
       // Nobody may have started anything here yet: then there is no secret, and none is made that would be the wrong one.
       const secret = findInstallationSecret(settings.secret, settings.dataFolder);
@@ -118,8 +112,7 @@ async function serveHere(settings: Settings, data: DataPlace, allowSandboxPublic
     nowMs: systemClock.wallMs,
     write: (line) => void process.stderr.write(line),
   });
-  if (settings.store.kind === "postgres")
-    log.hide([settings.store.url, new URL(settings.store.url).password]);
+  if (settings.store.kind === "postgres") log.hide(settings.store.secrets);
   const limits = await openLimits(settings, log, metrics);
   const { store: opened, leave } = await data.openForServing({
     onCommit: (writes) => {
@@ -172,8 +165,7 @@ interface Limits {
 async function openLimits({ limits }: Settings, log: Log, metrics: Metrics): Promise<Limits> {
   const { monotonicMs } = systemClock;
   if (limits.kind === "memory") return { limiter: createMemoryLimiter(monotonicMs), close: async () => {} };
-  const { password } = new URL(limits.url);
-  log.hide([limits.url, password]);
+  log.hide(limits.secrets);
   const limiter = await openSoftLimiter({ url: limits.url, node: newId(), monotonicMs, log, metrics });
   return { limiter, close: limiter.close };
 }
@@ -182,15 +174,6 @@ const dataPlaceOf = ({ store }: Settings): DataPlace =>
   store.kind === "sqlite"
     ? sqlitePlace(store.path, systemClock.wallMs)
     : postgresPlace(store.url, systemClock.monotonicMs);
-
-/** In the wrong folder a command would succeed over nothing, and a nightly backup be empty for months. */
-async function checkData(data: DataPlace): Promise<void> {
-  if (await data.hasData()) return;
-  throw new Error(
-    `There is no data at ${data.name}. ` +
-      "Run this where the server runs, or set TOLLGATE_DATA or TOLLGATE_STORE to where its data is.",
-  );
-}
 
 /** Several nodes must recognise a key by the same secret, so none makes one of its own. */
 function secretsOf({ store, secret, dataFolder }: Settings): Secrets {

@@ -22,10 +22,16 @@ export interface Settings {
 /** Where everything durable is: in a file for one server, or in a Postgres for several nodes together. */
 type StoreSetting =
   | { readonly kind: "sqlite"; readonly path: string }
-  | { readonly kind: "postgres"; readonly url: string };
+  | ({ readonly kind: "postgres" } & Server);
 
 /** Where limits are counted: in this process alone, or in a Redis for several nodes together. */
-type LimitsSetting = { readonly kind: "memory" } | { readonly kind: "redis"; readonly url: string };
+type LimitsSetting = { readonly kind: "memory" } | ({ readonly kind: "redis" } & Server);
+
+interface Server {
+  readonly url: string;
+  /** What no log may show of it. */
+  readonly secrets: readonly string[];
+}
 
 const portUsual = 8787;
 
@@ -79,19 +85,31 @@ function readStore(written: string | undefined, dataFolder: string): StoreSettin
     return { kind: "sqlite", path: join(dataFolder, "tollgate.db") };
   if (written.startsWith("sqlite:"))
     return { kind: "sqlite", path: written.slice("sqlite:".length).replace(/^\/\//, "") };
-  if (/^postgres(ql)?:\/\//.test(written) && URL.canParse(written)) return { kind: "postgres", url: written };
+  const server = /^postgres(ql)?:\/\//.test(written) ? readServer(written) : undefined;
+  if (server) return { kind: "postgres", ...server };
   // What is written may have a password in it, so it is not said again.
   throw new Error("TOLLGATE_STORE must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE.");
 }
 
 function readLimits(written: string | undefined): LimitsSetting {
   if (written === undefined || written === "" || written === "memory:") return { kind: "memory" };
-  const url = URL.parse(written);
-  if (url && /^rediss?:$/.test(url.protocol) && url.hostname !== "" && /^(\/\d*)?$/.test(url.pathname)) {
-    return { kind: "redis", url: written };
-  }
+  const { protocol, hostname, pathname } = URL.parse(written) ?? {};
+  const isRedis = /^rediss?:$/.test(protocol ?? "") && hostname !== "" && /^(\/\d*)?$/.test(pathname ?? "");
+  const server = isRedis ? readServer(written) : undefined;
+  if (server) return { kind: "redis", ...server };
   throw new Error(
     "TOLLGATE_LIMITS must be memory: or redis://USER:PASSWORD@HOST:PORT/DATABASE, of which all but the host may be " +
       "left out; rediss:// is the same over TLS.",
   );
+}
+
+/** Undefined for what is no address, or has a password that nobody can read. */
+function readServer(url: string): Server | undefined {
+  try {
+    const { password } = new URL(url);
+    // A server may repeat the password as it was meant, not as it had to be written.
+    return { url, secrets: [url, password, decodeURIComponent(password)] };
+  } catch {
+    return undefined;
+  }
 }

@@ -27,3 +27,12 @@ interface ServingEvents {
   /** Something that nobody waits for could not be written. */
   readonly onLostNote: (error: unknown) => void;
 }
+
+/** In the wrong folder a command would succeed over nothing, and a nightly backup be empty for months. */
+export async function checkData({ name, hasData }: Pick<DataPlace, "name" | "hasData">): Promise<void> {
+  if (await hasData()) return;
+  throw new Error(
+    `There is no data at ${name}. ` +
+      "Run this where the server runs, or set TOLLGATE_DATA or TOLLGATE_STORE to where its data is.",
+  );
+}

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { DataPlace } from "../data-place.ts";
+import { checkData, type DataPlace } from "../data-place.ts";
 import { backUp, restore } from "./backup.ts";
 import { backUpInto } from "./kept-backups.ts";
 import { takeServerLock, type ServerLock } from "./server-lock.ts";
@@ -32,9 +32,10 @@ export function sqlitePlace(path: string, wallMs: () => number): DataPlace {
     }
   };
 
+  const here = { name: resolve(path), hasData: async () => existsSync(path) };
+
   return {
-    name: resolve(path),
-    hasData: async () => existsSync(path),
+    ...here,
     openForPeople: async () =>
       openSqliteStore({ path, patienceMs: patienceOfPeopleMs, guardMigration: migrateAlone }),
     openForServing: async (events) => {
@@ -49,8 +50,14 @@ export function sqlitePlace(path: string, wallMs: () => number): DataPlace {
         throw error;
       }
     },
-    backUp: (file) => backUp(path, file),
-    backUpInto: async (folder, keep) => backUpInto({ path, folder, keep, nowMs: wallMs() }),
+    backUp: async (file) => {
+      await checkData(here);
+      await backUp(path, file);
+    },
+    backUpInto: async (folder, keep) => {
+      await checkData(here);
+      return backUpInto({ path, folder, keep, nowMs: wallMs() });
+    },
     restore: async (file, fingerprint) => {
       const lock = lockServer();
       try {

@@ -1,0 +1,25 @@
+import { describe, expect, test } from "bun:test";
+import { readSettings } from "./environment.ts";
+
+const written = "p%40ss%2Fword";
+const meant = "p@ss/word";
+
+describe.each(["TOLLGATE_STORE", "TOLLGATE_LIMITS"])("a server named by %s", (name) => {
+  const scheme = name === "TOLLGATE_STORE" ? "postgres" : "redis";
+  const read = (password: string) => {
+    const url = `${scheme}://me:${password}@db.example:1234/1`;
+    const { store, limits } = readSettings({ [name]: url }, "/nowhere");
+    return { url, setting: name === "TOLLGATE_STORE" ? store : limits };
+  };
+
+  test("has its password hidden as it is written and as it is meant", () => {
+    const { url, setting } = read(written);
+    expect(setting).toMatchObject({ kind: scheme, url, secrets: [url, written, meant] });
+  });
+
+  test("whose password cannot be read is refused, and the password is not said again", () => {
+    const refuse = () => read("half%2-a-secret");
+    expect(refuse).toThrow(`${name} must be`);
+    expect(refuse).not.toThrow("half");
+  });
+});
