@@ -2,10 +2,10 @@
 // program it counts; imported it starts that program, because a library that slows the disk down must be there first.
 
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
-import { createTerms } from "../../gateway/src/prices/terms.ts";
 import { databaseHome } from "./disk.ts";
+import { openOwnersIn, runPair } from "./ledger-pair.ts";
 import { endingWithUs, openTemporaryFolder, tied } from "./leftovers.ts";
-import { databaseIn, openAccount, plentyMicros } from "./tollgate-server.ts";
+import { databaseIn } from "./tollgate-server.ts";
 
 interface Wish {
   readonly callers: number;
@@ -42,49 +42,18 @@ async function count(folder: string, callers: number, seconds: number): Promise<
   let commits = 0;
   let cycles = 0;
   const store = openSqliteStore({ path: databaseIn(folder), onCommit: () => void commits++ });
-  const terms = createTerms("bench", undefined, { call: 1_000_000n });
   await store.ledger.beginRun(Date.now());
-  await store.ledger.recordPrices([{ operationId: "bench", model: undefined, terms }]);
-  const wish = { creditMicros: plentyMicros, tier: "free" } as const;
-  const owners = await Promise.all(
-    Array.from({ length: callers }, () => openAccount(store, wish, Date.now())),
-  );
-
-  const cycle = async ({ accountId, keyId }: (typeof owners)[number]): Promise<void> => {
-    const callId = Bun.randomUUIDv7();
-    const held = await store.ledger.hold({
-      callId,
-      accountId,
-      keyId,
-      operationId: "bench",
-      model: undefined,
-      amountMicros: 1n,
-      terms,
-      multiplierPpm: 1_000_000n,
-      createdAtMs: Date.now(),
-      budget: undefined,
-      idempotency: undefined,
-    });
-    if (held.kind !== "held") throw new Error(`A hold was refused: ${held.kind}.`);
-    await store.ledger.settle({
-      callId,
-      outcome: "succeeded",
-      used: { call: 1 },
-      usageSource: "provider",
-      valuePico: 1_000_000n,
-      httpStatus: 200,
-      attempts: [],
-      settledAtMs: Date.now(),
-    });
-    cycles++;
-  };
+  const owners = await openOwnersIn(store, callers);
 
   commits = 0;
   const startedMs = performance.now();
   const lastedSeconds = (): number => (performance.now() - startedMs) / 1000;
   await Promise.all(
     owners.map(async (owner) => {
-      while (lastedSeconds() < seconds) await cycle(owner);
+      while (lastedSeconds() < seconds) {
+        await runPair(store, owner);
+        cycles++;
+      }
     }),
   );
   const lasted = lastedSeconds();

@@ -2,13 +2,12 @@
 // as a program it does so; imported it starts such programs, one or several on the same store.
 
 import type { Store } from "../../gateway/src/books/store.ts";
-import { createTerms } from "../../gateway/src/prices/terms.ts";
 import { openPostgresStore } from "../../gateway/src/stores/postgres/postgres-store.ts";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import { cpuSecondsBetween, readCpu } from "./cpu.ts";
 import type { Traffic } from "./distant-postgres.ts";
+import { openOwnersIn, runPair, type Owner } from "./ledger-pair.ts";
 import { endingWithUs, tied } from "./leftovers.ts";
-import { openAccount, plentyMicros, type OpenedAccount } from "./tollgate-server.ts";
 
 /** Where the books lie: the address of a Postgres, or the path of a file. */
 export type StorePlace = { readonly url: string } | { readonly path: string };
@@ -24,8 +23,6 @@ interface PairsWish {
   /** Whatever has passed to the store until now, where somebody counts it. */
   readonly traffic?: (() => Traffic) | undefined;
 }
-
-export type Owner = Pick<OpenedAccount, "accountId" | "keyId">;
 
 export interface Pairs {
   readonly pairsPerSecond: number;
@@ -57,14 +54,11 @@ const openStoreAt = async (place: StorePlace, onCommit = () => {}): Promise<Stor
     ? await openPostgresStore({ url: place.url, onCommit })
     : openSqliteStore({ path: place.path, onCommit });
 
-/** Whose money is moved, and the price it is moved under. */
 export async function openOwners(place: StorePlace, count: number): Promise<Owner[]> {
   const store = await openStoreAt(place);
-  const wish = { creditMicros: plentyMicros, tier: "free" } as const;
-  await store.ledger.recordPrices([{ operationId: "bench", model: undefined, terms }]);
-  const owners = await Promise.all(Array.from({ length: count }, () => openAccount(store, wish, Date.now())));
+  const owners = await openOwnersIn(store, count);
   await store.close();
-  return owners.map(({ accountId, keyId }) => ({ accountId, keyId }));
+  return owners;
 }
 
 /** One process for each place, all at the same time. */
@@ -139,8 +133,6 @@ function startCounting(wish: ChildWish) {
 
 const sum = (values: readonly number[]): number => values.reduce((total, each) => total + each, 0);
 
-const terms = createTerms("bench", undefined, { call: 1_000_000n });
-
 if (import.meta.main) {
   const heard: ((message: unknown) => void)[] = [];
   process.on("message", (message: unknown) => heard.shift()?.(message));
@@ -189,35 +181,4 @@ async function runPairs(store: Store, { callers, owners }: ChildWish, seconds: n
   };
   await Promise.all(Array.from({ length: callers }, call));
   return holdsMs;
-}
-
-async function runPair({ ledger }: Store, { accountId, keyId }: Owner): Promise<number> {
-  const callId = Bun.randomUUIDv7();
-  const startedMs = performance.now();
-  const held = await ledger.hold({
-    callId,
-    accountId,
-    keyId,
-    operationId: "bench",
-    model: undefined,
-    amountMicros: 1n,
-    terms,
-    multiplierPpm: 1_000_000n,
-    createdAtMs: Date.now(),
-    budget: undefined,
-    idempotency: undefined,
-  });
-  const tookMs = performance.now() - startedMs;
-  if (held.kind !== "held") throw new Error(`A hold was refused: ${held.kind}.`);
-  await ledger.settle({
-    callId,
-    outcome: "succeeded",
-    used: { call: 1 },
-    usageSource: "provider",
-    valuePico: 1_000_000n,
-    httpStatus: 200,
-    attempts: [],
-    settledAtMs: Date.now(),
-  });
-  return tookMs;
 }

@@ -5,7 +5,8 @@ import { openDistantPostgres, type Traffic } from "../rig/distant-postgres.ts";
 import { openTemporaryFolder } from "../rig/leftovers.ts";
 import { openPostgresServer, whyNoPostgres, type PostgresServer } from "../rig/postgres-server.ts";
 import { median, ratiosOf } from "../rig/statistics.ts";
-import { countPairs, openOwners, type Owner, type Pairs, type StorePlace } from "../rig/store-pairs.ts";
+import type { Owner } from "../rig/ledger-pair.ts";
+import { countPairs, openOwners, type Pairs, type StorePlace } from "../rig/store-pairs.ts";
 import { databaseIn } from "../rig/tollgate-server.ts";
 import { fewerRounds, type Settings, type Study } from "./study.ts";
 
