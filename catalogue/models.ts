@@ -5,7 +5,8 @@ import { geminiModel, geminiModelList, model as modelAnswer, modelList } from ".
 export const modelsList = defineOperation({
   id: "models.list",
   title: "List models",
-  summary: "Every model that this key may call, with its price.",
+  summary:
+    "Every model that this key may call, with its price, as OpenAI's and Anthropic's clients read them.",
   keywords: ["llm", "catalogue", "available", "all models"],
   category: "models",
   method: "GET",
@@ -13,10 +14,11 @@ export const modelsList = defineOperation({
   response: modelList,
   example: {},
   price: free,
-  answer: async (_input, asker, books) => ({
-    object: "list",
-    data: books.models(asker).map((model) => ({ object: "model", created: 0, ...model })),
-  }),
+  answer: async (_input, asker, books) => {
+    const data = books.models(asker).map(inOpenAiAndAnthropic);
+    const [first, last] = [data.at(0), data.at(-1)];
+    return { object: "list", data, has_more: false, first_id: first?.id ?? null, last_id: last?.id ?? null };
+  },
 });
 
 export const modelsGet = defineOperation({
@@ -34,7 +36,7 @@ export const modelsGet = defineOperation({
   price: free,
   answer: async ({ params }, asker, books) => {
     const model = books.models(asker).find(({ id }) => id === params["id"]);
-    return model ? { object: "model", created: 0, ...model } : noSuchModel();
+    return model ? inOpenAiAndAnthropic(model) : noSuchModel();
   },
 });
 
@@ -74,6 +76,16 @@ export const modelsGetGemini = defineOperation({
     // What follows a colon is a verb in this dialect, unless it belongs to a model's name.
     return wanted.includes(":") ? refuse("unknown_endpoint", "api endpoint not found") : noSuchModel();
   },
+});
+
+/** The two dialects have this path in common, and each passes over the other's members. */
+const inOpenAiAndAnthropic = (model: ModelListing) => ({
+  object: "model",
+  type: "model",
+  created: 0,
+  created_at: new Date(0).toISOString(),
+  display_name: model.id,
+  ...model,
 });
 
 const converses = ({ kind }: ModelListing): boolean => kind === "chat";

@@ -143,8 +143,11 @@ export const quotaApplication = z
 export const model = z
   .object({
     object: z.literal("model"),
+    type: z.literal("model"),
     created: count,
+    created_at: z.string().describe("The epoch: nobody says when a model was made."),
     id: z.string(),
+    display_name: z.string(),
     kind: z.string().describe("chat, rerank, embedding, image, video."),
     owned_by: z.string(),
     max_output_tokens: count.nullable(),
@@ -161,7 +164,13 @@ export const model = z
   .meta({ id: "Model" });
 
 export const modelList = z
-  .object({ object: z.literal("list"), data: z.array(model) })
+  .object({
+    object: z.literal("list"),
+    data: z.array(model),
+    has_more: z.literal(false).describe("The list is whole."),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+  })
   .meta({ id: "ModelList" });
 
 export const geminiModel = z

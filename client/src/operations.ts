@@ -203,7 +203,7 @@ export interface Inputs {
     /** The model's name; a slash in it is escaped. */
     readonly id: string;
   };
-  /** Every model that this key may call, with its price. */
+  /** Every model that this key may call, with its price, as OpenAI's and Anthropic's clients read them. */
   readonly "models.list": Readonly<Record<string, never>>;
   /** Every model that this key may call in the Gemini dialect, in its shape. */
   readonly "models.list_gemini": Readonly<Record<string, never>>;
@@ -741,8 +741,12 @@ export interface Message {
 
 export interface Model {
   readonly object: "model";
+  readonly type: "model";
   readonly created: number;
+  /** The epoch: nobody says when a model was made. */
+  readonly created_at: string;
   readonly id: string;
+  readonly display_name: string;
   /** chat, rerank, embedding, image, video. */
   readonly kind: string;
   readonly owned_by: string;
@@ -758,6 +762,10 @@ export interface Model {
 export interface ModelList {
   readonly object: "list";
   readonly data: readonly Model[];
+  /** The list is whole. */
+  readonly has_more: false;
+  readonly first_id: string | null;
+  readonly last_id: string | null;
 }
 
 export interface ModelResponse {
