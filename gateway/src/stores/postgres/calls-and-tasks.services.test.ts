@@ -9,7 +9,7 @@ const open = (url: string): Database => openDatabase({ url, monotonicMs: () => p
 
 const migrated = async (url: string): Promise<void> => {
   const db = open(url);
-  await migrate(db);
+  await migrate(db, 0);
   await db.close();
 };
 

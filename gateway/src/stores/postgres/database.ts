@@ -1,7 +1,7 @@
 import { SQL, type ReservedSQL } from "bun";
 import { InDoubt } from "../../ledger/store-errors.ts";
 import { soundText } from "./json-rows.ts";
-import { isConnectionLost, isPassing, toldAs } from "./failures.ts";
+import { isConnectionLost, isPassing, isReadOnly, ReadOnlyServer, toldAs } from "./failures.ts";
 
 /** What a statement can be given. Lists are lists of text; whole tables travel as JSON (`json_to_recordset`). */
 export type Value = string | number | bigint | boolean | Uint8Array | null | readonly string[];
@@ -18,20 +18,28 @@ export interface Database {
   /**
    * Writes, all or nothing. Each statement sees whatever was committed before it began, so whoever decides by what they
    * read locks it first. `work` is done again when it stood in somebody's way, so it must be repeatable; what it returns
-   * is on disk. `evenInDoubt` is for work that changes nothing the second time: it is also done again when a commit broke
-   * off.
+   * is on disk.
    */
   readonly write: <Result>(
     work: (query: Query) => Promise<Result>,
     patienceMs?: number,
-    options?: { readonly evenInDoubt?: boolean },
+    options?: WriteOptions,
   ) => Promise<Result>;
   /**
    * Decides and writes, all or nothing, in two round trips: `look` reads and locks, and writes nothing; what it has decided
    * to write goes together with the commit. Tried once.
    */
   readonly decide: <Result>(look: (query: Query) => Promise<Decision<Result>>) => Promise<Result>;
+  /** Throws unless there is a server, and it can be written. */
+  readonly ping: () => Promise<void>;
   readonly close: () => Promise<void>;
+}
+
+interface WriteOptions {
+  /** For work that changes nothing the second time: it is also done again when a commit broke off. */
+  readonly evenInDoubt?: boolean;
+  /** For statements that look at every row of a table. */
+  readonly isLong?: boolean;
 }
 
 export interface Decision<Result> {
@@ -112,27 +120,37 @@ export function openDatabase(options: DatabaseOptions): Database {
     const timer = setTimeout(() => void connection.close({ timeout: 0 }).catch(() => {}), timeoutMs);
     try {
       return await use(queryOn(connection, timer), connection);
+    } catch (error) {
+      if (isReadOnly(error)) await connection.close({ timeout: 0 }).catch(() => {});
+      throw error;
     } finally {
       clearTimeout(timer);
       await connection.release();
     }
   };
 
-  const transact = <Result>(work: (query: Query) => Promise<Result>): Promise<Result> =>
-    withConnection(async (query) => {
-      await query("BEGIN");
-      let result: Result;
-      try {
-        result = await work(query);
-      } catch (error) {
-        await query("ROLLBACK").catch(() => {});
-        throw error;
-      }
-      await query("COMMIT").catch((error: unknown) => {
-        throw isConnectionLost(error) ? new InDoubt({ cause: error }) : error;
-      });
-      return result;
-    });
+  const transact = <Result>(
+    work: (query: Query) => Promise<Result>,
+    { isLong = false }: WriteOptions,
+  ): Promise<Result> =>
+    withConnection(
+      async (query) => {
+        await query("BEGIN");
+        let result: Result;
+        try {
+          if (isLong) await query(`SET LOCAL statement_timeout = ${longStatementMs}`);
+          result = await work(query);
+        } catch (error) {
+          await query("ROLLBACK").catch(() => {});
+          throw error;
+        }
+        await query("COMMIT").catch((error: unknown) => {
+          throw isConnectionLost(error) ? new InDoubt({ cause: error }) : error;
+        });
+        return result;
+      },
+      { timeoutMs: isLong ? longStatementMs : statementMs },
+    );
 
   let plannedAtMs = monotonicMs();
   const planAnew = (connection: ReservedSQL): void => {
@@ -199,9 +217,22 @@ export function openDatabase(options: DatabaseOptions): Database {
           ),
         patienceOfCallersMs,
       ),
-    write: (work, patienceMs = patienceOfCallersMs, { evenInDoubt = false } = {}) =>
-      insist(() => transact(work), patienceMs, evenInDoubt ? isPassingOrInDoubt : isPassing),
+    write: (work, patienceMs = patienceOfCallersMs, options = {}) =>
+      insist(
+        () => transact(work, options),
+        patienceMs,
+        options.evenInDoubt === true ? isPassingOrInDoubt : isPassing,
+      ),
     decide: (look) => insist(() => decide(look), 0),
+    ping: () =>
+      insist(
+        () =>
+          withConnection(async (query) => {
+            const [shown] = await query<{ transaction_read_only: string }>("SHOW transaction_read_only");
+            if (shown?.transaction_read_only !== "off") throw new ReadOnlyServer();
+          }),
+        patienceOfCallersMs,
+      ),
     close: async () => {
       await Promise.all([pool.close(), deciding.close()]);
     },

@@ -147,6 +147,6 @@ async function openNotes() {
 
 async function migrated(url: string): Promise<void> {
   const db = openDatabase({ url, monotonicMs: () => performance.now() });
-  await migrate(db);
+  await migrate(db, 0);
   await db.close();
 }

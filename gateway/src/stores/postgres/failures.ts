@@ -10,7 +10,21 @@ const sqlState = (error: unknown): string => (error instanceof SQL.PostgresError
  * server is going down or coming up, or nobody could be reached.
  */
 export const isPassing = (error: unknown): boolean =>
-  passingStates.has(sqlState(error)) || isConnectionLost(error);
+  passingStates.has(sqlState(error)) || isConnectionLost(error) || isReadOnly(error);
+
+/**
+ * Whether the server takes no writes: after a fail-over it is the one that only listens now, or the connection leads to the
+ * one that did before. Another connection may find the right one.
+ */
+export const isReadOnly = (error: unknown): boolean =>
+  error instanceof ReadOnlyServer || sqlState(error) === "25006";
+
+export class ReadOnlyServer extends Error {
+  constructor() {
+    super("The server takes no writes; it may have been replaced by another.");
+    this.name = "ReadOnlyServer";
+  }
+}
 
 /** Whether somebody had what was wanted, for longer than anybody should. */
 export const isLockedAway = (error: unknown): boolean => sqlState(error) === "55P03";

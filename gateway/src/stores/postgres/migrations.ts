@@ -6,7 +6,7 @@ import type { Database, Query } from "./database.ts";
 // Each migration brings the schema one version forward and is never edited once released.
 // The row of `schema_version` says how many have run.
 
-const migrations: readonly string[] = [
+export const migrations: readonly string[] = [
   `
   CREATE DOMAIN id AS text COLLATE "C";
 
@@ -366,32 +366,45 @@ const migrations: readonly string[] = [
   `,
 ];
 
-const schemaVersion = migrations.length;
-
 /** Any number, as long as nobody else who locks by number in this database has the same. */
 const migrationLock = 7_025_193_811n;
+const migrationPatienceMs = 60_000;
 
-/** Brings the database forward to this program's schema; refuses one made by a newer program. */
-export async function migrate(db: Database): Promise<void> {
-  if ((await versionOf(db.read)) === schemaVersion) return;
-  await db.write(async (query) => {
-    // Several processes start at once where a deployment is new.
-    await query("SELECT pg_advisory_xact_lock($1)", [migrationLock]);
-    await query("CREATE TABLE IF NOT EXISTS schema_version (version bigint NOT NULL)");
-    const version = await versionOf(query);
-    if (version > schemaVersion) {
-      throw new Error(
-        `The data was written by a newer Tollgate (schema ${version}; this program knows ${schemaVersion}). ` +
-          "Start that version, or restore an older backup.",
-      );
-    }
-    for (const migration of migrations.slice(version)) await query(migration);
-    await query("DELETE FROM schema_version");
-    await query("INSERT INTO schema_version VALUES ($1)", [schemaVersion]);
-  }, migrationPatienceMs);
+/**
+ * Brings the database forward to this program's schema. Refuses one made by a newer program, and to change it under nodes of
+ * an earlier version: they would go on writing what they find no place for any more.
+ */
+export async function migrate(
+  db: Database,
+  watchedMs: number,
+  steps: readonly string[] = migrations,
+): Promise<void> {
+  const found = await versionOf(db.read);
+  if (found === steps.length) return;
+  const runs = found > 0 && found < steps.length ? await watchRuns(db, watchedMs) : [];
+  await db.write(
+    async (query) => {
+      // Several processes start at once where a deployment is new.
+      await query("SELECT pg_advisory_xact_lock($1)", [migrationLock]);
+      await query("CREATE TABLE IF NOT EXISTS schema_version (version bigint NOT NULL)");
+      const version = await versionOf(query);
+      if (version === steps.length) return;
+      if (version > steps.length) throw new Error(newerVersion(version, steps));
+      if (version > 0) await endRuns(query, runs);
+      for (const step of steps.slice(version)) await query(step);
+      await query("DELETE FROM schema_version");
+      await query("INSERT INTO schema_version VALUES ($1)", [steps.length]);
+    },
+    migrationPatienceMs,
+    { evenInDoubt: true, isLong: true },
+  );
 }
 
-const migrationPatienceMs = 60_000;
+/** Throws when the database has been brought to another schema than this program's, which then must not write to it. */
+export async function checkVersion(query: Query): Promise<void> {
+  const version = await versionOf(query);
+  if (version !== migrations.length) throw new Error(newerVersion(version, migrations));
+}
 
 /** Whether any Tollgate has been here. */
 export const hasSchema = async (db: Database): Promise<boolean> => (await versionOf(db.read)) > 0;
@@ -403,4 +416,40 @@ async function versionOf(query: Query): Promise<number> {
   if (found?.there !== true) return 0;
   const [row] = await query<{ version: bigint }>("SELECT version FROM schema_version");
   return Number(row?.version ?? 0n);
+}
+
+const newerVersion = (version: number, { length }: readonly string[]): string =>
+  `The data was written by a newer Tollgate (schema ${version}; this program knows ${length}). ` +
+  "Start that version, or restore an older backup.";
+
+interface SeenRun {
+  readonly id: bigint;
+  readonly beats: bigint;
+}
+
+const lookAtRuns = (query: Query): Promise<readonly SeenRun[]> =>
+  query<SeenRun>("SELECT id, beats FROM run WHERE ended_at_ms IS NULL");
+
+/** Those that nobody has ended, as they were before so long a time that whoever lives has shown it meanwhile. */
+async function watchRuns(db: Database, watchedMs: number): Promise<readonly SeenRun[]> {
+  const seen = await lookAtRuns(db.read);
+  if (seen.length > 0) await Bun.sleep(watchedMs);
+  return seen;
+}
+
+/** Ends runs that stood still, so that whoever comes back under one of them has to ask whether it still may. */
+async function endRuns(query: Query, before: readonly SeenRun[]): Promise<void> {
+  // Nobody begins one now, or shows that it lives.
+  await query("LOCK TABLE run IN EXCLUSIVE MODE");
+  const beats = new Map(before.map((run) => [run.id, run.beats]));
+  const alive = (await lookAtRuns(query)).filter((run) => beats.get(run.id) !== run.beats);
+  if (alive.length > 0) {
+    throw new Error(
+      `Nodes of an earlier version are serving (${alive.length}). Stop them all before you start this one, ` +
+        "or use the command of that version.",
+    );
+  }
+  await query(
+    "UPDATE run SET ended_at_ms = (extract(epoch FROM now()) * 1000)::bigint WHERE ended_at_ms IS NULL",
+  );
 }

@@ -204,7 +204,7 @@ async function fillBooks(url: string): Promise<void> {
   // Whoever audits a file posts its journal first.
   expect((await auditOfFile()).findings).toEqual([]);
   const db = openDatabase({ url, monotonicMs: () => performance.now() });
-  await migrate(db);
+  await migrate(db, 0);
   await copyBooks(sound, db);
   await db.close();
 }

@@ -315,6 +315,35 @@ test("a process that stood still is not told that it holds what others may have 
   });
 });
 
+test("a server that takes no writes any more is left, until there is one that does", async () => {
+  const url = await newDatabase();
+  const setReadOnly = (value: "on" | "off") =>
+    inDatabase(server.url, (sql) =>
+      sql.unsafe(
+        `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = ${value}`,
+      ),
+    );
+  await withNodes({ url, count: 1 }, async ({ node }) => {
+    const caller = await node(0).openCaller();
+    const running = await node(0).held(caller);
+    // As after a fail-over: what was connected is not any more, and the address leads to one that only listens.
+    await setReadOnly("on");
+    await inDatabase(
+      server.url,
+      (sql) =>
+        sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ${new URL(url).pathname.slice(1)}`,
+    );
+    const settling = node(0).settle(running, { units: 1 });
+    expect(await settled(node(0).hold(caller))).toBeInstanceOf(StoreBusy);
+    expect(await settled(node(0).store().ping())).toBeInstanceOf(StoreBusy);
+    await setReadOnly("off");
+    // Nobody breaks these connections; they are known to be of no use.
+    expect(await settling).toMatchObject({ first: true });
+    await node(0).held(caller);
+    await node(0).store().ping();
+  });
+});
+
 test("an account that somebody locks for long again and again loses nothing that was told, and leaves nothing held", async () => {
   const url = await newDatabase();
   await withNodes({ url, count: 2 }, async (nodes) => {

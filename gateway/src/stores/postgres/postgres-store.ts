@@ -2,7 +2,7 @@ import type { Store } from "../../books/store.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { openDatabase } from "./database.ts";
 import { claimSecret, findSecret } from "./installation-rows.ts";
-import { migrate } from "./migrations.ts";
+import { checkVersion, migrate } from "./migrations.ts";
 import { createPostgresAccounts } from "./postgres-accounts.ts";
 import { createPostgresApprovals } from "./postgres-approvals.ts";
 import { createPostgresAuditor } from "./postgres-audit.ts";
@@ -16,7 +16,7 @@ import { createPostgresQuotas } from "./postgres-quotas.ts";
 import { createPostgresSignIns } from "./postgres-sign-ins.ts";
 import { createPostgresTasks } from "./postgres-tasks.ts";
 import { createPostgresUsage } from "./postgres-usage.ts";
-import { createRuns } from "./runs.ts";
+import { createRuns, deadAfterUsualMs } from "./runs.ts";
 
 export interface PostgresStoreOptions {
   readonly url: string;
@@ -33,13 +33,14 @@ export interface PostgresStoreOptions {
 
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { url, clock = systemClock, onCommit = () => {}, onLostNote = () => {} } = options;
+  const { deadAfterMs = deadAfterUsualMs } = options;
   const { wallMs, monotonicMs } = clock;
   const db = openDatabase({ url, monotonicMs, connectionsMax: options.connectionsMax });
-  await migrate(db).catch(async (error: unknown) => {
+  await migrate(db, deadAfterMs).catch(async (error: unknown) => {
     await db.close();
     throw error;
   });
-  const runs = createRuns({ db, wallMs, monotonicMs, deadAfterMs: options.deadAfterMs });
+  const runs = createRuns({ db, wallMs, monotonicMs, deadAfterMs });
   const ledger = createPostgresLedger({ db, runs, wallMs, monotonicMs, onCommit, onLostNote });
   const grants = createPostgresGrants(db);
   return {
@@ -59,7 +60,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     auditor: createPostgresAuditor(db),
     claimSecret: async (fingerprint) =>
       ((await findSecret(db)) ?? (await claimSecret(db, fingerprint))) === fingerprint,
-    ping: async () => void (await db.read("SELECT 1")),
+    ping: async () => {
+      await db.ping();
+      await checkVersion(db.read);
+    },
     close: async () => {
       await ledger.close();
       await db.close();

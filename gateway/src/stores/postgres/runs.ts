@@ -1,4 +1,5 @@
 import type { Database, Query } from "./database.ts";
+import { checkVersion } from "./migrations.ts";
 import { jsonOf } from "./json-rows.ts";
 
 /**
@@ -21,7 +22,7 @@ export interface Runs {
 }
 
 /** So long a run must stand still under the eyes of another before its process is taken for dead. */
-const deadAfterUsualMs = 15_000;
+export const deadAfterUsualMs = 15_000;
 /** How often a process shows itself in that time: a few signs of life may be late or lost. */
 const beatsUntilDead = 7.5;
 
@@ -29,7 +30,7 @@ interface Parts {
   readonly db: Database;
   readonly wallMs: () => number;
   readonly monotonicMs: () => number;
-  readonly deadAfterMs?: number | undefined;
+  readonly deadAfterMs: number;
 }
 
 /** When a run was first and last seen with so many beats. */
@@ -38,7 +39,7 @@ interface Watched {
   readonly sinceMs: number;
 }
 
-export function createRuns({ db, wallMs, monotonicMs, deadAfterMs = deadAfterUsualMs }: Parts): Runs {
+export function createRuns({ db, wallMs, monotonicMs, deadAfterMs }: Parts): Runs {
   let current: bigint | undefined;
   let goingOn: Promise<void> | undefined;
   let watched = new Map<bigint, Watched>();
@@ -49,6 +50,9 @@ export function createRuns({ db, wallMs, monotonicMs, deadAfterMs = deadAfterUsu
       const [row] = await query<{ id: bigint }>("INSERT INTO run (started_at_ms) VALUES ($1) RETURNING id", [
         nowMs,
       ]);
+      // Behind the insert, which waits for a migration under way: one that stood still must not go on in a schema it does
+      // not know.
+      await checkVersion(query);
       return row?.id;
     });
     if (runId === undefined) throw new Error("The store did not number this run.");
