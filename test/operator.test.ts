@@ -245,6 +245,23 @@ describe("the first start", () => {
     expect(limits).not.toContain("some-secret");
   });
 
+  test("that is to stop says so for a while, and serves whoever comes nevertheless", async () => {
+    const gateway = await start({ environment: { TOLLGATE_STOP_DELAY_SECONDS: "2" } });
+    const readyz = async () => (await fetch(`${gateway.url}/readyz`)).json();
+    expect(await readyz()).toEqual({ status: "ready" });
+    const toldMs = performance.now();
+    gateway.signal("SIGTERM");
+    await until(async () => Bun.deepEquals(await readyz(), { status: "not ready", failing: "stopping" }));
+    const key = /tgk_[0-9A-Za-z]{36}/.exec(gateway.greeting)?.[0] ?? "none";
+    const call = await fetch(`${gateway.url}/apis/v1/financial/financial-metrics/snapshot?ticker=A`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(call.status).toBe(200);
+    expect(await gateway.exited).toBe(0);
+    expect(performance.now() - toldMs).toBeGreaterThan(1_900);
+    expect(await complaint({ TOLLGATE_STOP_DELAY_SECONDS: "1.5" })).toContain("a whole number from 0 to 600");
+  });
+
   test("with Postgres wants what all nodes must have in common, and says which server it cannot reach", async () => {
     const store = { TOLLGATE_STORE: "postgres://me:some-secret@127.0.0.1:1/x" };
     const address = { TOLLGATE_BASE_URL: "http://127.0.0.1:8787" };

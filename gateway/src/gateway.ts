@@ -67,6 +67,8 @@ export interface Gateway {
   /** Makes the contract of the current offer known; otherwise whoever asks for it first does. */
   readonly publish: () => Promise<void>;
   readonly callsInFlight: () => number;
+  /** Is not ready for new callers from now on, and serves those who come nevertheless. */
+  readonly announceStop: () => void;
   /** Asks no upstream about tasks any more; resolves when nothing is under way. */
   readonly stop: () => Promise<void>;
 }
@@ -93,9 +95,11 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   sales.refresh();
   const refreshing = setInterval(sales.refresh, parts.salesRefreshMs ?? salesRefreshUsualMs).unref();
 
+  let isStopping = false;
   const bodies = createBodyReader(parts.bodyTimeoutMs ?? bodyTimeoutUsualMs, clock.monotonicMs);
   const shared = { ...parts, gate, inForce: () => inForce, contracts, sales, bodies, inFlight, randomBytes };
-  const answer = createFrontDoor({ ...shared, ...createDoors(shared), offer });
+  const doors = createDoors({ ...shared, isStopping: () => isStopping });
+  const answer = createFrontDoor({ ...shared, ...doors, offer });
   const worker = startTaskWorker({ desk: gate.desk, upstreams: () => taskUpstreams(offer()), log });
   showGauges(gate, offer, inFlight);
 
@@ -109,6 +113,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     },
     publish: async () => void (await contracts.current()),
     callsInFlight: () => inFlight.calls,
+    announceStop: () => void (isStopping = true),
     stop: () => {
       clearInterval(refreshing);
       return worker.stop();

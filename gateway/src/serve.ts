@@ -102,6 +102,7 @@ export async function serve(parts: ServeParts): Promise<number> {
   const published = gateway.publish();
   await Promise.race([published, stopped]);
   await stopped;
+  await announceStop(gateway, parts);
   // First of all nobody new is let in: whatever else has to end may take its time.
   const closed = listener.stop();
   log.info("stopping", { calls_in_flight: gateway.callsInFlight() });
@@ -114,6 +115,14 @@ export async function serve(parts: ServeParts): Promise<number> {
   await sandboxes.stop();
   log.info("stopped");
   return 0;
+}
+
+/** Whoever sends callers here finds out at /readyz and sends them elsewhere, before anybody is turned away. */
+async function announceStop(gateway: Gateway, { settings: { stopDelayMs }, log }: ServeParts): Promise<void> {
+  if (stopDelayMs === 0) return;
+  gateway.announceStop();
+  log.info("stopping soon, as /readyz says by now", { serves_on_ms: stopDelayMs });
+  await Bun.sleep(stopDelayMs);
 }
 
 function exampleOf(offer: Offer): ExampleRequest | undefined {

@@ -16,6 +16,8 @@ export interface Settings {
   readonly limits: LimitsSetting;
   readonly secret: string | undefined;
   readonly operatorToken: string | undefined;
+  /** How long a gateway told to stop goes on serving, while it says at /readyz that it will. */
+  readonly stopDelayMs: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
 
@@ -34,6 +36,7 @@ interface Server {
 }
 
 const portUsual = 8787;
+const stopDelayMaxSeconds = 600;
 
 /** Reads the environment; throws a plain sentence about the first thing in it that cannot be used. */
 export function readSettings(environment: Environment, folder: string): Settings {
@@ -52,6 +55,7 @@ export function readSettings(environment: Environment, folder: string): Settings
     limits: readLimits(environment["TOLLGATE_LIMITS"]),
     secret: environment["TOLLGATE_SECRET"],
     operatorToken: environment["TOLLGATE_OPERATOR_TOKEN"],
+    stopDelayMs: readStopDelay(environment["TOLLGATE_STOP_DELAY_SECONDS"]),
     logLevel,
   };
 }
@@ -72,6 +76,13 @@ function readPort(written: string | undefined): number {
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Error("PORT must be a number from 0 to 65535.");
   return port;
+}
+
+function readStopDelay(written: string | undefined): number {
+  if (written === undefined || written === "") return 0;
+  if (!/^\d{1,3}$/.test(written) || Number(written) > stopDelayMaxSeconds)
+    throw new Error(`TOLLGATE_STOP_DELAY_SECONDS must be a whole number from 0 to ${stopDelayMaxSeconds}.`);
+  return Number(written) * 1000;
 }
 
 function findConfig(written: string | undefined, folder: string): string | undefined {

@@ -47,6 +47,7 @@ interface Parts {
   readonly addresses: Addresses;
   readonly bodies: BodyReader;
   readonly inFlight: InFlight;
+  readonly isStopping: () => boolean;
   readonly clock: Clock;
   readonly newId: () => string;
   readonly randomBytes: (count: number) => Uint8Array;
@@ -114,8 +115,9 @@ export function createDoors(parts: Parts): Doors {
 /** Names what cannot be served right now; undefined when everything can. */
 async function findFailing(
   { agents, signIn }: Pick<Doors, "agents" | "signIn">,
-  { store, log }: Parts,
+  { store, log, isStopping }: Parts,
 ): Promise<string | undefined> {
+  if (isStopping()) return "stopping";
   try {
     await store.ping();
   } catch (error) {
