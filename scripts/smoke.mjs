@@ -1,5 +1,5 @@
 // The newcomer's journey: a clone of this commit in an empty folder, npm start, every command the greeting
-// and the README promise, the charge that must show afterwards, and a clean stop.
+// and the documents promise, the charge that must show afterwards, and a clean stop.
 
 import "./require-node.mjs";
 import { spawn } from "node:child_process";
@@ -15,6 +15,8 @@ const COMMAND_WAIT_MS = 60_000;
 const STOP_WAIT_MS = 35_000; // running calls may take 30 s to end
 const POLL_MS = 50;
 
+/** Whatever they mark is run, and must answer as they say. */
+const DOCUMENTS = ["README.md", "docs/calling.md"];
 const DEFAULT_PORT = /\b8787\b/g;
 const KEY = /tgk_[0-9A-Za-z]{36}/;
 const SIGNUP_CREDIT_MICROS = 2_000_000;
@@ -27,7 +29,7 @@ async function smoke(folder) {
   });
   expect(cloned.code === 0, `git clone failed:\n${cloned.output}`);
 
-  const blocks = readSmokeBlocks(path.join(clone, "README.md"));
+  const blocks = DOCUMENTS.flatMap((name) => readSmokeBlocks(clone, name));
   const port = await findFreePort();
   const startedAtSeconds = Math.floor(Date.now() / 1000);
   const server = startServer({ clone, port });
@@ -35,7 +37,7 @@ async function smoke(folder) {
   try {
     const { key, greeting } = await waitForGreeting({ server, clone, port });
     await pasteGreeting({ greeting, folder, clone, server });
-    await runReadme({ blocks, key, port, clone, server });
+    await runBlocks({ blocks, key, port, clone, server });
     await checkCharge({ key, port, startedAtSeconds });
     await stopServer(server);
   } catch (error) {
@@ -47,8 +49,9 @@ async function smoke(folder) {
 }
 
 /** Blocks ```sh with the line <!-- smoke: REGULAR EXPRESSION --> directly above. */
-function readSmokeBlocks(file) {
-  expect(existsSync(file), "The clone has no README.md.");
+function readSmokeBlocks(clone, name) {
+  const file = path.join(clone, name);
+  expect(existsSync(file), `The clone has no ${name}.`);
   const lines = readFileSync(file, "utf8").split("\n");
   const blocks = lines.flatMap((line, index) => {
     const mark = /^\s*<!-- smoke: (.+) -->\s*$/.exec(line);
@@ -56,14 +59,15 @@ function readSmokeBlocks(file) {
 
     expect(
       lines[index + 1]?.trim() === "```sh",
-      `README.md:${index + 1}: a smoke mark must stand directly above a \`\`\`sh block.`,
+      `${name}:${index + 1}: a smoke mark must stand directly above a \`\`\`sh block.`,
     );
     const end = lines.findIndex((other, at) => at > index + 1 && other.trim() === "```");
-    expect(end !== -1, `README.md:${index + 2}: the block is not closed.`);
-    return [{ line: index + 2, expected: new RegExp(mark[1]), text: lines.slice(index + 2, end).join("\n") }];
+    expect(end !== -1, `${name}:${index + 2}: the block is not closed.`);
+    const text = lines.slice(index + 2, end).join("\n");
+    return [{ place: `${name}:${index + 2}`, expected: new RegExp(mark[1]), text }];
   });
 
-  expect(blocks.length > 0, "README.md has no block marked <!-- smoke: … -->.");
+  expect(blocks.length > 0, `${name} has no block marked <!-- smoke: … -->.`);
   return blocks;
 }
 
@@ -169,22 +173,16 @@ function readCurlCommands(text) {
   return commands;
 }
 
-async function runReadme({ blocks, key, port, clone, server }) {
-  for (const { line, expected, text } of blocks) {
+async function runBlocks({ blocks, key, port, clone, server }) {
+  for (const { place, expected, text } of blocks) {
     const script = text.replace(DEFAULT_PORT, String(port));
     const ran = await runCommand(["bash", "-e", "-c", script], {
       cwd: clone,
       env: { ...server.env, TOLLGATE_KEY: key },
     });
-    expect(
-      ran.code === 0,
-      `README.md:${line}: the block failed (exit ${ran.code}):\n${script}\n${ran.output}`,
-    );
-    expect(
-      expected.test(ran.output),
-      `README.md:${line}: the output does not match ${expected}:\n${ran.output}`,
-    );
-    console.log(`README.md:${line}: ${firstLine(script)}  ok`);
+    expect(ran.code === 0, `${place}: the block failed (exit ${ran.code}):\n${script}\n${ran.output}`);
+    expect(expected.test(ran.output), `${place}: the output does not match ${expected}:\n${ran.output}`);
+    console.log(`${place}: ${firstLine(script)}  ok`);
   }
 }
 
@@ -281,7 +279,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
   process.on(signal, () => process.exit(128 + os.constants.signals[signal]));
 
 smoke(folder).then(
-  () => console.log("Smoke: every promise of the greeting and the README held."),
+  () => console.log("Smoke: every promise of the greeting and the documents held."),
   (error) => {
     console.error(`Smoke failed: ${error.message}`);
     process.exitCode = 1;

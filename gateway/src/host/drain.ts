@@ -11,7 +11,7 @@ interface Draining {
   readonly patienceMs?: number;
 }
 
-/** README says so, because whoever kills a process that does not stop must wait longer than this. */
+/** docs/running.md says so, because whoever kills a process that does not stop must wait longer than this. */
 export const patienceUsualMs = 30_000;
 const lookEveryMs = 20;
 
