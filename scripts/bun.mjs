@@ -40,7 +40,7 @@ export async function runBun(args) {
   child.on("exit", (code, signal) => process.exit(exitCode(code, signal)));
 }
 
-export function forwardSignals(child) {
+function forwardSignals(child) {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 }
 

@@ -7,29 +7,45 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:f
 import os from "node:os";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { bunEnv, exitCode, forwardSignals, openBun } from "./bun.mjs";
+import { bunEnv, exitCode, openBun } from "./bun.mjs";
 import { fail, root } from "./install.mjs";
 
 const TEST_TIMEOUT_MS = 60_000;
 const SCRATCH_BYTES_MIN = 4 * 2 ** 30;
 const FAILURES_SHOWN_MAX = 10;
 const FAILURE_LINES_MAX = 40;
+/** Most of a test's time is waiting, so two are under way at a time. */
+const AT_ONCE = 2;
+/** Small enough that neither waits long for the other at the end; each costs the start of a process. */
+const PORTIONS = 14;
 
 /** Needs a Postgres or a Redis; npm run test:services starts them and names its files. */
 const SERVICES_TEST = ".services.test.ts";
 
-/** Most of a test's time is waiting, so the whole suite runs as two halves at once; chosen files run as one. */
+/** The whole suite runs in portions, of which whoever is free takes the next; chosen files run as one. */
 async function runTests(args) {
   const bun = await openBun();
   const namesServices = args.some((word) => word.endsWith(SERVICES_TEST));
   const chosen = namesServices ? args : [`--path-ignore-patterns=**/*${SERVICES_TEST}`, ...args];
-  const halves = args.length > 0 ? [chosen] : halve(testFiles());
+  const portions = args.length > 0 ? [chosen] : portionsOf(testFiles());
   const scratch = mkdtempSync(path.join(scratchParent(), "tollgate-tests-"));
-  // One half is shown as it goes and the other when it has ended: lines of two would mean nothing to anybody.
-  const run = (files, index) => runBunTest(bun, files, { isShown: index === 0, scratch });
-  const runs = await Promise.all(halves.map(run));
+  const running = new Set();
+  stopWith(() => {
+    portions.length = 0;
+    return running;
+  });
+  const runs = [];
+  const isAlone = portions.length === 1;
+  const takePortions = async () => {
+    for (let files = portions.shift(); files !== undefined; files = portions.shift()) {
+      const run = await runBunTest(bun, files, { isShown: isAlone, scratch, running });
+      // When it has ended, because lines of two at once would mean nothing to anybody.
+      process.stderr.write(run.held);
+      runs.push(run);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, takePortions));
   rmSync(scratch, { recursive: true, force: true });
-  for (const { held } of runs) process.stderr.write(held);
 
   const sum = (word) => runs.reduce((total, { totals }) => total + totals[word], 0);
   const nothingRan = runs.some(({ totals }) => totals.passed + totals.failed === 0);
@@ -42,14 +58,22 @@ async function runTests(args) {
   process.stdout.write(`${sum("passed")} passed, ${sum("failed")} failed${skipped}\n`);
 }
 
-function runBunTest(bun, args, { isShown, scratch }) {
+/** Whoever is told to stop begins nothing more, and tells those that run. */
+function stopWith(endAll) {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
+    process.on(signal, () => {
+      for (const child of endAll()) child.kill(signal);
+    });
+}
+
+function runBunTest(bun, args, { isShown, scratch, running }) {
   const colour = process.stderr.isTTY ? { FORCE_COLOR: "1" } : {};
   const child = spawn(bun, ["test", "--timeout", String(TEST_TIMEOUT_MS), ...args], {
     cwd: root,
     stdio: ["ignore", isShown ? "inherit" : "pipe", "pipe"],
     env: { ...bunEnv, ...colour, TMPDIR: scratch },
   });
-  forwardSignals(child);
+  running.add(child);
 
   // Bun reports on stderr.
   let report = "";
@@ -66,6 +90,7 @@ function runBunTest(bun, args, { isShown, scratch }) {
   return new Promise((resolve) => {
     child.on("error", fail);
     child.on("close", (code, signal) => {
+      running.delete(child);
       const text = stripVTControlCharacters(report);
       resolve({ held, code: exitCode(code, signal), totals: readTotals(text), failures: readFailures(text) });
     });
@@ -83,8 +108,11 @@ function scratchParent() {
   return bavail * bsize >= SCRATCH_BYTES_MIN ? memory : os.tmpdir();
 }
 
-/** Every second file, so that neighbours, which are alike, fall into different halves. */
-const halve = (files) => [0, 1].map((half) => files.filter((_, index) => index % 2 === half));
+/** Neighbours, which are alike, fall into different ones. */
+const portionsOf = (files) =>
+  Array.from({ length: PORTIONS }, (_, portion) =>
+    files.filter((_file, index) => index % PORTIONS === portion),
+  );
 
 const testFiles = () =>
   ["gateway", "sandbox", "client", "test", "bench", "catalogue"]
