@@ -91,16 +91,18 @@ describe("streams over a socket", () => {
   });
 
   test("events arrive one by one, as they are made", async () => {
-    await inject({ chunk_delay_ms: 15 });
+    await inject({ chunk_delay_ms: 60 });
     const before = performance.now();
     const response = await ask("openai", { more: { max_tokens: 10 } });
     const reader = response.body?.getReader();
     await reader?.read();
-    expect(performance.now() - before).toBeLessThan(100);
+    const firstMs = performance.now() - before;
     let reads = 1;
     while ((await reader?.read())?.done === false) reads += 1;
     expect(reads).toBeGreaterThan(8);
-    expect(performance.now() - before).toBeGreaterThan(8 * 15);
+    const wholeMs = performance.now() - before;
+    expect(wholeMs).toBeGreaterThan(8 * 60);
+    expect(firstMs).toBeLessThan(wholeMs / 2);
   });
 
   test("a caller who leaves is billed for what was sent, and nothing more is made", async () => {
@@ -194,12 +196,14 @@ describe("faults of streams", () => {
   });
 
   test("stall_stream is silent in the middle and goes on", async () => {
-    await inject({ mode: "stall_stream", after_events: 3, latency_ms: 120 });
+    await inject({ mode: "stall_stream", after_events: 3, latency_ms: 500 });
     const before = performance.now();
     const response = await ask("openai");
-    expect(performance.now() - before).toBeLessThan(100);
+    const headersMs = performance.now() - before;
     const { events, failure } = await readAll(response);
-    expect(performance.now() - before).toBeGreaterThanOrEqual(115);
+    const wholeMs = performance.now() - before;
+    expect(wholeMs).toBeGreaterThanOrEqual(495);
+    expect(headersMs).toBeLessThan(wholeMs / 2);
     expect([failure, events.at(-1)?.data]).toEqual([undefined, "[DONE]"]);
   });
 
