@@ -290,6 +290,23 @@ describe("a commit that breaks off", () => {
     }));
 });
 
+test("an end that is asked for while a note cannot be written is not forgotten with it", () =>
+  withCable(async ({ cable, far, near, caller }) => {
+    const callId = await far.held(caller);
+    cable.spoilCommit(callId, "kept");
+    far.store().ledger.noteProgress(callId, { units: 5 });
+    // Nothing but the note is under way by then, and nothing comes after the end.
+    await Bun.sleep(400);
+    const settling = far.settle(callId, { units: 10 });
+    await Bun.sleep(50);
+    cable.cut();
+    cable.deliver();
+    cable.mend();
+    const told = await Promise.race([settling, Bun.sleep(3_000)]);
+    expect(told).toMatchObject({ first: true, chargedMicros: 10n });
+    expect(await near.balance(caller)).toEqual({ posted: 999_990n, held: 0n });
+  }));
+
 test("a process that stood still is not told that it holds what others may have given back meanwhile", async () => {
   const url = await newDatabase();
   let [aheadMs, standsStillMs] = [0, 0];

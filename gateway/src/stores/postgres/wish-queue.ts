@@ -96,8 +96,8 @@ export function createWishQueue({ db, runs, monotonicMs, onCommit, onLostNote }:
       while (queue.length > 0 || postponed.length > 0 || notesWait()) {
         if (queue.length > 0 || notesWait()) {
           const isWritten = await writeBatch(queue.splice(0, batchMax), isHasty() ? "skip" : "wait");
-          // Notes go with the next wish, or when their time comes again.
-          if (!isWritten && underWay.length === 0 && postponed.length === 0) return;
+          // Notes go with the next wish, which may have come meanwhile, or when their time comes again.
+          if (!isWritten && underWay.length + queue.length + postponed.length === 0) return;
         }
         if (postponed.length > 0) await writeBatch(takePostponed(), "wait briefly");
       }
