@@ -233,6 +233,51 @@ describe("the end of a call that the store did not take", () => {
   });
 });
 
+describe("a hold that the store did not take", () => {
+  type Hold = Store["ledger"]["hold"];
+  type Release = Parameters<Store["ledger"]["release"]>[0];
+  const ask = (account: TestAccount): Promise<Response> =>
+    tollgate.post(account, "/v1/rerank", { query: "q", documents: ["a"] }, { "idempotency-key": "once" });
+
+  /** A call whose hold comes to this, the first time, and what was released for it. */
+  const callWhoseFirst = async (hold: (hold: Hold) => Hold) => {
+    const released: Release[] = [];
+    let holds = 0;
+    tollgate = await openTestGateway({
+      wrap: (parts) => {
+        const { ledger } = parts.store;
+        const faulty: typeof ledger = {
+          ...ledger,
+          hold: (request) => (holds++ === 0 ? hold(ledger.hold) : ledger.hold)(request),
+          release: (release) => {
+            released.push(release);
+            return ledger.release(release);
+          },
+        };
+        return { ...parts, store: { ...parts.store, ledger: faulty } };
+      },
+    });
+    const account = await tollgate.openAccount();
+    const response = await ask(account);
+    expect(response.status).toBe(503);
+    expect(((await response.json()) as Refused).error.retryable).toBe(true);
+    return { account, released };
+  };
+
+  test("as far as anybody knows is given back, and its idempotency key is free: nothing was sent", async () => {
+    const { account } = await callWhoseFirst((hold) => async (request) => {
+      await hold(request);
+      throw new InDoubt();
+    });
+    await until(async () => (await tollgate.balance(account)).held === 0);
+    expect(await tollgate.sandbox.book()).toHaveLength(0);
+    expect((await ask(account)).status).toBe(200);
+    expect((await ask(account)).status).toBe(409);
+    const { data } = (await (await tollgate.call(account, "/v1/requests")).json()) as { data: object[] };
+    expect(data).toMatchObject([{ status: "settled" }, { status: "released", outcome: "failed" }]);
+  });
+});
+
 const canMount = process.platform === "linux" && process.getuid?.() === 0;
 
 // A newcomer without root sees this skipped by name; CI has root and fails without it.

@@ -2,7 +2,7 @@ import type { HoldRequest, HoldResult } from "../ledger/ledger.ts";
 import { CallRefused } from "../platform/refusals.ts";
 import { taskLifeMs } from "../tasks/task-life.ts";
 import { withdraw, type Admission } from "./admit.ts";
-import { endLater } from "./end-later.ts";
+import { takeBackLater } from "./end-later.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
 import { refuseByCap, refuseHold } from "./refuse-hold.ts";
@@ -34,7 +34,7 @@ export async function giveUp(
 ): Promise<never> {
   const { call } = paid;
   // First of all: should the hold be on disk all the same, it must not stay there, whatever else fails.
-  if (!(error instanceof CallRefused)) endLater(call.id, gate);
+  if (!(error instanceof CallRefused)) takeBackLater(paid, gate);
   await withdraw(admission, paid, gate);
   if (error instanceof CallRefused) throw error;
   const message = "The call could not be booked, so it was not made.";
