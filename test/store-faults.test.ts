@@ -276,6 +276,13 @@ describe("a hold that the store did not take", () => {
     const { data } = (await (await tollgate.call(account, "/v1/requests")).json()) as { data: object[] };
     expect(data).toMatchObject([{ status: "settled" }, { status: "released", outcome: "failed" }]);
   });
+
+  test("for certain is not given back: under load there are many, and each would take the place of a hold", async () => {
+    const { account, released } = await callWhoseFirst(() => () => Promise.reject(new StoreBusy()));
+    await Bun.sleep(800);
+    expect(released).toEqual([]);
+    expect((await ask(account)).status).toBe(200);
+  });
 });
 
 const canMount = process.platform === "linux" && process.getuid?.() === 0;

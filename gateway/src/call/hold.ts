@@ -1,4 +1,5 @@
 import type { HoldRequest, HoldResult } from "../ledger/ledger.ts";
+import { NotWritten } from "../ledger/store-errors.ts";
 import { CallRefused } from "../platform/refusals.ts";
 import { taskLifeMs } from "../tasks/task-life.ts";
 import { withdraw, type Admission } from "./admit.ts";
@@ -33,8 +34,9 @@ export async function giveUp(
   gate: Gate,
 ): Promise<never> {
   const { call } = paid;
-  // First of all: should the hold be on disk all the same, it must not stay there, whatever else fails.
-  if (!(error instanceof CallRefused)) takeBackLater(paid, gate);
+  // First of all: should the hold be on disk all the same, it must not stay there, whatever else fails. Where it certainly
+  // is not, a store that has too much to do is not given more.
+  if (!(error instanceof CallRefused || error instanceof NotWritten)) takeBackLater(paid, gate);
   await withdraw(admission, paid, gate);
   if (error instanceof CallRefused) throw error;
   const message = "The call could not be booked, so it was not made.";
