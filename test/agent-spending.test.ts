@@ -5,6 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Store } from "../gateway/src/books/store.ts";
+import { InDoubt, StoreBusy } from "../gateway/src/ledger/store-errors.ts";
 import { askModern, openOldClient, useTool, type ToolResult } from "./agent-client.ts";
 import { withFailpoint } from "./failpoints.ts";
 import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
@@ -672,6 +674,59 @@ describe("a batch", () => {
     expect(errorOf(over)["code"]).toBe("rate_limit_exceeded");
     await tight.close();
   });
+});
+
+describe("an end that the store did not take", () => {
+  type Settle = Store["ledger"]["settle"];
+
+  /** A gateway whose settlements come to this, the first time. */
+  const withFaulty = async (
+    settle: (settle: Settle) => Settle,
+    run: (faulty: TestGateway) => Promise<void>,
+  ) => {
+    let settlements = 0;
+    const faulty = await openTestGateway({
+      wrap: (parts) => {
+        const { ledger } = parts.store;
+        const first: Settle = (asked) => (settlements++ === 0 ? settle(ledger.settle) : ledger.settle)(asked);
+        return { ...parts, store: { ...parts.store, ledger: { ...ledger, settle: first } } };
+      },
+    });
+    try {
+      await run(faulty);
+      expect(await faulty.audit()).toEqual([]);
+    } finally {
+      await faulty.close();
+    }
+  };
+
+  test("is told to an agent as free, and it is", () =>
+    withFaulty(
+      () => () => Promise.reject(new StoreBusy()),
+      async (faulty) => {
+        const owner = await faulty.openAccount({ creditUsd: "5" });
+        const told = await useTool(`${faulty.url}/mcp`, owner.key, "use", snapshot(0.1));
+        expect(told.structuredContent).toMatchObject({ status: "failed", error: { charged: "no" } });
+        await until(async () => (await faulty.balance(owner)).held === 0);
+        expect((await faulty.balance(owner)).balance).toBe(5_000_000);
+      },
+    ));
+
+  test("as far as anybody knows is not told to an agent as free: it was charged", () =>
+    withFaulty(
+      (settle) => async (settlement) => {
+        await settle(settlement);
+        throw new InDoubt();
+      },
+      async (faulty) => {
+        const owner = await faulty.openAccount({ creditUsd: "5" });
+        const told = await useTool(`${faulty.url}/mcp`, owner.key, "use", snapshot(0.1));
+        expect(told.structuredContent["status"]).toBe("failed");
+        expect(errorOf(told)).toMatchObject({ charged: "unknown", retryable: false });
+        expect(errorOf(told)["message"]).toContain("look at the receipt");
+        expect((await faulty.balance(owner)).balance).toBe(5_000_000 - snapshotMicros);
+      },
+    ));
 });
 
 test("an agent whose video was created but could not be written down yet is not told that it costs nothing", async () => {

@@ -1,6 +1,6 @@
 import { countCharge } from "../ledger/count-charge.ts";
 import type { Resolved } from "../ledger/ledger.ts";
-import { InDoubt } from "../ledger/store-errors.ts";
+import { NotWritten } from "../ledger/store-errors.ts";
 import { valuePico } from "../prices/terms.ts";
 import { neverSent, type Exchanged } from "../operation/upstream.ts";
 import type { Answer } from "./call.ts";
@@ -31,10 +31,9 @@ export async function settle(
     resolved = await writeEnd(paid, attempted, metered, gate);
   } catch (error) {
     endLater(paid.call.id, gate);
-    const message =
-      error instanceof InDoubt
-        ? perhapsBooked
-        : "The call was made but could not be booked; it is not charged.";
+    const isFree = error instanceof NotWritten;
+    if (isFree) paid.call.known.costMicros = 0n;
+    const message = isFree ? "The call was made but could not be booked; it is not charged." : perhapsBooked;
     return refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
   }
   countEnd(resolved, paid, attempted, gate);

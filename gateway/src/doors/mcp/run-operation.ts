@@ -9,7 +9,6 @@ import { runCall } from "../../call/run-call.ts";
 import type { Credential } from "../../keys/keys.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { writeRequest, type WrittenRequest } from "../../operation/call-arguments.ts";
-import { isSold } from "../../operation/operation.ts";
 import { isSuccessStatus } from "../../operation/upstream.ts";
 import { describeError } from "../../platform/log.ts";
 import { usdFromMicros, type Micros } from "../../platform/money.ts";
@@ -75,7 +74,7 @@ export async function runOperation(wanted: Wanted, parts: RunParts): Promise<End
     countCall(call ?? { known: nothingKnown(), receivedAtMs: gate.clock.wallMs() }, refusal.status, gate);
     if (call) logCall("call", call, refusal.status, gate);
     if (refusal.code === "approval_required" && call) await returnOwnLimit(call, gate);
-    const told = { ...head, ...facts(call), ...refusedAs(refusal, call, wanted) };
+    const told = { ...head, ...facts(call), ...refusedAs(refusal, call) };
     return { told, refusal, cost: call && costOf(call) };
   } finally {
     running();
@@ -207,20 +206,12 @@ function facts(call: Call | undefined): Partial<UseResult> {
   };
 }
 
-function refusedAs(
-  refusal: CallRefused,
-  call: Call | undefined,
-  { offer, call: asked }: Wanted,
-): Pick<UseResult, "status" | "error"> {
-  // What cannot be booked is not charged; but a task that was made and cannot be written down yet will be.
-  const operation = offer.operations.get(asked.operation_id)?.operation;
-  const makesTask = operation !== undefined && isSold(operation) && operation.task !== undefined;
-  const charged = refusal.code.startsWith("billing_") && !makesTask ? "no" : chargedOf(call);
+function refusedAs(refusal: CallRefused, call: Call | undefined): Pick<UseResult, "status" | "error"> {
   const begun = call?.known.held === true || refusal.code === "provider_request_failed";
-  return { status: begun ? "failed" : "refused", error: toolError(refusal, charged) };
+  return { status: begun ? "failed" : "refused", error: toolError(refusal, chargedOf(call)) };
 }
 
-/** What the books say. Once money was held, only its settlement can tell. */
+/** What the books say. Once money was held, only its end can tell. */
 function chargedOf(call: Call | undefined): ToolError["charged"] {
   const { held, costMicros } = call?.known ?? {};
   if (costMicros !== undefined) return costMicros > 0n ? "yes" : "no";
