@@ -161,6 +161,19 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
     );
 
     test(
+      "that never left ends with its call, also when somebody took it for lost",
+      withTasks(async (books, caller) => {
+        const [open, lost] = [await creating(books, caller), await creating(books, caller)];
+        await books.store().tasks.lose(lost.taskId, []);
+        for (const { callId, taskId } of [open, lost]) {
+          const release = { ...releaseOf(callId), abandonsTask: true } as const;
+          expect((await books.store().ledger.release(release)).first).toBe(true);
+          expect((await found(books, caller, taskId)).state).toBe("REFUSED");
+        }
+      }),
+    );
+
+    test(
       "is claimed by one at a time, those first that have waited longest",
       withTasks(async (books, caller) => {
         const late = await begun(books, caller, middayMs + 20);

@@ -259,10 +259,10 @@ function decide(
     return resolved;
   };
 
-  /** Ends a task whose creation never left. */
+  /** Ends a task whose creation never left; only who had it to send knows that, whatever others took it for meanwhile. */
   const abandonTask = ({ callId, settledAtMs }: Release): void => {
     for (const [taskId, task] of facts.tasks) {
-      if (task.callId !== callId || !task.isCreating || task.isEnded) continue;
+      if (task.callId !== callId || !task.isUnheardOf || task.isEnded) continue;
       task.isEnded = true;
       changes.tasksEnded.push({
         taskId,

@@ -48,7 +48,8 @@ interface TaskFacts {
   readonly callId: string;
   readonly keyId: string;
   readonly fence: number;
-  readonly isCreating: boolean;
+  /** Its vendor has said nothing of it: it is being created, or somebody took it for lost. */
+  readonly isUnheardOf: boolean;
   isEnded: boolean;
 }
 
@@ -240,7 +241,7 @@ const taskOf = (row: TaskRow): TaskFacts => ({
   callId: row.call_id,
   keyId: row.key_id,
   fence: Number(row.fence),
-  isCreating: row.state === "CREATING",
+  isUnheardOf: row.state === "CREATING" || row.state === "LOST",
   isEnded: row.ended_at_ms !== null,
 });
 

@@ -468,6 +468,22 @@ describe("a node that dies", () => {
       expect(await claim(near, left.running)).toBe(true);
     }, deadAfterMs));
 
+  test("in the eyes of another ends a task that it never sent, also when that one took it for lost", () =>
+    withCable(async ({ far, near, caller, url }) => {
+      const task = {
+        id: far.newId("task"),
+        expected: { units: 10 },
+        deadlineAtMs: middayMs + dayMs,
+        openMax: 1,
+      };
+      const callId = await far.held(caller, { task });
+      await endNewestRun(url);
+      await waitUntil(async () => (await stateOf(near, caller, task.id)) === "LOST", 2_000);
+      const ended = await far.store().ledger.release({ ...releaseOf(callId), abandonsTask: true });
+      expect(ended).toMatchObject({ first: true, state: "released" });
+      expect(await stateOf(near, caller, task.id)).toBe("REFUSED");
+    }, deadAfterMs));
+
   test("in the eyes of another, and lives, goes on as somebody new, and its calls end once", () =>
     withCable(async ({ far, near, caller, url }) => {
       const running = await Promise.all(Array.from({ length: 20 }, () => far.held(caller)));

@@ -29,7 +29,7 @@ export function createTaskRows(db: Database): TaskRows {
     ),
     abandon: db.query<never, [number, string]>(
       `UPDATE task SET state = 'REFUSED', ended_at_ms = ?1, forget_at_ms = ?1
-       WHERE call_id = ?2 AND state = 'CREATING'`,
+       WHERE call_id = ?2 AND state IN ('CREATING', 'LOST')`,
     ),
     loseAll: db.query<never, []>(
       "UPDATE task SET state = 'LOST' WHERE ended_at_ms IS NULL AND state = 'CREATING'",
