@@ -63,7 +63,10 @@ local function saveMinute(minute, second, count)
   if minute.total <= 0 then return redis.call('DEL', minute.key) end
   if minute.isStale then redis.call('DEL', minute.key) end
   if minute.left then redis.call('HDEL', minute.key, unpack(minute.left)) end
-  redis.call('HSET', minute.key, 'newest', minute.second, 'oldest', minute.oldest, 'total', minute.total, second, count)
+  -- A second in which nothing counts any more would never be looked at again, and stay as long as the limit is in use.
+  if count == 0 then redis.call('HDEL', minute.key, second) end
+  local counted = count > 0 and { second, count } or {}
+  redis.call('HSET', minute.key, 'newest', minute.second, 'oldest', minute.oldest, 'total', minute.total, unpack(counted))
   if minute.isNew then redis.call('PEXPIRE', minute.key, rateKeptMs) end
 end
 

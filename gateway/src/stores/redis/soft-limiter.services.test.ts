@@ -163,6 +163,24 @@ test("a limit that is always in use takes no more room with time", async () => {
   client.close();
 });
 
+test("nor does one whose takes all come back, second for second, while others keep it in use", async () => {
+  let nowMs = Date.UTC(2026, 5, 1, 12);
+  const prefix = newPrefix();
+  const node = await openNode(prefix, () => nowMs);
+  for (let second = 0; second < 300; second++) {
+    nowMs += 1_000;
+    const take = await node.take([rate(1_000)]);
+    if (take.kind !== "taken") throw new Error("There was room.");
+    // Some in their own second, some later, but for one now and then.
+    if (second % 2 === 0) nowMs += 1_000;
+    if (second % 20 > 0) await node.giveBack([rate(1_000)], take.takenAtMs);
+  }
+  expect((await node.look(rate(1_000))).remaining).toBe(998);
+  const client = new Bun.RedisClient(redis.url);
+  expect(await client.send("HLEN", [`${prefix}rate:r`])).toBe(2 + 3);
+  client.close();
+});
+
 test("a clock that is set back a little lets nothing extra through, and one set back by more begins anew", async () => {
   let nowMs = Date.UTC(2026, 5, 1, 12);
   const node = await openNode(newPrefix(), () => nowMs);
