@@ -67,7 +67,7 @@ interface HoldOptions {
 }
 
 /** The one place that builds a hold: a new field of the request is one line here. */
-const holdRequest = (caller: Caller, callId: string, wanted: HoldOptions): HoldRequest => ({
+export const holdRequest = (caller: Caller, callId: string, wanted: HoldOptions): HoldRequest => ({
   callId,
   accountId: caller.accountId,
   keyId: caller.keyId,

@@ -344,6 +344,8 @@ async function learnPostable(
   holds: readonly HoldRequest[],
   { keyIds, priceVersions }: Postable,
 ): Promise<void> {
+  // Before anything is looked for: whoever of this batch is forgotten is looked at again.
+  for (const known of [keyIds, priceVersions]) if (known.size > knownMax) known.clear();
   const keys = unique(holds.map(({ keyId }) => keyId)).filter((id) => !keyIds.has(id));
   const prices = unique(holds.map(({ terms }) => terms.version)).filter(
     (version) => !priceVersions.has(version),
@@ -362,7 +364,6 @@ async function learn(
 ): Promise<void> {
   if (wanted.length === 0) return;
   const found = await query<{ name: string }>(text, [wanted]);
-  if (known.size > knownMax) known.clear();
   for (const { name } of found) known.add(name);
 }
 
