@@ -1,5 +1,6 @@
 import type { Store } from "../../books/store.ts";
 import { systemClock } from "../../platform/clock.ts";
+import { TransitMap } from "../../platform/transit-map.ts";
 import { openDatabase } from "./database.ts";
 import { claimSecret, findSecret } from "./installation-rows.ts";
 import { checkVersion, migrate } from "./migrations.ts";
@@ -41,7 +42,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     throw error;
   });
   const runs = createRuns({ db, wallMs, monotonicMs, deadAfterMs });
-  const ledger = createPostgresLedger({ db, runs, wallMs, monotonicMs, onCommit, onLostNote });
+  const openCalls = new TransitMap<string>();
+  const ledger = createPostgresLedger({ db, runs, wallMs, monotonicMs, openCalls, onCommit, onLostNote });
   const grants = createPostgresGrants(db);
   return {
     ledger,

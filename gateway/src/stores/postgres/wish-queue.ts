@@ -20,6 +20,8 @@ export interface QueueParts {
   readonly db: Database;
   readonly runs: Runs;
   readonly monotonicMs: () => number;
+  /** The accounts of calls that this process holds, and will end itself. */
+  readonly openCalls: TransitMap<string>;
   readonly onCommit: (writes: number) => void;
   /** Nobody waits for what time brings: notes, signs of life, and the ends of calls that others left. */
   readonly onLostNote: (error: unknown) => void;
@@ -60,15 +62,14 @@ const lateEveryMs = 250;
  * What is wished for in one turn, and while a transaction is under way, is decided and written by the next one, in the
  * order in which it came: `ledger-batch.ts` says how.
  */
-export function createWishQueue({ db, runs, monotonicMs, onCommit, onLostNote }: QueueParts): WishQueue {
+export function createWishQueue(parts: QueueParts): WishQueue {
+  const { db, runs, monotonicMs, openCalls, onCommit, onLostNote } = parts;
   let queue: Queued[] = [];
   /** What would have to wait for somebody else, and has its turn by itself, so that nobody waits with it. */
   let postponed: Queued[] = [];
   let hastyUntilMs = Number.NEGATIVE_INFINITY;
   let underWay: readonly Queued[] = [];
   let writing: Promise<void> | undefined;
-  /** The accounts of calls that this process holds and has not ended. */
-  const openCalls = new TransitMap<string>();
   const known: Postable = { keyIds: new Set(), priceVersions: new Set() };
   const sent = new TransitMap<number>();
   const progress = new Map<string, Quantities>();
@@ -192,7 +193,8 @@ export function createWishQueue({ db, runs, monotonicMs, onCommit, onLostNote }:
     if ("failure" in granted) return waiting.reject(granted.failure);
     if (wish.kind === "hold") {
       if ("kind" in granted.result && granted.result.kind === "held") {
-        openCalls.set(wish.request.callId, wish.request.accountId);
+        // The end of a task may be told to any process, and this one would never hear of it.
+        if (!wish.request.task) openCalls.set(wish.request.callId, wish.request.accountId);
         // A process that stood still may have been taken for dead, and what it held was given back meanwhile.
         if (deadlineMs <= monotonicMs()) return waiting.reject(new InDoubt());
       }
@@ -241,8 +243,6 @@ export function createWishQueue({ db, runs, monotonicMs, onCommit, onLostNote }:
   const noteSoon = (): void => {
     notesTimer ??= setTimeout(() => {
       notesTimer = undefined;
-      const over = [...sent.entries()].filter(([callId]) => !openCalls.has(callId));
-      for (const [callId] of over) sent.delete(callId);
       marking = sent.size > 0;
       if (notesWait() && runs.current() !== undefined) writeSoon();
     }, notesAfterMs).unref();
