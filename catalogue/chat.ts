@@ -39,6 +39,7 @@ export const chatCompletionsCreate = defineOperation({
   price: {
     kind: "per_token",
     modelKind: "chat",
+    outputLimit: "max_tokens",
     estimate: (input, model) =>
       conversationEstimate(input, model, {
         // An upstream may honour either limit, so of two the larger is held.

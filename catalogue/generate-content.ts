@@ -55,6 +55,7 @@ const common = {
   price: {
     kind: "per_token",
     modelKind: "chat",
+    outputLimit: "generationConfig.maxOutputTokens",
     modelOf: ({ params }: { readonly params: Readonly<Record<string, string>> }) => params["model"],
     estimate: (
       input: Pick<CallInput<unknown, z.infer<typeof generateBody>>, "body" | "rawBody" | "plainNames">,

@@ -41,6 +41,7 @@ export const messagesCreate = defineOperation({
   price: {
     kind: "per_token",
     modelKind: "chat",
+    outputLimit: "max_tokens",
     estimate: (input, model) => {
       const { max_tokens: outputTokens } = input.body;
       const estimate = conversationEstimate(input, model, {

@@ -41,6 +41,7 @@ export const responsesCreate = defineOperation({
   price: {
     kind: "per_token",
     modelKind: "chat",
+    outputLimit: "max_output_tokens",
     estimate: (input, model) =>
       conversationEstimate(input, model, {
         outputTokens: input.body.max_output_tokens ?? 0,

@@ -10,6 +10,7 @@ import { expectedMicros } from "./price-call.ts";
 import { returnCounted } from "./refuse-by-limit.ts";
 import { amounts, refuseUnpayable } from "./refuse-unpayable.ts";
 import { coveredMicros, refuseUnapproved } from "./spend-policy.ts";
+import { whatHelps } from "./what-helps.ts";
 
 type NotHeld = Exclude<HoldResult, { kind: "held" }>;
 
@@ -26,7 +27,11 @@ export async function refuseHold(result: NotHeld, paid: PaidCall, gate: Gate): P
       call.known.expectedMicros = expectedMicros(priced);
       return refuseUnapproved(result.reason, atMostMicros, coveredMicros(call, caller));
     default:
-      return refuseUnpayable(result, { atMostMicros, named: "The call" }, caller);
+      return refuseUnpayable(
+        result,
+        { atMostMicros, named: "The call", whatHelps: (leftMicros) => whatHelps(paid, leftMicros) },
+        caller,
+      );
   }
 }
 
@@ -59,7 +64,7 @@ export async function refuseByCap(paid: PaidCall, capMicros: Micros, gate: Gate)
   }
   return refuse(
     "estimated_price_exceeds_max_price",
-    `The call may cost ${atMostMicros} micro-USD; the cap is ${capMicros}.`,
+    `The call may cost ${atMostMicros} micro-USD; the cap is ${capMicros}.${whatHelps(paid, capMicros)}`,
     {
       inError: amounts(atMostMicros, capMicros),
     },

@@ -23,19 +23,22 @@ export const isUnpayable = (result: HoldResult): result is Unpayable =>
 export interface Bill {
   readonly atMostMicros: Micros;
   readonly named: "The call" | "The calls together";
+  /** A sentence on what could be done by somebody who has this much left, or nothing. */
+  readonly whatHelps?: (leftMicros: Micros) => string;
 }
 
 export function refuseUnpayable(result: Unpayable, bill: Bill, { budget, grant }: Credential): never {
-  const { atMostMicros, named } = bill;
+  const { atMostMicros, named, whatHelps = () => "" } = bill;
   switch (result.kind) {
     case "account_suspended":
       return refuseSuspended();
     case "budget_exceeded": {
       const { spentMicros, heldMicros } = result;
+      const leftMicros = (budget?.limitMicros ?? 0n) - spentMicros - heldMicros;
       return refuse(
         "budget_exceeded",
         `${named} may cost ${atMostMicros} micro-USD; of this key's ${budget?.window} budget of ${budget?.limitMicros}, ` +
-          `${spentMicros} are spent and ${heldMicros} held by running calls.`,
+          `${spentMicros} are spent and ${heldMicros} held by running calls.${whatHelps(leftMicros)}`,
         {
           inError: {
             ...amounts(atMostMicros, budget?.limitMicros ?? 0n),
@@ -53,7 +56,8 @@ export function refuseUnpayable(result: Unpayable, bill: Bill, { budget, grant }
     case "insufficient_balance":
       return refuse(
         "insufficient_balance",
-        `${named} may cost ${atMostMicros} micro-USD; ${result.availableMicros} are available.`,
+        `${named} may cost ${atMostMicros} micro-USD; ${result.availableMicros} are available.` +
+          whatHelps(result.availableMicros),
         { inError: amounts(atMostMicros, result.availableMicros) },
       );
   }

@@ -8,6 +8,7 @@ import { changesFreely, type Operation } from "../operation/operation.ts";
 import { usdFromMicros, type Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
+import type { Bill } from "./refuse-unpayable.ts";
 
 /** A key may spend by being a key; an access token only when the person who signed in said so. */
 export function checkMaySpend({ grant }: Credential): void {
@@ -34,15 +35,16 @@ export const coveredMicros = ({ approval }: Call, { grant }: Credential): Micros
   grant ? grant.spendPolicy.perCallMicros : approval?.coveredMicros;
 
 export function refuseByGrantDay(
-  { atMostMicros, named }: { readonly atMostMicros: Micros; readonly named: string },
+  { atMostMicros, named, whatHelps = () => "" }: Bill,
   grant: TokenGrant | undefined,
   { spentMicros, heldMicros }: BudgetUse,
 ): never {
   const limitMicros = grant?.spendPolicy.perDayMicros ?? 0n;
+  const leftMicros = limitMicros - spentMicros - heldMicros;
   refuse(
     "budget_exceeded",
     `${named} may cost ${atMostMicros} micro-USD; of the ${limitMicros} that this sign-in may spend a day, ` +
-      `${spentMicros} are spent and ${heldMicros} held by running calls.`,
+      `${spentMicros} are spent and ${heldMicros} held by running calls.${whatHelps(leftMicros)}`,
     {
       inError: {
         retryable: false,

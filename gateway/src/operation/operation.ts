@@ -87,6 +87,8 @@ interface PerToken<Input> {
   readonly modelOf?: (input: Input) => string | undefined;
   /** Which model serves a call that names none: the first of these that is on offer. */
   readonly defaultModels?: readonly string[];
+  /** The member by which callers limit what is written; whoever cannot pay for the most hears of it. */
+  readonly outputLimit?: string;
   readonly estimate: (input: Input, model: ModelFacts) => Estimate;
 }
 
