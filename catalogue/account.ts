@@ -101,7 +101,7 @@ export const requestsGet = defineOperation({
 export const requestsList = defineOperation({
   id: "requests.list",
   title: "Receipts",
-  summary: "The account's calls, newest first.",
+  summary: "The account's calls, newest first, or those of a span of time.",
   keywords: ["history", "log", "past requests"],
   category: "account",
   method: "GET",
@@ -118,6 +118,8 @@ export const requestsList = defineOperation({
       .optional()
       .describe(`How many to list; ${pageSizeUsual} when absent.`),
     cursor: z.string().max(100).optional().describe("next_cursor of the page before."),
+    start_time: unixSeconds.optional().describe("Only calls made then or later, Unix seconds."),
+    end_time: unixSeconds.optional().describe("Only calls made before then, Unix seconds."),
     operation_id: z.string().max(200).optional().describe("Only calls of this operation."),
     status: z
       .enum(["held", "dispatched", "settled", "released", "unknown"])
@@ -132,6 +134,8 @@ export const requestsList = defineOperation({
   }),
   price: free,
   answer: async ({ query }, asker, books) => {
+    const { start_time: startSeconds = 0, end_time: endSeconds = Infinity } = query;
+    if (endSeconds <= startSeconds) refuse("invalid_parameters", "end_time must be after start_time");
     if (query.idempotency_key !== undefined) {
       const { cursor, operation_id, status, key_id } = query;
       if (cursor !== undefined) {
@@ -142,7 +146,11 @@ export const requestsList = defineOperation({
       const page = await books.receiptByKey(asker, query.idempotency_key);
       const data = page.data.filter(
         (call) =>
-          fits(operation_id, call.operation_id) && fits(status, call.status) && fits(key_id, call.key_id),
+          fits(operation_id, call.operation_id) &&
+          fits(status, call.status) &&
+          fits(key_id, call.key_id) &&
+          Date.parse(call.created_at) >= startSeconds * 1000 &&
+          Date.parse(call.created_at) < endSeconds * 1000,
       );
       return { ...page, data };
     }
@@ -155,6 +163,8 @@ export const requestsList = defineOperation({
     return books.receipts(asker, {
       limit: query.limit ?? pageSizeUsual,
       before: query.cursor,
+      madeFromMs: query.start_time && query.start_time * 1000,
+      madeBeforeMs: query.end_time && query.end_time * 1000,
       operationId: query.operation_id,
       status: query.status,
       keyId: query.key_id,

@@ -241,12 +241,16 @@ export interface Inputs {
     /** The `X-Request-ID` of the call's answer. */
     readonly request_id: string;
   };
-  /** The account's calls, newest first. */
+  /** The account's calls, newest first, or those of a span of time. */
   readonly "requests.list": {
     /** How many to list; 20 when absent. */
     readonly limit?: number | undefined;
     /** next_cursor of the page before. */
     readonly cursor?: string | undefined;
+    /** Only calls made then or later, Unix seconds. */
+    readonly start_time?: number | undefined;
+    /** Only calls made before then, Unix seconds. */
+    readonly end_time?: number | undefined;
     /** Only calls of this operation. */
     readonly operation_id?: string | undefined;
     /** Only calls in this state. */

@@ -1,6 +1,7 @@
 import { budgetWindowEndMs, budgetWindowStartMs } from "../keys/budget-window.ts";
 import type { Budget, BudgetUse } from "../keys/keys.ts";
 import { hashIdempotencyKey } from "../ledger/idempotency-key.ts";
+import { placeOfMoment } from "../ledger/call-places.ts";
 import type { Attempt, CallRecord } from "../ledger/call-record.ts";
 import { receiptOf, type Receipt } from "../ledger/receipt.ts";
 import type { Store } from "./store.ts";
@@ -40,8 +41,11 @@ export function createBooks({ store, limiter, links, offer, attemptsOf }: Parts)
       const call = await store.calls.find(accountId, requestId);
       return call && receiptNow(call);
     },
-    receipts: async ({ accountId }, filter) => {
-      const { calls, nextBefore } = await store.calls.list(accountId, filter);
+    receipts: async ({ accountId }, { madeFromMs, madeBeforeMs, ...filter }) => {
+      const from = madeFromMs === undefined ? undefined : placeOfMoment(madeFromMs);
+      const end = madeBeforeMs === undefined ? undefined : placeOfMoment(madeBeforeMs);
+      const before = older(filter.before, end);
+      const { calls, nextBefore } = await store.calls.list(accountId, { ...filter, before, from });
       return {
         object: "list",
         data: calls.map(receiptNow),
@@ -95,6 +99,10 @@ export function createBooks({ store, limiter, links, offer, attemptsOf }: Parts)
       store.quotas.file({ id: requestId, accountId, keyId, idempotency, createdAtMs: nowMs, ...wish }),
   };
 }
+
+/** Of two places in the list of calls the one that is further back. */
+const older = (one: string | undefined, other: string | undefined): string | undefined =>
+  one === undefined || (other !== undefined && other < one) ? other : one;
 
 /** The usage report is the one thing in which an access token sees more than its key: all that the account used. */
 const reportedTo = (asker: Asker) =>

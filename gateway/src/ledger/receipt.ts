@@ -7,6 +7,8 @@ export interface ReceiptFilter {
   readonly limit: number;
   /** List what is older than this call. */
   readonly before: string | undefined;
+  /** List nothing that is older than this place in the order of ids. */
+  readonly from?: string | undefined;
   readonly operationId: string | undefined;
   readonly status: CallState | undefined;
   readonly keyId: string | undefined;

@@ -89,6 +89,7 @@ export function receiptsConformance(openStore: OpenStore): void {
       operationId: fc.constantFrom(undefined, "conformance.sold", "conformance.second", "conformance.none"),
       status: fc.constantFrom<(CallState | undefined)[]>(undefined, "held", "settled", "released", "unknown"),
       keyId: fc.constantFrom(undefined, caller.keyId, other.keyId),
+      from: fc.constantFrom(undefined, "", ...made.map(({ id }) => id), "call_z"),
     });
     await fc.assert(
       fc.asyncProperty(filters, async (filter) => {
@@ -97,7 +98,8 @@ export function receiptsConformance(openStore: OpenStore): void {
             (call) =>
               [undefined, call.operationId].includes(filter.operationId) &&
               [undefined, call.state].includes(filter.status) &&
-              [undefined, call.keyId].includes(filter.keyId),
+              [undefined, call.keyId].includes(filter.keyId) &&
+              call.id >= (filter.from ?? ""),
           )
           .map(({ id }) => id)
           .toReversed();

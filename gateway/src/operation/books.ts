@@ -9,7 +9,7 @@ export interface Books {
   readonly usage: (asker: Asker, window: UsageWindow) => Promise<UsageReport>;
   readonly balance: (asker: Asker) => Promise<BalanceReport>;
   readonly receipt: (asker: Asker, requestId: string) => Promise<Receipt | undefined>;
-  readonly receipts: (asker: Asker, filter: ReceiptFilter) => Promise<ReceiptPage>;
+  readonly receipts: (asker: Asker, wanted: ReceiptsWanted) => Promise<ReceiptPage>;
   /** The call that was made under this idempotency key: a page of one, or of none. */
   readonly receiptByKey: (asker: Asker, idempotencyKey: string) => Promise<ReceiptPage>;
   /** The models that the asker's key may call. */
@@ -21,6 +21,12 @@ export interface Books {
   readonly links: (asker: Asker) => Promise<readonly LinkReport[]>;
   readonly revokeLink: (asker: Asker, linkId: string) => Promise<RevokedLinkReport | undefined>;
   readonly applyForQuota: (asker: Asker, application: QuotaWish) => Promise<Filed>;
+}
+
+/** Which calls, of those that were made in a span of time; its end is not in it. */
+export interface ReceiptsWanted extends Omit<ReceiptFilter, "from"> {
+  readonly madeFromMs?: number | undefined;
+  readonly madeBeforeMs?: number | undefined;
 }
 
 /** A linked platform account, without any of its tokens. */

@@ -13,7 +13,7 @@ export async function showCalls(reader: Reader, query: URLSearchParams): Promise
   if ((cursor !== undefined && !place.test(cursor)) || (until !== undefined && dayEnd === undefined)) {
     return pageResponse(errorPage("Not a place in the list", "This address was put together wrongly."), 400);
   }
-  const shown = await readCalls(reader, cursor ?? (dayEnd === undefined ? undefined : idsBefore(dayEnd)));
+  const shown = await readCalls(reader, { before: cursor, madeBeforeMs: dayEnd });
   const sees = reader.asker.scope === "account";
   const names = sees
     ? await keyNames(
@@ -33,9 +33,3 @@ function dayEndMs(day: string): number | undefined {
   const startMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
   return Number.isNaN(startMs) || startMs < 0 ? undefined : startMs + msPerDay;
 }
-
-/** Ids of calls begin with the millisecond they were made in (UUIDv7), so a moment is a place in their list. */
-const idsBefore = (ms: number): string => {
-  const hex = ms.toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
-};

@@ -1,4 +1,5 @@
 import type { Receipt } from "../../ledger/receipt.ts";
+import type { ReceiptsWanted } from "../../operation/books.ts";
 import type { Reader } from "./reader.ts";
 
 export interface CallsShown {
@@ -11,11 +12,15 @@ export interface CallsShown {
 
 const callsPerPage = 50;
 
-/** The newest calls that the reader may see, from a place in the list on. */
-export async function readCalls({ asker, books }: Reader, from: string | undefined): Promise<CallsShown> {
+/** The newest calls that the reader may see, from a place in the list or a moment on. */
+export async function readCalls(
+  { asker, books }: Reader,
+  { before, madeBeforeMs }: Pick<ReceiptsWanted, "before" | "madeBeforeMs">,
+): Promise<CallsShown> {
   const { data, next_cursor: next } = await books.receipts(asker, {
     limit: callsPerPage,
-    before: from,
+    before,
+    madeBeforeMs,
     operationId: undefined,
     status: undefined,
     keyId: asker.scope === "key" ? asker.keyId : undefined,

@@ -11,24 +11,24 @@ export function createPostgresCalls(db: Database, lookedThroughMax = lookedThrou
   };
 
   /** The last of the calls that are looked through for one page; undefined when there are fewer. */
-  const findEnd = async (accountId: string, before: string): Promise<string | undefined> => {
+  const findEnd = async (accountId: string, before: string, from: string): Promise<string | undefined> => {
     const [row] = await db.read<{ id: string }>(
       `SELECT id FROM call WHERE ${inSpan} ORDER BY account_id DESC, id DESC LIMIT 1 OFFSET $4`,
-      [accountId, before, "", lookedThroughMax - 1],
+      [accountId, before, from, lookedThroughMax - 1],
     );
     return row?.id;
   };
 
   const list = async (accountId: string, filter: ReceiptFilter): Promise<CallPage> => {
-    const { before = behindAllIds, operationId, status, keyId, limit } = filter;
+    const { before = behindAllIds, from = "", operationId, status, keyId, limit } = filter;
     const isOpen = status !== undefined && openStates.has(status);
     const filters = operationId !== undefined || status !== undefined || keyId !== undefined;
     // Calls are never removed, so whatever comes between these two statements is only looked at too.
-    const endsAt = filters && !isOpen ? await findEnd(accountId, before) : undefined;
+    const endsAt = filters && !isOpen ? await findEnd(accountId, before, from) : undefined;
     const rows = await db.read<CallRow>(isOpen ? listOpen : listAll, [
       accountId,
       before,
-      endsAt ?? "",
+      endsAt ?? from,
       operationId ?? null,
       status ?? null,
       keyId ?? null,

@@ -46,16 +46,18 @@ export function createSqliteCalls(
   );
 
   const readPage = db.transaction((accountId: string, filter: ReceiptFilter): CallPage => {
-    const { before = behindAllIds, operationId = null, status = null, keyId = null, limit } = filter;
+    const { before = behindAllIds, from = "", operationId = null, status = null, keyId = null } = filter;
+    const { limit } = filter;
     const lists = status !== null && openStates.has(status) ? [listOpen] : [listOpen, listEnded, listWaiting];
     const filters = operationId !== null || status !== null || keyId !== null;
     // One more than asked for tells whether there is a next page.
     const most = limit + 1;
-    const endsAt =
+    const nth =
       lists.length > 1
         ? nthEnded.get(accountId, before, filters ? lookedThroughMax : most)?.call_id
         : undefined;
-    const place = [accountId, before, endsAt ?? ""] as const;
+    const endsAt = nth !== undefined && nth > from ? nth : undefined;
+    const place = [accountId, before, endsAt ?? from] as const;
     const rows = lists.flatMap((list) => list.all(...place, operationId, status, keyId, most));
     const found = [...new Map(rows.map((row) => [row.id, row])).values()].toSorted((a, b) =>
       a.id < b.id ? 1 : -1,
