@@ -330,6 +330,109 @@ test("however many calls others of the account made, a page looks at so many, sa
   expect(overview.html).not.toContain("The dearest models");
 }, 60_000);
 
+/** The rows of a CSV by their columns; no cell of these files has anything in it that is quoted. */
+function readCsv(text: string): Record<string, string>[] {
+  expect(text.endsWith("\r\n")).toBe(true);
+  const [head = [], ...lines] = text
+    .split("\r\n")
+    .slice(0, -1)
+    .map((line) => line.split(","));
+  return lines.map((cells) => Object.fromEntries(head.map((name, at) => [name, cells[at] ?? ""])));
+}
+
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+test.each(["account", "key"] as const)(
+  "the file of some days has the calls that the usage report counts, for a key of scope “%s”, and sums to it",
+  async (scope) => {
+    const account = scope === "account" ? whole : single;
+    const { browser } = await signedIn(account);
+    // What ends in the running second is not in the file yet.
+    await Bun.sleep(1_100);
+    const today = dayOf(Date.now());
+    const { response, html } = await browser.open(`/account/calls.csv?from=2026-01-01&to=${today}`);
+    expect([
+      response.status,
+      response.headers.get("content-type"),
+      response.headers.get("cache-control"),
+    ]).toEqual([200, "text/csv; charset=utf-8", "no-store"]);
+    expect(response.headers.get("content-disposition")).toBe(
+      `attachment; filename="calls-2026-01-01-to-${today}.csv"`,
+    );
+    const lines = readCsv(html);
+    const start = Date.parse("2026-01-01T00:00:00Z") / 1000;
+    const { totals } = await ask<{ totals: Record<string, number> }>(
+      account,
+      `/v1/usage?start_time=${start}`,
+    );
+    const micros = (usd = ""): number => Math.round(Number(usd) * 1_000_000);
+    const sum = (value: (line: Record<string, string>) => number): number =>
+      lines.reduce((total, line) => total + value(line), 0);
+    expect({
+      requests: lines.length,
+      failed_requests: lines.filter(({ outcome }) => outcome !== "succeeded").length,
+      input_tokens: sum((line) => Number(line["input_tokens"])),
+      output_tokens: sum((line) => Number(line["output_tokens"])),
+      cache_read_tokens: sum((line) => Number(line["cache_read_tokens"])),
+      cache_write_tokens: sum((line) => Number(line["cache_write_tokens"])),
+      usage_value_micros_usd: sum((line) => micros(line["usage_value_usd"])),
+      charged_micros_usd: sum((line) => micros(line["charged_usd"])),
+    }).toEqual(totals as never);
+    expect(totals["requests"]).toBeGreaterThanOrEqual(2);
+    const [line = {}] = lines;
+    const receipt = await ask<Record<string, unknown>>(account, `/v1/requests/${line["request_id"]}`);
+    for (const name of ["created_at", "settled_at", "key_id", "operation_id", "outcome", "price_version"])
+      expect([name, line[name]]).toEqual([name, receipt[name] as string]);
+  },
+);
+
+test("a call is in the file of the day it ended, whenever it was made, and in no other", async () => {
+  const clock = createVirtualClock(Date.parse("2026-03-14T23:59:30Z"));
+  const night = await openTestGateway({
+    clock,
+    parts: { newId: () => Bun.randomUUIDv7("hex", clock.wallMs()) },
+  });
+  try {
+    const owner = await night.openAccount();
+    const { browser } = await signedIn(owner, "/account", night);
+    const filesOf = async (days: readonly string[]): Promise<number[]> => {
+      const counts: number[] = [];
+      for (const day of days) {
+        const { html } = await browser.open(`/account/calls.csv?from=${day}&to=${day}`);
+        counts.push(readCsv(html).length);
+      }
+      return counts;
+    };
+    await night.post(owner, "/v1/rerank", rerank);
+    await night.sandbox.fault({ vendor: "jina", latency_ms: 300 });
+    const slow = night.post(owner, "/v1/rerank", rerank);
+    await Bun.sleep(100);
+    clock.advance(60_000);
+    await slow;
+    await night.sandbox.clear();
+    clock.advance(60_000);
+    expect(await filesOf(["2026-03-13", "2026-03-14", "2026-03-15"])).toEqual([0, 1, 1]);
+  } finally {
+    await night.close();
+  }
+});
+
+test("a file wants a span of days, and counts as many pages", async () => {
+  const { browser } = await signedIn(await gateway.openAccount());
+  const today = dayOf(Date.now());
+  const tomorrow = dayOf(Date.now() + 86_400_000);
+  for (const [query, status] of [
+    ["", 400],
+    ["?from=2026-01-01", 400],
+    [`?from=${today}&to=2026-01-01`, 400],
+    [`?from=${tomorrow}&to=${tomorrow}`, 429],
+  ] as const)
+    expect([query, (await browser.open(`/account/calls.csv${query}`)).response.status]).toEqual([
+      query,
+      status,
+    ]);
+});
+
 test("a receipt says on its page what it says to programs", async () => {
   const { browser } = await signedIn(whole);
   const { data } = await ask<{ data: Record<string, unknown>[] }>(whole, "/v1/requests");

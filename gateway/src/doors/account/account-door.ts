@@ -8,6 +8,8 @@ import type { Asked } from "../people/form.ts";
 import { mayCome } from "../people/may-come.ts";
 import { errorPage } from "../people/message-page.ts";
 import { notUnderstood, withPerson } from "../people/with-person.ts";
+import { downloadCalls } from "./calls-file.ts";
+import { callsFilePath } from "./calls-page.ts";
 import { showCalls } from "./calls.ts";
 import { showKeys } from "./keys.ts";
 import { showOverview } from "./overview.ts";
@@ -32,6 +34,8 @@ export interface AccountDoor {
 
 /** Pages shown to one key in a minute: more than anybody reads, and little work for whoever lets a program ask. */
 const pagesPerMinuteMax = 60;
+/** A file is the work of many pages; nobody needs more than a few in a minute. */
+const pagesPerFile = 15;
 
 export function createAccountDoor(parts: Parts): AccountDoor {
   const { addresses, limiter } = parts;
@@ -49,7 +53,8 @@ export function createAccountDoor(parts: Parts): AccountDoor {
       show: async (visit) => {
         if (visit.action !== undefined) return notUnderstood();
         const name = `account pages ${visit.key.id}`;
-        const want = { kind: "rate", of: "requests", name, amount: 1, limit: pagesPerMinuteMax } as const;
+        const amount = asked.path === callsFilePath ? pagesPerFile : 1;
+        const want = { kind: "rate", of: "requests", name, amount, limit: pagesPerMinuteMax } as const;
         if ((await limiter.take([want])).kind !== "taken") return tooMany();
         return show(await openReader(visit, parts), query);
       },
@@ -78,6 +83,7 @@ type Show = (reader: Reader, query: URLSearchParams) => Promise<Response>;
 const pages: Readonly<Record<string, Show>> = {
   [accountPage]: showOverview,
   [`${accountPage}/calls`]: showCalls,
+  [callsFilePath]: downloadCalls,
   [`${accountPage}/keys`]: showKeys,
 };
 

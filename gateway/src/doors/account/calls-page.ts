@@ -7,11 +7,13 @@ import { tableHtml } from "./table.ts";
 import { moment, usd } from "./words.ts";
 
 const path = `${accountPage}/calls`;
+export const callsFilePath = `${path}.csv`;
 
 interface Listed extends CallsShown {
   /** Whose each call is, for whoever sees the calls of several keys. */
   readonly names: ReadonlyMap<string, string> | undefined;
   readonly until: string | undefined;
+  readonly today: string;
   readonly isNewest: boolean;
 }
 
@@ -26,8 +28,27 @@ export const callsPage = (listed: Listed): AccountPage => ({
       </div>
       <button>Show</button>
     </form>
-    ${listed.calls.length === 0 ? none(listed) : table(listed)} ${further(listed)}`,
+    ${listed.calls.length === 0 ? none(listed) : table(listed)} ${further(listed)} ${download(listed)}`,
 });
+
+/** The running month is what is asked for most; whoever wants the last one changes two dates. */
+const download = ({ today }: Listed): Html =>
+  html`<h2>As a file</h2>
+    <p>
+      The calls that ended in these days, with what each used and cost, for a spreadsheet. Their charges sum
+      to those of the usage report.
+    </p>
+    <form class="search" method="get" action="${callsFilePath}">
+      <div>
+        <label for="from">From (UTC)</label>
+        <input type="date" id="from" name="from" value="${today.slice(0, 8)}01" required />
+      </div>
+      <div>
+        <label for="to">To, included</label>
+        <input type="date" id="to" name="to" value="${today}" required />
+      </div>
+      <button>Download CSV</button>
+    </form>`;
 
 const table = ({ calls, names }: Listed): Html =>
   tableHtml({

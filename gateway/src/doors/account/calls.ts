@@ -5,6 +5,7 @@ import { callsPage } from "./calls-page.ts";
 import { keyNames } from "./key-names.ts";
 import { readCalls } from "./own-calls.ts";
 import type { Reader } from "./reader.ts";
+import { dayEndMs, dayOf } from "./words.ts";
 
 export async function showCalls(reader: Reader, query: URLSearchParams): Promise<Response> {
   const cursor = query.get("cursor") ?? undefined;
@@ -21,15 +22,10 @@ export async function showCalls(reader: Reader, query: URLSearchParams): Promise
         shown.calls.map(({ key_id: id }) => id),
       )
     : undefined;
-  return accountResponse(callsPage({ ...shown, names, until, isNewest: cursor === undefined }), reader);
+  const today = dayOf(Math.floor(reader.asker.nowMs / 1000));
+  const listed = { ...shown, names, until, today, isNewest: cursor === undefined };
+  return accountResponse(callsPage(listed), reader);
 }
 
 /** Any text sorts somewhere among ids; what looks like none was not written by us. */
 const place = /^[\w-]{1,100}$/;
-
-const msPerDay = 86_400_000;
-
-function dayEndMs(day: string): number | undefined {
-  const startMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
-  return Number.isNaN(startMs) || startMs < 0 ? undefined : startMs + msPerDay;
-}

@@ -15,6 +15,19 @@ export const grouped = (count: number): string => String(count).replaceAll(/\B(?
 
 export const dayOf = (seconds: number): string => isoTime(seconds * 1000).slice(0, 10);
 
+const msPerDay = 86_400_000;
+
+/** The first moment of a UTC day as forms write it; undefined for what is none. */
+export function dayStartMs(day: string): number | undefined {
+  const startMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
+  return Number.isNaN(startMs) || startMs < 0 ? undefined : startMs;
+}
+
+export function dayEndMs(day: string): number | undefined {
+  const startMs = dayStartMs(day);
+  return startMs === undefined ? undefined : startMs + msPerDay;
+}
+
 /** A moment of a receipt, to the second or as exact as it is known; that it is UTC is said where it stands. */
 export const moment = (iso: string, exactly = false): Html =>
   html`<time datetime="${iso}">${iso.slice(0, exactly ? 23 : 19).replace("T", " ")}</time>`;

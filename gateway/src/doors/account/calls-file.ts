@@ -1,0 +1,136 @@
+// The calls of some days as a file for a spreadsheet: those, and only those, that the usage report of these days counts.
+
+import type { Receipt } from "../../ledger/receipt.ts";
+import { csvOf } from "../../platform/csv.ts";
+import { usdFromMicros } from "../../platform/money.ts";
+import { tokenTotals } from "../../prices/quantities.ts";
+import type { UsageWindow } from "../../usage/usage-report.ts";
+import { pageResponse } from "../pages/small-page.ts";
+import { errorPage } from "../people/message-page.ts";
+import { keyNames } from "./key-names.ts";
+import type { Reader } from "./reader.ts";
+import { dayOf, dayStartMs, grouped } from "./words.ts";
+
+/** Some megabytes, which are put together while others are served. */
+const callsMax = 50_000;
+/** As long as the longest usage report. */
+const daysMax = 400;
+const secondsPerDay = 86_400;
+
+export async function downloadCalls(reader: Reader, query: URLSearchParams): Promise<Response> {
+  const { asker, books } = reader;
+  const window = readWindow(query, asker.nowMs);
+  if (!window) return wrongDays();
+  const { totals } = await books.usage(asker, window);
+  if (totals.requests > callsMax) return tooMany(totals.requests);
+  const calls = await readEnded(reader, window, totals.requests);
+  if (!calls) return tooFar();
+  const names = await keyNames(
+    reader,
+    calls.map(({ key_id: id }) => id),
+  );
+  const nameOf = ({ key_id: id }: Receipt): string => names.get(id) ?? id;
+  const rows = calls.map((call) => Object.values(columns).map((cell) => cell(call, nameOf)));
+  const { startSeconds, endSeconds } = window;
+  const file = `calls-${dayOf(startSeconds)}-to-${dayOf(Math.max(startSeconds, endSeconds - 1))}.csv`;
+  return new Response(csvOf([Object.keys(columns), ...rows]), {
+    headers: {
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": `attachment; filename="${file}"`,
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    },
+  });
+}
+
+/** What ended before this second stays as it is; what ends while the file is made would be in it or not by chance. */
+function readWindow(query: URLSearchParams, nowMs: number): UsageWindow | undefined {
+  const [from, to] = [dayStartMs(query.get("from") ?? ""), dayStartMs(query.get("to") ?? "")];
+  if (from === undefined || to === undefined || to < from || from > nowMs) return undefined;
+  const startSeconds = from / 1000;
+  const endSeconds = Math.min(to / 1000 + secondsPerDay, Math.floor(nowMs / 1000));
+  if (endSeconds - startSeconds > daysMax * secondsPerDay) return undefined;
+  return { startSeconds, endSeconds: Math.max(endSeconds, startSeconds + 1) };
+}
+
+/** Calls read at once, in a few milliseconds. */
+const pageSize = 500;
+/** Reached only where the calls of one key lie far apart among those of many others. */
+const pagesMax = 400;
+
+/**
+ * The list is in the order in which calls were made, and one may have been made long before it ended. So they are looked
+ * through, the newest first, until as many are found as the usage report counts: then there are no more.
+ */
+async function readEnded(
+  { asker, books }: Reader,
+  { startSeconds, endSeconds }: UsageWindow,
+  count: number,
+): Promise<readonly Receipt[] | undefined> {
+  const found: Receipt[] = [];
+  let before: string | undefined;
+  for (let pages = 0; found.length < count; pages++) {
+    if (pages === pagesMax) return undefined;
+    const { data, next_cursor: next } = await books.receipts(asker, {
+      limit: pageSize,
+      before,
+      madeBeforeMs: endSeconds * 1000,
+      operationId: undefined,
+      status: undefined,
+      keyId: asker.scope === "key" ? asker.keyId : undefined,
+    });
+    for (const call of data) {
+      const endedMs = call.settled_at === null ? Infinity : Date.parse(call.settled_at);
+      if (endedMs >= startSeconds * 1000 && endedMs < endSeconds * 1000) found.push(call);
+    }
+    if (next === null) break;
+    before = next;
+  }
+  return found;
+}
+
+type Cell = (call: Receipt, nameOf: (call: Receipt) => string) => string;
+
+const columns: Readonly<Record<string, Cell>> = {
+  request_id: (call) => call.request_id,
+  created_at: (call) => call.created_at,
+  settled_at: (call) => call.settled_at ?? "",
+  key_id: (call) => call.key_id,
+  key_name: (call, nameOf) => nameOf(call),
+  operation_id: (call) => call.operation_id,
+  model: (call) => call.model ?? "",
+  outcome: (call) => call.outcome ?? "",
+  http_status: (call) => String(call.http_status ?? ""),
+  input_tokens: ({ usage }) => String(tokenTotals(usage).input),
+  output_tokens: ({ usage }) => String(tokenTotals(usage).output),
+  cache_read_tokens: ({ usage }) => String(tokenTotals(usage).cacheRead),
+  cache_write_tokens: ({ usage }) => String(tokenTotals(usage).cacheWrite),
+  usage_source: (call) => call.usage_source,
+  usage_value_usd: (call) => usdFromMicros(BigInt(call.usage_value_micros_usd)),
+  charged_usd: (call) => usdFromMicros(BigInt(call.charged_micros_usd)),
+  price_version: (call) => call.price_version,
+};
+
+const wrongDays = (): Response =>
+  pageResponse(
+    errorPage("Not a span of days", `Choose a first and a last day, at most ${daysMax}, none in the future.`),
+    400,
+  );
+
+const tooMany = (calls: number): Response =>
+  pageResponse(
+    errorPage(
+      "Too many calls for a file",
+      `In these days ${grouped(calls)} calls ended, and a file holds ${grouped(callsMax)}. Choose fewer days.`,
+    ),
+    400,
+  );
+
+const tooFar = (): Response =>
+  pageResponse(
+    errorPage(
+      "Too many calls to look through",
+      "The account’s other keys made too many calls in between. Sign in with a key that sees the whole account.",
+    ),
+    400,
+  );
