@@ -29,14 +29,18 @@ export const modelsGet = defineOperation({
   category: "models",
   method: "GET",
   path: "/v1/models/{id}",
-  params: { id: "The model's name; a slash in it is escaped." },
+  params: { id: "The model's name; a slash in it may be escaped or not." },
+  slashesAtEnd: true,
   response: modelAnswer,
-  refuses: ["model_not_found"],
+  refuses: ["model_not_found", "unknown_endpoint"],
   example: { params: { id: "gpt-4o-mini" } },
   price: free,
   answer: async ({ params }, asker, books) => {
-    const model = books.models(asker).find(({ id }) => id === params["id"]);
-    return model ? inOpenAiAndAnthropic(model) : noSuchModel();
+    const { id: wanted = "" } = params;
+    const model = books.models(asker).find(({ id }) => id === wanted);
+    if (model) return inOpenAiAndAnthropic(model);
+    // What follows a slash is another path, unless it belongs to a model's name.
+    return wanted.includes("/") ? noSuchPath() : noSuchModel();
   },
 });
 
@@ -64,7 +68,8 @@ export const modelsGetGemini = defineOperation({
   category: "models",
   method: "GET",
   path: "/v1beta/models/{id}",
-  params: { id: "The model's name; a slash in it is escaped." },
+  params: { id: "The model's name; a slash in it may be escaped or not." },
+  slashesAtEnd: true,
   response: geminiModel,
   refuses: ["model_not_found", "unknown_endpoint"],
   example: { params: { id: "gemini-2.5-flash" } },
@@ -74,7 +79,7 @@ export const modelsGetGemini = defineOperation({
     const model = books.models(asker).find(({ id }) => id === wanted);
     if (model && converses(model)) return inGemini(model);
     // What follows a colon is a verb in this dialect, unless it belongs to a model's name.
-    return wanted.includes(":") ? refuse("unknown_endpoint", "api endpoint not found") : noSuchModel();
+    return /[:/]/.test(wanted) ? noSuchPath() : noSuchModel();
   },
 });
 
@@ -97,6 +102,8 @@ const inGemini = ({ id, context_tokens: contextTokens, max_output_tokens: output
   outputTokenLimit: outputTokens,
   supportedGenerationMethods: ["generateContent", "countTokens"],
 });
+
+const noSuchPath = (): never => refuse("unknown_endpoint", "api endpoint not found");
 
 const noSuchModel = (): never =>
   refuse(

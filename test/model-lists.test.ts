@@ -41,10 +41,13 @@ describe("the lists of models", () => {
     }
     // A name leaves as one segment again.
     expect(gemini.requests.at(-1)?.target).toBe("/v1beta/models/org%2Fmodel-g:countTokens");
-    for (const name of ["org%2Fmodel-x", "org%2fmodel-x", "llama:8b", "llama%3a8b"]) {
+    for (const name of ["org/model-x", "org%2Fmodel-x", "org%2fmodel-x", "llama:8b", "llama%3a8b"]) {
       const found = await gateway.call(account, `/v1/models/${name}`);
       const { id } = await json<{ id: string }>(found);
       expect([name, found.status, id]).toEqual([name, 200, decodeURIComponent(name)]);
+      const gemini = await gateway.call(account, `/v1beta/models/${name}`);
+      const { name: full } = await json<{ name: string }>(gemini);
+      expect([name, gemini.status, full]).toEqual([name, 200, `models/${decodeURIComponent(name)}`]);
     }
 
     const asked = gemini.requests.length;

@@ -469,6 +469,7 @@ describe("beyond conversations", () => {
     expect(names).toContain("models/gemini-2.5-flash");
     const name = "models/gemini-2.5-flash";
     expect(await google.models.get({ model: "gemini-2.5-flash" })).toMatchObject({ name });
+    expect(await google.models.get({ model: "org/model-x" })).toMatchObject({ name: "models/org/model-x" });
     const unknown = await google.models.get({ model: "nobody" }).catch(String);
     expect(unknown).toContain("There is no such model");
   });

@@ -195,12 +195,12 @@ export interface Inputs {
   };
   /** One model that this key may call, with its price. */
   readonly "models.get": {
-    /** The model's name; a slash in it is escaped. */
+    /** The model's name; a slash in it may be escaped or not. */
     readonly id: string;
   };
   /** One model that this key may call in the Gemini dialect, in its shape. */
   readonly "models.get_gemini": {
-    /** The model's name; a slash in it is escaped. */
+    /** The model's name; a slash in it may be escaped or not. */
     readonly id: string;
   };
   /** Every model that this key may call, with its price, as OpenAI's and Anthropic's clients read them. */

@@ -30,7 +30,7 @@ export function createRoutes(all: readonly OfferedOperation[]): Routes {
   for (const offered of all) {
     const { method } = offered.operation;
     if (offered.path.includes("{")) {
-      patterns.push({ method, pattern: patternOf(offered.path), offered });
+      patterns.push({ method, pattern: patternOf(offered), offered });
       continue;
     }
     const methods = fixed.get(offered.path) ?? new Map<string, Found>();
@@ -72,12 +72,17 @@ function checkPaths(all: readonly OfferedOperation[]): void {
   if (problems.length > 0) throw new ConfigError("The catalogue", problems);
 }
 
-/** A parameter is one segment. Only what a verb follows may hold slashes, as names of models do: the verb tells its end. */
-function patternOf(path: string): RegExp {
+/**
+ * A parameter is one segment. Names of models may hold slashes, where a verb follows that tells their end, or the
+ * operation says that nothing else comes behind them.
+ */
+function patternOf({ path, operation: { slashesAtEnd } }: OfferedOperation): RegExp {
   const parts = path.split(/\{(\w+)\}/);
   const source = parts.map((part, at) => {
     if (at % 2 === 0) return RegExp.escape(part);
-    return parts[at + 1]?.startsWith(":") ? `(?<${part}>.+)` : `(?<${part}>[^/]+)`;
+    const behind = parts[at + 1] ?? "";
+    const open = behind.startsWith(":") || (behind === "" && slashesAtEnd);
+    return open ? `(?<${part}>.+)` : `(?<${part}>[^/]+)`;
   });
   return new RegExp(`^${source.join("")}$`);
 }

@@ -211,6 +211,8 @@ interface Declared<Input> extends Described {
   readonly method: "GET" | "POST";
   /** `{social_a}` and the like are names of the configuration; any other brace is a path parameter. */
   readonly path: string;
+  /** The parameter at the end of the path may hold slashes, as names of models do. */
+  readonly slashesAtEnd?: true;
   readonly query: z.ZodType;
   readonly body?: z.ZodType;
   /** No body at all counts as an empty object. */
