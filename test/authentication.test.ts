@@ -225,6 +225,31 @@ describe("with a good credential", () => {
     }
   });
 
+  test("HEAD answers like GET where nothing can be bought, without a body", async () => {
+    for (const path of [
+      "/v1/models",
+      "/v1/models/gpt-4o",
+      "/v1beta/models",
+      balancePath,
+      "/v1/requests?limit=1",
+    ]) {
+      const got = await gateway.call(account, path);
+      const length = String((await got.arrayBuffer()).byteLength);
+      const head = await gateway.call(account, path, { method: "HEAD" });
+      expect([path, head.status, head.headers.get("content-type"), await head.text()]).toEqual([
+        path,
+        got.status,
+        got.headers.get("content-type"),
+        "",
+      ]);
+      expect([path, head.headers.get("content-length")]).toEqual([path, length]);
+      expect((await fetch(gateway.url + path, { method: "HEAD" })).status).toBe(401);
+    }
+    const before = await gateway.balance(account);
+    expect((await gateway.call(account, snapshotPath, { method: "HEAD" })).status).toBe(404);
+    expect(await gateway.balance(account)).toEqual(before);
+  });
+
   test("a refusal of a chat speaks OpenAI, whatever the reason", async () => {
     const poor = await gateway.openAccount({ creditUsd: "0" });
     const complete = (who: TestAccount, body: unknown, headers = {}) =>

@@ -41,22 +41,27 @@ export function createRoutes(all: readonly OfferedOperation[]): Routes {
       unsupportedPath === undefined ? [] : [`${method} ${unsupportedPath}`],
     ),
   );
+  const find: Routes["find"] = (method, path) => {
+    const found = fixed.get(path)?.get(method);
+    if (found) return found;
+    for (const { method: wanted, pattern, offered } of patterns) {
+      const match = wanted === method ? pattern.exec(path) : null;
+      if (!match) continue;
+      const params = unescaped(match.groups ?? noParams);
+      return params && { offered, params };
+    }
+    return method === "HEAD" ? headOf(find("GET", path)) : undefined;
+  };
   return {
     all,
+    find,
     isUnsupported: (method, path, rawQuery) => rawQuery !== "" && unsupported.has(`${method} ${path}`),
-    find: (method, path) => {
-      const found = fixed.get(path)?.get(method);
-      if (found) return found;
-      for (const { method: wanted, pattern, offered } of patterns) {
-        const match = wanted === method ? pattern.exec(path) : null;
-        if (!match) continue;
-        const params = unescaped(match.groups ?? noParams);
-        return params && { offered, params };
-      }
-      return undefined;
-    },
   };
 }
+
+/** Who asks for the head alone gets that of what the gateway answers itself; nobody pays for a body that is not sent. */
+const headOf = (found: Found | undefined): Found | undefined =>
+  found && "answer" in found.offered.operation ? found : undefined;
 
 function checkPaths(all: readonly OfferedOperation[]): void {
   const taken = new Map<string, string>();
