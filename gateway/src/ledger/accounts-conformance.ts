@@ -48,6 +48,31 @@ export function accountsConformance(openStore: OpenStore): void {
     },
   );
 
+  accountTest("a payment is found as it was booked first, with its reference", async (books) => {
+    const [caller, other] = [
+      await books.openCaller({ creditMicros: 0n }),
+      await books.openCaller({ creditMicros: 0n }),
+    ];
+    const { accounts } = books.store();
+    await accounts.topUp({ ...payment(caller, "t1", 500n), reference: "invoice 7" });
+    await accounts.topUp({ ...payment(caller, "t1", 900n), nowMs: middayMs + 5, reference: "invoice 8" });
+    await accounts.topUp(payment(other, "t2", 3n));
+    expect(await accounts.findPayment(caller.accountId, "t1")).toEqual({
+      amountMicros: 500n,
+      reference: "invoice 7",
+      bookedAtMs: middayMs,
+    });
+    expect(await accounts.findPayment(other.accountId, "t2")).toEqual({
+      amountMicros: 3n,
+      reference: undefined,
+      bookedAtMs: middayMs,
+    });
+    expect(await accounts.findPayment(other.accountId, "t1")).toBeUndefined();
+    expect(await accounts.findPayment(caller.accountId, "t3")).toBeUndefined();
+    const ledger = await accounts.entries(caller.accountId, { limit: 5, before: undefined });
+    expect(ledger).toMatchObject({ entries: [{ id: "t1", kind: "top_up", reason: "invoice 7" }] });
+  });
+
   accountTest(
     "paying raises the tier: the first payment to Starter, 500 USD in all to Growth",
     async (books) => {

@@ -42,7 +42,9 @@ export interface AccountBook {
   readonly find: (accountId: string) => Promise<Account | undefined>;
   readonly list: () => Promise<readonly Account[]>;
   readonly update: (accountId: string, change: AccountChange) => Promise<Account | undefined>;
-  readonly topUp: (payment: Payment) => Promise<Account | undefined>;
+  readonly topUp: (payment: TopUp) => Promise<Account | undefined>;
+  /** A payment of this account as it was booked, which is when it was told first. */
+  readonly findPayment: (accountId: string, transferId: string) => Promise<BookedPayment | undefined>;
   /** Undefined for an unknown account; a refusal when the correction would take more than is available. */
   readonly adjust: (
     correction: Payment & { readonly reason: string },
@@ -54,6 +56,17 @@ export interface AccountBook {
     accountId: string,
     filter: EntryFilter,
   ) => Promise<EntryPage | { readonly refused: "unknown_entry" } | undefined>;
+}
+
+export interface TopUp extends Payment {
+  /** What it is called elsewhere, such as the number of an invoice. */
+  readonly reference?: string | undefined;
+}
+
+export interface BookedPayment {
+  readonly amountMicros: Micros;
+  readonly reference: string | undefined;
+  readonly bookedAtMs: number;
 }
 
 export interface Payment {

@@ -1,4 +1,4 @@
-import type { Account } from "../ledger/accounts.ts";
+import type { Account, BookedPayment } from "../ledger/accounts.ts";
 import type { EntryKind } from "../ledger/entries.ts";
 import type { TierName } from "../limits/tiers.ts";
 import { grantedLimitsOf } from "./granted-limits.ts";
@@ -48,3 +48,17 @@ export const housePaying: Readonly<Record<PaymentKind, string>> = {
 
 /** What is written down with the grant an account begins with. */
 export const signupMemo = "signup credit";
+
+export interface BookedRow {
+  readonly amount_micros: bigint;
+  readonly memo: string | null;
+  readonly created_at_ms: bigint;
+}
+
+export const bookedColumns = "amount_micros, memo, created_at_ms";
+
+export const bookedOf = (row: BookedRow): BookedPayment => ({
+  amountMicros: row.amount_micros,
+  reference: row.memo ?? undefined,
+  bookedAtMs: Number(row.created_at_ms),
+});

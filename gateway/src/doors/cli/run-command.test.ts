@@ -193,6 +193,41 @@ describe("money", () => {
     );
   });
 
+  test("a payment with a reference is booked once, however often it is told", async () => {
+    const accountId = await createAccount();
+    const other = await createAccount();
+    const topUp = (account: string, usd: string, reference: string) =>
+      terminal.json("topup", "--account", account, "--usd", usd, "--reference", reference);
+    const first = await topUp(accountId, "100", "invoice 2026-07");
+    expect(first).toMatchObject({ balance_micros_usd: 100_000_000, booked: true });
+    terminal.pass(5_000);
+    expect(await topUp(accountId, "100.00", " invoice 2026-07 ")).toEqual({ ...first, booked: false });
+    expect(await topUp(accountId, "1", "invoice 2026-08")).toMatchObject({ booked: true });
+    // Two customers' payments may have the same number.
+    expect(await topUp(other, "7", "invoice 2026-07")).toMatchObject({
+      balance_micros_usd: 7_000_000,
+      booked: true,
+    });
+
+    const words = ["topup", "--account", accountId, "--usd", "50", "--reference", "invoice 2026-07"];
+    const { out, errors, exitCode } = await terminal.run(...words);
+    expect([exitCode, out]).toEqual([1, []]);
+    expect(errors.join("\n")).toMatch(
+      /"invoice 2026-07" was booked as 100 USD on 2026-\S+; nothing was booked now/,
+    );
+    const again = await terminal.run(...words.with(4, "100"));
+    expect(again.out.at(-1)).toMatch(
+      /^This payment was booked on 2026-\S+ already; nothing was booked now\.$/,
+    );
+    expect(await terminal.json("account", "show", accountId)).toMatchObject({
+      balance_micros_usd: 101_000_000,
+    });
+    const { entries } = (await terminal.json("account", "ledger", accountId)) as unknown as {
+      entries: { reason: string | null }[];
+    };
+    expect(entries.map(({ reason }) => reason)).toEqual(["invoice 2026-08", "invoice 2026-07"]);
+  });
+
   test("a grant raises no tier, and neither does an adjustment", async () => {
     const accountId = await createAccount("--credit-usd", "1000");
     const words = ["adjust", "--account", accountId, "--usd", "+700", "--reason", "goodwill"];

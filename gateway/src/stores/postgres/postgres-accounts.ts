@@ -1,11 +1,21 @@
-import type { Account, AccountBook, AccountChange, NewAccount, Payment } from "../../ledger/accounts.ts";
+import type {
+  Account,
+  AccountBook,
+  AccountChange,
+  NewAccount,
+  Payment,
+  TopUp,
+} from "../../ledger/accounts.ts";
 import { tierAfterTopUp } from "../../limits/tiers.ts";
 import {
   accountColumns,
   accountOf,
+  bookedColumns,
+  bookedOf,
   housePaying,
   signupMemo,
   type AccountRow,
+  type BookedRow,
   type PaymentKind,
 } from "../account-rows.ts";
 import type { Database, Query, Value } from "./database.ts";
@@ -40,10 +50,10 @@ export function createPostgresAccounts(db: Database): AccountBook {
     ]);
   };
 
-  const topUp = async (query: Query, payment: Payment): Promise<Account | undefined> => {
+  const topUp = async (query: Query, payment: TopUp): Promise<Account | undefined> => {
     const account = await lock(query, payment.accountId);
     if (!account || (await isBooked(query, payment.transferId))) return account;
-    await book(query, payment, "top_up", null);
+    await book(query, payment, "top_up", payment.reference ?? null);
     const toppedUpMicros = account.toppedUpMicros + payment.amountMicros;
     return changed(query, raiseTier, [
       toppedUpMicros,
@@ -73,6 +83,10 @@ export function createPostgresAccounts(db: Database): AccountBook {
     list: async () => (await db.read<AccountRow>(list)).map(accountOf),
     update: (accountId, wanted) => db.write((query) => change(query, accountId, wanted)),
     topUp: (payment) => db.write((query) => topUp(query, payment)),
+    findPayment: async (accountId, transferId) => {
+      const [row] = await db.read<BookedRow>(booked, [transferId, accountId]);
+      return row && bookedOf(row);
+    },
     adjust: (correction) => db.write((query) => adjust(query, correction)),
     entries: createPostgresEntries(db),
   };
@@ -126,6 +140,8 @@ const update = `
 const post = "UPDATE account SET posted_micros = posted_micros + $1 WHERE id = $2";
 
 const raiseTier = "UPDATE account SET topped_up_micros = $1, tier = $2 WHERE id = $3";
+
+const booked = `SELECT ${bookedColumns} FROM payment WHERE transfer_id = $1 AND party = $2`;
 
 const insertEntries = `
   INSERT INTO payment (transfer_id, kind, party, amount_micros, memo, created_at_ms)

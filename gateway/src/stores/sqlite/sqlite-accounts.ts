@@ -1,14 +1,25 @@
 import type { Database } from "bun:sqlite";
-import type { Account, AccountBook, AccountChange, NewAccount, Payment } from "../../ledger/accounts.ts";
+import type {
+  Account,
+  AccountBook,
+  AccountChange,
+  BookedPayment,
+  NewAccount,
+  Payment,
+  TopUp,
+} from "../../ledger/accounts.ts";
 import { tierAfterTopUp } from "../../limits/tiers.ts";
 import type { Micros } from "../../platform/money.ts";
 import type { PostedBooks } from "./posted-books.ts";
 import {
   accountColumns,
   accountOf,
+  bookedOf,
+  bookedColumns,
   housePaying,
   signupMemo,
   type AccountRow,
+  type BookedRow,
   type PaymentKind,
 } from "../account-rows.ts";
 import { createSqliteEntries } from "./sqlite-entries.ts";
@@ -50,13 +61,18 @@ export function createSqliteAccounts(db: Database, books: PostedBooks): AccountB
     return present(accountId);
   };
 
-  const topUp = (payment: Payment): Account | undefined => {
+  const topUp = (payment: TopUp): Account | undefined => {
     const account = find(payment.accountId);
     if (!account || sql.booked.get(payment.transferId)) return account;
-    book(payment, "top_up", null);
+    book(payment, "top_up", payment.reference ?? null);
     const toppedUpMicros = account.toppedUpMicros + payment.amountMicros;
     sql.raiseTier.run(toppedUpMicros, tierAfterTopUp(account.tier, toppedUpMicros), account.id);
     return present(account.id);
+  };
+
+  const findPayment = (accountId: string, transferId: string): BookedPayment | undefined => {
+    const row = sql.payment.get(transferId, accountId);
+    return row ? bookedOf(row) : undefined;
   };
 
   const adjust: (correction: Payment & { reason: string }) => Awaited<ReturnType<AccountBook["adjust"]>> = (
@@ -90,6 +106,7 @@ export function createSqliteAccounts(db: Database, books: PostedBooks): AccountB
     list: () => books.readLong(() => sql.list.all().map(accountOf)),
     update: (accountId, change) => books.run(() => update(accountId, change)),
     topUp: (payment) => books.run(() => topUp(payment)),
+    findPayment: (accountId, transferId) => books.read(() => findPayment(accountId, transferId)),
     adjust: (correction) => books.run(() => adjust(correction)),
     entries: createSqliteEntries(db, books),
   };
@@ -113,6 +130,9 @@ function prepare(db: Database) {
       "UPDATE account SET topped_up_micros = ?1, tier = ?2 WHERE id = ?3",
     ),
     booked: db.query<{ kind: string }, [string]>("SELECT kind FROM payment WHERE transfer_id = ?1 LIMIT 1"),
+    payment: db.query<BookedRow, [string, string]>(
+      `SELECT ${bookedColumns} FROM payment WHERE transfer_id = ?1 AND party = ?2`,
+    ),
     insertEntry: db.query<never, [string, string, string, bigint, string | null, number]>(
       `INSERT INTO payment (transfer_id, kind, party, amount_micros, memo, created_at_ms)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
