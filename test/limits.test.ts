@@ -178,7 +178,12 @@ describe("limits of an operation's own", () => {
     const { error } = (await refused.json()) as Limited;
     expect(error.code).toBe("quota_exceeded");
     expect(error.limit).toMatchObject({ name: "concurrency", limit: 5, remaining: 0 });
-    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+    const retryAfter = Number(refused.headers.get("retry-after"));
+    expect(retryAfter).toBeGreaterThanOrEqual(1);
+    // A place is free again when a call ends; its lease, of an hour, only bounds one that never does.
+    const nowSeconds = Math.ceil(clock.wallMs() / 1000);
+    expect(error.limit.reset).toBe(nowSeconds + retryAfter);
+    expect((await concurrencyOf(account))?.reset).toBe(nowSeconds);
     expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
 
     for (const fault of [
@@ -194,13 +199,18 @@ describe("limits of an operation's own", () => {
     for (let sent = 0; sent < 7; sent++) {
       expect((await tollgate.call(poor, "/apis/v1/test/slots?ticker=A")).status).toBe(402);
     }
-    const report = (await (await tollgate.call(account, "/v1/limits")).json()) as {
-      limits: { name: string; remaining: number; applies_to: readonly string[] }[];
-    };
-    const concurrency = report.limits.find(({ name }) => name === "concurrency");
+    const concurrency = await concurrencyOf(account);
     expect(concurrency?.remaining).toBe(5);
+    expect(concurrency?.reset).toBe(Math.ceil(clock.wallMs() / 1000));
     expect(concurrency?.applies_to).toContain("test.slots");
   });
+
+  const concurrencyOf = async (account: TestAccount) => {
+    const report = (await (await tollgate.call(account, "/v1/limits")).json()) as {
+      limits: { name: string; remaining: number; reset: number; applies_to: readonly string[] }[];
+    };
+    return report.limits.find(({ name }) => name === "concurrency");
+  };
 });
 
 test("an operator's own limit on an operation binds each key, and is shown among its limits and in the headers", async () => {

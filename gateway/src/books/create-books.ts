@@ -125,14 +125,10 @@ async function readLimits(
     appliesTo: LimitReport["applies_to"],
     want: Want,
   ): Promise<LimitReport> => {
-    const standing = await limiter.look(want);
-    return {
-      name,
-      applies_to: appliesTo,
-      limit: standing.limit,
-      remaining: standing.remaining,
-      reset: resetSeconds(standing.resetsInMs, nowMs),
-    };
+    const { limit, remaining, resetsInMs } = await limiter.look(want);
+    // Nobody knows when a running call gives its place back: it may be now.
+    const reset = resetSeconds(want.kind === "slot" ? 0 : resetsInMs, nowMs);
+    return { name, applies_to: appliesTo, limit, remaining, reset };
   };
   const own = [
     await report("requests_per_minute", "all", keyRequests(keyId, limits.rpm)),

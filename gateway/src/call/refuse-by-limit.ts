@@ -11,11 +11,13 @@ type Refused = Extract<Take, { kind: "refused" }>;
 /** Says which limit was hit and when to come back. A call refused by a limit consumes nothing of any limit. */
 export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate): Promise<never> {
   await returnCounted(call, gate);
-  const { want, standing } = refused;
+  const { want, standing, retryInMs } = refused;
   const { name, code, what } = describe(want, standing);
   if (name === "tokens_per_minute") call.known.tokens = standing;
   if (name === "upstream") call.known.requests = tighter(call.known.requests, standing);
-  const retryAfterSeconds = retrySeconds(refused.retryInMs);
+  const retryAfterSeconds = retrySeconds(retryInMs);
+  // A place comes back when a call ends, not when the lease does that bounds one which never ends.
+  const resetsInMs = want.kind === "slot" ? retryInMs : standing.resetsInMs;
   return refuse(code, `${what}. Retry in ${retryAfterSeconds} s.`, {
     retryAfterSeconds,
     inError: {
@@ -23,7 +25,7 @@ export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate)
         name,
         limit: want.limit,
         remaining: standing.remaining,
-        reset: resetSeconds(standing.resetsInMs, call.receivedAtMs),
+        reset: resetSeconds(resetsInMs, call.receivedAtMs),
       },
     },
   });
