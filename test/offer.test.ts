@@ -503,6 +503,30 @@ models:
   expect(own("rerank.create")).toEqual(["open"]);
 });
 
+test("a model of one's own that is said to read or write so many tokens draws no images", async () => {
+  const config = parseConfig(
+    `
+upstreams:
+  vllm: { protocol: openai, url: "http://127.0.0.1:8000/v1", models: [] }
+models:
+  llama: { via: [vllm], price: { input: 1, output: 2 }, max_output_tokens: 4096 }
+  qwen: { via: [vllm], price: { input: 1, output: 2 }, context_tokens: 32768 }
+`,
+    "tollgate.yaml",
+    {},
+  );
+  const catalogue = await loadCatalogue([catalogueFolder]);
+  const alone = createOffer(catalogue, config, undefined);
+  expect([...(alone.operations.get("chat.completions.create")?.models.keys() ?? [])]).toEqual([
+    "llama",
+    "qwen",
+  ]);
+  expect(alone.operations.has("images.generate")).toBe(false);
+  // With a sandbox that draws, a call that names no model is not sent to one that cannot.
+  const { operations } = createOffer(catalogue, config, "http://127.0.0.1:9");
+  expect(operations.get("images.generate")?.defaultModel?.id).toBe("gpt-image-1");
+});
+
 test("names of the configuration stand in paths and header names; operation ids stay", async () => {
   const gateway = await openTestGateway({
     config: "names: { social_c: chirp, reseller: wholesale, provider: Acme }",
