@@ -27,7 +27,8 @@ export async function answerFree(
 ): Promise<Answer> {
   const { price } = operation;
   if (price.kind !== "free") throw new Error(`${operation.id} is not free.`);
-  const model = price.modelKind === undefined ? undefined : chooseModel(offered, price, input, caller, gate);
+  const model =
+    price.modelKind === undefined ? undefined : chooseModel(call.offer, offered, price, input, caller, gate);
   call.known.model = model?.id;
   const { upstreams } = model ?? offered;
   // Vendors may count differently, so it is always the first of them that can be asked.

@@ -1,12 +1,14 @@
 import type { Credential } from "../keys/keys.ts";
 import { estimateCost, estimateSeconds, estimateUnits } from "../offer/estimate-call.ts";
-import type { OfferedModel, OfferedOperation } from "../offer/offer.ts";
+import { mayUseModel, mayUseOperation } from "../offer/may-use.ts";
+import type { Offer, OfferedModel, OfferedOperation } from "../offer/offer.ts";
 import type { CallInput, Estimate, SoldOperation } from "../operation/operation.ts";
 import { valuePico, type Terms } from "../prices/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import { isJsonObject } from "../platform/json.ts";
 import { microsRoundedUp, type Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
+import type { Call } from "./call.ts";
 import { checkModelAllowed } from "./check-allowed.ts";
 import type { Gate } from "./gate.ts";
 
@@ -26,6 +28,7 @@ export interface PricedCall {
 }
 
 export function priceCall(
+  { offer }: Pick<Call, "offer">,
   operation: SoldOperation,
   offered: OfferedOperation,
   input: CallInput,
@@ -35,13 +38,13 @@ export function priceCall(
   const { price } = operation;
   const streaming = operation.streams?.(input) ?? false;
   if (price.kind === "per_token") {
-    const model = chooseModel(offered, price, input, caller, gate);
+    const model = chooseModel(offer, offered, price, input, caller, gate);
     const estimate = price.estimate(input, model.facts);
     const { terms, upstreams, ordered } = model;
     return priced({ terms, model, upstreams, ordered, streaming, estimate, exact: false }, caller);
   }
   if (price.kind === "per_second") {
-    const model = chooseModel(offered, {}, input, caller, gate);
+    const model = chooseModel(offer, offered, {}, input, caller, gate);
     const { terms, upstreams, ordered } = model;
     const estimate = estimateSeconds(price, model, input);
     const exact = valuePico(estimate.expected, terms) === valuePico(estimate.atMost, terms);
@@ -75,13 +78,14 @@ interface NamesModel {
 
 /** The model that the input names, or the one that serves when it names none; never one that is not for this key. */
 export function chooseModel(
+  offer: Offer,
   offered: OfferedOperation,
   price: NamesModel,
   input: CallInput,
   caller: Credential,
   gate: Gate,
 ): OfferedModel {
-  const model = findModel(offered, price, input, gate);
+  const model = findModel(offered, price, input, gate) ?? refuseModel(offer, price, input, caller);
   checkModelAllowed(model, caller);
   return model;
 }
@@ -91,18 +95,36 @@ function findModel(
   { modelOf = bodyModel }: NamesModel,
   input: CallInput,
   gate: Gate,
-): OfferedModel {
+): OfferedModel | undefined {
   const wanted = modelOf(input);
   if (wanted === undefined) return offered.defaultModel ?? unpriced(offered.operation.id, gate);
   const model = typeof wanted === "string" ? offered.models.get(wanted) : undefined;
   if (model) return model;
   if (typeof wanted === "string" && offered.unpricedModels.has(wanted)) return unpricedModel(wanted, gate);
+  return undefined;
+}
+
+/** Not every operation serves every model that is listed, so whoever met the wrong one is told of the others. */
+function refuseModel(
+  { operations }: Offer,
+  { modelOf = bodyModel }: NamesModel,
+  input: CallInput,
+  caller: Credential,
+): never {
+  const wanted = String(modelOf(input));
+  const serving = mayUseModel(caller, wanted)
+    ? [...operations.values()].filter(
+        ({ operation, models }) =>
+          operation.price.kind !== "free" && models.has(wanted) && mayUseOperation(caller, operation),
+      )
+    : [];
+  const names = serving.map(({ operation }) => operation.id).join(", ");
   return refuse(
     "model_not_found",
-    "There is no such model at this operation; GET /v1/models lists the models there are, and what each is for.",
-    {
-      field: "model",
-    },
+    names === ""
+      ? "There is no such model at this operation; GET /v1/models lists the models there are, and what each is for."
+      : `${wanted} is not served by this operation, but by ${names}.`,
+    { field: "model" },
   );
 }
 

@@ -56,7 +56,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   if (!isSold(operation)) return answerFromBooks(call, operation, input, caller, wishes, gate);
   if (operation.price.kind === "free") return answerFree(call, operation, offered, input, caller, gate);
 
-  const priced = priceCall(operation, offered, input, caller, gate); //          403 · 404 · 503
+  const priced = priceCall(call, operation, offered, input, caller, gate); //    403 · 404 · 503
   call.known.model = priced.model?.id;
   call.known.atMostMicros = priced.atMostMicros;
   const acting = operation.link && (await actForLink(operation.link, priced, caller, wishes, gate));
