@@ -14,7 +14,7 @@ export const mutants = [
     file: "gateway/src/stores/sqlite/group-commit.ts",
     find: "      parts.beforeCommit();\n      commit.run();",
     replace:
-      "      parts.beforeCommit();\n      batch.forEach((queued, index) => queued.resolve(results[index] as never));\n      setTimeout(() => commit.run(), 50);",
+      "      parts.beforeCommit();\n      batch.forEach((queued, index) => queued.waiting.resolve(results[index] as never));\n      setTimeout(() => commit.run(), 50);",
     tests: ["gateway/src/stores/sqlite/group-commit.test.ts"],
   },
   {
