@@ -74,9 +74,15 @@ const mayImport: Record<string, readonly string[]> = {
   "main.ts": ["serve.ts", "host", "doors/cli", "stores", "upstreams", ...domain, "platform"],
 };
 
+/** Tests, the suites that several of them share, and what helps them. */
+const isForTests = (file: string): boolean => /(\.test|-conformance)\.ts$|\/test-[^/]+\.ts$/.test(file);
+
 const files = ["catalogue", "sandbox/src", "client/src", engine]
   .flatMap((folder) => [...new Bun.Glob(`${folder}/**/*.ts`).scanSync(root)])
-  .filter((file) => !file.endsWith(".test.ts") && !file.endsWith("-conformance.ts"));
+  .filter((file) => !isForTests(file));
+
+/** What is run, loaded by its folder or published: nobody imports these. */
+const entry = /^(catalogue\/[^/]+|gateway\/src\/main|sandbox\/src\/main|client\/src\/index)\.ts$/;
 
 test("there are files in every room of the table", () => {
   expect(new Set(files.map(roomOf))).toEqual(new Set(Object.keys(mayImport)));
@@ -91,6 +97,12 @@ test("imports point inward", () => {
       .map((target) => `${file} imports ${target}`),
   );
   expect(wrong).toEqual([]);
+});
+
+test("what only tests use says so in its name, and nothing else uses that", () => {
+  const imported = new Set(files.flatMap(importsOf));
+  expect(files.filter((file) => !imported.has(file) && !entry.test(file))).toEqual([]);
+  expect([...imported].filter(isForTests)).toEqual([]);
 });
 
 test("only the stores and the listener name their technology", () => {

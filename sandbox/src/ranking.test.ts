@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { heldOut, paraphrased, tuning } from "./ranking-cases.ts";
-import type { RankingGroup } from "./ranking-cases.ts";
+import { heldOut, paraphrased, tuning } from "./test-ranking-cases.ts";
+import type { RankingGroup } from "./test-ranking-cases.ts";
 import { rank } from "./ranking.ts";
 
 describe("ranking", () => {

@@ -4,7 +4,7 @@ import { parseConfig } from "../../config/load-config.ts";
 import { createOffer } from "../../offer/create-offer.ts";
 import { loadCatalogue } from "../../operation/catalogue.ts";
 import { createSearchIndex } from "./search-index.ts";
-import { heldOutQuestions, openQuestions, type SearchQuestion } from "./search-questions.ts";
+import { heldOutQuestions, openQuestions, type SearchQuestion } from "./test-search-questions.ts";
 
 const catalogue = await loadCatalogue([join(import.meta.dir, "../../../../catalogue")]);
 const offer = createOffer(catalogue, parseConfig("", "no configuration", {}), "http://sandbox.invalid");

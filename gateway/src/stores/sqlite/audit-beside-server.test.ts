@@ -2,8 +2,8 @@ import { afterAll, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
-import { callsOn, day, rerank, startMs } from "../audited-books.ts";
-import { openAuditedBooks } from "./audited-books.ts";
+import { callsOn, day, rerank, startMs } from "../test-audited-books.ts";
+import { openAuditedBooks } from "./test-audited-books.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 const { folder, sound, remove } = await openAuditedBooks();

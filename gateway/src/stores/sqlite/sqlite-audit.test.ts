@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { createTerminal } from "../../doors/cli/test-terminal.ts";
 import type { AuditReport } from "../../ledger/audit.ts";
 import { failureOf } from "../../ledger/shared-conformance.ts";
-import { entry } from "../audit-corruptions.ts";
-import { startMs } from "../audited-books.ts";
-import { corruptions } from "./audit-corruptions.ts";
-import { openAuditedBooks } from "./audited-books.ts";
+import { entry } from "../test-audit-corruptions.ts";
+import { startMs } from "../test-audited-books.ts";
+import { corruptions } from "./test-audit-corruptions.ts";
+import { openAuditedBooks } from "./test-audited-books.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 const { folder, sound, tamperedWith, remove } = await openAuditedBooks();

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { ChatAnswer, ChatUsage, StopReason } from "../chat.ts";
 import { marked } from "../marks.ts";
 import { anthropicDialect } from "./anthropic-dialect.ts";
-import { context, expressibleAnswer, plainAnswer } from "./chat-samples.ts";
+import { context, expressibleAnswer, plainAnswer } from "./test-chat-samples.ts";
 
 const { readAnswer, writeAnswer } = anthropicDialect;
 

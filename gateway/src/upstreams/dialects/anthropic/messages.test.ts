@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatMessage, ChatPart } from "../chat.ts";
 import { marked } from "../marks.ts";
 import { anthropicDialect } from "./anthropic-dialect.ts";
-import { asked, plainRequest, refusedField } from "./chat-samples.ts";
+import { asked, plainRequest, refusedField } from "./test-chat-samples.ts";
 
 const readAll = (messages: unknown): readonly ChatMessage[] =>
   anthropicDialect.readRequest({ messages }, asked).messages;

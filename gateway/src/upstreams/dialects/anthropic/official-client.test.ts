@@ -5,7 +5,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import type { Message } from "@anthropic-ai/sdk/resources/messages";
 import type { ChatAnswer, ChatEvent } from "../chat.ts";
 import { anthropicDialect } from "./anthropic-dialect.ts";
-import { context, plainAnswer } from "./chat-samples.ts";
+import { context, plainAnswer } from "./test-chat-samples.ts";
 
 const ask = { model: "m", max_tokens: 10, messages: [{ role: "user" as const, content: "Hello" }] };
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
 import { anthropicDialect } from "./anthropic-dialect.ts";
-import { asked, expressibleRequest, plainRequest, refusedField } from "./chat-samples.ts";
+import { asked, expressibleRequest, plainRequest, refusedField } from "./test-chat-samples.ts";
 
 const { readRequest, writeRequest } = anthropicDialect;
 const plainBody = { model: "m", max_tokens: 1000, messages: [{ role: "user", content: "Hello" }] };

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { ChatAnswer, ChatEvent, ChatPart } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
 import { anthropicDialect } from "./anthropic-dialect.ts";
-import { context, expressibleAnswer } from "./chat-samples.ts";
+import { context, expressibleAnswer } from "./test-chat-samples.ts";
 
 const { createEventReader, createEventWriter, readAnswer, writeAnswer } = anthropicDialect;
 

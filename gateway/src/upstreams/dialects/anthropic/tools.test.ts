@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
 import { anthropicDialect } from "./anthropic-dialect.ts";
-import { asked, plainRequest, refusedField } from "./chat-samples.ts";
+import { asked, plainRequest, refusedField } from "./test-chat-samples.ts";
 
 const read = (body: JsonObject): ChatRequest => anthropicDialect.readRequest(body, asked);
 const write = (more: Partial<ChatRequest>): JsonObject =>

@@ -3,7 +3,7 @@ import type { MessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
 import { anthropicDialect } from "./anthropic-dialect.ts";
-import { context } from "./chat-samples.ts";
+import { context } from "./test-chat-samples.ts";
 
 function writeAll(events: readonly ChatEvent[]): SseEvent[] {
   const writer = anthropicDialect.createEventWriter(context);

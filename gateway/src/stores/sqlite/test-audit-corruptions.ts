@@ -1,5 +1,5 @@
-import { corruptions as everywhere, type Corruption } from "../audit-corruptions.ts";
-import { rerank } from "../audited-books.ts";
+import { corruptions as everywhere, type Corruption } from "../test-audit-corruptions.ts";
+import { rerank } from "../test-audited-books.ts";
 
 export const corruptions: readonly Corruption[] = [
   ...everywhere,

@@ -4,7 +4,7 @@ import { Database } from "bun:sqlite";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { keepBooks } from "../audited-books.ts";
+import { keepBooks } from "../test-audited-books.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 interface AuditedBooks {

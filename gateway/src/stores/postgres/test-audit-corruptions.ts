@@ -1,5 +1,5 @@
-import { corruptions as everywhere, type Corruption } from "../audit-corruptions.ts";
-import { day, minute, startMs } from "../audited-books.ts";
+import { corruptions as everywhere, type Corruption } from "../test-audit-corruptions.ts";
+import { day, minute, startMs } from "../test-audited-books.ts";
 
 const startDayMs = startMs - (startMs % day);
 

@@ -1,6 +1,6 @@
 // For tests of the audit: what somebody at the store could do to the audited books, and whom a finding must name.
 
-import { chat, day, minute, rerank, snapshot, startMs } from "./audited-books.ts";
+import { chat, day, minute, rerank, snapshot, startMs } from "./test-audited-books.ts";
 
 export interface Corruption {
   readonly name: string;
