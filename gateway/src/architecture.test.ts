@@ -36,6 +36,9 @@ const mayImport: Record<string, readonly string[]> = {
   call: [...domain, "platform"],
   upstreams: ["prices", "operation", "links", "platform"],
   stores: [...domain, "platform"],
+  "stores/sqlite": ["stores", ...domain, "platform"],
+  "stores/postgres": ["stores", ...domain, "platform"],
+  "stores/redis": ["stores", ...domain, "platform"],
   host: [...domain, "platform"],
   "doors/pages": [],
   "doors/http": ["call", "doors/pages", ...domain, "platform"],
@@ -71,7 +74,26 @@ const mayImport: Record<string, readonly string[]> = {
     "platform",
   ],
   "serve.ts": ["gateway.ts", "host", ...domain, "platform"],
-  "main.ts": ["serve.ts", "host", "doors/cli", "stores", "upstreams", ...domain, "platform"],
+  "main.ts": [
+    "serve.ts",
+    "host",
+    "doors/cli",
+    "stores",
+    "stores/sqlite",
+    "stores/postgres",
+    "stores/redis",
+    "upstreams",
+    ...domain,
+    "platform",
+  ],
+};
+
+/** How each shows itself in a file. */
+const technologies: Record<string, RegExp> = {
+  "stores/sqlite": /"bun:sqlite"/,
+  "stores/postgres": /import \{[^}]*\bSQL\b[^}]*\} from "bun"|\bBun\.(sql|SQL)\b/,
+  "stores/redis": /\bRedisClient\b|\bBun\.redis\b/,
+  host: /\bBun\.serve\b/,
 };
 
 /** Tests, the suites that several of them share, and what helps them. */
@@ -105,14 +127,11 @@ test("what only tests use says so in its name, and nothing else uses that", () =
   expect([...imported].filter(isForTests)).toEqual([]);
 });
 
-test("only the stores and the listener name their technology", () => {
-  const inside = files.filter((file) => file.startsWith(engine));
-  const naming = inside.filter((file) =>
-    /from "bun:sqlite"|Bun\.(serve|sql|redis)\b|\bRedisClient\b/.test(textOf(file)),
-  );
-  expect(naming.filter((file) => !file.startsWith(`${engine}/stores/`))).toEqual([
-    `${engine}/host/listen.ts`,
-  ]);
+test("each technology is named in one room alone", () => {
+  for (const [room, named] of Object.entries(technologies)) {
+    const naming = files.filter((file) => file.startsWith(engine) && named.test(textOf(file)));
+    expect([...new Set(naming.map(roomOf))]).toEqual([room]);
+  }
 });
 
 test("the client is nobody's but the web's: it imports its own files and names no runtime", () => {
@@ -126,7 +145,8 @@ test("the client is nobody's but the web's: it imports its own files and names n
 function roomOf(file: string): string {
   if (!file.startsWith(engine)) return file.split("/")[0] ?? file;
   const [first = "", second = "", third] = file.slice(engine.length + 1).split("/");
-  return first === "doors" && third !== undefined ? `${first}/${second}` : first;
+  const isDivided = first === "doors" || first === "stores";
+  return isDivided && third !== undefined ? `${first}/${second}` : first;
 }
 
 function importsOf(file: string): string[] {
