@@ -1,6 +1,6 @@
 // What the rows of sound books say about each other, in SQL that every store understands.
 
-import { bucketWidthsSeconds } from "./usage-buckets.ts";
+import { bucketFigures, bucketWidthsSeconds } from "./usage-buckets.ts";
 
 /** Lists what breaks the rule: who (`subject`), and how (`detail`). */
 export interface AuditRule {
@@ -189,10 +189,10 @@ function usageDifference(
   const isNarrowest = narrowerSeconds === undefined;
   const seconds = isNarrowest ? "settled_at_ms / 1000" : "start_seconds";
   const from = isNarrowest ? words.endedCalls : `usage_bucket WHERE width_seconds = ${narrowerSeconds}`;
-  const figures = usageFigures.map((figure) => (isNarrowest ? usageOfCall(words)[figure] : figure));
+  const figures = bucketFigures.map((figure) => (isNarrowest ? usageOfCall(words)[figure] : figure));
   return `
     WITH both_sides AS (
-      SELECT account_id, key_id, start_seconds, 1 AS whole, 0 AS part, ${usageFigures.join(", ")}
+      SELECT account_id, key_id, start_seconds, 1 AS whole, 0 AS part, ${bucketFigures.join(", ")}
       FROM usage_bucket WHERE width_seconds = ${widthSeconds}
       UNION ALL
       SELECT account_id, key_id, ${seconds} - ${seconds} % ${widthSeconds}, 0, 1,
@@ -201,7 +201,7 @@ function usageDifference(
     ), different AS (
       SELECT key_id, start_seconds, sum(whole) AS wholes, sum(part) AS parts FROM both_sides
       GROUP BY account_id, key_id, start_seconds
-      HAVING sum(part) = 0 OR ${usageFigures.map((figure) => `sum(${figure}) <> 0`).join(" OR ")}
+      HAVING sum(part) = 0 OR ${bucketFigures.map((figure) => `sum(${figure}) <> 0`).join(" OR ")}
     )
     SELECT key_id AS subject, 'bucket at ' || start_seconds || ' says what no calls say' AS detail
     FROM different WHERE wholes > 0
@@ -210,18 +210,7 @@ function usageDifference(
     FROM different WHERE parts > 0`;
 }
 
-const usageFigures = [
-  "requests",
-  "failed_requests",
-  "input_tokens",
-  "output_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "value_micros",
-  "charged_micros",
-] as const;
-
-function usageOfCall({ quantity }: AuditWords): Record<(typeof usageFigures)[number], string> {
+function usageOfCall({ quantity }: AuditWords): Record<(typeof bucketFigures)[number], string> {
   const both = (one: string, other: string): string =>
     `coalesce(${quantity(one)}, 0) + coalesce(${quantity(other)}, 0)`;
   return {

@@ -1,6 +1,7 @@
 // For tests of the audit: what somebody at the store could do to the audited books, and whom a finding must name.
 
 import { chat, day, minute, rerank, snapshot, startMs } from "./test-audited-books.ts";
+import { bucketFigures } from "./usage-buckets.ts";
 
 export interface Corruption {
   readonly name: string;
@@ -384,16 +385,7 @@ export const corruptions: readonly Corruption[] = [
   ).flatMap(([word, width, start]): Corruption[] => {
     const bucket = `key_id = 'key_a' AND width_seconds = ${width} AND start_seconds = ${start}`;
     return [
-      ...[
-        "requests",
-        "failed_requests",
-        "input_tokens",
-        "output_tokens",
-        "cache_read_tokens",
-        "cache_write_tokens",
-        "value_micros",
-        "charged_micros",
-      ].map((figure) => ({
+      ...bucketFigures.map((figure) => ({
         name: `${figure} of a ${word}'s usage off by one`,
         sql: [`UPDATE usage_bucket SET ${figure} = ${figure} + 1 WHERE ${bucket}`],
         subject: "key_a",

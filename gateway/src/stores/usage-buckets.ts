@@ -1,7 +1,19 @@
-import type { UsageSums } from "../usage/usage-report.ts";
+import { widthsSeconds, type UsageSums } from "../usage/usage-report.ts";
 
-/** Usage is kept by the second, the minute, the hour and the day, so that any span of time is the sum of few rows. */
-export const bucketWidthsSeconds = [1, 60, 3_600, 86_400] as const;
+/** The narrowest first. There are several, so that any span of time is the sum of few rows. */
+export const bucketWidthsSeconds: readonly number[] = Object.values(widthsSeconds).toSorted((a, b) => a - b);
+
+/** The columns in which the row of a bucket sums up its calls, in the order in which statements are given them. */
+export const bucketFigures = [
+  "requests",
+  "failed_requests",
+  "input_tokens",
+  "output_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "value_micros",
+  "charged_micros",
+] as const;
 
 export interface Bucket {
   readonly widthSeconds: number;

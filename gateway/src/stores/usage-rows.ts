@@ -3,29 +3,19 @@
 import type { CallOutcome } from "../ledger/call-record.ts";
 import { tokenTotals, type Quantities } from "../prices/quantities.ts";
 import { addSums, noUsage, type UsageSums } from "../usage/usage-report.ts";
+import type { bucketFigures } from "./usage-buckets.ts";
 
-export const widthSeconds = { second: 1, minute: 60, hour: 3_600, day: 86_400 } as const;
-
-export interface SumsRow {
-  requests: bigint;
-  failed: bigint;
-  input: bigint;
-  output: bigint;
-  cache_read: bigint;
-  cache_write: bigint;
-  value: bigint;
-  charged: bigint;
-}
+export type SumsRow = Readonly<Record<(typeof bucketFigures)[number], bigint>>;
 
 export const sumsOf = (row: SumsRow): UsageSums => ({
   requests: Number(row.requests),
-  failedRequests: Number(row.failed),
-  inputTokens: Number(row.input),
-  outputTokens: Number(row.output),
-  cacheReadTokens: Number(row.cache_read),
-  cacheWriteTokens: Number(row.cache_write),
-  valueMicros: row.value,
-  chargedMicros: row.charged,
+  failedRequests: Number(row.failed_requests),
+  inputTokens: Number(row.input_tokens),
+  outputTokens: Number(row.output_tokens),
+  cacheReadTokens: Number(row.cache_read_tokens),
+  cacheWriteTokens: Number(row.cache_write_tokens),
+  valueMicros: row.value_micros,
+  chargedMicros: row.charged_micros,
 });
 
 /** The sums of keys, of models or of operations, by name. */

@@ -3,7 +3,7 @@ import type { Micros } from "../platform/money.ts";
 const secondsPerDay = 86_400;
 
 /** What usage is recorded by, the coarsest first; each is made of whole ones of the next. */
-const widthsSeconds = { day: secondsPerDay, hour: 3_600, minute: 60, second: 1 } as const;
+export const widthsSeconds = { day: secondsPerDay, hour: 3_600, minute: 60, second: 1 } as const;
 const sources = ["day", "hour", "minute", "second"] as const;
 type UsageSource = (typeof sources)[number];
 

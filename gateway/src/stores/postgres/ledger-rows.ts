@@ -5,7 +5,7 @@ import type { NewTask, TaskEnd } from "../../ledger/task-record.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import type { CallEnd, HeldCall } from "../held-call.ts";
 import type { BoundSums, Sums } from "../sums.ts";
-import { bucketWidthsSeconds, type Bucket } from "../usage-buckets.ts";
+import { bucketFigures, bucketWidthsSeconds, type Bucket } from "../usage-buckets.ts";
 import type { Write } from "./database.ts";
 import { hexOf, jsonOf } from "./json-rows.ts";
 
@@ -205,27 +205,16 @@ const secondRow = ({ startSeconds, accountId, keyId, sums }: Bucket) => ({
   charged_micros: `${sums.chargedMicros}`,
 });
 
-const figures = [
-  "requests",
-  "failed_requests",
-  "input_tokens",
-  "output_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "value_micros",
-  "charged_micros",
-] as const;
-
 /** Seconds travel, and the server makes the wider buckets of them: three quarters of the text would be the same again. */
 const addToBuckets = `
-  INSERT INTO usage_bucket (account_id, width_seconds, start_seconds, key_id, ${figures.join(", ")})
-  SELECT account_id, width, second - second % width, key_id, ${figures.map((figure) => `sum(${figure})::bigint`).join(", ")}
+  INSERT INTO usage_bucket (account_id, width_seconds, start_seconds, key_id, ${bucketFigures.join(", ")})
+  SELECT account_id, width, second - second % width, key_id, ${bucketFigures.map((figure) => `sum(${figure})::bigint`).join(", ")}
   FROM json_to_recordset($1::text::json) AS given (
-    account_id text, key_id text, second bigint, ${figures.map((figure) => `${figure} bigint`).join(", ")}),
+    account_id text, key_id text, second bigint, ${bucketFigures.map((figure) => `${figure} bigint`).join(", ")}),
     unnest('{${bucketWidthsSeconds.join(", ")}}'::bigint[]) AS width
   GROUP BY 1, 2, 3, 4
   ON CONFLICT (account_id, width_seconds, start_seconds, key_id) DO UPDATE SET
-    ${figures.map((figure) => `${figure} = usage_bucket.${figure} + excluded.${figure}`).join(", ")}`;
+    ${bucketFigures.map((figure) => `${figure} = usage_bucket.${figure} + excluded.${figure}`).join(", ")}`;
 
 const claimedBy = (call: HeldCall, keyHash: Uint8Array) => ({
   account_id: call.accountId,

@@ -1,16 +1,17 @@
 import {
   segmentsOf,
+  widthsSeconds,
   type UsageBook,
   type UsageScope,
   type UsageSegment,
   type UsageWindow,
 } from "../../usage/usage-report.ts";
+import { bucketFigures } from "../usage-buckets.ts";
 import {
   addUsage,
   groupNames,
   sumsOf,
   usageOf,
-  widthSeconds,
   type CountedCall,
   type SumsRow,
   type UsageGroups,
@@ -103,7 +104,7 @@ function sumsBy<Group>(
 // Each moment of a segment is looked up on its own, so that a key's buckets are found among those of all other keys; a
 // segment has at most a few hundred days, or the hours of one day, the minutes of one hour, or the seconds of one minute.
 function momentsOf({ source, fromSeconds, toSeconds }: UsageSegment): { width: number; start: number }[] {
-  const width = widthSeconds[source];
+  const width = widthsSeconds[source];
   return Array.from({ length: (toSeconds - fromSeconds) / width }, (_, at) => ({
     width,
     start: fromSeconds + at * width,
@@ -112,21 +113,10 @@ function momentsOf({ source, fromSeconds, toSeconds }: UsageSegment): { width: n
 
 // The offset keeps Postgres from turning this around into a walk over all buckets of the account.
 const summed = (group: string, filter: string): string => `
-  SELECT ${group}, ${figures.map(([figure, name]) => `sum(${figure})::bigint AS ${name}`).join(", ")}
+  SELECT ${group}, ${bucketFigures.map((figure) => `sum(${figure})::bigint AS ${figure}`).join(", ")}
   FROM json_to_recordset($1::text::json) AS moment (width bigint, start bigint)
   CROSS JOIN LATERAL (
     SELECT * FROM usage_bucket
     WHERE account_id = $2 AND width_seconds = width AND start_seconds = start AND ${filter} OFFSET 0
   ) AS bucket
   GROUP BY 1`;
-
-const figures = [
-  ["requests", "requests"],
-  ["failed_requests", "failed"],
-  ["input_tokens", "input"],
-  ["output_tokens", "output"],
-  ["cache_read_tokens", "cache_read"],
-  ["cache_write_tokens", "cache_write"],
-  ["value_micros", "value"],
-  ["charged_micros", "charged"],
-] as const;

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { bucketFigures } from "../usage-buckets.ts";
 
 /** The statements that sum up calls, prepared once. The constraints of the tables guard what they write once more. */
 export function preparePosting(db: Database) {
@@ -26,20 +27,9 @@ export function preparePosting(db: Database) {
       never,
       [number, number, string, string, number, number, number, number, number, number, bigint, bigint]
     >(
-      `INSERT INTO usage_bucket (width_seconds, start_seconds, account_id, key_id, ${figures.join(", ")})
+      `INSERT INTO usage_bucket (width_seconds, start_seconds, account_id, key_id, ${bucketFigures.join(", ")})
        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-       ON CONFLICT DO UPDATE SET ${figures.map((each) => `${each} = ${each} + excluded.${each}`).join(", ")}`,
+       ON CONFLICT DO UPDATE SET ${bucketFigures.map((each) => `${each} = ${each} + excluded.${each}`).join(", ")}`,
     ),
   };
 }
-
-const figures = [
-  "requests",
-  "failed_requests",
-  "input_tokens",
-  "output_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "value_micros",
-  "charged_micros",
-] as const;

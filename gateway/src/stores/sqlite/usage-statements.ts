@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
-import type { UsageScope, UsageSegment } from "../../usage/usage-report.ts";
-import { widthSeconds, type SumsRow } from "../usage-rows.ts";
+import { widthsSeconds, type UsageScope, type UsageSegment } from "../../usage/usage-report.ts";
+import { bucketFigures } from "../usage-buckets.ts";
+import type { SumsRow } from "../usage-rows.ts";
 
 /** What the usage buckets sum to in one segment, by day or by key. */
 export function prepareUsage(db: Database) {
@@ -12,9 +13,9 @@ export function prepareUsage(db: Database) {
   );
   return {
     byDay: ({ accountId, keyId }: UsageScope, { source, fromSeconds, toSeconds }: UsageSegment) =>
-      byDay.all(accountId, widthSeconds[source], fromSeconds, toSeconds, keyId ?? null),
+      byDay.all(accountId, widthsSeconds[source], fromSeconds, toSeconds, keyId ?? null),
     byKey: (accountId: string, { source, fromSeconds, toSeconds }: UsageSegment) =>
-      byKey.all(accountId, widthSeconds[source], fromSeconds, toSeconds),
+      byKey.all(accountId, widthsSeconds[source], fromSeconds, toSeconds),
   };
 }
 
@@ -24,9 +25,7 @@ const summed = (group: string, filter: string): string => `
   WITH RECURSIVE moment (start) AS (
     SELECT ?3 UNION ALL SELECT start + ?2 FROM moment WHERE start + ?2 < ?4
   )
-  SELECT ${group}, sum(requests) AS requests, sum(failed_requests) AS failed, sum(input_tokens) AS input,
-         sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read, sum(cache_write_tokens) AS cache_write,
-         sum(value_micros) AS value, sum(charged_micros) AS charged
+  SELECT ${group}, ${bucketFigures.map((figure) => `sum(${figure}) AS ${figure}`).join(", ")}
   FROM moment CROSS JOIN usage_bucket
     ON width_seconds = ?2 AND start_seconds = start AND account_id = ?1 AND ${filter}
   GROUP BY 1`;
