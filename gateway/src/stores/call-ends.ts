@@ -1,7 +1,7 @@
 // How holds become calls and calls end, whatever the store: what is written, and what is refused to be written.
 
 import type { CallOutcome, UsageSource } from "../ledger/call-record.ts";
-import type { Charge } from "../ledger/charge.ts";
+import { chargeFor, type Charge } from "../ledger/charge.ts";
 import type { HoldRequest, Release, Resolved } from "../ledger/ledger.ts";
 import type { TaskEnd } from "../ledger/task-record.ts";
 import type { Quantities } from "../prices/quantities.ts";
@@ -69,8 +69,26 @@ export function checkEnding({ valuePico: value, used, settledAtMs }: Ending): vo
   checkWhole(settledAtMs);
 }
 
-export function checkWhole(amount: number): void {
+function checkWhole(amount: number): void {
   if (!Number.isSafeInteger(amount) || amount < 0) throw new Error(`${amount} is not a whole amount.`);
+}
+
+/** What the row of a hold refers to, as far as the books have it. */
+interface Referable {
+  readonly knowsKey: (keyId: string) => boolean;
+  readonly knowsPrices: (version: string) => boolean;
+}
+
+/** A hold that the books would not take must not be written: it would undo, or hold up, what is written with it. */
+export function checkPostable(
+  { keyId, terms, multiplierPpm, createdAtMs }: HoldRequest,
+  books: Referable,
+): void {
+  if (!books.knowsKey(keyId)) throw new Error(`There is no key ${keyId} to hold for.`);
+  if (!books.knowsPrices(terms.version))
+    throw new Error(`Nothing is held under the prices ${terms.version}, which were never written down.`);
+  if (multiplierPpm < 0n) throw new Error("A multiplier cannot be negative.");
+  checkWhole(createdAtMs);
 }
 
 export const heldCallFor = (request: HoldRequest, runId: bigint): HeldCall => ({
@@ -88,6 +106,28 @@ export const heldCallFor = (request: HoldRequest, runId: bigint): HeldCall => ({
   createdAtMs: request.createdAtMs,
   claim: request.idempotency,
 });
+
+interface CarryingAccount {
+  chargeCarryAtto: bigint;
+  valueCarryPico: bigint;
+}
+
+/** What the call costs its account, which carries the rest on to its next one. */
+export function chargeTo(
+  account: CarryingAccount,
+  { multiplierPpm, heldMicros }: HeldCall,
+  { valuePico: value }: Ending,
+): Charge {
+  const charge = chargeFor({
+    valuePico: value,
+    multiplierPpm,
+    heldMicros,
+    carry: { chargeAtto: account.chargeCarryAtto, valuePico: account.valueCarryPico },
+  });
+  account.chargeCarryAtto = charge.carry.chargeAtto;
+  account.valueCarryPico = charge.carry.valuePico;
+  return charge;
+}
 
 export const callEndOf = (
   ending: Ending,

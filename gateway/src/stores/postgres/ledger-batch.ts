@@ -1,12 +1,12 @@
-import { chargeFor } from "../../ledger/charge.ts";
 import type { HoldRequest, HoldResult, Release, Resolved, Settlement } from "../../ledger/ledger.ts";
 import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import type { Terms } from "../../prices/terms.ts";
 import {
   callEndOf,
+  chargeTo,
   checkEnding,
-  checkWhole,
+  checkPostable,
   evidenceOf,
   heldCallFor,
   neverHeld,
@@ -153,6 +153,10 @@ function decide(
   doubtful: ReadonlySet<string>,
 ): { readonly granted: readonly Granted[]; readonly changes: Changes } {
   const whyNotHeld = createWhyNotHeld(facts);
+  const books = {
+    knowsKey: (keyId: string) => batch.known.keyIds.has(keyId),
+    knowsPrices: (version: string) => batch.known.priceVersions.has(version),
+  };
   const sums = createSums();
   const changes: Changes = {
     sums,
@@ -178,7 +182,7 @@ function decide(
     if (before) return heldBefore(before, batch.runId);
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
-    checkPostable(request, batch.known);
+    checkPostable(request, books);
     const call = heldCallFor(request, batch.runId);
     facts.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
     sums.addHeld(call, call.heldMicros);
@@ -223,16 +227,9 @@ function decide(
     const { held } = call;
     const account = facts.account(held.accountId);
     if (!account) throw new Error(`There is no account ${held.accountId} to charge.`);
-    const charge = chargeFor({
-      valuePico: ending.valuePico,
-      multiplierPpm: held.multiplierPpm,
-      heldMicros: held.heldMicros,
-      carry: { chargeAtto: account.chargeCarryAtto, valuePico: account.valueCarryPico },
-    });
+    const charge = chargeTo(account, held, ending);
     const callEnd = callEndOf(ending, state, charge, batch.sentAtMs(held.callId));
     facts.move(held, { spentMicros: charge.chargedMicros, heldMicros: -held.heldMicros });
-    account.chargeCarryAtto = charge.carry.chargeAtto;
-    account.valueCarryPico = charge.carry.valuePico;
     sums.addHeld(held, -held.heldMicros);
     sums.addEnd(held, callEnd);
     changes.ended.push({ callId: held.callId, end: callEnd });
@@ -329,15 +326,6 @@ const earlier = (call: CallFacts): Resolved => ({
   valueMicros: call.valueMicros,
   writtenOffMicros: call.writtenOffMicros,
 });
-
-/** A row that the tables would not take must not be written: it would undo what the others wish for. */
-function checkPostable({ keyId, terms, multiplierPpm, createdAtMs }: HoldRequest, known: Postable): void {
-  if (!known.keyIds.has(keyId)) throw new Error(`There is no key ${keyId} to hold for.`);
-  if (!known.priceVersions.has(terms.version))
-    throw new Error(`Nothing is held under the prices ${terms.version}, which were never written down.`);
-  if (multiplierPpm < 0n) throw new Error("A multiplier cannot be negative.");
-  checkWhole(createdAtMs);
-}
 
 async function learnPostable(
   query: Query,

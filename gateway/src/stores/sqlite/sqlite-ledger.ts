@@ -1,5 +1,4 @@
 import type { Database } from "bun:sqlite";
-import { chargeFor } from "../../ledger/charge.ts";
 import type {
   HoldRequest,
   HoldResult,
@@ -15,8 +14,9 @@ import type { Quantities } from "../../prices/quantities.ts";
 import type { TransitMap } from "../../platform/transit-map.ts";
 import {
   callEndOf,
+  chargeTo,
   checkEnding,
-  checkWhole,
+  checkPostable,
   evidenceOf,
   heldCallFor,
   neverHeld,
@@ -82,22 +82,13 @@ export function createSqliteLedger(parts: Parts): Ledger {
     if (journal.knows(request.callId)) return isHeld;
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
-    checkPostable(request);
+    checkPostable(request, standings);
     const call = heldCallFor(request, runId);
     standings.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
     journal.hold(call);
     if (!request.task) openCalls.set(call.callId, call);
     if (request.task || request.approval) holdForMore(request);
     return isHeld;
-  };
-
-  /** A line that the books would not take must not be written: it would stand before all that come after it. */
-  const checkPostable = ({ keyId, terms, multiplierPpm, createdAtMs }: HoldRequest): void => {
-    if (!standings.knowsKey(keyId)) throw new Error(`There is no key ${keyId} to hold for.`);
-    if (!standings.knowsPrices(terms.version))
-      throw new Error(`Nothing is held under the prices ${terms.version}, which were never written down.`);
-    if (multiplierPpm < 0n) throw new Error("A multiplier cannot be negative.");
-    checkWhole(createdAtMs);
   };
 
   /** What begins or is used up with the call names its row, so that is written first. */
@@ -124,15 +115,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
     openCalls.delete(call.callId);
     const account = standings.account(call.accountId);
     if (!account) throw new Error(`There is no account ${call.accountId} to charge.`);
-    const charge = chargeFor({
-      valuePico: ending.valuePico,
-      multiplierPpm: call.multiplierPpm,
-      heldMicros: call.heldMicros,
-      carry: { chargeAtto: account.chargeCarryAtto, valuePico: account.valueCarryPico },
-    });
+    const charge = chargeTo(account, call, ending);
     standings.move(call, { spentMicros: charge.chargedMicros, heldMicros: -call.heldMicros });
-    account.chargeCarryAtto = charge.carry.chargeAtto;
-    account.valueCarryPico = charge.carry.valuePico;
     journal.end(call, callEndOf(ending, state, charge, sentMarks.find(call.callId)));
     sentMarks.drop(call.callId);
     return {
