@@ -3,17 +3,9 @@ import { InDoubt, StoreBusy } from "../../ledger/store-errors.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
 import type { Database } from "./database.ts";
+import { callIdOf, type Granted, type Postable, type Wish } from "./decide-wishes.ts";
 import { isLockedAway, isPassing, toldAs } from "./failures.ts";
-import {
-  callIdOf,
-  CameLater,
-  decideBatch,
-  RunEnded,
-  type Granted,
-  type Locking,
-  type Postable,
-  type Wish,
-} from "./ledger-batch.ts";
+import { CameLater, decideBatch, RunEnded, type Locking } from "./ledger-batch.ts";
 import type { Runs } from "./runs.ts";
 
 export interface QueueParts {
