@@ -1,4 +1,4 @@
-// What every store must do, whatever it is made of. A second kind of store runs these very tests.
+// What every store must do, whatever it is made of. Each kind of store runs these very tests.
 
 import { describe } from "bun:test";
 import { signInsConformance } from "../grants/sign-ins-conformance.ts";

@@ -13,7 +13,7 @@ import type { Auditor } from "../ledger/audit.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { CallBook } from "../ledger/receipt.ts";
 
-/** Everything durable, behind ports. A second kind of store implements these and passes the conformance suite. */
+/** Everything durable, behind ports. Each kind of store implements these and passes the conformance suite. */
 export interface Store {
   readonly ledger: Ledger;
   readonly accounts: AccountBook;

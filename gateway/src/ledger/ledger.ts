@@ -143,8 +143,9 @@ export interface Ledger {
   /** Also for a call that was never held, which changes nothing. */
   readonly release: (release: Release) => Promise<Resolved>;
   /**
-   * Begins the run of a server: every call left open by a process that is gone is resolved, unless its task is
-   * still open; nothing is ever sent again, idempotency keys past their time are forgotten, and a store whose holds do not add up afterwards is refused. Nothing is held before this.
+   * Begins the run of a server: every call left open by a process that is gone is resolved, unless its task is still
+   * open; nothing is ever sent again, idempotency keys past their time are forgotten, and a store whose holds do not add
+   * up afterwards is refused. Nothing is held before this.
    */
   readonly beginRun: (nowMs: number) => Promise<Recovery>;
 }

@@ -21,7 +21,7 @@ export interface Sums {
 }
 
 /** How far a sheet moves the figures of an account. */
-interface AccountSums {
+export interface AccountSums {
   postedMicros: Micros;
   heldMicros: Micros;
   /** What the account carries after the last of its ended calls. */

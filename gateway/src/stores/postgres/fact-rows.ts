@@ -64,19 +64,17 @@ export async function readFactRows(query: Query, wanted: Wanted, lock: Lock): Pr
         ),
     wanted.callIds.length === 0
       ? none
-      : query<CallRow>(`${selectCalls} WHERE call.id = ANY($1::text[])`, [wanted.callIds]),
+      : query<CallRow>(`SELECT ${callColumns} FROM ${callsWithPrices} WHERE call.id = ANY($1::text[])`, [
+          wanted.callIds,
+        ]),
     claims.length === 0
       ? none
       : query<CallRow & ClaimRow>(
-          `${selectCalls.replace("SELECT", "SELECT claim.key_hash, claim.fingerprint,")}
+          `SELECT claim.key_hash, claim.fingerprint, ${callColumns} FROM ${callsWithPrices}
              JOIN claim ON claim.call_id = call.id
              JOIN json_to_recordset($1::text::json) AS wanted (account_id text, key_hash text)
                ON claim.account_id = wanted.account_id AND claim.key_hash = decode(wanted.key_hash, 'hex')`,
-          [
-            JSON.stringify(
-              claims.map((claim) => ({ account_id: claim.accountId, key_hash: hexOf(claim.keyHash) })),
-            ),
-          ],
+          [jsonOf(claims.map((claim) => ({ account_id: claim.accountId, key_hash: hexOf(claim.keyHash) })))],
         ),
     windows.length === 0
       ? none
@@ -142,11 +140,11 @@ function windowsOf(holds: readonly WantedHold[]): { key_id: string; start_ms: nu
   return [...windows.values()];
 }
 
-const selectCalls = `
-  SELECT call.id, call.account_id, call.key_id, call.operation_id, call.model, held_micros, price_version, multiplier_ppm,
-         budget_day_start_ms, grant_id, run_id, call.created_at_ms, state, outcome, value_micros, charged_micros,
-         written_off_micros, settled_at_ms, progress, unit_prices
-  FROM call JOIN price ON price.version = price_version`;
+const callColumns = `
+  call.id, call.account_id, call.key_id, call.operation_id, call.model, held_micros, price_version, multiplier_ppm,
+  budget_day_start_ms, grant_id, run_id, call.created_at_ms, state, outcome, value_micros, charged_micros,
+  written_off_micros, settled_at_ms, progress, unit_prices`;
+const callsWithPrices = "call JOIN price ON price.version = price_version";
 
 export interface AccountRow {
   id: string;

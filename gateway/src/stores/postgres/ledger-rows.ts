@@ -4,7 +4,7 @@ import type { IdempotencyClaim } from "../../ledger/ledger.ts";
 import type { NewTask, TaskEnd } from "../../ledger/task-record.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import type { CallEnd, HeldCall } from "../held-call.ts";
-import type { BoundSums, Sums } from "../sums.ts";
+import type { AccountSums, BoundSums, Sums } from "../sums.ts";
 import { bucketFigures, bucketWidthsSeconds, type Bucket } from "../usage-buckets.ts";
 import type { Write } from "./database.ts";
 import { hexOf, jsonOf } from "./json-rows.ts";
@@ -145,10 +145,7 @@ const endCalls = whole(`
     usage_source text, http_status bigint, attempts text, sent_at_ms bigint, settled_at_ms bigint)
   WHERE call.id = given.id AND ${stillSo("call.settled_at_ms IS NULL")}`);
 
-const accountRow = ([id, { postedMicros, heldMicros, carry }]: readonly [
-  string,
-  Sums["accounts"] extends ReadonlyMap<string, infer Each> ? Each : never,
-]) => ({
+const accountRow = ([id, { postedMicros, heldMicros, carry }]: readonly [string, AccountSums]) => ({
   id,
   posted_micros: `${postedMicros}`,
   held_micros: `${heldMicros}`,

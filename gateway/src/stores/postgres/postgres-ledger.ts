@@ -78,13 +78,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
         : queue.hold(request),
     wouldHold: (request) =>
       db.readMoment(async (query) => {
-        const wanted = {
-          accountIds: [request.accountId],
-          callIds: [],
-          holds: [request],
-          taskIds: [],
-          taskCallIds: [],
-        };
+        const wanted = { ...nothing, accountIds: [request.accountId], holds: [request] };
         const facts = await readFacts(query, wanted, { lock: "none" });
         return createWhyNotHeld(facts)(request) ?? { kind: "held" };
       }),

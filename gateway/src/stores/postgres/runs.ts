@@ -33,7 +33,7 @@ interface Parts {
   readonly deadAfterMs: number;
 }
 
-/** When a run was first and last seen with so many beats. */
+/** How many beats a run had, and since when it has been seen with no more. */
 interface Watched {
   readonly beats: bigint;
   readonly sinceMs: number;
@@ -71,7 +71,7 @@ export function createRuns({ db, wallMs, monotonicMs, deadAfterMs }: Parts): Run
   const look = (query: Query): Promise<readonly { id: bigint; beats: bigint }[]> =>
     query("SELECT id, beats FROM run WHERE ended_at_ms IS NULL");
 
-  /** Whose beats have not grown since they were first seen, looks without a gap between them counted only. */
+  /** Those whose beats have not grown for long enough, under looks that followed each other without a gap. */
   const watch = (runs: readonly { id: bigint; beats: bigint }[]): bigint[] => {
     const nowMs = monotonicMs();
     // Who could not look for a while knows nothing about that while.

@@ -43,11 +43,12 @@ const batchMax = 256;
 const patienceOfCallersMs = 2_000;
 /** The work is done and paid for upstream; booking its end is worth a longer wait than beginning it. */
 const endingPatienceMs = 20_000;
-/** Nobody waits for notes; most calls end sooner, and their end says when they were sent. */
+/** Nobody waits for notes. */
 const notesAfterMs = 100;
 const retryMs = 20;
 /** So long accounts are not waited for, together with others, after one was waited for in vain. */
 const hastyMs = 5_000;
+/** How often those are looked for whose patience has ended. */
 const lateEveryMs = 250;
 
 /**
@@ -65,7 +66,7 @@ export function createWishQueue(parts: QueueParts): WishQueue {
   const known: Postable = { keyIds: new Set(), priceVersions: new Set() };
   const sent = new TransitMap<number>();
   const progress = new Map<string, Quantities>();
-  /** Which sent marks are old enough to be written; the end of a call says it otherwise. */
+  /** Whether sent marks are old enough to be written: the end of most calls comes sooner, and says when they were sent. */
   let marking = false;
   let notesTimer: NodeJS.Timeout | undefined;
 
