@@ -44,6 +44,16 @@ test("a question is not remembered: the next round is to be answered anew", asyn
   expect(bought()).toBe(1);
 });
 
+test("a failure is not remembered: whoever asks after it is answered anew", async () => {
+  const { memory, buy, bought } = open();
+  const failing = memory.once("a", () => Promise.reject(new Error("out of order")));
+  const beside = memory.once("a", () => buy());
+  const ends = await Promise.allSettled([failing, beside]);
+  expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  await memory.once("a", () => buy());
+  expect(bought()).toBe(1);
+});
+
 test("what is remembered is bounded, and the oldest is forgotten first", async () => {
   const { memory, buy, bought } = open();
   for (let n = 0; n < 40; n++) await memory.once(`big ${n}`, () => buy("x".repeat(mib)));

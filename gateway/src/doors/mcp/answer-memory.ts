@@ -48,11 +48,17 @@ export function createAnswerMemory(monotonicMs: () => number): AnswerMemory {
       if (earlier) return earlier.answer;
       const entry: Remembered = { answer: answer(), atMs: monotonicMs(), characters: 0 };
       remembered.set(request, entry);
-      const answered = await entry.answer;
-      // A question is not an answer: the next round of the same request brings what was asked for.
-      if ("inputRequests" in answered) forget(request);
-      else characters += entry.characters = JSON.stringify(answered).length;
-      return answered;
+      try {
+        const answered = await entry.answer;
+        // A question is not an answer: the next round of the same request brings what was asked for.
+        if ("inputRequests" in answered) forget(request);
+        else characters += entry.characters = JSON.stringify(answered).length;
+        return answered;
+      } catch (error) {
+        // It runs no more; what it may have bought is not bought again, for the books know the request too.
+        forget(request);
+        throw error;
+      }
     },
   };
 }
