@@ -1,23 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { testUpstream } from "../operation/test-upstream.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import { chooseRoute } from "./route.ts";
 
 describe("who comes first", () => {
-  const of = (name: string, weight: number): Upstream => ({
-    name,
-    weight,
-    protocol: "openai",
-    url: "http://vendor.example",
-    key: "",
-    keyHeader: "authorization",
-    secrets: [],
-    transport: "native",
-    timeoutMs: undefined,
-    quotaRpm: undefined,
-    pollQps: 10,
-    onCallerLeft: "drain",
-    sandbox: false,
-  });
+  const of = (name: string, weight: number): Upstream => testUpstream({ name, weight });
   const upstreams = [of("a", 1), of("b", 6), of("c", 3)];
   const names = (route: readonly Upstream[]): string => route.map(({ name }) => name).join("");
   const nobody = (): boolean => false;

@@ -1,23 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import type { Exchanged, Upstream } from "../operation/upstream.ts";
+import { testUpstream } from "../operation/test-upstream.ts";
+import type { Exchanged } from "../operation/upstream.ts";
 import { createUpstreamHealth, verdictOf } from "./upstream-health.ts";
 
 describe("the breaker itself", () => {
-  const one: Upstream = {
-    name: "one",
-    weight: 1,
-    protocol: "openai",
-    url: "http://vendor.example",
-    key: "",
-    keyHeader: "authorization",
-    secrets: [],
-    transport: "native",
-    timeoutMs: undefined,
-    quotaRpm: undefined,
-    pollQps: 10,
-    onCallerLeft: "drain",
-    sandbox: false,
-  };
+  const one = testUpstream({ name: "one" });
   const failed: Exchanged = { kind: "no_answer", reason: "timeout", sent: true };
   const meet = (nowMs: () => number, of = one) => {
     const breaker = createUpstreamHealth(nowMs);

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { openVendorDouble, type VendorDouble } from "../../../test/doubles/vendor-double.ts";
 import { createKeeper } from "../../../test/doubles/exchange.ts";
 import type { ScriptedAnswer } from "../../../test/doubles/scripted-answer.ts";
+import { testUpstream } from "../operation/test-upstream.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import { createListingAsker } from "./ask-listing.ts";
 import { protocols } from "./protocols.ts";
@@ -9,21 +10,8 @@ import { protocols } from "./protocols.ts";
 const keep = createKeeper();
 const askListing = createListingAsker(protocols, 300);
 
-const upstreamAt = ({ url }: VendorDouble, protocol: string): Upstream => ({
-  name: "a",
-  protocol,
-  url,
-  key: "an-operator-key-of-tests",
-  keyHeader: "authorization",
-  secrets: [],
-  transport: "native",
-  timeoutMs: undefined,
-  quotaRpm: undefined,
-  pollQps: 1,
-  weight: 1,
-  onCallerLeft: "drain",
-  sandbox: false,
-});
+const upstreamAt = ({ url }: VendorDouble, protocol: string): Upstream =>
+  testUpstream({ protocol, url, key: "an-operator-key-of-tests" });
 
 const json = { "content-type": "application/json" };
 

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { testDispatch, testUpstream } from "../operation/test-upstream.ts";
 import type { Dispatch, TokenReading } from "../operation/upstream.ts";
 import type { HttpStream } from "./http/http-stream.ts";
 import { protocols } from "./protocols.ts";
@@ -7,39 +8,15 @@ import { createStreamRelay } from "./stream-relay.ts";
 
 type Vendor = "openai" | "anthropic";
 
-const dispatchOf = (vendor: Vendor, asksForUsage: boolean): Dispatch => ({
-  callId: "0198c0de-0000-7000-8000-000000000000",
-  upstream: {
-    name: vendor,
-    protocol: vendor,
-    url: "",
-    key: "",
-    keyHeader: "authorization",
-    secrets: [],
-    transport: "native",
-    timeoutMs: undefined,
-    quotaRpm: undefined,
-    pollQps: 1,
-    weight: 1,
-    onCallerLeft: "drain",
-    sandbox: false,
-  },
-  service: { exchange: "chat", path: "", dialect: vendor },
-  input: {
-    params: {},
-    query: {},
-    body: asksForUsage ? { stream_options: { include_usage: true } } : {},
-    rawBody: new Uint8Array(),
-    rawQuery: "",
-  },
-  forwarded: {},
-  model: "m",
-  modelAsked: "m",
-  maxOutputTokens: undefined,
-  streaming: true,
-  createdSeconds: 0,
-  firstByteTimeoutMs: 1_000,
-});
+const dispatchOf = (vendor: Vendor, asksForUsage: boolean): Dispatch => {
+  const body = asksForUsage ? { stream_options: { include_usage: true } } : {};
+  return testDispatch({
+    upstream: testUpstream({ name: vendor, protocol: vendor }),
+    service: { exchange: "chat", path: "", dialect: vendor },
+    input: { params: {}, query: {}, body, rawBody: new Uint8Array(), rawQuery: "" },
+    streaming: true,
+  });
+};
 
 const rulesOf = (vendor: Vendor, asksForUsage: boolean) => {
   const rules = protocols[vendor]?.exchanges.chat?.stream?.(dispatchOf(vendor, asksForUsage));

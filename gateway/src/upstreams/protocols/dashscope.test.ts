@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { openDashScopeDouble, type DashScopeDouble } from "../../../../test/doubles/dashscope.ts";
 import { headerValues } from "../../../../test/doubles/http-wire.ts";
 import { openAttackerListener } from "../../../../test/doubles/vendor-double.ts";
-import type { Exchanged, Upstream } from "../../operation/upstream.ts";
+import { testDispatch, testUpstream } from "../../operation/test-upstream.ts";
+import type { Exchanged } from "../../operation/upstream.ts";
 import type { ExchangeName } from "../../operation/operation.ts";
 import { createForwarder } from "../forwarder.ts";
 import { httpClient } from "../http-client.ts";
@@ -29,40 +30,31 @@ interface Asked {
 }
 
 const send = async ({ exchange, rawBody = "", taskId, at = vendor, ...other }: Asked): Promise<Exchanged> => {
-  const upstream: Upstream = {
+  const { key: asked = key } = other;
+  const upstream = testUpstream({
     name: "video",
     protocol: "dashscope",
     url: at.url,
-    key: other.key ?? key,
-    keyHeader: "authorization",
-    secrets: [other.key ?? key],
-    transport: "native",
+    key: asked,
+    secrets: [asked],
     timeoutMs: 300,
-    quotaRpm: undefined,
-    pollQps: 20,
-    weight: 1,
-    onCallerLeft: "drain",
-    sandbox: false,
-  };
-  const prepared = forwarder.prepare({
-    callId: "call-1",
-    upstream,
-    service: { exchange, path: exchange === "video_create" ? createPath : "/tasks" },
-    input: {
-      query: {},
-      body: rawBody === "" ? undefined : (JSON.parse(rawBody) as unknown),
-      params: taskId === undefined ? {} : { task_id: taskId },
-      rawQuery: "",
-      rawBody: new TextEncoder().encode(rawBody),
-    },
-    forwarded: {},
-    model: "wan2.6-t2v",
-    modelAsked: "wan2.6-t2v",
-    maxOutputTokens: undefined,
-    streaming: false,
-    createdSeconds: 0,
-    firstByteTimeoutMs: 300,
   });
+  const prepared = forwarder.prepare(
+    testDispatch({
+      upstream,
+      service: { exchange, path: exchange === "video_create" ? createPath : "/tasks" },
+      input: {
+        query: {},
+        body: rawBody === "" ? undefined : (JSON.parse(rawBody) as unknown),
+        params: taskId === undefined ? {} : { task_id: taskId },
+        rawQuery: "",
+        rawBody: new TextEncoder().encode(rawBody),
+      },
+      model: "wan2.6-t2v",
+      modelAsked: "wan2.6-t2v",
+      firstByteTimeoutMs: 300,
+    }),
+  );
   if (prepared.kind !== "ready") throw new Error("it can be said");
   return prepared.send();
 };

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Dispatch } from "../../operation/upstream.ts";
+import { testDispatch, testUpstream } from "../../operation/test-upstream.ts";
 import { marked } from "../dialects/marks.ts";
 import { openai } from "./openai.ts";
 
@@ -7,9 +7,13 @@ import { openai } from "./openai.ts";
 function sentTo(url: string, written: string): string {
   const rawBody = Buffer.from(written);
   const input = { rawBody, body: JSON.parse(written) as unknown, params: {}, query: {}, rawQuery: "" };
-  const service = { exchange: "chat", dialect: "openai", path: "" };
-  const dispatch = { upstream: { url }, input, service, forwarded: {}, streaming: false, model: "gpt-x" };
-  const request = openai.exchanges.chat?.request(dispatch as unknown as Dispatch);
+  const dispatch = testDispatch({
+    upstream: testUpstream({ url }),
+    input,
+    model: "gpt-x",
+    modelAsked: "gpt-x",
+  });
+  const request = openai.exchanges.chat?.request(dispatch);
   if (!request || "answer" in request) throw new Error("nothing is sent");
   return Buffer.from(request.body ?? "").toString();
 }

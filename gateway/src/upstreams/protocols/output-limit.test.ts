@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import type { Dispatch } from "../../operation/upstream.ts";
+import { testDispatch, testUpstream } from "../../operation/test-upstream.ts";
 import { limitChanges, withLimitWord } from "./output-limit.ts";
 
 /** The word by which an upstream at this address is told the limit of a model that does not think. */
 function wordAt(url: string): string {
-  const dispatch = { upstream: { url }, model: "gpt-4o" } as unknown as Dispatch;
+  const dispatch = testDispatch({ upstream: testUpstream({ url }), model: "gpt-4o" });
   return Object.keys(withLimitWord({ max_completion_tokens: 1 }, dispatch)).join();
 }
 
@@ -43,8 +43,8 @@ test("at OpenAI itself a null gives way to the newer word, which its thinking mo
   });
 });
 
-const atOpenAi = {
-  upstream: { url: "https://api.openai.com/v1" },
+const atOpenAi = testDispatch({
+  upstream: testUpstream({ url: "https://api.openai.com/v1" }),
   model: "o3",
   maxOutputTokens: 100,
-} as unknown as Dispatch;
+});

@@ -1,0 +1,35 @@
+// An upstream, and a request to one, for tests that need them; each says what it cares about.
+
+import type { Dispatch, Upstream } from "./upstream.ts";
+
+export const testUpstream = (cared: Partial<Upstream> = {}): Upstream => ({
+  name: "one",
+  protocol: "openai",
+  url: "http://vendor.example",
+  key: "",
+  keyHeader: "authorization",
+  secrets: [],
+  transport: "native",
+  timeoutMs: undefined,
+  quotaRpm: undefined,
+  pollQps: 10,
+  weight: 1,
+  onCallerLeft: "drain",
+  sandbox: false,
+  ...cared,
+});
+
+export const testDispatch = (cared: Partial<Dispatch> = {}): Dispatch => ({
+  callId: "0198c0de-0000-7000-8000-000000000000",
+  upstream: testUpstream(),
+  service: { exchange: "chat", path: "", dialect: "openai" },
+  input: { params: {}, query: {}, body: {}, rawBody: new Uint8Array(), rawQuery: "" },
+  forwarded: {},
+  model: "m",
+  modelAsked: "m",
+  maxOutputTokens: undefined,
+  streaming: false,
+  createdSeconds: 0,
+  firstByteTimeoutMs: 1_000,
+  ...cared,
+});
