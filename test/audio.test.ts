@@ -63,10 +63,10 @@ const mostOf = async (path: string, body: object): Promise<number> => {
   return ((await response.json()) as { max_cost_micros_usd: number }).max_cost_micros_usd;
 };
 
-const receiptOf = async (response: Response): Promise<object> => {
+/** Of a call whose answer has ended. */
+const receiptOf = async (response: Response) => {
   await response.text();
-  const told = await gateway.call(account, `/v1/requests/${response.headers.get("x-request-id")}`);
-  return (await told.json()) as object;
+  return gateway.receipt(account, response);
 };
 
 describe("audio that has a price", () => {

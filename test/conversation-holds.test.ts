@@ -56,18 +56,7 @@ afterAll(async () => {
   await Promise.all([openai.close(), anthropic.close(), gemini.close()]);
 });
 
-interface Receipt {
-  readonly usage: Readonly<Record<string, number>>;
-  readonly usage_source: string;
-  readonly held_micros_usd: number;
-  readonly usage_value_micros_usd: number;
-  readonly charged_micros_usd: number;
-}
-
-const receiptOf = async (response: Response): Promise<Receipt> => {
-  const answer = await gateway.call(account, `/v1/requests/${response.headers.get("x-request-id")}`);
-  return (await answer.json()) as Receipt;
-};
+const receiptOf = (response: Response) => gateway.receipt(account, response);
 
 const mostOf = async (path: string, body: object, at = gateway): Promise<number> => {
   const caller = at === gateway ? account : await at.openAccount();
@@ -466,7 +455,7 @@ describe("an image in the body holds the most that an image comes to", () => {
 });
 
 describe("an answer without figures is charged by what was expected", () => {
-  const cut = async (body: object): Promise<Receipt> => {
+  const cut = async (body: object) => {
     openai.answerNext({ kind: "stream", afterEvents: 4, fault: "reset" });
     const response = await gateway.post(account, chat.path, { ...body, stream: true });
     await response.text();

@@ -92,18 +92,6 @@ const vendors: readonly Vendor[] = [
   },
 ];
 
-interface Receipt {
-  readonly operation_id: string;
-  readonly status: string;
-  readonly outcome: string;
-  readonly usage: Readonly<Record<string, number>>;
-  readonly usage_source: string;
-  readonly held_micros_usd: number;
-  readonly usage_value_micros_usd: number;
-  readonly charged_micros_usd: number;
-  readonly attempts: readonly { readonly outcome: string }[];
-}
-
 interface Quote {
   readonly operation_id: string;
   readonly estimate_kind: string;
@@ -147,12 +135,7 @@ const last = ({ requests }: VendorDouble): RecordedRequest => {
   return request;
 };
 
-const receiptOf = async (
-  account: TestAccount,
-  response: Response,
-  at: TestGateway = gateway,
-): Promise<Receipt> =>
-  (await (await at.call(account, `/v1/requests/${response.headers.get("x-request-id")}`)).json()) as Receipt;
+const receiptOf = (account: TestAccount, response: Response, at = gateway) => at.receipt(account, response);
 
 const quoteFor = async (account: TestAccount, target: string, at: TestGateway = gateway): Promise<Quote> =>
   (await (await at.call(account, target, { headers: quoting })).json()) as Quote;

@@ -3,6 +3,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Receipt } from "../client/src/operations.ts";
 import { completeAddresses } from "../gateway/src/config/addresses.ts";
 import { parseConfig } from "../gateway/src/config/load-config.ts";
 import { createGateway, type Gateway, type GatewayParts } from "../gateway/src/gateway.ts";
@@ -55,6 +56,8 @@ export interface TestGateway {
     body: unknown,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<Response>;
+  /** The receipt of a call, found by its answer or by its id. */
+  readonly receipt: (account: TestAccount, call: Response | string) => Promise<Receipt>;
   readonly balance: (account: TestAccount) => Promise<{ balance: number; held: number }>;
   /** Findings of a full audit of the books. */
   readonly audit: () => Promise<readonly object[]>;
@@ -185,6 +188,12 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
         headers: { "content-type": "application/json", ...headers },
         body: typeof body === "string" ? body : JSON.stringify(body),
       }),
+    receipt: async (account, named) => {
+      const id = typeof named === "string" ? named : named.headers.get("x-request-id");
+      const response = await call(account, `/v1/requests/${id}`);
+      if (response.status !== 200) throw new Error(`There is no receipt of ${id}: ${await response.text()}`);
+      return (await response.json()) as Receipt;
+    },
     balance: async (account) => {
       const found = await store.accounts.find(account.accountId);
       return { balance: Number(found?.postedMicros), held: Number(found?.heldMicros) };

@@ -33,16 +33,7 @@ beforeAll(async () => {
 
 afterAll(() => linking.close());
 
-interface Receipt {
-  readonly status: string;
-  readonly charged_micros_usd: number;
-  readonly attempts: readonly { readonly outcome: string; readonly status: number | null }[];
-}
-
-const receiptOf = async (account: TestAccount, response: Response): Promise<Receipt> => {
-  const id = response.headers.get("x-request-id") ?? "";
-  return (await (await linking.gateway.call(account, `/v1/requests/${id}`)).json()) as Receipt;
-};
+const receiptOf = (account: TestAccount, response: Response) => linking.gateway.receipt(account, response);
 
 const linked = async (scopes: readonly string[] = writeScopes): Promise<TestAccount> => {
   const account = await linking.gateway.openAccount();

@@ -36,7 +36,7 @@ export interface ModelGateway {
     stated: UsageOption | undefined,
     steps: () => Promise<Result>,
   ) => Promise<Result>;
-  readonly receiptOf: (account: TestAccount, response: Response) => Promise<Receipt>;
+  readonly receiptOf: TestGateway["receipt"];
   readonly quoteOf: (account: TestAccount, path: string, body: object) => Promise<Quote>;
   readonly close: () => Promise<void>;
 }
@@ -79,8 +79,7 @@ tiers: { starter: { rpm: 1000, tpm: 1000000, concurrency: 1 } }
         usage = undefined;
       }
     },
-    receiptOf: (account, response) =>
-      json(gateway.call(account, `/v1/requests/${response.headers.get("x-request-id")}`)),
+    receiptOf: gateway.receipt,
     quoteOf: (account, path, body) =>
       json(gateway.post(account, path, body, { "x-tollgate-cost-mode": "quote" })),
     close: async () => {
@@ -100,17 +99,6 @@ const honest = (body: object): { input: number; output: number } => ({
 
 export const json = async <Shape>(response: Response | Promise<Response>): Promise<Shape> =>
   (await (await response).json()) as Shape;
-
-interface Receipt {
-  readonly operation_id: string;
-  readonly status: string;
-  readonly outcome: string;
-  readonly usage: Readonly<Record<string, number>>;
-  readonly usage_source: string;
-  readonly held_micros_usd: number;
-  readonly usage_value_micros_usd: number;
-  readonly charged_micros_usd: number;
-}
 
 interface Quote {
   readonly estimated_cost_micros_usd: number;

@@ -81,16 +81,7 @@ const answerOf = async (response: Response): Promise<Record<string, unknown>> =>
   return (await response.json()) as Record<string, unknown>;
 };
 
-interface Receipt {
-  readonly model: string;
-  readonly charged_micros_usd: number;
-  readonly attempts: readonly { readonly upstream: string; readonly status: number | null }[];
-}
-
-const receiptOf = async (response: Response): Promise<Receipt> => {
-  const receipt = await gateway.call(account, `/v1/requests/${response.headers.get("x-request-id")}`);
-  return (await receipt.json()) as Receipt;
-};
+const receiptOf = (response: Response) => gateway.receipt(account, response);
 
 const messages = [{ role: "user", content: "Say it." }];
 const chatOf = (model: string) => ({ model, messages, max_tokens: 50 });

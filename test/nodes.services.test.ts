@@ -2,8 +2,8 @@
 
 import { SQL } from "bun";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { TestAccount } from "./harness.ts";
-import { until } from "./harness.ts";
+import type { Receipt } from "../client/src/operations.ts";
+import { until, type TestAccount } from "./harness.ts";
 import { send, startLoad } from "./kill-loop.ts";
 import {
   openRealNodes,
@@ -15,7 +15,6 @@ import {
 import { openTestDatabase, type TestDatabase } from "./services/postgres.ts";
 import { redisForTests } from "./services/redis.ts";
 import { dialects } from "./streams/dialects.ts";
-import type { Receipt } from "./streams/model-vendors.ts";
 import { openStreamCaller } from "./streams/stream-caller.ts";
 import { migrated } from "./test-data.ts";
 import { createTask, poll, quick, video, videoMicros } from "./tasks/task-caller.ts";

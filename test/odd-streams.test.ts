@@ -34,19 +34,10 @@ afterAll(async () => {
   await vendor.stop(true);
 });
 
-interface Receipt {
-  readonly status: string;
-  readonly usage: Readonly<Record<string, number>>;
-  readonly usage_source: string;
-  readonly held_micros_usd: number;
-  readonly charged_micros_usd: number;
-  readonly written_off_micros_usd?: number;
-}
-
-const receiptOf = async (response: Response): Promise<Receipt> => {
+/** Of a call whose answer has ended. */
+const receiptOf = async (response: Response) => {
   await response.text();
-  const told = await gateway.call(account, `/v1/requests/${response.headers.get("x-request-id")}`);
-  return (await told.json()) as Receipt;
+  return gateway.receipt(account, response);
 };
 
 const chunk = (members: object): string =>

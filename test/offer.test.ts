@@ -65,17 +65,6 @@ const viaFindata = (url: string, more = ""): string =>
 const json = async <Shape>(response: Response | Promise<Response>): Promise<Shape> =>
   (await (await response).json()) as Shape;
 
-interface Receipt {
-  readonly operation_id: string;
-  readonly status: string;
-  readonly held_micros_usd: number;
-  readonly charged_micros_usd: number;
-  readonly price_version: string;
-}
-
-const receiptOf = (gateway: TestGateway, account: TestAccount, response: Response): Promise<Receipt> =>
-  json(gateway.call(account, `/v1/requests/${response.headers.get("x-request-id")}`));
-
 interface Quote {
   readonly estimated_cost_micros_usd: number;
   readonly max_cost_micros_usd: number;
@@ -118,7 +107,7 @@ describe("one file in a catalogue folder is an endpoint", () => {
     expect(served.headers.get("x-tollgate-cost-micros-usd")).toBe("2500");
     expect(served.headers.get("x-ratelimit-limit-requests")).toBe("6");
     expect(await gateway.balance(account)).toEqual({ balance: 1_997_500, held: 0 });
-    expect(await receiptOf(gateway, account, served)).toMatchObject({
+    expect(await gateway.receipt(account, served)).toMatchObject({
       operation_id: "weather.today",
       status: "settled",
       held_micros_usd: 2_500,
@@ -186,7 +175,7 @@ describe("one file in a catalogue folder is an endpoint", () => {
         200,
         String(charged),
       ]);
-      expect((await receiptOf(gateway, account, response)).status).toBe("settled");
+      expect((await gateway.receipt(account, response)).status).toBe("settled");
       const broke = await gateway.openAccount({ creditUsd: "0" });
       // A tenth of a micro is a price: it is held as a whole one.
       expect((await gateway.call(broke, weatherPath)).status).toBe(written === "0" ? 200 : 402);
@@ -548,7 +537,7 @@ test("names of the configuration stand in paths and header names; operation ids 
     "sandbox",
   ]);
   expect([...served.headers.keys()].filter((name) => name.includes("tollgate"))).toEqual([]);
-  expect((await receiptOf(gateway, account, served)).operation_id).toBe("reseller.social_c.tag_detail");
+  expect((await gateway.receipt(account, served)).operation_id).toBe("reseller.social_c.tag_detail");
   for (const old of [
     "/apis/v1/reseller/chirp",
     "/apis/v1/wholesale/social_c",
@@ -609,10 +598,7 @@ describe("a reload", () => {
     const before = await running;
 
     expect(await before.text()).toContain("OLD");
-    const [old, fresh] = [
-      await receiptOf(gateway, account, before),
-      await receiptOf(gateway, account, after),
-    ];
+    const [old, fresh] = [await gateway.receipt(account, before), await gateway.receipt(account, after)];
     expect([old.held_micros_usd, old.charged_micros_usd]).toEqual([48_000, 48_000]);
     expect([fresh.held_micros_usd, fresh.charged_micros_usd]).toEqual([100_000, 100_000]);
     expect(fresh.price_version).not.toBe(old.price_version);
@@ -799,7 +785,7 @@ describe("no route exists", () => {
       const { id } = offered.operation;
       expect([id, response.status]).toEqual([id, 200]);
       await response.arrayBuffer();
-      expect((await receiptOf(gateway, rich, response)).held_micros_usd).toBeGreaterThan(0);
+      expect((await gateway.receipt(rich, response)).held_micros_usd).toBeGreaterThan(0);
     }
     expect(await gateway.sandbox.book()).toHaveLength(sold.length);
     expect(await gateway.audit()).toEqual([]);

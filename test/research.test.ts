@@ -7,7 +7,7 @@ import { headerValues } from "./doubles/http-wire.ts";
 import { openPerplexityDouble } from "./doubles/perplexity.ts";
 import { openTavilyDouble } from "./doubles/tavily.ts";
 import type { RecordedRequest, VendorDouble } from "./doubles/vendor-double.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import { openTestGateway, type TestGateway } from "./harness.ts";
 
 const path = "/apis/v1/research/deep-search";
 const query = "Why are foxes quick?";
@@ -27,24 +27,6 @@ interface Answer {
   readonly citations: readonly { readonly url: string; readonly title: string | null }[];
   readonly usage: Readonly<Record<string, number>>;
 }
-
-interface Receipt {
-  readonly operation_id: string;
-  readonly status: string;
-  readonly outcome: string;
-  readonly usage: Readonly<Record<string, number>>;
-  readonly prices: readonly {
-    readonly unit: string;
-    readonly quantity: number;
-    readonly unit_price_usd: string;
-  }[];
-  readonly held_micros_usd: number;
-  readonly usage_value_micros_usd: number;
-  readonly charged_micros_usd: number;
-}
-
-const receiptOf = (at: TestGateway, account: TestAccount, response: Response): Promise<Receipt> =>
-  json(at.call(account, `/v1/requests/${response.headers.get("x-request-id")}`));
 
 const last = (double: VendorDouble): RecordedRequest => {
   const request = double.requests.at(-1);
@@ -175,7 +157,7 @@ describe.each(vendors)("$name", (vendor) => {
     const micros = vendor.bookedMicros();
     expect(micros).toBeGreaterThan(0);
     expect(body.usage["micro_usd"]).toBe(micros);
-    expect(await receiptOf(at(), account, response)).toMatchObject({
+    expect(await at().receipt(account, response)).toMatchObject({
       operation_id: "research.deep_search",
       status: "settled",
       usage: { micro_usd: micros },
@@ -200,7 +182,7 @@ describe.each(vendors)("$name", (vendor) => {
     for (const [cost, micros] of costs) {
       double().answerNext(scripted(vendor.withCost(cost)));
       const response = await at().post(account, path, { query });
-      expect((await receiptOf(at(), account, response)).charged_micros_usd).toBe(micros ?? -1);
+      expect((await at().receipt(account, response)).charged_micros_usd).toBe(micros ?? -1);
     }
   });
 
@@ -208,7 +190,7 @@ describe.each(vendors)("$name", (vendor) => {
     const account = await at().openAccount();
     double().answerNext(scripted(vendor.withCost(0.8)));
     const response = await at().post(account, path, { query });
-    expect(await receiptOf(at(), account, response)).toMatchObject({
+    expect(await at().receipt(account, response)).toMatchObject({
       charged_micros_usd: 500_000,
       usage_value_micros_usd: 800_000,
     });
@@ -226,7 +208,7 @@ describe.each(vendors)("$name", (vendor) => {
     const silent = await at().post(account, path, { query });
     expect((await json<Answer>(silent)).answer).toBe("Because.");
     for (const response of [failed, page, silent]) {
-      expect(await receiptOf(at(), account, response)).toMatchObject({
+      expect(await at().receipt(account, response)).toMatchObject({
         outcome: "failed",
         charged_micros_usd: 0,
       });
@@ -361,7 +343,7 @@ describe("deep research", () => {
     const account = await gateway.openAccount();
     doubles.exa.answerNext(scripted({ output: { content: "Because." }, costDollars: { total: 0.1 } }));
     const response = await gateway.post(account, path, { query });
-    expect(await receiptOf(gateway, account, response)).toMatchObject({
+    expect(await gateway.receipt(account, response)).toMatchObject({
       held_micros_usd: 250_000,
       usage: { micro_usd: 100_000 },
       prices: [{ unit: "micro_usd", quantity: 100_000, unit_price_usd: "0.00000125" }],
@@ -391,7 +373,7 @@ describe("deep research", () => {
     const { usage, answer, citations } = await json<Answer>(response);
     expect([answer.length > 0, citations.length > 0]).toEqual([true, true]);
     const booked = (await gateway.sandbox.book())[0]?.billed?.["cost_micros_usd"];
-    const receipt = await receiptOf(gateway, account, response);
+    const receipt = await gateway.receipt(account, response);
     expect([usage["micro_usd"], receipt.charged_micros_usd]).toEqual([booked ?? -1, booked ?? -1]);
     expect(await gateway.audit()).toEqual([]);
     await gateway.close();

@@ -13,7 +13,6 @@ import {
   openFinancial,
   openTwoUpstreams,
   price,
-  receiptOf,
   snapshot,
   snapshotPath,
   upstream,
@@ -196,7 +195,7 @@ describe("the second upstream is asked only if the first did nothing, or failed 
       if (asked && shape.served === "streaming") expect(body).toContain("[DONE]");
 
       const charged = asked ? shape.chargeMicros : 0;
-      const receipt = await receiptOf(at, account, response);
+      const receipt = await at.receipt(account, response);
       const tries = [
         { upstream: shape.names[0], outcome: first.outcome, status: first.status ?? null },
         ...(asked ? [{ upstream: shape.names[1], outcome: shape.served, status: 200 }] : []),
@@ -228,7 +227,7 @@ describe("the second upstream is asked only if the first did nothing, or failed 
       expect(response.status).toBe(200);
       await response.text().catch(() => "");
       expect([model.a.requests.length, model.b.requests.length]).toEqual([before[0] + 1, before[1]]);
-      const receipt = await receiptOf(gateway, account, response);
+      const receipt = await gateway.receipt(account, response);
       expect(receipt.attempts).toMatchObject([{ upstream: "oa-a", outcome: "streaming", status: 200 }]);
       expect(await gateway.balance(account)).toEqual({
         balance: creditMicros - receipt.charged_micros_usd,
@@ -266,7 +265,7 @@ describe("the receipt of a call that runs tells what was tried for it so far", (
     expect(await newestOf(await gateway.openAccount())).toBeUndefined();
     const response = await asking;
     expect(response.status).toBe(200);
-    const { attempts } = await receiptOf(gateway, account, response);
+    const { attempts } = await gateway.receipt(account, response);
     expect(attempts).toMatchObject([failed, { upstream: "oa-b", outcome: "answered", status: 200 }]);
   });
 
@@ -277,12 +276,12 @@ describe("the receipt of a call that runs tells what was tried for it so far", (
     const response = await gateway.post(account, "/v1/chat/completions", { ...chat, stream: true });
     const streamed = [failed, { upstream: "oa-b", outcome: "streaming", status: 200 }];
     await until(async () => (await triesOf(account)) > 0);
-    expect(await receiptOf(gateway, account, response)).toMatchObject({
+    expect(await gateway.receipt(account, response)).toMatchObject({
       settled_at: null,
       attempts: streamed,
     });
     await response.text();
-    expect(await receiptOf(gateway, account, response)).toMatchObject({
+    expect(await gateway.receipt(account, response)).toMatchObject({
       status: "settled",
       attempts: streamed,
     });
@@ -369,7 +368,7 @@ describe("when both upstreams fail", () => {
       model.b.answerNext(second);
       const response = await send();
       expect([response.status, response.headers.get("retry-after")]).toEqual([status, retryAfter ?? null]);
-      const receipt = await receiptOf(gateway, account, response);
+      const receipt = await gateway.receipt(account, response);
       expect(receipt).toMatchObject({ status: "released", charged_micros_usd: 0 });
       expect(receipt.attempts.map(({ outcome }) => outcome)).toEqual([...outcomes]);
       expect(await gateway.balance(account)).toEqual({ balance: creditMicros, held: 0 });
@@ -461,7 +460,7 @@ models: { gpt-x: { via: [${via}], ${price} } }
   const account = await both.openAccount();
   const response = await both.post(account, "/v1/chat/completions", body);
   expect(response.status).toBe(200);
-  expect((await receiptOf(both, account, response)).attempts).toMatchObject([{ upstream: "oa" }]);
+  expect((await both.receipt(account, response)).attempts).toMatchObject([{ upstream: "oa" }]);
   await both.close();
 
   const one = await open(config("gem"));
@@ -508,7 +507,7 @@ test("the sandbox never stands in for a real upstream, and its own faults go to 
   await deaf.sandbox.fault({ vendor: "jina", status: 500 });
   const failed = await deaf.post(account, "/v1/rerank", { query: "a", documents: ["b"] });
   expect(failed.status).toBe(500);
-  expect((await receiptOf(deaf, account, failed)).attempts).toHaveLength(1);
+  expect((await deaf.receipt(account, failed)).attempts).toHaveLength(1);
   await deaf.sandbox.clear();
 
   // A model of nobody's in particular, which the sandbox could serve in each of its protocols.
@@ -516,6 +515,6 @@ test("the sandbox never stands in for a real upstream, and its own faults go to 
   const other = await played.openAccount();
   await played.sandbox.fault({ vendor: "openai", status: 500 });
   const broken = await played.post(other, "/v1/chat/completions", { ...chat, model: "any-x" });
-  expect([broken.status, (await receiptOf(played, other, broken)).attempts.length]).toEqual([500, 1]);
+  expect([broken.status, (await played.receipt(other, broken)).attempts.length]).toEqual([500, 1]);
   await played.close();
 });

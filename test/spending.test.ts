@@ -2,6 +2,7 @@
 
 import { holdOnDisk } from "./hold-on-disk.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Receipt } from "../client/src/operations.ts";
 import { isSold } from "../gateway/src/operation/operation.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { httpClient } from "../gateway/src/upstreams/http-client.ts";
@@ -109,30 +110,14 @@ const quoteOf = async (one: Sold, account: TestAccount): Promise<Quote> => {
   return (await response.json()) as Quote;
 };
 
-interface ReceiptBody {
-  readonly request_id: string;
-  readonly operation_id: string;
-  readonly status: string;
-  readonly outcome: string;
-  readonly price_version: string;
-  readonly usage: Readonly<Record<string, number>>;
-  readonly usage_source: string;
-  readonly held_micros_usd: number;
-  readonly usage_value_micros_usd: number;
-  readonly charged_micros_usd: number;
-}
+const receiptOf = (account: TestAccount, response: Response) => gateway.receipt(account, response);
 
-const receiptOf = async (account: TestAccount, response: Response): Promise<ReceiptBody> => {
-  const id = response.headers.get("x-request-id") ?? "";
-  return (await (await gateway.call(account, `/v1/requests/${id}`)).json()) as ReceiptBody;
-};
-
-async function allReceipts(account: TestAccount): Promise<ReceiptBody[]> {
-  const receipts: ReceiptBody[] = [];
+async function allReceipts(account: TestAccount): Promise<Receipt[]> {
+  const receipts: Receipt[] = [];
   for (let cursor: string | null = ""; cursor !== null;) {
     const query = `?limit=7${cursor === "" ? "" : `&cursor=${cursor}`}`;
     const page = await jsonOf(await gateway.call(account, `/v1/requests${query}`));
-    receipts.push(...(page["data"] as ReceiptBody[]));
+    receipts.push(...(page["data"] as Receipt[]));
     cursor = page["next_cursor"] as string | null;
   }
   return receipts;

@@ -112,23 +112,3 @@ export const error = (status: number, headers: Readonly<Record<string, string>> 
 
 export const snapshot = (account: TestAccount, at: TestGateway): Promise<Response> =>
   at.call(account, snapshotPath);
-
-interface Receipt {
-  readonly status: string;
-  readonly outcome: string;
-  readonly charged_micros_usd: number;
-  readonly attempts: readonly {
-    readonly upstream: string;
-    readonly outcome: string;
-    readonly status: number | null;
-    readonly started_at: string;
-    readonly ended_at: string;
-  }[];
-}
-
-export const receiptOf = async (
-  at: TestGateway,
-  account: TestAccount,
-  response: Response,
-): Promise<Receipt> =>
-  (await (await at.call(account, `/v1/requests/${response.headers.get("x-request-id")}`)).json()) as Receipt;

@@ -103,23 +103,6 @@ const targets: readonly Target[] = [
   },
 ];
 
-interface Receipt {
-  readonly status: string;
-  readonly outcome: string;
-  readonly http_status: number | null;
-  readonly usage: Readonly<Record<string, number>>;
-  readonly usage_source: string;
-  readonly held_micros_usd: number;
-  readonly usage_value_micros_usd: number;
-  readonly charged_micros_usd: number;
-  readonly explanation: string;
-  readonly attempts: readonly {
-    readonly upstream: string;
-    readonly outcome: string;
-    readonly status: number | null;
-  }[];
-}
-
 let doubles: Awaited<ReturnType<typeof openDoubles>>;
 let attacker: AttackerListener;
 let gateway: TestGateway;
@@ -156,8 +139,7 @@ afterAll(async () => {
 const json = async <Shape>(response: Response | Promise<Response>): Promise<Shape> =>
   (await (await response).json()) as Shape;
 
-const receiptOf = (account: TestAccount, response: Response, at = gateway): Promise<Receipt> =>
-  json(at.call(account, `/v1/requests/${response.headers.get("x-request-id")}`));
+const receiptOf = (account: TestAccount, response: Response, at = gateway) => at.receipt(account, response);
 
 /** Money, receipt and report of a call that ended without a charge. */
 const expectNotCharged = async (

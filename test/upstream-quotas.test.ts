@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { error, nobodyListens, openTwoUpstreams, receiptOf, snapshot, upstream } from "./two-upstreams.ts";
+import { error, nobodyListens, openTwoUpstreams, snapshot, upstream } from "./two-upstreams.ts";
 
 const { financial, open, meetAnew, close } = await openTwoUpstreams();
 beforeEach(meetAnew);
@@ -57,7 +57,7 @@ operations: { financial.metrics.snapshot: { via: [fd-a, fd-b] } }
     const account = await unreachable.openAccount({ creditUsd: "50" });
     for (let call = 0; call < 4; call++) {
       const response = await snapshot(account, unreachable);
-      expect((await receiptOf(unreachable, account, response)).attempts).toHaveLength(2);
+      expect((await unreachable.receipt(account, response)).attempts).toHaveLength(2);
     }
     await unreachable.close();
   });

@@ -114,18 +114,6 @@ const vendors: readonly Vendor[] = [
   }),
 ];
 
-interface Receipt {
-  readonly status: string;
-  readonly outcome: string;
-  readonly http_status: number | null;
-  readonly usage: Readonly<Record<string, number>>;
-  readonly usage_source: string;
-  readonly held_micros_usd: number;
-  readonly usage_value_micros_usd: number;
-  readonly charged_micros_usd: number;
-  readonly attempts: readonly { readonly upstream: string; readonly outcome: string }[];
-}
-
 let doubles: Awaited<ReturnType<typeof openDoubles>>;
 let gateway: TestGateway;
 
@@ -151,10 +139,7 @@ const send = (
     ? gateway.call(account, vendor.path, { headers })
     : gateway.post(account, vendor.path, vendor.body, headers);
 
-const receiptOf = async (account: TestAccount, response: Response, at = gateway): Promise<Receipt> => {
-  const id = response.headers.get("x-request-id");
-  return (await (await at.call(account, `/v1/requests/${id}`)).json()) as Receipt;
-};
+const receiptOf = (account: TestAccount, response: Response, at = gateway) => at.receipt(account, response);
 
 const last = (double: VendorDouble): RecordedRequest => {
   const request = double.requests.at(-1);

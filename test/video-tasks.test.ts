@@ -41,19 +41,6 @@ async function reaches(account: TestAccount, taskId: string, status: string) {
   return seen;
 }
 
-interface Receipt {
-  readonly status: string;
-  readonly outcome: string;
-  readonly usage: object;
-  readonly usage_source: string;
-  readonly held_micros_usd: number;
-  readonly charged_micros_usd: number;
-  readonly explanation: string;
-}
-
-const receiptOf = async (account: TestAccount, requestId: string): Promise<Receipt> =>
-  (await (await gateway.call(account, `/v1/requests/${requestId}`)).json()) as Receipt;
-
 const creations = async (): Promise<number> =>
   (await gateway.sandbox.book()).filter(({ path }) => path.endsWith("/video-synthesis")).length;
 
@@ -87,7 +74,7 @@ describe("a video task", () => {
     const played = await fetch(output.video_url ?? "");
     expect([played.status, played.headers.get("content-type")]).toEqual([200, "video/mp4"]);
     expect(await gateway.balance(account)).toEqual({ balance: 20_000_000 - videoMicros, held: 0 });
-    const receipt = await receiptOf(account, created.request_id);
+    const receipt = await gateway.receipt(account, created.request_id);
     expect(receipt).toMatchObject({
       status: "settled",
       outcome: "succeeded",
@@ -116,14 +103,14 @@ describe("a video task", () => {
     const whole = await createTask(gateway, account, video(`${quick} [canceled]`));
     await reaches(account, whole.output.task_id, "CANCELED");
     expect(await gateway.balance(account)).toEqual({ balance: 20_000_000 - 200_000, held: 0 });
-    expect((await receiptOf(account, half.request_id)).explanation).toContain("cancelled");
+    expect((await gateway.receipt(account, half.request_id)).explanation).toContain("cancelled");
   });
 
   test("ends although nobody asks about it", async () => {
     const account = await rich();
     const { request_id: requestId } = await createTask(gateway, account, video(quick));
     clock.forward(4_000);
-    await until(async () => (await receiptOf(account, requestId)).status === "settled");
+    await until(async () => (await gateway.receipt(account, requestId)).status === "settled");
     expect((await gateway.balance(account)).held).toBe(0);
   });
 

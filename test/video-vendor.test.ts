@@ -74,8 +74,7 @@ async function reaches(account: TestAccount, taskId: string, status: string, at 
   return seen;
 }
 
-const receiptOf = async (account: TestAccount, requestId: string, at = gateway): Promise<object> =>
-  (await (await at.call(account, `/v1/requests/${requestId}`)).json()) as object;
+const receiptOf = (account: TestAccount, requestId: string, at = gateway) => at.receipt(account, requestId);
 
 describe("what the vendor is told", () => {
   test("of a creation: the body as it came, its own header and key, and nothing of the caller's", async () => {

@@ -1,6 +1,7 @@
 // A gateway in front of a double of each model vendor, all at one price, and what the tests ask of both.
 
 import { expect } from "bun:test";
+import type { Receipt } from "../../client/src/operations.ts";
 import type { ModelBookEntry, ModelDouble } from "../doubles/model-book.ts";
 import { openAnthropicDouble } from "../doubles/anthropic.ts";
 import { openGeminiDouble } from "../doubles/gemini.ts";
@@ -21,17 +22,6 @@ const prices: Readonly<Record<string, bigint>> = {
   cache_write_tokens: 3_000_000n,
   cache_write_1h_tokens: 5_000_000n,
 };
-
-export interface Receipt {
-  readonly request_id: string;
-  readonly status: string;
-  readonly outcome: string | null;
-  readonly usage: Readonly<Record<string, number>>;
-  readonly usage_source: string;
-  readonly held_micros_usd: number;
-  readonly charged_micros_usd: number;
-  readonly explanation: string;
-}
 
 export interface ModelVendors {
   readonly doubles: Readonly<Record<DialectName, ModelDouble>>;
