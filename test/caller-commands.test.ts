@@ -8,6 +8,7 @@ import { openScriptedGateway } from "../client/scripted-gateway.ts";
 import {
   openTestGateway,
   projectFolder,
+  runProgram,
   runTollgate,
   type Ran,
   type TestAccount,
@@ -208,21 +209,11 @@ test("tollgate watch waits until a task has ended, and fails when the task did",
 
 describe("an answer longer than a pipe can hold", () => {
   /** The program with its output in a pipe, read only when it had the time to end. */
-  async function readLate(words: readonly string[], reader: string): Promise<Ran> {
+  function readLate(words: readonly string[], reader: string): Promise<Ran> {
     const program = [process.execPath, join(projectFolder, "gateway/src/main.ts"), ...words];
     const script = `set -o pipefail; "$@" | (sleep 3; ${reader})`;
-    const child = Bun.spawn(["bash", "-c", script, "bash", ...program], {
-      cwd: folder,
-      env: { PATH: process.env["PATH"], TOLLGATE_KEY: account.key, TOLLGATE_BASE_URL: gateway.url },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const [out, errors] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-    ]);
-    return { code: await child.exited, out, errors };
+    const environment = { TOLLGATE_KEY: account.key, TOLLGATE_BASE_URL: gateway.url };
+    return runProgram(["bash", "-c", script, "bash", ...program], { folder, environment });
   }
 
   test.concurrent("comes out whole, however late it is read", async () => {

@@ -97,8 +97,7 @@ export async function compareBooks({
     reportedMicros,
     ledgerMicros,
     wrong,
-    audit:
-      audited.code === 0 ? audited.stdout.trim() : `exit ${audited.code}: ${audited.stdout}${audited.stderr}`,
+    audit: audited.code === 0 ? audited.out.trim() : `exit ${audited.code}: ${audited.out}${audited.errors}`,
   };
 }
 

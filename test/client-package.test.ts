@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openTestGateway, projectFolder, type TestAccount, type TestGateway } from "./harness.ts";
+import { openTestGateway, projectFolder, runProgram, type TestAccount, type TestGateway } from "./harness.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -29,24 +29,14 @@ afterAll(async () => {
 const node = Bun.which("node") ?? "node";
 const compiler = join(projectFolder, "node_modules/typescript/bin/tsc");
 
-async function run(command: readonly string[], cwd: string): Promise<string> {
-  const child = Bun.spawn([...command], {
-    cwd,
-    env: {
-      PATH: process.env["PATH"],
-      HOME: process.env["HOME"],
-      TOLLGATE_KEY: account.key,
-      TOLLGATE_BASE_URL: gateway.url,
-    },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, errors] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  if ((await child.exited) !== 0) throw new Error(`${command.join(" ")} failed:\n${out}${errors}`);
+async function run(command: readonly string[], folder: string): Promise<string> {
+  const environment = {
+    HOME: process.env["HOME"],
+    TOLLGATE_KEY: account.key,
+    TOLLGATE_BASE_URL: gateway.url,
+  };
+  const { code, out, errors } = await runProgram(command, { folder, environment });
+  if (code !== 0) throw new Error(`${command.join(" ")} failed:\n${out}${errors}`);
   return out;
 }
 

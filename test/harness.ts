@@ -337,12 +337,21 @@ export interface Ran {
   readonly errors: string;
 }
 
+interface Surroundings {
+  readonly folder: string;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
 /** One command, as a person types it in that folder. */
-export async function runTollgate(
-  words: readonly string[],
-  { folder, environment = {} }: { folder: string; environment?: Readonly<Record<string, string>> },
+export const runTollgate = (words: readonly string[], surroundings: Surroundings): Promise<Ran> =>
+  runProgram([process.execPath, join(projectFolder, "gateway/src/main.ts"), ...words], surroundings);
+
+/** Any program, to its end. */
+export async function runProgram(
+  command: readonly string[],
+  { folder, environment = {} }: Surroundings,
 ): Promise<Ran> {
-  const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), ...words], {
+  const child = Bun.spawn([...command], {
     cwd: folder,
     env: { PATH: process.env["PATH"], ...environment },
     stdin: "ignore",

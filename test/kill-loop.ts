@@ -10,10 +10,11 @@ import { join } from "node:path";
 import {
   openGatewayProcess,
   openSandbox,
-  projectFolder,
-  type GatewayProcess,
-  type SandboxControl,
+  runTollgate,
   until,
+  type GatewayProcess,
+  type Ran,
+  type SandboxControl,
 } from "./harness.ts";
 
 const killAfterMs = { least: 90, most: 250 };
@@ -48,7 +49,7 @@ export interface Installation {
   /** The key of the first start's greeting. */
   readonly key: () => string;
   /** Runs the command line beside the server, or without one. */
-  readonly tollgate: (...words: string[]) => Promise<{ code: number; stdout: string; stderr: string }>;
+  readonly tollgate: (...words: string[]) => Promise<Ran>;
   /** Reads the file as it is: rows of ended calls are there at once, sums when the journal is posted. */
   readonly read: <Row>(sql: string, ...values: string[]) => Row[];
   /** Posts the journal, as whoever asks for a balance does. */
@@ -78,20 +79,8 @@ export async function openInstallation(): Promise<Installation> {
       return gateway;
     },
     key: () => key,
-    tollgate: async (...words) => {
-      const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), ...words], {
-        cwd: dataFolder,
-        env: { PATH: process.env["PATH"], TOLLGATE_DATA: dataFolder },
-        stdin: "ignore",
-        stdout: "pipe",
-        stderr: "pipe",
-      });
-      const [stdout, stderr] = await Promise.all([
-        new Response(child.stdout).text(),
-        new Response(child.stderr).text(),
-      ]);
-      return { code: await child.exited, stdout, stderr };
-    },
+    tollgate: (...words) =>
+      runTollgate(words, { folder: dataFolder, environment: { TOLLGATE_DATA: dataFolder } }),
     read: <Row>(sql: string, ...values: string[]) => {
       const db = new Database(join(dataFolder, "tollgate.db"), { readonly: true });
       try {
@@ -232,8 +221,8 @@ export async function runKillLoop(options: {
       releasedMost = Math.max(releasedMost, released - releasedBefore);
       releasedBefore = released;
       if (kill % auditEvery === 0 || kill === kills) {
-        const { code, stdout, stderr } = await installation.tollgate("audit");
-        audit = code === 0 ? stdout.trim() : `audit exits ${code}: ${stdout}${stderr}`;
+        const { code, out, errors } = await installation.tollgate("audit");
+        audit = code === 0 ? out.trim() : `audit exits ${code}: ${out}${errors}`;
         print(`${kill} kills, ${told.size} answered, ${released} released. ${audit.replaceAll("\n", " ")}`);
         if (code !== 0) break;
       }

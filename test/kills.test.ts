@@ -90,8 +90,8 @@ describe("one data folder", () => {
     earlier.close();
     const serving = takeServerLock(`${file}.lock`);
     const refused = await installation.tollgate("account", "list");
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toContain("An earlier version of Tollgate is serving");
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.errors).toContain("An earlier version of Tollgate is serving");
     const backup = join(dataFolder, "before.db");
     expect((await installation.tollgate("backup", backup)).code).toBe(0);
     expect(versionNow()).toBe(schemaVersion - 1);
@@ -112,20 +112,20 @@ describe("one data folder", () => {
     await Bun.sleep(3_000);
     other.run("COMMIT");
     other.close();
-    expect(await typed).toMatchObject({ code: 0, stderr: "" });
+    expect(await typed).toMatchObject({ code: 0, errors: "" });
   });
 
   test("takes payments and revocations from the command line while the server works", async () => {
     installation = await openInstallation();
     const gateway = await installation.start();
     const tollgate = async (...words: string[]): Promise<Record<string, unknown>> => {
-      const { code, stdout, stderr } = (await installation?.tollgate(...words, "--json")) ?? {
+      const { code, out, errors } = (await installation?.tollgate(...words, "--json")) ?? {
         code: -1,
-        stdout: "",
-        stderr: "",
+        out: "",
+        errors: "",
       };
-      expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: "" });
-      return JSON.parse(stdout) as Record<string, unknown>;
+      expect({ words, code, errors }).toEqual({ words, code: 0, errors: "" });
+      return JSON.parse(out) as Record<string, unknown>;
     };
     const load = startLoad(gateway.url, installation.key(), 16);
     const account = await tollgate("account", "create", "--name", "paying");

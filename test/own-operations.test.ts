@@ -8,6 +8,7 @@ import { join } from "node:path";
 import {
   openTestGateway,
   projectFolder,
+  runProgram,
   runTollgate,
   type TestAccount,
   type TestGateway,
@@ -53,27 +54,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const tollgate = (...words: string[]) =>
-  runTollgate(words, {
-    folder,
-    environment: { TOLLGATE_KEY: account.key, TOLLGATE_BASE_URL: gateway.url },
-  });
-
-async function run(command: readonly string[], cwd: string): Promise<{ out: string; errors: string }> {
-  const environment = { TOLLGATE_KEY: account.key, TOLLGATE_BASE_URL: gateway.url };
-  const child = Bun.spawn([...command], {
-    cwd,
-    env: { PATH: process.env["PATH"], ...environment },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, errors] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  return { out, errors };
-}
+const environment = () => ({ TOLLGATE_KEY: account.key, TOLLGATE_BASE_URL: gateway.url });
+const tollgate = (...words: string[]) => runTollgate(words, { folder, environment: environment() });
+const run = (command: readonly string[], at: string) =>
+  runProgram(command, { folder: at, environment: environment() });
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
 const figures = ["company.figures", "--arg", "country=no", "--arg", "ticker=EQNR"];
@@ -192,7 +176,7 @@ test("a table written from the gateway's contract gives the client its operation
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify(settings));
   const compiler = join(projectFolder, "node_modules/typescript/bin/tsc");
   const compiled = await run([Bun.which("node") ?? "node", compiler, "--noEmit", "-p", project], project);
-  expect(compiled).toEqual({ out: "", errors: "" });
+  expect(compiled).toEqual({ code: 0, out: "", errors: "" });
 
   const before = await gateway.balance(account);
   const { out, errors } = await run([process.execPath, "program.ts"], project);

@@ -13,6 +13,7 @@ import {
   catalogueFolder,
   openTestGateway,
   projectFolder,
+  runProgram,
   type TestAccount,
   type TestGateway,
 } from "./harness.ts";
@@ -266,15 +267,7 @@ test("the cap that the quick start shows lets its example through, and only what
 
 /** What a command prints; its complaints too, when it fails. */
 async function run(command: readonly string[]): Promise<string> {
-  const child = Bun.spawn([...command], {
-    env: { ...process.env, TOLLGATE_KEY: account.key },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, complaint, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return code === 0 ? out : `exit ${code}: ${out}${complaint}`;
+  const environment = { ...process.env, TOLLGATE_KEY: account.key };
+  const { code, out, errors } = await runProgram(command, { folder: projectFolder, environment });
+  return code === 0 ? out : `exit ${code}: ${out}${errors}`;
 }
