@@ -171,7 +171,7 @@ const namelessPublic =
 
 const sandboxOfOneNode =
   "this node has a sandbox of its own, which knows nothing of the videos and links made at other nodes; " +
-  "start one for all of them and name it as sandbox: { url: … }";
+  "start one for all of them and write its address, as in sandbox: http://127.0.0.1:9100";
 
 const notReady = async (): Promise<Response> =>
   Response.json({ status: "not ready", failing: "starting" }, { status: 503 });

@@ -206,7 +206,7 @@ export const configSchema = z
       .nullish(),
     sales: z
       .strictObject({
-        url: z.url({ protocol: /^https?$/, error: "expected an http(s) address" }),
+        url: httpUrl,
         sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected 64 lower-case hexadecimal digits"),
       })
       .optional(),
