@@ -140,7 +140,7 @@ export const mutants = [
     name: "the books are read before the journal is posted",
     file: "gateway/src/stores/sqlite/posted-books.ts",
     find: "      journal.isPosted()\n",
-    replace: "      journal.isPosted() || commits\n",
+    replace: "      journal.isPosted() || db !== undefined\n",
     tests: ledgerTests,
   },
   {
@@ -505,7 +505,7 @@ export const mutants = [
     name: "a paid request may be sent twice",
     file: "gateway/src/upstreams/http/exchange.ts",
     find: "    else this.#giveUp(this.#hasWritten()",
-    replace: "    else if (!head) this.#begin();\n    else this.#giveUp(this.#hasWritten()",
+    replace: "    else if (!head) this.begin();\n    else this.#giveUp(this.#hasWritten()",
     tests: ["test/upstream-faults.test.ts", "gateway/src/upstreams/http-client.test.ts"],
   },
   {

@@ -14,13 +14,19 @@ import { bunEnv, openBun } from "./bun.mjs";
 import { root } from "./install.mjs";
 import { mutants } from "./mutants-list.mjs";
 
+/** What the compiler says of syntax, and of names and members that are not there; a bug may be wrong in any other way. */
+const unknownName = /error TS(1\d{3}|2304|2339|2551|2552):/;
+
 const [wanted = ""] = process.argv.slice(2);
 const chosen = wanted === "--short" ? thirdOf(mutants) : mutants.filter(({ name }) => name.includes(wanted));
 if (chosen.length === 0) throw new Error(`No mutant has "${wanted}" in its name.`);
-const misplaced = mutants.filter((mutant) => !isPlaced(mutant));
+const misplaced = mutants.filter((mutant) => !isPlaced(mutant, root));
 for (const { name } of misplaced) console.log(`misplaced ${name}`);
 if (misplaced.length > 0) process.exit(1);
 const bun = await openBun();
+const misspelt = misspeltIn(mutants);
+for (const line of misspelt) console.log(`misspelt  ${line}`);
+if (misspelt.length > 0) process.exit(1);
 let survived = 0;
 /** The tests that failed last: where they should not have, somebody must know which. */
 let failures = [];
@@ -50,27 +56,8 @@ function thirdOf(all) {
 }
 
 async function run(mutant) {
-  const folder = mkdtempSync(join(tmpdir(), "tollgate-mutant-"));
+  const folder = copySources();
   try {
-    for (const part of [
-      "catalogue",
-      "client",
-      "gateway",
-      "sandbox",
-      "site",
-      "contract",
-      "test",
-      "scripts",
-      "package.json",
-      "tsconfig.json",
-      "README.md",
-    ]) {
-      cpSync(join(root, part), join(folder, part), {
-        recursive: true,
-        filter: (source) => !source.includes("node_modules"),
-      });
-    }
-    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     if (mutant.file !== undefined) plant(mutant, folder);
     return (await testsPass(folder, mutant.tests)) ? "SURVIVED" : "killed";
   } finally {
@@ -78,9 +65,57 @@ async function run(mutant) {
   }
 }
 
+function copySources() {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-mutant-"));
+  for (const part of [
+    "catalogue",
+    "client",
+    "gateway",
+    "sandbox",
+    "site",
+    "contract",
+    "test",
+    "scripts",
+    "package.json",
+    "tsconfig.json",
+    "README.md",
+  ]) {
+    cpSync(join(root, part), join(folder, part), {
+      recursive: true,
+      filter: (source) => !source.includes("node_modules"),
+    });
+  }
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  return folder;
+}
+
 /** False when the place for the bug is not there exactly once: the sources moved on and the mutant must follow. */
-function isPlaced({ file, find }) {
-  return readFileSync(join(root, file), "utf8").split(find).length === 2;
+function isPlaced({ file, find }, folder) {
+  return readFileSync(join(folder, file), "utf8").split(find).length === 2;
+}
+
+/**
+ * Where a bug names what the sources do not have any more. It would stumble over that and fail every test, whatever they
+ * look at. As many as have room are planted together, for the compiler takes as long over one.
+ */
+function misspeltIn(all) {
+  const compiler = join(root, "node_modules", ".bin", "tsc");
+  const complaints = [];
+  for (let left = all; left.length > 0;) {
+    const folder = copySources();
+    const later = left.filter((mutant) => !plantWithRoom(mutant, folder));
+    const { stdout } = spawnSync(compiler, ["--noEmit", "-p", folder], { encoding: "utf8" });
+    complaints.push(...stdout.split("\n").filter((line) => unknownName.test(line)));
+    rmSync(folder, { recursive: true, force: true });
+    left = later;
+  }
+  return complaints;
+}
+
+function plantWithRoom(mutant, folder) {
+  if (!isPlaced(mutant, folder)) return false;
+  plant(mutant, folder);
+  return true;
 }
 
 function plant({ file, find, replace }, folder) {
