@@ -8,6 +8,7 @@ import { tasksConformance } from "../tasks/tasks-conformance.ts";
 import { usageConformance } from "../usage/usage-conformance.ts";
 import { accountsConformance } from "../ledger/accounts-conformance.ts";
 import { budgetsConformance } from "../ledger/budgets-conformance.ts";
+import { claimsConformance } from "../ledger/claims-conformance.ts";
 import { endsConformance } from "../ledger/ends-conformance.ts";
 import { entriesConformance } from "../ledger/entries-conformance.ts";
 import { grantsConformance } from "../ledger/grants-conformance.ts";
@@ -25,6 +26,7 @@ export function storeConformance(name: string, openStore: OpenStore): void {
   describe(`${name}: rounding`, () => roundingConformance(openStore));
   describe(`${name}: budgets`, () => budgetsConformance(openStore));
   describe(`${name}: idempotency keys`, () => idempotencyConformance(openStore));
+  describe(`${name}: idempotency keys in any history`, () => claimsConformance(openStore, 80));
   describe(`${name}: a new run`, () => runsConformance(openStore));
   describe(`${name}: accounts`, () => accountsConformance(openStore));
   describe(`${name}: entries`, () => entriesConformance(openStore));

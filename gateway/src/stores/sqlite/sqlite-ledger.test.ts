@@ -47,7 +47,6 @@ describe("SQLite, posting after 3 lines", () => modelConformance(() => openWith(
 describe("SQLite, with another process that posts whatever is written", () =>
   modelConformance(openWithRival, 60));
 
-describe("SQLite, idempotency keys", () => claimsConformance(openStore, 80));
 describe("SQLite, idempotency keys of which two are in memory", () =>
   claimsConformance(() => openWith({ claimsInMemoryMax: 2, journalLinesMax: 3 }), 80));
 describe("SQLite, idempotency keys beside another process that posts", () =>
