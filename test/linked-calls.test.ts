@@ -2,6 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { InDoubt } from "../gateway/src/ledger/store-errors.ts";
 import { nested, read } from "./bad-inputs/error-shapes.ts";
 import { readBooks } from "./bad-inputs/nothing-happened.ts";
 import { headerValues } from "./doubles/http-wire.ts";
@@ -435,6 +436,35 @@ test("two links whose stored tokens are swapped open for neither key", async () 
   }
   expect(linking.platform.requests).toHaveLength(asked);
   expect(linking.gateway.logged.join("")).toContain("a link could not be used");
+});
+
+test("a renewal that may have been written, or not, sends nobody to link again, and is there with the next call", async () => {
+  let isInDoubt = true;
+  const doubtful = await openLinking("", {
+    wrap: (parts) => {
+      const { links } = parts.store;
+      const replaceTokens: typeof links.replaceTokens = async (...given) => {
+        const replaced = await links.replaceTokens(...given);
+        if (!isInDoubt) return replaced;
+        isInDoubt = false;
+        throw new InDoubt();
+      };
+      return { ...parts, store: { ...parts.store, links: { ...links, replaceTokens } } };
+    },
+  });
+  try {
+    const account = await doubtful.gateway.openAccount();
+    await doubtful.link(account, lastingScopes);
+    doubtful.clock.advance(3 * hourMs);
+    const refused = await doubtful.follow(account);
+    expect(refused.status).toBe(503);
+    expect(await codeOf(refused)).toBe("provider_unavailable");
+    expect((await doubtful.follow(account)).status).toBe(200);
+    expect(did(doubtful.platform, "refresh_token")).toBe(1);
+    expect(await doubtful.gateway.audit()).toEqual([]);
+  } finally {
+    await doubtful.close();
+  }
 });
 
 test("the books balance after all of it", async () => {

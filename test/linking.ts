@@ -3,6 +3,7 @@
 import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
+import type { GatewayParts } from "../gateway/src/gateway.ts";
 import { openXDouble, type XDouble } from "./doubles/x.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
@@ -27,16 +28,22 @@ export interface Linking {
   readonly close: () => Promise<void>;
 }
 
-export async function openLinking(
-  further = "",
-  platformOptions: { expiresInSeconds?: number; folder?: string; platform?: XDouble } = {},
-): Promise<Linking> {
-  const { platform: given, folder, ...options } = platformOptions;
+interface LinkingOptions {
+  readonly expiresInSeconds?: number;
+  readonly folder?: string;
+  readonly platform?: XDouble;
+  /** A last word about the gateway's parts. */
+  readonly wrap?: (parts: GatewayParts) => GatewayParts;
+}
+
+export async function openLinking(further = "", linkingOptions: LinkingOptions = {}): Promise<Linking> {
+  const { platform: given, folder, wrap, ...options } = linkingOptions;
   const platform = given ?? (await openXDouble({ clientId: "app-1", clientSecret, ...options }));
   const clock = createVirtualClock();
   const gateway = await openTestGateway({
     clock,
     ...(folder === undefined ? {} : { folder }),
+    ...(wrap === undefined ? {} : { wrap }),
     config: `
 sandbox: off
 upstreams:

@@ -285,6 +285,26 @@ describe("a hold that the store did not take", () => {
   });
 });
 
+test("an application of which nobody knows whether it was filed is told as that, and not as a bug", async () => {
+  tollgate = await openTestGateway({
+    wrap: (parts) => {
+      const { quotas } = parts.store;
+      const file: typeof quotas.file = async (application) => {
+        await quotas.file(application);
+        throw new InDoubt();
+      };
+      return { ...parts, store: { ...parts.store, quotas: { ...quotas, file } } };
+    },
+  });
+  const account = await tollgate.openAccount();
+  const wish = { expected_rpm: 9_000, expected_tpm: 9_000_000, models: ["gpt-4o"], use_case: "search" };
+  const response = await tollgate.post(account, "/v1/limits/requests", wish);
+  expect(response.status).toBe(503);
+  const { error } = (await response.json()) as Refused;
+  expect(error).toMatchObject({ code: "billing_unavailable", retryable: false });
+  expect(error.message).toStartWith("It is not known whether this was written down");
+});
+
 const canMount = process.platform === "linux" && process.getuid?.() === 0;
 
 // A newcomer without root sees this skipped by name; CI has root and fails without it.

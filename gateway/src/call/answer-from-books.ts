@@ -1,10 +1,9 @@
 import type { Credential } from "../keys/keys.ts";
-import { NotWritten } from "../ledger/store-errors.ts";
 import { limitsOf } from "../limits/tiers.ts";
 import { changesFreely, type CallInput, type OwnOperation } from "../operation/operation.ts";
 import { jsonAnswer, type Answer, type Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
-import { refuseUnbooked } from "./refuse-unbooked.ts";
+import { refuseUnbooked, whyUnwritten } from "./refuse-unbooked.ts";
 import type { Wishes } from "./wishes.ts";
 
 /** A free operation that the gateway answers itself: nothing is held, nothing leaves. */
@@ -25,8 +24,8 @@ export async function answerFromBooks(
   try {
     return jsonAnswer(200, await operation.answer(input, asker, gate.books));
   } catch (error) {
-    if (!changesFreely(operation) || !(error instanceof NotWritten)) throw error;
-    const message = "This could not be written down, so nothing was done.";
-    return refuseUnbooked(error, call, { message, retryable: true }, gate);
+    const told = changesFreely(operation) ? whyUnwritten(error) : undefined;
+    if (!told) throw error;
+    return refuseUnbooked(error, call, told, gate);
   }
 }

@@ -1,27 +1,41 @@
-import { StoreBusy } from "../ledger/store-errors.ts";
+import { InDoubt, NotWritten, StoreBusy } from "../ledger/store-errors.ts";
 import { describeError } from "../platform/log.ts";
 import { CallRefused } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 
+interface Told {
+  readonly message: string;
+  readonly retryable: boolean;
+}
+
 /** The books cannot be written. Money fails closed: nothing is sent, or nothing is delivered. */
 export function refuseUnbooked(
   error: unknown,
   call: Pick<Call, "id">,
-  told: { readonly message: string; readonly retryable: boolean },
+  told: Told,
   gate: Pick<Gate, "log">,
 ): never {
   gate.log.error("the ledger could not be written", { request_id: call.id, ...describeError(error) });
   throw unbooked(error, told);
 }
 
-export function unbooked(
-  error: unknown,
-  { message, retryable }: { readonly message: string; readonly retryable: boolean },
-): CallRefused {
+export function unbooked(error: unknown, { message, retryable }: Told): CallRefused {
   const code = error instanceof StoreBusy ? "billing_dependency_timeout" : "billing_unavailable";
   return new CallRefused(code, message, {
     inError: { retryable },
     ...(retryable ? { retryAfterSeconds: 1 } : {}),
   });
+}
+
+/** What is told of a change that costs nothing and was to be written down; undefined where something else went wrong. */
+export function whyUnwritten(error: unknown): Told | undefined {
+  if (error instanceof NotWritten)
+    return { message: "This could not be written down, so nothing was done.", retryable: true };
+  if (error instanceof InDoubt)
+    return {
+      message: "It is not known whether this was written down; look before you ask for it again.",
+      retryable: false,
+    };
+  return undefined;
 }

@@ -1,4 +1,4 @@
-import { NotWritten } from "../ledger/store-errors.ts";
+import { InDoubt, NotWritten } from "../ledger/store-errors.ts";
 import type { ActingFor, Upstream } from "../operation/upstream.ts";
 import { describeError } from "../platform/log.ts";
 import { CallRefused } from "../platform/refusals.ts";
@@ -61,12 +61,12 @@ export async function actAgain(
   }
 }
 
-/** A store that takes no writes says nothing about the link: nobody is sent to link again for it. */
+/** A store that takes no writes, or does not say so, says nothing about the link: nobody is sent to link again for it. */
 async function renewing(link: Link, renew: Renew, { log }: LinkParts): Promise<Renewed> {
   try {
     return await renew(link);
   } catch (error) {
-    if (!(error instanceof NotWritten)) throw error;
+    if (!(error instanceof NotWritten || error instanceof InDoubt)) throw error;
     log.error("a link's renewal could not be written", { link_id: link.id, ...describeError(error) });
     return { kind: "failed" };
   }

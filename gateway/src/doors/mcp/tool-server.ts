@@ -10,8 +10,7 @@ import {
 import { checkUsable } from "../../call/check-allowed.ts";
 import { grantScopes } from "../../grants/grants.ts";
 import { limitsOf } from "../../limits/tiers.ts";
-import { unbooked } from "../../call/refuse-unbooked.ts";
-import { NotWritten } from "../../ledger/store-errors.ts";
+import { unbooked, whyUnwritten } from "../../call/refuse-unbooked.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
 import { useBatch } from "./batch-tool.ts";
@@ -103,10 +102,10 @@ async function answerTool({ name, given, whyNot }: Asked, visit: Visit, parts: T
 }
 
 /** A question that could not be written down was not asked; everything else is a bug of ours. */
-const failure = (error: unknown): CallRefused =>
-  error instanceof NotWritten
-    ? unbooked(error, { message: "This could not be written down, so nothing was done.", retryable: true })
-    : new CallRefused("internal", "internal error");
+function failure(error: unknown): CallRefused {
+  const told = whyUnwritten(error);
+  return told ? unbooked(error, told) : new CallRefused("internal", "internal error");
+}
 
 /** What is given has passed the tool's own schema, which says the same as these types. */
 async function run(name: ToolName, given: unknown, visit: Visit, parts: ToolParts): Promise<Answered> {
