@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { StoreFull } from "../gateway/src/ledger/store-errors.ts";
 import { useTool } from "./agent-client.ts";
 import { flat, read } from "./bad-inputs/error-shapes.ts";
 import { openAttackerListener } from "./doubles/vendor-double.ts";
@@ -425,4 +426,22 @@ test("a link outlives the process, under the same secret", async () => {
   expect((await after.follow(owner)).status).toBe(200);
   await after.close();
   rmSync(folder, { recursive: true, force: true });
+});
+
+test("tokens of a link that the store did not take end at the platform", async () => {
+  const full = await openLinking("", {
+    wrap: (parts) => {
+      const links = { ...parts.store.links, save: () => Promise.reject(new StoreFull()) };
+      return { ...parts, store: { ...parts.store, links } };
+    },
+  });
+  try {
+    const account = await full.gateway.openAccount();
+    const { auth_url: authUrl } = await startLink(full.gateway, account, lastingScopes);
+    expect((await fetch(full.platform.agree(authUrl))).status).toBe(500);
+    expect(await liveLinks(full.gateway)).toBe(0);
+    expect(did(full.platform, "revoke")).toBe(2);
+  } finally {
+    await full.close();
+  }
 });

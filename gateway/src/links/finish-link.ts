@@ -1,3 +1,4 @@
+import { InDoubt } from "../ledger/store-errors.ts";
 import { attemptRow, redirectUri } from "./begin-link.ts";
 import { isConfirmedIn, requesterOf, type Requester } from "./confirm-link.ts";
 import { revokeAtPlatform } from "./end-link.ts";
@@ -78,7 +79,7 @@ async function save(attempt: LinkAttempt, upstream: LinkUpstream, grant: Grant, 
   const undoToken = newToken(parts.randomBytes);
   const nowMs = parts.clock.wallMs();
   const scopes = grant.scopes ?? attempt.scopes;
-  const link: Omit<Link, "lapsedAtMs" | "revokedAtMs"> = {
+  const link: Link = {
     id,
     accountId,
     keyId,
@@ -87,11 +88,14 @@ async function save(attempt: LinkAttempt, upstream: LinkUpstream, grant: Grant, 
     scopes,
     tokens: sealTokens({ id, accountId, keyId, version: 1 }, grant, parts),
     createdAtMs: nowMs,
+    lapsedAtMs: undefined,
+    revokedAtMs: undefined,
   };
-  const replaced = await parts.book.save({
-    ...link,
-    undoHash: digestOf(undoToken),
-    undoUntilMs: nowMs + undoMs,
+  const undo = { undoHash: digestOf(undoToken), undoUntilMs: nowMs + undoMs };
+  const replaced = await parts.book.save({ ...link, ...undo }).catch(async (error: unknown) => {
+    // What the platform gave and nobody here has must not live on there. In doubt somebody may have it.
+    if (!(error instanceof InDoubt)) await revokeAtPlatform(link, parts);
+    throw error;
   });
   // For the same person, ending the old grant might end the new one with it; for another it must end.
   if (replaced?.user && link.user && replaced.user.id !== link.user.id)
