@@ -12,6 +12,7 @@ import {
   create,
   createTask,
   poll,
+  pollUntil,
   quick,
   shiftedClock,
   stuck,
@@ -48,11 +49,8 @@ async function signedIn(
 const statusOf = async (account: TestAccount, taskId: string): Promise<string> =>
   (await poll(gateway, account, taskId)).output.task_status;
 
-async function reaches(account: TestAccount, taskId: string, status: string): Promise<void> {
-  for (let tries = 0; tries < 20 && (await statusOf(account, taskId)) !== status; tries++)
-    clock.forward(3_100);
-  expect(await statusOf(account, taskId)).toBe(status);
-}
+const reaches = (account: TestAccount, taskId: string, status: string) =>
+  pollUntil(gateway, account, { taskId, status, pause: () => clock.forward(3_100) });
 
 const errorOf = async (response: Response): Promise<unknown> => {
   const body = (await response.json()) as { error: { code?: string } | string; code?: string };

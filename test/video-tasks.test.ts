@@ -8,6 +8,7 @@ import {
   createPath,
   createTask,
   poll,
+  pollUntil,
   quick,
   shiftedClock,
   stuck,
@@ -31,15 +32,8 @@ afterEach(async () => {
 const rich = (): Promise<TestAccount> => gateway.openAccount({ creditUsd: "20" });
 
 /** Puts the clock past the pause between two questions, until the task has this status. */
-async function reaches(account: TestAccount, taskId: string, status: string) {
-  let seen = await poll(gateway, account, taskId);
-  for (let tries = 0; tries < 20 && seen.output.task_status !== status; tries++) {
-    clock.forward(3_100);
-    seen = await poll(gateway, account, taskId);
-  }
-  expect(seen.output.task_status).toBe(status);
-  return seen;
-}
+const reaches = (account: TestAccount, taskId: string, status: string) =>
+  pollUntil(gateway, account, { taskId, status, pause: () => clock.forward(3_100) });
 
 const creations = async (): Promise<number> =>
   (await gateway.sandbox.book()).filter(({ path }) => path.endsWith("/video-synthesis")).length;

@@ -12,6 +12,7 @@ import {
   createPath,
   createTask,
   poll,
+  pollUntil,
   shiftedClock,
   taskPath,
   video,
@@ -64,15 +65,8 @@ const last = () => {
 const vendorId = (at = vendor): string => at.tasks().at(-1)?.id ?? "";
 
 /** Puts the clock past every pause, until the task has this status. */
-async function reaches(account: TestAccount, taskId: string, status: string, at = gateway) {
-  let seen = await poll(at, account, taskId);
-  for (let tries = 0; tries < 20 && seen.output.task_status !== status; tries++) {
-    clock.forward(60_000);
-    seen = await poll(at, account, taskId);
-  }
-  expect(seen.output.task_status).toBe(status);
-  return seen;
-}
+const reaches = (account: TestAccount, taskId: string, status: string, at = gateway) =>
+  pollUntil(at, account, { taskId, status, pause: () => clock.forward(60_000) });
 
 const receiptOf = (account: TestAccount, requestId: string, at = gateway) => at.receipt(account, requestId);
 

@@ -71,6 +71,28 @@ export async function poll(at: At, account: TestAccount, taskId: string): Promis
   return (await response.json()) as Resource;
 }
 
+interface AwaitedTask {
+  readonly taskId: string;
+  readonly status: string;
+  /** Passes the time between two questions. */
+  readonly pause: () => void;
+}
+
+const questionsMax = 20;
+
+/** Asks about the task until it has this status. */
+export async function pollUntil(at: At, account: TestAccount, awaited: AwaitedTask): Promise<Resource> {
+  const { taskId, status, pause } = awaited;
+  let seen = await poll(at, account, taskId);
+  for (let asked = 1; asked <= questionsMax && seen.output.task_status !== status; asked++) {
+    pause();
+    seen = await poll(at, account, taskId);
+  }
+  if (seen.output.task_status !== status)
+    throw new Error(`The task is ${seen.output.task_status} and not ${status}.`);
+  return seen;
+}
+
 /** Real time, put forward at will. */
 export function shiftedClock(): Clock & { readonly forward: (ms: number) => void } {
   let shiftMs = 0;
