@@ -7,8 +7,10 @@ import { parseConfig } from "./load-config.ts";
 
 const textOf = (file: string): string => readFileSync(join(import.meta.dir, "../../..", file), "utf8");
 
-test("a setting that README or the log of a start advises is one that is understood", () => {
-  const advised = ["README.md", "gateway/src/serve.ts"].flatMap((file) =>
+const advisers = ["README.md", "docs/calling.md", "docs/running.md", "gateway/src/serve.ts"];
+
+test("a setting that the documents or the log of a start advise is one that is understood", () => {
+  const advised = advisers.flatMap((file) =>
     [...textOf(file).matchAll(/[` ]((?:sandbox|links): (?:off|\{[^}]*\}|https?:[^"`]+))/g)].map(
       ([, setting = ""]) => setting,
     ),
