@@ -62,6 +62,7 @@ export function createWishQueue(parts: QueueParts): WishQueue {
   let postponed: Queued[] = [];
   let hastyUntilMs = Number.NEGATIVE_INFINITY;
   let underWay: readonly Queued[] = [];
+  let underWaySinceMs = Number.NEGATIVE_INFINITY;
   let writing: Promise<void> | undefined;
   const known: Postable = { keyIds: new Set(), priceVersions: new Set() };
   const sent = new TransitMap<number>();
@@ -107,6 +108,7 @@ export function createWishQueue(parts: QueueParts): WishQueue {
 
   const writeBatch = async (batch: readonly Queued[], locking: Locking): Promise<boolean> => {
     underWay = batch;
+    underWaySinceMs = monotonicMs();
     const failure = await failureOf(writeTogether(batch, locking));
     if (failure) await recover(failure.error, batch, locking);
     return failure === undefined;
@@ -128,7 +130,9 @@ export function createWishQueue(parts: QueueParts): WishQueue {
   const giveUpLate = (): void => {
     const nowMs = monotonicMs();
     const isLate = ({ deadlineMs }: Queued): boolean => deadlineMs <= nowMs;
-    for (const { waiting } of underWay.filter(isLate)) waiting.reject(new InDoubt());
+    // What fails at once says itself whether it can have been written.
+    const isStuck = nowMs - underWaySinceMs >= lateEveryMs;
+    if (isStuck) for (const { waiting } of underWay.filter(isLate)) waiting.reject(new InDoubt());
     for (const queued of [...queue, ...postponed].filter(isLate)) refuseLate(queued, undefined);
     queue = queue.filter((queued) => !isLate(queued));
     postponed = postponed.filter((queued) => !isLate(queued));
