@@ -20,6 +20,8 @@ import {
   type Caller,
   type TestBooks,
 } from "../../ledger/shared-conformance.ts";
+import { openDatabase } from "./database.ts";
+import { createRuns } from "./runs.ts";
 
 let server: Awaited<ReturnType<typeof startPrivatePostgres>>;
 let databases = 0;
@@ -506,6 +508,34 @@ describe("a node that dies", () => {
       expect(await near.balance(caller)).toEqual({ posted: 1_000_000n - 10n * BigInt(charged), held: 100n });
       expect(await countEndedRuns(url)).toBe(1);
     }, deadAfterMs));
+
+  test("is not who waits for the account of one that did", async () => {
+    const url = await newDatabase();
+    await withNodes({ url, count: 1, deadAfterMs }, async ({ node }) => {
+      const caller = await node(0).openCaller();
+      await node(0).held(caller);
+      const [ours, monotonicMs] = [await node(0).openCaller(), () => performance.now()];
+      const db = openDatabase({ url, monotonicMs });
+      const watcher = createRuns({ db, wallMs: () => 1, monotonicMs, deadAfterMs });
+      try {
+        await inDatabase(url, (sql) =>
+          sql.begin(async (transaction) => {
+            await transaction`SELECT id FROM account WHERE id = ${caller.accountId} FOR UPDATE`;
+            await endNewestRun(url);
+            const running = await node(0).held(ours);
+            for (let looks = 0; looks < 20; looks++) {
+              expect(await watcher.beat()).toBe(false);
+              await Bun.sleep(deadAfterMs / 7.5);
+            }
+            expect((await node(0).receipt(ours, running)).state).toBe("held");
+          }),
+        );
+        await waitUntil(async () => (await node(0).balance(caller)).held === 0n, 2_000);
+      } finally {
+        await db.close();
+      }
+    });
+  });
 
   test("in the eyes of another is somebody new also when it has nothing to do", () =>
     withCable(async ({ far, caller, url }) => {

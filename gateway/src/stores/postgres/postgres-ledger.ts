@@ -27,6 +27,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
   const queue = createWishQueue(parts);
   let beatTimer: NodeJS.Timeout | undefined;
   let beating: Promise<void> | undefined;
+  let tidying: Promise<void> | undefined;
   let forgotAtMs = Number.NEGATIVE_INFINITY;
   let isClosed = false;
 
@@ -54,8 +55,16 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
   };
 
   const beatOnce = async (): Promise<void> => {
+    await runs.beat();
+    // Not waited for: the accounts of the dead may be busy for longer than the living may be silent.
+    tidying ??= tidyUp()
+      .catch(onLostNote)
+      .finally(() => (tidying = undefined));
+  };
+
+  const tidyUp = async (): Promise<void> => {
     // Also what others found dead, and did not live to end.
-    if ((await runs.beat()) || (await isAnythingLeft(db))) await endWhatIsLeft(db, queue.release, wallMs());
+    if (await isAnythingLeft(db)) await endWhatIsLeft(db, queue.release, wallMs());
     if (monotonicMs() - forgotAtMs < forgetEveryMs) return;
     forgotAtMs = monotonicMs();
     await forgetClaims(db, wallMs());
@@ -103,6 +112,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
       isClosed = true;
       clearTimeout(beatTimer);
       await beating;
+      await tidying;
       if (runs.current() !== undefined) await queue.finish();
       await runs.end().catch(onLostNote);
     },
