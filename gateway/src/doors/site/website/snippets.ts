@@ -21,6 +21,7 @@ export function clientSnippets({ offer, addresses: { baseUrl } }: Material): Cli
     ...(anthropic === undefined ? [] : [anthropicSnippets(baseUrl, anthropic)]),
     ...(google === undefined ? [] : [googleSnippets(baseUrl, google)]),
     ...(openai === undefined ? [] : [vercelSnippets(baseUrl, openai)]),
+    ...appSnippets(baseUrl, { openai, anthropic, google }),
   ];
 }
 
@@ -163,3 +164,47 @@ console.log(text);`,
     ),
   ],
 });
+
+interface ModelsByDialect {
+  readonly openai: string | undefined;
+  readonly anthropic: string | undefined;
+  readonly google: string | undefined;
+}
+
+/** Programs that people use as they are: each reads the two settings from somewhere else. */
+function appSnippets(baseUrl: string, { openai, anthropic, google }: ModelsByDialect): ClientSnippets[] {
+  const blocks: Block[] = [];
+  if (anthropic !== undefined) {
+    blocks.push(
+      code(
+        "Claude Code, with any model",
+        "sh",
+        `export ANTHROPIC_BASE_URL="${baseUrl}" ANTHROPIC_AUTH_TOKEN="$TOLLGATE_KEY"
+claude --model ${anthropic}`,
+      ),
+    );
+  }
+  if (google !== undefined) {
+    blocks.push(
+      code(
+        "Gemini CLI",
+        "sh",
+        `export GOOGLE_GEMINI_BASE_URL="${baseUrl}" GEMINI_API_KEY="$TOLLGATE_KEY"
+gemini --model ${google}`,
+      ),
+    );
+  }
+  if (openai !== undefined) {
+    blocks.push(
+      code(
+        "LangChain, and whatever else is made with OpenAI’s SDKs",
+        "sh",
+        `export OPENAI_BASE_URL="${baseUrl}/v1" OPENAI_API_KEY="$TOLLGATE_KEY"`,
+      ),
+      text(
+        `Open WebUI (a connection), LibreChat (a custom endpoint), n8n (the base URL of an OpenAI credential) and Cursor (Override OpenAI Base URL) ask for the same two: \`${baseUrl}/v1\` and the key. They list the models that the key may call. Cursor calls from its own servers, so it needs an address that can be reached from there.`,
+      ),
+    );
+  }
+  return blocks.length === 0 ? [] : [{ title: "Apps", blocks }];
+}
