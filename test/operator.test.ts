@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -76,6 +77,17 @@ describe("the first start", () => {
       headers: { authorization: `Bearer ${key}` },
     });
     expect(again.status).toBe(200);
+  });
+
+  test("says which version serves, in the log and in the metrics", async () => {
+    const { version } = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8")) as {
+      version: string;
+    };
+    const gateway = await start();
+    await until(() => gateway.stderr().includes('"event":"serving"'));
+    expect(gateway.stderr()).toMatch(new RegExp(`"event":"serving",.*"version":"${RegExp.escape(version)}"`));
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    expect(metrics).toContain(`\ntollgate_build_info{version="${version}"} 1\n`);
   });
 
   test("shows no call that is not offered", async () => {

@@ -92,7 +92,7 @@ function cliParts(settings: Settings): CliParts {
     addresses: () => completeAddresses(settings.baseUrl ?? addressOf(settings.host, settings.port), settings),
     probe,
     askListing: createListingAsker(protocols),
-    version: () => packageVersion(join(projectFolder, "package.json")),
+    version: packageVersion,
     caller: () => ({
       apiKey: environment["TOLLGATE_KEY"],
       baseUrl: settings.baseUrl ?? `http://127.0.0.1:${settings.port}`,
@@ -131,6 +131,7 @@ async function serveHere(settings: Settings, data: DataPlace, allowSandboxPublic
       settings,
       environment,
       projectFolder,
+      version: packageVersion(),
       exchanges,
       allowSandboxPublic,
       store,
@@ -201,8 +202,8 @@ async function claimed(store: Store, secrets: Secrets): Promise<Store> {
 }
 
 /** The file is ours, and npm does not install it without a version. */
-const packageVersion = (file: string): string =>
-  (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+const packageVersion = (): string =>
+  (JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8")) as { version: string }).version;
 
 const probeTimeoutMs = 5_000;
 

@@ -28,6 +28,8 @@ export interface ServeParts {
   readonly settings: Settings;
   readonly environment: Environment;
   readonly projectFolder: string;
+  /** Of this program: who upgrades several nodes sees which of them it is. */
+  readonly version: string;
   /** What upstreams can be asked for, in each protocol. */
   readonly exchanges: Exchanges;
   readonly allowSandboxPublic: boolean;
@@ -48,7 +50,7 @@ export interface ServeParts {
 
 /** Serves until told to stop. Resolves with the exit code. */
 export async function serve(parts: ServeParts): Promise<number> {
-  const { settings, log } = parts;
+  const { settings, log, version } = parts;
   const config = readConfig(parts);
   checkPublic(config, parts);
 
@@ -90,7 +92,9 @@ export async function serve(parts: ServeParts): Promise<number> {
       firstCall: exampleOf(gateway.offer()),
     }),
   );
+  parts.metrics.gauge("tollgate_build_info", () => [[{ version }, 1]]);
   log.info("serving", {
+    version,
     address: baseUrl,
     listens_on: listensOn,
     operations: gateway.offer().operations.size,

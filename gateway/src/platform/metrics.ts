@@ -13,6 +13,7 @@ type Labels = Readonly<Record<string, string>>;
 type Labelled = readonly [labels: Labels, value: number];
 
 const metrics = {
+  tollgate_build_info: "Always 1; the label says which version serves.",
   tollgate_calls_total: "Calls answered, by operation and status.",
   tollgate_refusals_total: "Calls refused by the gateway, by code.",
   tollgate_charged_micros_usd_total: "Micro-USD charged, by operation.",
