@@ -130,6 +130,8 @@ export function accountsConformance(openStore: OpenStore): void {
     expect(suspended).toEqual({ ...before, suspended: true } as typeof before);
     const raised = await accounts.update(accountId, { tier: "growth", planMultiplierPpm: 1n });
     expect(raised).toMatchObject({ tier: "growth", planMultiplierPpm: 1n, suspended: true });
+    const renamed = await accounts.update(accountId, { name: "another" });
+    expect(renamed).toEqual({ ...raised, name: "another" } as typeof raised);
   });
 
   accountTest("amounts beyond what a float holds stay exact", async (books) => {

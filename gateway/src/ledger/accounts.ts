@@ -27,6 +27,7 @@ export interface NewAccount {
 }
 
 export interface AccountChange {
+  readonly name?: string;
   readonly tier?: TierName;
   readonly planMultiplierPpm?: bigint;
   readonly suspended?: boolean;

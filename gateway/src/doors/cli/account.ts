@@ -80,8 +80,9 @@ export const accountShow = defineCommand({
 export const accountUpdate = defineCommand({
   words: ["account", "update"],
   operand: "ID",
-  summary: "changes an account's tier or plan, suspends or resumes it",
+  summary: "changes an account's name, tier or plan, suspends or resumes it",
   flags: {
+    name: optional("N", "whose account it is"),
     tier: optional("T", tierHelp),
     "plan-multiplier": optional("M", multiplierHelp),
     suspend: toggle("refuse its calls until it is resumed"),
@@ -90,6 +91,7 @@ export const accountUpdate = defineCommand({
   run: async ({ operand, flags }, parts) => {
     if (flags.suspend && flags.resume) throw new WrongUsage("--suspend and --resume exclude each other.");
     const change: AccountChange = {
+      ...(flags.name !== undefined && { name: readText("name", flags.name) }),
       ...(flags.tier !== undefined && { tier: readTier("tier", flags.tier) }),
       ...(flags["plan-multiplier"] !== undefined && {
         planMultiplierPpm: readMultiplier("plan-multiplier", flags["plan-multiplier"]),
@@ -97,7 +99,9 @@ export const accountUpdate = defineCommand({
       ...((flags.suspend || flags.resume) && { suspended: flags.suspend }),
     };
     if (Object.keys(change).length === 0) {
-      throw new WrongUsage("Nothing to change: give --tier, --plan-multiplier, --suspend or --resume.");
+      throw new WrongUsage(
+        "Nothing to change: give --name, --tier, --plan-multiplier, --suspend or --resume.",
+      );
     }
     return accountAnswer(
       known(operand, await withStore(parts, (store) => store.accounts.update(operand, change))),

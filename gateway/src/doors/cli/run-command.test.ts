@@ -165,6 +165,19 @@ describe("accounts", () => {
     expect(out.join("\n")).toMatch(/tier +growth/);
   });
 
+  test("update gives an account another name, and nothing else", async () => {
+    const accountId = await createAccount("--tier", "growth", "--credit-usd", "3");
+    const before = await terminal.json("account", "show", accountId);
+    expect(await terminal.json("account", "update", accountId, "--name", " Lovelace Ltd ")).toEqual({
+      ...before,
+      name: "Lovelace Ltd",
+    });
+    const { out } = await terminal.run("account", "list");
+    expect(out.join("\n")).toContain("Lovelace Ltd");
+    const { exitCode, errors } = await terminal.run("account", "update", accountId, "--name", "a\u001b[2J");
+    expect([exitCode, errors]).toEqual([2, ["--name takes 1 to 200 characters without control characters."]]);
+  });
+
   test("a suspended account's keys say so, until it is resumed", async () => {
     const accountId = await createAccount("--credit-usd", "1");
     const { key, keyId } = await issueKey(accountId);
@@ -627,7 +640,10 @@ describe("wrong usage", () => {
     ],
     [["account", "show"], "ID is missing."],
     [["account", "show", "a", "b"], 'Unexpected word "b".'],
-    [["account", "update", "a"], "Nothing to change: give --tier, --plan-multiplier, --suspend or --resume."],
+    [
+      ["account", "update", "a"],
+      "Nothing to change: give --name, --tier, --plan-multiplier, --suspend or --resume.",
+    ],
     [["account", "update", "a", "--suspend", "--resume"], "--suspend and --resume exclude each other."],
     [["account", "update", "a", "--suspend=yes"], "--suspend takes no value."],
     [["topup", "--usd", "1"], "--account ID is missing."],
@@ -674,7 +690,7 @@ describe("help", () => {
       "tollgate account create --name N [--tier T] [--credit-usd X] [--plan-multiplier M]",
       "tollgate account list",
       "tollgate account show ID",
-      "tollgate account update ID [--tier T] [--plan-multiplier M] [--suspend] [--resume]",
+      "tollgate account update ID [--name N] [--tier T] [--plan-multiplier M] [--suspend] [--resume]",
       "tollgate account ledger ACCOUNT_ID [--limit N] [--before ID|TIME]",
       "tollgate account usage ACCOUNT_ID [--from DATE] [--to DATE] [--by day|key|model|operation]",
       "tollgate topup --account ID --usd X",

@@ -40,6 +40,7 @@ export function createPostgresAccounts(db: Database): AccountBook {
     const after = { ...before, ...wanted };
     const { rpm = null, tpm = null, concurrency = null } = after.grantedLimits;
     return changed(query, update, [
+      after.name,
       after.tier,
       after.planMultiplierPpm,
       after.suspended,
@@ -134,8 +135,8 @@ const insert =
   "INSERT INTO account (id, name, tier, plan_multiplier_ppm, created_at_ms) VALUES ($1, $2, $3, $4, $5)";
 
 const update = `
-  UPDATE account SET tier = $1, plan_multiplier_ppm = $2, suspended = $3, rpm = $4, tpm = $5, concurrency = $6
-  WHERE id = $7`;
+  UPDATE account SET name = $1, tier = $2, plan_multiplier_ppm = $3, suspended = $4, rpm = $5, tpm = $6, concurrency = $7
+  WHERE id = $8`;
 
 const post = "UPDATE account SET posted_micros = posted_micros + $1 WHERE id = $2";
 

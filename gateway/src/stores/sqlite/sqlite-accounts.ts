@@ -50,6 +50,7 @@ export function createSqliteAccounts(db: Database, books: PostedBooks): AccountB
     const after = { ...before, ...change };
     const { rpm = null, tpm = null, concurrency = null } = after.grantedLimits;
     sql.update.run(
+      after.name,
       after.tier,
       after.planMultiplierPpm,
       after.suspended ? 1 : 0,
@@ -119,9 +120,13 @@ function prepare(db: Database) {
     insert: db.query<never, [string, string, string, bigint, number]>(
       "INSERT INTO account (id, name, tier, plan_multiplier_ppm, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
     ),
-    update: db.query<never, [string, bigint, number, number | null, number | null, number | null, string]>(
-      `UPDATE account SET tier = ?1, plan_multiplier_ppm = ?2, suspended = ?3, rpm = ?4, tpm = ?5, concurrency = ?6
-       WHERE id = ?7`,
+    update: db.query<
+      never,
+      [string, string, bigint, number, number | null, number | null, number | null, string]
+    >(
+      `UPDATE account SET name = ?1, tier = ?2, plan_multiplier_ppm = ?3, suspended = ?4, rpm = ?5, tpm = ?6,
+         concurrency = ?7
+       WHERE id = ?8`,
     ),
     post: db.query<never, [Micros, string]>(
       "UPDATE account SET posted_micros = posted_micros + ?1 WHERE id = ?2",
