@@ -362,6 +362,9 @@ describe("the configuration", () => {
     writeFileSync(file, "operations: { financial.metrics.snapshot: { price_usd: cheap } }");
     await until(() => gateway.stderr().includes("the old one stays"));
     expect(gateway.stderr()).toContain("operations.financial.metrics.snapshot.price_usd");
+    // A mistake in a file is told once, by its place there and not by ours.
+    expect(gateway.stderr().split("snapshot.price_usd")).toHaveLength(2);
+    expect(gateway.stderr()).not.toContain('"stack"');
     expect(await price()).toBe(20_000);
     writeFileSync(file, "operations: { financial.metrics.snapshot: { price_usd: 0.03 } }");
     gateway.signal("SIGHUP");

@@ -21,6 +21,7 @@ import { loadCatalogue, type Catalogue } from "./operation/catalogue.ts";
 import type { Exchanges } from "./operation/check-definition.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import type { Clock } from "./platform/clock.ts";
+import { ConfigError } from "./platform/config-error.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
 
@@ -216,7 +217,8 @@ async function reload(
     parts.log.info("configuration reloaded", { operations: offer.operations.size });
   } catch (error) {
     parts.metrics.count("tollgate_config_reloads_total", { result: "kept_old" });
-    parts.log.error("the new configuration cannot be used; the old one stays", describeError(error));
+    const why = error instanceof ConfigError ? { error: error.message } : describeError(error);
+    parts.log.error("the new configuration cannot be used; the old one stays", why);
   }
 }
 
