@@ -222,6 +222,27 @@ export const mutants = [
     tests: ["test/limited-keys.test.ts"],
   },
   {
+    name: "a hold in doubt keeps its idempotency key",
+    file: "gateway/src/call/end-later.ts",
+    find: 'outcome: "failed", freed }',
+    replace: 'outcome: "unknown" }',
+    tests: ["test/store-faults.test.ts"],
+  },
+  {
+    name: "a hold that was never taken is given back",
+    file: "gateway/src/call/hold.ts",
+    find: "error instanceof CallRefused || error instanceof NotWritten",
+    replace: "error instanceof CallRefused",
+    tests: ["test/store-faults.test.ts"],
+  },
+  {
+    name: "an end in doubt is told as free",
+    file: "gateway/src/call/settle.ts",
+    find: "const isFree = error instanceof NotWritten;",
+    replace: "const isFree = error instanceof Error;",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
     name: "a call without a usable link is held before it is refused",
     file: "gateway/src/call/hold.ts",
     find: "const held = await gate.ledger.wouldHold(holdRequest(paid));",
