@@ -134,7 +134,8 @@ end
 
 local function takePlace(places, holder, leaseMs)
   local key, endMs = places.key, nowMs + leaseMs
-  if places.gone then redis.call('ZREM', key, unpack(places.gone)) end
+  -- One by one: there may be more than fit into one command.
+  for _, member in ipairs(places.gone or {}) do redis.call('ZREM', key, member) end
   local added = redis.call('ZADD', key, endMs, node .. ' ' .. holder)
   places.used = places.used + added
   places.endMs = added == 1 and not places.gone and math.min(places.endMs or endMs, endMs) or firstEndMs(key)

@@ -110,6 +110,20 @@ describe("several nodes", () => {
     expect((await three.take([slot("d")])).kind).toBe("refused");
   });
 
+  test("get all places of one that stopped, however many it had", async () => {
+    const prefix = newPrefix();
+    const [one, two] = [await openNode(prefix), await openNode(prefix)];
+    const limit = 9_000;
+    const takes = Array.from({ length: limit }, async (_, holder) =>
+      one.take([slot(`call ${holder}`, limit)]),
+    );
+    expect((await Promise.all(takes)).filter(({ kind }) => kind === "taken")).toHaveLength(limit);
+    expect((await two.take([slot("next", limit)])).kind).toBe("refused");
+    await one.close();
+    expect((await two.take([slot("next", limit)])).kind).toBe("taken");
+    expect((await two.look(slot("another", limit))).remaining).toBe(limit - 1);
+  });
+
   test("get the places of one that fell silent, when they need them", async () => {
     const prefix = newPrefix();
     const dead = Bun.randomUUIDv7();
