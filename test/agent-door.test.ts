@@ -451,6 +451,10 @@ describe("limits", () => {
       retryable: true,
       charged: "no",
     });
+    // Nobody above the limit has megabytes read.
+    const long = { operation_id: "x", arguments: { text: "a".repeat(100_000) } };
+    const tooLong = await askModern(url, key, "tools/call", { name: "use", arguments: long });
+    expect([tooLong.status, Number(tooLong.headers.get("retry-after")) > 0]).toEqual([429, true]);
     await tight.close();
   });
 });

@@ -79,7 +79,8 @@ function readQuery(rawQuery: string): Record<string, string | string[]> {
   const query = Object.create(null) as Record<string, string | string[]>;
   for (const [name, value] of new URLSearchParams(rawQuery)) {
     const earlier = query[name];
-    query[name] = earlier === undefined ? value : [earlier, value].flat();
+    if (Array.isArray(earlier)) earlier.push(value);
+    else query[name] = earlier === undefined ? value : [earlier, value];
   }
   return query;
 }

@@ -24,7 +24,8 @@ export function writeRequest(operation: Operation, path: string, given: JsonObje
     return segment(name, value);
   });
   if (operation.body) {
-    const inQuery = Object.keys(rest).filter((name) => queryNames(operation).has(name));
+    const names = queryNames(operation);
+    const inQuery = Object.keys(rest).filter((name) => names.has(name));
     const query = Object.fromEntries(inQuery.map((name) => [name, rest[name]]));
     for (const name of inQuery) delete rest[name];
     const body = new TextEncoder().encode(JSON.stringify(rest));

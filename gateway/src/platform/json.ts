@@ -108,7 +108,9 @@ function scanShape(text: string): Shape | string {
         break;
       case 0x3a: // :
         members++;
+        // Each string once: in a text that is no JSON any number of colons may follow one.
         plainNames &&= isPlain(text, stringStart, stringEnd);
+        stringStart = stringEnd;
         break;
     }
     if (nodes > jsonNodesMax) return `the body has more than ${jsonNodesMax} values`;

@@ -46,6 +46,8 @@ export interface AgentAnswers {
 
 /** The protocol library's own usual bound. */
 const bodyBytesMax = 4 * 1024 * 1024;
+/** Whoever is above the limit is read only as far as it takes to tell a tool call from anything else. */
+const limitedBytesMax = 64 * 1024;
 
 export function createAgentAnswers(parts: AgentParts): AgentAnswers {
   const { gate, addresses } = parts;
@@ -85,8 +87,11 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     const limited = await refusalOf(
       countRequest({ known, receivedAtMs, offer: parts.offer() }, caller, gate),
     );
+    const bytesMax = limited ? limitedBytesMax : bodyBytesMax;
     const body =
-      request.method === "POST" ? await readMessage(request, parts.bodies).catch(asRefusal) : undefined;
+      request.method === "POST"
+        ? await readMessage(request, parts.bodies, bytesMax).catch(asRefusal)
+        : undefined;
     // A model that called a tool can wait and try again, so it is told; anything else is its client's to handle.
     if (limited && !(isJsonObject(body) && body["method"] === "tools/call")) throw limited;
     if (body instanceof CallRefused) throw body;
@@ -150,8 +155,8 @@ function asRefusal(error: unknown): CallRefused {
 
 const methods: ReadonlySet<string> = new Set(["POST", "GET", "DELETE"]);
 
-async function readMessage(request: Request, bodies: BodyReader): Promise<unknown> {
-  const parsed = parseJson(await bodies.read(request, bodyBytesMax));
+async function readMessage(request: Request, bodies: BodyReader, bytesMax: number): Promise<unknown> {
+  const parsed = parseJson(await bodies.read(request, bytesMax));
   if (!parsed.ok) return protocolError(400, -32700, `Parse error: ${parsed.why}`);
   // Batches were taken out of the protocol; one message is one request.
   if (!isJsonObject(parsed.value)) return protocolError(400, -32600, "Invalid Request: expected one message");

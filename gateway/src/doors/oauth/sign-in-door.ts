@@ -101,10 +101,10 @@ export function createSignInDoor(parts: Parts): SignInDoor {
   };
 
   const register = async (asked: Asked, body: Uint8Array): Promise<Response> => {
-    const registration = readRegistration(body);
-    if (!registration.ok) return oauthError(400, registration.error, registration.why);
     if (!(await take(`registrations ${addressBlock(asked.address)}`, registrationsPerMinuteMax)))
       return tooMany();
+    const registration = readRegistration(body);
+    if (!registration.ok) return oauthError(400, registration.error, registration.why);
     await parts.store.signIns.keepUnused("Client", unusedClientsMax - 1);
     return askServer(asked, "", new TextEncoder().encode(JSON.stringify(registration.metadata)));
   };
