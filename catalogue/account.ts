@@ -35,7 +35,9 @@ export const usageGet = defineOperation({
   path: "/v1/usage",
   query: z.object({
     start_time: unixSeconds.describe("Window start, Unix seconds."),
-    end_time: unixSeconds.optional().describe("Window end, Unix seconds, exclusive; now when absent."),
+    end_time: unixSeconds
+      .optional()
+      .describe("Window end, Unix seconds, exclusive; when absent the end of the running second."),
   }),
   notes: `A window of at most ${usageDaysMax} days that starts no later than now and ends after it starts.`,
   response: usageReport,

@@ -750,7 +750,11 @@ test("an agent whose video was created but could not be written down yet is not 
     };
     const { structuredContent } = await useTool(`${faulty.url}/mcp`, owner.key, "use", video);
     expect(structuredContent).toMatchObject({ status: "failed", error: { charged: "unknown" } });
+    // A stop waits until it is written, and whoever looks at the log can ask the vendor.
+    expect(faulty.gateway.callsInFlight()).toBe(1);
+    expect(faulty.logged.join("\n")).toMatch(/"upstream_task_id":"[^"]+"/);
     await until(async () => failures >= 2);
+    await until(() => faulty.gateway.callsInFlight() === 0);
     expect((await faulty.balance(owner)).held).toBeGreaterThan(0);
   } finally {
     await faulty.close();

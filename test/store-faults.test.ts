@@ -27,7 +27,15 @@ import {
   type ModelVendors,
 } from "./streams/model-vendors.ts";
 import { openStreamCaller } from "./streams/stream-caller.ts";
-import { createTask, shiftedClock, stuck, taskPath, video } from "./tasks/task-caller.ts";
+import {
+  asynchronous,
+  createPath,
+  createTask,
+  shiftedClock,
+  stuck,
+  taskPath,
+  video,
+} from "./tasks/task-caller.ts";
 
 const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
 
@@ -105,6 +113,30 @@ describe("another process holds the write lock", () => {
       expect(error).toMatchObject({ code: "billing_dependency_timeout", retryable: true });
     }
     expect((await tollgate.post(account, "/apis/v1/social_a/auth_social_a", {})).status).toBe(200);
+  });
+
+  test("for too long: what is only read is refused in the same words, and so is a key that was used before", async () => {
+    tollgate = await openTestGateway();
+    const account = await tollgate.openAccount();
+    const keyed = { "idempotency-key": "k1", ...asynchronous };
+    expect((await tollgate.post(account, createPath, video(stuck), keyed)).status).toBe(200);
+    // What it noted is not posted yet, and whoever reads posts.
+    expect((await tollgate.call(account, path)).status).toBe(200);
+    const other = new Database(tollgate.databasePath);
+    other.run("BEGIN IMMEDIATE");
+    const refused = await Promise.all([
+      tollgate.call(account, "/v1/credits/balance"),
+      tollgate.call(account, `/v1/usage?start_time=${Math.floor(Date.now() / 1000) - 60}`),
+      tollgate.post(account, createPath, video(stuck), keyed),
+    ]);
+    other.run("COMMIT");
+    other.close();
+    for (const answer of refused) {
+      const { error } = (await answer.json()) as Refused;
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+      expect(error).toMatchObject({ code: "billing_dependency_timeout", retryable: true });
+    }
+    expect((await tollgate.call(account, "/v1/credits/balance")).status).toBe(200);
   });
 
   test("when a call ends: its answer waits for the settlement", async () => {

@@ -384,7 +384,7 @@ export interface Inputs {
   readonly "usage.get": {
     /** Window start, Unix seconds. */
     readonly start_time: number;
-    /** Window end, Unix seconds, exclusive; now when absent. */
+    /** Window end, Unix seconds, exclusive; when absent the end of the running second. */
     readonly end_time?: number | undefined;
   };
   /**

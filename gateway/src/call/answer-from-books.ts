@@ -3,7 +3,7 @@ import { limitsOf } from "../limits/tiers.ts";
 import { changesFreely, type CallInput, type OwnOperation } from "../operation/operation.ts";
 import { jsonAnswer, type Answer, type Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
-import { refuseUnbooked, whyUnwritten } from "./refuse-unbooked.ts";
+import { refuseUnbooked, whyUnread, whyUnwritten } from "./refuse-unbooked.ts";
 import type { Wishes } from "./wishes.ts";
 
 /** A free operation that the gateway answers itself: nothing is held, nothing leaves. */
@@ -24,7 +24,7 @@ export async function answerFromBooks(
   try {
     return jsonAnswer(200, await operation.answer(input, asker, gate.books));
   } catch (error) {
-    const told = changesFreely(operation) ? whyUnwritten(error) : undefined;
+    const told = changesFreely(operation) ? whyUnwritten(error) : whyUnread(error);
     if (!told) throw error;
     return refuseUnbooked(error, call, told, gate);
   }

@@ -3,8 +3,8 @@ import { isSuccess, neverSent } from "../operation/upstream.ts";
 import { readTaskReport } from "../tasks/read-task-report.ts";
 import type { BegunTask } from "../tasks/task-book.ts";
 import { pollAfterMs } from "../tasks/task-rules.ts";
-import { isForgotten } from "../tasks/task-life.ts";
 import { jsonAnswer, type Answer } from "./call.ts";
+import { findEarlier } from "./check-earlier.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
@@ -64,14 +64,26 @@ function saysNo(exchanged: Attempted["exchanged"]): boolean {
 }
 
 /** Said by whoever stands before the vendor and did not hear from it in time: the task may be made all the same. */
-const gaveUpWaiting: ReadonlySet<number> = new Set([408, 504, 522, 524]);
+const gaveUpWaiting: ReadonlySet<number> = new Set([408, 504, 520, 522, 524]);
 
 async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<void> {
   try {
     await gate.tasks.begin(begun);
   } catch (error) {
-    // The vendor has it. Its id is worth every try: without it the work is done and nobody is charged.
-    writeLater("a new task's id", () => gate.tasks.begin(begun), gate);
+    // The vendor has it. Its id is worth every try, and a stop waits for it: without it the work is done and nobody is
+    // charged. Whoever finds it in the log can still ask the vendor.
+    const { taskId, upstream, upstreamTaskId } = begun;
+    const about = { task_id: taskId, upstream, upstream_task_id: upstreamTaskId };
+    gate.log.error("a new task's id could not be written yet", about);
+    const written = gate.begin();
+    writeLater(
+      "a new task's id",
+      async () => {
+        await gate.tasks.begin(begun);
+        written();
+      },
+      gate,
+    );
     const message =
       "The task was created but could not be written down yet; ask again with the same Idempotency-Key.";
     refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
@@ -84,19 +96,17 @@ export function loseLater(taskId: string, gate: Gate, attempts: Attempted["attem
 }
 
 /**
- * A creation that is repeated under its idempotency key is answered with the task that there is. Of a task that nobody
- * can be asked about, only that is told: lost ones here, forgotten ones by admission, with what they cost.
+ * A creation that is repeated under its idempotency key is answered with the task that there is, also when its result is
+ * gone by now. Of a lost one, which nobody can be asked about, only that is told.
  */
 export async function findEarlierTask(paid: PaidCall, gate: Gate): Promise<Answer | undefined> {
-  const { call, caller, wishes } = paid;
-  if (!wishes.claim) return undefined;
-  const earlier = await gate.ledger.findEarlier(caller.accountId, wishes.claim, call.receivedAtMs);
+  const { call } = paid;
+  const earlier = await findEarlier(paid, gate);
   if (!earlier?.sameRequest) return undefined;
   const task = await gate.tasks.findByCall(earlier.callId);
   // What is still being created, or was refused, is no task yet; admission says how it stands.
   if (!task || task.state === "CREATING" || task.state === "REFUSED") return undefined;
   if (task.state === "LOST") return refuseEarlier({ ...earlier, outcome: "unknown" });
-  if (isForgotten(task, gate.clock.wallMs())) return undefined;
   call.known.servedBySandbox = gate.desk.isServedBySandbox(task);
   // An answer to a creation says whether the task has begun, and no more: its end is told to whoever asks about it.
   return created(task.id, task.state === "PENDING" ? "PENDING" : "RUNNING", task.callId);

@@ -1,12 +1,26 @@
+import type { EarlierCall } from "../ledger/ledger.ts";
 import { refuseEarlier } from "../ledger/refuse-earlier.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
+import { refuseUnbooked, whyUnread } from "./refuse-unbooked.ts";
 
 /** A repeated request is told so, even when it would be refused for another reason too. */
-export async function checkEarlier(
-  { call, operation, caller, wishes: { claim } }: PaidCall,
+export async function checkEarlier(paid: PaidCall, gate: Gate): Promise<void> {
+  const earlier = await findEarlier(paid, gate);
+  if (earlier) refuseEarlier(earlier, paid.operation.idempotency?.codePrefix);
+}
+
+/** The call that has the idempotency key of this one. */
+export async function findEarlier(
+  { call, caller, wishes: { claim } }: PaidCall,
   gate: Gate,
-): Promise<void> {
-  const earlier = claim && (await gate.ledger.findEarlier(caller.accountId, claim, call.receivedAtMs));
-  if (earlier) refuseEarlier(earlier, operation.idempotency?.codePrefix);
+): Promise<EarlierCall | undefined> {
+  if (!claim) return undefined;
+  try {
+    return await gate.ledger.findEarlier(caller.accountId, claim, call.receivedAtMs);
+  } catch (error) {
+    const told = whyUnread(error);
+    if (!told) throw error;
+    return refuseUnbooked(error, call, told, gate);
+  }
 }

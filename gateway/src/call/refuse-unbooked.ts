@@ -28,6 +28,12 @@ export function unbooked(error: unknown, { message, retryable }: Told): CallRefu
   });
 }
 
+/** What is told of books that somebody else keeps from being read; undefined where something else went wrong. */
+export const whyUnread = (error: unknown): Told | undefined =>
+  error instanceof NotWritten
+    ? { message: "The books could not be read, so nothing was done.", retryable: true }
+    : undefined;
+
 /** What is told of a change that costs nothing and was to be written down; undefined where something else went wrong. */
 export function whyUnwritten(error: unknown): Told | undefined {
   if (error instanceof NotWritten)

@@ -155,7 +155,7 @@ function codesName(codes: readonly RefusalCode[]): string {
   if (codes.includes("link_required")) return "Linked";
   // A free call may find the books busy too, but has no price that could be missing.
   if (codes.includes("billing_dependency_timeout") && !codes.includes("billing_config_invalid"))
-    return "Free";
+    return codes.includes("provider_unavailable") ? "FreeAtPlatform" : "Free";
   // And one about a model may find that model without a price, but books nothing.
   if (codes.includes("billing_config_invalid") && !codes.includes("billing_dependency_timeout"))
     return "FreeOfModel";

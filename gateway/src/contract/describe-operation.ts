@@ -97,8 +97,8 @@ function queryParameters({ query, example }: Operation, components: Components):
 const exampleOf = (value: string | undefined, isNumber = false): JsonObject =>
   value === undefined ? {} : { example: isNumber ? Number(value) : value };
 
-const describeBody = ({ body, example }: Operation, components: Components): JsonObject => ({
-  required: true,
+const describeBody = ({ body, bodyOptional, example }: Operation, components: Components): JsonObject => ({
+  required: bodyOptional !== true,
   content: {
     "application/json": {
       schema: body ? components.schema(body) : {},

@@ -36,7 +36,7 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
     if (limits?.slot) codes.push("quota_exceeded");
   }
   if (changesFreely(operation)) codes.push("insufficient_scope");
-  if (changesFreely(operation) && !isAboutTask(operation)) codes.push("billing_dependency_timeout");
+  if (readsBooks(operation)) codes.push("billing_dependency_timeout", "billing_unavailable");
   if (isSold(operation)) {
     codes.push("not_allowed_for_key");
     if (operation.task) codes.push("quota_exceeded");
@@ -48,6 +48,10 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
 /** Whether the caller may hear an upstream's own words. What is told of a task's state is always ours. */
 export const asksUpstream = (operation: Operation): boolean =>
   isSold(operation) || (isAboutTask(operation) && operation.aboutTask === "cancel");
+
+/** What the gateway answers itself is in the books; only models are told of by the offer alone. */
+const readsBooks = (operation: Operation): boolean =>
+  !isSold(operation) && !isAboutTask(operation) && operation.category !== "models";
 
 const conflicts = [
   "request_already_completed",
