@@ -178,6 +178,8 @@ describe("limits of an operation's own", () => {
     const { error } = (await refused.json()) as Limited;
     expect(error.code).toBe("quota_exceeded");
     expect(error.limit).toMatchObject({ name: "concurrency", limit: 5, remaining: 0 });
+    // Of sixty requests a minute five run; the refused one took nothing, and its answer says so.
+    expect(refused.headers.get("x-ratelimit-remaining-requests")).toBe("55");
     const retryAfter = Number(refused.headers.get("retry-after"));
     expect(retryAfter).toBeGreaterThanOrEqual(1);
     // A place is free again when a call ends; its lease, of an hour, only bounds one that never does.
@@ -396,6 +398,22 @@ describe("GET /v1/limits and applications for more", () => {
     await Bun.sleep(2_100);
     const after = await tollgate.call(account, "/v1/credits/balance");
     expect(after.headers.get("x-ratelimit-limit-requests")).toBe("4000");
+  });
+
+  test("figures that were granted count where they are more than the tier's: who pays into a higher tier has that", async () => {
+    const account = await tollgate.openAccount({ tier: "free" });
+    const wish = { expected_rpm: 100, expected_tpm: 100, models: ["m"], use_case: "u" };
+    const filed = await tollgate.post(account, "/v1/limits/requests", wish);
+    const { id } = (await filed.json()) as { id: string };
+    await tollgate.store.quotas.approve(id, { limits: { rpm: 120 } }, Date.now());
+    const limit = async (): Promise<string | null> =>
+      (await tollgate.call(account, "/v1/credits/balance")).headers.get("x-ratelimit-limit-requests");
+    await Bun.sleep(2_100);
+    expect(await limit()).toBe("120");
+    const payment = { transferId: "pay", accountId: account.accountId, amountMicros: 500_000_000n };
+    await tollgate.store.accounts.topUp({ ...payment, nowMs: Date.now() });
+    await Bun.sleep(2_100);
+    expect(await limit()).toBe("3000");
   });
 
   test("an application is checked: both figures, a use case, and what it is for", async () => {

@@ -39,8 +39,8 @@ function count(call: Counted, want: Want, gate: Gate): void | Promise<void> {
 }
 
 function note(call: Counted, wants: readonly Want[], take: Take, gate: Gate): void | Promise<never> {
-  const standing = take.kind === "taken" ? take.standings[0] : take.standing;
-  if (standing) call.known.requests = tighter(call.known.requests, standing);
   if (take.kind === "refused") return refuseByLimit(call, take, gate);
+  const [standing] = take.standings;
+  if (standing) call.known.requests = tighter(call.known.requests, standing);
   call.known.counted.push({ wants, takenAtMs: take.takenAtMs });
 }

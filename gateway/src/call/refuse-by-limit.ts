@@ -14,7 +14,8 @@ export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate)
   const { want, standing, retryInMs } = refused;
   const { name, code, what } = describe(want, standing);
   if (name === "tokens_per_minute") call.known.tokens = standing;
-  if (name === "upstream") call.known.requests = tighter(call.known.requests, standing);
+  if (name === "requests_per_minute" || name === "upstream")
+    call.known.requests = tighter(call.known.requests, standing);
   const retryAfterSeconds = retrySeconds(retryInMs);
   // A place comes back when a call ends, not when the lease does that bounds one which never ends.
   const resetsInMs = want.kind === "slot" ? retryInMs : standing.resetsInMs;
@@ -31,10 +32,16 @@ export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate)
   });
 }
 
-/** Returns what the call counted against limits so far. */
-export async function returnCounted(call: Pick<Counted, "known">, gate: Gate): Promise<void> {
-  for (const { wants, takenAtMs } of call.known.counted) await gate.limiter.giveBack(wants, takenAtMs);
-  call.known.counted = [];
+/** Returns what the call counted against limits so far, and sees how they stand then. */
+export async function returnCounted({ known }: Pick<Counted, "known">, gate: Gate): Promise<void> {
+  const { counted } = known;
+  known.counted = [];
+  let requests: Standing | undefined;
+  for (const { wants, takenAtMs } of counted) {
+    await gate.limiter.giveBack(wants, takenAtMs);
+    for (const want of wants) requests = tighter(requests, await gate.limiter.look(want));
+  }
+  if (requests) known.requests = requests;
 }
 
 function describe(want: Want, { remaining }: Standing): { name: string; code: RefusalCode; what: string } {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { amount, count } from "./amount.ts";
-import { limitsOf, specifiedTiers, tierNames, type TierLimits, type TierName } from "../limits/tiers.ts";
+import { specifiedTiers, tierNames, type TierLimits, type TierName } from "../limits/tiers.ts";
 import { microsFromUsd, picoFromUsd, ppmFromMultiplier, type Micros, type Pico } from "../platform/money.ts";
 import { protocolWords } from "../operation/key-header.ts";
 import type { LinkSettings, Upstream } from "../operation/upstream.ts";
@@ -230,7 +230,15 @@ export const configSchema = z
   }));
 
 function tiersOf(written: Partial<Record<TierName, z.infer<typeof tier>>>): Config["tiers"] {
-  const of = (name: TierName): TierLimits => limitsOf(specifiedTiers[name], written[name] ?? {});
+  const of = (name: TierName): TierLimits => {
+    const { rpm, tpm, concurrency } = specifiedTiers[name];
+    const own = written[name];
+    return {
+      rpm: own?.rpm ?? rpm,
+      tpm: own?.tpm ?? tpm,
+      concurrency: own?.concurrency ?? concurrency,
+    };
+  };
   return { free: of("free"), starter: of("starter"), growth: of("growth"), enterprise: of("enterprise") };
 }
 

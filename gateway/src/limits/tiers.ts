@@ -24,15 +24,18 @@ const growthToppedUpMicros: Micros = 500_000_000n;
 export function tierAfterTopUp(current: TierName, toppedUpMicros: Micros): TierName {
   const earned: TierName =
     toppedUpMicros >= growthToppedUpMicros ? "growth" : toppedUpMicros > 0n ? "starter" : "free";
-  return tierNames.indexOf(earned) > tierNames.indexOf(current) ? earned : current;
+  return higherTier(current, earned);
 }
 
-/** Figures that were granted or written, and those of the tier where none were. */
+export const higherTier = (one: TierName, other: TierName): TierName =>
+  tierNames.indexOf(other) > tierNames.indexOf(one) ? other : one;
+
+/** Those of the tier, or what was granted where that is more: whoever reaches a higher tier loses nothing, and gains it. */
 export const limitsOf = (
   { rpm, tpm, concurrency }: TierLimits,
   granted: { readonly [Figure in keyof TierLimits]?: number | undefined },
 ): TierLimits => ({
-  rpm: granted.rpm ?? rpm,
-  tpm: granted.tpm ?? tpm,
-  concurrency: granted.concurrency ?? concurrency,
+  rpm: Math.max(rpm, granted.rpm ?? 0),
+  tpm: Math.max(tpm, granted.tpm ?? 0),
+  concurrency: Math.max(concurrency, granted.concurrency ?? 0),
 });

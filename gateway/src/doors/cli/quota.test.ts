@@ -52,6 +52,13 @@ test("an approval with figures leaves the tier and grants them", async () => {
   });
 });
 
+test("an approval takes no account to a lower tier", async () => {
+  const { id, accountId } = await fileApplication();
+  await terminal.json("account", "update", accountId, "--tier", "enterprise");
+  await terminal.json("quota", "approve", id);
+  expect(await terminal.json("account", "show", accountId)).toMatchObject({ tier: "enterprise" });
+});
+
 test("an application is decided once", async () => {
   const { id, accountId } = await fileApplication();
   expect((await terminal.run("quota", "deny", id)).exitCode).toBe(0);

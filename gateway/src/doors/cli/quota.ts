@@ -34,10 +34,13 @@ export const quotaApprove = defineCommand({
   operand: "ID",
   summary: "approves an application: Growth, or the figures given",
   flags: {
-    tier: optional("T", "the tier to grant; growth when nothing else is given"),
-    rpm: optional("N", "requests per minute in place of the tier's"),
-    tpm: optional("N", "tokens per minute in place of the tier's"),
-    concurrency: optional("N", "calls at once in place of the tier's"),
+    tier: optional(
+      "T",
+      "the tier to grant, unless the account has a higher one; growth when nothing else is given",
+    ),
+    rpm: optional("N", "requests per minute, where the tier has fewer"),
+    tpm: optional("N", "tokens per minute, where the tier has fewer"),
+    concurrency: optional("N", "calls at once, where the tier has fewer"),
   },
   run: async ({ operand, flags }, parts) => {
     const limits = {

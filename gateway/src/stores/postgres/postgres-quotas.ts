@@ -7,6 +7,7 @@ import {
   type QuotaBook,
   type QuotaGrant,
 } from "../../ledger/quota-applications.ts";
+import { higherTier, type TierName } from "../../limits/tiers.ts";
 import { freeConflict } from "../free-conflict.ts";
 import { applicationColumns, applicationOf, type ApplicationRow } from "../quota-rows.ts";
 import type { Database, Query } from "./database.ts";
@@ -47,12 +48,12 @@ export function createPostgresQuotas(db: Database): QuotaBook {
     nowMs: number,
   ): Promise<QuotaApplication | undefined> => {
     // The account first, as everywhere: whoever files has it while they write to applications.
-    await query(lockAccountOf, [id]);
+    const [account] = await query<{ tier: TierName }>(lockAccountOf, [id]);
     const application = await decide(query, "approved", id, nowMs);
     if (!application) return undefined;
     const { rpm, tpm, concurrency } = grant.limits ?? {};
     await query(grantTierAndLimits, [
-      grant.tier ?? null,
+      account && grant.tier ? higherTier(account.tier, grant.tier) : null,
       rpm ?? null,
       tpm ?? null,
       concurrency ?? null,
@@ -103,7 +104,7 @@ const insert = `
   RETURNING ${applicationColumns}`;
 
 const lockAccountOf = `
-  SELECT account.id FROM quota_application JOIN account ON account.id = quota_application.account_id
+  SELECT account.tier FROM quota_application JOIN account ON account.id = quota_application.account_id
   WHERE quota_application.id = $1 FOR NO KEY UPDATE OF account`;
 
 const decideOpen = `

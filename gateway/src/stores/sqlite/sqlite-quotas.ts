@@ -8,6 +8,7 @@ import {
   type QuotaGrant,
 } from "../../ledger/quota-applications.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
+import { higherTier, type TierName } from "../../limits/tiers.ts";
 import { freeConflict } from "../free-conflict.ts";
 import { applicationColumns, applicationOf, type ApplicationRow } from "../quota-rows.ts";
 import type { GroupCommit } from "./group-commit.ts";
@@ -41,10 +42,15 @@ export function createSqliteQuotas(db: Database, commits: GroupCommit): QuotaBoo
   const approve = (id: string, grant: QuotaGrant, nowMs: number): QuotaApplication | undefined => {
     if (sql.decide.run("approved", nowMs, id).changes === 0) return undefined;
     const application = present(id);
-    if (grant.tier) sql.grantTier.run(grant.tier, application.accountId);
+    if (grant.tier) raiseTier(application.accountId, grant.tier);
     const { rpm, tpm, concurrency } = grant.limits ?? {};
     sql.grantLimits.run(rpm ?? null, tpm ?? null, concurrency ?? null, application.accountId);
     return application;
+  };
+
+  const raiseTier = (accountId: string, granted: TierName): void => {
+    const current = sql.tierOf.get(accountId)?.tier ?? granted;
+    sql.setTier.run(higherTier(current, granted), accountId);
   };
 
   const present = (id: string): QuotaApplication => {
@@ -103,7 +109,8 @@ function prepare(db: Database) {
     decide: db.query<never, [string, number, string]>(
       "UPDATE quota_application SET state = ?1, decided_at_ms = ?2 WHERE id = ?3 AND state = 'open'",
     ),
-    grantTier: db.query<never, [string, string]>("UPDATE account SET tier = ?1 WHERE id = ?2"),
+    tierOf: db.query<{ tier: TierName }, [string]>("SELECT tier FROM account WHERE id = ?1"),
+    setTier: db.query<never, [string, string]>("UPDATE account SET tier = ?1 WHERE id = ?2"),
     grantLimits: db.query<never, [number | null, number | null, number | null, string]>(
       `UPDATE account SET rpm = coalesce(?1, rpm), tpm = coalesce(?2, tpm), concurrency = coalesce(?3, concurrency)
        WHERE id = ?4`,
