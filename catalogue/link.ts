@@ -89,6 +89,7 @@ export const linkStart = defineOperation({
       .describe("What the link may be used for; everything the write calls need when absent."),
   }),
   bodyOptional: true,
+  beginsLinks: true,
   notes:
     "The link works for ten minutes. Needed once for each person, and again when the link has ended or other scopes are needed; not before every write.",
   response: linkBegun,

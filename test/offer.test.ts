@@ -8,7 +8,6 @@ import { parseConfig } from "../gateway/src/config/load-config.ts";
 import { ConfigError } from "../gateway/src/platform/config-error.ts";
 import { createOffer } from "../gateway/src/offer/create-offer.ts";
 import type { OfferedOperation } from "../gateway/src/offer/offer.ts";
-import { taskUpstreams } from "../gateway/src/offer/task-upstreams.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
 import { defineOperation, fixed } from "../gateway/src/operation/define-operation.ts";
 import { isSold } from "../gateway/src/operation/operation.ts";
@@ -222,6 +221,9 @@ describe("one file in a catalogue folder is an endpoint", () => {
     const account = await gateway.openAccount();
     expect((await gateway.call(account, weatherPath)).status).toBe(404);
     expect(gateway.gateway.offer().routes.all.some(({ operation }) => isSold(operation))).toBe(false);
+    // Nobody can be sent to a platform that is not there; links of earlier days can still be seen and ended.
+    expect((await gateway.post(account, "/apis/v1/social_a/auth_social_a", {})).status).toBe(404);
+    expect((await gateway.call(account, "/apis/v1/social_a/links")).status).toBe(200);
     expect(gateway.gateway.offer().gaps).toContain(
       "weather.today: no upstream serves it and the sandbox is off",
     );
@@ -453,8 +455,15 @@ describe("models that ship", () => {
     ]) {
       const offer = await offerOf(yaml, "http://127.0.0.1:9");
       expect(offer.operations.get("video.synthesis.create")?.models.size).toBe(0);
-      expect(taskUpstreams(offer).map(({ upstream }) => upstream.name)).toEqual(["video"]);
+      expect(offer.taskUpstreams.map(({ upstream }) => upstream.name)).toEqual(["video"]);
     }
+    const another = video("").replace("video:", "another:");
+    const moved = await offerOf(
+      `upstreams:\n  ${video("")}\n  ${another}\noperations: { video.synthesis.create: { via: [another] } }`,
+    );
+    const create = moved.operations.get("video.synthesis.create");
+    expect(create?.upstreams.map(({ name }) => name)).toEqual(["another"]);
+    expect(moved.taskUpstreams.map(({ upstream }) => upstream.name).toSorted()).toEqual(["another", "video"]);
   });
 
   test("are named by names that exist, at upstreams that can serve them", async () => {

@@ -3,7 +3,6 @@
 import { expect, test } from "bun:test";
 import { startTaskWorker } from "../gateway/src/doors/worker/task-worker.ts";
 import type { GatewayParts } from "../gateway/src/gateway.ts";
-import { taskUpstreams } from "../gateway/src/offer/task-upstreams.ts";
 import { createTaskDesk } from "../gateway/src/tasks/task-desk.ts";
 import { openDashScopeDouble } from "./doubles/dashscope.ts";
 import { openTestGateway, until, type TestAccount } from "./harness.ts";
@@ -52,14 +51,14 @@ tiers: { growth: { rpm: 1000000, tpm: 1000000, concurrency: 100 } }`,
           ledger: parts.store.ledger,
           forwarder: parts.forwarder,
           upstreamOf: (name) =>
-            taskUpstreams(tollgate.gateway.offer()).find((at) => at.upstream.name === name),
+            tollgate.gateway.offer().taskUpstreams.find((at) => at.upstream.name === name),
           clock,
           random: Math.random,
           log: parts.log,
           metrics: parts.metrics,
           leaseMs: 0,
         }),
-        upstreams: () => taskUpstreams(tollgate.gateway.offer()),
+        upstreams: () => tollgate.gateway.offer().taskUpstreams,
         log: parts.log,
       }),
     );

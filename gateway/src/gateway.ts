@@ -18,7 +18,6 @@ import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { bringIntoForce } from "./offer/in-force.ts";
 import { listUpstreams, type Offer } from "./offer/offer.ts";
-import { taskUpstreams } from "./offer/task-upstreams.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import { systemBytes, systemChance } from "./platform/chance.ts";
@@ -100,7 +99,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const shared = { ...parts, gate, inForce: () => inForce, contracts, sales, bodies, inFlight, randomBytes };
   const doors = createDoors({ ...shared, isStopping: () => isStopping });
   const answer = createFrontDoor({ ...shared, ...doors, offer });
-  const worker = startTaskWorker({ desk: gate.desk, upstreams: () => taskUpstreams(offer()), log });
+  const worker = startTaskWorker({ desk: gate.desk, upstreams: () => offer().taskUpstreams, log });
   showGauges(gate, offer, inFlight);
 
   return {

@@ -7,7 +7,6 @@ import { createLinkDesk } from "../links/link-desk.ts";
 import type { PlatformClient } from "../links/platform-client.ts";
 import { createVault } from "../links/vault.ts";
 import type { Offer } from "../offer/offer.ts";
-import { taskUpstreams } from "../offer/task-upstreams.ts";
 import { createBooks } from "../books/create-books.ts";
 import type { Forwarder } from "../operation/upstream.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -95,7 +94,7 @@ const taskDesk = ({ store, offer, ...parts }: Parts): TaskDesk =>
     tasks: store.tasks,
     ledger: store.ledger,
     forwarder: parts.forwarder,
-    upstreamOf: (name) => taskUpstreams(offer()).find(({ upstream }) => upstream.name === name),
+    upstreamOf: (name) => offer().taskUpstreams.find(({ upstream }) => upstream.name === name),
     clock: parts.clock,
     random: parts.random,
     log: parts.log,

@@ -12,6 +12,7 @@ import { doubtfulModels } from "./doubtful-models.ts";
 import { mergeModels, type Model } from "./merge-models.ts";
 import { createRoutes } from "./routes.ts";
 import { hasModel, servingUpstreams } from "./serving-upstreams.ts";
+import { findTaskUpstreams } from "./task-upstreams.ts";
 
 /**
  * Binds the catalogue to a configuration; throws ConfigError when they do not fit. `sandboxUrl` is undefined when there
@@ -29,9 +30,10 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
       gaps.push(`operations.${id}: there is no such operation`);
   }
   checkModelNames(catalogue, config, gaps);
-  const served = offered.filter(
-    (one) => !isSold(one.operation) || servable(one, catalogue, config, sandboxUrl, gaps),
+  const sold = offered.filter(
+    (one) => isSold(one.operation) && servable(one, catalogue, config, sandboxUrl, gaps),
   );
+  const served = offered.filter((one) => sold.includes(one) || isAnswerable(one.operation, sold));
   const word = config.names.provider.toLowerCase();
   return Object.freeze({
     names: config.names,
@@ -47,6 +49,7 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
     tiers: config.tiers,
     sandboxUrl,
     links: config.links,
+    taskUpstreams: findTaskUpstreams(offered, config),
     prices: served.flatMap(pricesOf),
     gaps,
     notes: [
@@ -255,6 +258,11 @@ function servable(
   if (pricedByModel(operation) && models.size === 0) gaps.push(`${operation.id}: no model with a price`);
   return true;
 }
+
+/** Whether the gateway can answer it itself, beside what is sold. */
+const isAnswerable = (operation: Operation, sold: readonly OfferedOperation[]): boolean =>
+  !isSold(operation) &&
+  (!("beginsLinks" in operation) || sold.some(({ upstreams }) => upstreams.some(({ link }) => link)));
 
 function areOff({ price }: Operation, catalogue: Catalogue, modelsOff: ReadonlySet<string>): boolean {
   const kind = "modelKind" in price ? price.modelKind : undefined;

@@ -7,6 +7,7 @@ import type { Terms } from "../prices/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import type { Micros } from "../platform/money.ts";
 import type { Routes } from "./routes.ts";
+import type { TaskUpstream } from "../tasks/task-desk.ts";
 
 /**
  * What is on sale at one moment: the catalogue as the configuration binds it. Made whole at start and at each
@@ -21,6 +22,8 @@ export interface Offer {
   /** Where the sandbox listens; undefined when it is off. */
   readonly sandboxUrl: string | undefined;
   readonly links: LinkConfig;
+  /** Whoever is asked about tasks, now that they are served or were before. */
+  readonly taskUpstreams: readonly TaskUpstream[];
   /** Every price a call can be held under. */
   readonly prices: readonly RecordedPrice[];
   /** What was left out and why, for `doctor`. */

@@ -1,25 +1,27 @@
-import { isSold } from "../operation/operation.ts";
+import type { Config } from "../config/config.ts";
+import { isSold, type Operation } from "../operation/operation.ts";
+import type { Upstream } from "../operation/upstream.ts";
 import type { TaskUpstream } from "../tasks/task-desk.ts";
-import type { Offer } from "./offer.ts";
+import type { OfferedOperation } from "./offer.ts";
 
-/** The upstreams that serve operations with tasks, and where each is asked about them. */
-export function taskUpstreams(offer: Offer): readonly TaskUpstream[] {
-  let found = known.get(offer);
-  if (!found) known.set(offer, (found = find(offer)));
-  return found;
-}
-
-/** An offer never changes, and is asked ten times a second. */
-const known = new WeakMap<Offer, readonly TaskUpstream[]>();
-
-function find({ operations }: Offer): readonly TaskUpstream[] {
+/**
+ * Who may have tasks under way, and where each is asked about them: whoever serves an operation with tasks, and whoever
+ * could and is configured, should the operator have taken the operation from it since.
+ */
+export function findTaskUpstreams(
+  offered: readonly OfferedOperation[],
+  { upstreams: configured }: Config,
+): readonly TaskUpstream[] {
+  const all = [...configured].map(([name, upstream]): Upstream => ({ name, ...upstream, sandbox: false }));
   const found = new Map<string, TaskUpstream>();
-  for (const { operation, upstreams } of operations.values()) {
-    if (!isSold(operation) || !operation.task) continue;
-    for (const upstream of upstreams) {
-      const tasksPath = operation.servedBy[upstream.protocol]?.tasksPath;
+  for (const { operation, upstreams } of offered) {
+    for (const upstream of [...upstreams, ...all]) {
+      const tasksPath = tasksPathAt(operation, upstream);
       if (tasksPath !== undefined) found.set(upstream.name, { upstream, tasksPath });
     }
   }
   return [...found.values()];
 }
+
+const tasksPathAt = (operation: Operation, { protocol }: Upstream): string | undefined =>
+  isSold(operation) && operation.task ? operation.servedBy[protocol]?.tasksPath : undefined;

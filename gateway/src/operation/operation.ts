@@ -248,6 +248,8 @@ export interface SoldOperation<Input = CallInput> extends Declared<Input> {
 /** An operation that the gateway answers from its own books. */
 export interface OwnOperation<Input = CallInput> extends Declared<Input> {
   readonly answer: (input: Input, asker: Asker, books: Books) => Promise<unknown>;
+  /** It sends people to a platform, so it is offered only where one is set up that accounts can be linked at. */
+  readonly beginsLinks?: true;
 }
 
 /** An operation about a task that an earlier call began. */
