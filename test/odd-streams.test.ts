@@ -428,6 +428,13 @@ test("a stream that breaks off tells so with our own word for it", async () => {
   expect(await (await ask()).text()).toContain('"code":"provider_request_failed"');
 });
 
+test.each([204, 205])("a stream that can have no body leaves nothing held: %d", async (status) => {
+  answer = () => new Response(null, { status, headers: { "content-type": "text/event-stream" } });
+  await (await ask()).text();
+  await until(async () => (await gateway.balance(account)).held === 0);
+  await until(() => gateway.gateway.callsInFlight() === 0);
+});
+
 describe("a stream that ends without saying how", () => {
   const words = { role: "assistant", content: "Hello" };
   const ended = (usage: object): string =>

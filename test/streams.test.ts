@@ -279,6 +279,8 @@ describe("a Gemini stream without alt=sse", () => {
     const caller = openStreamCaller(draining.port, { account, path, body });
     expect(await caller.ended).toBe(true);
     expect(caller.head()).toMatch(/content-type: application\/json/i);
+    // Whoever passes it on, and our own listener, must know that it comes bit by bit.
+    expect(caller.head()).toMatch(/x-accel-buffering: no/i);
     const chunks = JSON.parse(caller.body()) as readonly Readonly<Record<string, unknown>>[];
     const frames = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}`);
     const heard = dialects.gemini.hearStream(frames);
@@ -288,6 +290,20 @@ describe("a Gemini stream without alt=sse", () => {
     await untilFree(draining, account);
     expect((await lastReceipt(draining, account)).charged_micros_usd).toBeGreaterThan(0);
   });
+});
+
+test("a Gemini stream without alt=sse is told to the listener as a stream, which may be silent for long", async () => {
+  const account = await draining.openAccount();
+  const told: string[] = [];
+  const peer = { address: () => "127.0.0.1", answered: (how: string) => void told.push(how) };
+  const path = `/v1beta/models/${models.openai}:streamGenerateContent`;
+  const request = new Request(draining.url + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+    body: JSON.stringify(dialects.gemini.body(talk, models.openai, true)),
+  });
+  await (await draining.gateway.fetch(request, peer)).text();
+  expect(told).toEqual(["streamed"]);
 });
 
 describe("a vendor that does not end as it should", () => {

@@ -5,6 +5,7 @@ import type { BodyReader } from "./doors/http/read-body.ts";
 import { followSandboxLink } from "./doors/http/sandbox-links.ts";
 import type { Offer } from "./offer/offer.ts";
 import type { InFlight } from "./platform/in-flight.ts";
+import { isEventStream } from "./platform/event-stream.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import { CallRefused } from "./platform/refusals.ts";
 import type { Visitor } from "./platform/visitor.ts";
@@ -42,7 +43,8 @@ export function createFrontDoor(parts: Parts): (request: Request, visitor: Visit
     inFlight.calls++;
     try {
       const response = await answer;
-      return visitor.answered(response, response.headers.get("content-type") ?? undefined);
+      const streams = isEventStream(response.headers.get("content-type") ?? undefined);
+      return visitor.answered(response, streams ? "streamed" : "whole");
     } finally {
       inFlight.calls--;
     }

@@ -1,5 +1,4 @@
 import { callerAddress, type IsProxy } from "./caller-address.ts";
-import { isEventStream } from "./event-stream.ts";
 import type { Peer } from "./peer.ts";
 
 /** Whoever can be told where it came from. */
@@ -26,8 +25,8 @@ export class Visitor implements Located {
   }
 
   /** From here on it is their turn. */
-  answered(response: Response, contentType: string | undefined): Response {
-    this.#peer.answered(isEventStream(contentType) ? "streamed" : "whole");
+  answered(response: Response, how: "whole" | "streamed"): Response {
+    this.#peer.answered(how);
     return response;
   }
 }

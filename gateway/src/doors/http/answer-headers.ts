@@ -3,13 +3,14 @@ import { resetSeconds } from "../../limits/limit-times.ts";
 import type { Standing } from "../../limits/limiter.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { isAnthropicPath } from "../../platform/dialect.ts";
-import { isEventStream } from "../../platform/event-stream.ts";
 
 /** The headers of one answer, to be copied into a `Response` before the next answer's are asked for. */
 export type AnswerHeaders = (call: Call, about: AboutAnswer) => Headers;
 
 interface AboutAnswer {
   readonly contentType: string | undefined;
+  /** It comes piece by piece, whatever it is called. */
+  readonly streams?: boolean;
   readonly retryAfterSeconds?: number | undefined;
   /** The connection ends with this answer. */
   readonly closes?: boolean;
@@ -45,7 +46,8 @@ export function createAnswerHeaders(): AnswerHeaders {
   };
 
   return ({ id, path, known, offer, receivedAtMs }, about) => {
-    const { contentType, retryAfterSeconds, retryable, closes = false, crossesOrigins = false } = about;
+    const { contentType, streams = false, retryAfterSeconds, retryable } = about;
+    const { closes = false, crossesOrigins = false } = about;
     if (offer.headers !== names) {
       // Another offer may call them differently, and what the one before wrote must not stay.
       sheet = new Headers();
@@ -53,7 +55,6 @@ export function createAnswerHeaders(): AnswerHeaders {
       names = offer.headers;
     }
     place = 0;
-    const streams = isEventStream(contentType);
     put("x-request-id", id);
     // By this name the dialect's official client knows it.
     put("request-id", isAnthropicPath(path) ? id : undefined);

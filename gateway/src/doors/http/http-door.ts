@@ -38,17 +38,18 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
 
   const respond = (
     call: HttpCall,
-    { status, contentType, body, retryAfterSeconds: askedByUpstream }: Answer,
+    { status, contentType, body, ended, retryAfterSeconds: askedByUpstream }: Answer,
     refusal?: CallRefused,
   ): Response => {
     countCall(call, status, gate);
     logCall("call", call, status, gate);
     const retryAfterSeconds = refusal?.details.retryAfterSeconds ?? askedByUpstream;
     const closes = refusal !== undefined && closing.has(refusal.code);
-    return new Response(bodiless.has(status) ? null : body, {
+    return new Response(bodiless.has(status) ? unsent(body) : body, {
       status,
       headers: headersOf(call, {
         contentType,
+        streams: ended !== undefined,
         retryAfterSeconds,
         closes,
         retryable: refusal?.retryable,
@@ -87,15 +88,15 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
       inFlight.calls++;
       try {
         const answer = await runCall(call, gate);
-        return visitor.answered(respond(call, answer), answer.contentType);
+        return visitor.answered(respond(call, answer), answer.ended ? "streamed" : "whole");
       } catch (error) {
-        if (error instanceof CallRefused) return visitor.answered(refused(call, error), undefined);
+        if (error instanceof CallRefused) return visitor.answered(refused(call, error), "whole");
         gate.log.error("a call failed unexpectedly", {
           request_id: call.id,
           path: target.path,
           ...describeError(error),
         });
-        return visitor.answered(refused(call, new CallRefused("internal", "internal error")), undefined);
+        return visitor.answered(refused(call, new CallRefused("internal", "internal error")), "whole");
       } finally {
         inFlight.calls--;
       }
@@ -114,3 +115,9 @@ const closing: ReadonlySet<RefusalCode> = new Set([
 const nowhere: Located = { address: () => undefined };
 
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** Whoever would have written a stream hears that nobody reads it, and ends its call. */
+function unsent(body: Answer["body"]): null {
+  if (body instanceof ReadableStream) body.cancel().catch(() => {});
+  return null;
+}

@@ -190,10 +190,12 @@ const nothing = Buffer.alloc(0);
 
 const beginsStream = ({ status, contentEncoding, contentType }: ResponseHead): boolean =>
   isSuccessStatus(status) &&
+  !withoutBody.has(status) &&
   (contentEncoding === undefined || contentEncoding.toLowerCase() === "identity") &&
   contentType?.slice(0, eventStream.length).toLowerCase() === eventStream;
 
 const eventStream = "text/event-stream";
+const withoutBody: ReadonlySet<number> = new Set([204, 205]);
 
 const answered = (
   { status, contentType, retryAfter, date }: ResponseHead,
