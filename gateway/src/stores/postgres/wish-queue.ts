@@ -1,7 +1,8 @@
 import type { HoldRequest, HoldResult, Release, Resolved, Settlement } from "../../ledger/ledger.ts";
 import { InDoubt, StoreBusy } from "../../ledger/store-errors.ts";
 import type { Quantities } from "../../prices/quantities.ts";
-import { TransitMap } from "../../platform/transit-map.ts";
+import type { TransitMap } from "../../platform/transit-map.ts";
+import { createCallNotes } from "./call-notes.ts";
 import type { Database } from "./database.ts";
 import { callIdOf, type Granted, type Postable, type Wish } from "./decide-wishes.ts";
 import { isLockedAway, isPassing, toldAs } from "./failures.ts";
@@ -43,8 +44,6 @@ const batchMax = 256;
 const patienceOfCallersMs = 2_000;
 /** The work is done and paid for upstream; booking its end is worth a longer wait than beginning it. */
 const endingPatienceMs = 20_000;
-/** Nobody waits for notes. */
-const notesAfterMs = 100;
 const retryMs = 20;
 /** So long accounts are not waited for, together with others, after one was waited for in vain. */
 const hastyMs = 5_000;
@@ -65,11 +64,9 @@ export function createWishQueue(parts: QueueParts): WishQueue {
   let underWaySinceMs = Number.NEGATIVE_INFINITY;
   let writing: Promise<void> | undefined;
   const known: Postable = { keyIds: new Set(), priceVersions: new Set() };
-  const sent = new TransitMap<number>();
-  const progress = new Map<string, Quantities>();
-  /** Whether sent marks are old enough to be written: the end of most calls comes sooner, and says when they were sent. */
-  let marking = false;
-  let notesTimer: NodeJS.Timeout | undefined;
+  const notes = createCallNotes(() => {
+    if (runs.current() !== undefined) writeSoon();
+  });
 
   const ask = <Result>(wish: Wish, patienceMs: number): Promise<Result> => {
     const waiting = Promise.withResolvers<HoldResult | Resolved>();
@@ -88,8 +85,8 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     await new Promise<void>((resolve) => void setImmediate(resolve));
     const impatience = setInterval(giveUpLate, lateEveryMs);
     try {
-      while (queue.length > 0 || postponed.length > 0 || notesWait()) {
-        if (queue.length > 0 || notesWait()) {
+      while (queue.length > 0 || postponed.length > 0 || notes.areDue()) {
+        if (queue.length > 0 || notes.areDue()) {
           const isWritten = await writeBatch(queue.splice(0, batchMax), isHasty() ? "skip" : "wait");
           // Notes go with the next wish, which may have come meanwhile, or when their time comes again.
           if (!isWritten && underWay.length + queue.length + postponed.length === 0) return;
@@ -141,23 +138,21 @@ export function createWishQueue(parts: QueueParts): WishQueue {
   const refuseLate = ({ waiting, isInDoubt }: Queued, cause: unknown): void =>
     waiting.reject(isInDoubt ? new InDoubt({ cause }) : new StoreBusy({ cause }));
 
-  const notesWait = (): boolean => marking || progress.size > 0;
-
   const writeTogether = async (batch: readonly Queued[], locking: Locking): Promise<void> => {
-    const notes = { sent: new Map(marking ? sent.entries() : []), progress: new Map(progress) };
+    const due = notes.due();
     const granted = await db.decide((query) =>
       decideBatch(query, {
         runId: runs.current(),
         wishes: batch.map(({ wish }) => wish),
-        notes,
-        sentAtMs: (callId) => sent.get(callId),
+        notes: due,
+        sentAtMs: notes.sentAtMs,
         accountOf: (callId) => openCalls.get(callId),
         known,
         locking,
       }),
     );
     onCommit(batch.length);
-    forgetNotes(notes);
+    notes.forget(due);
     const left: Queued[] = [];
     for (const [at, queued] of batch.entries()) {
       const got = granted[at];
@@ -179,13 +174,6 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     });
   };
 
-  const forgetNotes = (notes: { sent: Map<string, number>; progress: Map<string, Quantities> }): void => {
-    for (const callId of notes.sent.keys()) sent.delete(callId);
-    // What was noted meanwhile is newer, and stays.
-    for (const [callId, used] of notes.progress) if (progress.get(callId) === used) progress.delete(callId);
-    marking = false;
-  };
-
   const tell = ({ wish, waiting, deadlineMs }: Queued, granted: Told): void => {
     if ("failure" in granted) return waiting.reject(granted.failure);
     if (wish.kind === "hold") {
@@ -197,7 +185,7 @@ export function createWishQueue(parts: QueueParts): WishQueue {
       }
     } else {
       openCalls.delete(callIdOf(wish));
-      sent.delete(callIdOf(wish));
+      notes.drop(callIdOf(wish));
     }
     waiting.resolve(granted.result);
   };
@@ -237,29 +225,14 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     if (batch.length === 0) onLostNote(error);
   };
 
-  const noteSoon = (): void => {
-    notesTimer ??= setTimeout(() => {
-      notesTimer = undefined;
-      marking = sent.size > 0;
-      if (notesWait() && runs.current() !== undefined) writeSoon();
-    }, notesAfterMs).unref();
-  };
-
   return {
     hold: (request) => ask({ kind: "hold", request }, patienceOfCallersMs),
     settle: (settlement) => ask({ kind: "settle", settlement }, endingPatienceMs),
     release: (release) => ask({ kind: "release", release }, endingPatienceMs),
-    noteSent: (callId, atMs) => {
-      sent.set(callId, atMs);
-      noteSoon();
-    },
-    noteProgress: (callId, used) => {
-      progress.set(callId, used);
-      noteSoon();
-    },
+    noteSent: notes.sent,
+    noteProgress: notes.progress,
     finish: async () => {
-      clearTimeout(notesTimer);
-      marking = sent.size > 0;
+      notes.hurry();
       writeSoon();
       await writing;
     },
