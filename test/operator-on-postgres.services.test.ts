@@ -75,6 +75,15 @@ describe("before there is any data", () => {
     expect(await nodes.query("SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).toHaveLength(0);
   });
 
+  test("a move says that there is no file that anything could move from", async () => {
+    const { code, out, errors } = await nodes.tollgate("move");
+    expect([code, out, errors]).toMatchObject([
+      1,
+      "",
+      expect.stringMatching(/^There is no data at \/\S+tollgate\.db\./),
+    ]);
+  });
+
   test("backup and restore say whose work that will be", tryBackups);
 
   test("a first account begins the installation", async () => {

@@ -4,7 +4,7 @@ import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { addressOf, completeAddresses } from "./config/addresses.ts";
-import { readSettings, type Settings } from "./config/environment.ts";
+import { readSettings, usualFileIn, type Settings } from "./config/environment.ts";
 import { loadConfig } from "./config/load-config.ts";
 import type { CliParts } from "./doors/cli/cli-parts.ts";
 import { runCommand } from "./doors/cli/run-command.ts";
@@ -24,8 +24,11 @@ import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import { serve } from "./serve.ts";
 import { checkData, type DataPlace } from "./stores/data-place.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
+import { moveBooks, undoMove, type NewBooks, type OldBooks } from "./stores/move-books.ts";
+import { openNewBooks } from "./stores/postgres/new-books.ts";
 import { postgresPlace } from "./stores/postgres/postgres-place.ts";
 import { openSoftLimiter } from "./stores/redis/soft-limiter.ts";
+import { openOldBooks } from "./stores/sqlite/old-books.ts";
 import { sqlitePlace } from "./stores/sqlite/sqlite-place.ts";
 import { createListingAsker } from "./upstreams/ask-listing.ts";
 import { createForwarder } from "./upstreams/forwarder.ts";
@@ -80,6 +83,18 @@ function cliParts(settings: Settings): CliParts {
       const secret = findInstallationSecret(settings.secret, settings.dataFolder);
       return data.restore(file, secret === undefined ? undefined : createSecrets(secret).fingerprint);
     },
+    moveBooks: (file, onProgress) =>
+      withBothBooks(settings, file, onProgress, (old, fresh) => moveBooks(old, fresh, newId)),
+    undoMove: (file) =>
+      withBothBooks(
+        settings,
+        file,
+        () => {},
+        async (old, fresh) => {
+          await undoMove(old, fresh);
+          return old.name;
+        },
+      ),
     loadOffer: async () => {
       const config = loadConfig(settings.configFile, environment);
       const catalogue = await loadCatalogue([join(projectFolder, "catalogue")], {
@@ -175,6 +190,32 @@ const dataPlaceOf = ({ store }: Settings): DataPlace =>
   store.kind === "sqlite"
     ? sqlitePlace(store.path, systemClock.wallMs)
     : postgresPlace(store.url, systemClock.monotonicMs);
+
+/** The books of a file, and those of the database that they move to. */
+async function withBothBooks<Result>(
+  settings: Settings,
+  file: string | undefined,
+  onProgress: (rows: number) => void,
+  use: (old: OldBooks, fresh: NewBooks) => Promise<Result>,
+): Promise<Result> {
+  const { store } = settings;
+  if (store.kind !== "postgres")
+    throw new Error("Set TOLLGATE_STORE to the Postgres database that the books are to move to.");
+  const { fingerprint } = secretsOf(settings);
+  const { wallMs, monotonicMs } = systemClock;
+  const old = await openOldBooks(file ?? usualFileIn(settings.dataFolder), wallMs);
+  try {
+    const { name } = dataPlaceOf(settings);
+    const fresh = await openNewBooks({ url: store.url, name, fingerprint, wallMs, monotonicMs, onProgress });
+    try {
+      return await use(old.books, fresh.books);
+    } finally {
+      await fresh.close();
+    }
+  } finally {
+    old.release();
+  }
+}
 
 /** Several nodes must recognise a key by the same secret, so none makes one of its own. */
 function secretsOf({ store, secret, dataFolder }: Settings): Secrets {

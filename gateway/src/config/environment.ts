@@ -91,9 +91,11 @@ function findConfig(written: string | undefined, folder: string): string | undef
   return existsSync(usual) ? usual : undefined;
 }
 
+/** Where the data is, unless anything else is said. */
+export const usualFileIn = (dataFolder: string): string => join(dataFolder, "tollgate.db");
+
 function readStore(written: string | undefined, dataFolder: string): StoreSetting {
-  if (written === undefined || written === "")
-    return { kind: "sqlite", path: join(dataFolder, "tollgate.db") };
+  if (written === undefined || written === "") return { kind: "sqlite", path: usualFileIn(dataFolder) };
   if (written.startsWith("sqlite:"))
     return { kind: "sqlite", path: written.slice("sqlite:".length).replace(/^\/\//, "") };
   const server = /^postgres(ql)?:\/\//.test(written) ? readServer(written) : undefined;

@@ -36,6 +36,18 @@ export interface CliParts {
    * server holds the lock, or the file is bad, or another installation's.
    */
   readonly restore: (file: string) => Promise<string | undefined>;
+  /** From a file to the database of the settings; from the file of the data folder when none is named. */
+  readonly moveBooks: (
+    file: string | undefined,
+    onProgress: (rows: number) => void,
+  ) => Promise<{
+    readonly from: string;
+    readonly to: string;
+    /** By table; undefined when all had arrived before, and only the end of the move was missing. */
+    readonly rows: Readonly<Record<string, number>> | undefined;
+  }>;
+  /** Opens a file again whose move broke off; tells its name. */
+  readonly undoMove: (file: string | undefined) => Promise<string>;
   readonly serve: (flags: ServeFlags) => Promise<number>;
   /** May throw ConfigError. */
   readonly loadOffer: () => Promise<{ readonly config: Config; readonly offer: Offer }>;

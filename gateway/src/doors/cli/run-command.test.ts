@@ -722,7 +722,7 @@ describe("help", () => {
     }
     expect((await terminal.run("--help")).out).toEqual([...out]);
     const { commands } = await terminal.json("help");
-    expect(commands).toHaveLength(32);
+    expect(commands).toHaveLength(33);
   });
 
   test("--help explains one command or one family, and runs nothing", async () => {

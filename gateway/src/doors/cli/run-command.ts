@@ -18,6 +18,7 @@ import { helpFor } from "./help.ts";
 import { keyIssue, keyList, keyRevoke, keyRotate, keyUpdate } from "./key.ts";
 import { linkList, linkRevoke } from "./link.ts";
 import { adjust, topUp } from "./money.ts";
+import { move } from "./move.ts";
 import { quotaApprove, quotaDeny, quotaList } from "./quota.ts";
 import { withoutKeys } from "./output.ts";
 import { receipt } from "./receipt.ts";
@@ -51,6 +52,7 @@ const commands: readonly Command[] = [
   contract,
   backup,
   restore,
+  move,
   call,
   quote,
   usage,

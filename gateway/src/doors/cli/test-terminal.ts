@@ -43,6 +43,8 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
       backUp: unexpected,
       backUpInto: unexpected,
       restore: unexpected,
+      moveBooks: unexpected,
+      undoMove: unexpected,
       serve: unexpected,
       loadOffer: unexpected,
       addresses: () => completeAddresses("http://127.0.0.1:8787"),

@@ -13,8 +13,11 @@ export type Query = <Row>(text: string, values?: readonly Value[]) => Promise<re
 export interface Database {
   /** Reads, with one statement. Asked again when the server went away meanwhile. */
   readonly read: Query;
-  /** Reads one moment with several statements, however long that takes. */
-  readonly readMoment: <Found>(look: (query: Query) => Promise<Found>) => Promise<Found>;
+  /** Reads one moment with several statements. */
+  readonly readMoment: <Found>(
+    look: (query: Query) => Promise<Found>,
+    options?: Pick<WriteOptions, "isLong">,
+  ) => Promise<Found>;
   /**
    * Writes, all or nothing. Each statement sees whatever was committed before it began, so whoever decides by what they
    * read locks it first. `work` is done again when it stood in somebody's way, so it must be repeatable; what it returns
@@ -200,20 +203,20 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   return {
     read: (text, values) => insist(() => withConnection((query) => query(text, values)), patienceOfCallersMs),
-    readMoment: (look) =>
+    readMoment: (look, { isLong = false } = {}) =>
       insist(
         () =>
           withConnection(
             async (query) => {
               await query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
               try {
-                await query(`SET LOCAL statement_timeout = ${longStatementMs}`);
+                if (isLong) await query(`SET LOCAL statement_timeout = ${longStatementMs}`);
                 return await look(query);
               } finally {
                 await query("COMMIT").catch(() => {});
               }
             },
-            { timeoutMs: longStatementMs },
+            { timeoutMs: isLong ? longStatementMs : statementMs },
           ),
         patienceOfCallersMs,
       ),

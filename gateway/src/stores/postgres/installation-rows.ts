@@ -1,18 +1,22 @@
-import type { Database } from "./database.ts";
+import type { Database, Query } from "./database.ts";
 
 /** The fingerprint of the secret that the data belongs to: the first that claimed it, of however many at once. */
 export const claimSecret = (db: Database, fingerprint: string): Promise<string> =>
-  db.write(async (query) => {
-    await query("INSERT INTO installation VALUES ('secret_fingerprint', $1) ON CONFLICT DO NOTHING", [
-      fingerprint,
-    ]);
-    const [claimed] = await query<{ value: string }>(select);
-    return claimed?.value ?? fingerprint;
-  });
+  db.write((query) => claimSecretIn(query, fingerprint));
 
-export async function findSecret(db: Database): Promise<string | undefined> {
-  const [claimed] = await db.read<{ value: string }>(select);
-  return claimed?.value;
+/** The same, inside a transaction. */
+export async function claimSecretIn(query: Query, fingerprint: string): Promise<string> {
+  await query("INSERT INTO installation VALUES ('secret_fingerprint', $1) ON CONFLICT DO NOTHING", [
+    fingerprint,
+  ]);
+  return (await findSecretIn(query)) ?? fingerprint;
 }
 
-const select = "SELECT value FROM installation WHERE name = 'secret_fingerprint'";
+export const findSecret = (db: Database): Promise<string | undefined> => findSecretIn(db.read);
+
+async function findSecretIn(query: Query): Promise<string | undefined> {
+  const [claimed] = await query<{ value: string }>(
+    "SELECT value FROM installation WHERE name = 'secret_fingerprint'",
+  );
+  return claimed?.value;
+}

@@ -43,7 +43,7 @@ export function createPostgresEntries(db: Database): AccountBook["entries"] {
     };
   };
 
-  return (accountId, filter) => db.readMoment((query) => read(query, accountId, filter));
+  return (accountId, filter) => db.readMoment((query) => read(query, accountId, filter), { isLong: true });
 }
 
 async function placeOf(

@@ -7,15 +7,7 @@ import { openPostgresStore } from "./postgres-store.ts";
 export function postgresPlace(url: string, monotonicMs: () => number): DataPlace {
   const name = withoutPassword(url);
 
-  const reached = async <Opened>(open: () => Promise<Opened>): Promise<Opened> => {
-    try {
-      return await open();
-    } catch (error) {
-      // The driver's words name neither the server nor the database, and who reads them has to mend one of them.
-      const why = error instanceof Error ? error.message : String(error);
-      throw new Error(`${name} cannot be used: ${why}`, { cause: error });
-    }
-  };
+  const reached = <Opened>(open: () => Promise<Opened>): Promise<Opened> => naming(name, open);
 
   const refuseBackup = async (): Promise<never> => {
     throw new Error(
@@ -47,6 +39,16 @@ export function postgresPlace(url: string, monotonicMs: () => number): DataPlace
 }
 
 const connectionsOfPeopleMax = 2;
+
+/** The driver's words name neither the server nor the database, and who reads them has to mend one of them. */
+export async function naming<Opened>(name: string, open: () => Promise<Opened>): Promise<Opened> {
+  try {
+    return await open();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`${name} cannot be used: ${why}`, { cause: error });
+  }
+}
 
 /** For people and logs. */
 function withoutPassword(url: string): string {

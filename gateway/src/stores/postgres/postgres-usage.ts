@@ -28,7 +28,9 @@ export function createPostgresUsage(db: Database): UsageBook {
       const groups =
         by === "key"
           ? await byKey(db.read, scope, window)
-          : await db.readMoment((query) => byCalls(query, scope, groupNames[by], window, callsMax));
+          : await db.readMoment((query) => byCalls(query, scope, groupNames[by], window, callsMax), {
+              isLong: true,
+            });
       return groups && [...groups].map(([name, sums]) => ({ name, ...sums }));
     },
   };

@@ -1,3 +1,4 @@
+import type { Database } from "bun:sqlite";
 import { StoreFull } from "../../ledger/store-errors.ts";
 import type { Store } from "../../books/store.ts";
 import { systemClock } from "../../platform/clock.ts";
@@ -9,6 +10,7 @@ import { openDatabase } from "./database.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { claimSecret, findSecret } from "./installation-rows.ts";
 import { createJournal } from "./journal.ts";
+import { checkNotMoved } from "./moved-mark.ts";
 import { createSentMarks } from "./sent-marks.ts";
 import type { HeldCall } from "../held-call.ts";
 import { createSqliteAccounts } from "./sqlite-accounts.ts";
@@ -59,7 +61,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onLostNote = () => {},
     salt = crypto.getRandomValues(new Uint32Array(1))[0] ?? 1,
   } = options;
-  const db = openDatabase(path, options.guardMigration);
+  const db = openHere(path, options.guardMigration);
   const claims = createClaims(db, salt, options.claimsInMemoryMax);
   const journal = createJournal(db, claims, options.journalLinesMax);
   const standings = createStandings(db, journal.post);
@@ -136,6 +138,17 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       db.close();
     },
   };
+}
+
+function openHere(path: string, guardMigration: SqliteStoreOptions["guardMigration"]): Database {
+  const db = openDatabase(path, guardMigration);
+  try {
+    checkNotMoved(db, path);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  return db;
 }
 
 /** Whether new calls may be taken; without a ballast the disk itself decides. */

@@ -1,0 +1,124 @@
+import type { MovedRows, NewBooks, OldBooks, TableRows } from "../move-books.ts";
+import { openDatabase, type Database, type Query } from "./database.ts";
+import { claimSecretIn } from "./installation-rows.ts";
+import { hexOf, jsonOf } from "./json-rows.ts";
+import { migrate } from "./migrations.ts";
+import { auditBooks } from "./postgres-audit.ts";
+import { naming } from "./postgres-place.ts";
+import { deadAfterUsualMs } from "./runs.ts";
+
+interface Parts {
+  readonly url: string;
+  readonly name: string;
+  /** Of the secret that nodes will have. */
+  readonly fingerprint: string;
+  readonly wallMs: () => number;
+  readonly monotonicMs: () => number;
+  readonly patienceMs?: number;
+  /** Called now and then: how many rows have come. */
+  readonly onProgress: (rows: number) => void;
+}
+
+interface Opened {
+  readonly books: NewBooks;
+  readonly close: () => Promise<void>;
+}
+
+export async function openNewBooks({ url, monotonicMs, ...parts }: Parts): Promise<Opened> {
+  const db = openDatabase({ url, monotonicMs, connectionsMax: 2 });
+  try {
+    await naming(parts.name, () => migrate(db, deadAfterUsualMs));
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+  return { books: newBooks(db, parts), close: db.close };
+}
+
+type TakingParts = Omit<Parts, "url" | "monotonicMs">;
+
+function newBooks(db: Database, parts: TakingParts): NewBooks {
+  const { name, fingerprint, wallMs, onProgress, patienceMs = patienceUsualMs } = parts;
+  const take = async (query: Query, moveId: string, old: OldBooks): Promise<MovedRows | undefined> => {
+    if (await arrived(query, moveId)) return undefined;
+    if ((await claimSecretIn(query, fingerprint)) !== fingerprint)
+      throw new Error(`${name} belongs to another secret than TOLLGATE_SECRET.`);
+    const moved = await insertBooks(query, old.rows(), { name, endedAtMs: wallMs(), onProgress });
+    const { findings } = await auditBooks(query);
+    const [finding] = findings;
+    if (finding)
+      throw new Error(
+        `The books did not arrive as they were, and nothing was moved: ${finding.subject}: ${finding.detail}.`,
+      );
+    await query("INSERT INTO installation VALUES ('moved_from', $1)", [moveId]);
+    return moved;
+  };
+
+  return {
+    name,
+    fingerprint,
+    hasTaken: (moveId) => db.write((query) => arrived(query, moveId), patienceMs),
+    take: (moveId, old) => db.write((query) => take(query, moveId, old), patienceMs, { isLong: true }),
+  };
+}
+
+const patienceUsualMs = 10_000;
+
+/** Behind a lock, which waits for whatever is still on its way, and keeps nodes that start from beginning books here. */
+async function arrived(query: Query, moveId: string): Promise<boolean> {
+  await query("LOCK TABLE installation, run, account IN SHARE ROW EXCLUSIVE MODE");
+  const found = await query("SELECT 1 FROM installation WHERE name = 'moved_from' AND value = $1", [moveId]);
+  return found.length > 0;
+}
+
+interface Inserting {
+  readonly name: string;
+  readonly endedAtMs: number;
+  readonly onProgress: (rows: number) => void;
+}
+
+/** Into empty tables. Whoever served the books has ended. */
+export async function insertBooks(
+  query: Query,
+  books: Iterable<TableRows>,
+  { name, endedAtMs, onProgress }: Inserting,
+): Promise<MovedRows> {
+  const moved: Record<string, number> = {};
+  let all = 0;
+  for (const { table, rows } of books) {
+    if (moved[table] === undefined) await checkEmpty(query, table, name);
+    moved[table] = (moved[table] ?? 0) + rows.length;
+    await insert(query, table, rows);
+    onProgress((all += rows.length));
+  }
+  await query("UPDATE run SET ended_at_ms = $1", [endedAtMs]);
+  await query("SELECT setval(pg_get_serial_sequence('run', 'id'), greatest(max(id), 1)) FROM run");
+  // The planner has never seen tables of this size, and what comes next looks at all of them.
+  await query("ANALYZE");
+  return moved;
+}
+
+async function checkEmpty(query: Query, table: string, name: string): Promise<void> {
+  if ((await query(`SELECT 1 FROM ${table} LIMIT 1`)).length > 0)
+    throw new Error(`${name} has books of its own (${table}). Books can only be moved to an empty database.`);
+}
+
+async function insert(query: Query, table: string, rows: TableRows["rows"]): Promise<void> {
+  const [first] = rows;
+  if (!first) return;
+  const columns = Object.keys(first).join(", ");
+  await query(
+    `INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE
+     SELECT ${columns} FROM json_populate_recordset(NULL::${table}, $1::text::json)`,
+    [jsonOf(rows.map(asText))],
+  );
+}
+
+/** Everything as a text that Postgres reads as what its column is. */
+const asText = (row: TableRows["rows"][number]): Record<string, string | null> =>
+  Object.fromEntries(
+    Object.entries(row).map(([column, value]) => [
+      column,
+      typeof value === "bigint" ? `${value}` : value instanceof Uint8Array ? `\\x${hexOf(value)}` : value,
+    ]),
+  );
