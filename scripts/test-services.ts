@@ -1,72 +1,9 @@
-// npm run test:services: starts a Postgres and a Redis, runs the tests that need them (*.services.test.ts) and stops
-// both. Whoever has servers for it names them in TOLLGATE_TEST_POSTGRES and TOLLGATE_TEST_REDIS.
+// npm run test:services: runs the tests that need a Postgres and a Redis (*.services.test.ts).
 
 import { join } from "node:path";
-import { endingWithUs, removeLeftServers } from "../test/services/private-server.ts";
-import { findPostgres, postgresWanted, startPrivatePostgres } from "../test/services/postgres.ts";
-import { findRedis, redisWanted, startPrivateRedis } from "../test/services/redis.ts";
+import { runWithServices } from "./with-services.ts";
 
 const root = join(import.meta.dir, "..");
-const LAUNCHER_LOOK_MS = 500;
-/** A case of a property has a database of its own, which takes many times what a file takes; npm test runs 300 of them. */
-const PROPERTY_RUNS = "40";
-
-async function testServices(args: readonly string[]): Promise<number> {
-  const { TOLLGATE_TEST_POSTGRES: ownPostgres = "", TOLLGATE_TEST_REDIS: ownRedis = "" } = process.env;
-  const wanted = [
-    ...(ownPostgres === "" && findPostgres() === undefined
-      ? [{ package: "postgresql", hint: postgresWanted }]
-      : []),
-    ...(ownRedis === "" && findRedis() === undefined ? [{ package: "redis-server", hint: redisWanted }] : []),
-  ];
-  if (wanted.length > 0 && !installed(wanted.map((each) => each.package))) {
-    for (const { hint } of wanted) console.error(hint);
-    return 1;
-  }
-
-  removeLeftServers();
-  const servers: { close: () => Promise<void> }[] = [];
-  const started = async <Server extends { url: string; close: () => Promise<void> }>(
-    starting: Promise<Server>,
-  ) => {
-    const server = await starting;
-    servers.push(server);
-    return server.url;
-  };
-  try {
-    return await runTests(args, {
-      TOLLGATE_TEST_POSTGRES: ownPostgres === "" ? await started(startPrivatePostgres()) : ownPostgres,
-      TOLLGATE_TEST_REDIS: ownRedis === "" ? await started(startPrivateRedis()) : ownRedis,
-    });
-  } finally {
-    for (const server of servers) await server.close();
-    removeLeftServers();
-  }
-}
-
-async function runTests(
-  args: readonly string[],
-  services: Readonly<Record<string, string>>,
-): Promise<number> {
-  const tests = Bun.spawn(
-    [...endingWithUs("TERM"), "node", join(root, "scripts/test.mjs"), ...chooseTests(args)],
-    {
-      cwd: root,
-      env: { TOLLGATE_PROPERTY_RUNS: PROPERTY_RUNS, ...process.env, ...services },
-      stdio: ["ignore", "inherit", "inherit"],
-    },
-  );
-  const stop = () => tests.kill("SIGTERM");
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
-  // Whoever started us may be killed and then tells us nothing.
-  const launcher = process.ppid;
-  const looking = setInterval(() => {
-    if (process.ppid !== launcher) stop();
-  }, LAUNCHER_LOOK_MS);
-  const code = await tests.exited;
-  clearInterval(looking);
-  return code;
-}
 
 /** A word stands for the files it is part of, as in bun test; one that is part of none is passed on, as options are. */
 function chooseTests(args: readonly string[]): readonly string[] {
@@ -83,15 +20,5 @@ function chooseTests(args: readonly string[]): readonly string[] {
   return areAllOptions ? [...files.map((file) => `./${file}`), ...chosen] : chosen;
 }
 
-function installed(packages: readonly string[]): boolean {
-  if (process.getuid?.() !== 0 || Bun.which("apt-get") === null) return false;
-  console.error(`Installing ${packages.join(" and ")}…`);
-  const aptGet = (...words: string[]) =>
-    Bun.spawnSync(["apt-get", ...words], {
-      env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
-      stdio: ["ignore", "ignore", "inherit"],
-    }).success;
-  return aptGet("update", "-qq") && aptGet("install", "-y", "-qq", "--no-install-recommends", ...packages);
-}
-
-process.exit(await testServices(process.argv.slice(2)));
+const tests = ["node", join(root, "scripts/test.mjs"), ...chooseTests(process.argv.slice(2))];
+process.exit(await runWithServices(tests));
