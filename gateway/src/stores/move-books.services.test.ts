@@ -3,13 +3,14 @@
 import { Database } from "bun:sqlite";
 import { SQL } from "bun";
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { copyFileSync } from "node:fs";
+import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { openTestDatabase } from "../../../test/services/postgres.ts";
 import { InDoubt } from "../ledger/store-errors.ts";
 import { moveBooks, undoMove, type Moved, type NewBooks } from "./move-books.ts";
 import { openNewBooks } from "./postgres/new-books.ts";
 import { openPostgresStore } from "./postgres/postgres-store.ts";
+import { backUp } from "./sqlite/backup.ts";
 import { openOldBooks, rowsOf, staying } from "./sqlite/old-books.ts";
 import { takeServerLock } from "./sqlite/server-lock.ts";
 import { openSqliteStore } from "./sqlite/sqlite-store.ts";
@@ -68,6 +69,13 @@ describe("the file that was left", () => {
     const { to } = await move(path, await openEmpty());
     expect(() => openSqliteStore({ path })).toThrow(`were moved to ${to}`);
     expect(await failureOf(move(path, await openEmpty()))).toContain(`were moved to ${to} before`);
+  });
+
+  test("is not backed up, for a timer would go on with it for ever", async () => {
+    const path = copy();
+    const { to } = await move(path, await openEmpty());
+    expect(await failureOf(backUp(path, `${path}.backup`))).toContain(`were moved to ${to}`);
+    expect(existsSync(`${path}.backup`)).toBe(false);
   });
 
   test("takes nothing from whoever had it open before", async () => {

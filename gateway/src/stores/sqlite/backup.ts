@@ -14,6 +14,7 @@ import { dirname, resolve } from "node:path";
 import { schemaVersion, versionOf } from "./migrations.ts";
 import { namingReadOnly } from "./database.ts";
 import { findSecret } from "./installation-rows.ts";
+import { checkNotMoved } from "./moved-mark.ts";
 import { makePrivate } from "./private-files.ts";
 
 /**
@@ -34,6 +35,8 @@ export async function backUp(path: string, file: string): Promise<void> {
       const db = new Database(path, { readwrite: true });
       try {
         db.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+        // A timer that nobody thought of would go on backing up what nobody writes to any more.
+        checkNotMoved(db, path);
         copyInto(db, arriving);
       } finally {
         db.close();
