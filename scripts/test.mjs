@@ -41,6 +41,9 @@ async function runTests(args) {
       const run = await runBunTest(bun, files, { isShown: isAlone, scratch, running });
       // When it has ended, because lines of two at once would mean nothing to anybody.
       process.stderr.write(run.held);
+      // A process that was killed, or broke down between two tests, names none of them.
+      if (run.code !== 0 && run.failures.length === 0)
+        console.error(`Ended with code ${run.code}, and no test failed: ${files.join(" ")}`);
       runs.push(run);
     }
   };

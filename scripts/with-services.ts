@@ -62,6 +62,7 @@ async function run(command: readonly string[], services: Readonly<Record<string,
   }, LAUNCHER_LOOK_MS);
   const code = await child.exited;
   clearInterval(looking);
+  if (child.signalCode !== null) console.error(`${command[0]} was ended by ${child.signalCode}.`);
   return code;
 }
 
