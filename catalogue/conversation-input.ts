@@ -17,7 +17,7 @@ export interface ConversationInput {
   readonly mayBeHeard: boolean;
   /** The member by which a spoken answer is asked for. */
   readonly spokenBy: string | undefined;
-  /** Those of them that are images in the body. */
+  /** Those of them that are certainly images. */
   readonly images: number;
   /** Bytes of the body that are media and not text. */
   readonly mediaBytes: number;
@@ -182,9 +182,12 @@ function look(value: unknown, under: string, found: Found): void {
     else if (name === "tools") lookAtTools(inner, `${under}.tools`, found);
     else if (name === "definition" && value["type"] === "tool_definition")
       lookAtTool(inner, `${under}.definition`, found);
-    else if (!notReadFrom.has(name)) look(inner, name, found);
+    else if (!notReadFrom.has(name)) look(inner, isImageSource(name, value) ? "image_url" : name, found);
   }
 }
+
+/** Anthropic's word for where an image is; that of a document may have any number of pages. */
+const isImageSource = (name: string, { type }: JsonObject): boolean => name === "source" && type === "image";
 
 const addresses: ReadonlySet<string> = new Set([
   "file_id",
@@ -222,6 +225,7 @@ function lookAtText(
   if (addresses.has(name) || (name === "url" && holdsUrl.has(under))) {
     const mediaType = typeInside(text);
     if (mediaType !== undefined) addMedia(mediaType, text, found);
+    else if (isImageAddress(name, under)) addImage(found);
     else addElsewhere(found);
     addSound(mediaType ?? typeElsewhere(name, under, beside), under, found);
   } else if (name === "file_data") {
@@ -255,7 +259,7 @@ function mediaTypeBeside(beside: JsonObject): string | undefined {
 
 /** What lies elsewhere is what its member is called, or what is said of it; otherwise it may be anything. */
 function typeElsewhere(name: string, under: string, beside: JsonObject): string {
-  if (name === "image_url" || under === "image_url") return "image/";
+  if (isImageAddress(name, under)) return "image/";
   if (name === "audio_url" || under === "audio_url") return "audio/";
   const { format } = beside;
   return mediaTypeBeside(beside) ?? (typeof format === "string" ? format.toLowerCase() : "");
@@ -296,6 +300,16 @@ const holders: Readonly<Record<string, string | null | undefined>> = {
   file_search_call: null,
   web_search_call: null,
 };
+
+/** What vendors take for an image by the member that it stands in, and refuse if it is anything else. */
+const isImageAddress = (name: string, under: string): boolean =>
+  name === "image_url" || under === "image_url";
+
+/** Wherever an image is, it is one image. */
+function addImage(found: Found): void {
+  found.media++;
+  found.images++;
+}
 
 function addElsewhere(found: Found): void {
   found.unbounded = true;

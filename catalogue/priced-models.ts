@@ -9,7 +9,8 @@ export const gpt4o = defineModel({
   protocols: ["openai"],
   price: { input: "2.5", cache_read: "1.25", output: "10" },
   maxOutputTokens: 16_384,
-  contextTokens: 128000,
+  outputTokensMax: 16_384,
+  contextTokens: 128_000,
 });
 
 export const gpt4oMini = defineModel({
@@ -18,7 +19,8 @@ export const gpt4oMini = defineModel({
   protocols: ["openai"],
   price: { input: "0.15", cache_read: "0.075", output: "0.6" },
   maxOutputTokens: 16_384,
-  contextTokens: 128000,
+  outputTokensMax: 16_384,
+  contextTokens: 128_000,
 });
 
 export const gpt41 = defineModel({
@@ -27,7 +29,8 @@ export const gpt41 = defineModel({
   protocols: ["openai"],
   price: { input: "2", cache_read: "0.5", output: "8" },
   maxOutputTokens: 32_768,
-  contextTokens: 1000000,
+  outputTokensMax: 32_768,
+  contextTokens: 1_047_576,
 });
 
 export const gpt41Mini = defineModel({
@@ -36,7 +39,8 @@ export const gpt41Mini = defineModel({
   protocols: ["openai"],
   price: { input: "0.4", cache_read: "0.1", output: "1.6" },
   maxOutputTokens: 32_768,
-  contextTokens: 1000000,
+  outputTokensMax: 32_768,
+  contextTokens: 1_047_576,
 });
 
 export const gpt41Nano = defineModel({
@@ -45,7 +49,8 @@ export const gpt41Nano = defineModel({
   protocols: ["openai"],
   price: { input: "0.1", cache_read: "0.025", output: "0.4" },
   maxOutputTokens: 32_768,
-  contextTokens: 1000000,
+  outputTokensMax: 32_768,
+  contextTokens: 1_047_576,
 });
 
 export const gpt5 = defineModel({
@@ -54,7 +59,8 @@ export const gpt5 = defineModel({
   protocols: ["openai"],
   price: { input: "1.25", cache_read: "0.125", output: "10" },
   maxOutputTokens: 32_768,
-  contextTokens: 400000,
+  outputTokensMax: 128_000,
+  contextTokens: 400_000,
 });
 
 export const gpt5Mini = defineModel({
@@ -63,7 +69,8 @@ export const gpt5Mini = defineModel({
   protocols: ["openai"],
   price: { input: "0.25", cache_read: "0.025", output: "2" },
   maxOutputTokens: 32_768,
-  contextTokens: 400000,
+  outputTokensMax: 128_000,
+  contextTokens: 400_000,
 });
 
 export const gpt5Nano = defineModel({
@@ -72,7 +79,8 @@ export const gpt5Nano = defineModel({
   protocols: ["openai"],
   price: { input: "0.05", cache_read: "0.005", output: "0.4" },
   maxOutputTokens: 32_768,
-  contextTokens: 400000,
+  outputTokensMax: 128_000,
+  contextTokens: 400_000,
 });
 
 export const gpt51 = defineModel({
@@ -81,7 +89,8 @@ export const gpt51 = defineModel({
   protocols: ["openai"],
   price: { input: "1.25", cache_read: "0.125", output: "10" },
   maxOutputTokens: 32_768,
-  contextTokens: 400000,
+  outputTokensMax: 128_000,
+  contextTokens: 400_000,
 });
 
 export const gpt52 = defineModel({
@@ -90,7 +99,8 @@ export const gpt52 = defineModel({
   protocols: ["openai"],
   price: { input: "1.75", cache_read: "0.175", output: "14" },
   maxOutputTokens: 32_768,
-  contextTokens: 400000,
+  outputTokensMax: 128_000,
+  contextTokens: 400_000,
 });
 
 export const o3 = defineModel({
@@ -99,7 +109,8 @@ export const o3 = defineModel({
   protocols: ["openai"],
   price: { input: "2", cache_read: "0.5", output: "8" },
   maxOutputTokens: 32_768,
-  contextTokens: 200000,
+  outputTokensMax: 100_000,
+  contextTokens: 200_000,
 });
 
 export const o4Mini = defineModel({
@@ -108,7 +119,8 @@ export const o4Mini = defineModel({
   protocols: ["openai"],
   price: { input: "1.1", cache_read: "0.275", output: "4.4" },
   maxOutputTokens: 32_768,
-  contextTokens: 200000,
+  outputTokensMax: 100_000,
+  contextTokens: 200_000,
 });
 
 export const textEmbedding3Small = defineModel({
@@ -145,7 +157,8 @@ export const claudeHaiku45 = defineModel({
   protocols: ["anthropic"],
   price: { input: "1", cache_write: "1.25", cache_read: "0.1", output: "5", cache_write_1h: "2" },
   maxOutputTokens: 32_000,
-  contextTokens: 200000,
+  outputTokensMax: 64_000,
+  contextTokens: 200_000,
 });
 
 export const claudeOpus45 = defineModel({
@@ -154,7 +167,8 @@ export const claudeOpus45 = defineModel({
   protocols: ["anthropic"],
   price: { input: "5", cache_write: "6.25", cache_read: "0.5", output: "25", cache_write_1h: "10" },
   maxOutputTokens: 32_000,
-  contextTokens: 200000,
+  outputTokensMax: 64_000,
+  contextTokens: 200_000,
 });
 
 export const gemini25Flash = defineModel({
@@ -163,7 +177,8 @@ export const gemini25Flash = defineModel({
   protocols: ["gemini"],
   price: { input: "0.3", cache_read: "0.03", output: "2.5", input_audio: "1", cache_read_audio: "0.1" },
   maxOutputTokens: 32_768,
-  contextTokens: 1048576,
+  outputTokensMax: 65_535,
+  contextTokens: 1_048_576,
 });
 
 export const gemini25FlashLite = defineModel({
@@ -172,5 +187,6 @@ export const gemini25FlashLite = defineModel({
   protocols: ["gemini"],
   price: { input: "0.1", cache_read: "0.01", output: "0.4", input_audio: "0.3", cache_read_audio: "0.03" },
   maxOutputTokens: 32_768,
-  contextTokens: 1000000,
+  outputTokensMax: 65_535,
+  contextTokens: 1_048_576,
 });

@@ -142,8 +142,6 @@ const said = [{ type: "text", text: "Say it." }];
 
 describe("what is not in the body holds all that the model can read", () => {
   const chatParts: readonly object[] = [
-    { type: "image_url", image_url: { url: picture } },
-    { type: "image_url", image_url: picture },
     { type: "file", file: { file_id: "file_1" } },
     { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" } },
     { type: "video_url", video_url: { url: "https://example.com/fox.mp4" } },
@@ -168,19 +166,14 @@ describe("what is not in the body holds all that the model can read", () => {
 
   const url = "https://example.com/a.pdf";
   const messageParts: readonly object[] = [
-    { type: "image", source: { type: "url", url: picture } },
-    { type: "image", source: { type: "file", file_id: "file_1" } },
     { type: "document", source: { type: "url", url } },
+    { type: "document", source: { type: "file", file_id: "file_1" } },
     { type: "document", source: { type: "base64", media_type: "application/pdf", data: "JVBERi0=" } },
     { type: "container_upload", file_id: "file_1" },
     {
       type: "tool_result",
       tool_use_id: "call_1",
       content: [{ type: "document", source: { type: "url", url } }],
-    },
-    {
-      type: "document",
-      source: { type: "content", content: [{ type: "image", source: { type: "url", url: picture } }] },
     },
   ];
   test.each(messageParts)("in the Anthropic dialect: %j", async (part) => {
@@ -239,7 +232,7 @@ describe("what is not in the body holds all that the model can read", () => {
     { type: "code_interpreter_call", id: "ci_1", code: "1 + 1", container_id: "cntr_1", outputs: null },
     { type: "file_search_call", id: "fs_1", status: "completed", queries: [] },
     { type: "web_search_call", id: "ws_1", status: "completed" },
-    { role: "user", content: [{ type: "input_image", image_url: picture }] },
+    { role: "user", content: [{ type: "input_image", file_id: "file_1" }] },
     { role: "user", content: [{ type: "input_file", file_url: url }] },
     { type: "function_call_output", call_id: "call_1", output: [{ type: "input_file", file_id: "file_1" }] },
   ];
@@ -270,7 +263,7 @@ describe("what is not in the body holds all that the model can read", () => {
   });
 
   test("also where nobody wrote down how much the model reads", async () => {
-    const body = chat.body([{ type: "image_url", image_url: { url: picture } }], { model: "own" });
+    const body = chat.body([{ type: "file", file: { file_id: "file_1" } }], { model: "own" });
     expect(await mostOf(chat.path, body)).toBe(1_050_000 + 64);
   });
 
@@ -407,13 +400,26 @@ describe("what is in the body holds a token a byte", () => {
   });
 });
 
-describe("an image in the body holds the most that an image comes to", () => {
+describe("an image, in the body or at an address, holds the most that an image comes to", () => {
   const images: readonly (readonly [string, Spoken, object])[] = [
     ["OpenAI", chat, { type: "image_url", image_url: { url: `data:image/png;base64,${png}` } }],
     [
       "Anthropic",
       messages,
       { type: "image", source: { type: "base64", media_type: "image/png", data: png } },
+    ],
+    ["OpenAI, at an address", chat, { type: "image_url", image_url: { url: picture } }],
+    ["OpenAI, at a bare address", chat, { type: "image_url", image_url: picture }],
+    ["Responses, at an address", responses, { type: "input_image", image_url: picture }],
+    ["Anthropic, at an address", messages, { type: "image", source: { type: "url", url: picture } }],
+    ["Anthropic, in a file", messages, { type: "image", source: { type: "file", file_id: "file_1" } }],
+    [
+      "Anthropic, in a document",
+      messages,
+      {
+        type: "document",
+        source: { type: "content", content: [{ type: "image", source: { type: "url", url: picture } }] },
+      },
     ],
     ["Gemini", generate, { inlineData: { mimeType: "image/png", data: png } }],
     ["Gemini in other letters", generate, { inlineData: { mimeType: "Image/PNG", data: png } }],

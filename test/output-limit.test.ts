@@ -14,7 +14,7 @@ const key = "sk-key-000000";
 const models = ["llama", "gpt-5-x", "openai/o3-mini", "llama-older", "o3-older", "llama-newer"];
 
 beforeAll(async () => {
-  vendor = await openOpenAiDouble({ key, models });
+  vendor = await openOpenAiDouble({ key, models: [...models, "gpt-4o"] });
   const upstream = `protocol: openai, url: "${vendor.url}", key: ${key}, models: []`;
   const price = "price: { input: 1, output: 2 }, max_output_tokens: 100";
   gateway = await openTestGateway({
@@ -30,6 +30,7 @@ models:
   llama-older: { via: [older], ${price} }
   o3-older: { via: [older], ${price} }
   llama-newer: { via: [newer], ${price} }
+  gpt-4o: { via: [unsaid] }
 sandbox: off
 `,
   });
@@ -99,4 +100,10 @@ test("beside a prediction, with which OpenAI refuses the newer word, the older o
   expect(await limitsSent(chat, { model: "gpt-5-x", prediction, max_completion_tokens: null })).toEqual(
     older(100),
   );
+});
+
+test("a caller of another dialect who asks for more than the model can write gets what it can; OpenAI's own hears OpenAI", async () => {
+  expect(await limitsSent("/v1/messages", { model: "gpt-4o", max_tokens: 32_000 })).toEqual(older(16_384));
+  expect(await limitsSent("/v1/messages", { model: "gpt-4o", max_tokens: 5_000 })).toEqual(older(5_000));
+  expect(await limitsSent(chat, { model: "gpt-4o", max_tokens: 32_000 })).toEqual(older(32_000));
 });

@@ -77,6 +77,7 @@ function say({ call, operation, priced, input }: SayableCall, upstream: Upstream
     model: priced.model?.namesAt.get(upstream.name) ?? priced.model?.id,
     modelAsked: priced.model?.id,
     maxOutputTokens: priced.model?.facts.maxOutputTokens,
+    outputTokensMax: priced.model?.facts.outputTokensMax,
     streaming: priced.streaming,
     createdSeconds: Math.floor(call.receivedAtMs / 1000),
     firstByteTimeoutMs: priced.streaming
@@ -85,5 +86,5 @@ function say({ call, operation, priced, input }: SayableCall, upstream: Upstream
   });
 }
 
-/** A stream says at once that it begins; a whole answer comes when all of it has been thought. */
-const streamBeginsWithinMs = 120_000;
+/** As long as a stream that has begun may be silent: some vendors say that it begins only with the first word. */
+const streamBeginsWithinMs = 300_000;

@@ -158,6 +158,7 @@ function offerModel(
     facts: {
       names: fitting.map(({ name }) => model.namesAt.get(name) ?? model.id),
       maxOutputTokens: model.maxOutputTokens,
+      outputTokensMax: model.outputTokensMax,
       contextTokens: model.contextTokens,
       dearestInputUnit: dearestOf(price, readUnits) ?? "input_tokens",
       dearestHeardUnit:

@@ -22,6 +22,7 @@ export interface Model {
   /** Undefined when nobody set one. */
   readonly price: Readonly<Record<string, Pico>> | undefined;
   readonly maxOutputTokens: number;
+  readonly outputTokensMax: number | undefined;
   readonly contextTokens: number | undefined;
   readonly usualVideo: Partial<VideoWish>;
 }
@@ -45,6 +46,7 @@ export function mergeModels(catalogue: Catalogue, config: Config, gaps: string[]
       namesAt: new Map(),
       price: shippedPrice(shipped),
       maxOutputTokens: shipped.maxOutputTokens ?? maxOutputTokensUsual,
+      outputTokensMax: shipped.outputTokensMax,
       contextTokens: shipped.contextTokens,
       usualVideo: shipped.usualVideo ?? {},
     });
@@ -68,6 +70,7 @@ function configuredModel(
     namesAt: written.namesAt,
     price,
     maxOutputTokens: written.maxOutputTokens ?? shipped?.maxOutputTokens ?? maxOutputTokensUsual,
+    outputTokensMax: shipped?.outputTokensMax,
     contextTokens: written.contextTokens ?? shipped?.contextTokens,
     usualVideo: shipped?.usualVideo ?? {},
   };

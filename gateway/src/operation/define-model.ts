@@ -8,7 +8,10 @@ export interface CatalogueModel {
   /** The vendor protocols under which this model is known by this name. */
   readonly protocols: readonly string[];
   readonly price: ModelPrice;
+  /** What it writes at most when the caller sets no limit. */
   readonly maxOutputTokens?: number;
+  /** The highest limit that its vendor takes. */
+  readonly outputTokensMax?: number;
   /** The most a conversation can hold, input and output together. */
   readonly contextTokens?: number;
   /** The video it makes when the request leaves length or resolution open. */

@@ -43,6 +43,8 @@ export interface ModelFacts {
   /** By which its upstreams know it. */
   readonly names: readonly string[];
   readonly maxOutputTokens: number;
+  /** The highest limit that its vendor takes; undefined when nobody wrote it down. */
+  readonly outputTokensMax: number | undefined;
   /** The most a conversation can hold; undefined when nobody wrote it down. */
   readonly contextTokens: number | undefined;
   /** The dearest way an input token can be billed: a cache write costs more than a plain read. */

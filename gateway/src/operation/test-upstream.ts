@@ -28,6 +28,7 @@ export const testDispatch = (cared: Partial<Dispatch> = {}): Dispatch => ({
   model: "m",
   modelAsked: "m",
   maxOutputTokens: undefined,
+  outputTokensMax: undefined,
   streaming: false,
   createdSeconds: 0,
   firstByteTimeoutMs: 1_000,

@@ -75,7 +75,9 @@ export interface Dispatch {
   readonly model: string | undefined;
   /** By the name that the caller knows it by. */
   readonly modelAsked: string | undefined;
+  /** What the model writes at most when the caller sets no limit, and the highest limit that it takes. */
   readonly maxOutputTokens: number | undefined;
+  readonly outputTokensMax: number | undefined;
   /** The caller wants the answer piece by piece. */
   readonly streaming: boolean;
   readonly createdSeconds: number;

@@ -220,6 +220,7 @@ async function send(
     model: undefined,
     modelAsked: undefined,
     maxOutputTokens: undefined,
+    outputTokensMax: undefined,
     streaming: false,
     createdSeconds: Math.floor(clock.wallMs() / 1000),
     firstByteTimeoutMs: answerTimeoutMs,

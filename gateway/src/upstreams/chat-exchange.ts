@@ -116,7 +116,10 @@ function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dis
   if (from.name === "anthropic" && read.messages.at(-1)?.role === "assistant") {
     throw new Inexpressible("messages", "only a model of Anthropic's goes on with what the assistant began");
   }
-  const maxOutputTokens = read.maxOutputTokens ?? dispatch.maxOutputTokens;
+  // A caller who speaks to another vendor's model asks for what theirs can write; more than it can, none does.
+  const { maxOutputTokens: usual, outputTokensMax: most = Number.POSITIVE_INFINITY } = dispatch;
+  const wanted = read.maxOutputTokens ?? usual;
+  const maxOutputTokens = wanted === undefined ? undefined : Math.min(wanted, most);
   return native.completeBody(to.writeRequest({ ...read, maxOutputTokens }), dispatch);
 }
 

@@ -31,13 +31,20 @@ export function strictSchema(schema: JsonObject): JsonObject {
 export function hasMap(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.some(hasMap);
   if (!isJsonObject(schema)) return false;
-  const { properties, additionalProperties, patternProperties, $defs, definitions } = schema;
-  const isOpen = isJsonObject(additionalProperties) || isJsonObject(patternProperties);
-  if (isOpen && Object.keys(isJsonObject(properties) ? properties : {}).length === 0) return true;
+  const { properties, $defs, definitions } = schema;
+  if (isOpen(schema) && Object.keys(isJsonObject(properties) ? properties : {}).length === 0) return true;
   const byName = [properties, $defs, definitions]
     .filter(isJsonObject)
     .flatMap((schemas): unknown[] => Object.values(schemas));
   return hasMap([...byName, schema["items"], schema["anyOf"], schema["allOf"], schema["oneOf"]]);
+}
+
+/** It says that it may have other members, or leaves open which it has. */
+function isOpen(schema: JsonObject): boolean {
+  const { properties, additionalProperties, patternProperties } = schema;
+  if (isJsonObject(additionalProperties) || isJsonObject(patternProperties)) return true;
+  if (!isObjectSchema(schema)) return false;
+  return additionalProperties === true || (additionalProperties !== false && properties === undefined);
 }
 
 /** What becomes of a member: its name and value, which is undefined where Anthropic would refuse it. */

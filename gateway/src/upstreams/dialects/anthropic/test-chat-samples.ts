@@ -198,7 +198,12 @@ export const expressibleRequest: fc.Arbitrary<ChatRequest> = fc
   }))
   // Where a call is demanded, or the turn that goes on does not begin with a thought before its calls, thinking is left out.
   .map((request) => (mayThink(request) ? request : { ...request, reasoning: undefined }))
-  .filter(({ reasoning, temperature }) => typeof reasoning !== "object" || temperature === undefined);
+  // And a model that thinks draws its words as it likes.
+  .map((request) =>
+    typeof request.reasoning === "object"
+      ? { ...request, temperature: undefined, topP: undefined, topK: undefined }
+      : request,
+  );
 
 const count = fc.nat(1_000_000);
 const anyUsage: fc.Arbitrary<ChatUsage> = fc.record({

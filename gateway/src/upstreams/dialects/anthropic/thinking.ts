@@ -60,7 +60,7 @@ interface WrittenReasoning {
   readonly effort?: string;
 }
 
-interface Thinker extends Pick<ChatRequest, "model" | "toolChoice" | "temperature"> {
+interface Thinker extends Pick<ChatRequest, "model" | "toolChoice" | "temperature" | "topP" | "topK"> {
   readonly maxTokens: number;
   /** The conversation as it is written. */
   readonly messages: readonly JsonObject[];
@@ -68,7 +68,7 @@ interface Thinker extends Pick<ChatRequest, "model" | "toolChoice" | "temperatur
 
 export function writeReasoning(
   reasoning: Reasoning | undefined,
-  { model, toolChoice, temperature, maxTokens, messages }: Thinker,
+  { model, toolChoice, maxTokens, messages, ...sampling }: Thinker,
 ): WrittenReasoning {
   if (reasoning === undefined) return {};
   if (reasoning === "off") return { thinking: { type: "disabled" } };
@@ -79,10 +79,7 @@ export function writeReasoning(
     return mustCall ? { effort } : { thinking: { type: "adaptive" }, effort };
   }
   if (mustCall || calledWithoutThought(messages)) return {};
-  if ((temperature ?? 1) !== 1) {
-    throw new Inexpressible("temperature", "while it thinks, this model takes no temperature but 1");
-  }
-
+  checkSampling(sampling);
   const wanted = "effort" in reasoning ? budgets[reasoning.effort] : reasoning.budgetTokens;
   const budget = Math.min(wanted, maxTokens - 1);
   if (budget < budgetMin) {
@@ -93,6 +90,16 @@ export function writeReasoning(
   }
   return { thinking: { type: "enabled", budget_tokens: budget } };
 }
+
+function checkSampling({ temperature, topP, topK }: Pick<Thinker, "temperature" | "topP" | "topK">): void {
+  if ((temperature ?? 1) !== 1)
+    throw new Inexpressible("temperature", "while it thinks, this model takes no temperature but 1");
+  if ((topP ?? 1) < topPMin)
+    throw new Inexpressible("top_p", `while it thinks, this model takes no top_p below ${topPMin}`);
+  if (topK !== undefined) throw new Inexpressible("top_k", "while it thinks, this model takes no top_k");
+}
+
+const topPMin = 0.95;
 
 /**
  * A model that is given a budget may not begin to think between its calls and their results: Anthropic refuses thinking

@@ -44,6 +44,56 @@ test("a strict tool takes closed objects only; any other is offered as it came",
   ]);
 });
 
+test("a free object inside a strict tool stays free, and takes the promise with it", () => {
+  for (const free of [{ type: "object" }, { type: "object", properties: {}, additionalProperties: true }]) {
+    const parameters = { type: "object", properties: { meta: free }, required: ["meta"] };
+    const offered = { name: "f", description: undefined, parameters, strict: true };
+    expect(write({ tools: [offered] })["tools"]).toStrictEqual([{ name: "f", input_schema: parameters }]);
+  }
+});
+
+test("more than Anthropic holds a model to in one request is offered without the promise", () => {
+  const text = { type: "string" };
+  const strictTool = (name: string, properties: object, required: readonly string[]) => ({
+    name,
+    description: undefined,
+    parameters: { type: "object", properties, required, additionalProperties: false },
+    strict: true,
+  });
+  const named = (count: number, of: object): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, of]));
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, at) => strictTool(`f${at}`, { a: text }, ["a"]));
+  const strictOnes = (tools: Parameters<typeof write>[0]["tools"]): number =>
+    (write({ tools: tools ?? [] })["tools"] as readonly { strict?: boolean }[]).filter(({ strict }) => strict)
+      .length;
+
+  expect(strictOnes(many(20))).toBe(20);
+  expect(strictOnes(many(21))).toBe(0);
+  expect(strictOnes([strictTool("f", named(24, text), [])])).toBe(1);
+  expect(strictOnes([strictTool("f", named(25, text), [])])).toBe(0);
+  const either = { type: ["string", "null"] };
+  const all = Array.from({ length: 17 }, (_, at) => `p${at}`);
+  expect(strictOnes([strictTool("f", named(16, either), all)])).toBe(1);
+  expect(strictOnes([strictTool("f", named(17, either), all)])).toBe(0);
+});
+
+test("a schema that refers to itself is offered without the promise; one that is referred to twice keeps it", () => {
+  const node = { type: "object", properties: { next: { $ref: "#/$defs/node" } }, required: ["next"] };
+  const leaf = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
+  const tool = (defs: object, properties: object) => ({
+    name: "f",
+    description: undefined,
+    parameters: { type: "object", properties, required: Object.keys(properties), $defs: defs },
+    strict: true,
+  });
+  const isStrict = (offered: ReturnType<typeof tool>): unknown =>
+    (write({ tools: [offered] })["tools"] as readonly { strict?: boolean }[])[0]?.strict;
+  expect(isStrict(tool({ node }, { a: { $ref: "#/$defs/node" } }))).toBeUndefined();
+  expect(isStrict(tool({}, { a: { $ref: "#" } }))).toBeUndefined();
+  expect(isStrict(tool({ leaf }, { a: { $ref: "#/$defs/leaf" }, b: { $ref: "#/$defs/leaf" } }))).toBe(true);
+});
+
 test("a tool without parameters takes an object", () => {
   const bare = { name: "now", description: undefined, parameters: {}, strict: undefined };
   expect(write({ tools: [bare] })["tools"]).toStrictEqual([

@@ -9,7 +9,8 @@ import {
   requiredObject,
   requiredString,
 } from "./members.ts";
-import { hasMap, strictSchema } from "./strict-schema.ts";
+import { strictSchema } from "./strict-schema.ts";
+import { canBeStrict, fitTogether } from "./strict-limits.ts";
 
 export const readTools = (tools: unknown): ToolDefinition[] =>
   optionalList(tools, "tools").map((item) => readTool(requiredObject(item, "tools")));
@@ -51,17 +52,20 @@ function translates(member: string, value: unknown): boolean {
   return member === "allowed_callers" && Array.isArray(value) && value.every((caller) => caller === "direct");
 }
 
-export const writeTools = (tools: readonly ToolDefinition[]): JsonObject[] | undefined =>
-  tools.length === 0
-    ? undefined
-    : tools.map(({ name, description, parameters, strict }) =>
-        defined({
-          name,
-          description,
-          // Anthropic insists on the type, which a tool without parameters often lacks elsewhere.
-          ...writeParameters({ type: "object", ...parameters }, strict === true && !hasMap(parameters)),
-        }),
-      );
+export function writeTools(tools: readonly ToolDefinition[]): JsonObject[] | undefined {
+  if (tools.length === 0) return undefined;
+  const strict = tools.filter((tool) => tool.strict === true && canBeStrict(tool.parameters));
+  // Where all of them are more than Anthropic holds a model to, none is strict: the promise goes, not the call.
+  const areTaken = fitTogether(strict.map(({ parameters }) => parameters));
+  return tools.map((tool) =>
+    defined({
+      name: tool.name,
+      description: tool.description,
+      // Anthropic insists on the type, which a tool without parameters often lacks elsewhere.
+      ...writeParameters({ type: "object", ...tool.parameters }, areTaken && strict.includes(tool)),
+    }),
+  );
+}
 
 const writeParameters = (parameters: JsonObject, strict: boolean): JsonObject =>
   strict ? { input_schema: strictSchema(parameters), strict } : { input_schema: parameters };

@@ -29,7 +29,7 @@ export function readGeneration(config: Member | undefined): Generation {
     maxOutputTokens: integerOf(members.take("maxOutputTokens")),
     temperature: numberOf(members.take("temperature")),
     topP: numberOf(members.take("topP")),
-    topK: numberOf(members.take("topK")),
+    topK: unlessUsual(numberOf(members.take("topK"))),
     stop: textsOf(members.take("stopSequences")),
     seed: integerOf(members.take("seed")),
     frequencyPenalty: numberOf(members.take("frequencyPenalty")),
@@ -98,3 +98,6 @@ function writeOutput(output: OutputFormat | undefined): JsonObject {
       return { responseMimeType: "application/json", responseJsonSchema: output.schema };
   }
 }
+
+/** What it is at Google where nothing is said, and Google's own clients always send it; others know nothing like it. */
+const unlessUsual = (topK: number | undefined): number | undefined => (topK === 64 ? undefined : topK);

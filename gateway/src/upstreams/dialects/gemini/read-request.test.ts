@@ -128,6 +128,10 @@ test("all settings of the generation are read", () => {
   expect(read({ generationConfig })).toMatchObject({ ...numbers, maxOutputTokens: 7, stop: ["x"] });
 });
 
+test("a top_k of 64, which is what it is without a word and Google's own clients always say, is not said to others", () => {
+  expect(read({ generationConfig: { topK: 64 } }).topK).toBeUndefined();
+});
+
 test("the format of the output is read", () => {
   const output = (generationConfig: JsonObject): ChatRequest["output"] => read({ generationConfig }).output;
   const json = { responseMimeType: "application/json" };

@@ -179,6 +179,17 @@ test("thinking that is counted beside the completion, as only the total shows, i
   });
   expect(usageOf(stated(15))).toMatchObject({ input: 10, output: 5, reasoning: 2 });
   expect(usageOf(stated(13))).toMatchObject({ input: 10, output: 3, reasoning: 2 });
+  // As Google says it: nothing but the total shows that anything was thought.
+  const bare = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 105 };
+  expect(usageOf(bare)).toMatchObject({ input: 9, output: 96, reasoning: 93 });
+  expect(usageOf({ ...bare, total_tokens: 12 })).toMatchObject({ output: 3, reasoning: undefined });
+  expect(usageOf({ ...bare, total_tokens: 5 })).toMatchObject({ output: 3, reasoning: undefined });
+});
+
+test("what came from a cache is found under the names of other vendors, too", () => {
+  const stated = { prompt_tokens: 1_336, completion_tokens: 31 };
+  for (const cached of [{ cached_tokens: 1_280 }, { prompt_cache_hit_tokens: 1_280 }])
+    expect(usageOf({ ...stated, ...cached })).toMatchObject({ input: 56, cacheRead: 1_280, output: 31 });
 });
 
 test("writes to either cache are one figure inside the prompt", () => {

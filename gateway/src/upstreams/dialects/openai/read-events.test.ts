@@ -53,6 +53,19 @@ test("a plain answer is read from its role to its usage", () => {
   ]);
 });
 
+test("usage is read from the last choice, where Moonshot says it", () => {
+  const usage = { prompt_tokens: 1_336, completion_tokens: 31, cached_tokens: 1_280 };
+  const last = { index: 0, delta: {}, finish_reason: "stop", usage };
+  const events = read(
+    delta({ role: "assistant", content: "hey" }),
+    { id: "chatcmpl-1", choices: [last] },
+    "[DONE]",
+  );
+  expect(events.find(({ kind }) => kind === "usage")).toMatchObject({
+    usage: { input: 56, cacheRead: 1_280, output: 31 },
+  });
+});
+
 test("an empty finish reason, as some servers send in every piece, ends nothing", () => {
   const events = read(
     delta({ content: "so" }, ""),

@@ -33,7 +33,8 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
   function readChunk(chunk: JsonObject): void {
     const chosen = choicesOf(chunk["choices"]);
     const error = isError(chunk["error"]) ? chunk["error"] : choiceError(chosen[0]);
-    const usage = readUsage(chunk["usage"]);
+    // Moonshot says it in the last choice.
+    const usage = readUsage(chunk["usage"]) ?? readUsage(chosen.at(-1)?.["usage"]);
     if (error !== undefined && !failed) {
       failed = true;
       tell(readError(error));

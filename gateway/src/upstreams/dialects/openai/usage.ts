@@ -13,11 +13,13 @@ export function readUsage(value: unknown): ChatUsage | undefined {
   if (prompt === undefined || completion === undefined) return undefined;
 
   const promptDetails = objectOf(value["prompt_tokens_details"]);
-  const cacheRead = Math.min(count(promptDetails, "cached_tokens") ?? 0, prompt);
+  const cacheRead = Math.min(cachedIn(value, promptDetails), prompt);
   const cacheWrite = Math.min(count(promptDetails, "cache_write_tokens") ?? 0, prompt - cacheRead);
   const completionDetails = objectOf(value["completion_tokens_details"]);
-  const reasoning = count(completionDetails, "reasoning_tokens");
-  const output = completion + besideCompletion(value, prompt + completion, reasoning);
+  const stated = count(completionDetails, "reasoning_tokens");
+  const beside = besideCompletion(value, prompt + completion, stated);
+  const reasoning = stated ?? (beside > 0 ? beside : undefined);
+  const output = completion + beside;
   const input = prompt - cacheRead - cacheWrite;
   const heard = Math.min(count(promptDetails, "audio_tokens") ?? 0, prompt - cacheWrite);
   const spoken = Math.min(count(completionDetails, "audio_tokens") ?? 0, output);
@@ -34,9 +36,25 @@ export function readUsage(value: unknown): ChatUsage | undefined {
   };
 }
 
-/** OpenAI counts thinking inside the completion; some compatible vendors beside it, which only their total shows. */
-const besideCompletion = (usage: JsonObject, withoutReasoning: number, reasoning = 0): number =>
-  reasoning > 0 && count(usage, "total_tokens") === withoutReasoning + reasoning ? reasoning : 0;
+/**
+ * OpenAI counts thinking inside the completion; some compatible vendors beside it, which only their total shows. Google
+ * does not even say how much of that was thought.
+ */
+function besideCompletion(
+  usage: JsonObject,
+  withoutReasoning: number,
+  reasoning: number | undefined,
+): number {
+  const more = (count(usage, "total_tokens") ?? 0) - withoutReasoning;
+  return more > 0 && (reasoning === undefined || reasoning === more) ? more : 0;
+}
+
+/** Not every compatible vendor puts it where OpenAI does. */
+const cachedIn = (usage: JsonObject, details: JsonObject): number =>
+  count(details, "cached_tokens") ??
+  count(usage, "cached_tokens") ??
+  count(usage, "prompt_cache_hit_tokens") ??
+  0;
 
 export function writeUsage(usage: ChatUsage): JsonObject {
   const cacheWrites = usage.cacheWrite + usage.cacheWrite1h;
