@@ -72,7 +72,7 @@ test("a stream has a line when its answer begins, and one with its cost when it 
   expect(text).toContain(`"cost_micros_usd":${Number(ended?.["charged_micros_usd"])}`);
 });
 
-test("a refused call's line has what was known by then", async () => {
+test("a refused call's line says why, and has what was known by then", async () => {
   await fetch(`${gateway.url}/v1/rerank`, { method: "POST" });
   await gateway.call(account, "/v1/nothing");
   await gateway.post(
@@ -82,11 +82,12 @@ test("a refused call's line has what was known by then", async () => {
     { "x-tollgate-max-price-usd": "0" },
   );
   const [stranger, lost, dear] = linesOf("call");
-  expect(stranger).toMatchObject({ operation_id: "none", status: 401 });
+  expect(stranger).toMatchObject({ operation_id: "none", status: 401, code: "missing_api_key" });
   expect(stranger).not.toHaveProperty("account_id");
   expect(lost).toMatchObject({ operation_id: "none", status: 404, account_id: account.accountId });
   expect(lost).not.toHaveProperty("model");
   expect(dear).toMatchObject({ operation_id: "rerank.create", status: 402, model: "jina-reranker-v3" });
+  expect(dear).toMatchObject({ code: "estimated_price_exceeds_max_price" });
   expect(dear).not.toHaveProperty("upstream");
   expect(dear).not.toHaveProperty("charged_micros_usd");
 });
@@ -105,7 +106,7 @@ test("an agent's calls have their lines, too", async () => {
   const whose = { operation_id: "financial.metrics.snapshot", key_id: account.keyId };
   expect(linesOf("call")).toMatchObject([
     { ...whose, status: 200, upstream: "sandbox-financialdatasets", charged_micros_usd: 48_000 },
-    { ...whose, status: 402 },
+    { ...whose, status: 402, code: "estimated_price_exceeds_max_price" },
   ]);
 });
 

@@ -202,6 +202,7 @@ describe("a node that is killed", () => {
     await untilNothingHeld(nodes, cut, 20_000);
     await Promise.all(loads.map((load) => load.stop()));
     await untilNothingHeld(nodes, busy, 5_000);
+    await until(() => [three[0], three[1]].some((node) => node.stderr().includes("process that died")));
 
     expect(loads.map(({ refused }) => refused)).toEqual([[], [], [0, 0, 0]]);
     expect(await nodes.differences(new Map(loads.flatMap(({ told }) => [...told])))).toEqual([]);

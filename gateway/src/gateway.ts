@@ -12,7 +12,7 @@ import { download } from "./doors/site/download.ts";
 import { startTaskWorker } from "./doors/worker/task-worker.ts";
 import { createFrontDoor } from "./front-door.ts";
 import type { Secrets } from "./keys/secrets.ts";
-import type { Recovery } from "./ledger/ledger.ts";
+import { tellRecovery } from "./ledger/tell-recovery.ts";
 import type { Store } from "./books/store.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
@@ -125,20 +125,4 @@ function showGauges({ metrics, health }: Gate, offer: () => Offer, inFlight: InF
   metrics.gauge("tollgate_upstream_paused", () =>
     listUpstreams(offer()).map((upstream) => [{ upstream }, health.isResting(upstream) ? 1 : 0]),
   );
-}
-
-/** What the process before this one left open, and what became of it. */
-function tellRecovery({ releasedCalls, settledCalls, releasedMicros, lostTasks }: Recovery, log: Log): void {
-  if (releasedCalls + settledCalls > 0) {
-    log.warn("calls of a process that died were ended", {
-      released_calls: releasedCalls,
-      settled_streams: settledCalls,
-      micros_usd: releasedMicros,
-    });
-  }
-  if (lostTasks > 0) {
-    log.error("nobody knows whether tasks were created; their holds stay until the deadline", {
-      lost_tasks: lostTasks,
-    });
-  }
 }

@@ -14,6 +14,7 @@ import { createListen } from "./host/listen.ts";
 import { createOutput } from "./host/output.ts";
 import { createSecrets, type Secrets } from "./keys/secrets.ts";
 import type { Store } from "./books/store.ts";
+import { tellRecovery } from "./ledger/tell-recovery.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { createOffer } from "./offer/create-offer.ts";
 import { loadCatalogue } from "./operation/catalogue.ts";
@@ -139,6 +140,7 @@ async function serveHere(settings: Settings, data: DataPlace, allowSandboxPublic
       process.exit(brokenDiskExitCode);
     },
     onLostNote: (error) => log.error("a note about a call could not be written", describeError(error)),
+    onRecovered: (recovery) => tellRecovery(recovery, log),
   });
   const store = await claimed(opened, secrets);
   try {

@@ -1,6 +1,5 @@
 import { TooManyGuesses, type Found } from "../keys/credentials.ts";
 import type { Credential } from "../keys/keys.ts";
-import { describeError } from "../platform/log.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
@@ -93,7 +92,7 @@ const orUnavailable = (finding: Promise<Found>, gate: Gate): Promise<Found> =>
   finding.catch((error: unknown) => unavailable(error, gate));
 
 function unavailable(error: unknown, gate: Gate): never {
-  gate.log.error("authentication store failed", describeError(error));
+  gate.storeNews.failed("keys could not be looked up", error);
   return refuse("authentication_unavailable", "Keys cannot be checked right now; try again.", {
     inError: { retryable: true },
     retryAfterSeconds: 1,

@@ -22,6 +22,7 @@ import { createTaskDesk, type TaskDesk } from "../tasks/task-desk.ts";
 import { createDrains } from "./drains.ts";
 import type { Gate } from "./gate.ts";
 import { createModelNews } from "./model-news.ts";
+import { createStoreNews } from "./store-news.ts";
 
 interface Parts {
   readonly store: Store;
@@ -82,6 +83,7 @@ export function createGate(parts: Parts): Gate {
     clock,
     deadlines: createDeadlines(clock.monotonicMs),
     log: parts.log,
+    storeNews: createStoreNews({ ping: store.ping, monotonicMs: clock.monotonicMs, log: parts.log }),
     metrics: parts.metrics,
     begin: parts.inFlight.begin,
     drains: createDrains(),

@@ -16,6 +16,7 @@ import type { TaskDesk } from "../tasks/task-desk.ts";
 import type { UpstreamHealth } from "../routing/upstream-health.ts";
 import type { Drains } from "./drains.ts";
 import type { ModelNews } from "./model-news.ts";
+import type { StoreNews } from "./store-news.ts";
 
 /** The parts the life of a call is made of. */
 export interface Gate {
@@ -38,6 +39,7 @@ export interface Gate {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly log: Log;
+  readonly storeNews: StoreNews;
   readonly metrics: Metrics;
   /** Notes that a call is running; returns how to say that it is not any more. A stop waits for all of them. */
   readonly begin: () => () => void;

@@ -7,6 +7,8 @@ export function logCall(
   call: Pick<Call, "id" | "known" | "receivedAtMs">,
   status: number | undefined,
   { log, clock }: Pick<Gate, "log" | "clock">,
+  /** Why it was refused: several reasons share a status, and a refused call is in no book. */
+  code?: string,
 ): void {
   if (!log.writesDebug) return;
   const { operationId, caller, model, upstream, costMicros } = call.known;
@@ -14,6 +16,7 @@ export function logCall(
     request_id: call.id,
     operation_id: operationId ?? "none",
     status,
+    code,
     account_id: caller?.accountId,
     key_id: caller?.keyId,
     model,

@@ -1,5 +1,4 @@
 import { InDoubt, NotWritten, StoreBusy } from "../ledger/store-errors.ts";
-import { describeError } from "../platform/log.ts";
 import { CallRefused } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
@@ -14,9 +13,9 @@ export function refuseUnbooked(
   error: unknown,
   call: Pick<Call, "id">,
   told: Told,
-  gate: Pick<Gate, "log">,
+  gate: Pick<Gate, "storeNews">,
 ): never {
-  gate.log.error("the ledger could not be written", { request_id: call.id, ...describeError(error) });
+  gate.storeNews.failed("the ledger could not be written", error, call.id);
   throw unbooked(error, told);
 }
 

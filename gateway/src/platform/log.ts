@@ -68,10 +68,15 @@ export function createLog(options: LogOptions): Log {
 
 export const isLogLevel = (text: string): text is LogLevel => Object.hasOwn(ranks, text);
 
-/** What an unexpected error may say in a log: its name, message and stack, not the objects hanging off it. */
-export function describeError(error: unknown): { error: string; stack?: string } {
+/** What an unexpected error may say in a log: names, messages and its stack, not the objects hanging off it. */
+export function describeError(error: unknown): { error: string; because?: string; stack?: string } {
   if (!(error instanceof Error)) return { error: String(error) };
-  return error.stack === undefined
-    ? { error: `${error.name}: ${error.message}` }
-    : { error: `${error.name}: ${error.message}`, stack: error.stack };
+  const { cause, stack } = error;
+  return {
+    error: nameAndMessage(error),
+    ...(cause instanceof Error ? { because: nameAndMessage(cause) } : {}),
+    ...(stack === undefined ? {} : { stack }),
+  };
 }
+
+const nameAndMessage = ({ name, message }: Error): string => `${name}: ${message}`;

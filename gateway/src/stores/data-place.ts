@@ -1,4 +1,5 @@
 import type { Store } from "../books/store.ts";
+import type { Recovery } from "../ledger/ledger.ts";
 
 /** Where everything durable of an installation is kept, and what can be done about it besides using it. */
 export interface DataPlace {
@@ -26,6 +27,8 @@ interface ServingEvents {
   readonly onBrokenDisk: (error: unknown) => void;
   /** Something that nobody waits for could not be written. */
   readonly onLostNote: (error: unknown) => void;
+  /** What another node left when it died was ended by this one. */
+  readonly onRecovered: (recovery: Recovery) => void;
 }
 
 /** In the wrong folder a command would succeed over nothing, and a nightly backup be empty for months. */

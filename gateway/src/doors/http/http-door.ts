@@ -42,7 +42,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
     refusal?: CallRefused,
   ): Response => {
     countCall(call, status, gate);
-    logCall("call", call, status, gate);
+    logCall("call", call, status, gate, refusal?.code);
     const retryAfterSeconds = refusal?.details.retryAfterSeconds ?? askedByUpstream;
     const closes = refusal !== undefined && closing.has(refusal.code);
     return new Response(bodiless.has(status) ? unsent(body) : body, {

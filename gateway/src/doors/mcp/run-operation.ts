@@ -72,7 +72,7 @@ export async function runOperation(wanted: Wanted, parts: RunParts): Promise<End
     const refusal = error instanceof CallRefused ? error : internal(error, call, gate);
     gate.metrics.count("tollgate_refusals_total", { code: refusal.code });
     countCall(call ?? { known: nothingKnown(), receivedAtMs: gate.clock.wallMs() }, refusal.status, gate);
-    if (call) logCall("call", call, refusal.status, gate);
+    if (call) logCall("call", call, refusal.status, gate, refusal.code);
     if (refusal.code === "approval_required" && call) await returnOwnLimit(call, gate);
     const told = { ...head, ...facts(call), ...refusedAs(refusal, call) };
     return { told, refusal, cost: call && costOf(call) };

@@ -11,6 +11,8 @@ import { createWishQueue, type QueueParts } from "./wish-queue.ts";
 
 interface Parts extends QueueParts {
   readonly wallMs: () => number;
+  /** What other processes left was ended here. */
+  readonly onRecovered: (recovery: Recovery) => void;
 }
 
 export interface PostgresLedger extends Ledger {
@@ -23,7 +25,7 @@ const forgetEveryMs = 10 * 60_000;
 
 /** Money as it moves, for any number of processes. */
 export function createPostgresLedger(parts: Parts): PostgresLedger {
-  const { db, runs, wallMs, monotonicMs, onLostNote } = parts;
+  const { db, runs, wallMs, monotonicMs, onLostNote, onRecovered } = parts;
   const queue = createWishQueue(parts);
   let beatTimer: NodeJS.Timeout | undefined;
   let beating: Promise<void> | undefined;
@@ -64,7 +66,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
 
   const tidyUp = async (): Promise<void> => {
     // Also what others found dead, and did not live to end.
-    if (await isAnythingLeft(db)) await endWhatIsLeft(db, queue.release, wallMs());
+    if (await isAnythingLeft(db)) onRecovered(await endWhatIsLeft(db, queue.release, wallMs()));
     if (monotonicMs() - forgotAtMs < forgetEveryMs) return;
     forgotAtMs = monotonicMs();
     await forgetClaims(db, wallMs());

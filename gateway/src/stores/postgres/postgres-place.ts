@@ -28,8 +28,8 @@ export function postgresPlace(url: string, monotonicMs: () => number): DataPlace
         }
       }),
     openForPeople: () => reached(() => openPostgresStore({ url, connectionsMax: connectionsOfPeopleMax })),
-    openForServing: async ({ onCommit, onLostNote }) => ({
-      store: await reached(() => openPostgresStore({ url, onCommit, onLostNote })),
+    openForServing: async ({ onCommit, onLostNote, onRecovered }) => ({
+      store: await reached(() => openPostgresStore({ url, onCommit, onLostNote, onRecovered })),
       leave: () => {},
     }),
     backUp: refuseBackup,

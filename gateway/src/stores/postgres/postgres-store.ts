@@ -1,4 +1,5 @@
 import type { Store } from "../../books/store.ts";
+import type { Recovery } from "../../ledger/ledger.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
 import { openDatabase } from "./database.ts";
@@ -26,6 +27,8 @@ export interface PostgresStoreOptions {
   readonly onCommit?: (writes: number) => void;
   /** Something that nobody waits for could not be written. */
   readonly onLostNote?: (error: unknown) => void;
+  /** What another process left was ended by this one. */
+  readonly onRecovered?: (recovery: Recovery) => void;
   /** How long a process must show no sign of life before others end what it left. */
   readonly deadAfterMs?: number;
   /** How many calls are looked at for one page of those that fit a filter. */
@@ -34,6 +37,7 @@ export interface PostgresStoreOptions {
 
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { url, clock = systemClock, onCommit = () => {}, onLostNote = () => {} } = options;
+  const { onRecovered = () => {} } = options;
   const { deadAfterMs = deadAfterUsualMs } = options;
   const { wallMs, monotonicMs } = clock;
   const db = openDatabase({ url, monotonicMs, connectionsMax: options.connectionsMax });
@@ -43,7 +47,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
   const runs = createRuns({ db, wallMs, monotonicMs, deadAfterMs });
   const openCalls = new TransitMap<string>();
-  const ledger = createPostgresLedger({ db, runs, wallMs, monotonicMs, openCalls, onCommit, onLostNote });
+  const ledger = createPostgresLedger({
+    db,
+    runs,
+    wallMs,
+    monotonicMs,
+    openCalls,
+    onCommit,
+    onLostNote,
+    onRecovered,
+  });
   const grants = createPostgresGrants(db);
   return {
     ledger,

@@ -1,0 +1,21 @@
+import type { Log } from "../platform/log.ts";
+import type { Recovery } from "./ledger.ts";
+
+/** What a process that died left open, and what became of it. */
+export function tellRecovery(
+  { releasedCalls, settledCalls, releasedMicros, lostTasks }: Recovery,
+  log: Log,
+): void {
+  if (releasedCalls + settledCalls > 0) {
+    log.warn("calls of a process that died were ended", {
+      released_calls: releasedCalls,
+      settled_streams: settledCalls,
+      micros_usd: releasedMicros,
+    });
+  }
+  if (lostTasks > 0) {
+    log.error("nobody knows whether tasks were created; their holds stay until the deadline", {
+      lost_tasks: lostTasks,
+    });
+  }
+}
