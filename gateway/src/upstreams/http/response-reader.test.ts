@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { expectInProportion } from "../../platform/test-in-proportion.ts";
 import { ResponseReader } from "./response-reader.ts";
 
 /** What comes of an answer that arrives in these pieces, after which the other side ends the connection. */
@@ -178,4 +179,15 @@ test("chunks are given as one piece for each piece that came", () => {
   const reader = new ResponseReader();
   const events = reader.push(bytesOf(`${chunked}2\r\nhe\r\n2\r\nll\r\n1\r\no\r\n`));
   expect(events.toString()).toBe("hello");
+});
+
+test("a head of many lines that comes byte by byte takes time by its length", () => {
+  expectInProportion((size) => {
+    const bytes = [...bytesOf(line + "a:\r\n".repeat(size))].map((byte) => Buffer.from([byte]));
+    return () => {
+      const reader = new ResponseReader();
+      for (const byte of bytes) reader.push(byte);
+      expect(reader.state).toBe("head");
+    };
+  }, 2000);
 });

@@ -40,7 +40,8 @@ export class ResponseReader {
       const end = bytes.indexOf(blankLine, from);
       if (end === -1) {
         this.#begun = bytes;
-        return isHeadSoFar(bytes) ? nothing : this.#fail();
+        // What came before was looked at when it came: a head may come byte by byte.
+        return isHeadSoFar(bytes, from) ? nothing : this.#fail();
       }
       if (end > headBytesMax) return this.#fail();
       const head = readResponseHead(bytes.toString("latin1", 0, end + 2));
@@ -107,13 +108,13 @@ const nothing = Buffer.alloc(0);
 const blankLine = Buffer.from("\r\n\r\n");
 
 /** What is not HTTP is told at once, because nobody knows whether more of it will come. */
-function isHeadSoFar(bytes: Buffer): boolean {
+function isHeadSoFar(bytes: Buffer, from: number): boolean {
   // The first three bytes of the blank line may be here already.
   if (bytes.length > headBytesMax + 3) return false;
   for (let at = 0; at < Math.min(bytes.length, beginning.length); at++) {
     if (bytes[at] !== beginning[at]) return false;
   }
-  for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) {
+  for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
     if (bytes[at - 1] !== CR) return false;
   }
   return true;
