@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { ImageContent } from "@modelcontextprotocol/server";
+import { expectInProportion } from "../../platform/test-in-proportion.ts";
 import { takeImages } from "./answer-images.ts";
 
 const png = "iVBORw0KGgo=";
@@ -38,4 +39,11 @@ test("each kind is named, and what is no image stays where it is", () => {
   for (const other of [{}, { data: "x" }, { data: ["/9j/AAAA", null] }]) {
     expect(takeImages(other, [])).toEqual({ result: other, leftOut: false });
   }
+});
+
+test("four times as many images take about four times as long", () => {
+  expectInProportion((size) => {
+    const data = Array.from({ length: size }, () => ({ b64_json: "/9j/" }));
+    return () => expect(takeImages({ data }, []).leftOut).toBe(false);
+  }, 8000);
 });

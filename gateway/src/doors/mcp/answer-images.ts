@@ -18,11 +18,15 @@ export function takeImages(result: JsonObject, images: ImageContent[]): Taken {
   const { data } = result;
   if (!Array.isArray(data)) return { result, leftOut: false };
   let leftOut = false;
+  let shownBytes = bytesOf(images);
   const noted = data.map((entry: unknown): unknown => {
     const image = isJsonObject(entry) ? imageOf(entry["b64_json"]) : undefined;
     if (!image || !isJsonObject(entry)) return entry;
-    const shown = bytesOf(images) + image.data.length <= imageBytesMax;
-    if (shown) images.push(image);
+    const shown = shownBytes + image.data.length <= imageBytesMax;
+    if (shown) {
+      images.push(image);
+      shownBytes += image.data.length;
+    }
     leftOut ||= !shown;
     return { ...entry, b64_json: shown ? `(image ${images.length} of this answer's content)` : tooLarge };
   });
