@@ -244,3 +244,12 @@ test("a parameter that is given thousands of times takes no longer than as many 
   const same = await least(`limit=x&${"a&".repeat(count)}`);
   expect(same).toBeLessThan(8 * others + 10);
 });
+
+test("a name of a million words takes no longer than one of as many letters", async () => {
+  const path = "/v1beta/models/gpt-4o:generateContent";
+  const count = 2_000_000;
+  const [oneWord, status] = await leastMs(path, { contents: "a", ["ab".repeat(count)]: 1 });
+  const [words, then] = await leastMs(path, { contents: "a", ["a_".repeat(count)]: 1 });
+  expect([status, then]).toEqual([400, 400]);
+  expect(words).toBeLessThan(4 * oneWord + 50);
+});

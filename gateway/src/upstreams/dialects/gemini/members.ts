@@ -42,8 +42,13 @@ export function membersOf({ value, path }: Member): Members {
   };
 }
 
+/** Nobody takes a longer one, so that of megabytes nothing is replaced, letter by letter, in seconds. */
+const nameCharactersMax = 100;
+
 export const camelCase = (name: string): string =>
-  name.replaceAll(/(?<=[A-Za-z0-9])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  name.length > nameCharactersMax
+    ? name
+    : name.replaceAll(/(?<=[A-Za-z0-9])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /** The defaults of Google's format, which stand for absence; an empty object does not. */
 const saysNothing = (value: unknown): boolean =>
