@@ -2,7 +2,9 @@
 // dialect's words takes time that grows with its length, and no faster.
 
 import { expect, test } from "bun:test";
+import { expectInProportion } from "../../platform/test-in-proportion.ts";
 import { readResponseHead } from "../http/response-head.ts";
+import { responseEvents } from "../protocols/responses-events.ts";
 import type { SseEvent } from "./dialect.ts";
 import { dialects } from "./dialects.ts";
 
@@ -43,10 +45,34 @@ const choices = (count: number): object[] =>
 const pieces = (count: number): object[] =>
   repeat(count, () => ({ candidates: [{ content: { parts: [{ text: "a", thought: true }] } }] }));
 
+const longName = (count: number): string => "é".repeat(10 * count);
+
+const callsWithoutIds = (count: number): object[] => [
+  { ...chunk({}), id: longName(count) },
+  ...repeat(count, (index) => chunk({ tool_calls: [{ index, function: { name: "f", arguments: "{}" } }] })),
+];
+
+const partsOfLongId = (count: number): object[] => [
+  { responseId: longName(count), candidates: [{ content: { parts: repeat(count, () => ({ text: "a" })) } }] },
+];
+
+const piecesOfLongNames = (count: number): object[] => [
+  { type: "message_start", message: { id: `chatcmpl-${longName(count)}`, model: longName(count) } },
+  { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+  ...repeat(count, () => ({
+    type: "content_block_delta",
+    index: 0,
+    delta: { type: "text_delta", text: "a" },
+  })),
+];
+
 const streams = [
   ["openai", interleaved, 4000],
   ["openai", choices, 4000],
+  ["openai", callsWithoutIds, 1200],
   ["gemini", pieces, 10_000],
+  ["gemini", partsOfLongId, 500],
+  ["anthropic", piecesOfLongNames, 4800],
 ] as const;
 
 const cases = streams.flatMap(([from, events, count]) =>
@@ -61,22 +87,26 @@ test.each(cases)("%s of %s in words of %s: four times as much takes about as muc
   }, count);
 });
 
+test("a whole answer of many calls and a long id: four times as much takes about as much longer", () => {
+  expectInProportion((size) => {
+    const tool_calls = repeat(size, () => ({ function: { name: "f", arguments: "{}" } }));
+    const answer = { id: longName(size), choices: [{ message: { tool_calls } }] };
+    return () => expect(dialects["openai"]?.readAnswer(answer).parts.length).toBe(size);
+  }, 600);
+});
+
+test("a response whose item has a long id is not said in events, each with that id in it", () => {
+  const content = repeat(3, () => ({ type: "output_text", text: "a" }));
+  const said = (id: unknown) =>
+    responseEvents({ status: "completed", output: [{ type: "message", id, content }] });
+  expect(said("msg_1")).toContain('"item_id":"msg_1"');
+  expect(said(undefined)).toContain("response.completed");
+  for (const id of ["x".repeat(201), { x: 1 }]) expect(said(id)).toBeUndefined();
+});
+
 test("a date among spaces: four times as many take about as much longer", () => {
   expectInProportion((size) => {
     const head = `HTTP/1.1 429 X\r\nretry-after: 1\r\ndate: a${" ".repeat(size)}b\r\n`;
     return () => expect(readResponseHead(head)?.status).toBe(429);
   }, 16_000);
 });
-
-function expectInProportion(prepare: (size: number) => () => void, size: number): void {
-  const leastMs = (run: () => void): number => Math.min(...repeat(3, () => timed(run)));
-  const once = leastMs(prepare(size));
-  // What grows with the square takes sixteen times as long.
-  expect(leastMs(prepare(4 * size))).toBeLessThan(11 * once + 50);
-}
-
-function timed(run: () => void): number {
-  const startedMs = performance.now();
-  run();
-  return performance.now() - startedMs;
-}

@@ -2,17 +2,18 @@
 // and at the end the response itself, as the vendor gave it.
 
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { nameCharactersMax } from "../dialects/answer-names.ts";
 import { sseText } from "../sse.ts";
 
 /** One event, before it is numbered. */
 type Step = readonly [type: string, members: JsonObject];
 
-/** Undefined for what is no response, or one that has not come to its end. */
+/** Undefined for what is no response, or one that has not come to its end, or would be said at a length beyond measure. */
 export function responseEvents(response: unknown): string | undefined {
   if (!isJsonObject(response)) return undefined;
   const { output, status = "completed" } = response;
   const last = typeof status === "string" ? `response.${status}` : "";
-  if (!Array.isArray(output) || !output.every(isJsonObject) || !endings.has(last)) return undefined;
+  if (!Array.isArray(output) || !output.every(isSayable) || !endings.has(last)) return undefined;
   const begun = {
     ...response,
     status: "in_progress",
@@ -32,6 +33,11 @@ export function responseEvents(response: unknown): string | undefined {
     .map((event) => sseText({ event: event.type, data: JSON.stringify(event) }))
     .join("");
 }
+
+/** The id of an item stands in every event about it, of which there are as many as the item has parts. */
+const isSayable = (item: unknown): item is JsonObject => isJsonObject(item) && isShort(item["id"] ?? "");
+
+const isShort = (id: unknown): boolean => typeof id === "string" && id.length <= nameCharactersMax;
 
 /** The events that end a response. */
 export const endings: ReadonlySet<unknown> = new Set([

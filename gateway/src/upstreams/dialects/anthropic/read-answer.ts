@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatAnswer, ChatPart } from "../chat.ts";
 import { CarriedSignature } from "./signed-thoughts.ts";
 import { readStopReason } from "./stop-reason.ts";
@@ -9,8 +10,8 @@ export function readAnswer(json: unknown): ChatAnswer {
   const message = isJsonObject(json) ? json : {};
   const content: readonly unknown[] = Array.isArray(message["content"]) ? message["content"] : [];
   return {
-    id: stringOr(message["id"], undefined),
-    model: stringOr(message["model"], undefined),
+    id: readAnswerId(stringOr(message["id"], undefined)),
+    model: readAnswerModel(stringOr(message["model"], undefined)),
     parts: readBlocks(content.filter(isJsonObject)),
     stop: readStopReason(message["stop_reason"]),
     stopSequence: stringOr(message["stop_sequence"], undefined),

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
 import { createBlockReader } from "./read-blocks.ts";
@@ -25,8 +26,8 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
         return [
           {
             kind: "start",
-            id: stringOr(message["id"], undefined),
-            model: stringOr(message["model"], undefined),
+            id: readAnswerId(stringOr(message["id"], undefined)),
+            model: readAnswerModel(stringOr(message["model"], undefined)),
           },
           ...readCounted(message["usage"]),
         ];

@@ -2,6 +2,7 @@
 
 import { isJsonObject } from "../../../platform/json.ts";
 import type { JsonObject } from "../../../platform/json.ts";
+import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatUsage } from "../chat.ts";
 import { readUsage } from "./usage.ts";
 
@@ -20,8 +21,8 @@ export function readResponse(json: unknown): Response {
   const candidate = objectOr(Array.isArray(response["candidates"]) ? response["candidates"][0] : undefined);
   const parts = objectOr(candidate["content"])["parts"];
   return {
-    id: textOr(response["responseId"]),
-    model: textOr(response["modelVersion"]),
+    id: readAnswerId(textOr(response["responseId"])),
+    model: readAnswerModel(textOr(response["modelVersion"])),
     parts: Array.isArray(parts) ? parts : [],
     finishReason: textOr(candidate["finishReason"]),
     promptBlocked: textOr(objectOr(response["promptFeedback"])["blockReason"]) !== undefined,

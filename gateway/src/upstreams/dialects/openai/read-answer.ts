@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatAnswer, ChatPart, ToolCallPart } from "../chat.ts";
 import { callsIn, readCalled, readImages, textOf, thinkingOf } from "./answer-members.ts";
 import { oddFinish, readStopReason } from "./stop-reason.ts";
@@ -11,12 +12,12 @@ import { readUsage } from "./usage.ts";
  */
 export function readAnswer(json: unknown): ChatAnswer {
   const answer = isJsonObject(json) ? json : {};
-  const id = textOf(answer["id"]) || undefined;
+  const id = readAnswerId(textOf(answer["id"]) || undefined);
   const choices: readonly unknown[] = Array.isArray(answer["choices"]) ? answer["choices"] : [];
   const read = choices.filter(isJsonObject).map((choice) => readChoice(choice, id));
   return {
     id,
-    model: textOf(answer["model"]) || undefined,
+    model: readAnswerModel(textOf(answer["model"]) || undefined),
     parts: read.flatMap(({ parts }) => parts),
     stop: read[0]?.stop ?? "end",
     stopSequence: undefined,

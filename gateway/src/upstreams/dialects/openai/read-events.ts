@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
 import { choiceError, textOf } from "./answer-members.ts";
@@ -45,8 +46,9 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
     }
     if (!started && (chosen.length > 0 || usage !== undefined)) {
       started = true;
-      answerId = textOf(chunk["id"]);
-      tell({ kind: "start", id: answerId || undefined, model: textOf(chunk["model"]) || undefined });
+      answerId = readAnswerId(textOf(chunk["id"])) ?? "";
+      const model = readAnswerModel(textOf(chunk["model"]));
+      tell({ kind: "start", id: answerId || undefined, model: model || undefined });
     }
     for (const choice of chosen) {
       const reader = readerOf(choice["index"] ?? 0);
