@@ -66,6 +66,17 @@ const piecesOfLongNames = (count: number): object[] => [
   })),
 ];
 
+const figuresOfManyNames = (count: number): object[] =>
+  repeat(count, (at) => ({ type: "message_delta", usage: { [`f${at}`]: 1 } }));
+
+const figuresAfterAList = (count: number): object[] => [
+  {
+    type: "message_start",
+    message: { usage: { iterations: repeat(count, () => ({ type: "compaction", input_tokens: 1 })) } },
+  },
+  ...repeat(count, () => ({ type: "message_delta", usage: { output_tokens: 1 } })),
+];
+
 const streams = [
   ["openai", interleaved, 4000],
   ["openai", choices, 4000],
@@ -73,6 +84,8 @@ const streams = [
   ["gemini", pieces, 10_000],
   ["gemini", partsOfLongId, 500],
   ["anthropic", piecesOfLongNames, 4800],
+  ["anthropic", figuresOfManyNames, 1500],
+  ["anthropic", figuresAfterAList, 1000],
 ] as const;
 
 const cases = streams.flatMap(([from, events, count]) =>

@@ -5,17 +5,15 @@ import type { SseEvent } from "../dialect.ts";
 import { createBlockReader } from "./read-blocks.ts";
 import { stringOr } from "./read-answer.ts";
 import { readStopReason } from "./stop-reason.ts";
-import { readUsage, supersede } from "./usage.ts";
+import { ReportedUsage } from "./usage.ts";
 
 export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
   const blocks = createBlockReader();
-  let counted: JsonObject = {};
+  const reported = new ReportedUsage();
 
-  function readCounted(usage: unknown): ChatEvent[] {
-    if (!isJsonObject(usage)) return [];
-    counted = supersede(counted, usage);
-    const read = readUsage(counted);
-    return read === undefined ? [] : [{ kind: "usage", usage: read }];
+  function readReport(report: unknown): ChatEvent[] {
+    const usage = isJsonObject(report) ? reported.add(report) : undefined;
+    return usage === undefined ? [] : [{ kind: "usage", usage }];
   }
 
   return (event) => {
@@ -29,7 +27,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
             id: readAnswerId(stringOr(message["id"], undefined)),
             model: readAnswerModel(stringOr(message["model"], undefined)),
           },
-          ...readCounted(message["usage"]),
+          ...readReport(message["usage"]),
         ];
       }
       case "content_block_start":
@@ -39,7 +37,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
       case "content_block_stop":
         return blocks.stop(data);
       case "message_delta":
-        return [...readCounted(data["usage"]), ...readStop(data["delta"])];
+        return [...readReport(data["usage"]), ...readStop(data["delta"])];
       case "error":
         return [readError(data["error"])];
       default:

@@ -7,15 +7,48 @@ import type { ChatUsage } from "../chat.ts";
 /** What a message used, and what summing up the conversation before it used: that is billed and not in the total. */
 export function readUsage(value: unknown): ChatUsage | undefined {
   const usage = objectOrEmpty(value);
-  const own = readCounts(usage);
-  const { iterations } = usage;
-  if (!own || !Array.isArray(iterations)) return own;
-  return iterations.reduce<ChatUsage>((sum, iteration) => {
+  return together(readCounts(usage), readCompactions(usage["iterations"]));
+}
+
+/**
+ * What a stream says it used, in several reports: a later figure replaces the earlier one, member by member; null says
+ * nothing. Whatever else stands in a report is not carried on, and a list is read when it comes: else a stream of many
+ * reports would read them all again with each.
+ */
+export class ReportedUsage {
+  readonly #counted: Record<string, unknown> = {};
+  #compactions: ChatUsage | undefined;
+
+  add(report: JsonObject): ChatUsage | undefined {
+    for (const name of countedMembers) this.#counted[name] = report[name] ?? this.#counted[name];
+    const { iterations } = report;
+    if ((iterations ?? null) !== null) this.#compactions = readCompactions(iterations);
+    return together(readCounts(this.#counted), this.#compactions);
+  }
+}
+
+/** All that is read below. */
+const countedMembers = [
+  "input_tokens",
+  "output_tokens",
+  "cache_creation",
+  "cache_creation_input_tokens",
+  "cache_read_input_tokens",
+  "output_tokens_details",
+] as const;
+
+function readCompactions(iterations: unknown): ChatUsage | undefined {
+  if (!Array.isArray(iterations)) return undefined;
+  return iterations.reduce<ChatUsage | undefined>((sum, iteration) => {
     const isCompaction = isJsonObject(iteration) && iteration["type"] === "compaction";
     const more = isCompaction ? readCounts(iteration) : undefined;
-    return more ? add(sum, more) : sum;
-  }, own);
+    return together(sum, more) ?? more;
+  }, undefined);
 }
+
+/** The second is nothing without the first. */
+const together = (own: ChatUsage | undefined, more: ChatUsage | undefined): ChatUsage | undefined =>
+  own && more ? add(own, more) : own;
 
 function readCounts(usage: JsonObject): ChatUsage | undefined {
   const input = count(usage["input_tokens"]);
@@ -45,12 +78,6 @@ const add = (one: ChatUsage, other: ChatUsage): ChatUsage => ({
   cacheWrite: one.cacheWrite + other.cacheWrite,
   cacheWrite1h: one.cacheWrite1h + other.cacheWrite1h,
   reasoning: one.reasoning,
-});
-
-/** In a stream, a later figure replaces the earlier one, member by member; null says nothing. */
-export const supersede = (earlier: JsonObject, later: JsonObject): JsonObject => ({
-  ...earlier,
-  ...Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null)),
 });
 
 /** As it stands in a message: nothing counted is zeros, since the member is not optional. */
