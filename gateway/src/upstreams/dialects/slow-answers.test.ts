@@ -100,6 +100,17 @@ test.each(cases)("%s of %s in words of %s: four times as much takes about as muc
   }, count);
 });
 
+test("calls that wait until the one before has ended: four times as many take about as much longer", () => {
+  expectInProportion((size) => {
+    const calls = repeat(size, (index) => ({ kind: "tool_call", index, id: "c", name: "f" }) as const);
+    const ends = repeat(size, (index) => ({ kind: "part_end", index }) as const);
+    return () => {
+      const writer = dialects["anthropic"]?.createEventWriter(context);
+      for (const event of [...calls, ...ends]) writer?.write(event);
+    };
+  }, 40_000);
+});
+
 test("a whole answer of many calls and a long id: four times as much takes about as much longer", () => {
   expectInProportion((size) => {
     const tool_calls = repeat(size, () => ({ function: { name: "f", arguments: "{}" } }));

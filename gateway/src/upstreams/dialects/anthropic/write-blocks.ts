@@ -26,8 +26,11 @@ interface BlockWriter {
 export function createBlockWriter(): BlockWriter {
   let open: { readonly part: number; readonly type: unknown; signed: boolean } | undefined;
   let blocks = 0;
-  /** What came for later parts while a call was open, by part, in the order in which they began. */
+  /** What came for later parts while a call was open, by part. */
   const waiting = new Map<number, PartEvent[]>();
+  /** These parts in the order in which they began. The first of a map is found past all that were taken out of it before. */
+  const order: number[] = [];
+  let nextInOrder = 0;
 
   const isOpen = (event: PartEvent, type: string): boolean =>
     open?.part === event.index && open.type === type;
@@ -62,7 +65,10 @@ export function createBlockWriter(): BlockWriter {
     if (open?.type === "tool_use" && event.index !== open.part) {
       const earlier = waiting.get(event.index);
       if (earlier) earlier.push(event);
-      else waiting.set(event.index, [event]);
+      else {
+        waiting.set(event.index, [event]);
+        order.push(event.index);
+      }
       return [];
     }
     const sent = put(event);
@@ -108,8 +114,11 @@ export function createBlockWriter(): BlockWriter {
   /** Up to a call that is not whole yet. */
   function sendWaiting(): SseEvent[] {
     const sent: SseEvent[] = [];
-    for (const [part, events] of waiting) {
-      if (open?.type === "tool_use") break;
+    while (open?.type !== "tool_use") {
+      const part = order[nextInOrder];
+      if (part === undefined) break;
+      nextInOrder++;
+      const events = waiting.get(part) ?? [];
       waiting.delete(part);
       for (const event of events) sent.push(...put(event));
     }
