@@ -9,12 +9,17 @@ export interface Alike {
 
 const likenessMin = 0.5;
 const beginningLengthMin = 4;
+/** What more terms have in common tells none of them apart, and to compare each of them with all would take minutes. */
+const termsSharingMax = 1_000;
 
 /** The answer lists the most alike first, without the term itself. */
 export const createAlike = (vocabulary: readonly string[]): ((term: string) => Alike[]) => {
   const termsWith = new Map<string, string[]>();
+  const sizes = new Map<string, number>();
   for (const term of vocabulary) {
-    for (const trigram of trigramsOf(term)) {
+    const trigrams = trigramsOf(term);
+    sizes.set(term, trigrams.size);
+    for (const trigram of trigrams) {
       const terms = termsWith.get(trigram);
       if (terms === undefined) termsWith.set(trigram, [term]);
       else terms.push(term);
@@ -25,20 +30,20 @@ export const createAlike = (vocabulary: readonly string[]): ((term: string) => A
     const trigrams = trigramsOf(wanted);
     const shared = new Map<string, number>();
     for (const trigram of trigrams) {
-      for (const term of termsWith.get(trigram) ?? []) shared.set(term, (shared.get(term) ?? 0) + 1);
+      const terms = termsWith.get(trigram) ?? [];
+      if (terms.length > termsSharingMax) continue;
+      for (const term of terms) shared.set(term, (shared.get(term) ?? 0) + 1);
     }
     shared.delete(wanted);
 
     return [...shared]
-      .map(([term, count]) => ({ term, likeness: likeness(wanted, term, count) }))
+      .map(([term, count]) => {
+        const dice = (2 * count) / (trigrams.size + (sizes.get(term) ?? 0));
+        return { term, likeness: Math.max(dice, sharedBeginning(wanted, term)) };
+      })
       .filter((candidate) => candidate.likeness >= likenessMin)
       .sort((a, b) => b.likeness - a.likeness);
   };
-};
-
-const likeness = (a: string, b: string, trigramsShared: number): number => {
-  const dice = (2 * trigramsShared) / (trigramsOf(a).size + trigramsOf(b).size);
-  return Math.max(dice, sharedBeginning(a, b));
 };
 
 const sharedBeginning = (a: string, b: string): number => {

@@ -64,7 +64,7 @@ const toolsFor = ({ tools, toolChoice, parallelCalls, turns }: Conversation): re
   if (toolChoice === "none") return [];
   const allowed = Array.isArray(toolChoice) ? tools.filter(({ name }) => toolChoice.includes(name)) : tools;
   const asked = askedIn(turns);
-  const named = allowed.filter(({ name }) => isNamed(name, asked));
+  const named = allowed.filter(isNamedIn(asked));
   // Once the tools have answered, an agent's loop must come to an end.
   if (toolChoice === "auto" && resultsIn(turns).length > 0) return [];
 
@@ -72,9 +72,15 @@ const toolsFor = ({ tools, toolChoice, parallelCalls, turns }: Conversation): re
   return parallelCalls ? chosen : chosen.slice(0, 1);
 };
 
-/** As a word of its own: `get_weather` does not name a tool called `get`. */
-const isNamed = (name: string, text: string): boolean =>
-  name !== "" && new RegExp(String.raw`(?<![\w-])${RegExp.escape(name)}(?![\w-])`).test(text);
+/**
+ * As a word of its own: `get_weather` does not name a tool called `get`. The words are looked up, because to search a long
+ * text for each of many tools takes minutes.
+ */
+const isNamedIn = (text: string): ((tool: Tool) => boolean) => {
+  const runs = text.match(/[\w-]+(?:[.:][\w-]+)*/g) ?? [];
+  const words = new Set(runs.flatMap((run) => [run, ...run.split(/[.:]/)]));
+  return ({ name }) => words.has(name);
+};
 
 /** The limit cuts arguments too, in the middle of their JSON, and what would come after is not called. */
 const callTools = (tools: readonly Tool[], seed: string, tokensMax: number): Spoken => {

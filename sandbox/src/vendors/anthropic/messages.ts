@@ -9,7 +9,7 @@ import type { Refused } from "./errors.ts";
 
 export const readMessages = (messages: readonly unknown[]): Turn[] | Refused => {
   const turns: Turn[] = [];
-  let called: readonly string[] = [];
+  let called: ReadonlySet<string> = new Set();
 
   for (const [n, message] of messages.entries()) {
     if (!isObject(message)) return refused(`messages.${n}: Input should be an object`);
@@ -22,12 +22,12 @@ export const readMessages = (messages: readonly unknown[]): Turn[] | Refused => 
     if (wrong >= 0) return refused(`messages.${n}.content.${wrong}: ${wrongWith(blocks[wrong])}`);
 
     const answered = idsOf(blocks, "tool_result", "tool_use_id");
-    const stray = answered.find((id) => !called.includes(id));
+    const stray = answered.values().find((id) => !called.has(id));
     if (stray !== undefined)
       return refused(
         `messages.${n}.content: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${stray}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
       );
-    const open = called.find((id) => !answered.includes(id));
+    const open = called.values().find((id) => !answered.has(id));
     if (open !== undefined)
       return refused(
         `messages.${n}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open}.`,
@@ -79,8 +79,8 @@ const resultTurn = (result: JsonObject): Turn => ({
   ...cacheOf(result),
 });
 
-const idsOf = (blocks: readonly JsonObject[], type: string, member: string): string[] =>
-  blocks.filter((block) => block["type"] === type).map((block) => String(block[member]));
+const idsOf = (blocks: readonly JsonObject[], type: string, member: string): ReadonlySet<string> =>
+  new Set(blocks.filter((block) => block["type"] === type).map((block) => String(block[member])));
 
 const isBlock = (block: JsonObject, role: string): boolean => {
   switch (block["type"]) {

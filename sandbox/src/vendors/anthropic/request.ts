@@ -69,6 +69,9 @@ export const readMessageRequest = (
   if ("refused" in turns) return turns;
   const systemTurns: Turn[] =
     systemBlocks.length === 0 ? [] : [{ role: "system", blocks: systemBlocks.map(readBlock), calls: [] }];
+  const marks = marksIn([...systemTurns, ...turns], readTools);
+  if (marks > marksMax)
+    return refused(`A maximum of ${marksMax} blocks with cache_control may be provided. Found ${marks}.`);
   return {
     conversation: {
       model,
@@ -84,6 +87,13 @@ export const readMessageRequest = (
     stream: stream === true,
   };
 };
+
+/** As many as the vendor takes. */
+const marksMax = 4;
+
+const marksIn = (turns: readonly Turn[], tools: readonly Tool[]): number =>
+  [...turns.flatMap(({ blocks }) => blocks), ...tools].filter(({ cacheFor }) => cacheFor !== undefined)
+    .length;
 
 /** A mark on the request itself stands for one at the end of the prompt. */
 const markEnd = (turns: readonly Turn[], request: JsonObject): Turn[] =>

@@ -46,7 +46,7 @@ export const readResponsesRequest = (body: string): ResponsesRequest | Refused =
     return refused("'reasoning.effort' must be a known effort.", "reasoning.effort", "invalid_value");
 
   const system = isText(instructions) ? [textTurn("system", instructions)] : [];
-  const turns = isText(input) ? [textTurn("user", input)] : objectsIn(input).reduce(addItem, []);
+  const turns = isText(input) ? [textTurn("user", input)] : readItems(objectsIn(input));
   return {
     conversation: {
       model,
@@ -87,20 +87,26 @@ const isItem = ({ type = "message", role, content, name, output }: JsonObject): 
 const isPart = (part: unknown): boolean => isObject(part) && typeof part["type"] === "string";
 
 /** Calls stand beside the assistant's message here; to the model they are part of it. */
-const addItem = (turns: Turn[], item: JsonObject): Turn[] => {
-  const { type = "message", role, content, name, arguments: given, output } = item;
-  if (type === "reasoning") return turns;
-  if (type === "function_call_output")
-    return [...turns, { role: "tool", blocks: blocksOf(output), calls: [] }];
-  if (type !== "function_call")
-    return [...turns, { role: roles[String(role)] ?? "user", blocks: blocksOf(content), calls: [] }];
-
-  const call = { name: String(name), input: inputOf(given) };
-  const last = turns.at(-1);
-  return last?.role === "assistant"
-    ? [...turns.slice(0, -1), { ...last, calls: [...last.calls, call] }]
-    : [...turns, { role: "assistant", blocks: [], calls: [call] }];
+const readItems = (items: readonly JsonObject[]): Turn[] => {
+  const turns: TurnOfItems[] = [];
+  for (const { type = "message", role, content, name, arguments: given, output } of items) {
+    if (type === "reasoning") continue;
+    if (type === "function_call_output") turns.push({ role: "tool", blocks: blocksOf(output), calls: [] });
+    else if (type !== "function_call")
+      turns.push({ role: roles[String(role)] ?? "user", blocks: blocksOf(content), calls: [] });
+    else {
+      const call = { name: String(name), input: inputOf(given) };
+      const last = turns.at(-1);
+      if (last?.role === "assistant") last.calls.push(call);
+      else turns.push({ role: "assistant", blocks: [], calls: [call] });
+    }
+  }
+  return turns;
 };
+
+interface TurnOfItems extends Turn {
+  readonly calls: Turn["calls"][number][];
+}
 
 const blocksOf = (content: unknown): Block[] =>
   typeof content === "string" ? [{ text: content }] : objectsIn(content).map(readPart);
