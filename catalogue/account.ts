@@ -128,6 +128,11 @@ export const requestsList = defineOperation({
       .optional()
       .describe("Only calls in this state."),
     key_id: z.string().max(200).optional().describe("Only calls of this key."),
+    model: z.string().max(200).optional().describe("Only calls of this model."),
+    outcome: z
+      .enum(["succeeded", "failed", "unknown"])
+      .optional()
+      .describe("Only calls that ended so, such as those that failed."),
     idempotency_key: z
       .string()
       .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters")
@@ -139,7 +144,7 @@ export const requestsList = defineOperation({
     const { start_time: startSeconds = 0, end_time: endSeconds = Infinity } = query;
     if (endSeconds <= startSeconds) refuse("invalid_parameters", "end_time must be after start_time");
     if (query.idempotency_key !== undefined) {
-      const { cursor, operation_id, status, key_id } = query;
+      const { cursor, operation_id, status, key_id, model, outcome } = query;
       if (cursor !== undefined) {
         refuse("invalid_parameters", "cursor: there is one page only of an idempotency_key", {
           field: "cursor",
@@ -151,6 +156,8 @@ export const requestsList = defineOperation({
           fits(operation_id, call.operation_id) &&
           fits(status, call.status) &&
           fits(key_id, call.key_id) &&
+          fits(model, call.model) &&
+          fits(outcome, call.outcome) &&
           Date.parse(call.created_at) >= startSeconds * 1000 &&
           Date.parse(call.created_at) < endSeconds * 1000,
       );
@@ -170,8 +177,11 @@ export const requestsList = defineOperation({
       operationId: query.operation_id,
       status: query.status,
       keyId: query.key_id,
+      model: query.model,
+      outcome: query.outcome,
     });
   },
 });
 
-const fits = (wanted: string | undefined, is: string): boolean => wanted === undefined || wanted === is;
+const fits = (wanted: string | undefined, is: string | null): boolean =>
+  wanted === undefined || wanted === is;

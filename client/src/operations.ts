@@ -257,6 +257,10 @@ export interface Inputs {
     readonly status?: "held" | "dispatched" | "settled" | "released" | "unknown" | undefined;
     /** Only calls of this key. */
     readonly key_id?: string | undefined;
+    /** Only calls of this model. */
+    readonly model?: string | undefined;
+    /** Only calls that ended so, such as those that failed. */
+    readonly outcome?: "succeeded" | "failed" | "unknown" | undefined;
     /** Only the call made under this key: what became of it, without asking for it again. */
     readonly idempotency_key?: string | undefined;
   };

@@ -1,7 +1,7 @@
 import { createTerms, priceLines } from "../prices/terms.ts";
 import { multiplierFromPpm, usdFromPico } from "../platform/money.ts";
 import { isoTime } from "../platform/clock.ts";
-import type { CallRecord, CallState } from "./call-record.ts";
+import type { CallOutcome, CallRecord, CallState } from "./call-record.ts";
 
 export interface ReceiptFilter {
   readonly limit: number;
@@ -12,6 +12,8 @@ export interface ReceiptFilter {
   readonly operationId: string | undefined;
   readonly status: CallState | undefined;
   readonly keyId: string | undefined;
+  readonly model?: string | undefined;
+  readonly outcome?: CallOutcome | undefined;
 }
 
 export interface CallPage {

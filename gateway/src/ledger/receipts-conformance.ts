@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createTerms } from "../prices/terms.ts";
-import type { CallState } from "./call-record.ts";
+import type { CallOutcome, CallState } from "./call-record.ts";
 import type { ReceiptFilter } from "./receipt.ts";
 import {
   middayMs,
@@ -89,6 +89,8 @@ export function receiptsConformance(openStore: OpenStore): void {
       operationId: fc.constantFrom(undefined, "conformance.sold", "conformance.second", "conformance.none"),
       status: fc.constantFrom<(CallState | undefined)[]>(undefined, "held", "settled", "released", "unknown"),
       keyId: fc.constantFrom(undefined, caller.keyId, other.keyId),
+      model: fc.constantFrom(undefined, undefined, "conformance-model", "conformance-none"),
+      outcome: fc.constantFrom<(CallOutcome | undefined)[]>(undefined, undefined, "succeeded", "failed"),
       from: fc.constantFrom(undefined, "", ...made.map(({ id }) => id), "call_z"),
     });
     await fc.assert(
@@ -99,6 +101,8 @@ export function receiptsConformance(openStore: OpenStore): void {
               [undefined, call.operationId].includes(filter.operationId) &&
               [undefined, call.state].includes(filter.status) &&
               [undefined, call.keyId].includes(filter.keyId) &&
+              (filter.model === undefined || filter.model === call.model) &&
+              (filter.outcome === undefined || filter.outcome === call.outcome) &&
               call.id >= (filter.from ?? ""),
           )
           .map(({ id }) => id)
@@ -120,6 +124,8 @@ export function receiptsConformance(openStore: OpenStore): void {
 
 interface Made {
   readonly id: string;
+  readonly model: string | undefined;
+  readonly outcome: CallOutcome | undefined;
   readonly operationId: string;
   readonly state: CallState;
   readonly keyId: string;
@@ -135,12 +141,18 @@ async function makeCalls(books: TestBooks, caller: Caller, other: Caller): Promi
   for (let at = 0; at < 30; at++) {
     const by = at % 4 === 0 ? other : caller;
     const operation = at % 5 < 2 ? "conformance.second" : "conformance.sold";
-    const held = { operationId: operation, terms: operation === "conformance.second" ? second : terms };
+    const model = at % 7 < 3 ? "conformance-model" : undefined;
+    const held = {
+      operationId: operation,
+      ...(model === undefined ? {} : { model }),
+      terms: operation === "conformance.second" ? second : terms,
+    };
     const id = await books.held(by, { ...held, atMs: middayMs + at });
     const state = (["held", "settled", "released"] as const)[at % 3] ?? "held";
     if (state === "settled") await books.settle(id, { units: at });
     if (state === "released") await books.release(id);
-    made.push({ id, operationId: operation, state, keyId: by.keyId });
+    const outcome = (await books.receipt(by, id))?.outcome;
+    made.push({ id, operationId: operation, model, state, outcome, keyId: by.keyId });
   }
   return made;
 }

@@ -20,18 +20,17 @@ export function createPostgresCalls(db: Database, lookedThroughMax = lookedThrou
   };
 
   const list = async (accountId: string, filter: ReceiptFilter): Promise<CallPage> => {
-    const { before = behindAllIds, from = "", operationId, status, keyId, limit } = filter;
+    const { before = behindAllIds, from = "", operationId, status, keyId, model, outcome, limit } = filter;
     const isOpen = status !== undefined && openStates.has(status);
-    const filters = operationId !== undefined || status !== undefined || keyId !== undefined;
+    const wanted = [operationId, status, keyId, model, outcome];
+    const filters = wanted.some((value) => value !== undefined);
     // Calls are never removed, so whatever comes between these two statements is only looked at too.
     const endsAt = filters && !isOpen ? await findEnd(accountId, before, from) : undefined;
     const rows = await db.read<CallRow>(isOpen ? listOpen : listAll, [
       accountId,
       before,
       endsAt ?? from,
-      operationId ?? null,
-      status ?? null,
-      keyId ?? null,
+      ...wanted.map((value) => value ?? null),
       // One more than asked for tells whether there is a next page.
       limit + 1,
     ]);
@@ -60,12 +59,12 @@ const selectFrom = (calls: string): string => `
 // The account; before which call, and from which on. Asked for an account and its newest ids apart from each other,
 // Postgres may walk along the ids of all accounts until it has met enough of this one.
 const inSpan = "(account_id, id) < ($1, $2) AND (account_id, id) >= ($1, $3)";
-/** Operation, state and key, where they matter. */
+/** Operation, state, key, model and outcome, where they matter. */
 const fits = `($4::text IS NULL OR call.operation_id = $4) AND ($5::text IS NULL OR state = $5)
-  AND ($6::text IS NULL OR key_id = $6)`;
+  AND ($6::text IS NULL OR key_id = $6) AND ($7::text IS NULL OR call.model = $7) AND ($8::text IS NULL OR outcome = $8)`;
 
 const listFrom = (calls: string): string =>
-  `${selectFrom(calls)} WHERE ${inSpan} AND ${fits} ORDER BY account_id DESC, id DESC LIMIT $7`;
+  `${selectFrom(calls)} WHERE ${inSpan} AND ${fits} ORDER BY account_id DESC, id DESC LIMIT $9`;
 
 const listAll = listFrom("call");
 

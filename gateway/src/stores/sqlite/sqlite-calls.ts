@@ -6,8 +6,8 @@ import { callOf, type CallRow } from "../call-record-rows.ts";
 import type { PostedBooks } from "./posted-books.ts";
 import type { Claims } from "./claims.ts";
 
-/** The account; before which call, and from which on; operation, state and key, where they matter; how many. */
-type ListParameters = [string, string, string, string | null, string | null, string | null, number];
+/** The account; before which call, and from which on; operation, state, key, model and outcome, where they matter; how many. */
+type ListParameters = [string, string, string, ...(string | null)[], number];
 
 export function createSqliteCalls(
   db: Database,
@@ -17,24 +17,25 @@ export function createSqliteCalls(
 ): CallBook {
   const find = db.query<CallRow, [string, string]>(`${select} WHERE account_id = ?1 AND id = ?2`);
   const findAny = db.query<CallRow, [string]>(`${select} WHERE id = ?1`);
-  const fits = `(?4 IS NULL OR call.operation_id = ?4) AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR call.key_id = ?6)`;
+  const fits = `(?4 IS NULL OR call.operation_id = ?4) AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR call.key_id = ?6)
+    AND (?7 IS NULL OR call.model = ?7) AND (?8 IS NULL OR outcome = ?8)`;
   // Left to itself SQLite walks along the ids, so as not to sort, and nearly all of them are of ended calls.
   const listOpen = db.query<CallRow, ListParameters>(
     `${selectFrom("call INDEXED BY call_open")}
      WHERE settled_at_ms IS NULL AND account_id = ?1 AND id < ?2 AND id >= ?3 AND ${fits}
-     ORDER BY id DESC LIMIT ?7`,
+     ORDER BY id DESC LIMIT ?9`,
   );
   // The order of these joins is the order of the loops: from the few rows of the list to the calls they name.
   const listEnded = db.query<CallRow, ListParameters>(
     `${selectFrom("account_call CROSS JOIN call ON call.id = account_call.call_id")}
      WHERE account_call.account_id = ?1 AND account_call.call_id < ?2 AND account_call.call_id >= ?3
        AND ${fits}
-     ORDER BY account_call.call_id DESC LIMIT ?7`,
+     ORDER BY account_call.call_id DESC LIMIT ?9`,
   );
   // What waits to be listed; while it is moved to the list, a call may stand in both.
   const listWaiting = db.query<CallRow, ListParameters>(
     `${selectFrom(`unlisted CROSS JOIN json_each(unlisted.lists, '$."' || ?1 || '"') AS waiting CROSS JOIN call ON call.id = waiting.value`)}
-     WHERE waiting.value < ?2 AND waiting.value >= ?3 AND ${fits} ORDER BY call.id DESC LIMIT ?7`,
+     WHERE waiting.value < ?2 AND waiting.value >= ?3 AND ${fits} ORDER BY call.id DESC LIMIT ?9`,
   );
   // Tens of thousands may wait; their ids are all looked at, which is quick, and so few of their calls.
   const nthEnded = db.query<{ call_id: string }, [string, string, number]>(
@@ -47,9 +48,10 @@ export function createSqliteCalls(
 
   const readPage = db.transaction((accountId: string, filter: ReceiptFilter): CallPage => {
     const { before = behindAllIds, from = "", operationId = null, status = null, keyId = null } = filter;
-    const { limit } = filter;
+    const { model = null, outcome = null, limit } = filter;
     const lists = status !== null && openStates.has(status) ? [listOpen] : [listOpen, listEnded, listWaiting];
-    const filters = operationId !== null || status !== null || keyId !== null;
+    const wanted = [operationId, status, keyId, model, outcome];
+    const filters = wanted.some((value) => value !== null);
     // One more than asked for tells whether there is a next page.
     const most = limit + 1;
     const nth =
@@ -58,7 +60,7 @@ export function createSqliteCalls(
         : undefined;
     const endsAt = nth !== undefined && nth > from ? nth : undefined;
     const place = [accountId, before, endsAt ?? from] as const;
-    const rows = lists.flatMap((list) => list.all(...place, operationId, status, keyId, most));
+    const rows = lists.flatMap((list) => list.all(...place, ...wanted, most));
     const found = [...new Map(rows.map((row) => [row.id, row])).values()].toSorted((a, b) =>
       a.id < b.id ? 1 : -1,
     );
