@@ -57,7 +57,7 @@ describe("responses", () => {
       { conversation: "conv_1" },
       { prompt: { id: "pmpt_1" } },
       { tools: [{ type: "web_search" }] },
-      { input: image("https://example.com/fox.png") },
+      { input: [{ role: "user", content: [{ type: "input_image", file_id: "file_1" }] }] },
       { input: [{ type: "item_reference", id: "msg_1" }] },
       { input: [{ role: "user", content: [{ type: "input_file", file_id: "file_1" }] }] },
     ]) {
