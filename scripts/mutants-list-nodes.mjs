@@ -116,6 +116,14 @@ export const mutants = [
     tests: [`${postgres}/migrations.services.test.ts`],
   },
   {
+    name: "nodes: a person is asked the same once for each node",
+    file: `${postgres}/postgres-approvals.ts`,
+    find: "  await query(sql.lockAccount, [accountId]);\n  const waiting",
+    replace: "  const waiting",
+    tests: [`${postgres}/postgres-books.services.test.ts`],
+    only: "asks the same at two nodes at once has one question open",
+  },
+  {
     name: "a move in doubt opens the old books again",
     file: `${stores}/move-books.ts`,
     find: "const mayArrive = old.begun !== undefined || error instanceof InDoubt;",

@@ -2,6 +2,7 @@
 
 import { afterEach, expect, test } from "bun:test";
 import { openTestDatabase } from "../../../../test/services/postgres.ts";
+import { openApprovalsMax, type NewApproval } from "../../approvals/approvals.ts";
 import type { Store } from "../../books/store.ts";
 import { publicationsConformance } from "../../contract/publications-conformance.ts";
 import { publicationsMax } from "../../contract/publications.ts";
@@ -170,6 +171,29 @@ nodesTest("an application is decided once, and only what was decided takes effec
   }
 });
 
+nodesTest("whoever asks the same at two nodes at once has one question open", async (books, nodes) => {
+  const caller = await books.openCaller();
+  for (let round = 0; round < 5; round++) {
+    const asked = await Promise.all(
+      Array.from({ length: 6 }, (_, at) =>
+        nodeOf(nodes, at).approvals.open(question(caller, `apr_${round}_${at}`, `what ${round}`)),
+      ),
+    );
+    expect(new Set(asked.map(({ id }) => id)).size).toBe(1);
+  }
+});
+
+nodesTest("no more questions of an asker are open than may be, whoever is asked", async (books, nodes) => {
+  const caller = await books.openCaller();
+  const asked = await Promise.all(
+    Array.from({ length: openApprovalsMax + 20 }, (_, at) =>
+      nodeOf(nodes, at).approvals.open(question(caller, `apr_${at}`, `what ${at}`)),
+    ),
+  );
+  const found = await Promise.all(asked.map(({ id }) => nodes[0].approvals.find(id, caller.accountId)));
+  expect(found.filter((approval) => approval !== undefined)).toHaveLength(openApprovalsMax);
+});
+
 nodesTest("nodes that publish together keep no more than may be kept", async (_, nodes) => {
   for (let at = 0; at < publicationsMax + 20; at += 10) {
     await Promise.all(
@@ -273,4 +297,25 @@ const application = ({ accountId, keyId }: Caller, id: string): NewQuotaApplicat
   useCase: "search",
   idempotency: undefined,
   createdAtMs: middayMs,
+});
+
+const question = ({ accountId, keyId }: Caller, id: string, text: string): NewApproval => ({
+  id,
+  accountId,
+  keyId,
+  grantId: undefined,
+  asker: "An agent",
+  items: [
+    {
+      operationId: "conformance.sold",
+      digest: new TextEncoder().encode(text),
+      capMicros: 500n,
+      expectedMicros: 1n,
+      summary: text,
+      arguments: text,
+      argumentsCut: false,
+    },
+  ],
+  createdAtMs: middayMs,
+  expiresAtMs: middayMs + 60_000,
 });
