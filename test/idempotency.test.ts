@@ -150,6 +150,24 @@ describe("an Idempotency-Key", () => {
     expect(await tollgate.sandbox.book()).toHaveLength(1);
   });
 
+  test("sent with the same body to another operation is refused, and nothing is done for it", async () => {
+    const account = await tollgate.openAccount();
+    const key = { "idempotency-key": "elsewhere" };
+    const body = {
+      model: "gpt-4o",
+      messages: [{ role: "user", content: "hello" }],
+      input: "hello",
+      max_tokens: 20,
+    };
+    expect((await tollgate.post(account, "/v1/chat/completions", body, key)).status).toBe(200);
+    const elsewhere = await tollgate.post(account, "/v1/responses", body, key);
+    expect([elsewhere.status, await elsewhere.json()]).toMatchObject([
+      409,
+      { error: { code: "idempotency_key_reused" } },
+    ]);
+    expect(await tollgate.sandbox.book()).toHaveLength(1);
+  });
+
   test("whose call got no answer stays taken: its outcome is unknown and it is not repeated", async () => {
     const account = await tollgate.openAccount();
     await tollgate.sandbox.fault({ vendor: "jina", mode: "close" });
@@ -235,6 +253,29 @@ describe("an Idempotency-Key", () => {
     expect(conflict.original.request_id).toBe(first.id);
     expect((await tollgate.store.quotas.list("open")).filter(({ id }) => id === first.id)).toHaveLength(1);
   });
+});
+
+test("a key is told as taken even when a limit would refuse the call too", async () => {
+  const narrow = await openTestGateway({
+    config: "tiers: { growth: { rpm: 100, tpm: 1000000, concurrency: 1 } }",
+  });
+  try {
+    const account = await narrow.openAccount();
+    await narrow.sandbox.fault({ vendor: "openai", chunk_delay_ms: 20 });
+    const conversation = { model: "gpt-4o", stream: true, messages: [{ role: "user", content: "hello" }] };
+    const ask = (key: string): Promise<Response> =>
+      narrow.post(account, "/v1/chat/completions", conversation, { "idempotency-key": key });
+    const running = await ask("taken");
+    expect((await ask("another")).status).toBe(429);
+    const again = await ask("taken");
+    expect([again.status, await again.json()]).toMatchObject([
+      409,
+      { error: { code: "request_in_progress" } },
+    ]);
+    await running.text();
+  } finally {
+    await narrow.close();
+  }
 });
 
 test("a key is kept for 24 hours and free afterwards where nothing was charged, too", async () => {
