@@ -109,6 +109,14 @@ export const mutants = [
     only: "whoever could not look for a while",
   },
   {
+    name: "nodes: a node that shows itself at the last moment is taken for dead",
+    file: `${postgres}/runs.ts`,
+    find: " AND run.beats = given.beats AND",
+    replace: " AND",
+    tests: [`${postgres}/runs.services.test.ts`],
+    only: "shows itself while somebody is about to end it",
+  },
+  {
     name: "nodes: the schema is changed under nodes that serve",
     file: `${postgres}/migrations.ts`,
     find: "if (version > 0) await endRuns(query, runs);",

@@ -22,6 +22,7 @@ async function withRuns(
     /** Time passes, and the watcher looks; whether it found somebody dead. */
     readonly lookAfter: (ms: number) => Promise<boolean>;
     readonly isEnded: () => Promise<boolean>;
+    readonly db: Database;
   }) => Promise<void>,
 ): Promise<void> {
   const { url, drop } = await openTestDatabase({ template: migrated });
@@ -46,6 +47,7 @@ async function withRuns(
         );
         return run?.ended === true;
       },
+      db,
     });
   } finally {
     await db.close();
@@ -77,6 +79,24 @@ test("a run that is slow to show itself, and does, is never ended", () =>
       await watched.beat();
       for (let looks = 0; looks < 6; looks++) expect(await lookAfter(watcher.beatMs)).toBe(false);
     }
+    expect(await isEnded()).toBe(false);
+  }));
+
+test("a run that shows itself while somebody is about to end it lives on", () =>
+  withRuns(async ({ watcher, watched, lookAfter, isEnded, db }) => {
+    await watcher.beat();
+    for (let ms = watcher.beatMs; ms < deadAfterMs; ms += watcher.beatMs) await lookAfter(watcher.beatMs);
+    const waiting =
+      "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    const [looking] = await db.write(async (query) => {
+      // As a hold does, and whoever ends the run waits for it.
+      await query("SELECT id FROM run WHERE id = $1 FOR KEY SHARE", [watched.current() ?? null]);
+      const found = lookAfter(watcher.beatMs);
+      while ((await db.read(waiting)).length === 0) await Bun.sleep(5);
+      await watched.beat();
+      return [found];
+    });
+    expect(await looking).toBe(false);
     expect(await isEnded()).toBe(false);
   }));
 
