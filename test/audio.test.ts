@@ -2,6 +2,7 @@
 // is not sold.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { begunStream, receiptOfDied } from "./died-stream.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 
 let answer: () => Response;
@@ -28,7 +29,7 @@ upstreams:
 models:
   talker: { via: [openai], price: { input: 2, output: 10, input_audio: 40, output_audio: 80 }, max_output_tokens: 1000, context_tokens: 10000 }
   listener: { via: [gemini], price: { input: 1, cache_read: 0.5, output: 2, input_audio: 4 }, context_tokens: 10000 }
-  deaf: { via: [gemini], price: { input: 1, output: 2 }, context_tokens: 10000 }
+  deaf: { via: [gemini], price: { input: 1, cache_read: 0.5, output: 2 }, context_tokens: 10000 }
 `,
   });
   account = await gateway.openAccount({ tier: "enterprise", creditUsd: "100" });
@@ -240,5 +241,36 @@ describe("audio that has no price", () => {
     expect(told.map((line) => JSON.parse(line) as object)).toMatchObject([
       { level: "warn", upstream: "gemini", model: "deaf" },
     ]);
+  });
+
+  const unforeseen = {
+    candidates: [{ content: { role: "model", parts: [{ text: "ok" }] } }],
+    usageMetadata: {
+      promptTokenCount: 1_000,
+      cachedContentTokenCount: 300,
+      candidatesTokenCount: 50,
+      promptTokensDetails: [{ modality: "AUDIO", tokenCount: 800 }],
+      cacheTokensDetails: [{ modality: "AUDIO", tokenCount: 250 }],
+      candidatesTokensDetails: [{ modality: "AUDIO", tokenCount: 40 }],
+    },
+  };
+  const asText = {
+    usage: { input_tokens: 700, cache_read_tokens: 300, output_tokens: 50 },
+    charged_micros_usd: 700 + 150 + 100,
+  };
+
+  test("is charged as the text it would have been: heard, heard from a cache, and spoken", async () => {
+    answer = () => Response.json(unforeseen);
+    const response = await gateway.post(account, geminiPath("deaf"), generate(film));
+    expect(await receiptOf(response)).toMatchObject(asText);
+  });
+
+  test("is charged as text by the next start too, when the gateway dies in the middle of a stream", async () => {
+    answer = () => begunStream(unforeseen);
+    const path = geminiPath("deaf").replace(":g", ":streamG");
+    expect(await receiptOfDied(gateway, account, path, generate(film))).toMatchObject({
+      status: "settled",
+      ...asText,
+    });
   });
 });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { createHttpClient } from "../gateway/src/upstreams/http-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
+import { begunStream, receiptOfDied } from "./died-stream.ts";
 import { openFinancialDatasetsDouble } from "./doubles/financialdatasets.ts";
 import { openJinaDouble } from "./doubles/jina.ts";
 import { openOpenAiDouble } from "./doubles/openai.ts";
@@ -678,6 +679,27 @@ describe("usage as the upstream states it", () => {
     expect(await reported(1e12, long)).toBe(
       10 * (Buffer.byteLength(JSON.stringify({ ...chat, ...long })) + 100),
     );
+  });
+
+  test("nor of what the next start charges, when the gateway dies in the middle of such a stream", async () => {
+    const lie = {
+      choices: [{ index: 0, delta: { content: "word" } }],
+      usage: { prompt_tokens: 1e12, completion_tokens: 1 },
+    };
+    const vendor = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => begunStream(lie) });
+    const doomed = await openTestGateway({ config: configFor(() => vendor.url.origin) });
+    try {
+      const account = await doomed.openAccount();
+      const streamed = { ...chat, stream: true };
+      expect(await receiptOfDied(doomed, account, "/v1/chat/completions", streamed)).toMatchObject({
+        status: "settled",
+        usage: { input_tokens: reachTokens, output_tokens: 1 },
+      });
+      expect(await doomed.audit()).toEqual([]);
+    } finally {
+      await doomed.close();
+      await vendor.stop(true);
+    }
   });
 
   test("NaN is not JSON: the answer is passed on and costs nothing", async () => {
