@@ -425,6 +425,17 @@ describe("repeating", () => {
     }
   });
 
+  test("an idempotency key that comes with other arguments is told so, and buys nothing", async () => {
+    await use(snapshot(0.1, { idempotency_key: "three" }));
+    const other = await use(snapshot(0.1, { idempotency_key: "three", arguments: { ticker: "MSFT" } }));
+    expect(errorOf(other)).toMatchObject({
+      code: "idempotency_conflict",
+      message: expect.stringContaining("used for another request") as string,
+      charged: "no",
+    });
+    expect(await spent()).toBe(snapshotMicros);
+  });
+
   test("the same key at the same time buys once", async () => {
     const all = await Promise.all(
       Array.from({ length: 10 }, () => use(snapshot(0.1, { idempotency_key: "at once" }))),

@@ -207,13 +207,16 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
         const kept = await begun(books, caller);
         const lost = await creating(books, caller);
         const plain = await books.held(caller);
-        await claimDue(books, middayMs);
+        const [zombie] = await claimDue(books, middayMs);
+        if (!zombie) throw new Error("It was not claimed.");
         const recovery = await books.restart();
         expect(recovery).toEqual({ releasedCalls: 1, releasedMicros: 100n, settledCalls: 0, lostTasks: 1 });
         expect((await books.receipt(caller, plain)).state).toBe("released");
         expect((await books.balance(caller)).held).toBe(200n);
         expect((await found(books, caller, lost.taskId)).state).toBe("LOST");
-        // The claim died with its process, so nobody waits for it.
+        // The claim died with its process: nothing is ended under it any more, and nobody waits for it.
+        const late = { ...settlementOf(kept.callId, { units: 60 }), task: ended(zombie) };
+        expect((await books.store().ledger.settle(late)).first).toBe(false);
         expect((await claimDue(books, middayMs)).map(({ id }) => id)).toEqual([kept.taskId]);
         expect(await books.store().tasks.countOpen(caller.keyId)).toBe(1);
         expect((await books.restart()).lostTasks).toBe(0);
