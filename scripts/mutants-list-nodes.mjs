@@ -69,6 +69,14 @@ export const mutants = [
     only: "keeps its hold when the process dies",
   },
   {
+    name: "nodes: what a stream delivered just before its end is lost is free",
+    file: wishes,
+    find: "    if (call) call.progress = JSON.stringify(used);\n",
+    replace: "    void [call, used];\n",
+    tests: conformance,
+    only: "a stream whose end nobody could tell",
+  },
+  {
     name: "nodes: calls are held under a run that others have ended",
     file: `${postgres}/ledger-batch.ts`,
     find: "  if (run?.ended !== false) throw new RunEnded(runId);\n",

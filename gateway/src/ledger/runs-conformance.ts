@@ -72,7 +72,8 @@ export function runsConformance(openStore: OpenStore): void {
     "a stream whose end nobody could tell is charged for what it had delivered, and any other call for nothing",
     async (books) => {
       const caller = await books.openCaller({ creditMicros: 1_000n });
-      const [early, late, failed, silent] = [
+      const [early, atOnce, late, failed, silent] = [
+        await books.held(caller),
         await books.held(caller),
         await books.held(caller),
         await books.held(caller),
@@ -81,7 +82,10 @@ export function runsConformance(openStore: OpenStore): void {
       const { ledger } = books.store();
       ledger.noteProgress(early, { units: 10 });
       // Whoever reads the balance has what was noted until then posted.
-      expect(await books.balance(caller)).toEqual({ posted: 1_000n, held: 400n });
+      expect(await books.balance(caller)).toEqual({ posted: 1_000n, held: 500n });
+      ledger.noteProgress(atOnce, { units: 5 });
+      const endedAtOnce = books.release(atOnce, { outcome: "unknown" });
+      expect(await endedAtOnce).toMatchObject({ first: true, state: "settled", chargedMicros: 5n });
       for (const callId of [late, failed]) ledger.noteProgress(callId, { units: 20 });
       const unknown = { outcome: "unknown" } as const;
       const settled = { first: true, state: "settled" } as const;
@@ -96,7 +100,7 @@ export function runsConformance(openStore: OpenStore): void {
         usageSource: "estimated",
         used: { units: 20 },
       });
-      expect(await books.balance(caller)).toEqual({ posted: 970n, held: 0n });
+      expect(await books.balance(caller)).toEqual({ posted: 965n, held: 0n });
     },
   );
 
