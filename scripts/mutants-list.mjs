@@ -502,6 +502,13 @@ export const mutants = [
     tests: ["test/task-verdicts.test.ts"],
   },
   {
+    name: "a creation in doubt that could not be written down keeps its place",
+    file: "gateway/src/call/begin-task.ts",
+    find: ".catch(() => loseLater(taskId, gate, attempts))",
+    replace: ".catch(() => {})",
+    tests: ["test/task-kills.test.ts"],
+  },
+  {
     name: "a failed task is charged",
     file: "gateway/src/tasks/task-rules.ts",
     find: 'case "FAILED":\n      return end(task, report, asked, undefined);',

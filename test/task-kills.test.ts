@@ -13,6 +13,7 @@ import {
   poll,
   quick,
   shiftedClock,
+  stuck,
   taskPath,
   video,
   videoMicros,
@@ -129,6 +130,30 @@ describe("a part that throws once", () => {
       clock.forward(10_000);
       await until(async () => (await tollgate.balance(account)).held === 0);
       await expectOnce(tollgate, account, true);
+    } finally {
+      await tollgate.close();
+    }
+  });
+
+  test("when a creation in doubt is to be written down is not its last word: it takes no place", async () => {
+    let thrown = 0;
+    const tollgate = await openTestGateway({
+      wrap: (parts) => {
+        const { tasks } = parts.store;
+        const lose: typeof tasks.lose = (taskId, attempts) =>
+          thrown++ === 0 ? Promise.reject(new Error("a part failed")) : tasks.lose(taskId, attempts);
+        return { ...parts, store: { ...parts.store, tasks: { ...tasks, lose } } };
+      },
+    });
+    try {
+      const account = await tollgate.openAccount({ creditUsd: "5" });
+      await tollgate.sandbox.fault({ vendor: "dashscope", mode: "close", times: 1 });
+      expect((await create(tollgate, account, video(stuck))).status).toBe(502);
+      await until(async () => (await tollgate.store.tasks.countOpen(account.keyId)) === 0);
+      expect(await tollgate.balance(account)).toEqual({ balance: 5_000_000, held: videoMicros });
+      const others = await Promise.all([1, 2, 3].map(() => create(tollgate, account, video(stuck))));
+      expect(others.map(({ status }) => status)).toEqual([200, 200, 200]);
+      expect(await tollgate.audit()).toEqual([]);
     } finally {
       await tollgate.close();
     }
