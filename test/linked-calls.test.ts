@@ -339,6 +339,17 @@ describe("a token that ended is renewed", () => {
     await waiting;
   });
 
+  test("before it ends, when it would end while the call is under way", async () => {
+    const account = await linked(lastingScopes);
+    const refreshes = did(linking.platform, "refresh_token");
+    linking.clock.advance(2 * hourMs - 31_000);
+    expect((await linking.follow(account)).status).toBe(200);
+    expect(did(linking.platform, "refresh_token")).toBe(refreshes);
+    linking.clock.advance(1_000);
+    expect((await linking.follow(account)).status).toBe(200);
+    expect(did(linking.platform, "refresh_token") - refreshes).toBe(1);
+  });
+
   test("no more when the platform refuses: link_expired, at once and from then on without asking", async () => {
     const account = await linked(lastingScopes);
     linking.clock.advance(2 * hourMs);
@@ -409,6 +420,31 @@ describe("keys", () => {
     expect((await linking.follow(account)).status).toBe(401);
     expect(did(linking.platform, "follow")).toBe(follows);
   });
+});
+
+test("what a platform gives for a link that somebody ended meanwhile ends at the platform, too", async () => {
+  const own = await openLinking("", {
+    wrap: (parts) => {
+      const { links } = parts.store;
+      const replaceTokens: typeof links.replaceTokens = async (linkId, tokens, scopes) => {
+        await links.revoke(linkId, parts.clock.wallMs());
+        return links.replaceTokens(linkId, tokens, scopes);
+      };
+      return { ...parts, store: { ...parts.store, links: { ...links, replaceTokens } } };
+    },
+  });
+  try {
+    const account = await own.gateway.openAccount();
+    await own.link(account, lastingScopes);
+    own.clock.advance(2 * hourMs);
+    own.platform.expire();
+    const refused = await own.follow(account);
+    expect([refused.status, await codeOf(refused)]).toEqual([403, "link_required"]);
+    expect([did(own.platform, "refresh_token"), did(own.platform, "revoke")]).toEqual([1, 1]);
+    expect(did(own.platform, "follow")).toBe(0);
+  } finally {
+    await own.close();
+  }
 });
 
 test("two links whose stored tokens are swapped open for neither key", async () => {

@@ -274,8 +274,12 @@ describe("nothing is linked", () => {
     await expectRefused(`${linking.gateway.url}${callbackPath}?error=server_error&state=${state}`);
   });
 
-  test("to a key that was revoked, or an account that was suspended, meanwhile", async () => {
+  test("to a key that was revoked or has expired, or an account that was suspended, meanwhile", async () => {
     const { store } = linking.gateway;
+    const expiring = await linking.gateway.openAccount({ expiresAtMs: linking.clock.wallMs() + 60_000 });
+    const late = await begun(expiring);
+    linking.clock.advance(60_000);
+    await expectRefused(late.back);
     const gone = await linking.gateway.openAccount();
     const { back } = await begun(gone);
     await store.keys.revoke(gone.keyId, linking.clock.wallMs());
