@@ -257,6 +257,20 @@ export const mutants = [
     tests: ["test/linked-calls.test.ts"],
   },
   {
+    name: "two processes show a platform the same token to renew",
+    file: "gateway/src/links/renew-link.ts",
+    find: "  if (!(await parts.book.claimRenewal(claim))) return waitForOther(seen, parts);\n",
+    replace: "  await parts.book.claimRenewal(claim);\n",
+    tests: ["test/links-at-two-nodes.test.ts"],
+  },
+  {
+    name: "what a platform gives for a link that was ended meanwhile lives on there",
+    file: "gateway/src/links/renew-link.ts",
+    find: "  await parts.client.revoke(platform, whole.refreshToken);\n  return",
+    replace: "  return",
+    tests: ["test/linked-calls.test.ts"],
+  },
+  {
     name: "a state links twice",
     file: "gateway/src/stores/sqlite/sqlite-links.ts",
     find: 'if (row.used_at_ms !== null) return { kind: "used" };',

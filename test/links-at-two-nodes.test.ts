@@ -77,6 +77,23 @@ test("tokens that ended are renewed once for calls at both processes at once", a
   expect(did(platform, "refresh_token")).toBe(1);
 });
 
+test("while one process asks for new tokens the other waits, and never shows the platform the old ones", async () => {
+  clock.advance(2 * hourMs);
+  platform.expire();
+  const allowed = Promise.withResolvers<void>();
+  mayRefresh = allowed.promise;
+  const asked = platform.requests.length;
+  const one = follow(nodes.first);
+  await until(() => isThere("SELECT 1 FROM link WHERE renewing_until_ms IS NOT NULL"));
+  const other = follow(nodes.second);
+  await Bun.sleep(300);
+  expect(platform.requests.length).toBe(asked);
+  allowed.resolve();
+  expect([await one, await other]).toEqual([200, 200]);
+  const tokens = platform.requests.slice(asked).filter(({ target }) => target.includes("token"));
+  expect(tokens).toHaveLength(1);
+});
+
 test("tokens that one process could not store are stored without a call, before another asks with the old ones", async () => {
   clock.advance(2 * hourMs);
   platform.expire();
