@@ -51,6 +51,17 @@ describe("tokens per minute", () => {
     );
   });
 
+  test("are trued up after a stream too, to what it used and not to nothing", async () => {
+    const account = await tollgate.openAccount({ tier: "free" });
+    const streamed = { ...chat, max_tokens: 40_000, stream: true, stream_options: { include_usage: true } };
+    const first = await tollgate.post(account, "/v1/chat/completions", streamed);
+    const used = Number(/"total_tokens":(\d+)/.exec(await first.text())?.[1]);
+    expect(used).toBeGreaterThan(0);
+    const input = Math.ceil(JSON.stringify({ ...chat, max_tokens: 40_000 }).length / 4);
+    const second = await ask(account, 40_000);
+    expect(Number(second.headers.get("x-ratelimit-remaining-tokens"))).toBe(20_000 - input - used);
+  });
+
   test("that do not fit are refused with 429, and the refused call counts against nothing", async () => {
     const account = await tollgate.openAccount({ tier: "free", creditUsd: "100" });
     await tollgate.sandbox.fault({ vendor: "openai", latency_ms: 300 });

@@ -210,33 +210,42 @@ models: { gpt-x: { via: [oa, ob], ${price} } }`);
   });
 
   test("keeps its trial for another call when the one that had it could not pay", async () => {
-    const only = await open(`upstreams:\n${upstream("fd", "financialdatasets", financial.a.url)}`);
-    const [rich, poor] = [await only.openAccount(), await only.openAccount({ creditUsd: "0" })];
-    financial.a.answerNext(error(503, { "Retry-After": "30" }));
-    expect((await snapshot(rich, only)).status).toBe(503);
+    const both = await openBoth();
+    const [rich, poor] = [await both.openAccount(), await both.openAccount({ creditUsd: "0" })];
+    bothSay(503, { "Retry-After": "30" });
+    expect((await snapshot(rich, both)).status).toBe(503);
     later(30_000);
-    expect((await snapshot(poor, only)).status).toBe(402);
-    expect((await snapshot(rich, only)).status).toBe(200);
-    await only.close();
+    const before = asked();
+    expect((await snapshot(poor, both)).status).toBe(402);
+    expect((await snapshot(rich, both)).status).toBe(200);
+    // Not the second one, which has a trial of its own.
+    expect(since(before)).toEqual([1, 0]);
+    await both.close();
   });
 
   test("keeps its trial for another call also when a limit of the caller's refused it", async () => {
-    const only = await open(`
+    const both = await open(`
 upstreams:
 ${upstream("oa", "openai", model.a.url)}
-models: { gpt-x: { via: [oa], ${price} } }
+${upstream("ob", "openai", model.b.url)}
+models: { gpt-x: { via: [oa, ob], ${price} } }
 tiers: { enterprise: { rpm: 100, tpm: 100, concurrency: 5 } }
 `);
-    const [small, large] = [await only.openAccount({ tier: "enterprise" }), await only.openAccount()];
+    const [small, large] = [await both.openAccount({ tier: "enterprise" }), await both.openAccount()];
     const send = async (account: TestAccount): Promise<number> =>
-      (await only.post(account, "/v1/chat/completions", chat)).status;
+      (await both.post(account, "/v1/chat/completions", chat)).status;
     expect(await send(small)).toBe(200);
-    model.a.answerNext(error(503, { "Retry-After": "5" }));
+    for (const double of [model.a, model.b]) double.answerNext(error(503, { "Retry-After": "5" }));
     expect(await send(large)).toBe(503);
     later(5_000);
+    const before = [model.a.requests.length, model.b.requests.length];
     expect(await send(small)).toBe(429);
     expect(await send(large)).toBe(200);
-    await only.close();
+    expect([model.a.requests.length, model.b.requests.length]).toEqual([
+      (before[0] ?? 0) + 1,
+      before[1] ?? 0,
+    ]);
+    await both.close();
   });
 
   test("and is busy consumes nothing of a caller's own limits", async () => {
