@@ -422,6 +422,22 @@ describe("keys", () => {
   });
 });
 
+test("where a platform gives no new refresh token the old one is kept, and renews again and again", async () => {
+  const own = await openLinking("", { keepsRefreshTokens: true });
+  try {
+    const account = await own.gateway.openAccount();
+    await own.link(account, lastingScopes);
+    for (let times = 1; times <= 3; times++) {
+      own.clock.advance(2 * hourMs);
+      own.platform.expire();
+      expect((await own.follow(account)).status).toBe(200);
+      expect(did(own.platform, "refresh_token")).toBe(times);
+    }
+  } finally {
+    await own.close();
+  }
+});
+
 test("what a platform gives for a link that somebody ended meanwhile ends at the platform, too", async () => {
   const own = await openLinking("", {
     wrap: (parts) => {

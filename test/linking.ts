@@ -30,6 +30,7 @@ export interface Linking {
 
 interface LinkingOptions {
   readonly expiresInSeconds?: number;
+  readonly keepsRefreshTokens?: boolean;
   readonly folder?: string;
   readonly platform?: XDouble;
   /** A last word about the gateway's parts. */

@@ -19,6 +19,8 @@ export interface XOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly expiresInSeconds?: number;
+  /** As some platforms do: a refresh token works on and on, and none is given for it. */
+  readonly keepsRefreshTokens?: boolean;
 }
 
 export interface XDouble extends BookkeepingDouble<XBilled> {
@@ -58,6 +60,7 @@ export const openXDouble = async ({
   clientId,
   clientSecret,
   expiresInSeconds = 7200,
+  keepsRefreshTokens = false,
 }: XOptions): Promise<XDouble> => {
   const book: BookEntry<XBilled>[] = [];
   const codes = new Map<string, Code>();
@@ -76,13 +79,13 @@ export const openXDouble = async ({
     return value;
   };
 
-  const grant = (scopes: readonly string[], member: Member): Answer =>
+  const grant = (scopes: readonly string[], member: Member, isFirst: boolean): Answer =>
     jsonAnswer(200, {
       token_type: "bearer",
       expires_in: expiresInSeconds,
       access_token: newToken({ kind: "access", scopes, member }),
       scope: scopes.join(" "),
-      ...(scopes.includes("offline.access")
+      ...(scopes.includes("offline.access") && (isFirst || !keepsRefreshTokens)
         ? { refresh_token: newToken({ kind: "refresh", scopes, member }) }
         : {}),
     });
@@ -102,9 +105,9 @@ export const openXDouble = async ({
       if (old?.kind !== "refresh") {
         return oauthError(400, "invalid_request", "Value passed for the token was invalid.");
       }
-      tokens.delete(form.get("refresh_token") ?? "");
+      if (!keepsRefreshTokens) tokens.delete(form.get("refresh_token") ?? "");
       note(request, "refresh_token");
-      return grant(old.scopes, old.member);
+      return grant(old.scopes, old.member, false);
     }
     if (form.get("grant_type") !== "authorization_code") {
       return oauthError(400, "unsupported_grant_type", "grant_type");
@@ -118,7 +121,7 @@ export const openXDouble = async ({
       return oauthError(400, "invalid_grant", "Value passed for the authorization code was invalid.");
     }
     note(request, "authorization_code");
-    return grant(code.scopes, code.member);
+    return grant(code.scopes, code.member, true);
   };
 
   const revoke: Handler = (request) => {
