@@ -847,6 +847,13 @@ export const mutants = [
     tests: ["test/audio.test.ts"],
   },
   {
+    name: "a stream counts for nothing against tokens per minute",
+    file: "gateway/src/call/stream-answer.ts",
+    find: "      this.#share.used(metered.used);\n",
+    replace: "",
+    tests: ["test/limits.test.ts"],
+  },
+  {
     name: "a made-up usage shuts its caller out",
     file: "gateway/src/call/share.ts",
     find: "Math.min(allTokens(quantities), this.#tokensMax)",

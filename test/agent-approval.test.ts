@@ -300,6 +300,11 @@ describe("where the client can show a form", () => {
     }
     expect((await answerForm({ calls: [dear()] }, state, yes, "batch_use")).isError).toBe(true);
     expect(await spent()).toBe(0);
+    // Nor is an answer that comes with other arguments one to the question.
+    const no = { approval: { action: "decline" } };
+    const other = await askInForm();
+    expect((await answerForm(dear("MSFT"), other.state, no)).isError).toBe(true);
+    expect((await answerForm(dear(), other.state)).structuredContent["status"]).toBe("completed");
   });
 
   test("a lower maximum binds: a call that may cost more is refused", async () => {

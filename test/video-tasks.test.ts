@@ -210,6 +210,12 @@ describe("creating a task", () => {
     }
     expect((await creations()) - before).toBe(3);
     expect((await gateway.balance(account)).held).toBe(3 * videoMicros);
+    // Those that were refused count as no requests; this look does.
+    const { limits } = (await (await gateway.call(account, "/v1/limits")).json()) as {
+      limits: { name: string; limit: number; remaining: number }[];
+    };
+    const requests = limits.find(({ name }) => name === "requests_per_minute");
+    expect((requests?.limit ?? 0) - (requests?.remaining ?? 0)).toBe(4);
     // Another key of nobody's concern is free to begin.
     expect((await create(gateway, await rich(), video(quick))).status).toBe(200);
   });
