@@ -95,6 +95,28 @@ export const mutants = [
     tests: ledgerTests,
   },
   {
+    name: "of two windows of a budget only one counts what is held",
+    file: "gateway/src/stores/sqlite/standings.ts",
+    find: "        if (window.startMs <= budgetDayMs && budgetDayMs < window.endMs) moveBound(window, by);\n      }",
+    replace:
+      "        if (window.startMs > budgetDayMs || budgetDayMs >= window.endMs) continue;\n        moveBound(window, by);\n        break;\n      }",
+    tests: ledgerTests,
+  },
+  {
+    name: "what a call gives back after a payment is missing in its budget",
+    file: "gateway/src/stores/sqlite/standings.ts",
+    find: '      if (!budgets.has(keyId)) budget(keyId, budgetSpan("day", budgetDayMs));\n',
+    replace: "",
+    tests: ledgerTests,
+  },
+  {
+    name: "a person's word raises what was asked for",
+    file: "gateway/src/stores/sqlite/sqlite-approvals.ts",
+    find: "cap_micros = min(cap_micros, ?1)",
+    replace: "cap_micros = ?1",
+    tests: ledgerTests,
+  },
+  {
     name: "an approval is looked at, not used up",
     file: ledger,
     find: "if (request.approval) approvals.use(request.approval, request.callId);",

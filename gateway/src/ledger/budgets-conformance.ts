@@ -55,6 +55,9 @@ export function budgetsConformance(openStore: OpenStore): void {
         await books.release(releasedLate, { atMs: nextMs + 5 });
         expect(await useOf(books, caller, window, lastMs)).toEqual({ spentMicros: 100n, heldMicros: 0n });
         expect(await useOf(books, caller, window, nextMs)).toEqual({ spentMicros: 0n, heldMicros: 200n });
+        // Nor does anything of the new window count in the old one, for whoever came before its end and is decided after.
+        const tooMuch = await books.hold(caller, { atMs: lastMs, amountMicros: 101n });
+        expect(tooMuch).toEqual({ kind: "budget_exceeded", spentMicros: 100n, heldMicros: 0n });
         // The end of an old window's hold frees nothing of the new window.
         expect((await books.hold(caller, { atMs: nextMs, amountMicros: 1n })).kind).toBe("budget_exceeded");
         await books.settle(full, { units: 200 }, { atMs: nextMs + 6 });
@@ -105,6 +108,11 @@ export function budgetsConformance(openStore: OpenStore): void {
       spentMicros: 30n,
       heldMicros: 60n,
     });
+    expect(await books.hold(caller, { atMs: tenthMs, budget: month, amountMicros: 11n })).toEqual({
+      kind: "budget_exceeded",
+      spentMicros: 930n,
+      heldMicros: 60n,
+    });
     const firstMs = Date.UTC(2026, 9, 1, 13);
     expect(await useOf(books, caller, "day", firstMs)).toEqual({ spentMicros: 100n, heldMicros: 0n });
     await books.release(rest, { atMs: tenthMs });
@@ -118,6 +126,17 @@ export function budgetsConformance(openStore: OpenStore): void {
       heldMicros: 170n,
     });
     expect(await useOf(books, caller, "month", tenthMs)).toEqual({ spentMicros: 930n, heldMicros: 0n });
+  });
+
+  budgetTest("what ends after a payment counts in its budget as what it cost, and no more", async (books) => {
+    const caller = await books.openCaller({ budget: { limitMicros: 300n, window: "day" } });
+    const callId = await books.held(caller);
+    const { accountId } = caller;
+    await books.store().accounts.topUp({ transferId: "t1", accountId, amountMicros: 1n, nowMs: middayMs });
+    await books.settle(callId, { units: 30 });
+    const tooMuch = await books.hold(caller, { amountMicros: 271n });
+    expect(tooMuch).toEqual({ kind: "budget_exceeded", spentMicros: 30n, heldMicros: 0n });
+    await books.held(caller, { amountMicros: 270n });
   });
 
   budgetTest("each key of an account has its own budget; the balance is shared", async (books) => {

@@ -238,12 +238,16 @@ export function grantsConformance(kind: string, openStore: OpenStore): void {
       expect(await decide("approved", undefined, middayMs + 60_000)).toMatchObject({ decision: undefined });
       const lowered = await decide("approved", 100n);
       expect(lowered?.items[0]?.capMicros).toBe(100n);
-      const raised = await decide("denied", 900n);
-      expect(raised).toMatchObject({ decision: "approved" });
-      expect(raised?.items[0]?.capMicros).toBe(100n);
+      const again = await decide("denied", 900n);
+      expect(again).toMatchObject({ decision: "approved" });
+      expect(again?.items[0]?.capMicros).toBe(100n);
       const approval = { id, digest: digest("a") };
       expect((await books.hold(caller, { amountMicros: 101n, approval })).kind).toBe("approval_required");
       await books.held(caller, { amountMicros: 100n, approval });
+
+      const other = await openApproval(books, caller, { items: [item("b", 500n)], decision: "none" });
+      const more = { id: other, accountId, decision: "approved", capMicros: 900n, nowMs: middayMs } as const;
+      expect((await approvals.decide(more))?.items[0]?.capMicros).toBe(500n);
     });
 
     promise(
