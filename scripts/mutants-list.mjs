@@ -531,6 +531,13 @@ export const mutants = [
     tests: ["test/video-tasks.test.ts"],
   },
   {
+    name: "a task that was given back takes the vendor's id",
+    file: "gateway/src/stores/sqlite/sqlite-tasks.ts",
+    find: "WHERE id = ?7 AND upstream_task_id IS NULL AND ended_at_ms IS NULL",
+    replace: "WHERE id = ?7 AND upstream_task_id IS NULL",
+    tests: ledgerTests,
+  },
+  {
     name: "a creation in doubt gives its hold back",
     file: "gateway/src/call/begin-task.ts",
     find: "  if (saysNo(exchanged)) {",
@@ -648,6 +655,13 @@ export const mutants = [
     file: "gateway/src/doors/mcp/approval-item.ts",
     find: "sorted(call.arguments), ",
     replace: "",
+    tests: ["test/agent-approval.test.ts"],
+  },
+  {
+    name: "an approval allows any operation",
+    file: "gateway/src/doors/mcp/approval-item.ts",
+    find: "[place, call.operation_id, sorted",
+    replace: "[place, sorted",
     tests: ["test/agent-approval.test.ts"],
   },
   {

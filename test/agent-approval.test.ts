@@ -166,6 +166,29 @@ describe("where the client cannot ask", () => {
     expect(used.structuredContent["status"]).toBe("completed");
   });
 
+  test("an approval of one operation allows no other that takes the same, nor the same as part of a batch", async () => {
+    const given = {
+      operation_id: "chat.completions.create",
+      arguments: {
+        model: "gpt-4o",
+        messages: [{ role: "user", content: "hello" }],
+        input: "hello",
+        max_tokens: 10_000,
+        max_output_tokens: 10_000,
+      },
+      max_price_usd: 0.2,
+    };
+    const { approval_id, url } = await askElsewhere(given);
+    await decide(url, "approve");
+    const elsewhere = { ...given, operation_id: "responses.create", approval_id };
+    expect((await useTool(mcp, account.key, "use", elsewhere)).isError).toBe(true);
+    const batch = await useTool(mcp, account.key, "batch_use", { calls: [given], approval_id });
+    expect(JSON.stringify(batch.structuredContent)).not.toContain('"completed":1');
+    expect(await spent()).toBe(0);
+    const used = await useTool(mcp, account.key, "use", { ...given, approval_id });
+    expect(used.structuredContent["status"]).toBe("completed");
+  });
+
   test("a no is a no", async () => {
     const { approval_id, url } = await askElsewhere();
     await decide(url, "deny");

@@ -306,5 +306,16 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
         expect((await found(books, caller, taskId)).state).toBe("PENDING");
       }),
     );
+
+    test(
+      "that has ended takes no vendor's id",
+      withTasks(async (books, caller) => {
+        const { callId, taskId } = await creating(books, caller);
+        await books.store().ledger.release({ ...releaseOf(callId), abandonsTask: true });
+        const late = { taskId, upstream, upstreamTaskId: "late", state: "RUNNING" } as const;
+        await books.store().tasks.begin({ ...late, attempts: [], askedAtMs: 0, nextPollAtMs: 0 });
+        expect(await found(books, caller, taskId)).toMatchObject({ state: "REFUSED", at: undefined });
+      }),
+    );
   });
 }
