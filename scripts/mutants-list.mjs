@@ -615,6 +615,13 @@ export const mutants = [
     tests: ["test/agent-spending.test.ts"],
   },
   {
+    name: "a batch forgets what it may still have to pay",
+    file: "gateway/src/doors/mcp/batch-tool.ts",
+    find: 'status === "accepted" || error?.charged === "unknown" ? capMicrosFromNumber(most) : 0n',
+    replace: 'status === "accepted" && error ? capMicrosFromNumber(most) : 0n',
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
     name: "a batch that exceeds its total is run as far as it goes",
     file: "gateway/src/doors/mcp/batch-tool.ts",
     find: "if (togetherMicros > totalOf(given)) return tooDear(given, togetherMicros);",

@@ -624,6 +624,30 @@ describe("a batch", () => {
     expect(await spent()).toBe(snapshotMicros);
   });
 
+  test.each([
+    ["a task that is still to be paid", "accepted", {}],
+    ["a task that may have been created", "failed", { mode: "close" }],
+  ])("keeps of its total what %s may cost, even when prices rise while it runs", async (_, status, fault) => {
+    const video = {
+      operation_id: "video.synthesis.create",
+      arguments: {
+        model: "wan2.6-t2v",
+        input: { prompt: "[stuck] a red fox" },
+        parameters: { size: "1280*720", duration: 5 },
+      },
+      max_price_usd: 0.9,
+    };
+    await gateway.sandbox.fault({ vendor: "dashscope", latency_ms: 2_500, times: 1, ...fault });
+    const running = batch({ calls: [video, snapshot(0.9)], max_total_price_usd: 0.548 });
+    await until(async () => (await gateway.balance(account)).held > 0);
+    await gateway.store.accounts.update(account.accountId, { planMultiplierPpm: 1_500_000n });
+    const done = await running;
+    expect(statuses(done)).toEqual([status, "refused"]);
+    const [, second] = done.structuredContent["results"] as { error?: { code: string; charged: string } }[];
+    expect(second?.error).toMatchObject({ code: "price_cap_exceeded", charged: "no" });
+    expect(await spent()).toBe(0);
+  });
+
   test("stops at the first error when asked to, and says what was not started", async () => {
     const calls = [tag(0.01), snapshot(0.001), tag(0.01), tag(0.01)];
     const stopped = await batch({ calls, stop_on_error: true });
