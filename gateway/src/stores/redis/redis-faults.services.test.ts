@@ -147,6 +147,22 @@ describe("a Redis that falls silent", () => {
     );
     expect(places.map(({ kind }) => kind)).toEqual(["taken", "taken", "refused"]);
     expect(places[2]).toMatchObject({ want: slot("c", 6), standing: { limit: 6, remaining: 0 } });
+    // What comes back counts for as many nodes as what was taken.
+    const taken = await last.limiter.take([rate(90, 20, "corrected")]);
+    expect(taken).toMatchObject({ kind: "taken", standings: [{ remaining: 30 }] });
+    if (taken.kind === "taken") await last.limiter.correct("corrected", -10, taken.takenAtMs);
+    expect((await last.limiter.look(rate(90, 1, "corrected"))).remaining).toBe(60);
+  });
+
+  test("leaves a node that was the first one no more than its share of now", async () => {
+    const redis = await openRedis();
+    const first = await openNode(redis.url);
+    await openNode(redis.url);
+    await openNode(redis.url);
+    // Every five seconds a node says that it is there, and hears how many are.
+    await Bun.sleep(5_500);
+    redis.freeze();
+    expect(await countTaken(first, rate(60), 60)).toBe(20);
   });
 });
 
@@ -172,6 +188,19 @@ describe("what was taken", () => {
     await isBack(other);
     expect((await other.limiter.look(rate(100))).remaining).toBe(90);
     expect((await other.limiter.look(slot("x"))).remaining).toBe(2);
+  });
+
+  test("in Redis comes back there once, also when nobody heard whether it did", async () => {
+    const redis = await openRedis();
+    const [node, other] = [await openNode(redis.url), await openNode(redis.url)];
+    const takenAtMs = takenOf(await node.limiter.take([rate(100, 70)]));
+    redis.freeze();
+    await node.limiter.correct("r", -20, takenAtMs);
+    await wentAlone(node);
+    redis.thaw();
+    await isBack(node);
+    await isBack(other);
+    expect((await other.limiter.look(rate(100))).remaining).toBe(50);
   });
 
   test("here comes back here, also when Redis is back", async () => {
