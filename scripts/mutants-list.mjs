@@ -707,6 +707,13 @@ export const mutants = [
     tests: ["test/approval-page.test.ts", "test/sign-in.test.ts"],
   },
   {
+    name: "a key that sees its account ends what another account granted",
+    file: "gateway/src/doors/oauth/account-pages.ts",
+    find: "thing.accountId === key.accountId && ",
+    replace: "",
+    tests: ["test/sign-in.test.ts"],
+  },
+  {
     name: "a key that sees itself is shown the receipts of other keys",
     file: "gateway/src/doors/account/receipt.ts",
     find: '(asker.scope === "key" && receipt.key_id !== asker.keyId)',

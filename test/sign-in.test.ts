@@ -461,9 +461,9 @@ describe("the pages", () => {
     const { access_token: token } = await signInWith(gateway.url, account.key);
     const headers = { authorization: `Bearer ${token}` };
     const [grant] = await gateway.store.grants.list(account.accountId);
-    const stranger = await gateway.openAccount();
+    const strangers = [await gateway.openAccount(), await gateway.openAccount({ scope: "account" })];
     for (const [key, status] of [
-      [stranger.key, 200],
+      ...strangers.map((stranger) => [stranger.key, 200] as const),
       [account.key, 401],
     ] as const) {
       const browser = createPerson(gateway.url, key);
