@@ -109,6 +109,26 @@ describe("what the vendor is told", () => {
   });
 });
 
+test("the vendor is asked about tasks no more often than it allows, however many callers are curious", async () => {
+  const slow = await openTestGateway({
+    clock,
+    config: `upstreams: { video: { protocol: dashscope, url: "${vendor.url}", key: "${key}", poll_qps: 1 } }`,
+  });
+  try {
+    // Nobody but the callers asks.
+    await slow.gateway.stop();
+    const account = await rich(slow);
+    const tasks = [];
+    for (let times = 0; times < 3; times++) tasks.push(await createTask(slow, account, video("a red fox")));
+    const asked = vendor.requests.length;
+    clock.forward(5_000);
+    await Promise.all(tasks.map(({ output }) => poll(slow, account, output.task_id)));
+    expect(vendor.requests.length - asked).toBe(1);
+  } finally {
+    await slow.close();
+  }
+});
+
 describe("a task that the vendor ends", () => {
   test("well is shown in our words and in UTC, and charged what the vendor's book says", async () => {
     const account = await rich();
