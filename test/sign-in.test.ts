@@ -377,6 +377,17 @@ describe("the pages", () => {
     expect((await gateway.store.grants.list(account.accountId)).length).toBe(before);
   });
 
+  test("a client that asked only to read gets no more, whatever the form says", async () => {
+    const reader = await gateway.openAccount();
+    const client = await registerClient(gateway.url);
+    const { url, verifier } = client.begin({ scope: "tools:read" });
+    const returned = await createPerson(gateway.url, reader.key).allow(url, { spend: "yes" });
+    expect((await client.redeem(returned, verifier)).scope).toBe("tools:read");
+    expect(await gateway.store.grants.list(reader.accountId)).toMatchObject([
+      { scopes: ["tools:read"], policy: { perCallMicros: 0n, perDayMicros: 0n } },
+    ]);
+  });
+
   test("a name full of markup is shown as text", async () => {
     const name = `<img src=x onerror=alert(1)>"'\u202E&`;
     const client = await registerClient(gateway.url, { client_name: name });
