@@ -169,6 +169,18 @@ describe("a transient failure", () => {
     expect(gateway.waitsMs).toEqual([500, 1_000]);
   });
 
+  test("of a billed call that runs on and on is reported as unknown, not as unpaid", async () => {
+    const error = await run({ answers: ["cut"], receipts: [receipt("dispatched", 0)] }, billedPost("mine"));
+    expect(error).toMatchObject({ moneyMoved: "unknown", chargedMicrosUsd: undefined, attempts: 1 });
+    expect(gateway.lookUps).toHaveLength(30);
+  });
+
+  test("stays in doubt when a later attempt is refused for longer than the caller waits", async () => {
+    const busy: Scripted = { status: 429, body: {}, headers: { "retry-after": "3600" } };
+    const error = await run({ answers: ["gone", busy], receipts: [undefined] }, billedPost("k"));
+    expect(error).toMatchObject({ kind: "rate_limit", moneyMoved: "unknown", attempts: 2 });
+  });
+
   test("of a create that brings the same answer again is repeated although it was made", async () => {
     const create = { ...billedPost("task"), repeatsAnswer: true };
     const answers: Scripted[] = ["cut", fine];
