@@ -478,6 +478,20 @@ export const mutants = [
     tests: ["test/upstream-requests.test.ts"],
   },
   {
+    name: "a platform's client secret is not hidden in the log",
+    file: "gateway/src/offer/in-force.ts",
+    find: '  link?.clientSecret ?? "",\n',
+    replace: "",
+    tests: ["test/upstream-requests.test.ts"],
+  },
+  {
+    name: "a vendor tells a secret in the type of its answer",
+    file: "gateway/src/upstreams/forwarder.ts",
+    find: ' || repeatsSecret(secrets, contentType ?? "")',
+    replace: "",
+    tests: ["test/secrets.test.ts"],
+  },
+  {
     name: "request headers are logged whole",
     file: "gateway/src/doors/http/http-door.ts",
     find: "        const answer = await runCall(call, gate);",
@@ -823,6 +837,20 @@ export const mutants = [
     file: "client/src/send-call.ts",
     find: "throw doubted ? await lastWord(tried, transport, signal) : giveUp();",
     replace: "throw errorOf(tried, paid(0));",
+    tests: clientTests,
+  },
+  {
+    name: "the client forgets that it was in doubt",
+    file: "client/src/send-call.ts",
+    find: "    doubted ||= next.doubted;\n",
+    replace: "    doubted = next.doubted;\n",
+    tests: clientTests,
+  },
+  {
+    name: "the client takes a call that runs on for one that cost nothing",
+    file: "client/src/send-call.ts",
+    find: "    if (looks >= looksMax) return unknown();\n",
+    replace: "    if (looks >= looksMax) return errorOf(failure, paid(0));\n",
     tests: clientTests,
   },
   {

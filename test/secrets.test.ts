@@ -204,6 +204,20 @@ test("an upstream that echoes the operator's key in an answer does not get it th
   }
 });
 
+test("nor in the type of an answer", async () => {
+  for (const status of [200, 400, 500]) {
+    vendorAnswer = (request) => {
+      const shown = request.headers.flatMap((pair) => /canary-[\w-]+/.exec(pair.join(" "))?.[0] ?? []);
+      return {
+        status,
+        headers: { "content-type": `application/json; seen="${shown.join(" ")}"` },
+        body: "{}",
+      };
+    };
+    await askAll();
+  }
+});
+
 test("nor in the middle of a stream, which ends there and says so", async () => {
   const chunk = (content: string): string =>
     `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", choices: [{ index: 0, delta: { content } }] })}\n\n`;

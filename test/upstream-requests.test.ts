@@ -446,6 +446,7 @@ models: { gpt-x: { via: [first, second], ${price} } }
 
   test("are hidden in the log whoever writes them there, in whole and in any part", async () => {
     const quoted = 'say "friend" and enter';
+    const clientSecret = "a-secret-of-the-platform-0123";
     const gateway = await open(
       `
 upstreams:
@@ -454,13 +455,21 @@ upstreams:
     url: "http://127.0.0.1:9"
     key: acme-gate-0123456789abcdef
     headers: { X-Gate: acme-gate, X-Word: ${JSON.stringify(quoted)}, X-Auth: "Token ${gateToken}" }
+  platform:
+    protocol: x
+    url: "http://127.0.0.1:9"
+    authorize_url: "https://platform.example/authorize"
+    token_url: "https://platform.example/token"
+    client_id: app-1
+    client_secret: ${clientSecret}
 `,
       {
         wrap: (parts) => ({
           ...parts,
           forwarder: {
             prepare: () => {
-              throw new Error(`acme-gate-0123456789abcdef, ${quoted}, ${gateToken}, Token ${gateToken}`);
+              const written = `acme-gate-0123456789abcdef, ${quoted}, ${gateToken}, Token ${gateToken}`;
+              throw new Error(`${written}, ${clientSecret}`);
             },
           },
         }),
@@ -471,8 +480,9 @@ upstreams:
     const lines = gateway.logged.filter((line) => line.includes("Error: "));
     expect(lines).not.toEqual([]);
     for (const line of lines) {
-      expect(line).toContain("Error: [secret], [secret], [secret], [secret]");
-      for (const secret of ["0123456789abcdef", "friend", gateToken]) expect(line).not.toContain(secret);
+      expect(line).toContain("Error: [secret], [secret], [secret], [secret], [secret]");
+      for (const secret of ["0123456789abcdef", "friend", gateToken, clientSecret])
+        expect(line).not.toContain(secret);
     }
   });
 });
