@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import type { AccountChange } from "./accounts.ts";
 import { middayMs, withBooks, type TestBooks, type Caller, type OpenStore } from "./shared-conformance.ts";
 
 const payment = (caller: Caller, transferId: string, amountMicros: bigint) => ({
@@ -133,6 +134,29 @@ export function accountsConformance(openStore: OpenStore): void {
     const renamed = await accounts.update(accountId, { name: "another" });
     expect(renamed).toEqual({ ...raised, name: "another" } as typeof raised);
   });
+
+  accountTest(
+    "granted limits are set one by one, changed, kept by other changes, and taken back",
+    async (books) => {
+      const { accountId } = await books.openCaller();
+      const { accounts } = books.store();
+      const grantedAfter = async (change: AccountChange) =>
+        (await accounts.update(accountId, change))?.grantedLimits;
+      expect(await grantedAfter({ grantedLimits: { rpm: 5_000, tpm: 9_000_000 } })).toEqual({
+        rpm: 5_000,
+        tpm: 9_000_000,
+      });
+      expect(await grantedAfter({ grantedLimits: { rpm: 100, concurrency: 7 } })).toEqual({
+        rpm: 100,
+        tpm: 9_000_000,
+        concurrency: 7,
+      });
+      expect(await grantedAfter({ name: "another" })).toEqual({ rpm: 100, tpm: 9_000_000, concurrency: 7 });
+      expect(await grantedAfter({ grantedLimits: null })).toEqual({});
+      await books.reopen();
+      expect((await books.store().accounts.find(accountId))?.grantedLimits).toEqual({});
+    },
+  );
 
   accountTest("amounts beyond what a float holds stay exact", async (books) => {
     const exact = 9_007_199_254_740_993n;

@@ -31,7 +31,8 @@ export interface AccountChange {
   readonly tier?: TierName;
   readonly planMultiplierPpm?: bigint;
   readonly suspended?: boolean;
-  readonly grantedLimits?: Partial<TierLimits>;
+  /** The figures named here are granted in place of earlier ones and the others stay; null takes all of them back. */
+  readonly grantedLimits?: Partial<TierLimits> | null;
 }
 
 /**

@@ -6,6 +6,12 @@ interface LimitColumns {
   readonly concurrency: bigint | null;
 }
 
+/** What is granted after a change: nothing is lost that the change does not name, unless it takes all of it back. */
+export const grantedLimitsAfter = (
+  before: Partial<TierLimits>,
+  change: Partial<TierLimits> | null | undefined,
+): Partial<TierLimits> => (change === null ? {} : { ...before, ...change });
+
 /** Only the figures that were granted; the rest are the tier's. */
 export const grantedLimitsOf = ({ rpm, tpm, concurrency }: LimitColumns): Partial<TierLimits> => ({
   ...(rpm === null ? {} : { rpm: Number(rpm) }),

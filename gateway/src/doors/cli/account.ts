@@ -11,7 +11,7 @@ import {
   type Answer,
 } from "./command.ts";
 import { fieldLines, table, usd } from "./output.ts";
-import { readCredit, readMultiplier, readText, readTier } from "./values.ts";
+import { limitFlags, readCredit, readLimits, readMultiplier, readText, readTier } from "./values.ts";
 import { newIdOf, withNewStore, withStore } from "./with-store.ts";
 
 const tierHelp = "free, starter, growth or enterprise";
@@ -80,27 +80,36 @@ export const accountShow = defineCommand({
 export const accountUpdate = defineCommand({
   words: ["account", "update"],
   operand: "ID",
-  summary: "changes an account's name, tier or plan, suspends or resumes it",
+  summary: "changes an account's name, tier, plan or granted limits, suspends or resumes it",
   flags: {
     name: optional("N", "whose account it is"),
     tier: optional("T", tierHelp),
     "plan-multiplier": optional("M", multiplierHelp),
+    ...limitFlags,
+    "no-granted-limits": toggle("take back all limits that were granted; the tier's hold"),
     suspend: toggle("refuse its calls until it is resumed"),
     resume: toggle("accept its calls again"),
   },
   run: async ({ operand, flags }, parts) => {
     if (flags.suspend && flags.resume) throw new WrongUsage("--suspend and --resume exclude each other.");
+    const limits = readLimits(flags);
+    const grants = Object.keys(limits).length > 0;
+    if (grants && flags["no-granted-limits"])
+      throw new WrongUsage("--no-granted-limits excludes --rpm, --tpm and --concurrency.");
     const change: AccountChange = {
       ...(flags.name !== undefined && { name: readText("name", flags.name) }),
       ...(flags.tier !== undefined && { tier: readTier("tier", flags.tier) }),
       ...(flags["plan-multiplier"] !== undefined && {
         planMultiplierPpm: readMultiplier("plan-multiplier", flags["plan-multiplier"]),
       }),
+      ...(grants && { grantedLimits: limits }),
+      ...(flags["no-granted-limits"] && { grantedLimits: null }),
       ...((flags.suspend || flags.resume) && { suspended: flags.suspend }),
     };
     if (Object.keys(change).length === 0) {
       throw new WrongUsage(
-        "Nothing to change: give --name, --tier, --plan-multiplier, --suspend or --resume.",
+        "Nothing to change: give --name, --tier, --plan-multiplier, --rpm, --tpm, --concurrency, " +
+          "--no-granted-limits, --suspend or --resume.",
       );
     }
     return accountAnswer(
@@ -120,6 +129,7 @@ export const accountAnswer = (account: Account): Answer => ({
     account: account.id,
     name: account.name,
     tier: account.tier,
+    "granted limits": grantedText(account),
     "plan multiplier": multiplierFromPpm(account.planMultiplierPpm),
     balance: usd(account.postedMicros),
     held: usd(account.heldMicros),
@@ -131,6 +141,16 @@ export const accountAnswer = (account: Account): Answer => ({
   json: accountJson(account),
   exitCode: 0,
 });
+
+/** Which figures hold in the end is decided by the server's configuration of tiers, which a command may not have. */
+function grantedText({ grantedLimits: { rpm, tpm, concurrency } }: Account): string {
+  const figures = [
+    ...(rpm === undefined ? [] : [`${rpm} requests per minute`]),
+    ...(tpm === undefined ? [] : [`${tpm} tokens per minute`]),
+    ...(concurrency === undefined ? [] : [`${concurrency} calls at once`]),
+  ];
+  return figures.length === 0 ? "none" : `${figures.join(", ")}, where the tier has fewer`;
+}
 
 const accountJson = (account: Account): object => ({
   account_id: account.id,

@@ -2,7 +2,7 @@ import type { QuotaApplication, QuotaGrant } from "../../ledger/quota-applicatio
 import { isoTime } from "../../platform/clock.ts";
 import { CommandFailed, defineCommand, optional, WrongUsage, type Answer } from "./command.ts";
 import { fieldLines, isoTimeOrNull, table } from "./output.ts";
-import { readFigure, readTier } from "./values.ts";
+import { limitFlags, readLimits, readTier } from "./values.ts";
 import { withStore } from "./with-store.ts";
 
 export const quotaList = defineCommand({
@@ -38,18 +38,10 @@ export const quotaApprove = defineCommand({
       "T",
       "the tier to grant, unless the account has a higher one; growth when nothing else is given",
     ),
-    rpm: optional("N", "requests per minute, where the tier has fewer"),
-    tpm: optional("N", "tokens per minute, where the tier has fewer"),
-    concurrency: optional("N", "calls at once, where the tier has fewer"),
+    ...limitFlags,
   },
   run: async ({ operand, flags }, parts) => {
-    const limits = {
-      ...(flags.rpm === undefined ? {} : { rpm: readFigure("rpm", flags.rpm) }),
-      ...(flags.tpm === undefined ? {} : { tpm: readFigure("tpm", flags.tpm) }),
-      ...(flags.concurrency === undefined
-        ? {}
-        : { concurrency: readFigure("concurrency", flags.concurrency) }),
-    };
+    const limits = readLimits(flags);
     const tier = flags.tier ?? (Object.keys(limits).length === 0 ? "growth" : undefined);
     const grant: QuotaGrant = { limits, ...(tier === undefined ? {} : { tier: readTier("tier", tier) }) };
     const approve = withStore(parts, (store) => store.quotas.approve(operand, grant, parts.clock.wallMs()));

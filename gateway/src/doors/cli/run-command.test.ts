@@ -178,6 +178,25 @@ describe("accounts", () => {
     expect([exitCode, errors]).toEqual([2, ["--name takes 1 to 200 characters without control characters."]]);
   });
 
+  test("limits are granted without an application, changed one by one, shown, and taken back", async () => {
+    const accountId = await createAccount();
+    const { key } = await issueKey(accountId);
+    const update = (...words: string[]) => terminal.json("account", "update", accountId, ...words);
+    expect((await terminal.run("account", "show", accountId)).out.join("\n")).toMatch(/granted limits +none/);
+    expect(await update("--rpm", "5000", "--tpm", "6000000")).toMatchObject({
+      granted_limits: { rpm: 5_000, tpm: 6_000_000 },
+    });
+    expect(await update("--rpm", "100", "--concurrency", "9")).toMatchObject({
+      granted_limits: { rpm: 100, tpm: 6_000_000, concurrency: 9 },
+    });
+    expect(await findCredential(key)).toMatchObject({ grantedLimits: { rpm: 100, concurrency: 9 } });
+    expect((await terminal.run("account", "show", accountId)).out.join("\n")).toMatch(
+      /granted limits +100 requests per minute, 6000000 tokens per minute, 9 calls at once, where the tier has fewer/,
+    );
+    expect((await update("--no-granted-limits"))["granted_limits"]).toEqual({});
+    expect((await findCredential(key))?.grantedLimits).toEqual({});
+  });
+
   test("a suspended account's keys say so, until it is resumed", async () => {
     const accountId = await createAccount("--credit-usd", "1");
     const { key, keyId } = await issueKey(accountId);
@@ -642,7 +661,13 @@ describe("wrong usage", () => {
     [["account", "show", "a", "b"], 'Unexpected word "b".'],
     [
       ["account", "update", "a"],
-      "Nothing to change: give --name, --tier, --plan-multiplier, --suspend or --resume.",
+      "Nothing to change: give --name, --tier, --plan-multiplier, --rpm, --tpm, --concurrency, " +
+        "--no-granted-limits, --suspend or --resume.",
+    ],
+    [["account", "update", "a", "--rpm", "0"], "--rpm takes a whole number from 1."],
+    [
+      ["account", "update", "a", "--tpm", "5", "--no-granted-limits"],
+      "--no-granted-limits excludes --rpm, --tpm and --concurrency.",
     ],
     [["account", "update", "a", "--suspend", "--resume"], "--suspend and --resume exclude each other."],
     [["account", "update", "a", "--suspend=yes"], "--suspend takes no value."],
@@ -690,7 +715,7 @@ describe("help", () => {
       "tollgate account create --name N [--tier T] [--credit-usd X] [--plan-multiplier M]",
       "tollgate account list",
       "tollgate account show ID",
-      "tollgate account update ID [--name N] [--tier T] [--plan-multiplier M] [--suspend] [--resume]",
+      "tollgate account update ID [--name N] [--tier T] [--plan-multiplier M] [--rpm N] [--tpm N] [--concurrency N]",
       "tollgate account ledger ACCOUNT_ID [--limit N] [--before ID|TIME]",
       "tollgate account usage ACCOUNT_ID [--from DATE] [--to DATE] [--by day|key|model|operation]",
       "tollgate topup --account ID --usd X",

@@ -2,7 +2,7 @@
 
 import { patternCharactersMax, patternsMax } from "../../keys/allowed-names.ts";
 import { budgetWindows, keyScopes, type Budget, type KeyScope } from "../../keys/keys.ts";
-import { tierNames, type TierName } from "../../limits/tiers.ts";
+import { tierNames, type TierLimits, type TierName } from "../../limits/tiers.ts";
 import {
   amountMicrosMax,
   microsFromUsd,
@@ -11,7 +11,7 @@ import {
   usdFromMicros,
   type Micros,
 } from "../../platform/money.ts";
-import { WrongUsage } from "./command.ts";
+import { optional, WrongUsage, type GivenFlags } from "./command.ts";
 
 const textLengthMax = 200;
 /** A dearer plan than a hundred times the list price is a typing error. */
@@ -71,6 +71,24 @@ export function readFigure(flag: string, written: string): number {
   if (!/^[1-9]\d{0,9}$/.test(written)) throw new WrongUsage(`--${flag} takes a whole number from 1.`);
   return Number(written);
 }
+
+/** The flags of every command that grants limits; they count where the tier has fewer. */
+export const limitFlags = {
+  rpm: optional("N", "requests per minute, where the tier has fewer"),
+  tpm: optional("N", "tokens per minute, where the tier has fewer"),
+  concurrency: optional("N", "calls at once, where the tier has fewer"),
+} as const;
+
+/** Only the figures that were written. */
+export const readLimits = ({
+  rpm,
+  tpm,
+  concurrency,
+}: GivenFlags<typeof limitFlags>): Partial<TierLimits> => ({
+  ...(rpm !== undefined && { rpm: readFigure("rpm", rpm) }),
+  ...(tpm !== undefined && { tpm: readFigure("tpm", tpm) }),
+  ...(concurrency !== undefined && { concurrency: readFigure("concurrency", concurrency) }),
+});
 
 export const readTier = (flag: string, written: string): TierName =>
   readWord(flag, written.toLowerCase(), tierNames);

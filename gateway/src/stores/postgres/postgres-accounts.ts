@@ -18,6 +18,7 @@ import {
   type BookedRow,
   type PaymentKind,
 } from "../account-rows.ts";
+import { grantedLimitsAfter } from "../granted-limits.ts";
 import type { Database, Query, Value } from "./database.ts";
 import { createPostgresEntries } from "./postgres-entries.ts";
 
@@ -38,7 +39,8 @@ export function createPostgresAccounts(db: Database): AccountBook {
     const before = await lock(query, accountId);
     if (!before) return undefined;
     const after = { ...before, ...wanted };
-    const { rpm = null, tpm = null, concurrency = null } = after.grantedLimits;
+    const granted = grantedLimitsAfter(before.grantedLimits, wanted.grantedLimits);
+    const { rpm = null, tpm = null, concurrency = null } = granted;
     return changed(query, update, [
       after.name,
       after.tier,

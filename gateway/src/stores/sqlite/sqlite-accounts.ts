@@ -22,6 +22,7 @@ import {
   type BookedRow,
   type PaymentKind,
 } from "../account-rows.ts";
+import { grantedLimitsAfter } from "../granted-limits.ts";
 import { createSqliteEntries } from "./sqlite-entries.ts";
 
 export function createSqliteAccounts(db: Database, books: PostedBooks): AccountBook {
@@ -48,7 +49,8 @@ export function createSqliteAccounts(db: Database, books: PostedBooks): AccountB
     const before = find(accountId);
     if (!before) return undefined;
     const after = { ...before, ...change };
-    const { rpm = null, tpm = null, concurrency = null } = after.grantedLimits;
+    const granted = grantedLimitsAfter(before.grantedLimits, change.grantedLimits);
+    const { rpm = null, tpm = null, concurrency = null } = granted;
     sql.update.run(
       after.name,
       after.tier,
