@@ -371,6 +371,26 @@ models:
   });
 });
 
+test("prices for one token instead of a million are told to the operator, free models and video are not", async () => {
+  const notesOf = async (models: string): Promise<readonly string[]> => {
+    const config = parseConfig(`sandbox: off\nmodels: { ${models} }`, "tollgate.yaml", {});
+    return createOffer(await loadCatalogue([catalogueFolder]), config, undefined).notes;
+  };
+  expect(await notesOf("pasted: { price: { input: 3e-06, cache_read: 0.3, output: 1.5e-05 } }")).toEqual([
+    "models: prices are USD per million tokens, and what is written is hardly that for " +
+      "pasted (input: 0.000003, output: 0.000015); a price for one token has to be multiplied by a million",
+  ]);
+  const [dear = ""] = await notesOf("dear: { price: { input: 3, output: 1000.01 } }");
+  expect(dear).toContain("dear (output: 1000.01)");
+  expect(await notesOf("edges: { price: { input: 0.001, output: 1000 } }")).toEqual([]);
+  expect(await notesOf("free: { price: { input: 0, output: 0 } }")).toEqual([]);
+  expect(await notesOf("film: { price: { second_720p: 0.0005, second_1080p: 2000 } }")).toEqual([]);
+  const many = ["a", "b", "c", "d", "e"].map((id) => `${id}: { price: { input: 0.000001, output: 1 } }`);
+  const [grouped = "", ...more] = await notesOf(many.join(", "));
+  expect(grouped).toContain("c (input: 0.000001) and 2 more models");
+  expect(more).toEqual([]);
+});
+
 describe("models that ship", () => {
   const offerOf = async (yaml: string, sandboxUrl?: string) =>
     createOffer(await loadCatalogue([catalogueFolder]), parseConfig(yaml, "tollgate.yaml", {}), sandboxUrl);

@@ -137,7 +137,7 @@ function exampleOf(offer: Offer): ExampleRequest | undefined {
 
 function tellOffer({ gaps, notes }: Offer, log: Log): void {
   for (const gap of gaps) log.warn("not on offer", { gap });
-  for (const note of notes) log.info("on offer, perhaps not as meant", { note });
+  for (const note of notes) log.warn("on offer, perhaps not as meant", { note });
 }
 
 const readConfig = ({ settings, environment }: ServeParts): Config =>

@@ -9,6 +9,7 @@ import { microsFromUsd, multiplierOne, picoFromUsd, type Micros, type Pico } fro
 import type { OfferedModel, OfferedOperation, Offer } from "./offer.ts";
 import { checkVia } from "./check-via.ts";
 import { doubtfulModels } from "./doubtful-models.ts";
+import { doubtfulPrices } from "./doubtful-prices.ts";
 import { mergeModels, type Model } from "./merge-models.ts";
 import { createRoutes } from "./routes.ts";
 import { hasModel, servingUpstreams } from "./serving-upstreams.ts";
@@ -55,6 +56,7 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
     notes: [
       ...models.filter(isTakenForEmbedding(catalogue)).map(({ id }) => `models.${id}: ${embeddingsOnly}`),
       ...doubtfulModels(catalogue, config, served),
+      ...doubtfulPrices(config),
     ],
   });
 }

@@ -88,7 +88,7 @@ function sharedModels(assumed: Assumed): string[] {
 /** Enough to know which are meant; all of them would fill the screen. */
 const namesShown = 3;
 
-const some = (ids: readonly string[]): string =>
+export const some = (ids: readonly string[]): string =>
   ids.length <= namesShown + 1
     ? ids.join(", ")
     : `${ids.slice(0, namesShown).join(", ")} and ${ids.length - namesShown} more models`;

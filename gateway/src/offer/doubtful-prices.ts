@@ -1,0 +1,35 @@
+import type { Config } from "../config/config.ts";
+import { priceWordOf } from "../config/price-words.ts";
+import { secondWords } from "../operation/video-seconds.ts";
+import { usdFromMicros, type Pico } from "../platform/money.ts";
+import { some } from "./doubtful-models.ts";
+
+/**
+ * Prices that no vendor takes, as they come about when another program's list, which counts by the token, is pasted. The
+ * operator may mean them, so they are told and not refused. Free models are meant: nobody writes a zero by accident.
+ */
+export function doubtfulPrices({ models }: Config): string[] {
+  const doubtful = [...models].flatMap(([id, { price = {} }]) => {
+    const words = Object.entries(price)
+      .filter(([unit, pico]) => !unitsOfVideo.has(unit) && isDoubtful(pico))
+      .map(([unit, pico]) => `${priceWordOf(unit)}: ${perMillion(pico)}`);
+    return words.length === 0 ? [] : [`${id} (${words.join(", ")})`];
+  });
+  if (doubtful.length === 0) return [];
+  return [
+    `models: prices are USD per million tokens, and what is written is hardly that for ${some(doubtful)}; ` +
+      "a price for one token has to be multiplied by a million",
+  ];
+}
+
+/** Seconds of video cost something else than millions of tokens. */
+const unitsOfVideo: ReadonlySet<string> = new Set(secondWords);
+
+/** For a token. The cheapest million that vendors list costs some thousandths of a USD, the dearest some hundreds. */
+const usualLeastPico: Pico = 1_000n;
+const usualMostPico: Pico = 1_000_000_000n;
+
+const isDoubtful = (pico: Pico): boolean => pico !== 0n && (pico < usualLeastPico || pico > usualMostPico);
+
+/** A token for a pico-USD is a million of them for a micro-USD. */
+const perMillion = (pico: Pico): string => usdFromMicros(pico);
