@@ -92,7 +92,10 @@ describe("tollgate doctor --ask", () => {
     ]) {
       expect(out.split("\n")).toContain(line);
     }
-    expect([code, out.trimEnd().split("\n").at(-1)]).toEqual([0, "Everything configured can be used."]);
+    expect([code, out.trimEnd().split("\n").at(-1)]).toEqual([
+      0,
+      "What could be checked can be used. The lines above say what could not, or may be wrong: router, jina.",
+    ]);
 
     const [asked] = claude.requests.filter(({ target }) => target.startsWith("/v1/models"));
     expect(headerValues(asked?.headers ?? [], "anthropic-beta")).toEqual(["some"]);
@@ -104,6 +107,18 @@ describe("tollgate doctor --ask", () => {
     ]);
     // Nothing that costs anything was asked for.
     for (const double of [openai, claude, gemini, azure, open]) expect(double.book).toEqual([]);
+  });
+
+  test("says that everything can be used where each vendor took the key and has the models", async () => {
+    const { code, out } = await doctor(
+      [
+        "upstreams:",
+        upstream("openai", "openai", openai.url, `key: ${key}`),
+        `models: { gpt-x: { via: [openai], ${price} } }`,
+      ],
+      "--ask",
+    );
+    expect([code, out.trimEnd().split("\n").at(-1)]).toEqual([0, "Everything configured can be used."]);
   });
 
   test("says which keys are refused, with which status, and fails", async () => {
@@ -148,6 +163,8 @@ describe("tollgate doctor --ask", () => {
     expect(out).toContain(
       "\nopenai: key accepted. Not in its list, though offered here: vendor/gpt-z, gpt-9.\n",
     );
+    expect(out).not.toContain("Everything configured");
+    expect(out).toEndWith("or may be wrong: openai.\n");
     expect(code).toBe(0);
   });
 
@@ -160,6 +177,9 @@ describe("tollgate doctor --ask", () => {
     const missing = await doctor(config, "--ask");
     expect(missing.out).toContain("\nazure: cannot be checked; its list of models is answered with 404.\n");
     expect(missing.code).toBe(0);
+    expect(missing.out).not.toContain("Everything configured");
+    expect(missing.out).toEndWith("or may be wrong: azure.\n");
+    expect(JSON.parse((await doctor(config, "--ask", "--json")).out)).toMatchObject({ uncertain: ["azure"] });
   });
 
   test("without --ask no vendor is shown the key", async () => {

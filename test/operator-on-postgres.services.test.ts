@@ -8,7 +8,7 @@ import { clientSecret, lastingScopes } from "./linking.ts";
 import { signInWith } from "./oauth-person.ts";
 import { openRealNodes, storePassword, type RealNode, type RealNodes } from "./real-nodes.ts";
 import { openTestDatabase, type TestDatabase } from "./services/postgres.ts";
-import { redisForTests } from "./services/redis.ts";
+import { redisForTests, startPrivateRedis } from "./services/redis.ts";
 import { startLink } from "./visitor.ts";
 
 const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
@@ -191,7 +191,46 @@ describe("beside a server", () => {
     const audit = await nodes.tollgate("audit");
     expect([audit.code, audit.errors]).toEqual([0, ""]);
     expect(audit.out).toContain("The books balance.");
-    expect((await nodes.tollgate("doctor")).errors).toBe("");
+    const doctor = await nodes.tollgate("doctor");
+    expect(doctor.errors).toBe("");
+    expect(doctor.out).toContain(`Store: ${place()} has schema`);
+    expect(doctor.out).toContain("and the secret is the one it was written under.");
+    expect(doctor.out).toContain("Limits: counted in the Redis at ");
+  });
+
+  test("the doctor names the data, the secret or the Redis that cannot be used, and no password", async () => {
+    const guarded = await startPrivateRedis({ password: "the-password-of-redis" });
+    try {
+      const examined = async (changed: Readonly<Record<string, string>>): Promise<string> => {
+        const { code, out, errors } = await runTollgate(["doctor"], {
+          folder: join(import.meta.dir, "services"),
+          environment: {
+            TOLLGATE_STORE: database.url,
+            TOLLGATE_SECRET: "the secret of all nodes",
+            TOLLGATE_BASE_URL: nodes.url,
+            ...changed,
+          },
+        });
+        expect([code, errors]).toEqual([1, ""]);
+        expect(out).toEndWith("Something configured cannot be used.\n");
+        expect(out).not.toMatch(/the-password-of-redis|not-the-password|quite another/);
+        return out;
+      };
+      expect(await examined({ TOLLGATE_SECRET: "quite another secret" })).toContain(
+        `Store: The data at ${place()} was written under another secret.`,
+      );
+      const stranger = new URL(database.url);
+      stranger.username = "stranger";
+      stranger.password = "not-the-password";
+      expect(await examined({ TOLLGATE_STORE: stranger.href })).toContain(`Store: ${place()} cannot be used`);
+      const limits = new URL(guarded.url);
+      limits.password = "not-the-password";
+      expect(await examined({ TOLLGATE_LIMITS: limits.href })).toMatch(
+        /Limits: the Redis at \S+ cannot be used: WRONGPASS/,
+      );
+    } finally {
+      await guarded.close();
+    }
   });
 
   test("every command was tried that has to do with data", async () => {

@@ -22,12 +22,13 @@ import { systemBytes } from "./platform/chance.ts";
 import { systemClock } from "./platform/clock.ts";
 import { createLog, describeError, type Log } from "./platform/log.ts";
 import { createMetrics, type Metrics } from "./platform/metrics.ts";
-import { serve } from "./serve.ts";
+import { checkPublic, serve } from "./serve.ts";
 import { checkData, type DataPlace } from "./stores/data-place.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
 import { moveBooks, undoMove, type NewBooks, type OldBooks } from "./stores/move-books.ts";
 import { openNewBooks } from "./stores/postgres/new-books.ts";
 import { postgresPlace } from "./stores/postgres/postgres-place.ts";
+import { lookAtRedis } from "./stores/redis/look-at-redis.ts";
 import { openSoftLimiter } from "./stores/redis/soft-limiter.ts";
 import { openOldBooks } from "./stores/sqlite/old-books.ts";
 import { sqlitePlace } from "./stores/sqlite/sqlite-place.ts";
@@ -79,11 +80,8 @@ function cliParts(settings: Settings): CliParts {
     printError,
     backUp: data.backUp,
     backUpInto: data.backUpInto,
-    restore: (file) => {
-      // Nobody may have started anything here yet: then there is no secret, and none is made that would be the wrong one.
-      const secret = findInstallationSecret(settings.secret, settings.dataFolder);
-      return data.restore(file, secret === undefined ? undefined : createSecrets(secret).fingerprint);
-    },
+    // Nobody may have started anything here yet: then there is no secret, and none is made that would be the wrong one.
+    restore: (file) => data.restore(file, findFingerprint(settings)),
     moveBooks: (file, onProgress) =>
       withBothBooks(settings, file, onProgress, (old, fresh) => moveBooks(old, fresh, newId)),
     undoMove: (file) =>
@@ -105,6 +103,17 @@ function cliParts(settings: Settings): CliParts {
       const sandboxUrl = config.sandbox === "off" ? undefined : "http://sandbox.invalid";
       return { config, offer: createOffer(catalogue, config, sandboxUrl) };
     },
+    checkStart: (config, { allowSandboxPublic }) => {
+      checkAddress(settings);
+      checkPublic(config, { settings, allowSandboxPublic });
+    },
+    dataName: data.name,
+    lookAtData: () => withoutSecrets(settings, data.look),
+    findFingerprint: () => {
+      checkSecret(settings);
+      return findFingerprint(settings);
+    },
+    lookAtLimits: () => withoutSecrets(settings, () => lookAtLimits(settings)),
     addresses: () => completeAddresses(settings.baseUrl ?? addressOf(settings.host, settings.port), settings),
     probe,
     askListing: createListingAsker(protocols),
@@ -188,6 +197,30 @@ async function openLimits({ limits }: Settings, log: Log, metrics: Metrics): Pro
   return { limiter, close: limiter.close };
 }
 
+async function lookAtLimits({ limits }: Settings): Promise<string> {
+  if (limits.kind === "memory") return "the memory of the server";
+  const place = `the Redis at ${new URL(limits.url).host}`;
+  try {
+    await lookAtRedis(limits.url, systemClock.monotonicMs);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`${place} cannot be used: ${why}`, { cause: error });
+  }
+  return place;
+}
+
+/** A server, or a proxy in front of it, may repeat the password that it does not take. */
+async function withoutSecrets<Seen>({ store, limits }: Settings, look: () => Promise<Seen>): Promise<Seen> {
+  const secrets = [store, limits].flatMap((place) => ("secrets" in place ? place.secrets : []));
+  try {
+    return await look();
+  } catch (error) {
+    let sentence = error instanceof Error ? error.message : String(error);
+    for (const secret of secrets) if (secret !== "") sentence = sentence.replaceAll(secret, "[secret]");
+    throw new Error(sentence, { cause: error });
+  }
+}
+
 const dataPlaceOf = ({ store }: Settings): DataPlace =>
   store.kind === "sqlite"
     ? sqlitePlace(store.path, systemClock.wallMs)
@@ -219,11 +252,20 @@ async function withBothBooks<Result>(
   }
 }
 
+function secretsOf(settings: Settings): Secrets {
+  checkSecret(settings);
+  return createSecrets(loadInstallationSecret(settings.secret, settings.dataFolder, systemBytes));
+}
+
 /** Several nodes must recognise a key by the same secret, so none makes one of its own. */
-function secretsOf({ store, secret, dataFolder }: Settings): Secrets {
+function checkSecret({ store, secret }: Settings): void {
   if (store.kind === "postgres" && secret === undefined)
     throw new Error("With Postgres every node needs the same TOLLGATE_SECRET (at least 16 characters).");
-  return createSecrets(loadInstallationSecret(secret, dataFolder, systemBytes));
+}
+
+function findFingerprint({ secret, dataFolder }: Settings): string | undefined {
+  const found = findInstallationSecret(secret, dataFolder);
+  return found === undefined ? undefined : createSecrets(found).fingerprint;
 }
 
 /** Tokens and links are made for one address, whichever node is asked. */

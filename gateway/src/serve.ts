@@ -147,7 +147,10 @@ const readCatalogue = ({ projectFolder, exchanges }: ServeParts, config: Config)
   loadCatalogue([join(projectFolder, "catalogue")], { own: config.catalogueFolders, exchanges });
 
 /** A sandbox answers anybody with made-up data; on a public address that needs a deliberate word. */
-function checkPublic(config: Config, { settings, allowSandboxPublic }: ServeParts): void {
+export function checkPublic(
+  config: Config,
+  { settings, allowSandboxPublic }: Pick<ServeParts, "settings" | "allowSandboxPublic">,
+): void {
   if (config.sandbox === "off" || allowSandboxPublic) return;
   const open = publicPlace(settings);
   if (open === undefined) return;

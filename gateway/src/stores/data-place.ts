@@ -1,3 +1,4 @@
+import type { SeenData } from "../books/seen-data.ts";
 import type { Store } from "../books/store.ts";
 import type { Recovery } from "../ledger/ledger.ts";
 
@@ -7,6 +8,8 @@ export interface DataPlace {
   readonly name: string;
   /** Whether there is any data, where commands would look for it. */
   readonly hasData: () => Promise<boolean>;
+  /** Looks at the data and changes nothing; undefined while there is none. Throws why it cannot be used. */
+  readonly look: () => Promise<SeenData | undefined>;
   /** For commands that people type: they would rather wait for a busy server than type them again. */
   readonly openForPeople: () => Promise<Store>;
   /** For the one who serves; `leave` is called when the store is closed. */

@@ -1,5 +1,6 @@
 import type { Addresses } from "../../config/addresses.ts";
 import type { Config } from "../../config/config.ts";
+import type { SeenData } from "../../books/seen-data.ts";
 import type { Secrets } from "../../keys/secrets.ts";
 import type { PlatformClient } from "../../links/platform-client.ts";
 import type { Store } from "../../books/store.ts";
@@ -51,6 +52,16 @@ export interface CliParts {
   readonly serve: (flags: ServeFlags) => Promise<number>;
   /** May throw ConfigError. */
   readonly loadOffer: () => Promise<{ readonly config: Config; readonly offer: Offer }>;
+  /** Throws why a server with these settings would refuse to start, whatever its data. */
+  readonly checkStart: (config: Config, flags: ServeFlags) => void;
+  /** Where the data is, for people, without a password. */
+  readonly dataName: string;
+  /** Looks at the data and changes nothing; undefined while there is none. Throws why it cannot be used. */
+  readonly lookAtData: () => Promise<SeenData | undefined>;
+  /** Of the installation's secret, if it has one: none is made. */
+  readonly findFingerprint: () => string | undefined;
+  /** Where limits are counted, for people; throws why they cannot be counted there. */
+  readonly lookAtLimits: () => Promise<string>;
   /** Under which a server with these settings would be known. */
   readonly addresses: () => Addresses;
   /** "reachable", or why not. */
@@ -73,6 +84,6 @@ interface CallerSettings {
   readonly baseUrl: string;
 }
 
-interface ServeFlags {
+export interface ServeFlags {
   readonly allowSandboxPublic: boolean;
 }

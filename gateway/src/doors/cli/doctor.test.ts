@@ -110,6 +110,15 @@ describe("doctor", () => {
           health: "reachable",
         },
       ],
+      installation: {
+        start: { usable: true, sentence: "nothing in the settings stands against it." },
+        store: {
+          usable: true,
+          sentence: "there is no data at the data of tests yet; the first start makes it.",
+        },
+        limits: { usable: true, sentence: "counted in memory." },
+      },
+      uncertain: [],
     });
     expect(terminal.probed).toEqual(["https://api.jina.ai", "https://data.example:8443"]);
     const text = [

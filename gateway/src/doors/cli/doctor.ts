@@ -5,24 +5,28 @@ import type { Offer, OfferedOperation } from "../../offer/offer.ts";
 import { askVendors, type AskedVendor } from "./ask-vendors.ts";
 import type { CliParts } from "./cli-parts.ts";
 import { defineCommand, toggle, type Answer } from "./command.ts";
+import { examineInstallation, type Installation } from "./examine-installation.ts";
 import { table } from "./output.ts";
 
 export const doctor = defineCommand({
   words: ["doctor"],
-  summary: "checks the configuration, the prices and whether each upstream can be reached",
+  summary: "checks the configuration, the prices, the data, and whether each upstream can be reached",
   flags: {
     ask: toggle(
       "also asks vendors that list their models for free whether they take the key and have the models",
     ),
+    "allow-sandbox-public": toggle("checks for a server that is started with this word"),
   },
   run: async ({ flags }, parts) => {
     try {
       const { config, offer } = await parts.loadOffer();
-      const [found, asked] = await Promise.all([
+      const serveFlags = { allowSandboxPublic: flags["allow-sandbox-public"] };
+      const [found, installation, asked] = await Promise.all([
         examine(config, offer, parts),
+        examineInstallation(config, serveFlags, parts),
         flags.ask ? askVendors(config, offer, parts) : undefined,
       ]);
-      return answerOf(found, asked);
+      return answerOf(found, installation, asked);
     } catch (error) {
       if (error instanceof ConfigError) return unusableConfig(error);
       throw error;
@@ -111,13 +115,19 @@ const isWell = ({ health, operations }: UpstreamHealth): boolean =>
 const isChoice = (gap: string): boolean =>
   gap.endsWith("no upstream serves it and the sandbox is off") || gap.endsWith("all of its models are off");
 
-function answerOf(found: Diagnosis, asked: readonly AskedVendor[] = []): Answer {
+function answerOf(
+  found: Diagnosis,
+  { start, store, limits }: Installation,
+  asked: readonly AskedVendor[] = [],
+): Answer {
   const usable =
+    [start, store, limits].every((finding) => finding.usable) &&
     asked.every(({ verdict }) => verdict !== "key_refused") &&
     found.gaps.every(isChoice) &&
     found.operationsWithoutPrice.length === 0 &&
     found.modelsWithoutPrice.length === 0 &&
     found.upstreams.every(isWell);
+  const uncertain = asked.filter(isUncertain).map(({ name }) => name);
   return {
     lines: [
       `The configuration is valid; ${found.operationsServed} operations are served.`,
@@ -131,7 +141,10 @@ function answerOf(found: Diagnosis, asked: readonly AskedVendor[] = []): Answer 
         "There are no upstreams.",
       ),
       ...asked.map(({ name, sentence }) => `${name}: ${sentence}`),
-      usable ? "Everything configured can be used." : "Something configured cannot be used.",
+      `Start: ${start.sentence}`,
+      `Store: ${store.sentence}`,
+      `Limits: ${limits.sentence}`,
+      verdictOn(usable, uncertain),
     ],
     json: {
       usable,
@@ -142,9 +155,21 @@ function answerOf(found: Diagnosis, asked: readonly AskedVendor[] = []): Answer 
       operations_without_price: found.operationsWithoutPrice,
       models_without_price: found.modelsWithoutPrice,
       upstreams: found.upstreams.map((one) => ({ ...one, ...answerIn(asked, one) })),
+      installation: { start, store, limits },
+      uncertain,
     },
     exitCode: usable ? 0 : 1,
   };
+}
+
+/** Its calls may well succeed, and nobody has said so. */
+const isUncertain = ({ verdict, unlistedModels }: AskedVendor): boolean =>
+  verdict === "cannot_be_checked" || verdict === "unproven" || unlistedModels.length > 0;
+
+function verdictOn(usable: boolean, uncertain: readonly string[]): string {
+  if (!usable) return "Something configured cannot be used.";
+  if (uncertain.length === 0) return "Everything configured can be used.";
+  return `What could be checked can be used. The lines above say what could not, or may be wrong: ${uncertain.join(", ")}.`;
 }
 
 function answerIn(asked: readonly AskedVendor[], { name }: UpstreamHealth): object {

@@ -409,6 +409,15 @@ export async function checkVersion(query: Query): Promise<void> {
 /** Whether any Tollgate has been here. */
 export const hasSchema = async (db: Database): Promise<boolean> => (await versionOf(db.read)) > 0;
 
+/** The schema that is there; undefined where no Tollgate has been. Throws for that of a newer program. */
+export async function lookAtSchema(
+  query: Query,
+): Promise<{ readonly schema: number; readonly schemaKnown: number } | undefined> {
+  const schema = await versionOf(query);
+  if (schema > migrations.length) throw new Error(newerVersion(schema, migrations));
+  return schema === 0 ? undefined : { schema, schemaKnown: migrations.length };
+}
+
 async function versionOf(query: Query): Promise<number> {
   const [found] = await query<{ there: boolean }>(
     "SELECT to_regclass('schema_version') IS NOT NULL AS there",

@@ -1,6 +1,7 @@
 import type { DataPlace } from "../data-place.ts";
-import { openDatabase } from "./database.ts";
-import { hasSchema } from "./migrations.ts";
+import { openDatabase, type Database } from "./database.ts";
+import { findSecret } from "./installation-rows.ts";
+import { hasSchema, lookAtSchema } from "./migrations.ts";
 import { openPostgresStore } from "./postgres-store.ts";
 
 /** A database, for any number of servers. */
@@ -8,6 +9,16 @@ export function postgresPlace(url: string, monotonicMs: () => number): DataPlace
   const name = withoutPassword(url);
 
   const reached = <Opened>(open: () => Promise<Opened>): Promise<Opened> => naming(name, open);
+
+  const briefly = <Found>(use: (db: Database) => Promise<Found>): Promise<Found> =>
+    reached(async () => {
+      const db = openDatabase({ url, monotonicMs, connectionsMax: 1 });
+      try {
+        return await use(db);
+      } finally {
+        await db.close();
+      }
+    });
 
   const refuseBackup = async (): Promise<never> => {
     throw new Error(
@@ -18,14 +29,13 @@ export function postgresPlace(url: string, monotonicMs: () => number): DataPlace
 
   return {
     name,
-    hasData: () =>
-      reached(async () => {
-        const db = openDatabase({ url, monotonicMs, connectionsMax: 1 });
-        try {
-          return await hasSchema(db);
-        } finally {
-          await db.close();
-        }
+    hasData: () => briefly(hasSchema),
+    look: () =>
+      briefly(async (db) => {
+        // A server that takes no writes answers all questions.
+        await db.ping();
+        const seen = await lookAtSchema(db.read);
+        return seen && { ...seen, fingerprint: await findSecret(db) };
       }),
     openForPeople: () => reached(() => openPostgresStore({ url, connectionsMax: connectionsOfPeopleMax })),
     openForServing: async ({ onCommit, onLostNote, onRecovered }) => ({

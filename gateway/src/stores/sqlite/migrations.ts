@@ -470,13 +470,7 @@ export const schemaVersion = migrations.length;
 
 /** Brings the file forward to this program's schema, or to an older one; refuses one made by a newer program. */
 export function migrate(db: Database, target = schemaVersion): void {
-  const version = versionOf(db);
-  if (version > schemaVersion) {
-    throw new Error(
-      `The data was written by a newer Tollgate (schema ${version}; this program knows ${schemaVersion}). ` +
-        "Start that version, or restore an older backup.",
-    );
-  }
+  const version = knownVersionOf(db);
   for (let next = version; next < target; next++) {
     db.transaction(() => {
       // Another program may have opened the same file and run it since we looked.
@@ -485,6 +479,16 @@ export function migrate(db: Database, target = schemaVersion): void {
       db.run(`PRAGMA user_version = ${next + 1}`);
     }).immediate();
   }
+}
+
+/** The schema of the file, 0 where there is none yet; throws for one made by a newer program. */
+export function knownVersionOf(db: Database): number {
+  const version = versionOf(db);
+  if (version <= schemaVersion) return version;
+  throw new Error(
+    `The data was written by a newer Tollgate (schema ${version}; this program knows ${schemaVersion}). ` +
+      "Start that version, or restore an older backup.",
+  );
 }
 
 /** A new file is of none. */

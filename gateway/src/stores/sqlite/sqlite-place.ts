@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { checkData, type DataPlace } from "../data-place.ts";
 import { backUp, restore } from "./backup.ts";
 import { backUpInto } from "./kept-backups.ts";
+import { lookAtFile } from "./look-at-file.ts";
 import { takeServerLock, type ServerLock } from "./server-lock.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
@@ -36,6 +37,7 @@ export function sqlitePlace(path: string, wallMs: () => number): DataPlace {
 
   return {
     ...here,
+    look: async () => ((await here.hasData()) ? lookAtFile(path) : undefined),
     openForPeople: async () =>
       openSqliteStore({ path, patienceMs: patienceOfPeopleMs, guardMigration: migrateAlone }),
     openForServing: async (events) => {
