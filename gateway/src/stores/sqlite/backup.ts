@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { schemaVersion, versionOf } from "./migrations.ts";
-import { namingReadOnly } from "./database.ts";
+import { namingFile } from "./database.ts";
 import { findSecret } from "./installation-rows.ts";
 import { checkNotMoved } from "./moved-mark.ts";
 import { makePrivate } from "./private-files.ts";
@@ -31,17 +31,15 @@ export async function backUp(path: string, file: string): Promise<void> {
   removePartial(arriving);
   try {
     // Whoever reads a log beside its file also writes: where each reader is.
-    namingReadOnly(path, () => {
-      const db = new Database(path, { readwrite: true });
-      try {
-        db.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-        // A timer that nobody thought of would go on backing up what nobody writes to any more.
-        checkNotMoved(db, path);
-        copyInto(db, arriving);
-      } finally {
-        db.close();
-      }
-    });
+    const db = namingFile(path, () => new Database(path, { readwrite: true }));
+    try {
+      db.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+      // A timer that nobody thought of would go on backing up what nobody writes to any more.
+      namingFile(path, () => checkNotMoved(db, path));
+      copyInto(db, arriving);
+    } finally {
+      db.close();
+    }
     checkReadable(arriving);
     syncFile(arriving);
     publish(arriving, file);

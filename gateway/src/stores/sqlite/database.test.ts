@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate, schemaVersion } from "./migrations.ts";
 import { takeServerLock } from "./server-lock.ts";
+import { sqlitePlace } from "./sqlite-place.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 let folder: string;
@@ -29,6 +30,44 @@ test("data that cannot be written is named, with what to look at", () => {
     `${path} cannot be written: attempt to write a readonly database. Is its folder read-only, or somebody else's?`,
   );
 });
+
+test("data that cannot be opened, or is none of ours, is named, too", () => {
+  const inTheWay = join(folder, "a-folder.db");
+  mkdirSync(inTheWay);
+  expect(() => openSqliteStore({ path: inTheWay })).toThrow(
+    `${inTheWay} cannot be opened: unable to open database file.`,
+  );
+  const notes = join(folder, "notes.db");
+  writeFileSync(notes, "something else that somebody put here".repeat(100));
+  expect(() => openSqliteStore({ path: notes })).toThrow(`${notes} cannot be used: file is not a database.`);
+});
+
+test("data in a folder that this user may not look into is not said to be missing", async () => {
+  const closed = join(folder, "data");
+  const path = join(closed, "tollgate.db");
+  mkdirSync(closed);
+  const { hasData } = sqlitePlace(path, Date.now);
+  expect(await hasData()).toBe(false);
+  writeFileSync(path, "");
+  expect(await hasData()).toBe(true);
+  const why = await asSomebodyElse(closed, () => hasData().catch((error: unknown) => String(error)));
+  expect(why).toBe(`Error: ${path} cannot be read by this user. Run this as the user who owns the data.`);
+});
+
+/** Closes the folder, and does it as one whom that concerns: the system lets its administrator in everywhere. */
+async function asSomebodyElse<Result>(closed: string, act: () => Promise<Result>): Promise<Result> {
+  const isAdministrator = process.geteuid?.() === 0;
+  chmodSync(closed, 0o000);
+  if (isAdministrator) process.seteuid?.(nobody);
+  try {
+    return await act();
+  } finally {
+    if (isAdministrator) process.seteuid?.(0);
+    chmodSync(closed, 0o700);
+  }
+}
+
+const nobody = 65_534;
 
 test("a lock that is none is not taken for one that somebody holds", () => {
   const path = join(folder, "tollgate.db.lock");

@@ -15,7 +15,7 @@ export function openDatabase(
   openPrivateFolder(dirname(path));
   // SQLite gives the log and its index the rights of the file.
   closeFiles([path, `${path}-wal`, `${path}-shm`]);
-  return namingReadOnly(path, () => prepare(path, guardMigration));
+  return namingFile(path, () => prepare(path, guardMigration));
 }
 
 function prepare(path: string, guardMigration: (migrate: () => void) => void): Database {
@@ -37,16 +37,24 @@ function prepare(path: string, guardMigration: (migrate: () => void) => void): D
 }
 
 /** SQLite's own words do not say which file they are about, and who reads them has to mend its folder. */
-export function namingReadOnly<Value>(path: string, use: () => Value): Value {
+export function namingFile<Value>(path: string, use: () => Value): Value {
   try {
     return use();
   } catch (error) {
-    if (!(error instanceof SQLiteError && error.code?.startsWith("SQLITE_READONLY") === true)) throw error;
-    throw new Error(
-      `${path} cannot be written: ${error.message}. Is its folder read-only, or somebody else's?`,
-      { cause: error },
-    );
+    const sentence = error instanceof SQLiteError ? sentenceAbout(path, error) : undefined;
+    throw sentence === undefined ? error : new Error(sentence, { cause: error });
   }
+}
+
+function sentenceAbout(path: string, { code = "", message }: SQLiteError): string | undefined {
+  if (code.startsWith("SQLITE_READONLY"))
+    return `${path} cannot be written: ${message}. Is its folder read-only, or somebody else's?`;
+  if (code.startsWith("SQLITE_CANTOPEN"))
+    return `${path} cannot be opened: ${message}. Is it a file, and this user's?`;
+  if (code.startsWith("SQLITE_NOTADB"))
+    return `${path} cannot be used: ${message}. Is TOLLGATE_STORE or TOLLGATE_DATA right?`;
+  if (code.startsWith("SQLITE_CORRUPT")) return `${path} is damaged: ${message}. Restore a backup.`;
+  return undefined;
 }
 
 /** SQLite does not wait for others here as it does elsewhere, so several programs that open a new file must. */

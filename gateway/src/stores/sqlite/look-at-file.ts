@@ -1,13 +1,13 @@
 import { Database } from "bun:sqlite";
 import type { SeenData } from "../../books/seen-data.ts";
-import { namingReadOnly } from "./database.ts";
+import { namingFile } from "./database.ts";
 import { findSecret } from "./installation-rows.ts";
 import { knownVersionOf, schemaVersion } from "./migrations.ts";
 import { checkNotMoved } from "./moved-mark.ts";
 
 /** Undefined for a file in which nothing was begun yet; throws why it cannot be used. */
 export function lookAtFile(path: string): SeenData | undefined {
-  return namingReadOnly(path, () => {
+  return namingFile(path, () => {
     // Whoever reads a log beside its file also writes: where each reader is.
     const db = new Database(path, { readwrite: true, safeIntegers: true });
     try {

@@ -1,10 +1,10 @@
 import type { Database } from "bun:sqlite";
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { checkData } from "../data-place.ts";
 import type { OldBooks, TableRows } from "../move-books.ts";
 import { openDatabase } from "./database.ts";
 import { findSecret } from "./installation-rows.ts";
+import { isThere } from "./is-there.ts";
 import { closeForMove, markArrived, readMovedMark, reopen } from "./moved-mark.ts";
 import { takeServerLock } from "./server-lock.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
@@ -69,7 +69,7 @@ interface Held {
 /** Holds the server's place, so that nobody serves from the file meanwhile. */
 export async function openOldBooks(path: string, wallMs: () => number): Promise<Held> {
   const name = resolve(path);
-  await checkData({ name, hasData: async () => existsSync(path) });
+  await checkData({ name, hasData: async () => isThere(path) });
   const lock = takeServerLock(`${path}.lock`);
   if (!lock) throw new Error(`A Tollgate is serving ${name}. Stop it, and move the books then.`);
   try {

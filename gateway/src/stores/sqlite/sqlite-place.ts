@@ -1,8 +1,8 @@
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { checkData, type DataPlace } from "../data-place.ts";
 import { backUp, restore } from "./backup.ts";
 import { backUpInto } from "./kept-backups.ts";
+import { isThere } from "./is-there.ts";
 import { lookAtFile } from "./look-at-file.ts";
 import { takeServerLock, type ServerLock } from "./server-lock.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
@@ -33,7 +33,7 @@ export function sqlitePlace(path: string, wallMs: () => number): DataPlace {
     }
   };
 
-  const here = { name: resolve(path), hasData: async () => existsSync(path) };
+  const here = { name: resolve(path), hasData: async () => isThere(path) };
 
   return {
     ...here,
