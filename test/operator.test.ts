@@ -134,11 +134,13 @@ describe("the first start", () => {
     await first.exited;
     const elsewhere = join(folder, "new machine");
     mkdirSync(elsewhere);
-    expect(await runTollgate(["restore", backup], { folder: elsewhere })).toMatchObject({
-      code: 0,
-      errors: "",
-    });
+    const restored = await runTollgate(["restore", backup], { folder: elsewhere });
+    expect([restored.code, restored.errors]).toEqual([0, ""]);
+    expect(restored.out).toContain("It belongs to a secret that is not here.");
+    expect(existsSync(join(elsewhere, "data/secret"))).toBe(false);
     copyFileSync(join(folder, "secret"), join(elsewhere, "data/secret"));
+    const beside = await runTollgate(["restore", backup], { folder: elsewhere });
+    expect([beside.code, beside.out.includes("secret")]).toEqual([0, false]);
     const again = await start({ environment: { TOLLGATE_DATA: join(elsewhere, "data") } });
     expect(again.greeting).not.toContain("tgk_");
   });

@@ -1,3 +1,4 @@
+import type { CliParts } from "./cli-parts.ts";
 import { defineCommand, optional } from "./command.ts";
 import { readFigure } from "./values.ts";
 
@@ -32,15 +33,27 @@ export const restore = defineCommand({
   flags: {},
   run: async ({ operand: file }, parts) => {
     const kept = await parts.restore(file);
+    const lacksSecret = await isWithoutItsSecret(parts);
     return {
       lines: [
         `The data is what ${file} holds.`,
         ...(kept === undefined
           ? []
           : [`What was there before is kept as ${kept}; delete it when nobody misses it.`]),
+        ...(lacksSecret ? [secretIsLacking] : []),
       ],
-      json: { file, kept: kept ?? null },
+      json: { file, kept: kept ?? null, lacks_secret: lacksSecret },
       exitCode: 0,
     };
   },
 });
+
+/** A backup of another secret than the one that is here was refused; here there may be none yet. */
+async function isWithoutItsSecret({ findFingerprint, lookAtData }: CliParts): Promise<boolean> {
+  if (findFingerprint() !== undefined) return false;
+  return (await lookAtData())?.fingerprint !== undefined;
+}
+
+const secretIsLacking =
+  "It belongs to a secret that is not here. Before anything else, copy the file data/secret of the installation that was " +
+  "backed up into the data folder, or set TOLLGATE_SECRET to what it says: under a new one no key would be recognised.";

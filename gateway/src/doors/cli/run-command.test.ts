@@ -843,7 +843,11 @@ describe("serve, backup and restore", () => {
       deleted: [],
     });
     expect((await copying.run("restore", "c.db")).out).toEqual(["The data is what c.db holds."]);
-    expect(await copying.json("restore", "d.db")).toEqual({ file: "d.db", kept: null });
+    expect(await copying.json("restore", "d.db")).toEqual({
+      file: "d.db",
+      kept: null,
+      lacks_secret: false,
+    });
     expect(files).toEqual(["a.db", "b.db", "c.db", "d.db"]);
     const replacing = createTerminal({
       openStore: () => Promise.reject(new Error("no")),
