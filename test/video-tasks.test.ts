@@ -186,7 +186,8 @@ describe("creating a task", () => {
       const response = await bare(headers as Record<string, string>);
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({
-        error: "current user api does not support synchronous calls",
+        error:
+          "current user api does not support synchronous calls; send the header X-Tollgate-Async: enable",
         code: "invalid_parameters",
       });
     }
