@@ -96,8 +96,13 @@ describe("one data folder", () => {
     expect((await installation.tollgate("backup", backup)).code).toBe(0);
     expect(versionNow()).toBe(schemaVersion - 1);
     serving?.release();
-    expect((await installation.tollgate("account", "list")).code).toBe(0);
+    const forward = await installation.tollgate("account", "list");
+    expect([forward.code, forward.errors]).toEqual([
+      0,
+      `the data was brought forward from schema ${schemaVersion - 1} to ${schemaVersion}.\n`,
+    ]);
     expect(versionNow()).toBe(schemaVersion);
+    expect(await installation.tollgate("account", "list")).toMatchObject({ code: 0, errors: "" });
   });
 
   test("lets who types a command wait longer for a busy file than a caller waits", async () => {

@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import {
   copyFileSync,
@@ -14,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseConfig } from "../gateway/src/config/load-config.ts";
 import { ConfigError } from "../gateway/src/platform/config-error.ts";
+import { migrate, schemaVersion } from "../gateway/src/stores/sqlite/migrations.ts";
 import { specifiedTiers } from "../gateway/src/limits/tiers.ts";
 import {
   openGatewayProcess,
@@ -77,6 +79,18 @@ describe("the first start", () => {
       headers: { authorization: `Bearer ${key}` },
     });
     expect(again.status).toBe(200);
+  });
+
+  test("after an upgrade says once that the data was brought forward", async () => {
+    const earlier = new Database(join(folder, "tollgate.db"), { create: true, safeIntegers: true });
+    migrate(earlier, schemaVersion - 1);
+    earlier.close();
+    const sentence = `the data was brought forward from schema ${schemaVersion - 1} to ${schemaVersion}`;
+    const first = await start();
+    expect(first.stderr().split(sentence)).toHaveLength(2);
+    first.signal("SIGTERM");
+    await first.exited;
+    expect((await start()).stderr()).not.toContain("brought forward");
   });
 
   test("says which version serves, in the log and in the metrics", async () => {

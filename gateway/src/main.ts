@@ -23,7 +23,7 @@ import { systemClock } from "./platform/clock.ts";
 import { createLog, describeError, type Log } from "./platform/log.ts";
 import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import { checkPublic, serve } from "./serve.ts";
-import { checkData, type DataPlace } from "./stores/data-place.ts";
+import { checkData, type DataPlace, type OpeningEvents } from "./stores/data-place.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
 import { moveBooks, undoMove, type NewBooks, type OldBooks } from "./stores/move-books.ts";
 import { openNewBooks } from "./stores/postgres/new-books.ts";
@@ -63,7 +63,10 @@ async function main(words: readonly string[]): Promise<number> {
 function cliParts(settings: Settings): CliParts {
   const data = dataPlaceOf(settings);
   const secrets = (): Secrets => secretsOf(settings);
-  const openForPeople = async (under: Secrets): Promise<Store> => claimed(await data.openForPeople(), under);
+  const onBroughtForward: OpeningEvents["onBroughtForward"] = (schemas) =>
+    printError(`${sentenceAbout(schemas)}.`);
+  const openForPeople = async (under: Secrets): Promise<Store> =>
+    claimed(await data.openForPeople({ onBroughtForward }), under);
   return {
     openStore: async () => {
       await checkData(data);
@@ -148,6 +151,7 @@ async function serveHere(settings: Settings, data: DataPlace, allowSandboxPublic
       log.error("the disk failed; stopping, because nobody knows what is on it", describeError(error));
       process.exit(brokenDiskExitCode);
     },
+    onBroughtForward: (schemas) => log.warn(sentenceAbout(schemas)),
     onLostNote: (error) => log.error("a note about a call could not be written", describeError(error)),
     onRecovered: (recovery) => tellRecovery(recovery, log),
   });
@@ -182,6 +186,10 @@ async function serveHere(settings: Settings, data: DataPlace, allowSandboxPublic
     leave();
   }
 }
+
+/** Told once, when it happens: from then on only a backup leads back to the earlier version. */
+const sentenceAbout: (schemas: Parameters<OpeningEvents["onBroughtForward"]>[0]) => string = ({ from, to }) =>
+  `the data was brought forward from schema ${from} to ${to}`;
 
 interface Limits {
   readonly limiter: Limiter;

@@ -11,7 +11,7 @@ export interface DataPlace {
   /** Looks at the data and changes nothing; undefined while there is none. Throws why it cannot be used. */
   readonly look: () => Promise<SeenData | undefined>;
   /** For commands that people type: they would rather wait for a busy server than type them again. */
-  readonly openForPeople: () => Promise<Store>;
+  readonly openForPeople: (events: OpeningEvents) => Promise<Store>;
   /** For the one who serves; `leave` is called when the store is closed. */
   readonly openForServing: (events: ServingEvents) => Promise<{ store: Store; leave: () => void }>;
   readonly backUp: (file: string) => Promise<void>;
@@ -23,8 +23,14 @@ export interface DataPlace {
   readonly restore: (file: string, fingerprint: string | undefined) => Promise<string | undefined>;
 }
 
+/** What a store tells whoever opens it. */
+export interface OpeningEvents {
+  /** Data of an earlier version now is this program's, and the earlier version cannot use it any more. */
+  readonly onBroughtForward: (schemas: { readonly from: number; readonly to: number }) => void;
+}
+
 /** What a store tells the one who serves. */
-interface ServingEvents {
+interface ServingEvents extends OpeningEvents {
   readonly onCommit: (writes: number) => void;
   /** The disk cannot be trusted any more: nobody knows what is on it. */
   readonly onBrokenDisk: (error: unknown) => void;

@@ -26,8 +26,9 @@ const hasMotto = async (): Promise<boolean> => {
 };
 
 test("data of an earlier version are brought forward, and those of a newer one refused in a sentence", async () => {
-  await migrate(db, 0);
-  await migrate(db, 0, later);
+  expect(await migrate(db, 0)).toBeUndefined();
+  expect(await migrate(db, 0, later)).toEqual({ from: migrations.length, to: later.length });
+  expect(await migrate(db, 0, later)).toBeUndefined();
   expect(await hasMotto()).toBe(true);
   expect(await migrate(db, 0).catch(String)).toContain(
     `written by a newer Tollgate (schema ${later.length}; this program knows ${migrations.length})`,

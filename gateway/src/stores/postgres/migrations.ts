@@ -378,22 +378,23 @@ export async function migrate(
   db: Database,
   watchedMs: number,
   steps: readonly string[] = migrations,
-): Promise<void> {
+): Promise<{ readonly from: number; readonly to: number } | undefined> {
   const found = await versionOf(db.read);
-  if (found === steps.length) return;
+  if (found === steps.length) return undefined;
   const runs = found > 0 && found < steps.length ? await watchRuns(db, watchedMs) : [];
-  await db.write(
+  return db.write(
     async (query) => {
       // Several processes start at once where a deployment is new.
       await query("SELECT pg_advisory_xact_lock($1)", [migrationLock]);
       await query("CREATE TABLE IF NOT EXISTS schema_version (version bigint NOT NULL)");
       const version = await versionOf(query);
-      if (version === steps.length) return;
+      if (version === steps.length) return undefined;
       if (version > steps.length) throw new Error(newerVersion(version, steps));
       if (version > 0) await endRuns(query, runs);
       for (const step of steps.slice(version)) await query(step);
       await query("DELETE FROM schema_version");
       await query("INSERT INTO schema_version VALUES ($1)", [steps.length]);
+      return version === 0 ? undefined : { from: version, to: steps.length };
     },
     migrationPatienceMs,
     { evenInDoubt: true, isLong: true },

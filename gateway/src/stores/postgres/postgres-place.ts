@@ -37,9 +37,10 @@ export function postgresPlace(url: string, monotonicMs: () => number): DataPlace
         const seen = await lookAtSchema(db.read);
         return seen && { ...seen, fingerprint: await findSecret(db) };
       }),
-    openForPeople: () => reached(() => openPostgresStore({ url, connectionsMax: connectionsOfPeopleMax })),
-    openForServing: async ({ onCommit, onLostNote, onRecovered }) => ({
-      store: await reached(() => openPostgresStore({ url, onCommit, onLostNote, onRecovered })),
+    openForPeople: (events) =>
+      reached(() => openPostgresStore({ url, connectionsMax: connectionsOfPeopleMax, ...events })),
+    openForServing: async ({ onBrokenDisk: _, ...events }) => ({
+      store: await reached(() => openPostgresStore({ url, ...events })),
       leave: () => {},
     }),
     backUp: refuseBackup,

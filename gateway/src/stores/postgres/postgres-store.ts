@@ -2,6 +2,7 @@ import type { Store } from "../../books/store.ts";
 import type { Recovery } from "../../ledger/ledger.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
+import type { OpeningEvents } from "../data-place.ts";
 import { openDatabase } from "./database.ts";
 import { claimSecret, findSecret } from "./installation-rows.ts";
 import { checkVersion, migrate } from "./migrations.ts";
@@ -20,7 +21,7 @@ import { createPostgresTasks } from "./postgres-tasks.ts";
 import { createPostgresUsage } from "./postgres-usage.ts";
 import { createRuns, deadAfterUsualMs } from "./runs.ts";
 
-export interface PostgresStoreOptions {
+export interface PostgresStoreOptions extends Partial<OpeningEvents> {
   readonly url: string;
   readonly clock?: { readonly wallMs: () => number; readonly monotonicMs: () => number };
   readonly connectionsMax?: number;
@@ -41,10 +42,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { deadAfterMs = deadAfterUsualMs } = options;
   const { wallMs, monotonicMs } = clock;
   const db = openDatabase({ url, monotonicMs, connectionsMax: options.connectionsMax });
-  await migrate(db, deadAfterMs).catch(async (error: unknown) => {
+  const forward = await migrate(db, deadAfterMs).catch(async (error: unknown) => {
     await db.close();
     throw error;
   });
+  if (forward) options.onBroughtForward?.(forward);
   const runs = createRuns({ db, wallMs, monotonicMs, deadAfterMs });
   const openCalls = new TransitMap<string>();
   const ledger = createPostgresLedger({

@@ -1,24 +1,27 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { dirname } from "node:path";
+import type { OpeningEvents } from "../data-place.ts";
 import { isBusy } from "./failures.ts";
-import { isOfEarlierVersion, migrate } from "./migrations.ts";
+import { isOfEarlierVersion, migrate, versionOf } from "./migrations.ts";
 import { closeFiles, makePrivate, openPrivateFolder } from "./private-files.ts";
 
 /** While opening, another process may be migrating the same file; wait for it. */
 const openingTimeoutMs = 5_000;
 
+interface Opening extends Partial<OpeningEvents> {
+  /** Brings data of an earlier version forward, or refuses to; at once when nobody says. */
+  readonly guardMigration?: ((migrate: () => void) => void) | undefined;
+}
+
 /** Opens the file with the promises the ledger depends on: WAL, and an fsync in every commit. */
-export function openDatabase(
-  path: string,
-  guardMigration = (migrate: () => void): void => migrate(),
-): Database {
+export function openDatabase(path: string, opening: Opening = {}): Database {
   openPrivateFolder(dirname(path));
   // SQLite gives the log and its index the rights of the file.
   closeFiles([path, `${path}-wal`, `${path}-shm`]);
-  return namingFile(path, () => prepare(path, guardMigration));
+  return namingFile(path, () => prepare(path, opening));
 }
 
-function prepare(path: string, guardMigration: (migrate: () => void) => void): Database {
+function prepare(path: string, opening: Opening): Database {
   const options = { create: true, readwrite: true, strict: true, safeIntegers: true } as const;
   const db = makePrivate(() => new Database(path, options));
   db.run(`PRAGMA busy_timeout = ${openingTimeoutMs}`);
@@ -29,11 +32,20 @@ function prepare(path: string, guardMigration: (migrate: () => void) => void): D
   db.run("PRAGMA wal_autocheckpoint = 1000");
   // A usage report over a year reads some hundred pages; in SQLite's own two megabytes they push each other out.
   db.run("PRAGMA cache_size = -8000");
-  if (isOfEarlierVersion(db)) guardMigration(() => migrate(db));
+  if (isOfEarlierVersion(db)) bringForward(db, opening);
   else migrate(db);
   // From here on nobody blocks the event loop for a lock: the group commit waits for its turn by itself.
   db.run("PRAGMA busy_timeout = 0");
   return db;
+}
+
+function bringForward(
+  db: Database,
+  { guardMigration = (act) => act(), onBroughtForward = () => {} }: Opening,
+): void {
+  const from = versionOf(db);
+  guardMigration(() => migrate(db));
+  onBroughtForward({ from, to: versionOf(db) });
 }
 
 /** SQLite's own words do not say which file they are about, and who reads them has to mend its folder. */

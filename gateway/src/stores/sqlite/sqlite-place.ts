@@ -38,8 +38,8 @@ export function sqlitePlace(path: string, wallMs: () => number): DataPlace {
   return {
     ...here,
     look: async () => ((await here.hasData()) ? lookAtFile(path) : undefined),
-    openForPeople: async () =>
-      openSqliteStore({ path, patienceMs: patienceOfPeopleMs, guardMigration: migrateAlone }),
+    openForPeople: async (events) =>
+      openSqliteStore({ path, patienceMs: patienceOfPeopleMs, guardMigration: migrateAlone, ...events }),
     openForServing: async (events) => {
       const lock = lockServer();
       try {

@@ -12,6 +12,7 @@ import { claimSecret, findSecret } from "./installation-rows.ts";
 import { createJournal } from "./journal.ts";
 import { checkNotMoved } from "./moved-mark.ts";
 import { createSentMarks } from "./sent-marks.ts";
+import type { OpeningEvents } from "../data-place.ts";
 import type { HeldCall } from "../held-call.ts";
 import { createSqliteAccounts } from "./sqlite-accounts.ts";
 import { createSqliteApprovals } from "./sqlite-approvals.ts";
@@ -29,7 +30,7 @@ import { createSqliteUsage } from "./sqlite-usage.ts";
 import { createStandings } from "./standings.ts";
 import { createTaskRows } from "./task-rows.ts";
 
-export interface SqliteStoreOptions {
+export interface SqliteStoreOptions extends Partial<OpeningEvents> {
   readonly path: string;
   readonly monotonicMs?: () => number;
   /** How long a write waits while another process writes. */
@@ -54,14 +55,13 @@ export interface SqliteStoreOptions {
 
 export function openSqliteStore(options: SqliteStoreOptions): Store {
   const {
-    path,
     monotonicMs = systemClock.monotonicMs,
     onCommit = () => {},
     onBrokenDisk = () => {},
     onLostNote = () => {},
     salt = crypto.getRandomValues(new Uint32Array(1))[0] ?? 1,
   } = options;
-  const db = openHere(path, options.guardMigration);
+  const db = openHere(options);
   const claims = createClaims(db, salt, options.claimsInMemoryMax);
   const journal = createJournal(db, claims, options.journalLinesMax);
   const standings = createStandings(db, journal.post);
@@ -140,8 +140,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   };
 }
 
-function openHere(path: string, guardMigration: SqliteStoreOptions["guardMigration"]): Database {
-  const db = openDatabase(path, guardMigration);
+function openHere({ path, ...opening }: SqliteStoreOptions): Database {
+  const db = openDatabase(path, opening);
   try {
     checkNotMoved(db, path);
   } catch (error) {
