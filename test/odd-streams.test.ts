@@ -428,6 +428,30 @@ test("a stream that breaks off tells so with our own word for it", async () => {
   expect(await (await ask()).text()).toContain('"code":"provider_request_failed"');
 });
 
+describe("a stream that ends in good order", () => {
+  const sayHello = async (events: string): Promise<string> => {
+    answer = () => new Response(events, { headers: { "content-type": "text/event-stream" } });
+    const client = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    const stream = await client.chat.completions.create({
+      model: "gpt-4o-mini",
+      stream: true,
+      messages: [{ role: "user", content: "hello" }],
+    });
+    let content = "";
+    for await (const event of stream) content += event.choices[0]?.delta.content ?? "";
+    return content;
+  };
+
+  test("before it said that it had finished is an error to the official client, not a short answer", async () => {
+    const begun = said.slice(0, said.indexOf("\n\n") + 2);
+    expect(await sayHello(begun).catch(String)).toContain("broke off");
+  });
+
+  test("after it said so is whole, also without the vendor's last word", async () => {
+    expect(await sayHello(said)).toBe("Hello");
+  });
+});
+
 test.each([204, 205])("a stream that can have no body leaves nothing held: %d", async (status) => {
   answer = () => new Response(null, { status, headers: { "content-type": "text/event-stream" } });
   await (await ask()).text();

@@ -317,6 +317,7 @@ describe("a vendor that does not end as it should", () => {
   const broken: readonly Broken[] = [
     { what: "resets", script: { fault: "reset" }, error: /broke off/ },
     { what: "closes", script: { fault: "close" }, error: /broke off/ },
+    { what: "ends in good order", script: { fault: "end" }, error: /broke off/ },
     { what: "falls silent", script: { fault: "stall" }, error: /broke off/ },
     {
       what: "sends an event of 33 MiB",

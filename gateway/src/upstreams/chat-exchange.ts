@@ -144,8 +144,9 @@ function streamRules(callers: Dialect, native: NativeChat, dispatch: Dispatch): 
       ...common,
       alike: form === serverSent,
       write: (frame) => native.showFrame?.(frame, context) ?? form.sayFrame(frame),
-      // What the vendor ended in good order passes as the vendor ended it.
-      end: (ending) => (ending === "cut" ? brokeOff() : "") + form.end(),
+      // A vendor that ended in good order but never said that it had finished is booked as having failed, so it is told
+      // as that: official clients take a stream that just ends for a whole answer.
+      end: (ending) => (ending === "whole" ? "" : brokeOff()) + form.end(),
     };
   }
   const writer = callers.createEventWriter(context);
