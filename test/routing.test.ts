@@ -218,6 +218,95 @@ describe("the second upstream is asked only if the first did nothing, or failed 
     },
   );
 
+  describe("an error that a model's vendor tells with the status of a success", () => {
+    const told = (code: unknown, message = "no"): ScriptedAnswer => ({
+      status: 200,
+      headers: json,
+      // Whatever it says it used, an error is not worth it.
+      body: JSON.stringify({ error: { code, message }, usage: { prompt_tokens: 8, completion_tokens: 2 } }),
+    });
+    const served = shapes.filter(({ what }) => what !== "GET of data");
+
+    test.each(served)(
+      "of the vendor's own is repeated elsewhere, and one call is charged: $what",
+      async (shape) => {
+        for (const [code, status] of [
+          [429, 429],
+          [503, 503],
+          ["502", 502],
+          ["server_error", 502],
+        ] as const) {
+          meetAnew();
+          const account = await gateway.openAccount();
+          model.a.answerNext(told(code));
+          const response = await shape.send(account, gateway);
+          expect(await response.text()).toContain("quick");
+          const receipt = await gateway.receipt(account, response);
+          expect(receipt).toMatchObject({ outcome: "succeeded", charged_micros_usd: chatMicros });
+          expect(receipt.attempts).toMatchObject([
+            { upstream: "oa-a", outcome: "answered", status },
+            { upstream: "oa-b", status: 200 },
+          ]);
+        }
+      },
+    );
+
+    test.each(served)("about the call is not, passes as it came and costs nothing: $what", async (shape) => {
+      for (const code of [400, 404, 504]) {
+        const before = model.b.requests.length;
+        const account = await gateway.openAccount();
+        model.a.answerNext(told(code, "as it came"));
+        const response = await shape.send(account, gateway);
+        expect([response.status, await response.text()]).toMatchObject([
+          200,
+          expect.stringContaining("as it came"),
+        ]);
+        expect(model.b.requests).toHaveLength(before);
+        expect(await gateway.receipt(account, response)).toMatchObject({
+          outcome: "failed",
+          charged_micros_usd: 0,
+          attempts: [{ upstream: "oa-a", outcome: "answered", status: code }],
+        });
+        expect(await gateway.balance(account)).toEqual({ balance: creditMicros, held: 0 });
+      }
+    });
+
+    test("is told callers of other dialects with the status that it names", async () => {
+      for (const [code, status, asked] of [
+        [404, 404, [model.a]],
+        [504, 504, [model.a]],
+        [503, 503, [model.a, model.b]],
+        [200, 502, [model.a, model.b]],
+        [4000, 502, [model.a, model.b]],
+      ] as const) {
+        meetAnew();
+        const account = await gateway.openAccount();
+        for (const double of asked) double.answerNext(told(code));
+        const response = await gateway.post(account, "/v1/messages", chat);
+        expect([response.status, await response.json()]).toMatchObject([status, { type: "error" }]);
+        const receipt = await gateway.receipt(account, response);
+        expect([receipt.charged_micros_usd, receipt.attempts.length]).toEqual([0, asked.length]);
+      }
+    });
+
+    test("that is a limit or the operator's is told them as one", async () => {
+      for (const [code, status, word] of [
+        [429, 429, "upstream_rate_limit"],
+        ["401", 503, "provider_unavailable"],
+        [402, 503, "provider_unavailable"],
+      ] as const) {
+        meetAnew();
+        const account = await gateway.openAccount();
+        for (const double of [model.a, model.b]) double.answerNext(told(code, "pay at vendor.example"));
+        const response = await gateway.post(account, "/v1/messages", chat);
+        const text = await response.text();
+        expect([response.status, text]).toMatchObject([status, expect.stringContaining(word)]);
+        expect(text).not.toContain("vendor.example");
+        expect(await gateway.receipt(account, response)).toMatchObject({ charged_micros_usd: 0 });
+      }
+    });
+  });
+
   test("a stream that breaks off is never begun again elsewhere: what passed is charged, once", async () => {
     for (const fault of ["reset", "close", "end", "error"] as const) {
       const before = [model.a.requests.length, model.b.requests.length] as const;

@@ -63,6 +63,31 @@ describe("an upstream that fails again and again", () => {
     expect(since(before)).toEqual([10, 8]);
   });
 
+  test("counts as failing when it answers calls for models with pages, or errors that claim success", async () => {
+    const account = await gateway.openAccount({ creditUsd: "50" });
+    const askedModels = (): number[] => [model.a.requests.length, model.b.requests.length];
+    for (const [type, body, passed] of [
+      ["text/html", "<h1>No such page</h1>", 5],
+      ["application/json", '{"error":{"code":503,"message":"no"}}', 0],
+    ] as const) {
+      meetAnew();
+      const before = askedModels();
+      for (let fault = 0; fault < 5; fault++)
+        model.a.answerNext({ status: 200, headers: { "content-type": type }, body });
+      const types: (string | null)[] = [];
+      for (let call = 0; call < 7; call++) {
+        const response = await gateway.post(account, "/v1/chat/completions", chat);
+        types.push(response.headers.get("content-type"));
+        if (type === "text/html" && call < 5) expect(await response.text()).toBe(body);
+      }
+      // Nobody can tell what was done behind a page, so that is asked of nobody else.
+      expect(types.filter((each) => each === "text/html")).toHaveLength(passed);
+      expect(askedModels().map((count, index) => count - (before[index] ?? 0))).toEqual([5, 7 - passed]);
+    }
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    expect(metrics).toContain('tollgate_upstream_attempts_total{upstream="oa-a",outcome="malformed"} 5');
+  });
+
   test("gets one trial at a time", async () => {
     const account = await gateway.openAccount({ creditUsd: "50" });
     for (let fault = 0; fault < 5; fault++) financial.a.answerNext(error(500));

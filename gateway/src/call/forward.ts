@@ -1,7 +1,13 @@
 import type { Attempt } from "../ledger/call-record.ts";
 import type { Acting } from "../links/act-for.ts";
 import type { SoldOperation } from "../operation/operation.ts";
-import { neverSent, type ActingFor, type Exchanged, type Upstream } from "../operation/upstream.ts";
+import {
+  neverSent,
+  type ActingFor,
+  type Exchanged,
+  type HiddenFailure,
+  type Upstream,
+} from "../operation/upstream.ts";
 import type { CallRefused } from "../platform/refusals.ts";
 import { unused, verdictOf } from "../routing/upstream-health.ts";
 import type { Call } from "./call.ts";
@@ -82,9 +88,14 @@ type Told = Pick<Attempted, "upstream" | "exchanged">;
 
 function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number, gate: Gate): Attempt {
   const outcome = exchanged.kind === "no_answer" ? exchanged.reason : exchanged.kind;
-  const status = "status" in exchanged ? exchanged.status : null;
+  const hidden = exchanged.kind === "answered" ? exchanged.hiddenFailure : undefined;
+  const statusSent = "status" in exchanged ? exchanged.status : null;
+  const status = typeof hidden === "number" ? hidden : statusSent;
   const endedAtMs = gate.clock.wallMs();
-  gate.metrics.count("tollgate_upstream_attempts_total", { upstream: upstream.name, outcome });
+  gate.metrics.count("tollgate_upstream_attempts_total", {
+    upstream: upstream.name,
+    outcome: hidden === "malformed" ? hidden : outcome,
+  });
   gate.metrics.observe("tollgate_upstream_seconds", { upstream: upstream.name }, endedAtMs - startedAtMs);
   if (exchanged.kind === "key_rejected") {
     gate.log.error("an upstream refused the operator's key", { upstream: upstream.name, status });
@@ -98,8 +109,11 @@ function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number
   };
 }
 
-/** Errors of the vendor's own, told instead of any output. A 504 is not among them: the work may still go on. */
-const failedInside: ReadonlySet<number> = new Set([500, 502, 503, 529]);
+/**
+ * Errors of the vendor's own, told instead of any output. A 504 is not among them: the work may still go on. A 429 is met
+ * here only inside an answer of success.
+ */
+const failedInside: ReadonlySet<HiddenFailure> = new Set([429, 500, 502, 503, 529]);
 
 /**
  * Whether another upstream may be asked. Never after a timeout, a cut connection or an answer nobody could read,
@@ -109,7 +123,7 @@ function mayRepeat(exchanged: Exchanged, upstream: Upstream, { repeatable }: Sol
   if (upstream.sandbox) return false;
   if (neverSent(exchanged)) return true;
   if (repeatable === false) return false;
-  if (exchanged.kind === "answered") return failedInside.has(exchanged.status);
+  if (exchanged.kind === "answered") return failedInside.has(exchanged.hiddenFailure ?? exchanged.status);
   return exchanged.kind === "rate_limited" || exchanged.kind === "key_rejected";
 }
 
@@ -128,7 +142,8 @@ const moreTelling = (earlier: Told | undefined, later: Told): Told =>
   earlier && weight(earlier.exchanged) > weight(later.exchanged) ? earlier : later;
 
 function weight(exchanged: Exchanged): number {
-  if (exchanged.kind === "rate_limited") return 1;
+  const hidesBusy = exchanged.kind === "answered" && exchanged.hiddenFailure === 429;
+  if (exchanged.kind === "rate_limited" || hidesBusy) return 1;
   const refusedUs = exchanged.kind === "key_rejected" || exchanged.kind === "link_rejected";
   return refusedUs || neverSent(exchanged) ? 0 : 2;
 }

@@ -95,6 +95,7 @@ export type Exchanged =
       readonly tokens: TokenReading | undefined;
       /** How long the vendor asks to be left alone. */
       readonly retryAfterSeconds: number | undefined;
+      readonly hiddenFailure?: HiddenFailure | undefined;
     }
   | {
       readonly kind: "streaming";
@@ -107,6 +108,12 @@ export type Exchanged =
   /** The platform does not accept the linked account's token; it did nothing. */
   | { readonly kind: "link_rejected"; readonly status: 401 }
   | { readonly kind: "no_answer"; readonly reason: NoAnswerReason; readonly sent: boolean };
+
+/**
+ * Why an answer with the status of a success is none: it is nothing of its dialect, or an error and no output, of which
+ * this is the status. It may pass as it came all the same, but its upstream did not work.
+ */
+export type HiddenFailure = "malformed" | number;
 
 type Answered = Extract<Exchanged, { kind: "answered" }>;
 

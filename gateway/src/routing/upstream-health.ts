@@ -163,7 +163,11 @@ export function verdictOf(exchanged: Exchanged): Verdict {
       return { kind: "asks_to_wait", waitMs, why: "rate_limited", because: "rate_limited" };
     }
     case "answered": {
-      const { status, retryAfterSeconds } = exchanged;
+      const { hiddenFailure, retryAfterSeconds } = exchanged;
+      if (hiddenFailure === "malformed") return { kind: "fails", because: hiddenFailure };
+      const status = hiddenFailure ?? exchanged.status;
+      // One inside an answer of success; any other 429 is no answer that is passed on.
+      if (status === 429) return busy;
       if (status < 500) return works;
       const because = `status ${status}`;
       if (retryAfterSeconds === undefined) return { kind: "fails", because };

@@ -1,4 +1,4 @@
-import type { Dispatch, TokenReading } from "../operation/upstream.ts";
+import type { Dispatch, HiddenFailure, TokenReading } from "../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import { eventsOf } from "./dialects/answer-events.ts";
 import type { ChatAnswer } from "./dialects/chat.ts";
@@ -49,13 +49,17 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
   return {
     request,
     translates: (dispatch) => callersOf(dispatch) !== own,
+    hiddenFailure: hiddenFailureIn,
     read: (json, dispatch) => {
       const callers = callersOf(dispatch);
-      // Where nothing is translated, the answer is read only for what must be paid.
-      if (callers === own) return { tokens: readTokens(json, native, undefined) };
+      // Where nothing is translated, the answer is read only for what must be paid; of an error that is nothing.
+      if (callers === own) return isOnlyError(json) ? {} : { tokens: readTokens(json, native, undefined) };
       const failure = failureIn(json);
       if (failure !== undefined) {
-        return { error: writeDialectError(callers.name, hiddenErrorStatus, readErrorMessage(failure)) };
+        const status = isOnlyError(json) ? statusSaidIn(json) : hiddenErrorStatus;
+        return {
+          error: { status, json: writeDialectError(callers.name, status, readErrorMessage(failure)) },
+        };
       }
       const answer = own.readAnswer(json);
       const tokens = readTokens(json, native, answer);
@@ -73,11 +77,25 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
 
 /** Some compatible vendors answer 200 whatever happens; an answer must not be made of it, empty or begun. */
 function failureIn(json: unknown): JsonObject | undefined {
-  if (!isJsonObject(json)) return undefined;
-  if ((json["error"] ?? null) !== null && !answers(json)) return json;
-  const choices = json["choices"];
+  if (isOnlyError(json)) return json;
+  const choices = isJsonObject(json) ? json["choices"] : undefined;
   const error = Array.isArray(choices) ? choiceError(choices[0]) : undefined;
   return error === undefined ? undefined : { error };
+}
+
+/** Every answer of these dialects is an object; a page of HTML comes from a wrong address or a proxy in between. */
+function hiddenFailureIn(json: unknown): HiddenFailure | undefined {
+  if (!isJsonObject(json)) return "malformed";
+  return isOnlyError(json) ? statusSaidIn(json) : undefined;
+}
+
+const isOnlyError = (json: unknown): json is JsonObject =>
+  isJsonObject(json) && (json["error"] ?? null) !== null && !answers(json);
+
+/** Routers of other vendors' models say the status in the error once they have sent the head of a success. */
+function statusSaidIn({ error }: JsonObject): number {
+  const code = isJsonObject(error) ? Number(error["code"]) : Number.NaN;
+  return Number.isInteger(code) && code >= 400 && code <= 599 ? code : hiddenErrorStatus;
 }
 
 const answers = (json: unknown): boolean =>

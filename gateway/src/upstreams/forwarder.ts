@@ -7,17 +7,9 @@ import {
   type PreparedCall,
   type Upstream,
 } from "../operation/upstream.ts";
-import { isJsonObject } from "../platform/json.ts";
 import type { HttpClient, HttpOutcome, HttpStream, OutcomeReader } from "./http-client.ts";
 import { Inexpressible } from "./dialects/dialect.ts";
-import {
-  aboutOurKey,
-  hiddenErrorStatus,
-  type Exchange,
-  type OwnAnswer,
-  type Protocol,
-  type VendorRequest,
-} from "./protocol.ts";
+import { aboutOurKey, type Exchange, type OwnAnswer, type Protocol, type VendorRequest } from "./protocol.ts";
 import { renameModel } from "./rename-model.ts";
 import { repeatsSecret } from "./repeated-secret.ts";
 import { requestHeaders, type Headers } from "./request-headers.ts";
@@ -189,8 +181,14 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
 
   const json = parse(text);
   if (protocol.isAboutOperator?.(status, json) === true) return { kind: "key_rejected", status };
-  if (isSuccessStatus(status) && !isJsonObject(json) && exchange.translates?.(dispatch) === true)
-    return { kind: "no_answer", reason: "malformed", sent: true };
+  const hiddenFailure = isSuccessStatus(status) ? exchange.hiddenFailure?.(json) : undefined;
+  const translates = exchange.translates?.(dispatch) === true;
+  if (hiddenFailure !== undefined && translates) {
+    // Nothing of it can pass as it came, so it is told as what it is.
+    if (hiddenFailure === "malformed") return { kind: "no_answer", reason: "malformed", sent: true };
+    if (hiddenFailure === 429) return { kind: "rate_limited", status: 429, retryAfterSeconds };
+    if (aboutOurKey.has(hiddenFailure)) return { kind: "key_rejected", status: hiddenFailure };
+  }
   const succeeded = json !== undefined && isSuccessStatus(status);
   const reading = succeeded ? exchange.read(json, dispatch) : undefined;
   const failed = json !== undefined && !succeeded;
@@ -204,9 +202,10 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
     answer: { status, json },
     tokens: reading?.tokens,
     retryAfterSeconds,
+    hiddenFailure: translates ? undefined : hiddenFailure,
   };
   if (reading?.error !== undefined)
-    return rewritten({ ...asItCame, status: hiddenErrorStatus }, reading.error);
+    return rewritten({ ...asItCame, status: reading.error.status }, reading.error.json);
   return inOurWords === undefined ? asItCame : rewritten(asItCame, inOurWords);
 }
 

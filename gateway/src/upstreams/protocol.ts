@@ -1,5 +1,5 @@
 import type { ExchangeName } from "../operation/operation.ts";
-import type { Dispatch, TokenReading } from "../operation/upstream.ts";
+import type { Dispatch, HiddenFailure, TokenReading } from "../operation/upstream.ts";
 import type { JsonObject } from "../platform/json.ts";
 import type { StreamRules } from "./frame-passer.ts";
 
@@ -33,6 +33,8 @@ export interface Exchange {
   readonly request: (dispatch: Dispatch) => VendorRequest | OwnAnswer;
   /** Whether the caller speaks another dialect than the vendor, so that no answer can pass through as it came. */
   readonly translates?: (dispatch: Dispatch) => boolean;
+  /** Why a 2xx answer is none, where this protocol can tell; `json` is undefined for what is no JSON. */
+  readonly hiddenFailure?: (json: unknown) => HiddenFailure | undefined;
   /** Reads a 2xx JSON answer. What it leaves undefined passes through as it came. */
   readonly read: (json: unknown, dispatch: Dispatch) => Reading;
   /** An error of the vendor's in the caller's words, where they differ; undefined passes it on as it came. */
@@ -58,7 +60,7 @@ export interface OwnAnswer {
   readonly answer: JsonObject;
 }
 
-/** What a vendor's error is answered with when its own status says that nothing failed. */
+/** What a vendor's error is answered with when its own status says that nothing failed, and the error names none. */
 export const hiddenErrorStatus = 502;
 
 interface Reading {
@@ -66,5 +68,5 @@ interface Reading {
   readonly json?: unknown;
   readonly tokens?: TokenReading;
   /** The vendor's error in the caller's words, where it was told with the status of a success. */
-  readonly error?: unknown;
+  readonly error?: { readonly status: number; readonly json: unknown };
 }
