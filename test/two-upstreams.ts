@@ -48,6 +48,7 @@ export async function openTwoUpstreams(): Promise<TwoUpstreams> {
   const health: UpstreamHealth = {
     isResting: (name) => current.isResting(name),
     enter: (name) => current.enter(name),
+    streams: (name, entry) => current.streams(name, entry),
     leave: (upstream, entry, verdict) => current.leave(upstream, entry, verdict),
     waitFor: (name) => current.waitFor(name),
   };

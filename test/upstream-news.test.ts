@@ -2,7 +2,7 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { TestAccount, TestGateway } from "./harness.ts";
-import { error, nobodyListens, openTwoUpstreams, snapshot, upstream } from "./two-upstreams.ts";
+import { chat, error, nobodyListens, openTwoUpstreams, snapshot, upstream } from "./two-upstreams.ts";
 
 const { financial, model, open, twoOfEach, later, meetAnew, close } = await openTwoUpstreams();
 beforeEach(meetAnew);
@@ -79,6 +79,20 @@ describe("the log", () => {
     for (let calls = 0; calls < 7; calls++) await snapshot(account, only);
     expect(toldBy(only)).toEqual([[failing, "fd-a", "unreachable"]]);
     await only.close();
+  });
+
+  test("says once of an upstream that breaks off its streams that it keeps failing", async () => {
+    const both = await open(twoOfEach(financial.a.url, model.a.url));
+    const account = await both.openAccount({ creditUsd: "50" });
+    for (let times = 0; times < 6; times++)
+      model.a.answerNext({ kind: "stream", afterEvents: 4, fault: "reset" });
+    const stream = async (): Promise<string> =>
+      (await both.post(account, "/v1/chat/completions", { ...chat, stream: true })).text();
+    for (let calls = 0; calls < 7; calls++) await stream();
+    later(5_000);
+    await stream();
+    expect(toldBy(both)).toEqual([[failing, "oa-a", "broke_off"]]);
+    await both.close();
   });
 
   test("is not filled by a vendor that asks for a moment now and then, and tells when that lasts", async () => {

@@ -1,7 +1,7 @@
 // An upstream that fails, or asks to wait, is left alone for a while: how long, and what calls meet meanwhile.
 
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { TestAccount, TestGateway } from "./harness.ts";
+import { until, type TestAccount, type TestGateway } from "./harness.ts";
 import { chat, error, openTwoUpstreams, price, snapshot, snapshotPath, upstream } from "./two-upstreams.ts";
 
 const { financial, model, open, twoOfEach, later, meetAnew, close } = await openTwoUpstreams();
@@ -86,6 +86,90 @@ describe("an upstream that fails again and again", () => {
     }
     const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
     expect(metrics).toContain('tollgate_upstream_attempts_total{upstream="oa-a",outcome="malformed"} 5');
+  });
+
+  describe("by breaking off the streams that it begins", () => {
+    const stream = async (account: TestAccount): Promise<string> =>
+      (await gateway.post(account, "/v1/chat/completions", { ...chat, stream: true })).text();
+    const askedModels = (): number[] => [model.a.requests.length, model.b.requests.length];
+    const sinceModels = (before: readonly number[]): number[] =>
+      askedModels().map((count, index) => count - (before[index] ?? 0));
+    const attempts = async (outcome: string): Promise<number> => {
+      const text = await (await fetch(`${gateway.url}/metrics`)).text();
+      const line = `tollgate_upstream_attempts_total{upstream="oa-a",outcome="${outcome}"} `;
+      return Number(
+        text
+          .split("\n")
+          .find((each) => each.startsWith(line))
+          ?.slice(line.length) ?? 0,
+      );
+    };
+
+    test.each(["reset", "close", "end"] as const)(
+      "is left alone, tried once, and trusted again: %s",
+      async (fault) => {
+        const account = await gateway.openAccount({ creditUsd: "50" });
+        const counted = await attempts("broke_off");
+        let before = askedModels();
+        for (let times = 0; times < 5; times++) model.a.answerNext({ kind: "stream", afterEvents: 4, fault });
+        for (let calls = 0; calls < 5; calls++) expect(await stream(account)).toContain("broke off");
+        for (let calls = 0; calls < 3; calls++) expect(await stream(account)).toContain("[DONE]");
+        expect(sinceModels(before)).toEqual([5, 3]);
+        expect(await attempts("broke_off")).toBe(counted + 5);
+
+        later(5_000);
+        before = askedModels();
+        model.a.answerNext({ kind: "stream", afterEvents: 4, fault });
+        expect(await stream(account)).toContain("broke off");
+        for (let calls = 0; calls < 2; calls++) expect(await stream(account)).toContain("[DONE]");
+        expect(sinceModels(before)).toEqual([1, 2]);
+
+        later(10_000);
+        before = askedModels();
+        const whole = await attempts("streaming");
+        for (let calls = 0; calls < 3; calls++) expect(await stream(account)).toContain("[DONE]");
+        expect(sinceModels(before)).toEqual([3, 0]);
+        expect(await attempts("streaming")).toBe(whole + 3);
+      },
+    );
+
+    test("is forgiven by one that is whole, and not by the head of one", async () => {
+      const account = await gateway.openAccount({ creditUsd: "50" });
+      const before = askedModels();
+      const breakOff = (times: number): void => {
+        for (let each = 0; each < times; each++)
+          model.a.answerNext({ kind: "stream", afterEvents: 4, fault: "reset" });
+      };
+      breakOff(4);
+      model.a.answerNext({ kind: "stream" });
+      breakOff(4);
+      model.a.answerNext({ kind: "stream", afterEvents: 4, fault: "error" });
+      breakOff(1);
+      for (let calls = 0; calls < 12; calls++) await stream(account);
+      expect(sinceModels(before)).toEqual([11, 1]);
+      expect(await attempts("gave_up")).toBe(1);
+    });
+
+    test("is not what an upstream does whose callers leave", async () => {
+      const account = await gateway.openAccount({ creditUsd: "50" });
+      const before = askedModels();
+      const broken = await attempts("broke_off");
+      for (let calls = 0; calls < 6; calls++) {
+        model.a.answerNext({ kind: "stream", afterEvents: 6, everyMs: 20, fault: "reset" });
+        const leaving = new AbortController();
+        const response = await gateway.call(account, "/v1/chat/completions", {
+          method: "POST",
+          body: JSON.stringify({ ...chat, stream: true }),
+          headers: { "content-type": "application/json" },
+          signal: leaving.signal,
+        });
+        await response.body?.getReader().read();
+        leaving.abort();
+        await until(async () => (await gateway.balance(account)).held === 0);
+      }
+      expect(sinceModels(before)).toEqual([6, 0]);
+      expect(await attempts("broke_off")).toBe(broken);
+    });
   });
 
   test("gets one trial at a time", async () => {

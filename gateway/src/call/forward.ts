@@ -9,7 +9,7 @@ import {
   type Upstream,
 } from "../operation/upstream.ts";
 import type { CallRefused } from "../platform/refusals.ts";
-import { unused, verdictOf } from "../routing/upstream-health.ts";
+import { unused, verdictOf, type Entry } from "../routing/upstream-health.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
@@ -20,6 +20,8 @@ export interface Attempted {
   readonly upstream: Upstream;
   readonly exchanged: Exchanged;
   readonly attempts: readonly Attempt[];
+  /** How its upstream was entered, where its stream has still to show how that is left. */
+  readonly entry?: Entry | undefined;
   /** Why the linked account cannot be used, where its platform said so only now. */
   readonly linkRefusal?: CallRefused | undefined;
 }
@@ -43,6 +45,7 @@ export async function forward(
   let told: Told | undefined;
   let turn: Turn | undefined = firstTurn;
   let acting = linked;
+  let streamEntry: Entry | undefined;
   while (turn) {
     const { prepared, entry, quota, takenAtMs }: Turn = turn;
     const { upstream } = prepared;
@@ -52,7 +55,8 @@ export async function forward(
     try {
       exchanged = await prepared.send(actingForOf(acting));
     } finally {
-      gate.health.leave(upstream, entry, exchanged ? verdictOf(exchanged) : unused);
+      if (exchanged?.kind === "streaming") streamEntry = gate.health.streams(upstream.name, entry);
+      else gate.health.leave(upstream, entry, exchanged ? verdictOf(exchanged) : unused);
     }
     if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
     attempts.push(attemptOf(upstream, exchanged, startedAtMs, gate));
@@ -74,6 +78,7 @@ export async function forward(
     upstream,
     exchanged,
     attempts,
+    entry: streamEntry,
     linkRefusal: acting?.kind === "refused" ? acting.refusal : undefined,
   };
 }
@@ -92,10 +97,8 @@ function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number
   const statusSent = "status" in exchanged ? exchanged.status : null;
   const status = typeof hidden === "number" ? hidden : statusSent;
   const endedAtMs = gate.clock.wallMs();
-  gate.metrics.count("tollgate_upstream_attempts_total", {
-    upstream: upstream.name,
-    outcome: hidden === "malformed" ? hidden : outcome,
-  });
+  // A stream is counted when it is known how it ended.
+  if (outcome !== "streaming") countAttempt(upstream, hidden === "malformed" ? hidden : outcome, gate);
   gate.metrics.observe("tollgate_upstream_seconds", { upstream: upstream.name }, endedAtMs - startedAtMs);
   if (exchanged.kind === "key_rejected") {
     gate.log.error("an upstream refused the operator's key", { upstream: upstream.name, status });
@@ -108,6 +111,9 @@ function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number
     ended_at_ms: endedAtMs,
   };
 }
+
+export const countAttempt = ({ name: upstream }: Upstream, outcome: string, { metrics }: Gate): void =>
+  metrics.count("tollgate_upstream_attempts_total", { upstream, outcome });
 
 /**
  * Errors of the vendor's own, told instead of any output. A 504 is not among them: the work may still go on. A 429 is met

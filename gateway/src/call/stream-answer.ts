@@ -2,9 +2,10 @@ import type { StreamRelay, StreamTaker } from "../operation/upstream.ts";
 import type { Deadline, Waiting } from "../platform/deadlines.ts";
 import { describeError } from "../platform/log.ts";
 import { createPacedBody, type Reader } from "../platform/paced-body.ts";
+import { verdictOfStream, type StreamEnd } from "../routing/upstream-health.ts";
 
 import type { Answer } from "./call.ts";
-import type { Attempted } from "./forward.ts";
+import { countAttempt, type Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import { logCall } from "./log-call.ts";
 import { deliveredSoFar, meterStream } from "./meter.ts";
@@ -55,6 +56,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
   #beat: Deadline | undefined;
   #hasPassed = false;
   #isBehind = false;
+  #endedWhileBehind = false;
   #silentBeats = 0;
   #isTold = false;
 
@@ -100,6 +102,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
   }
 
   onEnd(): void {
+    this.#endedWhileBehind = this.#isBehind;
     this.#upstreamEnded.resolve();
     this.#over.resolve();
   }
@@ -243,7 +246,23 @@ class StreamedAnswer implements StreamTaker, Waiting {
       if (this.#isTold) this.#gate.openAttempts.delete(call.id);
       this.#running();
       this.#hasEnded();
+      this.#judgeUpstream();
     }
+  }
+
+  #judgeUpstream(): void {
+    const { upstream, entry = "free" } = this.#attempted;
+    const end = this.#streamEnd();
+    this.#gate.health.leave(upstream, entry, verdictOfStream(end));
+    countAttempt(upstream, end === "gave_up" || end === "broke_off" ? end : "streaming", this.#gate);
+  }
+
+  #streamEnd(): StreamEnd {
+    const { complete, told } = this.#relay.read();
+    if (complete) return "whole";
+    if (told) return "gave_up";
+    // A caller who leaves, or does not read, keeps the upstream from its end: that must not count against it.
+    return this.#callerLeft || this.#endedWhileBehind ? "left" : "broke_off";
   }
 
   #logError(what: string, error: unknown): void {

@@ -150,6 +150,8 @@ interface StreamReading {
   readonly tokens: TokenReading;
   /** Whether the stream ended as its protocol says it should, without an error. */
   readonly complete: boolean;
+  /** Whether the vendor itself said how it ended, be it with an error; otherwise it was cut, or ended too early. */
+  readonly told: boolean;
 }
 
 /** What the adapter read about tokens in a 2xx answer. */

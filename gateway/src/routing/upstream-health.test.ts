@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { testUpstream } from "../operation/test-upstream.ts";
 import type { Exchanged } from "../operation/upstream.ts";
-import { createUpstreamHealth, verdictOf } from "./upstream-health.ts";
+import { createUpstreamHealth, verdictOf, verdictOfStream } from "./upstream-health.ts";
 
 describe("the breaker itself", () => {
   const one = testUpstream({ name: "one" });
@@ -62,6 +62,28 @@ describe("the breaker itself", () => {
     for (let calls = 0; calls < 4; calls++) attempt(failed);
     attempt(busy);
     for (let calls = 0; calls < 4; calls++) expect(attempt(failed)).toBe("free");
+  });
+
+  test("ends a pause that was asked for with the head of a stream, and one after failures only with its end", () => {
+    let nowMs = 0;
+    const { breaker, attempt } = meet(() => nowMs);
+    attempt({ kind: "rate_limited", status: 429, retryAfterSeconds: 7 });
+    nowMs = 7_000;
+    const left = breaker.streams("one", breaker.enter("one"));
+    expect([left, breaker.enter("one"), breaker.enter("one")]).toEqual(["free", "free", "free"]);
+    // The end of that stream is no news about a pause that began meanwhile.
+    attempt({ kind: "rate_limited", status: 429, retryAfterSeconds: 7 });
+    breaker.leave(one, left, verdictOfStream("whole"));
+    expect(breaker.enter("one")).toBe("shut");
+
+    nowMs = 20_000;
+    breaker.leave(one, breaker.enter("one"), verdictOfStream("whole"));
+    for (let calls = 0; calls < 5; calls++) attempt(failed);
+    nowMs = 25_000;
+    const trial = breaker.streams("one", breaker.enter("one"));
+    expect([trial, breaker.enter("one")]).toEqual(["trial", "shut"]);
+    breaker.leave(one, trial, verdictOfStream("whole"));
+    expect([breaker.enter("one"), breaker.enter("one")]).toEqual(["free", "free"]);
   });
 
   test("never shuts the sandbox", () => {

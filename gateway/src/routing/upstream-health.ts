@@ -27,6 +27,11 @@ export interface UpstreamHealth {
   readonly isResting: (name: string) => boolean;
   readonly enter: (name: string) => Entry;
   readonly leave: (upstream: Upstream, entry: Entry, verdict: Verdict) => void;
+  /**
+   * The head of a stream came, and its end will tell whether it works. It is not busy any more, so that a pause which it
+   * asked for ends now; gives the entry to leave with.
+   */
+  readonly streams: (name: string, entry: Entry) => Entry;
   /** When to come back to an upstream that is shut, and why it is. */
   readonly waitFor: (name: string) => { readonly retryInMs: number; readonly why: ShutReason };
 }
@@ -125,6 +130,14 @@ export function createUpstreamHealth(
       circuit.trialUntilMs = nowMs + (circuit.why === "rate_limited" ? busyRestMs : rules.trialMsMax);
       return "trial";
     },
+    streams: (name, entry) => {
+      const circuit = circuits.get(name);
+      if (entry !== "trial" || circuit?.why !== "rate_limited") return entry;
+      circuit.trialUntilMs = 0;
+      circuit.pausedUntilMs = undefined;
+      // The trial is over: whatever the stream's end says, it may be older than the next pause.
+      return "free";
+    },
     leave: ({ name, sandbox }, entry, verdict) => {
       // The sandbox is part of this installation and its faults are ordered: there is nobody to spare.
       if (sandbox) return;
@@ -178,4 +191,14 @@ export function verdictOf(exchanged: Exchanged): Verdict {
     case "link_rejected":
       return works;
   }
+}
+
+/** How a stream ended, as far as its upstream can be blamed for it. */
+export type StreamEnd = "whole" | "gave_up" | "broke_off" | "left";
+
+/** A stream shows only at its end whether its upstream works: one that breaks every stream it begins does not. */
+export function verdictOfStream(end: StreamEnd): Verdict {
+  if (end === "whole") return works;
+  // What the vendor said itself may be about the call, and whoever was left could not end.
+  return end === "broke_off" ? { kind: "fails", because: end } : unused;
 }

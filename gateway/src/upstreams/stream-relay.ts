@@ -55,7 +55,8 @@ class FrameRelay implements StreamRelay, StreamReader {
   }
 
   read(): ReturnType<StreamRelay["read"]> {
-    return { tokens: this.#meter.tokens(), complete: this.#meter.complete };
+    const { complete, told } = this.#meter;
+    return { tokens: this.#meter.tokens(), complete, told };
   }
 
   onPiece(piece: Uint8Array): void {
