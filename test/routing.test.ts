@@ -325,6 +325,32 @@ describe("the second upstream is asked only if the first did nothing, or failed 
     }
   });
 
+  test("a 403 about what the caller wrote is the caller's: passed on, asked of nobody else, no alarm, no charge", async () => {
+    const flagged = { reasons: ["violence"], flagged_input: "Say it", provider_name: "x" };
+    for (const about of [
+      { code: 403, message: "Your input was flagged", metadata: flagged },
+      { code: "content_policy_violation", type: "invalid_request_error", message: "Your input was flagged" },
+    ]) {
+      for (const path of ["/v1/chat/completions", "/v1/messages"]) {
+        const [before, lines] = [model.b.requests.length, gateway.logged.length];
+        const account = await gateway.openAccount();
+        model.a.answerNext({ status: 403, headers: json, body: JSON.stringify({ error: about }) });
+        const response = await gateway.post(account, path, chat);
+        expect([response.status, await response.json()]).toMatchObject([
+          403,
+          { error: { message: "Your input was flagged" } },
+        ]);
+        expect(model.b.requests).toHaveLength(before);
+        expect(gateway.logged.slice(lines).join("")).not.toContain("refused the operator's key");
+        expect(await gateway.receipt(account, response)).toMatchObject({
+          outcome: "failed",
+          charged_micros_usd: 0,
+          attempts: [{ upstream: "oa-a", outcome: "answered", status: 403 }],
+        });
+      }
+    }
+  });
+
   test("a key the vendor refuses is the operator's to mend, so it is logged, without the key", async () => {
     const account = await gateway.openAccount();
     financial.a.answerNext(error(401));

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { TestAccount, TestGateway } from "./harness.ts";
-import { chat, error, nobodyListens, openTwoUpstreams, snapshot, upstream } from "./two-upstreams.ts";
+import { chat, error, nobodyListens, openTwoUpstreams, price, snapshot, upstream } from "./two-upstreams.ts";
 
 const { financial, model, open, twoOfEach, later, meetAnew, close } = await openTwoUpstreams();
 beforeEach(meetAnew);
@@ -93,6 +93,77 @@ describe("the log", () => {
     await stream();
     expect(toldBy(both)).toEqual([[failing, "oa-a", "broke_off"]]);
     await both.close();
+  });
+
+  describe("of an account at a vendor without credit", () => {
+    const quota = '{"error":{"message":"no","type":"insufficient_quota","code":"insufficient_quota"}}';
+    const headers = { "Content-Type": "application/json" };
+    const errorsOf = ({ logged }: TestGateway): object[] =>
+      logged
+        .map((line) => JSON.parse(line) as Line)
+        .filter(({ level }) => level === "error")
+        .map(({ event, upstream: name }) => [event, name]);
+    const empty = "the operator's account at an upstream is out of credit; it rests while there are others";
+
+    test.each([
+      { status: 402, body: '{"error":{"message":"no"}}' },
+      { status: 429, body: quota },
+    ])(
+      "says so once, in these words, while the upstream rests for a minute: $status",
+      async ({ status, body }) => {
+        const both = await open(twoOfEach(financial.a.url, model.a.url));
+        const account = await both.openAccount({ creditUsd: "50" });
+        const ask = async (): Promise<number> =>
+          (await both.post(account, "/v1/chat/completions", chat)).status;
+        const before = model.a.requests.length;
+        for (let times = 0; times < 2; times++) model.a.answerNext({ status, headers, body });
+        for (let calls = 0; calls < 3; calls++) expect(await ask()).toBe(200);
+        later(59_000);
+        expect(await ask()).toBe(200);
+        expect(model.a.requests).toHaveLength(before + 1);
+        later(1_000);
+        for (let calls = 0; calls < 3; calls++) expect(await ask()).toBe(200);
+        expect(model.a.requests).toHaveLength(before + 2);
+        expect(errorsOf(both)).toEqual([[empty, "oa-a"]]);
+        expect(toldBy(both)).toEqual([]);
+        await both.close();
+      },
+    );
+
+    test("says so of Anthropic's, which is told with a 400", async () => {
+      const message = "Your credit balance is too low to access the Anthropic API.";
+      const vendor = Bun.serve({
+        port: 0,
+        hostname: "127.0.0.1",
+        fetch: () => Response.json({ type: "error", error: { type: "x", message } }, { status: 400 }),
+      });
+      const only = await open(
+        `upstreams: { claude: { protocol: anthropic, url: "${vendor.url.origin}", key: sk-ant-000000 } }\nmodels: { gpt-x: { via: [claude], ${price} } }`,
+      );
+      const account = await only.openAccount();
+      for (let calls = 0; calls < 3; calls++)
+        expect((await only.post(account, "/v1/messages", chat)).status).toBe(503);
+      expect(errorsOf(only)).toEqual([[empty, "claude"]]);
+      await only.close();
+      await vendor.stop(true);
+    });
+
+    test("and a caller is not told to come back in a second", async () => {
+      const only = await open(
+        `upstreams:\n${upstream("oa", "openai", model.a.url)}\nmodels: { gpt-x: { via: [oa], ${price} } }`,
+      );
+      const account = await only.openAccount();
+      for (const [asks, told] of [
+        [{}, "60"],
+        [{ "Retry-After": "9" }, "9"],
+      ] as const) {
+        model.a.answerNext({ status: 429, headers: { ...headers, ...asks }, body: quota });
+        const response = await only.post(account, "/v1/chat/completions", chat);
+        expect([response.status, response.headers.get("retry-after")]).toEqual([429, told]);
+        expect(await response.text()).not.toContain("insufficient_quota");
+      }
+      await only.close();
+    });
   });
 
   test("is not filled by a vendor that asks for a moment now and then, and tells when that lasts", async () => {

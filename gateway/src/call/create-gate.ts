@@ -15,7 +15,7 @@ import type { InFlight } from "../platform/in-flight.ts";
 import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { TransitMap } from "../platform/transit-map.ts";
-import { createUpstreamHealth, type UpstreamHealth } from "../routing/upstream-health.ts";
+import { createUpstreamHealth, outOfCredit, type UpstreamHealth } from "../routing/upstream-health.ts";
 import { withNews, type UpstreamNews } from "../routing/upstream-news.ts";
 import { createPollFloor } from "../tasks/poll-floor.ts";
 import { createTaskDesk, type TaskDesk } from "../tasks/task-desk.ts";
@@ -111,6 +111,11 @@ function tellNews(news: UpstreamNews, log: Log): void {
   const { kind, upstream } = news;
   if (kind === "works_again") {
     log.warn("an upstream works again", { upstream, troubled_ms: Math.round(news.troubledMs) });
+    return;
+  }
+  if (news.because === outOfCredit) {
+    const event = "the operator's account at an upstream is out of credit; it rests while there are others";
+    log.error(event, { upstream });
     return;
   }
   const does = kind === "fails" ? "keeps failing" : "asks to wait";

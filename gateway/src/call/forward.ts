@@ -100,7 +100,8 @@ function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number
   // A stream is counted when it is known how it ended.
   if (outcome !== "streaming") countAttempt(upstream, hidden === "malformed" ? hidden : outcome, gate);
   gate.metrics.observe("tollgate_upstream_seconds", { upstream: upstream.name }, endedAtMs - startedAtMs);
-  if (exchanged.kind === "key_rejected") {
+  // An account out of credit is news of its upstream, told once; the key is good.
+  if (exchanged.kind === "key_rejected" && exchanged.outOfCredit !== true) {
     gate.log.error("an upstream refused the operator's key", { upstream: upstream.name, status });
   }
   return {

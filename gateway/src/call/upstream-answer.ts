@@ -1,5 +1,6 @@
 import { neverSent, type Exchanged, type Upstream } from "../operation/upstream.ts";
 import { refuse } from "../platform/refusals.ts";
+import { creditRestSeconds } from "../routing/upstream-health.ts";
 import type { Answer } from "./call.ts";
 
 /** The upstream's answer as it is passed on; refuses when there is none. */
@@ -16,7 +17,10 @@ export function refuseFor(
   exchanged: Exclude<Exchanged, { kind: "answered" | "streaming" }>,
   upstream: Upstream,
 ): never {
-  if (exchanged.kind === "rate_limited") refuseBusy(exchanged.retryAfterSeconds ?? 1);
+  if (exchanged.kind === "rate_limited") {
+    const usualSeconds = exchanged.outOfCredit === true ? creditRestSeconds : 1;
+    refuseBusy(exchanged.retryAfterSeconds ?? usualSeconds);
+  }
   if (exchanged.kind === "link_rejected") {
     refuse("link_expired", "The platform does not accept the linked account's token; link it again.");
   }

@@ -103,8 +103,14 @@ export type Exchanged =
       readonly contentType: string;
       readonly relay: StreamRelay;
     }
-  | { readonly kind: "rate_limited"; readonly status: 429; readonly retryAfterSeconds: number | undefined }
-  | { readonly kind: "key_rejected"; readonly status: number }
+  | {
+      readonly kind: "rate_limited";
+      readonly status: 429;
+      readonly retryAfterSeconds: number | undefined;
+      readonly outOfCredit?: true | undefined;
+    }
+  /** It is about the operator: the key, or, where that is known, an account with nothing left to pay with. */
+  | { readonly kind: "key_rejected"; readonly status: number; readonly outOfCredit?: true | undefined }
   /** The platform does not accept the linked account's token; it did nothing. */
   | { readonly kind: "link_rejected"; readonly status: 401 }
   | { readonly kind: "no_answer"; readonly reason: NoAnswerReason; readonly sent: boolean };

@@ -171,6 +171,7 @@ export function verdictOf(exchanged: Exchanged): Verdict {
       return { kind: "fails", because: exchanged.reason };
     case "rate_limited": {
       const { retryAfterSeconds } = exchanged;
+      if (exchanged.outOfCredit === true) return withoutCredit("rate_limited", retryAfterSeconds);
       if (retryAfterSeconds === undefined) return busy;
       const waitMs = retryAfterSeconds * 1000;
       return { kind: "asks_to_wait", waitMs, why: "rate_limited", because: "rate_limited" };
@@ -186,12 +187,24 @@ export function verdictOf(exchanged: Exchanged): Verdict {
       if (retryAfterSeconds === undefined) return { kind: "fails", because };
       return { kind: "asks_to_wait", waitMs: retryAfterSeconds * 1000, why: "failing", because };
     }
-    case "streaming":
     case "key_rejected":
+      return exchanged.outOfCredit === true ? withoutCredit("failing") : works;
+    case "streaming":
     case "link_rejected":
       return works;
   }
 }
+
+export const outOfCredit = "out_of_credit";
+/** Money does not come by itself; a trial in so long costs one call, and finds what was paid in meanwhile. */
+export const creditRestSeconds = 60;
+
+const withoutCredit = (why: ShutReason, seconds = creditRestSeconds): Verdict => ({
+  kind: "asks_to_wait",
+  waitMs: seconds * 1000,
+  why,
+  because: outOfCredit,
+});
 
 /** How a stream ended, as far as its upstream can be blamed for it. */
 export type StreamEnd = "whole" | "gave_up" | "broke_off" | "left";

@@ -10,6 +10,7 @@ import {
 import type { HttpClient, HttpOutcome, HttpStream, OutcomeReader } from "./http-client.ts";
 import { Inexpressible } from "./dialects/dialect.ts";
 import { aboutOurKey, type Exchange, type OwnAnswer, type Protocol, type VendorRequest } from "./protocol.ts";
+import { refusalSubject } from "./refusal-subject.ts";
 import { renameModel } from "./rename-model.ts";
 import { repeatsSecret } from "./repeated-secret.ts";
 import { requestHeaders, type Headers } from "./request-headers.ts";
@@ -164,9 +165,14 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
   const { exchange, dispatch, protocol } = speech;
   const { status, contentType, body } = outcome;
   const retryAfterSeconds = readRetryAfterSeconds(outcome.retryAfter, outcome.date);
-  if (status === 429) return { kind: "rate_limited", status: 429, retryAfterSeconds };
   if (actingFor && status === 401) return { kind: "link_rejected", status };
-  if (!actingFor && aboutOurKey.has(status)) return { kind: "key_rejected", status };
+  if (status === 429 || (!actingFor && aboutOurKey.has(status))) {
+    const subject = refusalSubject(status, parse(roughly.decode(body)));
+    const outOfCredit = subject === "credit" || undefined;
+    if (status === 429) return { kind: "rate_limited", status, retryAfterSeconds, outOfCredit };
+    // What the caller wrote is the caller's to mend, and another key would not help.
+    if (subject !== "content") return { kind: "key_rejected", status, outOfCredit };
+  }
   const exact = exactTextOf(body);
   const text = exact ?? roughly.decode(body);
   // An upstream that repeats what it was shown in confidence, a linked account's token too, must not tell it the caller.
@@ -180,14 +186,20 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
   }
 
   const json = parse(text);
-  if (protocol.isAboutOperator?.(status, json) === true) return { kind: "key_rejected", status };
+  if (protocol.isAboutOperator?.(status, json) === true) {
+    const outOfCredit = status === 402 || protocol.isOutOfCredit?.(status, json) || undefined;
+    return { kind: "key_rejected", status, outOfCredit };
+  }
   const hiddenFailure = isSuccessStatus(status) ? exchange.hiddenFailure?.(json) : undefined;
   const translates = exchange.translates?.(dispatch) === true;
   if (hiddenFailure !== undefined && translates) {
     // Nothing of it can pass as it came, so it is told as what it is.
     if (hiddenFailure === "malformed") return { kind: "no_answer", reason: "malformed", sent: true };
-    if (hiddenFailure === 429) return { kind: "rate_limited", status: 429, retryAfterSeconds };
-    if (aboutOurKey.has(hiddenFailure)) return { kind: "key_rejected", status: hiddenFailure };
+    const subject = refusalSubject(hiddenFailure, json);
+    const outOfCredit = subject === "credit" || undefined;
+    if (hiddenFailure === 429) return { kind: "rate_limited", status: 429, retryAfterSeconds, outOfCredit };
+    if (aboutOurKey.has(hiddenFailure) && subject !== "content")
+      return { kind: "key_rejected", status: hiddenFailure, outOfCredit };
   }
   const succeeded = json !== undefined && isSuccessStatus(status);
   const reading = succeeded ? exchange.read(json, dispatch) : undefined;

@@ -7,12 +7,14 @@ import type { StreamRules } from "./frame-passer.ts";
 export interface Protocol {
   /** Whether an error is about the operator's own key, plan or application where its status alone does not tell. */
   readonly isAboutOperator?: (status: number, json: unknown) => boolean;
+  /** Whether such an error says that the operator's account has nothing left to pay with. */
+  readonly isOutOfCredit?: (status: number, json: unknown) => boolean;
   /** A list of the models that a key may use, where it costs nothing. */
   readonly listing?: Listing;
   readonly exchanges: Readonly<Partial<Record<ExchangeName, Exchange>>>;
 }
 
-/** Statuses that speak about the operator's key or plan, never about the caller. */
+/** Statuses that speak about the operator's key or plan, unless their words say that they are about the caller's content. */
 export const aboutOurKey: ReadonlySet<number> = new Set([401, 402, 403]);
 
 export interface Listing {

@@ -30,9 +30,8 @@ export const anthropic: Protocol = {
     headers,
     read: readListing({ list: "data", name: "id", hasMore: (json) => json["has_more"] === true }),
   },
-  // An account without money is told so as if the request were wrong.
-  isAboutOperator: (status, json) =>
-    status === 400 && /^your credit balance is too low\b/i.test(readErrorMessage(json)),
+  isAboutOperator: isOutOfCredit,
+  isOutOfCredit,
   exchanges: {
     chat: chatExchange(native, dialects),
     count_tokens: countTokens({
@@ -50,6 +49,11 @@ export const anthropic: Protocol = {
     }),
   },
 };
+
+/** An account without money is told so as if the request were wrong. */
+function isOutOfCredit(status: number, json: unknown): boolean {
+  return status === 400 && /^your credit balance is too low\b/i.test(readErrorMessage(json));
+}
 
 /** Anthropic takes back only what it signed itself. */
 const foreign: ForeignRule = {
