@@ -15,7 +15,7 @@ import {
   type SandboxControl,
   type TestAccount,
 } from "./harness.ts";
-import { storePassword } from "./real-nodes.ts";
+import { storePassword, withPassword } from "./real-nodes.ts";
 import { openTestDatabase, type TestDatabase } from "./services/postgres.ts";
 import { createTask, poll, quick, video, videoMicros } from "./tasks/task-caller.ts";
 
@@ -160,10 +160,4 @@ async function openAccount(): Promise<TestAccount> {
   const accountId = String(made["account_id"]);
   const issued = await ask("key", "issue", "--account", accountId);
   return { accountId, keyId: String(issued["key_id"]), key: String(issued["key"]) };
-}
-
-function withPassword(url: string): string {
-  const address = new URL(url);
-  address.password = storePassword;
-  return address.href;
 }

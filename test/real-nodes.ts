@@ -144,7 +144,8 @@ export async function openRealNodes({ postgresUrl, redisUrl, config = "" }: Wish
 /** Limits that a load does not meet; those of the free tier stay as they are. */
 const roomy = "tiers: { enterprise: { rpm: 100000000, tpm: 100000000000, concurrency: 100000 } }";
 
-function withPassword(url: string): string {
+/** The address of a store as an operator writes it. */
+export function withPassword(url: string): string {
   const address = new URL(url);
   address.password = storePassword;
   return address.href;
