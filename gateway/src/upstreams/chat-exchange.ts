@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import { eventsOf } from "./dialects/answer-events.ts";
 import type { ChatAnswer } from "./dialects/chat.ts";
 import { Inexpressible, type Dialect, type SseEvent, type WriteContext } from "./dialects/dialect.ts";
+import { withExactArguments } from "./dialects/exact-json.ts";
 import { writeDialectError, readErrorMessage } from "./dialects/dialect-errors.ts";
 import { hiddenErrorStatus, type Exchange, type VendorRequest } from "./protocol.ts";
 import { choiceError } from "./dialects/openai/answer-members.ts";
@@ -129,7 +130,8 @@ const none: Headers = Object.freeze({});
 
 function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dispatch): JsonObject {
   const asked = { model: dispatch.model ?? "", stream: dispatch.streaming };
-  const body = isJsonObject(dispatch.input.body) ? dispatch.input.body : {};
+  const written = withExactArguments(dispatch.input.body, Buffer.from(dispatch.input.rawBody).toString());
+  const body = isJsonObject(written) ? written : {};
   const read = from.readRequest(body, asked);
   if (from.name === "anthropic" && read.messages.at(-1)?.role === "assistant") {
     throw new Inexpressible("messages", "only a model of Anthropic's goes on with what the assistant began");

@@ -9,6 +9,7 @@ import {
 } from "../operation/upstream.ts";
 import type { HttpClient, HttpOutcome, HttpStream, OutcomeReader } from "./http-client.ts";
 import { Inexpressible } from "./dialects/dialect.ts";
+import { withExactArguments } from "./dialects/exact-json.ts";
 import { aboutOurKey, type Exchange, type OwnAnswer, type Protocol, type VendorRequest } from "./protocol.ts";
 import { refusalSubject } from "./refusal-subject.ts";
 import { renameModel } from "./rename-model.ts";
@@ -123,7 +124,8 @@ function streamIn(
   if (!dispatch.streaming && exchange.translates?.(dispatch) === true) return undefined;
   if (looksLikeEvents(body)) return new WholeStream(status, body);
   if (!dispatch.streaming) return undefined;
-  const events = exchange.asEvents?.(parse(roughly.decode(body)), dispatch);
+  const text = roughly.decode(body);
+  const events = exchange.asEvents?.(withExactArguments(parse(text), text), dispatch);
   return events === undefined ? undefined : new WholeStream(status, Buffer.from(events));
 }
 
@@ -202,7 +204,9 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
       return { kind: "key_rejected", status: hiddenFailure, outOfCredit };
   }
   const succeeded = json !== undefined && isSuccessStatus(status);
-  const reading = succeeded ? exchange.read(json, dispatch) : undefined;
+  const reading = succeeded
+    ? exchange.read(translates ? withExactArguments(json, text) : json, dispatch)
+    : undefined;
   const failed = json !== undefined && !succeeded;
   const inOurWords = failed ? exchange.readError?.(status, json, dispatch) : reading?.json;
   const asItCame: Answered = {

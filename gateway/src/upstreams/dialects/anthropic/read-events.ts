@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
+import { withExactArguments } from "../exact-json.ts";
 import { createBlockReader } from "./read-blocks.ts";
 import { stringOr } from "./read-answer.ts";
 import { readStopReason } from "./stop-reason.ts";
@@ -31,7 +32,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
         ];
       }
       case "content_block_start":
-        return blocks.start(data);
+        return blocks.start(objectOf(withExactArguments(data, event.data)));
       case "content_block_delta":
         return blocks.delta(data);
       case "content_block_stop":
@@ -49,12 +50,13 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
 
 function parse(data: string): JsonObject {
   try {
-    const value: unknown = JSON.parse(data);
-    return isJsonObject(value) ? value : {};
+    return objectOf(JSON.parse(data));
   } catch {
     return {};
   }
 }
+
+const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
 function readStop(delta: unknown): ChatEvent[] {
   if (!isJsonObject(delta) || typeof delta["stop_reason"] !== "string") return [];

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { parseArguments } from "../exact-json.ts";
 
 /**
  * A call's arguments as the object Anthropic wants. A model may write text that is no JSON object; an empty
@@ -7,7 +8,7 @@ import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 export function writeToolInput(text: string): JsonObject {
   if (text.trim() === "") return {};
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseArguments(text);
     return isJsonObject(value) ? value : { _raw: text };
   } catch {
     return { _raw: text };

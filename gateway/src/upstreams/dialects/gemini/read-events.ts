@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
+import { withExactArguments } from "../exact-json.ts";
 import { readStopReason } from "./stop-reason.ts";
 import { joined } from "./join-parts.ts";
 import { madeUpCallId, readAnswerPart } from "./read-answer-part.ts";
@@ -66,7 +67,8 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
 
 function parse(data: string): unknown {
   try {
-    return JSON.parse(data);
+    const json: unknown = JSON.parse(data);
+    return data.includes("functionCall") ? withExactArguments(json, data) : json;
   } catch {
     return undefined;
   }

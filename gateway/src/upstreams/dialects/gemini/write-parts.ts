@@ -3,6 +3,7 @@
 import { isJsonObject } from "../../../platform/json.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ReasoningPart, ToolCallPart } from "../chat.ts";
+import { parseArguments } from "../exact-json.ts";
 import { given } from "./given.ts";
 import { writeThoughtSignature } from "./signatures.ts";
 
@@ -15,7 +16,7 @@ export const isEmptyThought = ({ text, signature, redacted }: Omit<ReasoningPart
 
 /** Undefined when the arguments are not the JSON object that Google's format demands. */
 export function writeCall(call: Omit<ToolCallPart, "kind">): JsonObject | undefined {
-  const args = parseArguments(call.arguments);
+  const args = readArguments(call.arguments);
   if (args === undefined) return undefined;
   return given({
     functionCall: { id: call.id, name: call.name, args },
@@ -23,10 +24,10 @@ export function writeCall(call: Omit<ToolCallPart, "kind">): JsonObject | undefi
   });
 }
 
-function parseArguments(text: string): JsonObject | undefined {
+function readArguments(text: string): JsonObject | undefined {
   if (text.trim() === "") return {};
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseArguments(text);
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;

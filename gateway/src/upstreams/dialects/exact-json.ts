@@ -1,0 +1,57 @@
+// Tools are called with the ids of posts and orders, and many of those are integers that no number can hold. Between two
+// dialects arguments are parsed and written again, so such integers are kept digit by digit. Nobody counts with them here.
+
+import { isJsonObject } from "../../platform/json.ts";
+
+/** What the language has and its types do not know yet. */
+declare global {
+  interface JSON {
+    parse(
+      text: string,
+      revive: (name: string, value: unknown, written: { source: string }) => unknown,
+    ): unknown;
+    rawJSON: (text: string) => unknown;
+  }
+}
+
+/** The arguments of a tool, given as text. Throws as `JSON.parse` does. */
+export const parseArguments = (text: string): unknown =>
+  mayLoseDigits(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+
+/**
+ * What was read of a request, answer or event in which a tool's arguments, or what it gave back, stand as JSON of their
+ * own: there every digit is as the text says. It comes back as it is where nothing was lost.
+ */
+export function withExactArguments(json: unknown, text: string): unknown {
+  if (!mayLoseDigits(text)) return json;
+  try {
+    return inArguments(json, JSON.parse(text, keepDigits));
+  } catch {
+    return json;
+  }
+}
+
+/** As long as the first integer that is too long. Names, numbers of cards and images may be as long and lose nothing. */
+const mayLoseDigits = (text: string): boolean => /\d{16}/.test(text);
+
+function keepDigits(_name: string, value: unknown, { source }: { readonly source: string }): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(value) || !/^-?\d+$/.test(source)) return value;
+  return JSON.rawJSON(source);
+}
+
+/** Of Anthropic's calls, of Google's, of its results, and of vendors who write as an object what OpenAI writes as a text. */
+const argumentsNames: ReadonlySet<string> = new Set(["input", "args", "response", "arguments"]);
+
+/** Elsewhere a number is what it is to everybody who reads it. */
+function inArguments(read: unknown, exact: unknown): unknown {
+  if (Array.isArray(read) && Array.isArray(exact)) {
+    return read.map((element, at) => inArguments(element, exact[at]));
+  }
+  if (!isJsonObject(read) || !isJsonObject(exact)) return read;
+  return Object.fromEntries(
+    Object.entries(read).map(([name, inner]) => {
+      const written = exact[name];
+      return [name, argumentsNames.has(name) ? (written ?? inner) : inArguments(inner, written)];
+    }),
+  );
+}
