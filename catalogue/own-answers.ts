@@ -71,7 +71,11 @@ export const receipt = z
     attempts: z.array(
       z.object({
         upstream: z.string(),
-        outcome: z.string(),
+        outcome: z
+          .string()
+          .describe(
+            "What came of it, such as `answered`, `timeout` or `rate_limited`; of a stream `streaming` when it came to its end, else `broke_off`, `gave_up` or `caller_left`.",
+          ),
         status: z.int().nullable(),
         started_at: moment,
         ended_at: moment,

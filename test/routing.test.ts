@@ -317,7 +317,8 @@ describe("the second upstream is asked only if the first did nothing, or failed 
       await response.text().catch(() => "");
       expect([model.a.requests.length, model.b.requests.length]).toEqual([before[0] + 1, before[1]]);
       const receipt = await gateway.receipt(account, response);
-      expect(receipt.attempts).toMatchObject([{ upstream: "oa-a", outcome: "streaming", status: 200 }]);
+      const outcome = fault === "error" ? "gave_up" : "broke_off";
+      expect(receipt.attempts).toMatchObject([{ upstream: "oa-a", outcome, status: 200 }]);
       expect(await gateway.balance(account)).toEqual({
         balance: creditMicros - receipt.charged_micros_usd,
         held: 0,

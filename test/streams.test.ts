@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Receipt } from "../client/src/operations.ts";
 import { openSqliteStore } from "../gateway/src/stores/sqlite/sqlite-store.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { createHttpClient } from "../gateway/src/upstreams/http-client.ts";
@@ -343,6 +344,7 @@ describe("a vendor that does not end as it should", () => {
       const receipt = await lastReceipt(impatient, account);
       expect(receipt).toMatchObject({ status: "settled", outcome: "failed", usage_source: "estimated" });
       expect(receipt.explanation).toContain("broke off or ended with an error; what had passed");
+      expect(receipt.attempts.at(-1)?.outcome).toBe(script.fault === "error" ? "gave_up" : "broke_off");
       expect(await failedRequests(impatient, account)).toEqual([1, 1]);
       const wordsPassed = heard.text.length / 4;
       expect(receipt.usage["output_tokens"]).toBe(wordsPassed);
@@ -465,6 +467,7 @@ describe("a caller who leaves", () => {
     const receipt = await lastReceipt(draining, account);
     expect(receipt).toMatchObject({ status: "settled", outcome: "succeeded", usage_source: "provider" });
     expectChargeOf(receipt, usageInBook(entry));
+    expectSaysHowItEnded(receipt, way);
   });
 
   test.each(ways)("$when by $how pays for what passed where the vendor is broken off", async (way) => {
@@ -484,6 +487,36 @@ describe("a caller who leaves", () => {
       expect(receipt).toMatchObject({ status: "settled", outcome: "succeeded", usage_source: "estimated" });
     if (way.frames < framesCount - 1) {
       expect(lastInBook(vendors.doubles.openai).stream).toMatchObject({ whole: false });
+    }
+    expectSaysHowItEnded(receipt, way);
+  });
+
+  /** Who missed only the mark that ends the stream had all of the answer. */
+  function expectSaysHowItEnded(receipt: Receipt, { frames }: (typeof ways)[number]): void {
+    const hadAll = frames === framesCount - 1;
+    expect(receipt.attempts).toMatchObject([{ outcome: hadAll ? "streaming" : "caller_left" }]);
+    if (hadAll) expect(receipt.explanation).not.toContain("left");
+    else expect(receipt.explanation).toContain("The caller left before");
+    expectReadUntilSettled(receipt);
+  }
+
+  /** The clock is looked at for both, one right after the other. */
+  function expectReadUntilSettled({ attempts, settled_at: settledAt }: Receipt): void {
+    const apartMs = Date.parse(settledAt ?? "") - Date.parse(attempts.at(-1)?.ended_at ?? "");
+    expect(apartMs).toBeWithin(0, 50);
+  }
+
+  test("when it has all of the answer is not said to have left", async () => {
+    for (const gateway of [draining, aborting]) {
+      const account = await gateway.openAccount();
+      const caller = open(gateway, account, { script: { everyMs: 4 } });
+      await caller.untilFrames(framesCount);
+      caller.leave();
+      await untilFree(gateway, account);
+      const receipt = await lastReceipt(gateway, account);
+      expect(receipt.attempts).toMatchObject([{ outcome: "streaming" }]);
+      expectReadUntilSettled(receipt);
+      expect(receipt.explanation).not.toContain("left");
     }
   });
 

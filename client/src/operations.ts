@@ -821,6 +821,10 @@ export interface Receipt {
   readonly http_status: number | null;
   readonly attempts: readonly {
     readonly upstream: string;
+    /**
+     * What came of it, such as `answered`, `timeout` or `rate_limited`; of a stream `streaming` when it came to its
+     * end, else `broke_off`, `gave_up` or `caller_left`.
+     */
     readonly outcome: string;
     readonly status: number | null;
     readonly started_at: string;

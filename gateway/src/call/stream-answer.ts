@@ -1,5 +1,6 @@
 import type { StreamRelay, StreamTaker } from "../operation/upstream.ts";
 import type { Deadline, Waiting } from "../platform/deadlines.ts";
+import { callerLeft } from "../ledger/call-record.ts";
 import { describeError } from "../platform/log.ts";
 import { createPacedBody, type Reader } from "../platform/paced-body.ts";
 import { verdictOfStream, type StreamEnd } from "../routing/upstream-health.ts";
@@ -51,6 +52,8 @@ class StreamedAnswer implements StreamTaker, Waiting {
   readonly #over = Promise.withResolvers<void>();
   #caller: Reader | undefined;
   #callerLeft = false;
+  /** It left before all of the answer had come; many close once they have what they wanted. */
+  #leftEarly = false;
   #hasStarted = false;
   #ending: Promise<string> | undefined;
   #beat: Deadline | undefined;
@@ -110,6 +113,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
   goOnWithoutCaller(): void {
     if (this.#callerLeft) return;
     this.#callerLeft = true;
+    this.#leftEarly = !this.#relay.read().complete;
     this.#caller = undefined;
     this.#over.resolve();
     // Its end is being booked already: nothing is left to read or to note.
@@ -234,7 +238,12 @@ class StreamedAnswer implements StreamTaker, Waiting {
       };
       const metered = meterStream(this.#paid, passed, this.#gate);
       this.#share.used(metered.used);
-      const { chargedMicros } = await settleStream(this.#paid, this.#attempted, metered, this.#gate);
+      const { chargedMicros } = await settleStream(
+        this.#paid,
+        this.#attemptedToItsEnd(),
+        metered,
+        this.#gate,
+      );
       call.known.costMicros = chargedMicros;
       logCall("stream ended", call, undefined, this.#gate);
       return closingComment(call.id, chargedMicros);
@@ -248,6 +257,24 @@ class StreamedAnswer implements StreamTaker, Waiting {
       this.#hasEnded();
       this.#judgeUpstream();
     }
+  }
+
+  /** The last attempt was written down at the head of the stream; receipts say how it went on, and until when. */
+  #attemptedToItsEnd(): Attempted {
+    const { attempts } = this.#attempted;
+    const ended = attempts.map((attempt, at) =>
+      at === attempts.length - 1
+        ? { ...attempt, outcome: this.#outcome(), ended_at_ms: this.#gate.clock.wallMs() }
+        : attempt,
+    );
+    return { ...this.#attempted, attempts: ended };
+  }
+
+  #outcome(): string {
+    if (this.#leftEarly) return callerLeft;
+    const { complete, told } = this.#relay.read();
+    if (complete) return "streaming";
+    return told ? "gave_up" : "broke_off";
   }
 
   #judgeUpstream(): void {

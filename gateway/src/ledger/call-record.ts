@@ -9,6 +9,9 @@ export type CallOutcome = "succeeded" | "failed" | "unknown";
 /** Where the usage figures come from. */
 export type UsageSource = "provider" | "estimated" | "none";
 
+/** The outcome of an attempt whose caller did not wait for the end of its answer. */
+export const callerLeft = "caller_left";
+
 /** One try at one upstream. */
 export interface Attempt {
   readonly upstream: string;

@@ -1,7 +1,7 @@
 import { createTerms, priceLines } from "../prices/terms.ts";
 import { multiplierFromPpm, usdFromPico } from "../platform/money.ts";
 import { isoTime } from "../platform/clock.ts";
-import type { CallOutcome, CallRecord, CallState } from "./call-record.ts";
+import { callerLeft, type CallOutcome, type CallRecord, type CallState } from "./call-record.ts";
 
 export interface ReceiptFilter {
   readonly limit: number;
@@ -129,6 +129,10 @@ function explain(call: CallRecord): string {
   if (call.outcome === "failed" && call.chargedMicros > 0n) {
     return `The task was cancelled; what had been made of it by then was charged: ${call.chargedMicros} micro-USD.`;
   }
+  const left = call.attempts.at(-1)?.outcome === callerLeft;
+  if (call.state === "released" && left) {
+    return "The caller left before anything of the answer had come, so nothing was charged and the hold was released.";
+  }
   if (call.state === "released" || call.outcome === "failed") {
     return "The call did not succeed, so nothing was charged and the hold was released.";
   }
@@ -138,6 +142,10 @@ function explain(call: CallRecord): string {
   if (call.multiplierPpm !== 1_000_000n) {
     reasons.push(`The plan multiplies list prices by ${multiplierFromPpm(call.multiplierPpm)}.`);
   }
+  if (left)
+    reasons.push(
+      "The caller left before the end of the answer; what was used of it is charged all the same.",
+    );
   if (call.usageSource === "estimated") reasons.push("The provider reported no usage, so it was estimated.");
   if (call.writtenOffMicros > 0n) {
     reasons.push(`${call.writtenOffMicros} micro-USD above the hold were written off, not charged.`);
