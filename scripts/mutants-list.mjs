@@ -436,6 +436,13 @@ export const mutants = [
     tests: ["test/streams.test.ts"],
   },
   {
+    name: "a secret passes in an event that is like the one before",
+    file: "gateway/src/upstreams/frame-passer.ts",
+    find: ">= this.#secretBytesMin) return false;",
+    replace: "< 0) return false;",
+    tests: ["gateway/src/upstreams/stream-relay.test.ts"],
+  },
+  {
     name: "output that passes unread is not counted",
     file: "gateway/src/upstreams/stream-meter.ts",
     find: "    this.#outputBytes += bytes;\n",

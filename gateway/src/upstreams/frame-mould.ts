@@ -2,13 +2,14 @@
 // has been read in full, the next ones need no parser: what stands before and behind the string is compared, and the
 // string's bytes are counted. Whatever does not fit is read in full again, so nothing is guessed.
 //
-// All strings here hold one byte in each character, as they came over the wire.
+// All strings here hold one byte in each character, as they came over the wire. Bytes are compared one by one, because to
+// call for a comparison costs more than to compare a few hundred of them.
 
 import type { ChatEvent } from "./dialects/chat.ts";
 
 export interface FrameMould {
-  readonly before: string;
-  readonly after: string;
+  readonly before: Uint8Array;
+  readonly after: Uint8Array;
   /** Whether the caller gets to see other words than these two; if so, the next two. */
   readonly changes: boolean;
   readonly shownBefore: string;
@@ -24,8 +25,8 @@ export function mouldOf(frame: string, shown: string, events: readonly ChatEvent
   const given = shown === frame ? taken : splitAt(shown, output);
   if (!taken || !given) return undefined;
   return {
-    before: taken.before,
-    after: taken.after,
+    before: Buffer.from(taken.before, "latin1"),
+    after: Buffer.from(taken.after, "latin1"),
     changes: given.before !== taken.before || given.after !== taken.after,
     shownBefore: given.before,
     shownAfter: given.after,
@@ -59,20 +60,27 @@ export interface Fit {
 }
 
 /** Whether a frame of this mould begins at `start`; if so, `fit` is told what is in it. */
-export function fits({ before, after }: FrameMould, text: string, start: number, fit: Fit): boolean {
-  if (!text.startsWith(before, start)) return false;
+export function fits({ before, after }: FrameMould, bytes: Uint8Array, start: number, fit: Fit): boolean {
+  if (!hasAt(bytes, start, before)) return false;
   let at = start + before.length;
   let outputBytes = 0;
-  for (let byte = text.charCodeAt(at); byte !== quote; byte = text.charCodeAt(at)) {
-    if (byte === backslash && shortEscapes.includes(text.charAt(at + 1))) at += 2;
-    // Escapes of four digits, control characters and the end of the text are left to the full reading.
-    else if (byte !== backslash && byte >= space) at += 1;
+  for (let byte = bytes[at]; byte !== quote; byte = bytes[at]) {
+    // Escapes of four digits, control characters and the end of the bytes are left to the full reading.
+    if (byte === undefined || byte < space) return false;
+    if (byte !== backslash) at += 1;
+    else if (shortEscapes.includes(bytes[at + 1] ?? 0)) at += 2;
     else return false;
     outputBytes += 1;
   }
-  if (!text.startsWith(after, at)) return false;
+  if (!hasAt(bytes, at, after)) return false;
   fit.stringEnd = at;
   fit.outputBytes = outputBytes;
+  return true;
+}
+
+function hasAt(bytes: Uint8Array, start: number, part: Uint8Array): boolean {
+  if (start + part.length > bytes.length) return false;
+  for (let at = 0; at < part.length; at++) if (bytes[start + at] !== part[at]) return false;
   return true;
 }
 
@@ -80,4 +88,4 @@ const quote = 0x22;
 const backslash = 0x5c;
 const space = 0x20;
 /** Each stands for one byte. */
-const shortEscapes = '"\\/bfnrt';
+const shortEscapes = Buffer.from('"\\/bfnrt');

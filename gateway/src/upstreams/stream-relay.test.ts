@@ -108,3 +108,21 @@ test("what is not changed passes as the very bytes that came", () => {
   relay.start({ onPiece: (piece) => pieces.push(piece), onEnd: () => {} });
   expect(pieces[0]).toEqual(new Uint8Array(bytes));
 });
+
+test("a secret is withheld wherever it comes among frames of one mould, and what came before it passes", () => {
+  const secret = "sk-operator-0123456789";
+  for (const hidden of [`"${secret}"`, `"so: ${secret}, and on"`]) {
+    for (const together of [false, true]) {
+      const before = frames.openai('"a"', 5) + frames.openai('" short"', 5);
+      const bytes = Buffer.from(before + frames.openai(hidden, 5) + frames.openai('"b"', 5));
+      const cuts = together ? [] : [before.length / 2, before.length];
+      const relay = createStreamRelay(streamOf(bytes, cuts), rulesOf("openai", true), [secret]);
+      const pieces: Uint8Array[] = [];
+      relay.start({ onPiece: (piece) => pieces.push(piece), onEnd: () => {} });
+      const shown = Buffer.concat(pieces).toString();
+      expect(shown).toStartWith(before);
+      expect(shown).not.toContain(secret);
+      expect(shown).not.toContain('"b"');
+    }
+  }
+});
