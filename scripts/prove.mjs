@@ -11,11 +11,14 @@ import { root } from "./install.mjs";
 const runs = process.argv[2] ?? "10000";
 const bun = await openBun();
 const steps = [
-  [bun, ["test", "--timeout", "3600000", "gateway/src/stores/sqlite/sqlite-ledger.test.ts", "-t", "model"]],
-  [process.execPath, ["scripts/mutants.mjs"]],
+  {
+    program: bun,
+    args: ["test", "--timeout", "3600000", "gateway/src/stores/sqlite/sqlite-ledger.test.ts", "-t", "model"],
+    env: { ...bunEnv, TOLLGATE_PROPERTY_RUNS: runs },
+  },
+  { program: process.execPath, args: ["scripts/mutants.mjs"], env: bunEnv },
 ];
-for (const [program, args] of steps) {
-  const env = { ...bunEnv, TOLLGATE_PROPERTY_RUNS: runs };
+for (const { program, args, env } of steps) {
   const { status } = spawnSync(program, args, { cwd: root, env, stdio: "inherit" });
   if (status !== 0) process.exit(status ?? 1);
 }

@@ -1,4 +1,5 @@
 import { isoTime } from "./clock.ts";
+import { withoutOurSecrets } from "./our-secrets.ts";
 
 // One JSON object a line. Fields are scalars chosen by the writer, never a request, a header bag or an
 // error object; as a last line of defence every string that looks like one of our keys, or equals a
@@ -26,13 +27,12 @@ export interface LogOptions {
 }
 
 const ranks: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
-const ourKeys = /tg[a-z]_[0-9A-Za-z]{8,}/g;
 
 export function createLog(options: LogOptions): Log {
   let hidden: readonly string[] = [];
 
   const scrub = (text: string): string => {
-    let clean = text.replace(ourKeys, "[key]");
+    let clean = withoutOurSecrets(text);
     for (const secret of hidden) clean = clean.replaceAll(secret, "[secret]");
     return clean;
   };

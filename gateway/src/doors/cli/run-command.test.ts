@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isWellFormedKey } from "../../keys/key-format.ts";
+import { createSecret, isWellFormedKey } from "../../keys/key-format.ts";
 import type { Credential } from "../../keys/keys.ts";
 import type { Store } from "../../books/store.ts";
 import { createTerms } from "../../prices/terms.ts";
@@ -353,6 +353,15 @@ describe("keys", () => {
       ...(await terminal.run("account", "list")).out,
     ];
     expect(everythingElse.join("\n")).not.toContain("tgk_");
+  });
+
+  test("what is pasted where its id belongs does not come back, be it a key, a token or a code", async () => {
+    for (const prefix of ["tgk_", "tgo_", "tgr_", "tgc_"] as const) {
+      const secret = createSecret(prefix, (count) => crypto.getRandomValues(new Uint8Array(count)));
+      const { out, errors, exitCode } = await terminal.run("key", "revoke", secret);
+      expect(exitCode).not.toBe(0);
+      expect([...out, ...errors].join("\n")).not.toContain(secret);
+    }
   });
 
   test("its JSON carries account, key id and key", async () => {
