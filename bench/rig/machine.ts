@@ -1,10 +1,11 @@
-import { cpus, loadavg, release, totalmem } from "node:os";
+import { arch, cpus, loadavg, release, totalmem } from "node:os";
 
 /** What kind of machine this is, without saying which one, and the programs that took part. */
 export function describeMachine(): string[] {
   const cores = cpus();
   const gibibytes = Math.round(totalmem() / 2 ** 30);
-  const model = cores[0]?.model.trim() ?? "unknown processor";
+  // An ARM processor does not tell its name.
+  const model = `${cores[0]?.model.trim() ?? "unknown"}, ${arch()}`;
   const [kernel = "of unknown age"] = /^\d+\.\d+/.exec(release()) ?? [];
   return [
     `${cores.length} cores (${model}), ${gibibytes} GiB of memory, Linux ${kernel}`,
