@@ -22,6 +22,7 @@ export const checkChat = (body: JsonObject): Problem | undefined => {
     checkUser(body["user"]) ??
     checkStream(body) ??
     checkTools(body) ??
+    checkThinkingBesideTools(body) ??
     checkStrict(body)
   );
 };
@@ -217,6 +218,25 @@ const checkTools = (body: JsonObject): Problem | undefined => {
   if (typeof choice !== "object" || choice === null) return undefined;
   const isKnown = objectsOf(tools).some((tool) => objectOf(tool["function"])["name"] === choice.name);
   return isKnown ? undefined : invalid("tool_choice", "the name of a tool");
+};
+
+/** GPT-5.4 thinks only when told to, later ones unless told "none", which Astra cannot be. */
+const checkThinkingBesideTools = ({
+  model,
+  tools,
+  reasoning_effort: effort,
+}: JsonObject): Problem | undefined => {
+  const [, major = 0, minor = 0] = /^gpt-(\d+)(?:\.(\d+))?/.exec(stringOf(model)) ?? [];
+  const version = Number(major) + Number(minor) / 10;
+  if (effort === "none" && /-astra/.test(stringOf(model))) {
+    return { message: "Unsupported value: 'reasoning_effort' does not support 'none' with this model." };
+  }
+  const thinks = version > 5.4 ? effort !== "none" : version === 5.4 && effort !== undefined;
+  if (!thinks || tools === undefined) return undefined;
+  const message =
+    `Function tools with reasoning_effort are not supported for ${stringOf(model)} in /v1/chat/completions. ` +
+    "To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
+  return { message, param: "reasoning_effort" };
 };
 
 /** Held to strictly, every object must be closed and require all it has. */

@@ -1,6 +1,6 @@
 // How much the model is to think. This dialect knows efforts, and no budget of thinking tokens.
 
-import type { Reasoning } from "../chat.ts";
+import type { ChatRequest, Reasoning } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { readText } from "./members.ts";
 
@@ -26,13 +26,24 @@ export function readReasoning(value: unknown): Reasoning | undefined {
   }
 }
 
+type Thinker = Pick<ChatRequest, "model" | "reasoning" | "tools">;
+
 /** The effort to write for this model; undefined where nothing is said. */
-export function writeReasoning(reasoning: Reasoning, model: string): string | undefined {
-  const taken = effortsOf(model);
+export function writeReasoning({ model, reasoning, tools }: Thinker): string | undefined {
+  const known = knownModel(model);
+  if (tools.length > 0 && known?.besideTools !== undefined) return writeBesideTools(known.besideTools);
+  if (reasoning === undefined) return undefined;
   const wanted = wantedEffort(reasoning);
   // Whose models' efforts nobody knows is told what was wanted, but not that nothing was: many refuse that.
-  if (taken === undefined) return wanted === "none" ? undefined : wanted;
-  return wanted === "none" ? taken[0] : nearest(wanted, taken);
+  if (known === undefined) return wanted === "none" ? undefined : wanted;
+  return wanted === "none" ? known.efforts[0] : nearest(wanted, known.efforts);
+}
+
+/** The call comes without thinking rather than not at all. */
+function writeBesideTools(besideTools: BesideTools): "none" | undefined {
+  if (besideTools === "refused")
+    throw new Inexpressible("tools", "this model calls tools in /v1/responses only");
+  return besideTools === "none" ? "none" : undefined;
 }
 
 /** Google documents 1,024, 8,192 and 24,576 as what low, medium and high mean; a budget becomes the nearest of them. */
@@ -58,19 +69,46 @@ type Effort = (typeof efforts)[number];
  * OpenAI refuses an effort that a model does not know, and models that cannot think refuse every effort: who asks for
  * thinking is answered without it then. Undefined for other vendors' models.
  */
-function effortsOf(model: string): readonly Effort[] | undefined {
+function knownModel(model: string): KnownModel | undefined {
   const [name = ""] = model.split("/").slice(-1);
-  return takenEfforts.find(([models]) => models.test(name))?.[1];
+  return knownModels.find(({ names }) => names.test(name));
 }
 
-const takenEfforts: readonly (readonly [models: RegExp, efforts: readonly Effort[]])[] = [
-  [/^gpt-5(-mini|-nano)?(-\d{4}-\d\d-\d\d)?$/, ["minimal", "low", "medium", "high"]],
-  [/^gpt-5\.1(-\d{4}-\d\d-\d\d)?$/, ["none", "low", "medium", "high"]],
-  [
-    /^gpt-(5\.\d+|[6-9](\.\d+)?)(-mini|-nano)?(-\d{4}-\d\d-\d\d)?$/,
-    ["none", "low", "medium", "high", "xhigh"],
-  ],
-  [/^(o1|o[34](-mini)?)(-\d{4}-\d\d-\d\d)?$/, ["low", "medium", "high"]],
+interface KnownModel {
+  readonly names: RegExp;
+  readonly efforts: readonly Effort[];
+  readonly besideTools?: BesideTools;
+}
+
+/**
+ * Since GPT-5.4, OpenAI takes tools in a chat completion only where the model does not think. GPT-5.4 does not unless asked,
+ * and has refused "none" too; later ones do unless told "none"; one that cannot be told so takes no tools there.
+ */
+type BesideTools = "unsaid" | "none" | "refused";
+
+const knownModels: readonly KnownModel[] = [
+  { names: /^gpt-5(-mini|-nano)?(-\d{4}-\d\d-\d\d)?$/, efforts: ["minimal", "low", "medium", "high"] },
+  { names: /^gpt-5\.1(-\d{4}-\d\d-\d\d)?$/, efforts: ["none", "low", "medium", "high"] },
+  {
+    names: /^gpt-5\.[23](-mini|-nano)?(-\d{4}-\d\d-\d\d)?$/,
+    efforts: ["none", "low", "medium", "high", "xhigh"],
+  },
+  {
+    names: /^gpt-5\.4(-mini|-nano)?(-\d{4}-\d\d-\d\d)?$/,
+    efforts: ["none", "low", "medium", "high", "xhigh"],
+    besideTools: "unsaid",
+  },
+  {
+    names: /^gpt-(5\.\d+|[6-9](\.\d+)?)(-mini|-nano|-sol|-terra|-luna)?(-\d{4}-\d\d-\d\d)?$/,
+    efforts: ["none", "low", "medium", "high", "xhigh"],
+    besideTools: "none",
+  },
+  {
+    names: /^gpt-[6-9](\.\d+)?-astra(-\d{4}-\d\d-\d\d)?$/,
+    efforts: ["low", "medium", "high", "xhigh"],
+    besideTools: "refused",
+  },
+  { names: /^(o1|o[34](-mini)?)(-\d{4}-\d\d-\d\d)?$/, efforts: ["low", "medium", "high"] },
   // Some of the rest think, but as much as they like.
-  [/^(chat)?gpt-\d|^o\d/, []],
+  { names: /^(chat)?gpt-\d|^o\d/, efforts: [] },
 ];

@@ -10,5 +10,5 @@ export function writeSampling({ model, temperature, topP }: ChatRequest): JsonOb
   return {};
 }
 
-/** Later ones take both where they do not think, which they do not unless asked to. */
+/** Later ones take both where they do not think. Some do unasked, and are left to say so themselves. */
 const choosesItself = /(^|\/)(gpt-5(-mini|-nano)?|o1|o[34](-mini)?)(-\d{4}-\d\d-\d\d)?$/;

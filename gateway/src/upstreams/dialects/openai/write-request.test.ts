@@ -232,6 +232,33 @@ test("an effort is the nearest that the model takes", () => {
   expect(effortFor("someone-elses", { effort: "max" })).toBe("max");
 });
 
+test("a model that takes tools only while it does not think is not asked to think beside them", () => {
+  const tools = [{ name: "f", description: undefined, parameters: {}, strict: undefined }];
+  const asked = [undefined, "off", { effort: "high" }, { budgetTokens: 9000 }] as const;
+  const besideTools = (model: string): readonly unknown[] =>
+    asked.map((reasoning) => write({ model, tools, reasoning })["reasoning_effort"]);
+  const told = asked.map(() => "none");
+  const untold = asked.map(() => undefined);
+  for (const model of ["gpt-5.4", "gpt-5.4-mini", "openai/gpt-5.4-2026-03-05"]) {
+    expect(besideTools(model)).toEqual(untold);
+  }
+  for (const model of ["gpt-5.5", "gpt-5.6", "gpt-5.6-terra", "gpt-5.6-luna", "gpt-6-sol", "gpt-6.1-sol"]) {
+    expect(besideTools(model)).toEqual(told);
+    expect(effortFor(model, { effort: "high" })).toBe("high");
+  }
+  expect(besideTools("gpt-5.2")).toEqual([undefined, "none", "high", "medium"]);
+  expect(besideTools("someone-elses")).toEqual([undefined, undefined, "high", "medium"]);
+});
+
+test("a model that takes tools elsewhere only refuses them by name, and thinks without them", () => {
+  const tools = [{ name: "f", description: undefined, parameters: {}, strict: undefined }];
+  expect(() => write({ model: "gpt-6-astra", tools })).toThrow(
+    "tools: this model calls tools in /v1/responses",
+  );
+  expect(effortFor("gpt-6-astra", { effort: "max" })).toBe("xhigh");
+  expect(effortFor("gpt-6-astra", "off")).toBe("low");
+});
+
 test("a model that chooses by itself is not told how, and other wishes are refused by name", () => {
   for (const model of ["gpt-5", "gpt-5-mini", "o3", "openai/o4-mini"]) {
     expect(write({ model, temperature: 1, topP: 1 })).not.toHaveProperty("temperature");

@@ -24,8 +24,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
     frequency_penalty: request.frequencyPenalty,
     presence_penalty: request.presencePenalty,
     response_format: request.output === undefined ? undefined : writeOutput(request.output),
-    reasoning_effort:
-      request.reasoning === undefined ? undefined : writeReasoning(request.reasoning, request.model),
+    reasoning_effort: writeReasoning(request),
     user: opaqueEndUser(request.endUser),
     // Without being asked, OpenAI does not say what a stream used.
     ...(request.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
