@@ -1,39 +1,51 @@
 // What callers of one dialect say of thinking, to the models of other vendors that know it otherwise.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { openOpenAiDouble } from "./doubles/openai.ts";
+import { openAnthropicDouble } from "./doubles/anthropic.ts";
+import { openGeminiDouble } from "./doubles/gemini.ts";
 import type { ModelDouble } from "./doubles/model-book.ts";
+import { openOpenAiDouble } from "./doubles/openai.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 import { keys, sentTo } from "./model-gateway.ts";
 
 const openaiModels = ["gpt-5.4", "gpt-5.5", "gpt-5.6-terra", "gpt-6-astra"];
+const claudeModels = ["claude-opus-5", "claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1"];
+const geminiModels = ["gemini-3.6-flash", "gemini-3.7-flash", "gemini-3.8-flash", "gemini-3.5-flash-lite"];
 
 let openai: ModelDouble;
+let claude: ModelDouble;
+let gemini: ModelDouble;
 let gateway: TestGateway;
 let account: TestAccount;
 
 beforeAll(async () => {
   openai = await openOpenAiDouble({ key: keys.openai, models: openaiModels, reply: "Paris" });
+  claude = await openAnthropicDouble({ key: keys.anthropic, models: claudeModels, reply: "Paris" });
+  gemini = await openGeminiDouble({ key: keys.gemini, models: geminiModels, reply: "Paris" });
   const priced = (upstream: string, models: readonly string[]): string =>
     models.map((model) => `  ${model}: { via: [${upstream}], price: { input: 1, output: 2 } }\n`).join("");
   gateway = await openTestGateway({
     config: `
 upstreams:
   openai: { protocol: openai, url: "${openai.url}", key: "${keys.openai}" }
+  claude: { protocol: anthropic, url: "${claude.url}", key: "${keys.anthropic}" }
+  gemini: { protocol: gemini, url: "${gemini.url}", key: "${keys.gemini}" }
 models:
-${priced("openai", openaiModels)}`,
+${priced("openai", openaiModels)}${priced("claude", claudeModels)}${priced("gemini", geminiModels)}`,
   });
   account = await gateway.openAccount();
 });
 
 afterAll(async () => {
   expect(await gateway.audit()).toEqual([]);
-  for (const double of [openai]) expect(double.violations).toEqual([]);
+  for (const double of [openai, claude, gemini]) expect(double.violations).toEqual([]);
   await gateway.close();
-  await openai.close();
+  await Promise.all([openai.close(), claude.close(), gemini.close()]);
 });
 
 const message = { max_tokens: 4000, messages: [{ role: "user", content: "The capital of France?" }] };
+const completion = { messages: message.messages };
+const contents = { contents: [{ role: "user", parts: [{ text: "The capital of France?" }] }] };
 
 describe("Claude's agents, who always bring tools and ask for thinking,", () => {
   const agent = { ...message, tools: [{ name: "look_up", input_schema: { type: "object" } }] };
@@ -62,5 +74,31 @@ describe("Claude's agents, who always bring tools and ask for thinking,", () => 
     const asked = { thinking: { type: "adaptive" }, output_config: { effort: "high" } };
     await gateway.post(account, "/v1/messages", { model: "gpt-5.6-terra", ...message, ...asked });
     expect(sentTo(openai)["reasoning_effort"]).toBe("high");
+  });
+});
+
+describe("a caller who wants no thinking", () => {
+  test.each(claudeModels)("is answered by %s in the dialects of others", async (model) => {
+    const wants = { generationConfig: { thinkingConfig: { thinkingBudget: 0 } } };
+    const answers = [
+      await gateway.post(account, "/v1/chat/completions", { model, ...completion, reasoning_effort: "none" }),
+      await gateway.post(account, `/v1beta/models/${model}:generateContent`, { ...contents, ...wants }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  test.each(geminiModels)("is answered by %s in the dialects of others", async (model) => {
+    const wants = { thinking: { type: "disabled" } };
+    const answers = [
+      await gateway.post(account, "/v1/chat/completions", { model, ...completion, reasoning_effort: "none" }),
+      await gateway.post(account, "/v1/messages", { model, ...message, ...wants }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  test("up front is answered by models that know nothing between", async () => {
+    const body = { model: "gpt-5.6-terra", ...message, thinking: { type: "between_tools" } };
+    expect((await gateway.post(account, "/v1/messages", body)).status).toBe(200);
+    expect(sentTo(openai)["reasoning_effort"]).toBe("none");
   });
 });

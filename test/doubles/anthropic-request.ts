@@ -205,10 +205,13 @@ const checkThinking = (body: JsonObject): string | undefined => {
   const { thinking, max_tokens: most, temperature = 1, tool_choice: choice } = body;
   if (thinking === undefined) return undefined;
   const { type, budget_tokens: budget } = objectOf(thinking);
-  if (type !== "enabled" && type !== "disabled" && type !== "adaptive") {
-    return "thinking: Input tag does not match any of the expected tags: 'enabled', 'disabled', 'adaptive'";
+  if (!THINKING.includes(stringOf(type))) {
+    return `thinking: Input tag does not match any of the expected tags: ${THINKING.join(", ")}`;
   }
-  if (type === "disabled") return undefined;
+  const word = wordForNoThinking(stringOf(body["model"]));
+  if (type === "disabled" || type === "between_tools") {
+    return type === word ? undefined : `"thinking.type.${type}" is not supported for this model.`;
+  }
   if (type === "enabled") {
     if (!Number.isSafeInteger(budget)) return "thinking.enabled.budget_tokens: Field required";
     if (Number(budget) < BUDGET_MIN) {
@@ -230,6 +233,14 @@ const checkThinking = (body: JsonObject): string | undefined => {
   return ["any", "tool"].includes(stringOf(objectOf(choice)["type"]))
     ? "Thinking may not be enabled when tool_choice forces tool use."
     : undefined;
+};
+
+const THINKING = ["enabled", "disabled", "adaptive", "between_tools"];
+
+/** Undefined for models that always think. */
+const wordForNoThinking = (model: string): string | undefined => {
+  if (/opus-5-5|fable|mythos/.test(model)) return undefined;
+  return model.includes("sonnet-5-5") ? "between_tools" : "disabled";
 };
 
 const kindsIn = (content: unknown): readonly string[] =>
@@ -300,7 +311,7 @@ const toolChoiceOf = ({ type, name }: JsonObject): Asked["toolChoice"] => {
 };
 
 const reasoningOf = ({ type, budget_tokens: budget }: JsonObject, effort: unknown): AskedReasoning | null => {
-  if (type === "disabled") return "off";
+  if (type === "disabled" || type === "between_tools") return "off";
   if (type === "enabled") return { budgetTokens: Number(budget) };
   if (typeof effort === "string") return { effort };
   // Adaptive without an effort is as much as the model likes, which is high unless told.

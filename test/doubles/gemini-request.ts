@@ -13,7 +13,7 @@ import type { JsonObject } from "./vendor-checks.ts";
 export const camelBody = (body: JsonObject): JsonObject => objectOf(camel(body, SHAPE));
 
 /** Why the body is refused; the body is one of `camelBody`. */
-export const checkContent = (body: JsonObject): string | undefined => {
+export const checkContent = (body: JsonObject, model: string): string | undefined => {
   const path = strangePath(body, SHAPE);
   if (path) {
     const place = path
@@ -23,7 +23,10 @@ export const checkContent = (body: JsonObject): string | undefined => {
     return `Invalid JSON payload received. Unknown name "${path.at(-1)}"${where}: Cannot find field.`;
   }
   return (
-    checkContents(body["contents"]) ?? checkConfig(objectOf(body["generationConfig"])) ?? checkTools(body)
+    checkContents(body["contents"]) ??
+    checkConfig(objectOf(body["generationConfig"])) ??
+    checkLevel(objectOf(objectOf(body["generationConfig"])["thinkingConfig"]), model) ??
+    checkTools(body)
   );
 };
 
@@ -191,6 +194,14 @@ const checkCalls = (contents: readonly JsonObject[]): string | undefined => {
   );
   if (!isOdd && (turns[0]?.toolResults.length ?? 0) === 0) return undefined;
   return "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.";
+};
+
+/** Pro never thinks that little, nor does Flash since 3.7, unless it is Lite. */
+const checkLevel = ({ thinkingLevel: level }: JsonObject, model: string): string | undefined => {
+  const refused = /gemini-3.*(pro|[78]-flash(?!-lite))/.test(model);
+  return refused && stringOf(level).toLowerCase() === "minimal"
+    ? "Thinking level is unsupported: THINKING_LEVEL_MINIMAL"
+    : undefined;
 };
 
 const checkConfig = (config: JsonObject): string | undefined => {

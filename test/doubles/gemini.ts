@@ -98,7 +98,7 @@ export const openGeminiDouble = async ({
       ? (sent["generateContentRequest"] ?? sent["generate_content_request"])
       : undefined;
     const body = camelBody(isObject(wrapped) ? wrapped : sent);
-    const strange = checkContent(body) ?? checkSignatures(body, model);
+    const strange = checkContent(body, model) ?? checkSignatures(body, model);
     if (strange !== undefined) return refuse(400, { message: strange });
     return isCounted ? count({ body, model, method, request }) : generate({ body, model, method, request });
   };

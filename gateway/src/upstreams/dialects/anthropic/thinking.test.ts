@@ -13,6 +13,8 @@ test("thinking is read as a budget, an effort, off, or nothing", () => {
     budgetTokens: 5000,
   });
   expect(read({ thinking: { type: "disabled" } }).reasoning).toBe("off");
+  expect(read({ thinking: { type: "between_tools" } }).reasoning).toBe("off");
+  expect(refusedField(() => read({ thinking: { type: "seldom" } }))).toBe("thinking.type");
   expect(read({ thinking: { type: "adaptive" } }).reasoning).toBeUndefined();
   expect(read({ thinking: { type: "adaptive" }, output_config: { effort: "low" } }).reasoning).toEqual({
     effort: "low",
@@ -84,6 +86,21 @@ test("no thinking is said to be off, and too little room for it is refused", () 
   expect(write({ reasoning: "off" })["thinking"]).toEqual({ type: "disabled" });
   expect(refusedField(() => thinkingFor("m", { effort: "low" }, 1024))).toBe("reasoning_effort");
   expect(refusedField(() => thinkingFor("m", { budgetTokens: 500 }))).toBe("thinking_budget");
+});
+
+test("a model that cannot but think, or knows another word for not thinking, is told what it takes", () => {
+  for (const model of ["claude-opus-4-8", "claude-opus-5", "claude-sonnet-5", "claude-haiku-5-5"]) {
+    expect(thinkingFor(model, "off")).toEqual({ thinking: { type: "disabled" }, output_config: undefined });
+  }
+  for (const model of ["claude-opus-5-5", "claude-fable-5", "claude-fable-5-1", "claude-mythos-preview"]) {
+    expect(thinkingFor(model, "off")).toEqual({ thinking: undefined, output_config: { effort: "low" } });
+  }
+  for (const model of ["claude-sonnet-5-5", "anthropic/claude-sonnet-5.5", "claude-sonnet-6"]) {
+    expect(thinkingFor(model, "off")).toEqual({
+      thinking: { type: "between_tools" },
+      output_config: undefined,
+    });
+  }
 });
 
 test("thinking is not asked for where a call is demanded, nor with a temperature of its own", () => {

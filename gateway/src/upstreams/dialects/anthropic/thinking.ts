@@ -1,5 +1,5 @@
 // How much the model may think. Models up to Claude 4.6 are given a budget of tokens; later ones refuse a
-// budget with a 400 and take an effort, beside which they decide for themselves.
+// budget with a 400 and take an effort, beside which they decide for themselves. Some of these cannot but think.
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest, Reasoning } from "../chat.ts";
@@ -27,6 +27,8 @@ export function readReasoning(thinking: unknown, effort: unknown): Reasoning | u
   const said = readEffort(effort);
   switch (object?.["type"]) {
     case "disabled":
+    // Nothing is thought before the answer begins, which is as little as others can be asked for.
+    case "between_tools":
       return "off";
     case "enabled": {
       const budgetTokens = optionalNumber(object?.["budget_tokens"], "thinking.budget_tokens");
@@ -38,7 +40,7 @@ export function readReasoning(thinking: unknown, effort: unknown): Reasoning | u
     case undefined:
       return said === undefined ? undefined : { effort: said };
     default:
-      throw new Inexpressible("thinking.type", "must be enabled, disabled or adaptive");
+      throw new Inexpressible("thinking.type", "must be enabled, disabled, adaptive or between_tools");
   }
 }
 
@@ -71,7 +73,7 @@ export function writeReasoning(
   { model, toolChoice, maxTokens, messages, ...sampling }: Thinker,
 ): WrittenReasoning {
   if (reasoning === undefined) return {};
-  if (reasoning === "off") return { thinking: { type: "disabled" } };
+  if (reasoning === "off") return leastThinking(model);
   // Anthropic refuses to think where it must call a tool: then the call comes without thinking rather than not at all.
   const mustCall = toolChoice === "required" || typeof toolChoice === "object";
   if (isClaudeSince(model, { major: 4, minor: 7 })) {
@@ -90,6 +92,17 @@ export function writeReasoning(
   }
   return { thinking: { type: "enabled", budget_tokens: budget } };
 }
+
+/** Not every Claude can answer without thinking, or takes the word for it; one that does not is held to its least. */
+function leastThinking(model: string): WrittenReasoning {
+  if (cannotButThink(model)) return { effort: "low" };
+  const refusesDisabled = model.includes("sonnet") && isClaudeSince(model, { major: 5, minor: 5 });
+  return { thinking: { type: refusesDisabled ? "between_tools" : "disabled" } };
+}
+
+const cannotButThink = (model: string): boolean =>
+  /claude-(fable|mythos)/.test(model) ||
+  (model.includes("opus") && isClaudeSince(model, { major: 5, minor: 5 }));
 
 function checkSampling({ temperature, topP, topK }: Pick<Thinker, "temperature" | "topP" | "topK">): void {
   if ((temperature ?? 1) !== 1)

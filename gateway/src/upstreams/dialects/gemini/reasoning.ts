@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { Reasoning } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { isGemini3OrLater } from "./gemini-version.ts";
+import { isGemini3OrLater, isGeminiSince } from "./gemini-version.ts";
 import { integerOf, membersOf, textOf } from "./members.ts";
 import type { Member } from "./members.ts";
 
@@ -63,9 +63,13 @@ export function writeThinking(reasoning: Reasoning | undefined, model: string): 
 
 /** Not every Gemini can answer without thinking; one that cannot is held to the least it takes. */
 function leastThinking(model: string): JsonObject {
-  if (isGemini3OrLater(model)) return { thinkingLevel: model.includes("pro") ? "low" : "minimal" };
+  if (isGemini3OrLater(model)) return { thinkingLevel: knowsMinimal(model) ? "minimal" : "low" };
   return { thinkingBudget: model.includes("2.5-pro") ? budgetRange(model).least : 0 };
 }
+
+/** Google refuses the level that a model does not know: Pro never knew it, and of Flash since 3.7 only Lite does. */
+const knowsMinimal = (model: string): boolean =>
+  !model.includes("pro") && (model.includes("lite") || !isGeminiSince(model, { major: 3, minor: 7 }));
 
 /** Google refuses a budget outside of what the model can think. */
 function budgetRange(model: string): { readonly least: number; readonly most: number } {

@@ -101,7 +101,12 @@ test("thinking stays within what each model takes", () => {
   expect(thinking("gemini-2.5-pro", { budgetTokens: 1 })).toEqual(budget(128));
   expect(thinking("gemini-2.5-pro", "off")).toEqual({ thinkingConfig: { thinkingBudget: 128 } });
   expect(thinking("gemini-3-pro-preview", "off")).toEqual({ thinkingConfig: { thinkingLevel: "low" } });
-  expect(thinking("gemini-3-flash", "off")).toEqual({ thinkingConfig: { thinkingLevel: "minimal" } });
+  for (const model of ["gemini-3-flash", "gemini-3.6-flash", "gemini-3.8-flash-lite"]) {
+    expect(thinking(model, "off")).toEqual({ thinkingConfig: { thinkingLevel: "minimal" } });
+  }
+  for (const model of ["gemini-3.7-flash", "gemini-3.8-flash", "gemini-4-flash", "gemini-3.1-pro"]) {
+    expect(thinking(model, "off")).toEqual({ thinkingConfig: { thinkingLevel: "low" } });
+  }
 });
 
 test("tools are written with JSON schemas, and choices as modes", () => {
