@@ -9,6 +9,7 @@ import { openTestGateway, type TestAccount, type TestGateway } from "./harness.t
 import { keys, sentTo } from "./model-gateway.ts";
 
 const openaiModels = ["gpt-5.4", "gpt-5.5", "gpt-5.6-terra", "gpt-6-astra"];
+const thoughtful = { reasoning: "Let me think.", text: "Paris" };
 const claudeModels = ["claude-opus-5", "claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1"];
 const geminiModels = ["gemini-3.6-flash", "gemini-3.7-flash", "gemini-3.8-flash", "gemini-3.5-flash-lite"];
 
@@ -20,7 +21,7 @@ let account: TestAccount;
 
 beforeAll(async () => {
   openai = await openOpenAiDouble({ key: keys.openai, models: openaiModels, reply: "Paris" });
-  claude = await openAnthropicDouble({ key: keys.anthropic, models: claudeModels, reply: "Paris" });
+  claude = await openAnthropicDouble({ key: keys.anthropic, models: claudeModels, reply: thoughtful });
   gemini = await openGeminiDouble({ key: keys.gemini, models: geminiModels, reply: "Paris" });
   const priced = (upstream: string, models: readonly string[]): string =>
     models.map((model) => `  ${model}: { via: [${upstream}], price: { input: 1, output: 2 } }\n`).join("");
@@ -100,5 +101,14 @@ describe("a caller who wants no thinking", () => {
     const body = { model: "gpt-5.6-terra", ...message, thinking: { type: "between_tools" } };
     expect((await gateway.post(account, "/v1/messages", body)).status).toBe(200);
     expect(sentTo(openai)["reasoning_effort"]).toBe("none");
+  });
+});
+
+test("who asks to see what is thought is shown it by Claude, which shows nothing unasked", async () => {
+  const wants = { generationConfig: { thinkingConfig: { thinkingLevel: "HIGH", includeThoughts: true } } };
+  const path = "/v1beta/models/claude-opus-5:generateContent";
+  const answer = await gateway.post(account, path, { ...contents, ...wants });
+  expect(await answer.json()).toMatchObject({
+    candidates: [{ content: { parts: [{ text: "Let me think.", thought: true }, { text: "Paris" }] } }],
   });
 });

@@ -29,6 +29,8 @@ interface Said {
   readonly model: string;
   readonly reply: Reply;
   readonly showsThinking: boolean;
+  /** It is signed, but not shown. */
+  readonly omitsThought: boolean;
   /** Undefined where it is omitted. */
   readonly usage: unknown;
 }
@@ -38,7 +40,7 @@ export const wholeMessage = ({ reply, usage, ...said }: Said): Answer =>
     ...shell(said),
     content: [
       ...(said.showsThinking && reply.reasoning !== ""
-        ? [{ type: "thinking", thinking: reply.reasoning, signature: SIGNATURE }]
+        ? [{ type: "thinking", thinking: said.omitsThought ? "" : reply.reasoning, signature: SIGNATURE }]
         : []),
       ...(reply.text === "" ? [] : [{ type: "text", text: reply.text }]),
       ...reply.toolCalls.map(({ id, name, arguments: text }) => ({
@@ -58,7 +60,7 @@ export const streamedMessage = ({
   report,
   ...said
 }: Said & { readonly report: (progress: StreamProgress) => void }): Answer => {
-  const blocks = blocksOf(reply, said.showsThinking);
+  const blocks = blocksOf(reply, said);
   const events: WeighedEvent[] = [
     {
       // A thought that is not shown is thought before anything is.
@@ -147,13 +149,16 @@ interface Block {
   readonly deltas: readonly { readonly delta: JsonObject; readonly tokens: number }[];
 }
 
-const blocksOf = (reply: Reply, showsThinking: boolean): readonly Block[] => {
+const blocksOf = (
+  reply: Reply,
+  { showsThinking, omitsThought }: Pick<Said, "showsThinking" | "omitsThought">,
+): readonly Block[] => {
   const thinking: Block = {
     start: { type: "thinking", thinking: "", signature: "" },
     deltas: [
       ...reply.reasoningPieces.map(({ text, tokens }) => ({
         tokens,
-        delta: { type: "thinking_delta", thinking: text },
+        delta: { type: "thinking_delta", thinking: omitsThought ? "" : text },
       })),
       { tokens: 0, delta: { type: "signature_delta", signature: SIGNATURE } },
     ],

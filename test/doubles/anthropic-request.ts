@@ -40,7 +40,17 @@ export const readMessages = (body: JsonObject): Asked => {
 };
 
 export const showsThinking = (body: JsonObject): boolean =>
-  ["enabled", "adaptive"].includes(stringOf(objectOf(body["thinking"])["type"]));
+  ["enabled", "adaptive"].includes(stringOf(objectOf(body["thinking"])["type"])) || thinksUnasked(body);
+
+/** Since Claude 5, whoever says nothing is thought for. */
+const thinksUnasked = ({ model, thinking }: JsonObject): boolean =>
+  thinking === undefined && /-5(-\d)?$/.test(stringOf(model)) && !/-[34]-5$/.test(stringOf(model));
+
+/** Since Claude 4.7, whoever does not ask to see what was thought gets an empty thought, signed. */
+export const omitsThought = ({ model, thinking }: JsonObject): boolean =>
+  /-(4-[78]|5(-\d)?)$/.test(stringOf(model)) &&
+  !/-[34]-5$/.test(stringOf(model)) &&
+  objectOf(thinking)["display"] !== "summarized";
 
 const CACHED = { cache_control: fields("type", "ttl") };
 

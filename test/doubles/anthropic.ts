@@ -1,7 +1,7 @@
 // Anthropic: messages, plain and streamed, and the count of their tokens.
 
 import { messagesUsage, streamedMessage, wholeMessage } from "./anthropic-message.ts";
-import { checkMessages, readMessages, showsThinking } from "./anthropic-request.ts";
+import { checkMessages, omitsThought, readMessages, showsThinking } from "./anthropic-request.ts";
 import type { Asked } from "./asked.ts";
 import { headerValues } from "./http-wire.ts";
 import { createModelBook } from "./model-book.ts";
@@ -99,6 +99,7 @@ export const openAnthropicDouble = async ({
       model,
       reply: said,
       showsThinking: showsThinking(body),
+      omitsThought: omitsThought(body),
       usage: usage.stated(usage.tokens),
     };
     return wanted.stream ? streamedMessage({ ...parts, report }) : wholeMessage(parts);

@@ -22,6 +22,9 @@ const budgets: Readonly<Record<Effort, number>> = {
 /** Anthropic refuses less, and refuses a budget that is not below max_tokens. */
 const budgetMin = 1024;
 
+/** The most of the output that a budget may take. */
+const thinkingShare = 0.75;
+
 export function readReasoning(thinking: unknown, effort: unknown): Reasoning | undefined {
   const object = optionalObject(thinking, "thinking");
   const said = readEffort(effort);
@@ -78,13 +81,16 @@ export function writeReasoning(
   const mustCall = toolChoice === "required" || typeof toolChoice === "object";
   if (isClaudeSince(model, { major: 4, minor: 7 })) {
     const effort = writeEffort(reasoning);
-    return mustCall ? { effort } : { thinking: { type: "adaptive" }, effort };
+    // Who asks for reasoning in another dialect is shown it without asking twice; unasked, these models show none.
+    return mustCall ? { effort } : { thinking: { type: "adaptive", display: "summarized" }, effort };
   }
   if (mustCall || calledWithoutThought(messages)) return {};
   checkSampling(sampling);
   const wanted = "effort" in reasoning ? budgets[reasoning.effort] : reasoning.budgetTokens;
-  const budget = Math.min(wanted, maxTokens - 1);
-  if (budget < budgetMin) {
+  // What is thought counts as output: a model that thinks all of its budget must have room left to answer.
+  const budgetMax = Math.max(Math.floor(maxTokens * thinkingShare), budgetMin);
+  const budget = Math.min(wanted, budgetMax);
+  if (budget < budgetMin || budget >= maxTokens) {
     throw new Inexpressible(
       "effort" in reasoning ? "reasoning_effort" : "thinking_budget",
       `this model thinks in ${budgetMin} tokens or more, below the limit of its output (${maxTokens})`,
