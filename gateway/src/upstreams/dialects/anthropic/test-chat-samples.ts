@@ -184,7 +184,7 @@ export const expressibleRequest: fc.Arbitrary<ChatRequest> = fc
     reasoning: optional(
       fc.oneof(
         fc.constant("off" as const),
-        fc.record({ budgetTokens: fc.integer({ min: 1024, max: 1999 }) }),
+        fc.record({ budgetTokens: fc.integer({ min: 1024, max: 1500 }) }),
       ),
     ),
     endUser: optional(id.map((rest) => `u${rest}`)),
