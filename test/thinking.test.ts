@@ -112,3 +112,19 @@ test("who asks to see what is thought is shown it by Claude, which shows nothing
     candidates: [{ content: { parts: [{ text: "Let me think.", thought: true }, { text: "Paris" }] } }],
   });
 });
+
+describe("who does not ask for thoughts gets an answer that begins with none", () => {
+  const path = "/v1beta/models/claude-opus-5";
+
+  test("from Claude, which thinks and signs unasked, whole", async () => {
+    const answer = await gateway.post(account, `${path}:generateContent`, contents);
+    expect(await answer.json()).toMatchObject({ candidates: [{ content: { parts: [{ text: "Paris" }] } }] });
+  });
+
+  test("from Claude, streamed", async () => {
+    const answer = await gateway.post(account, `${path}:streamGenerateContent?alt=sse`, contents);
+    const said = await answer.text();
+    expect(said).toContain("Paris");
+    expect(said).not.toContain("thought");
+  });
+});

@@ -1,10 +1,11 @@
 import type { Dispatch, HiddenFailure, TokenReading } from "../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import { eventsOf } from "./dialects/answer-events.ts";
-import type { ChatAnswer } from "./dialects/chat.ts";
+import type { ChatAnswer, ChatEvent } from "./dialects/chat.ts";
 import { Inexpressible, type Dialect, type SseEvent, type WriteContext } from "./dialects/dialect.ts";
 import { withExactArguments } from "./dialects/exact-json.ts";
 import { writeDialectError, readErrorMessage } from "./dialects/dialect-errors.ts";
+import { createThoughtSieve } from "./dialects/unasked-thoughts.ts";
 import { hiddenErrorStatus, type Exchange, type VendorRequest } from "./protocol.ts";
 import { choiceError } from "./dialects/openai/answer-members.ts";
 import { isPlainCount, readCount } from "./protocols/read-count.ts";
@@ -64,7 +65,8 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
       }
       const answer = own.readAnswer(json);
       const tokens = readTokens(json, native, answer);
-      return { tokens, json: callers.writeAnswer(answer, contextOf(dispatch)) };
+      const shown = asShownTo(callers, answer, dispatch);
+      return { tokens, json: callers.writeAnswer(shown, contextOf(dispatch)) };
     },
     readError: (status, json, dispatch) => {
       const callers = callersOf(dispatch);
@@ -143,6 +145,22 @@ function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dis
   return native.completeBody(to.writeRequest({ ...read, maxOutputTokens }), dispatch);
 }
 
+function asShownTo(callers: Dialect, answer: ChatAnswer, { input }: Dispatch): ChatAnswer {
+  if (asksForThoughts(callers, input.body)) return answer;
+  const mayCall = answer.parts.some(({ kind }) => kind === "tool_call");
+  return { ...answer, parts: answer.parts.flatMap(createThoughtSieve({ mayCall })) };
+}
+
+/** What of a stream is shown. Whether a call follows a thought nobody knows yet, but without tools none does. */
+function eventsShownTo(callers: Dialect, { input }: Dispatch): (event: ChatEvent) => readonly ChatEvent[] {
+  if (asksForThoughts(callers, input.body)) return (event) => [event];
+  const tools = isJsonObject(input.body) ? input.body["tools"] : undefined;
+  return createThoughtSieve<ChatEvent>({ mayCall: Array.isArray(tools) && tools.length > 0 });
+}
+
+const asksForThoughts = (callers: Dialect, body: unknown): boolean =>
+  isJsonObject(body) && callers.asksForThoughts(body);
+
 /** Nothing in here holds on to the dispatch: the request has left, and a stream may last much longer than it is needed. */
 function streamRules(callers: Dialect, native: NativeChat, dispatch: Dispatch): StreamRules {
   const context = contextOf(dispatch);
@@ -170,12 +188,14 @@ function streamRules(callers: Dialect, native: NativeChat, dispatch: Dispatch): 
     };
   }
   const writer = callers.createEventWriter(context);
+  const shown = eventsShownTo(callers, dispatch);
   const brokeOff = (): string => writer.write(brokenOff).map(form.say).join("");
   return {
     ...common,
     alike: false,
     write: (_frame, events) =>
       events
+        .flatMap(shown)
         .flatMap((event) => writer.write(event))
         .map(form.say)
         .join(""),

@@ -30,6 +30,8 @@ export interface Dialect {
     body: JsonObject,
     asked: { readonly model: string; readonly stream: boolean },
   ) => ChatRequest;
+  /** Whether the caller asked to be shown what the model thinks, where that stands among the parts of the answer. */
+  readonly asksForThoughts: (body: JsonObject) => boolean;
   readonly writeRequest: (request: ChatRequest) => JsonObject;
   readonly readAnswer: (json: unknown) => ChatAnswer;
   /** The usage report of an answer alone, for whoever only has to pay for it. */

@@ -4,6 +4,7 @@ import type { Dialect } from "../dialect.ts";
 import { readAnswer } from "./read-answer.ts";
 import { createEventReader } from "./read-events.ts";
 import { readRequest } from "./read-request.ts";
+import { asksForThoughts } from "./thinking.ts";
 import { readUsage } from "./usage.ts";
 import { writeAnswer } from "./write-answer.ts";
 import { createEventWriter } from "./write-events.ts";
@@ -12,6 +13,7 @@ import { writeRequest } from "./write-request.ts";
 export const anthropicDialect: Dialect = {
   name: "anthropic",
   readRequest,
+  asksForThoughts,
   writeRequest,
   readAnswer,
   readUsage,

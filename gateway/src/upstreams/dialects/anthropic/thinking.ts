@@ -47,6 +47,11 @@ export function readReasoning(thinking: unknown, effort: unknown): Reasoning | u
   }
 }
 
+export function asksForThoughts({ thinking }: JsonObject): boolean {
+  const { type, display } = isJsonObject(thinking) ? thinking : {};
+  return (type === "enabled" || type === "adaptive") && display !== "omitted";
+}
+
 function readEffort(effort: unknown): Effort | undefined {
   if (effort === undefined || effort === null) return undefined;
   const known = efforts.find((each) => each === effort);

@@ -3,6 +3,7 @@ import { createEventReader } from "./read-events.ts";
 import { createEventWriter } from "./write-events.ts";
 import { readAnswer } from "./read-answer.ts";
 import { readRequest } from "./read-request.ts";
+import { asksForThoughts } from "./reasoning.ts";
 import { readUsage } from "./usage.ts";
 import { writeAnswer } from "./write-answer.ts";
 import { writeRequest } from "./write-request.ts";
@@ -11,6 +12,7 @@ import { writeRequest } from "./write-request.ts";
 export const geminiDialect: Dialect = {
   name: "gemini",
   readRequest,
+  asksForThoughts,
   writeRequest,
   readAnswer,
   readUsage,

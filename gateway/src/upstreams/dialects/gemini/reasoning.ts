@@ -1,8 +1,8 @@
-import type { JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { Reasoning } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { isGemini3OrLater, isGeminiSince } from "./gemini-version.ts";
-import { integerOf, membersOf, textOf } from "./members.ts";
+import { camelCase, integerOf, membersOf, textOf } from "./members.ts";
 import type { Member } from "./members.ts";
 
 /**
@@ -24,7 +24,7 @@ export function readThinking(config: Member | undefined): Reasoning | undefined 
   const budgetMember = members.take("thinkingBudget");
   const budget = integerOf(budgetMember);
   const level = members.take("thinkingLevel");
-  // Whether thoughts are shown changes neither the answer nor its cost.
+  // Whether thoughts are shown changes neither the answer nor its cost: see asksForThoughts.
   members.take("includeThoughts");
   members.refuseRest();
 
@@ -36,6 +36,16 @@ export function readThinking(config: Member | undefined): Reasoning | undefined 
   if (budget !== undefined && budget > 0) return { budgetTokens: budget };
   return level === undefined ? undefined : readLevel(level);
 }
+
+export function asksForThoughts(body: JsonObject): boolean {
+  const config = memberOf(memberOf(body, "generationConfig"), "thinkingConfig");
+  return memberOf(config, "includeThoughts") === true;
+}
+
+const memberOf = (object: unknown, name: string): unknown =>
+  isJsonObject(object)
+    ? Object.entries(object).find(([written]) => camelCase(written) === name)?.[1]
+    : undefined;
 
 function readLevel(level: Member): Reasoning | undefined {
   const effort = textOf(level)?.toLowerCase();

@@ -12,6 +12,8 @@ import { readUsage } from "./usage.ts";
 export const openaiDialect: Dialect = {
   name: "openai",
   readRequest,
+  // They stand beside the answer, in a member that nobody takes for it.
+  asksForThoughts: () => true,
   writeRequest,
   readAnswer,
   readUsage,
