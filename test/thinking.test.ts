@@ -8,7 +8,7 @@ import { openOpenAiDouble } from "./doubles/openai.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 import { keys, sentTo } from "./model-gateway.ts";
 
-const openaiModels = ["gpt-5.4", "gpt-5.5", "gpt-5.6-terra", "gpt-6-astra"];
+const openaiModels = ["gpt-5.4", "gpt-5.5", "gpt-5.6-terra", "gpt-6-astra", "deepseek-v4"];
 const thoughtful = { reasoning: "Let me think.", text: "Paris" };
 const claudeModels = ["claude-opus-5", "claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1"];
 const geminiModels = ["gemini-3.6-flash", "gemini-3.7-flash", "gemini-3.8-flash", "gemini-3.5-flash-lite"];
@@ -20,7 +20,7 @@ let gateway: TestGateway;
 let account: TestAccount;
 
 beforeAll(async () => {
-  openai = await openOpenAiDouble({ key: keys.openai, models: openaiModels, reply: "Paris" });
+  openai = await openOpenAiDouble({ key: keys.openai, models: openaiModels, reply: thoughtful });
   claude = await openAnthropicDouble({ key: keys.anthropic, models: claudeModels, reply: thoughtful });
   gemini = await openGeminiDouble({ key: keys.gemini, models: geminiModels, reply: "Paris" });
   const priced = (upstream: string, models: readonly string[]): string =>
@@ -126,5 +126,26 @@ describe("who does not ask for thoughts gets an answer that begins with none", (
     const said = await answer.text();
     expect(said).toContain("Paris");
     expect(said).not.toContain("thought");
+  });
+
+  test("from vendors who show thoughts always, in either dialect", async () => {
+    const body = { model: "deepseek-v4", ...message, thinking: { type: "disabled" } };
+    const claudes = await gateway.post(account, "/v1/messages", body);
+    expect(await claudes.json()).toMatchObject({ content: [{ type: "text", text: "Paris" }] });
+    const geminis = await gateway.post(account, "/v1beta/models/deepseek-v4:generateContent", contents);
+    expect(await geminis.json()).toMatchObject({ candidates: [{ content: { parts: [{ text: "Paris" }] } }] });
+    const streamed = await gateway.post(account, "/v1/messages", { ...body, stream: true });
+    expect(await streamed.text()).not.toContain("thinking_delta");
+  });
+
+  test("but who asks for them is shown them first", async () => {
+    const body = { model: "deepseek-v4", ...message, thinking: { type: "adaptive" } };
+    const answer = await gateway.post(account, "/v1/messages", body);
+    expect(await answer.json()).toMatchObject({
+      content: [
+        { type: "thinking", thinking: "Let me think." },
+        { type: "text", text: "Paris" },
+      ],
+    });
   });
 });

@@ -29,6 +29,7 @@ export const wholeChat = ({ completion, reply, usage, body }: Said): Answer =>
         content: reply.text === "" && reply.toolCalls.length > 0 ? null : reply.text,
         refusal: null,
         annotations: [],
+        ...(showsThoughts(completion, reply) && { reasoning_content: reply.reasoning }),
         ...(reply.toolCalls.length > 0 && {
           tool_calls: reply.toolCalls.map(({ id, name, arguments: text }) => ({
             id,
@@ -84,6 +85,9 @@ export const streamedChat = ({
         refusal: null,
       }),
     },
+    ...(showsThoughts(completion, reply) ? reply.reasoningPieces : []).map(({ text }) => ({
+      wire: delta(index, { content: null, reasoning_content: text }),
+    })),
     ...reply.textPieces.map(({ text, tokens }) => ({ tokens, wire: delta(index, { content: text }) })),
     ...callFragments(reply).map(({ tokens, call }) => ({
       tokens,
@@ -107,6 +111,10 @@ export const streamedChat = ({
     },
   };
 };
+
+/** OpenAI shows none; of those who speak like it, some show them always, in a member of their own. */
+const showsThoughts = ({ model }: Said["completion"], { reasoning }: Reply): boolean =>
+  model.startsWith("deepseek") && reasoning !== "";
 
 const PADDING = "kQ0vZ8xTn3LbA";
 
