@@ -150,6 +150,16 @@ test("results find calls without ids by name and order", () => {
   ]);
 });
 
+test.each(["user", "function", "tool"])("results of functions are taken in the role of %s", (role) => {
+  const { messages } = read({
+    contents: [
+      { role: "model", parts: [{ functionCall: { name: "f" } }] },
+      { role, parts: [{ functionResponse: { name: "f", response: { output: "F" } } }] },
+    ],
+  });
+  expect(messages[1]).toMatchObject({ role: "user", parts: [{ kind: "tool_result", callId: "call_0" }] });
+});
+
 test("a result that answers no call is refused", () => {
   expect(fieldRefused(partsOf({ functionResponse: { name: "f", response: {} } }))).toBe(
     "contents[0].parts[0].functionResponse",

@@ -43,7 +43,8 @@ function readRole(role: Member | undefined): ChatMessage["role"] {
     case undefined:
     case "":
     case "user":
-    case "function": // results of functions had a role of their own once
+    case "function": // results of functions had a role of their own once,
+    case "tool": // and Google's own examples in Python still call it so
       return "user";
     case "model":
       return "assistant";
