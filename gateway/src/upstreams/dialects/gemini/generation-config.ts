@@ -28,8 +28,8 @@ export function readGeneration(config: Member | undefined): Generation {
   const generation = {
     maxOutputTokens: integerOf(members.take("maxOutputTokens")),
     temperature: numberOf(members.take("temperature")),
-    topP: numberOf(members.take("topP")),
-    topK: unlessUsual(numberOf(members.take("topK"))),
+    topP: unlessUsual("topP", numberOf(members.take("topP"))),
+    topK: unlessUsual("topK", numberOf(members.take("topK"))),
     stop: textsOf(members.take("stopSequences")),
     seed: integerOf(members.take("seed")),
     frequencyPenalty: numberOf(members.take("frequencyPenalty")),
@@ -99,5 +99,11 @@ function writeOutput(output: OutputFormat | undefined): JsonObject {
   }
 }
 
-/** What it is at Google where nothing is said, and Google's own clients always send it; others know nothing like it. */
-const unlessUsual = (topK: number | undefined): number | undefined => (topK === 64 ? undefined : topK);
+/**
+ * What they are at Google where nothing is said. Google's own clients always send them, and models of others refuse them or
+ * know nothing like them.
+ */
+const usual = { topP: 0.95, topK: 64 } as const;
+
+const unlessUsual = (name: keyof typeof usual, value: number | undefined): number | undefined =>
+  value === usual[name] ? undefined : value;

@@ -128,8 +128,9 @@ test("all settings of the generation are read", () => {
   expect(read({ generationConfig })).toMatchObject({ ...numbers, maxOutputTokens: 7, stop: ["x"] });
 });
 
-test("a top_k of 64, which is what it is without a word and Google's own clients always say, is not said to others", () => {
-  expect(read({ generationConfig: { topK: 64 } }).topK).toBeUndefined();
+test("what top_p and top_k are without a word, which Google's own clients always say, is not said to others", () => {
+  const { topP, topK } = read({ generationConfig: { temperature: 1, topP: 0.95, topK: 64 } });
+  expect({ topP, topK }).toEqual({ topP: undefined, topK: undefined });
 });
 
 test("the format of the output is read", () => {

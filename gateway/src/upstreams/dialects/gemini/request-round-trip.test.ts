@@ -77,8 +77,8 @@ const anyRequest: fc.Arbitrary<ChatRequest> = fc.record({
   parallelToolCalls: fc.constant(undefined),
   maxOutputTokens: maybe(fc.nat()),
   temperature: maybe(number),
-  topP: maybe(number),
-  // 64 is what it is where nothing is said.
+  // 0.95 and 64 are what they are where nothing is said.
+  topP: maybe(number.filter((topP) => topP !== 0.95)),
   topK: maybe(fc.nat().filter((topK) => topK !== 64)),
   stop: fc.array(text, { maxLength: 3 }),
   seed: maybe(fc.integer()),
