@@ -192,6 +192,18 @@ test("what came from a cache is found under the names of other vendors, too", ()
     expect(usageOf({ ...stated, ...cached })).toMatchObject({ input: 56, cacheRead: 1_280, output: 31 });
 });
 
+test("what Qwen wrote to its cache is taken out of the prompt, and counted once", () => {
+  const details = {
+    cached_tokens: 100,
+    cache_creation_input_tokens: 1_200,
+    cache_creation: { ephemeral_5m_input_tokens: 1_200 },
+  };
+  const stated = { prompt_tokens: 1_336, completion_tokens: 31, prompt_tokens_details: details };
+  expect(usageOf(stated)).toMatchObject({ input: 36, cacheRead: 100, cacheWrite: 1_200, cacheWrite1h: 0 });
+  const both = { ...details, cache_write_tokens: 1_200 };
+  expect(usageOf({ ...stated, prompt_tokens_details: both })).toMatchObject({ input: 36, cacheWrite: 1_200 });
+});
+
 test("writes to either cache are one figure inside the prompt", () => {
   const usage = { input: 1, output: 0, cacheRead: 2, cacheWrite: 3, cacheWrite1h: 4, reasoning: undefined };
   expect(writeAnswer({ ...answer, usage }, context)["usage"]).toEqual({

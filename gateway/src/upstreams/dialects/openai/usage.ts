@@ -14,7 +14,7 @@ export function readUsage(value: unknown): ChatUsage | undefined {
 
   const promptDetails = objectOf(value["prompt_tokens_details"]);
   const cacheRead = Math.min(cachedIn(value, promptDetails), prompt);
-  const cacheWrite = Math.min(count(promptDetails, "cache_write_tokens") ?? 0, prompt - cacheRead);
+  const cacheWrite = Math.min(writtenIn(promptDetails), prompt - cacheRead);
   const completionDetails = objectOf(value["completion_tokens_details"]);
   const stated = count(completionDetails, "reasoning_tokens");
   const beside = besideCompletion(value, prompt + completion, stated);
@@ -55,6 +55,10 @@ const cachedIn = (usage: JsonObject, details: JsonObject): number =>
   count(usage, "cached_tokens") ??
   count(usage, "prompt_cache_hit_tokens") ??
   0;
+
+/** Qwen has its own name for it. Either way these tokens are among those of the prompt. */
+const writtenIn = (details: JsonObject): number =>
+  count(details, "cache_write_tokens") ?? count(details, "cache_creation_input_tokens") ?? 0;
 
 export function writeUsage(usage: ChatUsage): JsonObject {
   const cacheWrites = usage.cacheWrite + usage.cacheWrite1h;
