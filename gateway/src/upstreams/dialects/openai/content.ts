@@ -26,11 +26,10 @@ export function readTextContent(content: unknown, field: string): readonly TextP
   });
 }
 
+/** Texts alone are one text: DeepSeek and Groq refuse a list where there is nothing but text in it. */
 export function writeContent(parts: readonly ContentPart[]): string | readonly JsonObject[] {
-  const [first, ...others] = parts;
-  if (first === undefined) return "";
-  if (first.kind === "text" && others.length === 0) return first.text;
-  return parts.map(writePart);
+  const texts = parts.filter((part) => part.kind === "text");
+  return texts.length < parts.length ? parts.map(writePart) : texts.map(({ text }) => text).join("\n\n");
 }
 
 function writePart(part: ContentPart): JsonObject {

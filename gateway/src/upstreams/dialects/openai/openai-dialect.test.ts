@@ -14,6 +14,8 @@ const words = fc.string({ minLength: 1, unit: "binary" });
 const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(value, { nil: undefined });
 const text = fc.record({ kind: fc.constant("text" as const), text: words });
+/** Texts alone are told as one. */
+const atMostOneText = fc.array(text, { maxLength: 1 });
 const image = fc.record({
   kind: fc.constant("image" as const),
   source: fc.oneof(
@@ -31,18 +33,19 @@ const result = fc.record({
   kind: fc.constant("tool_result" as const),
   callId: words,
   name: fc.constant(undefined),
-  content: fc.array(text, { maxLength: 3 }),
+  content: atMostOneText,
   isError: fc.constant(false),
 });
 const listOf = <T>(item: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(item, { maxLength: 3 });
 const flat = (lists: fc.Arbitrary<ChatPart[]>[]): fc.Arbitrary<ChatPart[]> =>
   fc.tuple(...lists).map((all) => all.flat());
+const textsAndImages = flat([fc.tuple(image), listOf(fc.oneof(text, image))]);
 const message: fc.Arbitrary<ChatMessage> = fc.oneof(
   fc.record({
     role: fc.constant("user" as const),
-    parts: flat([listOf(result), listOf(fc.oneof(text, image))]),
+    parts: flat([listOf(result), fc.oneof(atMostOneText, textsAndImages)]),
   }),
-  fc.record({ role: fc.constant("assistant" as const), parts: flat([listOf(text), listOf(call)]) }),
+  fc.record({ role: fc.constant("assistant" as const), parts: flat([atMostOneText, listOf(call)]) }),
 );
 const schema: fc.Arbitrary<JsonObject> = fc.dictionary(
   words.filter((name) => name !== "__proto__"),
@@ -75,7 +78,7 @@ const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) =
 const settings = fc.record({
   // It takes "none", which other models do not, and the efforts below.
   model: fc.constant("gpt-5.2"),
-  system: listOf(text),
+  system: atMostOneText,
   messages: fc.array(message, { maxLength: 5 }),
   maxOutputTokens: maybe(fc.nat()),
   temperature: maybe(number),

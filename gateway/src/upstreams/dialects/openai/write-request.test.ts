@@ -69,14 +69,23 @@ test("every setting is written under OpenAI's name for it", () => {
 
 test("several instructions are one system message, without their marks to cache", () => {
   const system = [{ ...text("a"), cache: "1h" } as const, text("b")];
-  expect(write({ system })["messages"]).toEqual([
-    {
-      role: "system",
-      content: [
-        { type: "text", text: "a" },
-        { type: "text", text: "b" },
-      ],
-    },
+  expect(write({ system })["messages"]).toEqual([{ role: "system", content: "a\n\nb" }]);
+});
+
+test("several texts are one text, whoever says them; beside an image each stays a part", () => {
+  const image = { kind: "image", source: { url: "https://a/b" } } as const;
+  const texts = [text("a"), text("b")];
+  expect(
+    written(
+      { role: "assistant", parts: [...texts, call] },
+      { role: "user", parts: [result({ content: texts }), ...texts] },
+      { role: "user", parts: [...texts, image] },
+    ),
+  ).toMatchObject([
+    { role: "assistant", content: "a\n\nb" },
+    { role: "tool", content: "a\n\nb" },
+    { role: "user", content: "a\n\nb" },
+    { role: "user", content: [{ text: "a" }, { text: "b" }, { type: "image_url" }] },
   ]);
 });
 
