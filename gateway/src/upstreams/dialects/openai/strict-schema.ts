@@ -9,24 +9,52 @@ import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 export const strictFor = (schema: JsonObject, strict: boolean | undefined): boolean | undefined =>
   strict === true && !(schema["type"] === "object" && isStrict(schema)) ? undefined : strict;
 
-/** Every object in it is closed and requires all that it lists, and nothing is said by the words OpenAI refuses. */
+/** Every object in it is closed and requires all that it lists, and nothing is said that OpenAI does not take. */
 function isStrict(schema: JsonObject): boolean {
-  if (refusedWords.some((word) => schema[word] !== undefined)) return false;
+  if (!Object.keys(schema).every((word) => schema[word] === undefined || takenWords.has(word))) return false;
+  if (schema["format"] !== undefined && !takenFormats.has(schema["format"])) return false;
   if (describesObject(schema) && !isClosed(schema)) return false;
   return innerSchemas(schema).every((inner) => isJsonObject(inner) && isStrict(inner));
 }
 
-const refusedWords = [
-  "allOf",
-  "oneOf",
-  "not",
-  "if",
-  "then",
-  "else",
-  "dependentRequired",
-  "dependentSchemas",
-  "patternProperties",
-];
+/** Words that it takes, and not those it refuses: it refuses what it does not know, and of that there is no list. */
+const takenWords: ReadonlySet<string> = new Set([
+  "$schema",
+  "title",
+  "description",
+  "type",
+  "enum",
+  "const",
+  "properties",
+  "required",
+  "additionalProperties",
+  "items",
+  "minItems",
+  "maxItems",
+  "anyOf",
+  "$ref",
+  "$defs",
+  "definitions",
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "pattern",
+  "format",
+]);
+
+const takenFormats: ReadonlySet<unknown> = new Set([
+  "date-time",
+  "time",
+  "date",
+  "duration",
+  "email",
+  "hostname",
+  "ipv4",
+  "ipv6",
+  "uuid",
+]);
 
 const describesObject = ({ type, properties }: JsonObject): boolean =>
   properties !== undefined || type === "object" || (Array.isArray(type) && type.includes("object"));

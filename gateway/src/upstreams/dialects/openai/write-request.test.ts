@@ -179,6 +179,15 @@ const strictlyTaken: Readonly<Record<string, JsonObject>> = {
   "an object without members": closed,
   "one that requires all of them": person,
   "closed objects within": holding({ type: "array", items: { anyOf: [person, { type: "null" }] } }),
+  "limits of numbers and lists, known formats, and what schema it is": {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    ...holding({ type: "array", minItems: 1, items: { type: ["string", "null"], format: "date-time" } }),
+  },
+  "a member that is called as a word it refuses": {
+    ...person,
+    properties: { default: a },
+    required: ["default"],
+  },
   "definitions, and references to them": { ...holding({ $ref: "#/$defs/p" }), $defs: { p: person } },
 };
 const strictlyRefused: Readonly<Record<string, JsonObject>> = {
@@ -189,6 +198,11 @@ const strictlyRefused: Readonly<Record<string, JsonObject>> = {
   "an open object among the definitions": { ...person, $defs: { p: open } },
   "what is no object": { anyOf: [person] },
   "a combination of schemas": holding({ allOf: [person] }),
+  "a default": holding({ ...a, default: "b" }),
+  "a format that it does not know": holding({ ...a, format: "uri" }),
+  "a length of a text": holding({ ...a, minLength: 1 }),
+  "a list without doubles": holding({ type: "array", items: a, uniqueItems: true }),
+  "names of members": { ...person, propertyNames: a },
 };
 
 test.each(Object.entries(strictlyTaken))("a strict schema stays strict: %s", (_, schema) => {
