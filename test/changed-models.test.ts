@@ -180,6 +180,19 @@ test("what stands beside something foreign stays as it was written", async () =>
   expect(await passedOn("claude-x", "/v1/messages", write(`${foreign} , ${rest}`))).toBe(write(rest));
 });
 
+test("a call that nobody signed says so to a Gemini that asks, in Google's word, and nothing to one that does not", async () => {
+  const call = '"functionCall":{"name":"f","args":{"n":90071992547409931234}}';
+  const write = (part: string): string =>
+    `{"contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{${part}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}],"generationConfig":{"maxOutputTokens":9}}`;
+  const written = write(`"thoughtSignature":"tollgateunsigned0000",${call}`);
+  const sent = (model: Model): Promise<string> =>
+    passedOn(model, `/v1beta/models/${model}:generateContent`, written);
+  expect(await sent("gemini-3-x")).toBe(
+    write(`"thoughtSignature":"skip_thought_signature_validator",${call}`),
+  );
+  expect(await sent("gemini-2.5-x")).toBe(write(call));
+});
+
 describe("what only looks foreign inside a caller's own data stays", () => {
   test("in the input of a tool, sent to Claude", async () => {
     const looks = '{"type":"thinking","thinking":"","signature":"tollgateunsigned0000"}';

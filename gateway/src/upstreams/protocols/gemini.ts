@@ -6,7 +6,7 @@ import { dialects } from "../dialects/dialects.ts";
 import { geminiDialect } from "../dialects/gemini/gemini-dialect.ts";
 import { isBeforeGemini3 } from "../dialects/gemini/gemini-version.ts";
 import { unsigned } from "../dialects/gemini/signatures.ts";
-import { markStart } from "../dialects/marks.ts";
+import { markStart, readMarked } from "../dialects/marks.ts";
 import type { Protocol } from "../protocol.ts";
 import { countTokens } from "./count-tokens.ts";
 import { nativeBody } from "./native-body.ts";
@@ -95,8 +95,16 @@ const foreignTo = (words: readonly string[]): ForeignRule => ({
   },
 });
 
-const foreign = foreignTo([markStart]);
+const foreign: ForeignRule = {
+  ...foreignTo([markStart]),
+  instead: (part, member) => (isUnsignedCall(part, part[member]) ? unsigned : undefined),
+};
 const foreignBefore3 = foreignTo([markStart, unsigned]);
+
+const isUnsignedCall = (part: JsonObject, signature: unknown): boolean =>
+  ("functionCall" in part || "function_call" in part) &&
+  typeof signature === "string" &&
+  readMarked(signature)?.mark === "unsigned";
 
 const ownInput = ({ input, model = "" }: Dispatch): CallInput =>
   withoutMarked(input, isBeforeGemini3(model) ? foreignBefore3 : foreign);

@@ -1,5 +1,6 @@
 // A history may hold what another vendor's model said, in an answer that we wrote: marked as in dialects/marks.ts. On its
-// way to a vendor that speaks the caller's dialect it is taken out, and every other byte stays as the caller wrote it.
+// way to a vendor that speaks the caller's dialect it is taken out or replaced, and every other byte stays as the caller
+// wrote it.
 
 import type { CallInput } from "../../operation/operation.ts";
 import { endOfString, isJsonObject, type JsonObject } from "../../platform/json.ts";
@@ -12,6 +13,8 @@ export interface ForeignRule {
   readonly places: Places;
   /** Whether an object is to go altogether, or which of its members are. */
   readonly judge: (object: JsonObject) => "all" | readonly string[];
+  /** What takes the place of a member that goes, where its vendor asks for something there. */
+  readonly instead?: (object: JsonObject, member: string) => string | undefined;
 }
 
 export interface Places {
@@ -56,7 +59,11 @@ function rewriteMembers(
 ): string | undefined {
   const members = membersAsWritten(text);
   let changed = gone.length > 0;
-  for (const name of gone) members.delete(name);
+  for (const name of gone) {
+    const value = rule.instead?.(object, name);
+    if (value === undefined) members.delete(name);
+    else members.set(name, `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  }
   for (const [name, within] of Object.entries(places)) {
     const written = members.get(name);
     if (written === undefined) continue;

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatAnswer } from "../chat.ts";
+import { marked } from "../marks.ts";
 import { geminiDialect } from "./gemini-dialect.ts";
 
 const read = (parts: readonly unknown[], more: JsonObject = {}): ChatAnswer =>
@@ -150,6 +151,13 @@ test("an answer is written as one candidate, with ids of ours where the vendor g
     responseId: "ours",
   });
   expect(write({ id: "r", model: "m" })).toMatchObject({ responseId: "r", modelVersion: "m" });
+});
+
+test("the first call of an answer has a signature that a strict client can decode, though nobody signed it", () => {
+  const call = { kind: "tool_call", id: "1", name: "f", arguments: "{}" } as const;
+  const written = JSON.stringify(write({ parts: [call, { ...call, id: "2" }] }));
+  const signatures = [...written.matchAll(/"thoughtSignature":"([^"]*)"/g)].map(([, signature]) => signature);
+  expect(signatures).toEqual([marked("unsigned")]);
 });
 
 test("every reason to stop is written in Google's words", () => {

@@ -111,6 +111,16 @@ test("text goes out as it comes, a call when its arguments are complete, reason 
   ]);
 });
 
+test("the first call of a stream has a signature that a strict client can decode, though nobody signed it", () => {
+  const calls = [0, 1].flatMap((index) => [
+    { kind: "tool_call", index, id: `${index}`, name: "f" } as const,
+    { kind: "part_end", index } as const,
+  ]);
+  const written = JSON.stringify(write(...calls));
+  expect(written.match(/thoughtSignature/g)).toHaveLength(1);
+  expect(written).toContain(marked("unsigned"));
+});
+
 test("text leaves the writer at once", () => {
   const writer = geminiDialect.createEventWriter(context);
   expect(writer.write({ kind: "text", index: 0, text: "a" })).toHaveLength(1);

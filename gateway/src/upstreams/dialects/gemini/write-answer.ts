@@ -3,7 +3,7 @@ import type { ChatAnswer, ChatPart } from "../chat.ts";
 import type { WriteContext } from "../dialect.ts";
 import { writeStopReason } from "./stop-reason.ts";
 import { given } from "./given.ts";
-import { signFirstCall } from "./signatures.ts";
+import { markFirstCall } from "./signatures.ts";
 import { writeImage } from "./media.ts";
 import { writeUsage } from "./usage.ts";
 import { isEmptyThought, writeCall, writeReasoning } from "./write-parts.ts";
@@ -11,8 +11,7 @@ import { isEmptyThought, writeCall, writeReasoning } from "./write-parts.ts";
 export function writeAnswer(answer: ChatAnswer, context: WriteContext): JsonObject {
   const malformed = answer.parts.some((part) => part.kind === "tool_call" && writeCall(part) === undefined);
   const candidate = {
-    // Later this may be sent to Gemini itself, which asks for a signature.
-    content: { role: "model", parts: signFirstCall(answer.parts.flatMap(writePart)) },
+    content: { role: "model", parts: markFirstCall(answer.parts.flatMap(writePart)) },
     finishReason: writeStopReason(answer.stop, malformed),
     index: 0,
   };

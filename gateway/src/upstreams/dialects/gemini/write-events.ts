@@ -3,7 +3,7 @@ import type { ChatEvent, ChatUsage, ToolCallPart } from "../chat.ts";
 import type { SseEvent, WriteContext } from "../dialect.ts";
 import { writeStopReason } from "./stop-reason.ts";
 import { given } from "./given.ts";
-import { signFirstCall } from "./signatures.ts";
+import { markFirstCall } from "./signatures.ts";
 import { writeImage } from "./media.ts";
 import { writeStreamError } from "./stream-error.ts";
 import { writeUsage } from "./usage.ts";
@@ -38,10 +38,9 @@ export function createEventWriter(context: WriteContext): {
     const written = writeCall(call);
     malformed ||= written === undefined;
     if (written === undefined) return [];
-    // Later this may be sent to Gemini itself, which asks for a signature.
     const isFirst = !called;
     called = true;
-    return isFirst ? signFirstCall([written]) : [written];
+    return isFirst ? markFirstCall([written]) : [written];
   };
 
   return {
