@@ -178,6 +178,8 @@ export const checkSignatures = (body: JsonObject, model: string): string | undef
     const call = objectsOf(parts).find(({ functionCall }) => functionCall !== undefined);
     if (isThird && call !== undefined && call["thoughtSignature"] === undefined)
       return "Function call is missing a thought_signature in functionCall parts.";
+    if (isSecond && objectsOf(parts).some(({ functionResponse }) => "parts" in objectOf(functionResponse)))
+      return "Multimodal function responses are not supported for this model.";
     if (isSecond && objectsOf(parts).some(({ thoughtSignature }) => thoughtSignature === UNSIGNED))
       return "Unable to submit request because Thought signature is not valid.";
   }

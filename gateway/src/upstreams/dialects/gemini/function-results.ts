@@ -48,19 +48,29 @@ function readShown(part: Member): ToolResultPart["content"][number] {
 
 export function writeFunctionResponse(result: ToolResultPart, name: string, model: string): JsonObject {
   const texts = result.content.filter((part) => part.kind === "text").map((part) => part.text);
-  const shown = result.content.flatMap((part) => {
-    if (part.kind === "text") return [];
-    return part.kind === "image" ? [writeImage(part)] : [writeFile(part)];
-  });
-  if (shown.length > 0 && isBeforeGemini3(model)) {
-    throw new Inexpressible("messages", "this model takes no image in the result of a tool, nor a file");
-  }
+  const shown = writeShown(result);
+  const isShownHere = shown.length > 0 && !isBeforeGemini3(model);
+  if (shown.length > 0 && !isShownHere) texts.push(seeBelow);
   return {
     functionResponse: given({
       id: result.callId,
       name,
       response: { [result.isError ? "error" : "output"]: texts.join("\n") },
-      parts: shown.length === 0 ? undefined : shown,
+      parts: isShownHere ? shown : undefined,
     }),
   };
 }
+
+/** Before Gemini 3 a result holds text only: what else there is the user shows behind all results. */
+export function shownBehind(result: ToolResultPart, model: string): readonly JsonObject[] {
+  const shown = isBeforeGemini3(model) ? writeShown(result) : [];
+  return shown.length === 0 ? [] : [{ text: `From the result of ${result.callId}:` }, ...shown];
+}
+
+const seeBelow = "What it shows follows in the next message of the user.";
+
+const writeShown = ({ content }: ToolResultPart): readonly JsonObject[] =>
+  content.flatMap((part) => {
+    if (part.kind === "text") return [];
+    return part.kind === "image" ? [writeImage(part)] : [writeFile(part)];
+  });

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatMessage, ChatPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { writeFunctionResponse } from "./function-results.ts";
+import { shownBehind, writeFunctionResponse } from "./function-results.ts";
 import { writeFile, writeImage } from "./media.ts";
 import { signFirstCall } from "./signatures.ts";
 import { writeCall, writeReasoning } from "./write-parts.ts";
@@ -11,21 +11,42 @@ interface Content {
   readonly parts: JsonObject[];
 }
 
+/** A content as it is gathered, with what the results in it show. */
+interface Gathered extends Content {
+  readonly shown: JsonObject[];
+}
+
 export function writeContents(messages: readonly ChatMessage[], model: string): readonly Content[] {
   const names = new Map<string, string>();
-  const contents: Content[] = [];
+  const contents: Gathered[] = [];
   for (const message of messages) {
     const role = message.role === "user" ? "user" : "model";
     const parts = message.parts.flatMap((part) => writePart(part, names, model));
     if (parts.length === 0) continue;
+    const shown = message.parts.flatMap((part) =>
+      part.kind === "tool_result" ? shownBehind(part, model) : [],
+    );
     // Google counts the results of one turn against its calls, so neighbours of one role are one content.
     const last = contents.at(-1);
-    if (last?.role === role) last.parts.push(...parts);
-    else contents.push({ role, parts });
+    if (last?.role === role) {
+      last.parts.push(...parts);
+      last.shown.push(...shown);
+    } else contents.push({ role, parts, shown });
   }
-  return contents.map((content) =>
-    content.role === "model" ? { ...content, parts: signFirstCall(content.parts, model) } : content,
+  return contents.flatMap(({ role, parts, shown }) =>
+    role === "model" ? [{ role, parts: signFirstCall(parts, model) }] : writeUser(parts, shown),
   );
+}
+
+/** What results show is a content of its own, for Google may count its parts as results, too. */
+function writeUser(parts: JsonObject[], shown: readonly JsonObject[]): readonly Content[] {
+  if (shown.length === 0) return [{ role: "user", parts }];
+  const isResult = (part: JsonObject): boolean => part["functionResponse"] !== undefined;
+  const said = parts.filter((part) => !isResult(part));
+  return [
+    { role: "user", parts: parts.filter(isResult) },
+    { role: "user", parts: [...shown, ...said] },
+  ];
 }
 
 /** `names` collects the calls seen so far: a result must say the name of the tool it comes from. */

@@ -163,7 +163,6 @@ test("a failure is an error, and images go with the result, where the model take
   const image: ChatPart = { kind: "image", source: { mimeType: "image/png", base64: "AA==" } };
   const failed: ChatPart = { ...result, isError: true, content: [...result.content, image] };
   const messages = [assistant(call), user(failed)];
-  expect(() => write({ messages })).toThrow("takes no image in the result of a tool");
   expect(write({ model: "gemini-3-pro", messages })).toMatchObject({
     contents: [
       {},
@@ -179,6 +178,25 @@ test("a failure is an error, and images go with the result, where the model take
       },
     ],
   });
+});
+
+test("before Gemini 3, images of results are shown by the user, behind all results", () => {
+  const image: ChatPart = { kind: "image", source: { mimeType: "image/png", base64: "AA==" } };
+  const calls = assistant(call, { ...call, id: "2" });
+  const results = [user({ ...result, content: [image] }), user({ ...result, callId: "2" })];
+  const { contents } = write({
+    model: "gemini-2.5-flash",
+    messages: [calls, ...results, user({ kind: "text", text: "go" })],
+  });
+  expect(contents).toMatchObject([
+    { role: "model" },
+    { role: "user", parts: [{ functionResponse: { id: "1" } }, { functionResponse: { id: "2" } }] },
+    {
+      role: "user",
+      parts: [{ text: "From the result of 1:" }, { inlineData: { data: "AA==" } }, { text: "go" }],
+    },
+  ]);
+  expect(JSON.stringify(contents)).not.toContain('"parts":[{"inlineData"');
 });
 
 test("images by address are files, typed where their name tells", () => {
