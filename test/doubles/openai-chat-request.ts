@@ -18,6 +18,7 @@ export const checkChat = (body: JsonObject): Problem | undefined => {
   }
   return (
     checkMessages(body["messages"]) ??
+    checkPlainTexts(body) ??
     checkNumbers(body) ??
     checkUser(body["user"]) ??
     checkStream(body) ??
@@ -157,6 +158,15 @@ const checkMessage = (message: JsonObject, param: string): Problem | undefined =
     : invalid(`${param}.content`, "a string or an array of parts");
 };
 
+/** DeepSeek speaks OpenAI's dialect, but knows texts only. */
+const checkPlainTexts = ({ model, messages }: JsonObject): Problem | undefined => {
+  if (!stringOf(model).startsWith("deepseek")) return undefined;
+  const at = objectsOf(messages).findIndex(({ content }) => Array.isArray(content));
+  if (at < 0) return undefined;
+  const problem = `messages[${at}]: invalid type: sequence, expected a string`;
+  return { message: `Failed to deserialize the JSON body into the target type: ${problem}` };
+};
+
 const checkNumbers = (body: JsonObject): Problem | undefined => {
   for (const name of ["max_tokens", "max_completion_tokens", "n"]) {
     const value = body[name] ?? 1;
@@ -239,17 +249,46 @@ const checkThinkingBesideTools = ({
   return { message, param: "reasoning_effort" };
 };
 
-/** Held to strictly, every object must be closed and require all it has. */
+/** Held to strictly, every object must be closed and require all it has, and many words are not taken. */
 const checkStrict = (body: JsonObject): Problem | undefined => {
   const format = objectOf(objectOf(body["response_format"])["json_schema"]);
-  const loose = format["strict"] === true && !isClosed(format["schema"]);
-  if (loose) return invalid("response_format", "a schema whose objects are closed and require all");
-  const at = objectsOf(body["tools"])
-    .map((tool) => objectOf(tool["function"]))
-    .findIndex(({ strict, parameters }) => strict === true && !isClosed(parameters));
-  return at < 0
-    ? undefined
-    : invalid(`tools[${at}].function.parameters`, "a schema whose objects are closed and require all");
+  if (format["strict"] === true) {
+    const problem = checkStrictSchema(format["schema"], "response_format");
+    if (problem) return problem;
+  }
+  for (const [at, tool] of objectsOf(body["tools"]).entries()) {
+    const { strict, parameters } = objectOf(tool["function"]);
+    if (strict !== true) continue;
+    const problem = checkStrictSchema(parameters, `tools[${at}].function.parameters`);
+    if (problem) return problem;
+  }
+  return undefined;
+};
+
+const checkStrictSchema = (schema: unknown, param: string): Problem | undefined => {
+  if (!isClosed(schema)) return invalid(param, "a schema whose objects are closed and require all");
+  const word = refusedWord(schema);
+  return word === undefined ? undefined : { message: `Invalid schema: ${word}.`, param };
+};
+
+const STRICTLY_REFUSED = ["default", "minLength", "maxLength", "uniqueItems", "propertyNames"];
+
+/** Of schemas by name, the names are the caller's own words. */
+const BY_NAME = ["properties", "$defs", "definitions"];
+
+const refusedWord = (schema: unknown): string | undefined => {
+  for (const inner of listOf(schema)) {
+    const word = refusedWord(inner);
+    if (word !== undefined) return word;
+  }
+  const members = objectOf(schema);
+  const word = STRICTLY_REFUSED.find((each) => each in members);
+  if (word !== undefined) return `'${word}' is not permitted`;
+  if (members["format"] === "uri") return "'uri' is not a valid format";
+  const within = Object.entries(members).flatMap(([name, member]) =>
+    BY_NAME.includes(name) ? Object.values(objectOf(member)) : [member],
+  );
+  return within.map(refusedWord).find((found) => found !== undefined);
 };
 
 const isClosed = (schema: unknown): boolean => {

@@ -96,6 +96,18 @@ describe("openai", () => {
     await refused(post(url, { ...chat, max_tokens: "5" }), 400, { param: "max_tokens" });
     await refused(post(url, { ...chat, stream_options: {} }), 400, { param: "stream_options" });
     await refused(post(url, { ...chat, messages: [] }), 400, { param: "messages" });
+    const schema = {
+      type: "object",
+      properties: { default: { type: "string", minLength: 1 } },
+      required: ["default"],
+      additionalProperties: false,
+    };
+    const json_schema = { name: "n", schema, strict: true };
+    await refused(post(url, { ...chat, response_format: { type: "json_schema", json_schema } }), 400, {
+      message: "Invalid schema: 'minLength' is not permitted.",
+    });
+    const texts = [{ role: "user", content: [{ type: "text", text: "a" }] }];
+    await refused(post(url, { ...chat, model: "deepseek-x", messages: texts }), 400, { code: null });
     await refused(post(url, { ...chat, model: "gpt-y" }), 404, { code: "model_not_found" });
     await refused(post(url, chat, { Authorization: "Bearer k-1", "Content-Type": "text/plain" }), 400, {});
     await refused(post(`${vendor.url}/v1/chat/completions`, chat), 404, { code: "unknown_url" });
