@@ -150,6 +150,21 @@ describe("an upstream that fails again and again", () => {
       expect(await attempts("gave_up")).toBe(1);
     });
 
+    test("no longer keeps others waiting once a stream has begun after the pause", async () => {
+      const account = await gateway.openAccount({ creditUsd: "50" });
+      for (let times = 0; times < 5; times++)
+        for (const double of [model.a, model.b]) double.answerNext(error(500));
+      for (let calls = 0; calls < 5; calls++) await stream(account);
+      later(5_000);
+      const before = askedModels();
+      model.a.answerNext({ kind: "stream", everyMs: 100 });
+      const first = await gateway.post(account, "/v1/chat/completions", { ...chat, stream: true });
+      const meanwhile = await Promise.all(Array.from({ length: 4 }, () => stream(account)));
+      for (const text of meanwhile) expect(text).toContain("[DONE]");
+      expect(sinceModels(before)).toEqual([5, 0]);
+      expect(await first.text()).toContain("[DONE]");
+    });
+
     test("is not what an upstream does whose callers leave", async () => {
       const account = await gateway.openAccount({ creditUsd: "50" });
       const before = askedModels();

@@ -64,7 +64,7 @@ describe("the breaker itself", () => {
     for (let calls = 0; calls < 4; calls++) expect(attempt(failed)).toBe("free");
   });
 
-  test("ends a pause that was asked for with the head of a stream, and one after failures only with its end", () => {
+  test("ends a pause with the head of a stream", () => {
     let nowMs = 0;
     const { breaker, attempt } = meet(() => nowMs);
     attempt({ kind: "rate_limited", status: 429, retryAfterSeconds: 7 });
@@ -81,9 +81,26 @@ describe("the breaker itself", () => {
     for (let calls = 0; calls < 5; calls++) attempt(failed);
     nowMs = 25_000;
     const trial = breaker.streams("one", breaker.enter("one"));
-    expect([trial, breaker.enter("one")]).toEqual(["trial", "shut"]);
+    expect([trial, breaker.enter("one"), breaker.enter("one")]).toEqual(["free", "free", "free"]);
     breaker.leave(one, trial, verdictOfStream("whole"));
-    expect([breaker.enter("one"), breaker.enter("one")]).toEqual(["free", "free"]);
+    for (let calls = 0; calls < 4; calls++) expect(attempt(failed)).toBe("free");
+    expect(breaker.enter("one")).toBe("free");
+  });
+
+  test("pauses again, and longer, when the first stream after failures breaks off", () => {
+    let nowMs = 0;
+    const { breaker, attempt } = meet(() => nowMs);
+    for (let calls = 0; calls < 5; calls++) attempt(failed);
+    nowMs = 5_000;
+    const [first, second] = [1, 2].map(() => breaker.streams("one", breaker.enter("one")));
+    // What is no fault of the upstream's says nothing, neither for it nor against it.
+    breaker.leave(one, first ?? "shut", verdictOfStream("left"));
+    expect(breaker.enter("one")).toBe("free");
+    breaker.leave(one, second ?? "shut", verdictOfStream("broke_off"));
+    expect([breaker.enter("one"), breaker.waitFor("one")]).toEqual([
+      "shut",
+      { retryInMs: 10_000, why: "failing" },
+    ]);
   });
 
   test("never shuts the sandbox", () => {

@@ -20,7 +20,8 @@ type ShutReason = "failing" | "rate_limited";
 
 /**
  * A circuit breaker for each upstream, by name. Invariants: every `enter` that is not "shut" is followed by one
- * `leave`; while an upstream is paused nobody enters; after the pause one trial at a time does, until one works.
+ * `leave`; while an upstream is paused nobody enters; after the pause one trial at a time does, until one works or begins to
+ * stream.
  */
 export interface UpstreamHealth {
   /** Whether others should be asked first at this moment: it is shut, or was busy just now. */
@@ -28,8 +29,8 @@ export interface UpstreamHealth {
   readonly enter: (name: string) => Entry;
   readonly leave: (upstream: Upstream, entry: Entry, verdict: Verdict) => void;
   /**
-   * The head of a stream came, and its end will tell whether it works. It is not busy any more, so that a pause which it
-   * asked for ends now; gives the entry to leave with.
+   * The head of a stream came: it serves, so that the pause ends now, because streams may last for minutes. Whether it
+   * works its end will tell; gives the entry to leave with.
    */
   readonly streams: (name: string, entry: Entry) => Entry;
   /** When to come back to an upstream that is shut, and why it is. */
@@ -132,9 +133,11 @@ export function createUpstreamHealth(
     },
     streams: (name, entry) => {
       const circuit = circuits.get(name);
-      if (entry !== "trial" || circuit?.why !== "rate_limited") return entry;
+      if (entry !== "trial" || !circuit) return entry;
       circuit.trialUntilMs = 0;
       circuit.pausedUntilMs = undefined;
+      // One that failed has not come to an end yet: the next that breaks off shuts it again, and for longer.
+      if (circuit.why === "failing") circuit.failures = rules.failuresToShut - 1;
       // The trial is over: whatever the stream's end says, it may be older than the next pause.
       return "free";
     },
