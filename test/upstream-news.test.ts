@@ -1,6 +1,7 @@
 // What the operator reads in the log of an upstream that fails, waits, or works again.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import type { ScriptedAnswer } from "./doubles/scripted-answer.ts";
 import type { TestAccount, TestGateway } from "./harness.ts";
 import { chat, error, nobodyListens, openTwoUpstreams, price, snapshot, upstream } from "./two-upstreams.ts";
 
@@ -129,6 +130,27 @@ describe("the log", () => {
         await both.close();
       },
     );
+
+    test("says so also of an upstream that was told of before, and of one that asks for a moment only", async () => {
+      for (const before of [error(500), error(429, { "Retry-After": "9" })]) {
+        const only = await open(
+          `upstreams:\n${upstream("oa", "openai", model.a.url)}\nmodels: { gpt-x: { via: [oa], ${price} } }`,
+        );
+        const account = await only.openAccount({ creditUsd: "50" });
+        const ask = async (answer: ScriptedAnswer, times: number): Promise<void> => {
+          for (let each = 0; each < times; each++) {
+            model.a.answerNext(answer);
+            await only.post(account, "/v1/chat/completions", chat);
+          }
+        };
+        await ask(before, 5);
+        expect(toldBy(only)).toHaveLength(1);
+        await ask({ status: 429, headers: { ...headers, "Retry-After": "1" }, body: quota }, 3);
+        expect(errorsOf(only)).toEqual([[empty, "oa"]]);
+        expect(toldBy(only)).toHaveLength(1);
+        await only.close();
+      }
+    });
 
     test("says so of Anthropic's, which is told with a 400", async () => {
       const message = "Your credit balance is too low to access the Anthropic API.";

@@ -136,7 +136,7 @@ export function createUpstreamHealth(
       if (entry !== "trial" || !circuit) return entry;
       circuit.trialUntilMs = 0;
       circuit.pausedUntilMs = undefined;
-      // One that failed has not come to an end yet: the next that breaks off shuts it again, and for longer.
+      // Of one that was failing this is no more than a beginning: the next to break off shuts it again, and for longer.
       if (circuit.why === "failing") circuit.failures = rules.failuresToShut - 1;
       // The trial is over: whatever the stream's end says, it may be older than the next pause.
       return "free";

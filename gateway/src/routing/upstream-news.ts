@@ -1,5 +1,5 @@
 import type { Upstream } from "../operation/upstream.ts";
-import { usualRules, type UpstreamHealth, type Verdict } from "./upstream-health.ts";
+import { outOfCredit, usualRules, type UpstreamHealth, type Verdict } from "./upstream-health.ts";
 
 /** What whoever operates the gateway should hear of an upstream: once when trouble begins, once when it is over. */
 export type UpstreamNews =
@@ -21,7 +21,10 @@ interface Trouble {
   readonly sinceMs: number;
   failures: number;
   toldAtMs: number | undefined;
+  toldOfCredit: boolean;
 }
+
+type Complaint = Extract<Verdict, { readonly because: string }>;
 
 /**
  * Watches what attempts say about upstreams. It does not follow the breaker, which is never open for an upstream that is
@@ -31,7 +34,7 @@ export function withNews(health: UpstreamHealth, { monotonicMs, tell }: Parts): 
   const troubles = new Map<string, Trouble>();
 
   const begin = (name: string): Trouble => {
-    const trouble = { sinceMs: monotonicMs(), failures: 0, toldAtMs: undefined };
+    const trouble = { sinceMs: monotonicMs(), failures: 0, toldAtMs: undefined, toldOfCredit: false };
     troubles.set(name, trouble);
     return trouble;
   };
@@ -45,16 +48,22 @@ export function withNews(health: UpstreamHealth, { monotonicMs, tell }: Parts): 
     }
     const trouble = known ?? begin(name);
     if (verdict.kind === "fails") trouble.failures++;
-    if (trouble.toldAtMs !== undefined || !isNews(trouble, verdict)) return;
+    if (!isNews(trouble, verdict)) return;
     trouble.toldAtMs = monotonicMs();
+    trouble.toldOfCredit ||= verdict.because === outOfCredit;
     tell({ kind: verdict.kind, upstream: name, because: verdict.because });
   };
 
-  /** A failure is an accident, and a vendor that asks for a second now and then would fill the log. */
-  const isNews = ({ sinceMs, failures }: Trouble, verdict: Verdict): boolean =>
-    verdict.kind === "asks_to_wait"
+  const isNews = (trouble: Trouble, verdict: Complaint): boolean => {
+    // Whatever was told before, only the operator can pay, and nothing else says that it is needed.
+    if (verdict.because === outOfCredit) return !trouble.toldOfCredit;
+    const { sinceMs, failures, toldAtMs } = trouble;
+    if (toldAtMs !== undefined) return false;
+    // A failure is an accident, and a vendor that asks for a second now and then would fill the log.
+    return verdict.kind === "asks_to_wait"
       ? monotonicMs() + verdict.waitMs - sinceMs >= usualRules.firstPauseMs
       : failures >= usualRules.failuresToShut;
+  };
 
   const hearThatItWorks = (name: string, { sinceMs, toldAtMs }: Trouble): void => {
     const nowMs = monotonicMs();
