@@ -352,6 +352,38 @@ describe("the second upstream is asked only if the first did nothing, or failed 
     }
   });
 
+  test("a 402 about one large call is withheld and asked elsewhere, and its upstream serves smaller ones at once", async () => {
+    const account = await gateway.openAccount({ creditUsd: "50" });
+    const send = (): Promise<Response> => gateway.post(account, "/v1/chat/completions", chat);
+    const says = (message: string): ScriptedAnswer => ({
+      status: 402,
+      headers: json,
+      body: JSON.stringify({ error: { code: 402, message } }),
+    });
+    for (const message of [
+      "This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 3000.",
+      "Prompt tokens limit exceeded: 230799 > 91442.",
+    ]) {
+      const [before, lines] = [model.a.requests.length, gateway.logged.length];
+      for (const double of [model.a, model.b]) double.answerNext(says(message));
+      const refused = await send();
+      expect([refused.status, refused.headers.get("x-should-retry")]).toEqual([503, "false"]);
+      expect(await refused.text()).not.toContain("tokens");
+      for (let calls = 0; calls < 3; calls++) expect((await send()).status).toBe(200);
+      expect(model.a.requests).toHaveLength(before + 4);
+      const log = gateway.logged.slice(lines).join("");
+      expect(log).toContain("too little credit for so large a call");
+      expect(log).not.toContain("out of credit");
+    }
+    // Where nothing can be afforded, nothing is small enough.
+    model.a.answerNext(
+      says("This request requires more credits, or fewer max_tokens, but can only afford 0."),
+    );
+    const before = model.a.requests.length;
+    for (let calls = 0; calls < 2; calls++) expect((await send()).status).toBe(200);
+    expect(model.a.requests).toHaveLength(before + 1);
+  });
+
   test("a key the vendor refuses is the operator's to mend, so it is logged, without the key", async () => {
     const account = await gateway.openAccount();
     financial.a.answerNext(error(401));

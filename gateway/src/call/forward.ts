@@ -100,10 +100,7 @@ function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number
   // A stream is counted when it is known how it ended.
   if (outcome !== "streaming") countAttempt(upstream, hidden === "malformed" ? hidden : outcome, gate);
   gate.metrics.observe("tollgate_upstream_seconds", { upstream: upstream.name }, endedAtMs - startedAtMs);
-  // An account out of credit is news of its upstream, told once; the key is good.
-  if (exchanged.kind === "key_rejected" && exchanged.outOfCredit !== true) {
-    gate.log.error("an upstream refused the operator's key", { upstream: upstream.name, status });
-  }
+  if (exchanged.kind === "key_rejected") logRejection(exchanged, upstream, gate);
   return {
     upstream: upstream.name,
     outcome,
@@ -112,6 +109,21 @@ function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number
     ended_at_ms: endedAtMs,
   };
 }
+
+/** An account out of credit is news of its upstream, told once; the key is good. */
+function logRejection(
+  { status, outOfCredit, callTooLarge }: Rejected,
+  { name: upstream }: Upstream,
+  { log }: Gate,
+): void {
+  if (outOfCredit) return;
+  const event = callTooLarge
+    ? "the operator's account at an upstream has too little credit for so large a call"
+    : "an upstream refused the operator's key";
+  log.error(event, { upstream, status });
+}
+
+type Rejected = Extract<Exchanged, { kind: "key_rejected" }>;
 
 export const countAttempt = ({ name: upstream }: Upstream, outcome: string, { metrics }: Gate): void =>
   metrics.count("tollgate_upstream_attempts_total", { upstream, outcome });

@@ -110,7 +110,13 @@ export type Exchanged =
       readonly outOfCredit?: true | undefined;
     }
   /** It is about the operator: the key, or, where that is known, an account with nothing left to pay with. */
-  | { readonly kind: "key_rejected"; readonly status: number; readonly outOfCredit?: true | undefined }
+  | {
+      readonly kind: "key_rejected";
+      readonly status: number;
+      readonly outOfCredit?: true | undefined;
+      /** The account can pay, but not for a call as large as this one. */
+      readonly callTooLarge?: true | undefined;
+    }
   /** The platform does not accept the linked account's token; it did nothing. */
   | { readonly kind: "link_rejected"; readonly status: 401 }
   | { readonly kind: "no_answer"; readonly reason: NoAnswerReason; readonly sent: boolean };

@@ -169,11 +169,8 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
   const retryAfterSeconds = readRetryAfterSeconds(outcome.retryAfter, outcome.date);
   if (actingFor && status === 401) return { kind: "link_rejected", status };
   if (status === 429 || (!actingFor && aboutOurKey.has(status))) {
-    const subject = refusalSubject(status, parse(roughly.decode(body)));
-    const outOfCredit = subject === "credit" || undefined;
-    if (status === 429) return { kind: "rate_limited", status, retryAfterSeconds, outOfCredit };
-    // What the caller wrote is the caller's to mend, and another key would not help.
-    if (subject !== "content") return { kind: "key_rejected", status, outOfCredit };
+    const refused = refusedOf(status, parse(roughly.decode(body)), retryAfterSeconds);
+    if (refused) return refused;
   }
   const exact = exactTextOf(body);
   const text = exact ?? roughly.decode(body);
@@ -197,11 +194,8 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
   if (hiddenFailure !== undefined && translates) {
     // Nothing of it can pass as it came, so it is told as what it is.
     if (hiddenFailure === "malformed") return { kind: "no_answer", reason: "malformed", sent: true };
-    const subject = refusalSubject(hiddenFailure, json);
-    const outOfCredit = subject === "credit" || undefined;
-    if (hiddenFailure === 429) return { kind: "rate_limited", status: 429, retryAfterSeconds, outOfCredit };
-    if (aboutOurKey.has(hiddenFailure) && subject !== "content")
-      return { kind: "key_rejected", status: hiddenFailure, outOfCredit };
+    const refused = refusedOf(hiddenFailure, json, retryAfterSeconds);
+    if (refused) return refused;
   }
   const succeeded = json !== undefined && isSuccessStatus(status);
   const reading = succeeded
@@ -223,6 +217,20 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
   if (reading?.error !== undefined)
     return rewritten({ ...asItCame, status: reading.error.status }, reading.error.json);
   return inOurWords === undefined ? asItCame : rewritten(asItCame, inOurWords);
+}
+
+/** A refusal that is not passed on as it came: a limit, or one about the operator. */
+function refusedOf(
+  status: number,
+  json: unknown,
+  retryAfterSeconds: number | undefined,
+): Exchanged | undefined {
+  const subject = refusalSubject(status, json);
+  const outOfCredit = subject === "credit" || undefined;
+  if (status === 429) return { kind: "rate_limited", status, retryAfterSeconds, outOfCredit };
+  // What the caller wrote is the caller's to mend, and another key would not help.
+  if (!aboutOurKey.has(status) || subject === "content") return undefined;
+  return { kind: "key_rejected", status, outOfCredit, callTooLarge: subject === "call_size" || undefined };
 }
 
 /** Nothing leaves for it. */

@@ -1,17 +1,28 @@
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { readErrorMessage } from "./dialects/dialect-errors.ts";
 
 /**
- * Whom a vendor's refusal is about, where its words say more than its status: what the caller wrote, or the operator's
- * account, which has nothing left to pay with. Undefined leaves it to the status.
+ * What a vendor's refusal is about, where its words say more than its status: what the caller wrote, the operator's
+ * account, which has nothing left to pay with, or this one call, which is larger than the account can pay for. Undefined
+ * leaves it to the status.
  */
-export function refusalSubject(status: number, json: unknown): "content" | "credit" | undefined {
-  if (status === 402) return "credit";
+export function refusalSubject(
+  status: number,
+  json: unknown,
+): "content" | "credit" | "call_size" | undefined {
+  if (status === 402) return isAboutSize(readErrorMessage(json)) ? "call_size" : "credit";
   const error = isJsonObject(json) && isJsonObject(json["error"]) ? json["error"] : {};
   const words = [error["code"], error["type"]];
   if (status === 429) return words.includes("insufficient_quota") ? "credit" : undefined;
   if (status !== 403) return undefined;
   return isFlagged(error) || words.some((word) => aboutContent.has(word)) ? "content" : undefined;
 }
+
+/** As OpenRouter says it, which counts what an account can afford in tokens: where that is none, no call is small enough. */
+const isAboutSize = (message: string): boolean =>
+  namesTokens.test(message) && !/\bonly afford 0\b/i.test(message);
+
+const namesTokens = /\bmax_(?:\w+_)?tokens\b|\bfewer (?:\w+ )?tokens\b|\btokens limit exceeded\b/i;
 
 /** As OpenRouter says it. */
 function isFlagged({ metadata }: JsonObject): boolean {
