@@ -170,18 +170,20 @@ describe("the log", () => {
       await vendor.stop(true);
     });
 
-    test("and a caller is not told to come back in a second", async () => {
+    test("and a caller's client is told not to repeat the call, whichever status the vendor chose", async () => {
       const only = await open(
         `upstreams:\n${upstream("oa", "openai", model.a.url)}\nmodels: { gpt-x: { via: [oa], ${price} } }`,
       );
       const account = await only.openAccount();
-      for (const [asks, told] of [
-        [{}, "60"],
-        [{ "Retry-After": "9" }, "9"],
+      for (const [status, asks, shown] of [
+        [429, {}, [429, "1"]],
+        [429, { "Retry-After": "9" }, [429, "9"]],
+        [402, {}, [503, null]],
       ] as const) {
-        model.a.answerNext({ status: 429, headers: { ...headers, ...asks }, body: quota });
+        model.a.answerNext({ status, headers: { ...headers, ...asks }, body: quota });
         const response = await only.post(account, "/v1/chat/completions", chat);
-        expect([response.status, response.headers.get("retry-after")]).toEqual([429, told]);
+        expect([response.status, response.headers.get("retry-after")]).toEqual([...shown]);
+        expect(response.headers.get("x-should-retry")).toBe("false");
         expect(await response.text()).not.toContain("insufficient_quota");
       }
       await only.close();

@@ -1,6 +1,5 @@
 import { neverSent, type Exchanged, type Upstream } from "../operation/upstream.ts";
 import { refuse } from "../platform/refusals.ts";
-import { creditRestSeconds } from "../routing/upstream-health.ts";
 import type { Answer } from "./call.ts";
 
 /** The upstream's answer as it is passed on; refuses when there is none. */
@@ -18,8 +17,9 @@ export function refuseFor(
   upstream: Upstream,
 ): never {
   if (exchanged.kind === "rate_limited") {
-    const usualSeconds = exchanged.outOfCredit === true ? creditRestSeconds : 1;
-    refuseBusy(exchanged.retryAfterSeconds ?? usualSeconds);
+    const { retryAfterSeconds = 1, outOfCredit } = exchanged;
+    // Money does not come by waiting: clients would repeat the call, some after a minute, and meet the same.
+    refuseBusy(retryAfterSeconds, outOfCredit === true ? { retryable: false } : {});
   }
   if (exchanged.kind === "link_rejected") {
     refuse("link_expired", "The platform does not accept the linked account's token; link it again.");
@@ -31,8 +31,9 @@ export function refuseFor(
   refuse("provider_request_failed", "provider request failed", { retryable: neverSent(exchanged) });
 }
 
-export function refuseBusy(retryAfterSeconds: number): never {
+export function refuseBusy(retryAfterSeconds: number, whether: { readonly retryable?: boolean } = {}): never {
   refuse("upstream_rate_limit", "The upstream is busy; nothing was charged.", {
+    ...whether,
     retryAfterSeconds,
     inError: { limit: { name: "upstream", limit: null, remaining: 0, reset: null } },
   });

@@ -200,7 +200,7 @@ export function verdictOf(exchanged: Exchanged): Verdict {
 
 export const outOfCredit = "out_of_credit";
 /** Money does not come by itself; a trial in so long costs one call, and finds what was paid in meanwhile. */
-export const creditRestSeconds = 60;
+const creditRestSeconds = 60;
 
 const withoutCredit = (why: ShutReason, seconds = creditRestSeconds): Verdict => ({
   kind: "asks_to_wait",
