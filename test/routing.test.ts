@@ -289,6 +289,66 @@ describe("the second upstream is asked only if the first did nothing, or failed 
       }
     });
 
+    test("that is about the operator's key or credit is withheld and asked elsewhere, in every dialect", async () => {
+      const response = { model: "gpt-x", input: "Say it", max_output_tokens: 100 };
+      for (const [path, body] of [
+        ["/v1/chat/completions", chat],
+        ["/v1/chat/completions", { ...chat, stream: true }],
+        ["/v1/messages", chat],
+        ["/v1/responses", response],
+        ["/v1/responses", { ...response, stream: true }],
+      ] as const) {
+        for (const said of [
+          { code: 401 },
+          { code: 402 },
+          { code: 403 },
+          { code: 429, type: "insufficient_quota" },
+        ]) {
+          meetAnew();
+          const account = await gateway.openAccount();
+          const answer = {
+            status: 200,
+            headers: json,
+            body: JSON.stringify({ error: { ...said, message: "pay at vendor.example" } }),
+          };
+          model.a.answerNext(answer);
+          const served = await gateway.post(account, path, body);
+          expect([served.status, await served.text()]).toMatchObject([200, expect.stringContaining("quick")]);
+          expect((await gateway.receipt(account, served)).attempts).toMatchObject([
+            { upstream: "oa-a", status: said.code },
+            { upstream: "oa-b", status: 200 },
+          ]);
+
+          meetAnew();
+          for (const double of [model.a, model.b]) double.answerNext(answer);
+          const refused = await gateway.post(account, path, body);
+          expect([refused.status, refused.headers.get("x-should-retry")]).toEqual([
+            said.code === 429 ? 429 : 503,
+            "false",
+          ]);
+          expect(await refused.text()).not.toContain("vendor.example");
+          expect(await gateway.receipt(account, refused)).toMatchObject({ charged_micros_usd: 0 });
+        }
+      }
+    });
+
+    test("of Responses is asked elsewhere, and passes as it came where nobody else is left", async () => {
+      const account = await gateway.openAccount();
+      const body = { model: "gpt-x", input: "Say it", max_output_tokens: 100 };
+      model.a.answerNext(told(503));
+      expect(await (await gateway.post(account, "/v1/responses", body)).text()).toContain("quick");
+      for (const double of [model.a, model.b]) double.answerNext(told(503, "as it came"));
+      const response = await gateway.post(account, "/v1/responses", body);
+      expect([response.status, await response.text()]).toMatchObject([
+        200,
+        expect.stringContaining("as it came"),
+      ]);
+      expect(await gateway.receipt(account, response)).toMatchObject({
+        outcome: "failed",
+        charged_micros_usd: 0,
+      });
+    });
+
     test("that is a limit or the operator's is told them as one", async () => {
       for (const [code, status, word] of [
         [429, 429, "upstream_rate_limit"],

@@ -7,6 +7,7 @@ import { withExactArguments } from "./dialects/exact-json.ts";
 import { writeDialectError, readErrorMessage } from "./dialects/dialect-errors.ts";
 import { createThoughtSieve } from "./dialects/unasked-thoughts.ts";
 import { hiddenErrorStatus, type Exchange, type VendorRequest } from "./protocol.ts";
+import { saysError, statusSaidIn } from "./hidden-error.ts";
 import { choiceError } from "./dialects/openai/answer-members.ts";
 import { isPlainCount, readCount } from "./protocols/read-count.ts";
 import { sseText, type SseFrame } from "./sse.ts";
@@ -92,14 +93,7 @@ function hiddenFailureIn(json: unknown): HiddenFailure | undefined {
   return isOnlyError(json) ? statusSaidIn(json) : undefined;
 }
 
-const isOnlyError = (json: unknown): json is JsonObject =>
-  isJsonObject(json) && (json["error"] ?? null) !== null && !answers(json);
-
-/** Routers of other vendors' models say the status in the error once they have sent the head of a success. */
-function statusSaidIn({ error }: JsonObject): number {
-  const code = isJsonObject(error) ? Number(error["code"]) : Number.NaN;
-  return Number.isInteger(code) && code >= 400 && code <= 599 ? code : hiddenErrorStatus;
-}
+const isOnlyError = (json: unknown): json is JsonObject => saysError(json) && !answers(json);
 
 const answers = (json: unknown): boolean =>
   isJsonObject(json) &&

@@ -191,11 +191,12 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
   }
   const hiddenFailure = isSuccessStatus(status) ? exchange.hiddenFailure?.(json) : undefined;
   const translates = exchange.translates?.(dispatch) === true;
-  if (hiddenFailure !== undefined && translates) {
-    // Nothing of it can pass as it came, so it is told as what it is.
-    if (hiddenFailure === "malformed") return { kind: "no_answer", reason: "malformed", sent: true };
+  // Nothing of it can pass as it came, so it is told as what it is.
+  if (hiddenFailure === "malformed" && translates)
+    return { kind: "no_answer", reason: "malformed", sent: true };
+  if (typeof hiddenFailure === "number") {
     const refused = refusedOf(hiddenFailure, json, retryAfterSeconds);
-    if (refused) return refused;
+    if (refused && (translates || isAboutOperator(refused))) return refused;
   }
   const succeeded = json !== undefined && isSuccessStatus(status);
   const reading = succeeded
@@ -219,12 +220,14 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
   return inOurWords === undefined ? asItCame : rewritten(asItCame, inOurWords);
 }
 
+type Refused = Extract<Exchanged, { kind: "rate_limited" | "key_rejected" }>;
+
 /** A refusal that is not passed on as it came: a limit, or one about the operator. */
 function refusedOf(
   status: number,
   json: unknown,
   retryAfterSeconds: number | undefined,
-): Exchanged | undefined {
+): Refused | undefined {
   const subject = refusalSubject(status, json);
   const outOfCredit = subject === "credit" || undefined;
   if (status === 429) return { kind: "rate_limited", status, retryAfterSeconds, outOfCredit };
@@ -232,6 +235,10 @@ function refusedOf(
   if (!aboutOurKey.has(status) || subject === "content") return undefined;
   return { kind: "key_rejected", status, outOfCredit, callTooLarge: subject === "call_size" || undefined };
 }
+
+/** What a vendor says of the operator's key or credit is no business of the caller's. */
+const isAboutOperator = ({ kind, outOfCredit }: Refused): boolean =>
+  kind === "key_rejected" || outOfCredit === true;
 
 /** Nothing leaves for it. */
 const answeredHere = ({ answer: json }: OwnAnswer, { upstream }: Dispatch): PreparedCall => ({

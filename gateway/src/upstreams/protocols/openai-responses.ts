@@ -1,9 +1,10 @@
 // OpenAI's Responses: its own callers speak it, so requests, answers and events pass as they come; only the limit
 // that the hold was computed from is added, and usage is read on the way.
 
-import type { TokenReading } from "../../operation/upstream.ts";
+import type { HiddenFailure, TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
+import { saysError, statusSaidIn } from "../hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
 import { sseText, type SseFrame } from "../sse.ts";
 import type { StreamRules } from "../frame-passer.ts";
@@ -19,10 +20,17 @@ export const openaiResponses: Exchange = {
     const added = limited ? {} : { max_output_tokens: maxOutputTokens };
     return { method: "POST", path: service.path, body: nativeBody(input.rawBody, body, added) };
   },
+  hiddenFailure: hiddenFailureIn,
   read: (json) => ({ tokens: readTokens(json) }),
   asEvents: responseEvents,
   stream: streamRules,
 };
+
+/** A response that failed has an output all the same, be it an empty one, and may have used something. */
+function hiddenFailureIn(json: unknown): HiddenFailure | undefined {
+  if (!isJsonObject(json)) return "malformed";
+  return saysError(json) && !Array.isArray(json["output"]) ? statusSaidIn(json) : undefined;
+}
 
 function readTokens(json: unknown): TokenReading {
   const anomalies: string[] = [];
