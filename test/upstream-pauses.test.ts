@@ -1,6 +1,8 @@
 // An upstream that fails, or asks to wait, is left alone for a while: how long, and what calls meet meanwhile.
 
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { openImpatientVendor } from "./doubles/impatient-vendor.ts";
+import { openStreamCaller } from "./streams/stream-caller.ts";
 import { until, type TestAccount, type TestGateway } from "./harness.ts";
 import { chat, error, openTwoUpstreams, price, snapshot, snapshotPath, upstream } from "./two-upstreams.ts";
 
@@ -164,6 +166,40 @@ describe("an upstream that fails again and again", () => {
       expect(sinceModels(before)).toEqual([5, 0]);
       expect(await first.text()).toContain("[DONE]");
     });
+
+    test("is not what a vendor does that cuts off callers who stop reading, and receipts say so", async () => {
+      const vendor = await openImpatientVendor();
+      const patient = await open(
+        twoOfEach(financial.a.url, vendor.url).replaceAll("timeout_ms: 400", "timeout_ms: 20000"),
+      );
+      const account = await patient.openAccount({ creditUsd: "5000", tier: "enterprise" });
+      const request = { account, path: "/v1/chat/completions", body: { ...chat, stream: true } };
+      const callers = Array.from({ length: 5 }, () => openStreamCaller(patient.port, request));
+      for (const caller of callers)
+        caller
+          .untilFrames(1)
+          .then(caller.pause)
+          .catch(() => undefined);
+      await until(() => vendor.cuts() === callers.length);
+      await Bun.sleep(200);
+      for (const caller of callers) {
+        caller.resume();
+        await caller.ended;
+        expect(caller.frames().some((frame) => frame.includes("broke off"))).toBe(true);
+        const id = /^x-request-id: (.+)$/im.exec(caller.head())?.[1]?.trim() ?? "";
+        const receipt = await (await patient.call(account, `/v1/requests/${id}`)).text();
+        expect(JSON.parse(receipt)).toMatchObject({
+          attempts: [{ upstream: "oa-a", outcome: "caller_stalled" }],
+        });
+        expect(receipt).toContain("the caller had stopped reading");
+      }
+      expect(patient.logged.join("")).not.toContain("keeps failing");
+      const metrics = await (await fetch(`${patient.url}/metrics`)).text();
+      expect(metrics).toContain('tollgate_upstream_paused{upstream="oa-a"} 0');
+      expect(metrics).not.toContain('{upstream="oa-a",outcome="broke_off"}');
+      await patient.close();
+      await vendor.close();
+    }, 30_000);
 
     test("is not what an upstream does whose callers leave", async () => {
       const account = await gateway.openAccount({ creditUsd: "50" });

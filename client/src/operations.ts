@@ -823,7 +823,8 @@ export interface Receipt {
     readonly upstream: string;
     /**
      * What came of it, such as `answered`, `timeout` or `rate_limited`; of a stream `streaming` when it came to its
-     * end, else `broke_off`, `gave_up` or `caller_left`.
+     * end, else `broke_off`, `gave_up`, `caller_left`, or `caller_stalled` when it ended too early after the caller
+     * had stopped reading for a while.
      */
     readonly outcome: string;
     readonly status: number | null;

@@ -1,6 +1,6 @@
 import type { StreamRelay, StreamTaker } from "../operation/upstream.ts";
 import type { Deadline, Waiting } from "../platform/deadlines.ts";
-import { callerLeft } from "../ledger/call-record.ts";
+import { callerLeft, callerStalled } from "../ledger/call-record.ts";
 import { describeError } from "../platform/log.ts";
 import { createPacedBody, type Reader } from "../platform/paced-body.ts";
 import { verdictOfStream, type StreamEnd } from "../routing/upstream-health.ts";
@@ -18,6 +18,8 @@ import type { Share } from "./share.ts";
 const beatMs = 2_000;
 /** Proxies and clients give up on silence; within ten seconds a ping says that somebody is still there. */
 const silentBeatsMax = 3;
+/** A vendor that is kept waiting this long may give up, and its end is seen only once the caller reads on. */
+const stallMs = 1_000;
 
 /**
  * Passes a stream on as the caller reads it, settles when it has ended, and closes only then. A caller who
@@ -59,7 +61,8 @@ class StreamedAnswer implements StreamTaker, Waiting {
   #beat: Deadline | undefined;
   #hasPassed = false;
   #isBehind = false;
-  #endedWhileBehind = false;
+  /** It kept the upstream waiting for so long, or until the end, that the end may be its doing. */
+  #callerStalled = false;
   #silentBeats = 0;
   #isTold = false;
 
@@ -105,7 +108,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
   }
 
   onEnd(): void {
-    this.#endedWhileBehind = this.#isBehind;
+    this.#callerStalled ||= this.#isBehind;
     this.#upstreamEnded.resolve();
     this.#over.resolve();
   }
@@ -143,11 +146,14 @@ class StreamedAnswer implements StreamTaker, Waiting {
 
   /** Nothing is read ahead: the upstream goes no faster than the caller reads. */
   #waitFor(behind: Promise<unknown>): void {
+    const { monotonicMs } = this.#gate.clock;
+    const sinceMs = monotonicMs();
     this.#isBehind = true;
     this.#relay.pause();
     behind
       .then(() => {
         this.#isBehind = false;
+        this.#callerStalled ||= monotonicMs() - sinceMs >= stallMs;
         this.#relay.resume();
       })
       .catch(() => this.goOnWithoutCaller());
@@ -274,7 +280,8 @@ class StreamedAnswer implements StreamTaker, Waiting {
     if (this.#leftEarly) return callerLeft;
     const { complete, told } = this.#relay.read();
     if (complete) return "streaming";
-    return told ? "gave_up" : "broke_off";
+    if (told) return "gave_up";
+    return this.#callerStalled ? callerStalled : "broke_off";
   }
 
   #judgeUpstream(): void {
@@ -289,7 +296,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
     if (complete) return "whole";
     if (told) return "gave_up";
     // A caller who leaves, or does not read, keeps the upstream from its end: that must not count against it.
-    return this.#callerLeft || this.#endedWhileBehind ? "left" : "broke_off";
+    return this.#callerLeft || this.#callerStalled ? "left" : "broke_off";
   }
 
   #logError(what: string, error: unknown): void {

@@ -11,6 +11,8 @@ export type UsageSource = "provider" | "estimated" | "none";
 
 /** The outcome of an attempt whose caller did not wait for the end of its answer. */
 export const callerLeft = "caller_left";
+/** The outcome of an attempt that ended too early after its caller had stopped reading for a while. */
+export const callerStalled = "caller_stalled";
 
 /** One try at one upstream. */
 export interface Attempt {

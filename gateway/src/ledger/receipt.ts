@@ -1,7 +1,13 @@
 import { createTerms, priceLines } from "../prices/terms.ts";
 import { multiplierFromPpm, usdFromPico } from "../platform/money.ts";
 import { isoTime } from "../platform/clock.ts";
-import { callerLeft, type CallOutcome, type CallRecord, type CallState } from "./call-record.ts";
+import {
+  callerLeft,
+  callerStalled,
+  type CallOutcome,
+  type CallRecord,
+  type CallState,
+} from "./call-record.ts";
 
 export interface ReceiptFilter {
   readonly limit: number;
@@ -124,7 +130,11 @@ function explain(call: CallRecord): string {
   if (call.outcome === "failed" && call.state === "settled" && call.used["output_tokens"] !== undefined) {
     const estimated =
       call.usageSource === "estimated" ? " The provider reported no usage, so it was estimated." : "";
-    return `The provider's answer broke off or ended with an error; what had passed of it by then was charged: ${call.chargedMicros} micro-USD.${estimated}`;
+    const stalled = call.attempts.at(-1)?.outcome === callerStalled;
+    const how = stalled
+      ? "The answer ended too early after the caller had stopped reading for a while"
+      : "The provider's answer broke off or ended with an error";
+    return `${how}; what had passed of it by then was charged: ${call.chargedMicros} micro-USD.${estimated}`;
   }
   if (call.outcome === "failed" && call.chargedMicros > 0n) {
     return `The task was cancelled; what had been made of it by then was charged: ${call.chargedMicros} micro-USD.`;
