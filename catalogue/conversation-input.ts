@@ -1,7 +1,7 @@
 // What a conversation gives its model to read besides text, in whichever dialect: images and files in the body, and what
 // lies elsewhere. Names mean the same wherever two dialects share them, so there is one rule for all.
 
-import { DecidingNames } from "../gateway/src/operation/define-operation.ts";
+import { DecidingNames, typeByName } from "../gateway/src/operation/define-operation.ts";
 import { checkDearer, dearerNames, runsDearly } from "./dearer-members.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -34,6 +34,8 @@ export interface ConversationInput {
 type Found = { -readonly [Name in keyof ConversationInput]: ConversationInput[Name] } & {
   /** There are names that are not in small letters, so each is compared with those that mean something. */
   readonly comparesNames: boolean;
+  /** A vendor that may be asked goes by the address of an image, and reads there whatever it finds. */
+  readonly goesByAddress: boolean;
 };
 
 /**
@@ -42,10 +44,11 @@ type Found = { -readonly [Name in keyof ConversationInput]: ConversationInput[Na
  */
 export function readInput(
   body: JsonObject,
-  { comparesNames }: { readonly comparesNames: boolean },
+  { comparesNames, goesByAddress }: Pick<Found, "comparesNames" | "goesByAddress">,
 ): ConversationInput {
   const found: Found = {
     comparesNames,
+    goesByAddress,
     unbounded: false,
     media: 0,
     recordedIn: undefined,
@@ -223,11 +226,12 @@ function lookAtText(
   found: Found,
 ): void {
   if (addresses.has(name) || (name === "url" && holdsUrl.has(under))) {
-    const mediaType = typeInside(text);
-    if (mediaType !== undefined) addMedia(mediaType, text, found);
-    else if (isImageAddress(name, under)) addImage(found);
+    const inside = typeInside(text);
+    const mediaType = inside ?? typeElsewhere(name, text, { under, beside }, found);
+    if (inside !== undefined) addMedia(inside, text, found);
+    else if (isImageAddress(name, under) && mediaType.startsWith("image/")) addImage(found);
     else addElsewhere(found);
-    addSound(mediaType ?? typeElsewhere(name, under, beside), under, found);
+    addSound(mediaType, under, found);
   } else if (name === "file_data") {
     const mediaType = typeInside(text) ?? "";
     addMedia(mediaType, text, found);
@@ -258,8 +262,13 @@ function mediaTypeBeside(beside: JsonObject): string | undefined {
 }
 
 /** What lies elsewhere is what its member is called, or what is said of it; otherwise it may be anything. */
-function typeElsewhere(name: string, under: string, beside: JsonObject): string {
-  if (isImageAddress(name, under)) return "image/";
+function typeElsewhere(
+  name: string,
+  address: string,
+  { under, beside }: { readonly under: string; readonly beside: JsonObject },
+  { goesByAddress }: Found,
+): string {
+  if (isImageAddress(name, under)) return goesByAddress ? (typeByName(address) ?? "") : "image/";
   if (name === "audio_url" || under === "audio_url") return "audio/";
   const { format } = beside;
   return mediaTypeBeside(beside) ?? (typeof format === "string" ? format.toLowerCase() : "");
@@ -301,7 +310,7 @@ const holders: Readonly<Record<string, string | null | undefined>> = {
   web_search_call: null,
 };
 
-/** What vendors take for an image by the member that it stands in, and refuse if it is anything else. */
+/** Most vendors take it for an image by the member that it stands in, and refuse it if it is anything else. */
 const isImageAddress = (name: string, under: string): boolean =>
   name === "image_url" || under === "image_url";
 

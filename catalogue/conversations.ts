@@ -79,7 +79,7 @@ export function conversationEstimate(
   const limit = asked.outputTokens > 0 ? asked.outputTokens : model.maxOutputTokens;
   // Google's own names have capitals, so there one in small letters may be taken for them.
   const comparesNames = plainNames !== true || asked.limitedBy.startsWith("generationConfig");
-  const input = readInput(body, { comparesNames });
+  const input = readInput(body, { comparesNames, goesByAddress: model.protocols.includes("gemini") });
   const most = inputTokensMax(input, rawBody.byteLength, model);
   const { hostedTool: field } = input;
   if (field !== undefined && !model.allowsHostedTools) {

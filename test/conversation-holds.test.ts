@@ -460,6 +460,54 @@ describe("an image, in the body or at an address, holds the most that an image c
   });
 });
 
+describe("an image at an address, translated for Gemini, which reads there whatever it finds", () => {
+  const toGemini: readonly (readonly [string, (url: string) => object])[] = [
+    [
+      chat.path,
+      (url) => chat.body([{ type: "image_url", image_url: { url } }], { model: "gemini-2.5-flash" }),
+    ],
+    [
+      messages.path,
+      (url) =>
+        messages.body([{ type: "image", source: { type: "url", url } }], { model: "gemini-2.5-flash" }),
+    ],
+  ];
+
+  test.each(toGemini)("holds one image where its name says so: %s", async (path, asking) => {
+    const most = await mostOf(path, asking(`${picture}?size=large`));
+    expect(most).toBeGreaterThanOrEqual(holdFor(imageTokensMax, generate));
+    expect(most).toBeLessThanOrEqual(holdFor(imageTokensMax + 1_000, generate));
+  });
+
+  const others: readonly (readonly [string, Spoken])[] = [
+    ["https://example.com/a.pdf", generate],
+    ["https://example.com/film.mp4", heard],
+    ["https://example.com/whatever?name=fox.png", heard],
+    ["https://www.youtube.com/watch?v=1", heard],
+    ["https://youtu.be/1/fox.png", heard],
+    ["https://youtu.be:443/1/fox.png", heard],
+    ["https://you@www.youtube.com./fox.png", heard],
+  ];
+  test.each(others)("holds all that the model can read or hear where it may be more: %s", async (url, as) => {
+    for (const [path, asking] of toGemini) {
+      expect([path, await mostOf(path, asking(url))]).toEqual([path, holdFor(1_048_576, as)]);
+    }
+  });
+
+  test("is paid for in full when it was a film", async () => {
+    for (const [path, asking] of toGemini) {
+      usage = { input: 900_000, output: 5 };
+      const caller = await gateway.openAccount();
+      const response = await gateway.post(caller, path, asking("https://www.youtube.com/watch?v=1"));
+      usage = undefined;
+      expect(await gateway.receipt(caller, response)).toMatchObject({
+        usage: { input_tokens: 900_000, output_tokens: 5 },
+        charged_micros_usd: 900_000 * 0.3 + Math.floor(5 * 2.5),
+      });
+    }
+  });
+});
+
 describe("an answer without figures is charged by what was expected", () => {
   const cut = async (body: object) => {
     openai.answerNext({ kind: "stream", afterEvents: 4, fault: "reset" });

@@ -159,6 +159,7 @@ function offerModel(
     terms: createTerms(operation.id, model.id, price),
     facts: {
       names: fitting.map(({ name }) => model.namesAt.get(name) ?? model.id),
+      protocols: fitting.map(({ protocol }) => protocol),
       maxOutputTokens: model.maxOutputTokens,
       outputTokensMax: model.outputTokensMax,
       contextTokens: model.contextTokens,

@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { CallInput, Operation, OwnOperation, SoldOperation, TaskOperation } from "./operation.ts";
 
 export { fixed, free } from "./price.ts";
+export { typeByName } from "./type-by-name.ts";
 export { contextTokensMax } from "../prices/quantities.ts";
 export { refuseEarlier } from "../ledger/refuse-earlier.ts";
 export { z } from "zod";

@@ -42,6 +42,8 @@ export interface Estimate {
 export interface ModelFacts {
   /** By which its upstreams know it. */
   readonly names: readonly string[];
+  /** In which they are spoken to; what a caller says in another dialect is translated. */
+  readonly protocols: readonly string[];
   readonly maxOutputTokens: number;
   /** The highest limit that its vendor takes; undefined when nobody wrote it down. */
   readonly outputTokensMax: number | undefined;

@@ -1,3 +1,4 @@
+import { isVideoSite, typeByName } from "../../../operation/type-by-name.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { FilePart, ImagePart, TextPart } from "../chat.ts";
 import { checkAddress } from "../address.ts";
@@ -55,32 +56,13 @@ function readableType(mimeType: Member | undefined): string | undefined {
 const isPublicAddress = (url: string): boolean =>
   /^https?:\/\//i.test(url) && !/^https?:\/\/generativelanguage\.googleapis\.com\//i.test(url);
 
-/** Google reads an address without a type as a video when it is one of these. */
-const isVideoSite = (url: string): boolean => /^https?:\/\/([a-z]+\.)?(youtube\.com|youtu\.be)\//i.test(url);
-
 export const writeFile = ({ source }: FilePart): JsonObject =>
   "url" in source
     ? { fileData: { fileUri: source.url, mimeType: pdf } }
     : { inlineData: { mimeType: source.mimeType, data: source.base64 } };
 
+/** Without a type, Google reads whatever lies there: the call is held for that. */
 export const writeImage = ({ source }: Pick<ImagePart, "source">): JsonObject =>
   "url" in source
     ? { fileData: given({ fileUri: source.url, mimeType: typeByName(source.url) }) }
     : { inlineData: { mimeType: source.mimeType, data: source.base64 } };
-
-const typesByEnding: Readonly<Record<string, string>> = {
-  png: "image/png",
-  jpg: "image/jpeg",
-  jpeg: "image/jpeg",
-  webp: "image/webp",
-  gif: "image/gif",
-  heic: "image/heic",
-  heif: "image/heif",
-  pdf,
-};
-
-function typeByName(url: string): string | undefined {
-  const path = url.slice(0, url.search(/[?#]|$/));
-  const ending = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
-  return Object.hasOwn(typesByEnding, ending) ? typesByEnding[ending] : undefined;
-}

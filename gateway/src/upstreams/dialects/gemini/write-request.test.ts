@@ -206,6 +206,9 @@ test("images by address are files, typed where their name tells", () => {
     { role: "user", parts: [{ fileData: { fileUri: "https://x/a.JPG?b=c", mimeType: "image/jpeg" } }] },
   ]);
   expect(by("https://x/a")).toEqual([{ role: "user", parts: [{ fileData: { fileUri: "https://x/a" } }] }]);
+  expect(by("https://youtu.be/a.png")).toEqual([
+    { role: "user", parts: [{ fileData: { fileUri: "https://youtu.be/a.png" } }] },
+  ]);
 });
 
 test("from Gemini 3 on, the first unsigned call of a turn says that it was not signed", () => {
