@@ -42,6 +42,7 @@ export const chatCompletionsCreate = defineOperation({
     outputLimit: "max_tokens",
     estimate: (input, model) =>
       conversationEstimate(input, model, {
+        dialect: "openai",
         // An upstream may honour either limit, so of two the larger is held.
         outputTokens: Math.max(input.body.max_completion_tokens ?? 0, input.body.max_tokens ?? 0),
         limitedBy:

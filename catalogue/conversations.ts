@@ -55,6 +55,7 @@ type ConversationBody = Pick<
 >;
 
 interface AskedAnswer {
+  readonly dialect: Dialect;
   readonly outputTokens: number;
   readonly limitedBy: string;
   readonly choices: number;
@@ -76,9 +77,9 @@ export function conversationEstimate(
     const message = `${asked.limitedBy}: this model cannot write more than ${model.contextTokens} tokens`;
     refuse("invalid_parameters", message, { field: asked.limitedBy });
   }
-  const limit = asked.outputTokens > 0 ? asked.outputTokens : model.maxOutputTokens;
+  const limit = limitSent(asked, model);
   // Google's own names have capitals, so there one in small letters may be taken for them.
-  const comparesNames = plainNames !== true || asked.limitedBy.startsWith("generationConfig");
+  const comparesNames = plainNames !== true || asked.dialect === "gemini";
   const input = readInput(body, { comparesNames, goesByAddress: model.protocols.includes("gemini") });
   const most = inputTokensMax(input, rawBody.byteLength, model);
   const { hostedTool: field } = input;
@@ -103,7 +104,7 @@ export function conversationEstimate(
       input_tokens: inputTokens,
       output_tokens: Math.min(limit, outputTokensUsual) * asked.choices,
     },
-    tokens: inputTokens + (asked.outputTokens > 0 ? asked.outputTokens : tokensAssumed) * asked.choices,
+    tokens: inputTokens + (asked.outputTokens > 0 ? limit : tokensAssumed) * asked.choices,
     atMost: {
       // A vendor that sums up what was said reads all of it once more, and writes a text of its own.
       [inputUnit]: input.isSummedUp ? most * 2 : most,
@@ -112,6 +113,12 @@ export function conversationEstimate(
         (input.isSummedUp ? model.maxOutputTokens : 0),
     },
   };
+}
+
+/** A caller's limit passes as it is in its own dialect; where it is translated, at most what the model takes is sent. */
+function limitSent({ dialect, outputTokens }: AskedAnswer, model: ModelFacts): number {
+  const wanted = outputTokens > 0 ? outputTokens : model.maxOutputTokens;
+  return model.protocols.includes(dialect) ? wanted : Math.min(wanted, model.outputTokensMax ?? Infinity);
 }
 
 /** Words that are heard and spoken cost several times what written ones do. */

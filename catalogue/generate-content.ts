@@ -63,6 +63,7 @@ const common = {
     ) => {
       const config = input.body.generationConfig ?? input.body.generation_config;
       return conversationEstimate(input, model, {
+        dialect: "gemini",
         outputTokens: config?.maxOutputTokens ?? config?.max_output_tokens ?? 0,
         limitedBy: "generationConfig.maxOutputTokens",
         choices: config?.candidateCount ?? config?.candidate_count ?? 1,

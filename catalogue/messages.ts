@@ -45,6 +45,7 @@ export const messagesCreate = defineOperation({
     estimate: (input, model) => {
       const { max_tokens: outputTokens } = input.body;
       const estimate = conversationEstimate(input, model, {
+        dialect: "anthropic",
         outputTokens,
         limitedBy: "max_tokens",
         choices: 1,

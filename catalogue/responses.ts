@@ -44,6 +44,7 @@ export const responsesCreate = defineOperation({
     outputLimit: "max_output_tokens",
     estimate: (input, model) =>
       conversationEstimate(input, model, {
+        dialect: "openai",
         outputTokens: input.body.max_output_tokens ?? 0,
         limitedBy: "max_output_tokens",
         choices: 1,

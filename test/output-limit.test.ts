@@ -1,6 +1,6 @@
 // The limit of the output that a call is held for is one that its vendor heeds, in the word that this vendor knows.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { openOpenAiDouble } from "./doubles/openai.ts";
 import type { ModelDouble } from "./doubles/model-book.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
@@ -23,6 +23,7 @@ upstreams:
   unsaid: { ${upstream} }
   older: { ${upstream}, output_limit: max_tokens }
   newer: { ${upstream}, output_limit: max_completion_tokens }
+  claudelike: { protocol: anthropic, url: "${vendor.url}", key: ${key} }
 models:
   llama: { via: [unsaid], ${price} }
   gpt-5-x: { via: [unsaid], ${price} }
@@ -31,6 +32,7 @@ models:
   o3-older: { via: [older], ${price} }
   llama-newer: { via: [newer], ${price} }
   gpt-4o: { via: [unsaid] }
+  gpt-4o-mini: { via: [unsaid, claudelike] }
 sandbox: off
 `,
   });
@@ -106,4 +108,33 @@ test("a caller of another dialect who asks for more than the model can write get
   expect(await limitsSent("/v1/messages", { model: "gpt-4o", max_tokens: 32_000 })).toEqual(older(16_384));
   expect(await limitsSent("/v1/messages", { model: "gpt-4o", max_tokens: 5_000 })).toEqual(older(5_000));
   expect(await limitsSent(chat, { model: "gpt-4o", max_tokens: 32_000 })).toEqual(older(32_000));
+});
+
+describe("what is held for an answer, and counted against tokens per minute", () => {
+  const askedOf = (model: string, max_tokens: number) => ({ model, messages, max_tokens });
+
+  const heldFor = async (path: string, model: string, limit: number): Promise<number> => {
+    const quote = { "x-tollgate-cost-mode": "quote" };
+    const response = await gateway.post(account, path, askedOf(model, limit), quote);
+    const { max_cost_micros_usd } = (await response.json()) as { readonly max_cost_micros_usd: number };
+    return max_cost_micros_usd;
+  };
+
+  test("is no more than is sent, where a caller of another dialect asks for more than the model can write", async () => {
+    const most = await heldFor("/v1/messages", "gpt-4o", 16_384);
+    expect(await heldFor("/v1/messages", "gpt-4o", 64_000)).toBe(most);
+    expect(await heldFor("/v1/messages", "gpt-4o", 10_000)).toBe(most - (16_384 - 10_000) * 10);
+
+    const caller = await gateway.openAccount({ creditUsd: "0.3", tier: "free" });
+    const response = await gateway.post(caller, "/v1/messages", askedOf("gpt-4o", 64_000));
+    const inputTokens = Math.ceil(JSON.stringify(askedOf("gpt-4o", 64_000)).length / 4);
+    expect(response.status).toBe(200);
+    expect(Number(response.headers.get("x-ratelimit-remaining-tokens"))).toBe(60_000 - 16_384 - inputTokens);
+  });
+
+  test("is all that is asked for where it may be sent as it is, or nobody wrote down what the model can write", async () => {
+    expect(await heldFor(chat, "gpt-4o", 64_000)).toBeGreaterThan(64_000 * 10);
+    expect(await heldFor("/v1/messages", "gpt-4o-mini", 64_000)).toBeGreaterThan(64_000 * 0.6);
+    expect(await heldFor("/v1/messages", "llama", 64_000)).toBeGreaterThan(64_000 * 2);
+  });
 });
