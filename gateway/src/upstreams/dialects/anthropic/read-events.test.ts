@@ -123,6 +123,21 @@ test("blocks that are not read leave no gap in the numbers", () => {
   ]);
 });
 
+test("a message that stops without a reason has ended; one that gave a reason, failed or never began says no more", () => {
+  const began = ["message_start", { message: {} }] as const;
+  const silent = ["message_delta", { delta: { stop_reason: null } }] as const;
+  const stops = ["message_stop", {}] as const;
+  const call = blockStart(0, { type: "tool_use", id: "1", name: "f", input: {} });
+  const stop = { kind: "stop", stopSequence: undefined } as const;
+  expect(readAll(began, silent, stops).slice(1)).toEqual([{ ...stop, reason: "end" }]);
+  expect(readAll(began, call, silent, stops, stops).slice(2)).toEqual([{ ...stop, reason: "tool_calls" }]);
+
+  const cut = ["message_delta", { delta: { stop_reason: "max_tokens" } }] as const;
+  expect(readAll(began, cut, stops).slice(1)).toEqual([{ ...stop, reason: "length" }]);
+  expect(readAll(began, ["error", {}], stops).slice(1)).toMatchObject([{ kind: "error" }]);
+  expect(readAll(stops)).toEqual([]);
+});
+
 test("an error in the middle is told with its type", () => {
   expect(readAll(["error", { error: { type: "overloaded_error", message: "Overloaded" } }])).toEqual([
     { kind: "error", type: "overloaded_error", message: "Overloaded" },
@@ -137,6 +152,7 @@ test("events are taken as they come, whatever they are", () => {
     "content_block_delta",
     "content_block_stop",
     "message_delta",
+    "message_stop",
   ];
   const event = fc.record({
     event: fc.constantFrom(...types, undefined),

@@ -11,13 +11,33 @@ import { ReportedUsage } from "./usage.ts";
 export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
   const blocks = createBlockReader();
   const reported = new ReportedUsage();
+  let started = false;
+  let hasCalled = false;
+  /** Said how it ended, or that it failed. */
+  let ended = false;
 
   function readReport(report: unknown): ChatEvent[] {
     const usage = isJsonObject(report) ? reported.add(report) : undefined;
     return usage === undefined ? [] : [{ kind: "usage", usage }];
   }
 
+  /** A vendor that says the message has stopped has finished, even if it did not say how. */
+  function readMessageStop(): ChatEvent[] {
+    if (!started || ended) return [];
+    return [{ kind: "stop", reason: hasCalled ? "tool_calls" : "end", stopSequence: undefined }];
+  }
+
   return (event) => {
+    const told = read(event);
+    for (const { kind } of told) {
+      started ||= kind === "start";
+      hasCalled ||= kind === "tool_call";
+      ended ||= kind === "stop" || kind === "error";
+    }
+    return told;
+  };
+
+  function read(event: SseEvent): readonly ChatEvent[] {
     const data = parse(event.data);
     switch (data["type"] ?? event.event) {
       case "message_start": {
@@ -39,13 +59,15 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
         return blocks.stop(data);
       case "message_delta":
         return [...readReport(data["usage"]), ...readStop(data["delta"])];
+      case "message_stop":
+        return readMessageStop();
       case "error":
         return [readError(data["error"])];
       default:
-        // ping, message_stop, and what is yet to come
+        // ping, and what is yet to come
         return [];
     }
-  };
+  }
 }
 
 function parse(data: string): JsonObject {
