@@ -37,3 +37,17 @@ test("a store that fails is told of once, with its reason, and once more when it
   news.failed("the ledger could not be written", new StoreBusy({ cause }));
   expect(lines).toHaveLength(4);
 });
+
+test("a store that fails for another reason each time fills neither the log nor the memory", () => {
+  let lines = 0;
+  const log = createLog({ level: "info", nowMs: () => 0, write: () => void lines++ });
+  const news = createStoreNews({ ping: async () => {}, monotonicMs: () => 0, log, lookEveryMs: 60_000 });
+  const failWith = (reason: string): void =>
+    news.failed("the ledger could not be written", new Error(reason));
+  for (let n = 0; n < 20; n++) failWith(`${n}`);
+  const usedBytes = (): number => (Bun.gc(true), process.memoryUsage().heapUsed);
+  const beforeBytes = usedBytes();
+  for (let n = 0; n < 200; n++) failWith(`${n} ${"a reason ".repeat(50_000)}`);
+  expect(usedBytes() - beforeBytes).toBeLessThan(20_000_000);
+  expect(lines).toBe(20);
+});

@@ -22,7 +22,7 @@ interface Trouble {
 }
 
 const lookUsualMs = 5_000;
-/** Errors that say something else each time must not be told without end. */
+/** Errors that say something else each time must be neither told nor remembered without end. */
 const toldMax = 20;
 
 export function createStoreNews({ ping, monotonicMs, log, lookEveryMs = lookUsualMs }: Parts): StoreNews {
@@ -50,10 +50,9 @@ export function createStoreNews({ ping, monotonicMs, log, lookEveryMs = lookUsua
       trouble.lastMs = nowMs;
       const about = { request_id: requestId, ...describeError(error) };
       const news = `${what} ${about.error}`;
-      const isTold = trouble.told.has(news) || trouble.told.size >= toldMax;
+      if (trouble.told.has(news) || trouble.told.size >= toldMax) return log.debug(what, about);
       trouble.told.add(news);
-      if (isTold) log.debug(what, about);
-      else log.error(what, about);
+      log.error(what, about);
     },
   };
 }
