@@ -1,10 +1,12 @@
 // An installation that outgrew one server: its data moves from the file to Postgres, and its callers notice nothing.
 
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Balance } from "../client/src/operations.ts";
+import { migrate, schemaVersion } from "../gateway/src/stores/sqlite/migrations.ts";
 import {
   openGatewayProcess,
   openSandbox,
@@ -95,6 +97,26 @@ test("keys, balances, usage, receipts, idempotency keys and open tasks go on in 
   const { balance } = await whatIsTold(after, account, requestId);
   expect(told.balance.balance_micros_usd - balance.balance_micros_usd).toBe(videoMicros + snapshotMicros);
 }, 60_000);
+
+test("a file of an earlier version is brought forward before it moves, and that is said once", async () => {
+  const earlier = mkdtempSync(join(folder, "earlier-"));
+  const file = new Database(join(earlier, "tollgate.db"), { create: true, safeIntegers: true });
+  migrate(file, schemaVersion - 1);
+  file.close();
+  const elsewhere = await openTestDatabase();
+  const environment = {
+    TOLLGATE_DATA: earlier,
+    TOLLGATE_STORE: elsewhere.url,
+    TOLLGATE_SECRET: "of an installation that is to move",
+    TOLLGATE_BASE_URL: "https://tollgate.example",
+  };
+  const moved = await runTollgate(["move"], { folder: earlier, environment });
+  await elsewhere.drop();
+  expect([moved.code, moved.errors]).toEqual([
+    0,
+    `the data was brought forward from schema ${schemaVersion - 1} to ${schemaVersion}.\n`,
+  ]);
+}, 30_000);
 
 interface Caller {
   readonly call: (account: TestAccount, path: string, init?: RequestInit) => Promise<Response>;

@@ -86,17 +86,14 @@ function cliParts(settings: Settings): CliParts {
     // Nobody may have started anything here yet: then there is no secret, and none is made that would be the wrong one.
     restore: (file) => data.restore(file, findFingerprint(settings)),
     moveBooks: (file, onProgress) =>
-      withBothBooks(settings, file, onProgress, (old, fresh) => moveBooks(old, fresh, newId)),
-    undoMove: (file) =>
-      withBothBooks(
-        settings,
-        file,
-        () => {},
-        async (old, fresh) => {
-          await undoMove(old, fresh);
-          return old.name;
-        },
+      withBothBooks(settings, file, { onProgress, onBroughtForward }, (old, fresh) =>
+        moveBooks(old, fresh, newId),
       ),
+    undoMove: (file) =>
+      withBothBooks(settings, file, { onProgress: () => {}, onBroughtForward }, async (old, fresh) => {
+        await undoMove(old, fresh);
+        return old.name;
+      }),
     loadOffer: async () => {
       const config = loadConfig(settings.configFile, environment);
       const catalogue = await loadCatalogue([join(projectFolder, "catalogue")], {
@@ -234,11 +231,15 @@ const dataPlaceOf = ({ store }: Settings): DataPlace =>
     ? sqlitePlace(store.path, systemClock.wallMs)
     : postgresPlace(store.url, systemClock.monotonicMs);
 
+interface MoveEvents extends OpeningEvents {
+  readonly onProgress: (rows: number) => void;
+}
+
 /** The books of a file, and those of the database that they move to. */
 async function withBothBooks<Result>(
   settings: Settings,
   file: string | undefined,
-  onProgress: (rows: number) => void,
+  { onProgress, onBroughtForward }: MoveEvents,
   use: (old: OldBooks, fresh: NewBooks) => Promise<Result>,
 ): Promise<Result> {
   const { store } = settings;
@@ -246,10 +247,18 @@ async function withBothBooks<Result>(
     throw new Error("Set TOLLGATE_STORE to the Postgres database that the books are to move to.");
   const { fingerprint } = secretsOf(settings);
   const { wallMs, monotonicMs } = systemClock;
-  const old = await openOldBooks(file ?? usualFileIn(settings.dataFolder), wallMs);
+  const old = await openOldBooks(file ?? usualFileIn(settings.dataFolder), { wallMs, onBroughtForward });
   try {
     const { name } = dataPlaceOf(settings);
-    const fresh = await openNewBooks({ url: store.url, name, fingerprint, wallMs, monotonicMs, onProgress });
+    const fresh = await openNewBooks({
+      url: store.url,
+      name,
+      fingerprint,
+      wallMs,
+      monotonicMs,
+      onProgress,
+      onBroughtForward,
+    });
     try {
       return await use(old.books, fresh.books);
     } finally {

@@ -20,6 +20,7 @@ import { callsOn, day, minute, snapshot, startMs } from "./test-audited-books.ts
 const fingerprint = "of the secret";
 const monotonicMs = (): number => performance.now();
 const wallMs = (): number => startMs + day + minute;
+const onBroughtForward = (): void => {};
 const { folder, sound, remove, tamperedWith } = await openAuditedBooks();
 afterAll(remove);
 
@@ -314,10 +315,18 @@ async function withBooks<Result>(
   url: string,
   use: (...books: Parameters<typeof undoMove>) => Promise<Result>,
 ): Promise<Result> {
-  const old = await openOldBooks(path, wallMs);
+  const old = await openOldBooks(path, { wallMs, onBroughtForward });
   const name = "postgres://there";
-  const parts = { url, name, fingerprint, wallMs, monotonicMs, patienceMs: 200, onProgress: () => {} };
-  const fresh = await openNewBooks(parts);
+  const fresh = await openNewBooks({
+    url,
+    name,
+    fingerprint,
+    wallMs,
+    monotonicMs,
+    patienceMs: 200,
+    onProgress: () => {},
+    onBroughtForward,
+  });
   try {
     return await use(old.books, fresh.books);
   } finally {

@@ -1,3 +1,4 @@
+import type { OpeningEvents } from "../data-place.ts";
 import type { MovedRows, NewBooks, OldBooks, TableRows } from "../move-books.ts";
 import { openDatabase, type Database, type Query } from "./database.ts";
 import { claimSecretIn } from "./installation-rows.ts";
@@ -7,7 +8,7 @@ import { auditBooks } from "./postgres-audit.ts";
 import { naming } from "./postgres-place.ts";
 import { deadAfterUsualMs } from "./runs.ts";
 
-interface Parts {
+interface Parts extends OpeningEvents {
   readonly url: string;
   readonly name: string;
   /** Of the secret that nodes will have. */
@@ -24,10 +25,12 @@ interface Opened {
   readonly close: () => Promise<void>;
 }
 
-export async function openNewBooks({ url, monotonicMs, ...parts }: Parts): Promise<Opened> {
+export async function openNewBooks(opening: Parts): Promise<Opened> {
+  const { url, monotonicMs, onBroughtForward, ...parts } = opening;
   const db = openDatabase({ url, monotonicMs, connectionsMax: 2 });
   try {
-    await naming(parts.name, () => migrate(db, deadAfterUsualMs));
+    const forward = await naming(parts.name, () => migrate(db, deadAfterUsualMs));
+    if (forward) onBroughtForward(forward);
   } catch (error) {
     await db.close();
     throw error;
@@ -35,7 +38,7 @@ export async function openNewBooks({ url, monotonicMs, ...parts }: Parts): Promi
   return { books: newBooks(db, parts), close: db.close };
 }
 
-type TakingParts = Omit<Parts, "url" | "monotonicMs">;
+type TakingParts = Omit<Parts, "url" | "monotonicMs" | "onBroughtForward">;
 
 function newBooks(db: Database, parts: TakingParts): NewBooks {
   const { name, fingerprint, wallMs, onProgress, patienceMs = patienceUsualMs } = parts;

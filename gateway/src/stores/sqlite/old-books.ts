@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { resolve } from "node:path";
-import { checkData } from "../data-place.ts";
+import { checkData, type OpeningEvents } from "../data-place.ts";
 import type { OldBooks, TableRows } from "../move-books.ts";
 import { openDatabase } from "./database.ts";
 import { findSecret } from "./installation-rows.ts";
@@ -61,19 +61,23 @@ const renamed: ReadonlyMap<string, string> = new Map([
 
 const rowsAtOnce = 1_000;
 
+interface Parts extends OpeningEvents {
+  readonly wallMs: () => number;
+}
+
 interface Held {
   readonly books: OldBooks;
   readonly release: () => void;
 }
 
 /** Holds the server's place, so that nobody serves from the file meanwhile. */
-export async function openOldBooks(path: string, wallMs: () => number): Promise<Held> {
+export async function openOldBooks(path: string, { wallMs, ...events }: Parts): Promise<Held> {
   const name = resolve(path);
   await checkData({ name, hasData: async () => isThere(path) });
   const lock = takeServerLock(`${path}.lock`);
   if (!lock) throw new Error(`A Tollgate is serving ${name}. Stop it, and move the books then.`);
   try {
-    const db = openDatabase(path);
+    const db = openDatabase(path, events);
     return {
       books: oldBooks(db, path, wallMs),
       release: () => {
