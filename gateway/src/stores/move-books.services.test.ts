@@ -7,7 +7,7 @@ import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { openTestDatabase } from "../../../test/services/postgres.ts";
 import { InDoubt } from "../ledger/store-errors.ts";
-import { moveBooks, undoMove, type Moved, type NewBooks } from "./move-books.ts";
+import { moveBooks, undoMove, type Moved, type NewBooks, type OldBooks } from "./move-books.ts";
 import { openNewBooks } from "./postgres/new-books.ts";
 import { openPostgresStore } from "./postgres/postgres-store.ts";
 import { backUp } from "./sqlite/backup.ts";
@@ -62,6 +62,26 @@ describe("what arrives", () => {
     await settle("new", snapshot, { call: 1 }, wallMs());
     expect((await store.auditor.audit()).findings).toEqual([]);
   });
+});
+
+test("books whose file takes longer to find the next row than a transaction may idle arrive all the same", async () => {
+  const idleInTransactionMs = 1_000;
+  const slowly = (old: OldBooks): OldBooks => ({
+    ...old,
+    *rows() {
+      for (const some of old.rows()) {
+        if (some.table === "claim") Bun.sleepSync(1.5 * idleInTransactionMs);
+        yield some;
+      }
+    },
+  });
+  const moved = await withBooks(
+    copy(),
+    await openEmpty(),
+    (old, fresh) => moveBooks(slowly(old), fresh, () => Bun.randomUUIDv7()),
+    { idleInTransactionMs },
+  );
+  expect(moved.rows).toMatchObject({ account: 3 });
 });
 
 describe("the file that was left", () => {
@@ -314,6 +334,7 @@ async function withBooks<Result>(
   path: string,
   url: string,
   use: (...books: Parameters<typeof undoMove>) => Promise<Result>,
+  limits: { readonly idleInTransactionMs?: number } = {},
 ): Promise<Result> {
   const old = await openOldBooks(path, { wallMs, onBroughtForward });
   const name = "postgres://there";
@@ -324,6 +345,7 @@ async function withBooks<Result>(
     wallMs,
     monotonicMs,
     patienceMs: 200,
+    ...limits,
     onProgress: () => {},
     onBroughtForward,
   });

@@ -43,6 +43,8 @@ interface WriteOptions {
   readonly evenInDoubt?: boolean;
   /** For statements that look at every row of a table. */
   readonly isLong?: boolean;
+  /** For work that has much else to do between its statements, and nobody to keep waiting. */
+  readonly pauses?: boolean;
 }
 
 export interface Decision<Result> {
@@ -63,6 +65,8 @@ export interface DatabaseOptions {
   readonly url: string;
   /** Connections of this process; the server has a hundred for all of them, if nobody changed it. */
   readonly connectionsMax?: number | undefined;
+  /** How long a transaction that does not pause may be without a statement. */
+  readonly idleInTransactionMs?: number | undefined;
   readonly monotonicMs: () => number;
 }
 
@@ -72,7 +76,9 @@ const patienceOfCallersMs = 2_000;
 const statementMs = 10_000;
 /** Transactions are short. Who waits longer for one is behind somebody who has stopped, and is not to stop others. */
 const lockMs = 1_000;
-const idleInTransactionMs = 5_000;
+const idleInTransactionUsualMs = 5_000;
+/** A file sorts millions of rows before it gives the first of them. */
+const longPauseMs = 60 * 60_000;
 /** An audit looks at every row. */
 const longStatementMs = 60 * 60_000;
 const connectSeconds = 3;
@@ -92,6 +98,7 @@ const plansLastMs = 10_000;
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, connectionsMax = connectionsUsualMax, monotonicMs } = options;
+  const { idleInTransactionMs = idleInTransactionUsualMs } = options;
   const connect = (max: number, settings: Readonly<Record<string, string>> = {}): SQL =>
     new SQL({
       url,
@@ -134,7 +141,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   const transact = <Result>(
     work: (query: Query) => Promise<Result>,
-    { isLong = false }: WriteOptions,
+    { isLong = false, pauses = false }: WriteOptions,
   ): Promise<Result> =>
     withConnection(
       async (query) => {
@@ -142,6 +149,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         let result: Result;
         try {
           if (isLong) await query(`SET LOCAL statement_timeout = ${longStatementMs}`);
+          if (pauses) await query(`SET LOCAL idle_in_transaction_session_timeout = ${longPauseMs}`);
           result = await work(query);
         } catch (error) {
           await query("ROLLBACK").catch(() => {});

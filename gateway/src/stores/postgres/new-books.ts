@@ -16,6 +16,7 @@ interface Parts extends OpeningEvents {
   readonly wallMs: () => number;
   readonly monotonicMs: () => number;
   readonly patienceMs?: number;
+  readonly idleInTransactionMs?: number;
   /** Called now and then: how many rows have come. */
   readonly onProgress: (rows: number) => void;
 }
@@ -26,8 +27,8 @@ interface Opened {
 }
 
 export async function openNewBooks(opening: Parts): Promise<Opened> {
-  const { url, monotonicMs, onBroughtForward, ...parts } = opening;
-  const db = openDatabase({ url, monotonicMs, connectionsMax: 2 });
+  const { url, monotonicMs, idleInTransactionMs, onBroughtForward, ...parts } = opening;
+  const db = openDatabase({ url, monotonicMs, connectionsMax: 2, idleInTransactionMs });
   try {
     const forward = await naming(parts.name, () => migrate(db, deadAfterUsualMs));
     if (forward) onBroughtForward(forward);
@@ -38,7 +39,7 @@ export async function openNewBooks(opening: Parts): Promise<Opened> {
   return { books: newBooks(db, parts), close: db.close };
 }
 
-type TakingParts = Omit<Parts, "url" | "monotonicMs" | "onBroughtForward">;
+type TakingParts = Omit<Parts, "url" | "monotonicMs" | "idleInTransactionMs" | "onBroughtForward">;
 
 function newBooks(db: Database, parts: TakingParts): NewBooks {
   const { name, fingerprint, wallMs, onProgress, patienceMs = patienceUsualMs } = parts;
@@ -61,7 +62,8 @@ function newBooks(db: Database, parts: TakingParts): NewBooks {
     name,
     fingerprint,
     hasTaken: (moveId) => db.write((query) => arrived(query, moveId), patienceMs),
-    take: (moveId, old) => db.write((query) => take(query, moveId, old), patienceMs, { isLong: true }),
+    take: (moveId, old) =>
+      db.write((query) => take(query, moveId, old), patienceMs, { isLong: true, pauses: true }),
   };
 }
 
