@@ -170,11 +170,14 @@ const expectNotCharged = async (
   expect(totals).toMatchObject({ requests: 1, failed_requests: 1, charged_micros_usd: 0 });
 };
 
-/** The body of a refusal when there is no answer of the upstream's to pass on. */
-const transportFailure = (target: Target, requestId: string | null): unknown => {
+/** The body of a refusal when there is no answer of the upstream's to pass on; what was sent may have been done. */
+const transportFailure = (
+  target: Target,
+  { sent, requestId }: { readonly sent: boolean; readonly requestId: string | null },
+): unknown => {
   if (target.managed) {
     const message = "The provider cannot serve this call now; nothing was charged.";
-    return { error: { code: "provider_unavailable", message, retryable: true, request_id: requestId } };
+    return { error: { code: "provider_unavailable", message, retryable: !sent, request_id: requestId } };
   }
   const [message, code] = ["provider request failed", "provider_request_failed"];
   return target.dialect === "plain"
@@ -293,8 +296,9 @@ test.each(faults)("an upstream that $what is a transport failure and costs nothi
     expect(response.status).toBe(target.managed ? 503 : 502);
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(await json<unknown>(response)).toEqual(
-      transportFailure(target, response.headers.get("x-request-id")),
+      transportFailure(target, { sent: true, requestId: response.headers.get("x-request-id") }),
     );
+    expect(response.headers.get("x-should-retry")).toBe("false");
     await expectNotCharged(account, response, {
       outcome: fault.outcome ?? "failed",
       http_status: null,
@@ -314,13 +318,29 @@ test("an upstream that cannot be reached is a transport failure, and it is certa
     const response = await target.send(account, deaf);
     expect(response.status).toBe(target.managed ? 503 : 502);
     expect(await json<unknown>(response)).toEqual(
-      transportFailure(target, response.headers.get("x-request-id")),
+      transportFailure(target, { sent: false, requestId: response.headers.get("x-request-id") }),
     );
+    expect(response.headers.get("x-should-retry")).toBe("true");
     const attempts = [{ upstream: target.upstream, outcome: "unreachable", status: null }];
     await expectNotCharged(account, response, { outcome: "failed", attempts }, deaf);
   }
   expect(await deaf.audit()).toEqual([]);
   await deaf.close();
+});
+
+test("a call in doubt is never said to be worth a retry, whoever manages its upstream", async () => {
+  doubles.openai.answerNext({ kind: "hang" });
+  const config = `
+upstreams:
+  openai: { protocol: openai, url: "${doubles.openai.url}", key: sk-key-000000, transport: managed, timeout_ms: 300 }
+models: { gpt-x: { via: [openai], price: { input: 2.5, output: 10 }, max_output_tokens: 1000 } }`;
+  const managed = await openTestGateway({ config });
+  const account = await managed.openAccount();
+  const response = await managed.post(account, "/v1/chat/completions", chat);
+  expect(response.status).toBe(503);
+  expect(response.headers.get("x-should-retry")).toBe("false");
+  expect(await json<unknown>(response)).toMatchObject({ error: { retryable: false } });
+  await managed.close();
 });
 
 const passedOn: readonly {

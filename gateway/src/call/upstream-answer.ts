@@ -24,11 +24,10 @@ export function refuseFor(
   if (exchanged.kind === "link_rejected") {
     refuse("link_expired", "The platform does not accept the linked account's token; link it again.");
   }
-  if (exchanged.kind === "key_rejected" || upstream.transport === "managed") {
-    refuseUnavailable(exchanged.kind !== "key_rejected");
-  }
   // What was sent may have been done, and a second one would be paid for as well.
-  refuse("provider_request_failed", "provider request failed", { retryable: neverSent(exchanged) });
+  const retryable = neverSent(exchanged);
+  if (exchanged.kind === "key_rejected" || upstream.transport === "managed") refuseUnavailable(retryable);
+  refuse("provider_request_failed", "provider request failed", { retryable });
 }
 
 export function refuseBusy(retryAfterSeconds: number, whether: { readonly retryable?: boolean } = {}): never {
