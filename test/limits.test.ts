@@ -131,6 +131,51 @@ describe("tokens per minute", () => {
     expect(Number(next.headers.get("x-ratelimit-remaining-tokens"))).toBe(60_000 - mostOfTwo - estimate);
   });
 
+  const nowSeconds = (): number => Math.floor(clock.wallMs() / 1000);
+
+  const resets = ({ headers }: Response): number[] =>
+    ["requests", "tokens"].map((of) => Number(headers.get(`x-ratelimit-reset-${of}`)));
+
+  test("ease at a moment that is never in the past, however long the upstream took", async () => {
+    const account = await tollgate.openAccount({ tier: "free" });
+    for (const fault of [{ latency_ms: 200 }, { latency_ms: 200, status: 429 }]) {
+      await tollgate.sandbox.fault({ vendor: "openai", times: 1, ...fault });
+      const running = ask(account, 100);
+      await tollgate.sandbox.busyWith(1);
+      clock.advance(90_000);
+      for (const reset of resets(await running)) expect(reset).toBeGreaterThanOrEqual(nowSeconds());
+    }
+  });
+
+  test("ease when they do, also for a call that was slow to say what it wants", async () => {
+    const account = await tollgate.openAccount({ tier: "free", creditUsd: "100" });
+    const whole = new TextEncoder().encode(JSON.stringify({ ...chat, max_tokens: 20_000 }));
+    const { promise: isSlow, resolve: comes } = Promise.withResolvers<void>();
+    const body = new ReadableStream<Uint8Array>({
+      start: async (controller) => {
+        controller.enqueue(whole.subarray(0, 10));
+        await isSlow;
+        controller.enqueue(whole.subarray(10));
+        controller.close();
+      },
+    });
+    const headers = { "content-type": "application/json" };
+    const slow = tollgate.call(account, "/v1/chat/completions", { method: "POST", headers, body });
+    await Bun.sleep(50);
+    clock.advance(40_000);
+    await tollgate.sandbox.fault({ vendor: "openai", latency_ms: 300, times: 1 });
+    const running = ask(account, 50_000);
+    await tollgate.sandbox.busyWith(1);
+    comes();
+    const refused = await slow;
+    expect(refused.status).toBe(429);
+    const { error } = (await refused.json()) as Limited;
+    const [, tokensReset] = resets(refused);
+    expect(tokensReset).toBe(error.limit.reset);
+    expect(error.limit.reset - nowSeconds()).toBe(Number(refused.headers.get("retry-after")));
+    await running;
+  });
+
   test("do not apply to data endpoints, which carry no token headers", async () => {
     const account = await tollgate.openAccount();
     const response = await tollgate.call(account, "/apis/v1/financial/financial-metrics/snapshot?ticker=A");

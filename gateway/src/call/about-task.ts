@@ -50,7 +50,7 @@ async function checkPace(
   const waitMs = gate.pollFloor.waitMs(accountId, taskId, aboutTask);
   if (waitMs === undefined) return;
   await returnCounted(call, gate);
-  const reset = resetSeconds(waitMs, call.receivedAtMs);
+  const reset = resetSeconds(waitMs, gate.clock.wallMs());
   const { name, what } = paces[aboutTask];
   refuse("rate_limit_exceeded", `A task may be ${what} ${asksPerSecond} times a second.`, {
     retryAfterSeconds: retrySeconds(waitMs),

@@ -1,4 +1,4 @@
-import { keySlot, keyTokens } from "../limits/call-limits.ts";
+import { keySlot, keyTokens, seenAt } from "../limits/call-limits.ts";
 import type { Want } from "../limits/limiter.ts";
 import { limitsOf } from "../limits/tiers.ts";
 import type { SoldOperation } from "../operation/operation.ts";
@@ -45,7 +45,8 @@ function admissionOf(
 ): Admission | Promise<never> {
   if (taken.kind !== "taken") return refuseTurn(taken, paid, gate);
   const { turn, standings } = taken;
-  if (wants[0]?.kind === "rate") paid.call.known.tokens = standings[0];
+  const [tokens] = standings;
+  if (wants[0]?.kind === "rate" && tokens) paid.call.known.tokens = seenAt(gate.clock.wallMs(), tokens);
   const most = { tokens: allTokens(paid.priced.estimate.atMost) };
   return { turn, share: new Share(wants, most, turn.takenAtMs, gate.limiter) };
 }
@@ -65,7 +66,9 @@ export async function withdraw({ turn, share }: Admission, { call }: PaidCall, g
   await share.giveBack();
   await giveTurnBack(turn, gate);
   const [tokens] = share.wants;
-  if (tokens?.kind === "rate") call.known.tokens = await gate.limiter.look(tokens);
+  if (tokens?.kind === "rate") {
+    call.known.tokens = seenAt(gate.clock.wallMs(), await gate.limiter.look(tokens));
+  }
 }
 
 const takesSlot = ({ limits }: SoldOperation, { streaming }: PricedCall): boolean =>

@@ -40,7 +40,7 @@ export async function answerFree(
   const taken = await takeTurn(route, [], gate);
   if (taken.kind === "limited") return refuseByLimit(call, taken.by, gate);
   if (taken.kind === "shut") return refuseShut(call, taken.upstream, gate);
-  noteQuota(call, taken.turn);
+  noteQuota(call, taken.turn, gate);
   const { upstream } = taken.turn.prepared;
   call.known.upstream = upstream.name;
   call.known.servedBySandbox = upstream.sandbox;

@@ -1,6 +1,7 @@
 import type { ApprovalClaim } from "../approvals/approvals.ts";
 import type { Credential } from "../keys/keys.ts";
-import type { Standing, Want } from "../limits/limiter.ts";
+import type { SeenStanding } from "../limits/call-limits.ts";
+import type { Want } from "../limits/limiter.ts";
 import type { Offer } from "../offer/offer.ts";
 import type { Micros } from "../platform/money.ts";
 
@@ -51,8 +52,8 @@ export interface Known {
   /** Who answered, or did not. */
   upstream?: string | undefined;
   /** The tightest limit on requests that applied, and the one on tokens where there is one. */
-  requests?: Standing | undefined;
-  tokens?: Standing | undefined;
+  requests?: SeenStanding | undefined;
+  tokens?: SeenStanding | undefined;
   /** What was counted so far, to be returned should a later limit refuse the call. */
   counted: { readonly wants: readonly Want[]; readonly takenAtMs: number }[];
   /** The most the call can cost, and whether that was held for it. */

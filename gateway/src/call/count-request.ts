@@ -1,4 +1,4 @@
-import { groupRequests, keyRequests, tighter } from "../limits/call-limits.ts";
+import { groupRequests, keyRequests, seenAt, tighter } from "../limits/call-limits.ts";
 import type { Take, Want } from "../limits/limiter.ts";
 import { limitsOf } from "../limits/tiers.ts";
 import type { Credential } from "../keys/keys.ts";
@@ -8,7 +8,7 @@ import type { Gate } from "./gate.ts";
 import { refuseByLimit } from "./refuse-by-limit.ts";
 
 /** A request at any door; one that lists tools is no call, but counts like one. */
-type Visit = Pick<Call, "known" | "receivedAtMs" | "offer">;
+type Visit = Pick<Call, "known" | "offer">;
 
 /** Counts the request against its key, whatever its answer will be; a refused one is not counted. */
 export function countRequest(call: Visit, caller: Credential, gate: Gate): void | Promise<void> {
@@ -28,7 +28,7 @@ export function countOperation(
   if (operation.limits?.rpm) return count(call, groupRequests(caller.keyId, operation.limits.rpm), gate);
 }
 
-type Counted = Pick<Visit, "known" | "receivedAtMs">;
+type Counted = Pick<Visit, "known">;
 
 function count(call: Counted, want: Want, gate: Gate): void | Promise<void> {
   const wants = [want];
@@ -41,6 +41,6 @@ function count(call: Counted, want: Want, gate: Gate): void | Promise<void> {
 function note(call: Counted, wants: readonly Want[], take: Take, gate: Gate): void | Promise<never> {
   if (take.kind === "refused") return refuseByLimit(call, take, gate);
   const [standing] = take.standings;
-  if (standing) call.known.requests = tighter(call.known.requests, standing);
+  if (standing) call.known.requests = tighter(call.known.requests, seenAt(gate.clock.wallMs(), standing));
   call.known.counted.push({ wants, takenAtMs: take.takenAtMs });
 }

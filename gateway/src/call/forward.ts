@@ -149,7 +149,7 @@ function mayRepeat(exchanged: Exchanged, upstream: Upstream, { repeatable }: Sol
 async function nextTurn(call: Call, route: Route, gate: Gate): Promise<Turn | undefined> {
   const taken = await takeTurn(route, [], gate);
   if (taken.kind !== "taken") return undefined;
-  noteQuota(call, taken.turn);
+  noteQuota(call, taken.turn, gate);
   return taken.turn;
 }
 

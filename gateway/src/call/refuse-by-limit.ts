@@ -1,11 +1,11 @@
-import { tighter } from "../limits/call-limits.ts";
+import { seenAt, tighter, type SeenStanding } from "../limits/call-limits.ts";
 import { resetSeconds, retrySeconds } from "../limits/limit-times.ts";
 import type { Standing, Take, Want } from "../limits/limiter.ts";
 import { refuse, type RefusalCode } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 
-type Counted = Pick<Call, "known" | "receivedAtMs">;
+type Counted = Pick<Call, "known">;
 type Refused = Extract<Take, { kind: "refused" }>;
 
 /** Says which limit was hit and when to come back. A call refused by a limit consumes nothing of any limit. */
@@ -13,9 +13,11 @@ export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate)
   await returnCounted(call, gate);
   const { want, standing, retryInMs } = refused;
   const { name, code, what } = describe(want, standing);
-  if (name === "tokens_per_minute") call.known.tokens = standing;
+  const nowMs = gate.clock.wallMs();
+  const seen = seenAt(nowMs, standing);
+  if (name === "tokens_per_minute") call.known.tokens = seen;
   if (name === "requests_per_minute" || name === "upstream")
-    call.known.requests = tighter(call.known.requests, standing);
+    call.known.requests = tighter(call.known.requests, seen);
   const retryAfterSeconds = retrySeconds(retryInMs);
   // A place comes back when a call ends, not when the lease does that bounds one which never ends.
   const resetsInMs = want.kind === "slot" ? retryInMs : standing.resetsInMs;
@@ -26,20 +28,22 @@ export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate)
         name,
         limit: want.limit,
         remaining: standing.remaining,
-        reset: resetSeconds(resetsInMs, call.receivedAtMs),
+        reset: resetSeconds(resetsInMs, nowMs),
       },
     },
   });
 }
 
 /** Returns what the call counted against limits so far, and sees how they stand then. */
-export async function returnCounted({ known }: Pick<Counted, "known">, gate: Gate): Promise<void> {
+export async function returnCounted({ known }: Counted, gate: Gate): Promise<void> {
   const { counted } = known;
   known.counted = [];
-  let requests: Standing | undefined;
+  let requests: SeenStanding | undefined;
   for (const { wants, takenAtMs } of counted) {
     await gate.limiter.giveBack(wants, takenAtMs);
-    for (const want of wants) requests = tighter(requests, await gate.limiter.look(want));
+    for (const want of wants) {
+      requests = tighter(requests, seenAt(gate.clock.wallMs(), await gate.limiter.look(want)));
+    }
   }
   if (requests) known.requests = requests;
 }

@@ -47,7 +47,7 @@ async function refuseByTasks({ call }: PaidCall, openMax: number, gate: Gate): P
         name: "concurrent_tasks",
         limit: openMax,
         remaining: 0,
-        reset: resetSeconds(taskRetrySeconds * 1000, call.receivedAtMs),
+        reset: resetSeconds(taskRetrySeconds * 1000, gate.clock.wallMs()),
       },
     },
   });

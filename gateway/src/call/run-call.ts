@@ -78,7 +78,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   }
   call.known.held = true;
   const { turn, share } = admission;
-  noteQuota(call, turn);
+  noteQuota(call, turn, gate);
   try {
     const attempted = await forward(paid, turn, route, gate);
     const answer = await deliver(paid, attempted, share, gate); //               429 · 502 · 503

@@ -1,4 +1,4 @@
-import { tighter, upstreamRequests } from "../limits/call-limits.ts";
+import { seenAt, tighter, upstreamRequests } from "../limits/call-limits.ts";
 import type { Standing, Take, Want } from "../limits/limiter.ts";
 import type { PreparedCall, Upstream } from "../operation/upstream.ts";
 import { unused, type Entry } from "../routing/upstream-health.ts";
@@ -92,8 +92,8 @@ function judge(
 }
 
 /** Shows the caller the upstream's quota, where it leaves less than the limits of the caller's own. */
-export function noteQuota({ known }: Pick<Call, "known">, { quotaStanding }: Turn): void {
-  if (quotaStanding) known.requests = tighter(known.requests, quotaStanding);
+export function noteQuota({ known }: Pick<Call, "known">, { quotaStanding }: Turn, { clock }: Gate): void {
+  if (quotaStanding) known.requests = tighter(known.requests, seenAt(clock.wallMs(), quotaStanding));
 }
 
 const sooner = (one: Upstream | undefined, other: Upstream, { health }: Gate): Upstream =>

@@ -75,6 +75,19 @@ export const keySlot = (keyId: string, holder: string, limit: number): Want => (
   leaseMs: slotLeaseMs,
 });
 
+/** How a limit stood when it was seen. Its reset is a moment and not a wait: a slow call is answered much later. */
+export interface SeenStanding {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetsAtMs: number;
+}
+
+export const seenAt = (nowMs: number, { limit, remaining, resetsInMs }: Standing): SeenStanding => ({
+  limit,
+  remaining,
+  resetsAtMs: nowMs + resetsInMs,
+});
+
 /** Of two limits the one that leaves less: what a caller is shown. */
-export const tighter = (a: Standing | undefined, b: Standing): Standing =>
+export const tighter = (a: SeenStanding | undefined, b: SeenStanding): SeenStanding =>
   a && a.remaining <= b.remaining ? a : b;

@@ -11,11 +11,10 @@ const call = (id: string, known: Partial<Known> = {}, headers = names, path = "/
     path,
     known: { ...nothingKnown(), ...known },
     offer: { headers },
-    receivedAtMs: 0,
   }) as unknown as Call;
 
-const standing = { limit: 60, remaining: 59, resetsInMs: 1_000 };
-const json = { contentType: "application/json" };
+const standing = { limit: 60, remaining: 59, resetsAtMs: 1_000 };
+const json = { nowMs: 0, contentType: "application/json" };
 
 describe("the headers of answers", () => {
   test("an answer keeps its headers when the next one is written", () => {
@@ -30,13 +29,14 @@ describe("the headers of answers", () => {
     const headersOf = createAnswerHeaders();
     const all = { requests: standing, tokens: standing, costMicros: 5n, servedBySandbox: true };
     headersOf(call("1", all, names, "/v1/messages"), {
+      nowMs: 0,
       contentType: "text/event-stream",
       retryAfterSeconds: 3,
       closes: true,
       retryable: false,
       crossesOrigins: true,
     });
-    const headers = headersOf(call("2"), { contentType: undefined });
+    const headers = headersOf(call("2"), { nowMs: 0, contentType: undefined });
     expect(headers.toJSON()).toEqual({ "x-request-id": "2" });
   });
 

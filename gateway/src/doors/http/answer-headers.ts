@@ -1,6 +1,6 @@
 import type { Call } from "../../call/call.ts";
-import { resetSeconds } from "../../limits/limit-times.ts";
-import type { Standing } from "../../limits/limiter.ts";
+import { resetSecondsOf } from "../../limits/limit-times.ts";
+import type { SeenStanding } from "../../limits/call-limits.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { isAnthropicPath } from "../../platform/dialect.ts";
 
@@ -8,6 +8,8 @@ import { isAnthropicPath } from "../../platform/dialect.ts";
 export type AnswerHeaders = (call: Call, about: AboutAnswer) => Headers;
 
 interface AboutAnswer {
+  /** When it is written. */
+  readonly nowMs: number;
   readonly contentType: string | undefined;
   /** It comes piece by piece, whatever it is called. */
   readonly streams?: boolean;
@@ -39,14 +41,14 @@ export function createAnswerHeaders(): AnswerHeaders {
     else sheet.set(name, String(value));
   };
 
-  const putLimit = (names: LimitNames, standing: Standing | undefined, nowMs: number): void => {
+  const putLimit = (names: LimitNames, standing: SeenStanding | undefined, nowMs: number): void => {
     put(names.limit, standing?.limit);
     put(names.remaining, standing?.remaining);
-    put(names.reset, standing && resetSeconds(standing.resetsInMs, nowMs));
+    put(names.reset, standing && resetSecondsOf(standing.resetsAtMs, nowMs));
   };
 
-  return ({ id, path, known, offer, receivedAtMs }, about) => {
-    const { contentType, streams = false, retryAfterSeconds, retryable } = about;
+  return ({ id, path, known, offer }, about) => {
+    const { nowMs, contentType, streams = false, retryAfterSeconds, retryable } = about;
     const { closes = false, crossesOrigins = false } = about;
     if (offer.headers !== names) {
       // Another offer may call them differently, and what the one before wrote must not stay.
@@ -67,8 +69,8 @@ export function createAnswerHeaders(): AnswerHeaders {
     put("access-control-allow-origin", crossesOrigins ? "*" : undefined);
     put("access-control-expose-headers", crossesOrigins ? "*" : undefined);
     put("connection", closes ? "close" : undefined);
-    putLimit(requestsLimit, known.requests, receivedAtMs);
-    putLimit(tokensLimit, known.tokens, receivedAtMs);
+    putLimit(requestsLimit, known.requests, nowMs);
+    putLimit(tokensLimit, known.tokens, nowMs);
     put(offer.headers.costMicrosUsd, known.costMicros);
     put(offer.headers.upstream, known.servedBySandbox === true ? "sandbox" : undefined);
     return sheet;
@@ -76,10 +78,10 @@ export function createAnswerHeaders(): AnswerHeaders {
 }
 
 /** Says how the limit on requests stands, at a door whose answers are written by somebody else. */
-export function tellRequestsLimit(headers: Headers, standing: Standing, nowMs: number): void {
+export function tellRequestsLimit(headers: Headers, standing: SeenStanding, nowMs: number): void {
   headers.set(requestsLimit.limit, String(standing.limit));
   headers.set(requestsLimit.remaining, String(standing.remaining));
-  headers.set(requestsLimit.reset, String(resetSeconds(standing.resetsInMs, nowMs)));
+  headers.set(requestsLimit.reset, String(resetSecondsOf(standing.resetsAtMs, nowMs)));
 }
 
 interface LimitNames {

@@ -48,6 +48,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
     return new Response(bodiless.has(status) ? unsent(body) : body, {
       status,
       headers: headersOf(call, {
+        nowMs: gate.clock.wallMs(),
         contentType,
         streams: ended !== undefined,
         retryAfterSeconds,

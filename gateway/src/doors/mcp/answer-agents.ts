@@ -84,9 +84,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
   ): Promise<Response> => {
     const presented = presentedKey(request.headers, new URL(addresses.mcpUrl).pathname);
     const caller = await checkCredential({ presented, receivedAtMs, address: () => visitor.address() }, gate);
-    const limited = await refusalOf(
-      countRequest({ known, receivedAtMs, offer: parts.offer() }, caller, gate),
-    );
+    const limited = await refusalOf(countRequest({ known, offer: parts.offer() }, caller, gate));
     const bytesMax = limited ? limitedBytesMax : bodyBytesMax;
     const body =
       request.method === "POST"
@@ -126,7 +124,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     const arrival = { known: nothingKnown(), receivedAtMs: gate.clock.wallMs() };
     const response = await answerArrival(request, visitor, arrival);
     const { requests } = arrival.known;
-    if (requests) tellRequestsLimit(response.headers, requests, arrival.receivedAtMs);
+    if (requests) tellRequestsLimit(response.headers, requests, gate.clock.wallMs());
     return response;
   };
 
