@@ -176,6 +176,25 @@ describe("tokens per minute", () => {
     await running;
   });
 
+  test("are in every answer of a conversation, also of one that was not admitted", async () => {
+    const config = "tiers: { enterprise: { rpm: 2, tpm: 5000, concurrency: 1 } }";
+    const strict = await openTestGateway({ clock, config });
+    const account = await strict.openAccount({ tier: "enterprise" });
+    const shown = async (body: object, headers = {}): Promise<readonly unknown[]> => {
+      const response = await strict.post(account, "/v1/chat/completions", body, headers);
+      const figure = (name: string): string | null => response.headers.get(`x-ratelimit-${name}-tokens`);
+      expect(Number(figure("reset"))).toBeGreaterThanOrEqual(nowSeconds());
+      return [response.status, figure("limit"), figure("remaining")];
+    };
+    expect(await shown({ ...chat, messages: "none" })).toEqual([400, "5000", "5000"]);
+    expect(await shown(chat, { "x-tollgate-cost-mode": "quote" })).toEqual([200, "5000", "5000"]);
+    expect(await shown(chat)).toEqual([429, "5000", "5000"]);
+    clock.advance(61_000);
+    await strict.sandbox.fault({ vendor: "openai", status: 429, times: 1 });
+    expect(await shown(chat)).toEqual([429, "5000", "5000"]);
+    await strict.close();
+  });
+
   test("do not apply to data endpoints, which carry no token headers", async () => {
     const account = await tollgate.openAccount();
     const response = await tollgate.call(account, "/apis/v1/financial/financial-metrics/snapshot?ticker=A");

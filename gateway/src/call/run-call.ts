@@ -93,6 +93,8 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   } catch (error) {
     // Whatever happens while money is held, the slot comes back.
     await share.end();
+    // How the tokens stood with the call among them is no longer true.
+    call.known.tokens = undefined;
     gate.openAttempts.delete(call.id);
     if (!(error instanceof CallRefused)) endAfterBug(paid, gate);
     throw error;

@@ -3,6 +3,7 @@ import { countCall } from "../../call/count-call.ts";
 import type { Gate } from "../../call/gate.ts";
 import { logCall } from "../../call/log-call.ts";
 import { runCall } from "../../call/run-call.ts";
+import { seeTokens } from "../../call/see-tokens.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { InFlight } from "../../platform/in-flight.ts";
 import { describeError } from "../../platform/log.ts";
@@ -91,7 +92,10 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
         const answer = await runCall(call, gate);
         return visitor.answered(respond(call, answer), answer.ended ? "streamed" : "whole");
       } catch (error) {
-        if (error instanceof CallRefused) return visitor.answered(refused(call, error), "whole");
+        if (error instanceof CallRefused) {
+          await seeTokens(call, gate);
+          return visitor.answered(refused(call, error), "whole");
+        }
         gate.log.error("a call failed unexpectedly", {
           request_id: call.id,
           path: target.path,
