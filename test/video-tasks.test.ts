@@ -317,6 +317,20 @@ describe("asking about a task", () => {
     expect((await poll(gateway, owner, output.task_id)).output.task_status).toBe("PENDING");
   });
 
+  test("shows an id of whatever letters as one that never was", async () => {
+    const account = await rich();
+    for (const taskId of ["no.such.task", "task:1", "a b", "ünknown", "a/b", "x".repeat(129)]) {
+      const path = taskPath(encodeURIComponent(taskId));
+      for (const response of [
+        await gateway.call(account, path),
+        await gateway.post(account, `${path}/cancel`, {}),
+      ]) {
+        expect(response.status).toBe(200);
+        expect(await response.json()).toMatchObject({ output: { task_id: taskId, task_status: "UNKNOWN" } });
+      }
+    }
+  });
+
   test("is free, and leaves no receipt", async () => {
     const account = await rich();
     const { output } = await createTask(gateway, account, video(stuck));

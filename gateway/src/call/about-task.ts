@@ -10,7 +10,7 @@ import { returnCounted } from "./refuse-by-limit.ts";
 import { answerOf } from "./upstream-answer.ts";
 import type { Task } from "../ledger/task-record.ts";
 
-/** Ours are UUIDs and vendors' are words like them; anything else was never the name of a task. */
+/** Ours are UUIDs and vendors' are words like them; anything else was never the name of a task, and nobody looks for it. */
 const taskName = /^[\w-]{1,128}$/;
 
 /** Answers about a task of the caller's own account, free of charge. Another's task looks like none at all. */
@@ -22,15 +22,13 @@ export async function answerAboutTask(
   gate: Gate,
 ): Promise<Answer> {
   const taskId = input.params["task_id"] ?? "";
-  if (!taskName.test(taskId)) {
-    refuse("invalid_parameters", "task_id: expected the id of a task", { field: "task_id" });
-  }
-  await checkPace(call, operation, { accountId, taskId }, gate);
   const resource = (task: Task | undefined): Answer => {
     call.known.servedBySandbox = task !== undefined && gate.desk.isServedBySandbox(task);
     return jsonAnswer(200, taskResource(task, { taskId, requestId: call.id, nowMs: gate.clock.wallMs() }));
   };
 
+  if (!taskName.test(taskId)) return resource(undefined);
+  await checkPace(call, operation, { accountId, taskId }, gate);
   if (operation.aboutTask === "state") return resource(await gate.desk.look(accountId, taskId));
   const result = await gate.desk.cancel(accountId, taskId);
   if (result.kind === "looked") return resource(result.task);
