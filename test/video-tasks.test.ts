@@ -186,8 +186,7 @@ describe("creating a task", () => {
       const response = await bare(headers as Record<string, string>);
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({
-        error:
-          "current user api does not support synchronous calls; send the header X-Tollgate-Async: enable",
+        error: "current user api does not support synchronous calls",
         code: "invalid_parameters",
       });
     }

@@ -70,8 +70,7 @@ describe("video tasks", () => {
     const send = (body: unknown, headers: Record<string, string> = asynchronous) =>
       tollgate.post(owner, createPath, body, headers);
     await expectNothingHappened(tollgate, async () => {
-      const synchronous =
-        "current user api does not support synchronous calls; send the header X-Tollgate-Async: enable";
+      const synchronous = "current user api does not support synchronous calls";
       const modes: Record<string, string>[] = [
         {},
         { "x-tollgate-async": "" },

@@ -25,12 +25,10 @@ export function readWishes(call: Call, operation: Operation, input: CallInput): 
 /** Whoever begins a task must know that the answer is not its result. Sent twice, the header says neither. */
 function checkAsync(call: Call, operation: Operation): void {
   if (!isSold(operation) || !operation.task || call.asyncMode === "enable") return;
-  const header = `X-${call.offer.names.provider}-Async`;
-  refuse(
-    "invalid_parameters",
-    `current user api does not support synchronous calls; send the header ${header}: enable`,
-    { field: call.offer.headers.asyncMode },
-  );
+  // Clients of the vendor know this sentence and compare it; the contract names the header.
+  refuse("invalid_parameters", "current user api does not support synchronous calls", {
+    field: call.offer.headers.asyncMode,
+  });
 }
 
 const honoursKeys = (call: Call, operation: Operation): boolean =>
