@@ -23,3 +23,8 @@ describe.each(["TOLLGATE_STORE", "TOLLGATE_LIMITS"])("a server named by %s", (na
     expect(refuse).not.toThrow("half");
   });
 });
+
+test.each(["sqlite:", "sqlite://"])("a store that is %s and no path is the usual file", (written) => {
+  const { store } = readSettings({ TOLLGATE_STORE: written, TOLLGATE_DATA: "/there" }, "/nowhere");
+  expect(store).toEqual({ kind: "sqlite", path: "/there/tollgate.db" });
+});

@@ -96,8 +96,11 @@ export const usualFileIn = (dataFolder: string): string => join(dataFolder, "tol
 
 function readStore(written: string | undefined, dataFolder: string): StoreSetting {
   if (written === undefined || written === "") return { kind: "sqlite", path: usualFileIn(dataFolder) };
-  if (written.startsWith("sqlite:"))
-    return { kind: "sqlite", path: written.slice("sqlite:".length).replace(/^\/\//, "") };
+  if (written.startsWith("sqlite:")) {
+    const path = written.slice("sqlite:".length).replace(/^\/\//, "");
+    // To SQLite no path at all means a database that is gone when it is closed.
+    return { kind: "sqlite", path: path === "" ? usualFileIn(dataFolder) : path };
+  }
   const server = /^postgres(ql)?:\/\//.test(written) ? readServer(written) : undefined;
   if (server) return { kind: "postgres", ...server };
   // What is written may have a password in it, so it is not said again.
