@@ -39,7 +39,8 @@ const portUsual = 8787;
 const stopDelayMaxSeconds = 600;
 
 /** Reads the environment; throws a plain sentence about the first thing in it that cannot be used. */
-export function readSettings(environment: Environment, folder: string): Settings {
+export function readSettings(given: Environment, folder: string): Settings {
+  const environment = withoutEmpty(given);
   const dataFolder = environment["TOLLGATE_DATA"] ?? join(folder, "data");
   const logLevel = environment["TOLLGATE_LOG"] ?? "info";
   if (!isLogLevel(logLevel)) throw new Error("TOLLGATE_LOG must be debug, info, warn, error or silent.");
@@ -60,10 +61,14 @@ export function readSettings(environment: Environment, folder: string): Settings
   };
 }
 
+/** A variable that is there and empty is not set: files for containers write `${NAME:-}` for what nobody gave. */
+const withoutEmpty = (environment: Environment): Environment =>
+  Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+
 /** An address under which the world knows us; a slash at its end would double the one our paths begin with. */
 function readAddress(environment: Environment, name: string): string | undefined {
   const written = environment[name];
-  if (written === undefined || written === "") return undefined;
+  if (written === undefined) return undefined;
   if (!URL.canParse(written) || !/^https?:/.test(written)) {
     throw new Error(`${name} must be an address that begins with http:// or https://.`);
   }
@@ -71,7 +76,7 @@ function readAddress(environment: Environment, name: string): string | undefined
 }
 
 function readPort(written: string | undefined): number {
-  if (written === undefined || written === "") return portUsual;
+  if (written === undefined) return portUsual;
   const port = Number(written);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Error("PORT must be a number from 0 to 65535.");
@@ -79,14 +84,14 @@ function readPort(written: string | undefined): number {
 }
 
 function readStopDelay(written: string | undefined): number {
-  if (written === undefined || written === "") return 0;
+  if (written === undefined) return 0;
   if (!/^\d{1,3}$/.test(written) || Number(written) > stopDelayMaxSeconds)
     throw new Error(`TOLLGATE_STOP_DELAY_SECONDS must be a whole number from 0 to ${stopDelayMaxSeconds}.`);
   return Number(written) * 1000;
 }
 
 function findConfig(written: string | undefined, folder: string): string | undefined {
-  if (written !== undefined && written !== "") return written;
+  if (written !== undefined) return written;
   const usual = join(folder, "tollgate.yaml");
   return existsSync(usual) ? usual : undefined;
 }
@@ -95,7 +100,7 @@ function findConfig(written: string | undefined, folder: string): string | undef
 export const usualFileIn = (dataFolder: string): string => join(dataFolder, "tollgate.db");
 
 function readStore(written: string | undefined, dataFolder: string): StoreSetting {
-  if (written === undefined || written === "") return { kind: "sqlite", path: usualFileIn(dataFolder) };
+  if (written === undefined) return { kind: "sqlite", path: usualFileIn(dataFolder) };
   if (written.startsWith("sqlite:")) {
     const path = written.slice("sqlite:".length).replace(/^\/\//, "");
     // To SQLite no path at all means a database that is gone when it is closed.
@@ -108,7 +113,7 @@ function readStore(written: string | undefined, dataFolder: string): StoreSettin
 }
 
 function readLimits(written: string | undefined): LimitsSetting {
-  if (written === undefined || written === "" || written === "memory:") return { kind: "memory" };
+  if (written === undefined || written === "memory:") return { kind: "memory" };
   const { protocol, hostname, pathname } = URL.parse(written) ?? {};
   const isRedis = /^rediss?:$/.test(protocol ?? "") && hostname !== "" && /^(\/\d*)?$/.test(pathname ?? "");
   const server = isRedis ? readServer(written) : undefined;
