@@ -10,7 +10,14 @@ export function amount(parse: (text: string) => bigint | undefined, expected: st
   });
 }
 
-export const count = z.number().int().positive();
+/** A number, also as `${NAME}` gives it: what comes from the environment is text. */
+export const numeric = (schema: z.ZodNumber) =>
+  z.preprocess((written) => {
+    const isNumber = typeof written === "string" && /^\d{1,15}(\.\d{1,15})?$/.test(written);
+    return isNumber ? Number(written) : written;
+  }, schema);
+
+export const count = numeric(z.number().int().positive());
 
 /** JavaScript writes 0.0000001 as 1e-7; this writes it out again. */
 function decimalText(written: string): string {

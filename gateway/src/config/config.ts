@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { amount, count } from "./amount.ts";
+import { amount, count, numeric } from "./amount.ts";
 import { specifiedTiers, tierNames, type TierLimits, type TierName } from "../limits/tiers.ts";
 import { microsFromUsd, picoFromUsd, ppmFromMultiplier, type Micros, type Pico } from "../platform/money.ts";
 import { protocolWords } from "../operation/key-header.ts";
@@ -102,10 +102,10 @@ const upstream = z
     url: upstreamUrl,
     ...requestMembers,
     quota_rpm: count.optional(),
-    poll_qps: z.number().positive().max(10_000).optional(),
+    poll_qps: numeric(z.number().positive().max(10_000)).optional(),
     timeout_ms: count.optional(),
     transport: z.enum(["native", "managed"]).optional(),
-    weight: z.number().positive().optional(),
+    weight: numeric(z.number().positive()).optional(),
     on_caller_left: z.enum(["drain", "abort"]).optional(),
     hosted_tools: z.enum(["refuse", "allow"]).optional(),
     output_limit: z.enum(["max_tokens", "max_completion_tokens"]).optional(),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { amount } from "./amount.ts";
+import { amount, numeric } from "./amount.ts";
 import { microsFromUsd, type Micros } from "../platform/money.ts";
 
 /** What an operator can set about the agent door and the sign-in in front of it. */
@@ -45,7 +45,7 @@ export const mcp = z
   .strictObject({
     auto_approve_usd: usd.optional(),
     grant_per_day_usd: usd.optional(),
-    grant_days: z.number().int().min(1).max(grantDaysMax).optional(),
+    grant_days: numeric(z.number().int().min(1).max(grantDaysMax)).optional(),
     allowed_hosts: z.array(z.string().regex(/^[a-z0-9.:[\]-]+$/, "expected host or host:port")).optional(),
     registration: z
       .union([z.boolean(), z.enum(["open", "on", "off"])])
