@@ -330,6 +330,16 @@ describe("asking about a task", () => {
     }
   });
 
+  test("is not needed to see on the receipt who was asked for it", async () => {
+    const account = await rich();
+    const { request_id } = await createTask(gateway, account, video(stuck));
+    const { data } = (await (await gateway.call(account, "/v1/requests")).json()) as { data: object[] };
+    expect([await gateway.receipt(account, request_id), ...data]).toMatchObject([
+      { settled_at: null, attempts: [{ outcome: "answered", status: 200 }] },
+      { settled_at: null, attempts: [{ outcome: "answered", status: 200 }] },
+    ]);
+  });
+
   test("is free, and leaves no receipt", async () => {
     const account = await rich();
     const { output } = await createTask(gateway, account, video(stuck));

@@ -29,9 +29,11 @@ interface Parts {
 
 /** Answers callers from the store. Every question carries the asker's account, so nobody sees another's books. */
 export function createBooks({ store, limiter, links, offer, attemptsOf }: Parts): Books {
-  const receiptNow = (call: CallRecord): Receipt => {
-    // Attempts are written with the end of a call; of one that runs, the process that runs it may know them.
-    const attempts = call.settledAtMs === undefined ? attemptsOf(call.id) : undefined;
+  const receiptNow = async (call: CallRecord): Promise<Receipt> => {
+    if (call.settledAtMs !== undefined) return receiptOf(call);
+    // Attempts are written with the end of a call. Of one that runs, the process that runs it may know them; of one that
+    // began a task, which may run for long, the task does.
+    const attempts = attemptsOf(call.id) ?? (await store.tasks.findByCall(call.id))?.attempts;
     return receiptOf(attempts ? { ...call, attempts } : call);
   };
   return {
@@ -48,14 +50,19 @@ export function createBooks({ store, limiter, links, offer, attemptsOf }: Parts)
       const { calls, nextBefore } = await store.calls.list(accountId, { ...filter, before, from });
       return {
         object: "list",
-        data: calls.map(receiptNow),
+        data: await Promise.all(calls.map(receiptNow)),
         has_more: nextBefore !== undefined,
         next_cursor: nextBefore ?? null,
       };
     },
     receiptByKey: async ({ accountId }, idempotencyKey) => {
       const call = await store.calls.findByKey(accountId, hashIdempotencyKey(idempotencyKey));
-      return { object: "list", data: call ? [receiptNow(call)] : [], has_more: false, next_cursor: null };
+      return {
+        object: "list",
+        data: call ? [await receiptNow(call)] : [],
+        has_more: false,
+        next_cursor: null,
+      };
     },
     models: (asker) => listModels(offer(), asker),
     limits: async (asker) => ({
