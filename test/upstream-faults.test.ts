@@ -432,6 +432,14 @@ describe("an upstream's 429", () => {
       headers: { Date: "Wed, 21 Oct 2026 07:28:00 GMT", "Retry-After": "Wed, 21 Oct 2026 07:28:42 GMT" },
       kept: "42",
     },
+    {
+      what: "the moment at which X's limit eases",
+      headers: {
+        Date: "Wed, 21 Oct 2026 07:28:00 GMT",
+        "X-Rate-Limit-Reset": String(Date.UTC(2026, 9, 21, 7, 38) / 1000),
+      },
+      kept: "600",
+    },
   ];
   test.each(cases)("that asks for $what becomes ours, with Retry-After $kept", async ({ headers, kept }) => {
     for (const target of targets) {
@@ -456,6 +464,28 @@ describe("an upstream's 429", () => {
     }
     expect(await gateway.audit()).toEqual([]);
   });
+});
+
+test("what Gemini's 429 asks for in its body is kept as Retry-After", async () => {
+  const details = [
+    { "@type": "type.googleapis.com/google.rpc.QuotaFailure", violations: [] },
+    { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "36.4s" },
+  ];
+  const error = { code: 429, message: "Quota exceeded.", status: "RESOURCE_EXHAUSTED", details };
+  const vendor = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => Response.json({ error }, { status: 429 }),
+  });
+  const config = `upstreams: { gemini: { protocol: gemini, url: "http://127.0.0.1:${vendor.port}", key: g-key-000000 } }`;
+  const tollgate = await openTestGateway({ config });
+  const account = await tollgate.openAccount();
+  const contents = [{ role: "user", parts: [{ text: "hello" }] }];
+  const path = "/v1beta/models/gemini-2.5-flash:generateContent";
+  const response = await tollgate.post(account, path, { contents });
+  expect([response.status, response.headers.get("retry-after")]).toEqual([429, "37"]);
+  await tollgate.close();
+  await vendor.stop(true);
 });
 
 test.each([401, 402, 403])(

@@ -169,7 +169,8 @@ function exchangedOf(outcome: HttpOutcome, { speech, actingFor }: Sending): Exch
   const retryAfterSeconds = readRetryAfterSeconds(outcome.retryAfter, outcome.date);
   if (actingFor && status === 401) return { kind: "link_rejected", status };
   if (status === 429 || (!actingFor && aboutOurKey.has(status))) {
-    const refused = refusedOf(status, parse(roughly.decode(body)), retryAfterSeconds);
+    const json = parse(roughly.decode(body));
+    const refused = refusedOf(status, json, retryAfterSeconds ?? protocol.waitToldIn?.(json));
     if (refused) return refused;
   }
   const exact = exactTextOf(body);

@@ -9,6 +9,8 @@ export interface Protocol {
   readonly isAboutOperator?: (status: number, json: unknown) => boolean;
   /** Whether such an error says that the operator's account has nothing left to pay with. */
   readonly isOutOfCredit?: (status: number, json: unknown) => boolean;
+  /** How long a 429 asks to wait in seconds, where it says so in its body. */
+  readonly waitToldIn?: (json: unknown) => number | undefined;
   /** A list of the models that a key may use, where it costs nothing. */
   readonly listing?: Listing;
   readonly exchanges: Readonly<Partial<Record<ExchangeName, Exchange>>>;

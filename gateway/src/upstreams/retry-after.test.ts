@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readRetryAfterSeconds } from "./retry-after.ts";
+import { readDelaySeconds, readRetryAfterSeconds } from "./retry-after.ts";
 
 const now = "Wed, 21 Oct 2026 07:28:00 GMT";
 const cases: readonly (readonly [
@@ -23,4 +23,17 @@ const cases: readonly (readonly [
 
 test.each(cases)("Retry-After %p, answered at %p, asks for %p seconds", (written, date, seconds) => {
   expect(readRetryAfterSeconds(written, date)).toBe(seconds);
+});
+
+test.each([
+  ["37s", 37],
+  ["37.2s", 38],
+  ["0s", 1],
+  ["999999999s", 86_400],
+  ["37", undefined],
+  ["-1s", undefined],
+  [37, undefined],
+  [undefined, undefined],
+])("a delay of %p asks for %p seconds", (written, seconds) => {
+  expect(readDelaySeconds(written)).toBe(seconds);
 });

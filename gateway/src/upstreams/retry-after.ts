@@ -13,5 +13,13 @@ export function readRetryAfterSeconds(
   const seconds = /^\d{1,9}$/.test(text)
     ? Number(text)
     : Math.ceil((Date.parse(text) - Date.parse(date ?? "")) / 1000);
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(1, seconds), secondsMax);
+  return Number.isNaN(seconds) ? undefined : withinReason(seconds);
 }
+
+/** The same where it is written as Google writes durations, such as `37.5s`. */
+export function readDelaySeconds(written: unknown): number | undefined {
+  const told = typeof written === "string" ? /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(written)?.[1] : undefined;
+  return told === undefined ? undefined : withinReason(Math.ceil(Number(told)));
+}
+
+const withinReason = (seconds: number): number => Math.min(Math.max(1, seconds), secondsMax);

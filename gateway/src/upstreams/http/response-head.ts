@@ -9,6 +9,7 @@ export interface ResponseHead {
   readonly keepAliveSeconds: number | undefined;
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
+  /** As the header of that name says it, or where there is none, another that a 429 tells the same by. */
   readonly retryAfter: string | undefined;
   /** Told beside Retry-After only. */
   readonly date: string | undefined;
@@ -69,6 +70,7 @@ export function readResponseHead(text: string): ResponseHead | undefined {
   if (chunked && (isHttp10 || contentLength !== undefined || transferEncoding?.toLowerCase() !== "chunked")) {
     return undefined;
   }
+  if (status === 429) retryAfter ??= limitResetIn(text);
   return {
     status,
     contentLength,
@@ -128,6 +130,14 @@ const joined = (earlier: string | undefined, value: string): string =>
 
 /** Its spaces are trimmed by whoever takes it: a pattern for them would look at a long run of spaces again from each. */
 const dateLine = /^date:(.*)\r$/im;
+/** X says in Unix seconds when a limit eases, and never Retry-After. */
+const limitResetLine = /^x-rate-limit-reset:[ \t]?(\d{10})\r$/im;
+
+function limitResetIn(text: string): string | undefined {
+  const told = limitResetLine.exec(text)?.[1];
+  return told === undefined ? undefined : new Date(Number(told) * 1000).toUTCString();
+}
+
 const closes = /(?:^|,)\s*close\s*(?:,|$)/i;
 
 function timeoutIn(value: string): number | undefined {

@@ -8,6 +8,7 @@ import { isBeforeGemini3 } from "../dialects/gemini/gemini-version.ts";
 import { unsigned } from "../dialects/gemini/signatures.ts";
 import { markStart, readMarked } from "../dialects/marks.ts";
 import type { Protocol } from "../protocol.ts";
+import { readDelaySeconds } from "../retry-after.ts";
 import { countTokens } from "./count-tokens.ts";
 import { nativeBody } from "./native-body.ts";
 import { readListing } from "./read-listing.ts";
@@ -35,7 +36,10 @@ export const gemini: Protocol = {
     },
   },
   // Google says 400 about a key that it does not know, or no longer.
-  isAboutOperator: (status, json) => status === 400 && reasonsIn(json).includes("API_KEY_INVALID"),
+  isAboutOperator: (status, json) =>
+    status === 400 && detailsIn(json).some(({ reason }) => reason === "API_KEY_INVALID"),
+  waitToldIn: (json) =>
+    readDelaySeconds(detailsIn(json).find(({ retryDelay }) => retryDelay !== undefined)?.["retryDelay"]),
   exchanges: {
     chat: chatExchange(native, dialects),
     count_tokens: countTokens({
@@ -62,10 +66,10 @@ const resources = readListing({
   hasMore: (json) => typeof json["nextPageToken"] === "string",
 });
 
-function reasonsIn(json: unknown): readonly unknown[] {
+function detailsIn(json: unknown): readonly JsonObject[] {
   const error = isJsonObject(json) ? json["error"] : undefined;
   const details = isJsonObject(error) ? error["details"] : undefined;
-  return Array.isArray(details) ? details.filter(isJsonObject).map(({ reason }) => reason) : [];
+  return Array.isArray(details) ? details.filter(isJsonObject) : [];
 }
 
 /** The limit the hold was computed from, where the caller set none; in the caller's spelling, for two would be read as one. */
