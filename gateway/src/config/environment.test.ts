@@ -31,9 +31,19 @@ test.each(["sqlite:", "sqlite://"])("a store that is %s and no path is the usual
 
 test("a variable that is empty counts as one that is not set", () => {
   const names = [
-    ...["HOST", "PORT", "TOLLGATE_BASE_URL", "TOLLGATE_SITE_URL", "TOLLGATE_MCP_URL", "TOLLGATE_DATA"],
-    ...["TOLLGATE_CONFIG", "TOLLGATE_STORE", "TOLLGATE_LIMITS", "TOLLGATE_SECRET", "TOLLGATE_LOG"],
-    ...["TOLLGATE_OPERATOR_TOKEN", "TOLLGATE_STOP_DELAY_SECONDS"],
+    "HOST",
+    "PORT",
+    "TOLLGATE_BASE_URL",
+    "TOLLGATE_SITE_URL",
+    "TOLLGATE_MCP_URL",
+    "TOLLGATE_DATA",
+    "TOLLGATE_CONFIG",
+    "TOLLGATE_STORE",
+    "TOLLGATE_LIMITS",
+    "TOLLGATE_SECRET",
+    "TOLLGATE_LOG",
+    "TOLLGATE_OPERATOR_TOKEN",
+    "TOLLGATE_STOP_DELAY_SECONDS",
   ];
   const empty = Object.fromEntries(names.map((name) => [name, ""]));
   expect(readSettings(empty, "/nowhere")).toEqual(readSettings({}, "/nowhere"));
