@@ -338,6 +338,30 @@ describe("where the client can show a form", () => {
     expect(await spent()).toBe(0);
   });
 
+  test("a maximum that cannot be read decides nothing: nothing runs, and the person can still answer", async () => {
+    for (const max_usd of ["0.01", "abc", "", -1, true]) {
+      const { state } = await askInForm();
+      const unread = { approval: { action: "accept", content: { approve: true, max_usd } } };
+      const waiting = await answerForm(dear(), state, unread);
+      expect(waiting.structuredContent["status"]).toBe("approval_required");
+      expect(await spent()).toBe(0);
+    }
+    const { state } = await askInForm();
+    expect((await answerForm(dear(), state)).structuredContent["status"]).toBe("completed");
+    const other = await askInForm();
+    const no = { approval: { action: "accept", content: { approve: false, max_usd: "abc" } } };
+    expect(errorOf(await answerForm(dear(), other.state, no))["code"]).toBe("approval_declined");
+  });
+
+  test("a maximum left empty, or above what was asked for, keeps what was asked for", async () => {
+    for (const max_usd of [null, 0.048, 1e15, 1e300]) {
+      const { state } = await askInForm();
+      const agreed = { approval: { action: "accept", content: { approve: true, max_usd } } };
+      expect((await answerForm(dear(), state, agreed)).structuredContent["status"]).toBe("completed");
+    }
+    expect(await spent()).toBe(4 * snapshotMicros);
+  });
+
   test("no, or an unchecked box, is a no; a closed form decides nothing", async () => {
     for (const answer of [{ action: "decline" }, { action: "accept", content: { approve: false } }]) {
       const { state } = await askInForm();
@@ -352,6 +376,19 @@ describe("where the client can show a form", () => {
     expect(closed.structuredContent["status"]).toBe("approval_required");
     expect(await spent()).toBe(0);
     expect((await answerForm(dear(), state)).structuredContent["status"]).toBe("completed");
+  });
+
+  test("a no in the form refuses its call, even if the same question got a yes on its page", async () => {
+    const lowered = { action: "accept", content: { approve: true, max_usd: 0.01 } };
+    for (const answer of [{ action: "decline" }, lowered]) {
+      const { url } = await askElsewhere();
+      const { state } = await askInForm();
+      await decide(url, "approve");
+      const refused = await answerForm(dear(), state, { approval: answer });
+      expect(refused.structuredContent["status"]).toBe("refused");
+      expect(errorOf(refused)).toMatchObject({ code: "approval_declined", charged: "no" });
+    }
+    expect(await spent()).toBe(0);
   });
 
   test("a client that can only open pages is sent to one, and its word is not taken for the person's", async () => {
@@ -455,6 +492,23 @@ describe("a batch", () => {
     const done = await useTool(mcp, account.key, "batch_use", { ...batch, approval_id });
     expect(done.structuredContent["totals"]).toMatchObject({ completed: 4 });
     expect(await spent()).toBe(2 * snapshotMicros + 2 * tagMicros);
+  });
+
+  test("is bound as a whole by the person's maximum: below what all of it may cost, none of it runs", async () => {
+    const three = { calls: [dear("AAPL"), dear("MSFT"), dear("TSLA")] };
+    const atMost = (max_usd: number) => ({
+      approval: { action: "accept", content: { approve: true, max_usd } },
+    });
+    const first = await askInForm(three, "batch_use");
+    const refused = await answerForm(three, first.state, atMost(0.05), "batch_use");
+    expect(refused.structuredContent).toMatchObject({
+      totals: { completed: 0, settled_usd: 0 },
+      error: { code: "approval_declined", charged: "no" },
+    });
+    expect(await spent()).toBe(0);
+    const second = await askInForm(three, "batch_use");
+    await answerForm(three, second.state, atMost(0.144), "batch_use");
+    expect(await spent()).toBe(3 * snapshotMicros);
   });
 
   test("that could not be paid is refused before anybody is asked, whatever stands in its way", async () => {

@@ -69,12 +69,11 @@ export interface ApprovalBook {
   readonly open: (approval: NewApproval) => Promise<Approval>;
   /** Another account's approval is not found. */
   readonly find: (id: string, accountId: string) => Promise<Approval | undefined>;
-  /** Decides an open, unexpired question; anything else is returned as it stands. Caps can only be lowered. */
+  /** Decides an open, unexpired question; anything else is returned as it stands. */
   readonly decide: (decision: {
     readonly id: string;
     readonly accountId: string;
     readonly decision: "approved" | "denied";
-    readonly capMicros?: Micros | undefined;
     readonly nowMs: number;
   }) => Promise<Approval | undefined>;
 }

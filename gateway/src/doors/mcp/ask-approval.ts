@@ -30,26 +30,42 @@ export async function readStanding(
   if (state) {
     if (state.question !== came.digest)
       return refused("This was approved for other arguments or another cap.");
-    if (state.mode === "form") await recordAnswer(visit, state.approval, parts);
+    const no = state.mode === "form" ? await recordAnswer(visit, state.approval, parts) : undefined;
+    if (no) return no;
   }
   const id = state?.approval ?? came.approvalId;
   return id === undefined ? { kind: "not_asked" } : standingOf(id, visit, parts);
 }
 
-/** A form's answer becomes the decision. A person who only closed the form has not decided. */
-async function recordAnswer(visit: Visit, id: string, { approvals, gate }: ToolParts): Promise<void> {
+/**
+ * A form's answer becomes the decision. A no is returned: it refuses this request, whatever was said elsewhere before. A
+ * person who closed the form, or wrote a maximum that cannot be read, has not decided.
+ */
+async function recordAnswer(visit: Visit, id: string, parts: ToolParts): Promise<Standing | undefined> {
+  const { approvals, gate } = parts;
+  const { accountId } = visit.caller;
   const answer = inputResponse(visit.ctx.mcpReq.inputResponses, questionName);
-  if (answer.kind !== "elicit" || answer.action === "cancel") return;
+  if (answer.kind !== "elicit" || answer.action === "cancel") return undefined;
+
   const agreed = answer.action === "accept" && answer.content?.["approve"] === true;
-  const most = answer.content?.["max_usd"];
-  const lowered = typeof most === "number" && most >= 0 && Number.isFinite(most);
-  await approvals.decide({
-    id,
-    accountId: visit.caller.accountId,
-    decision: agreed ? "approved" : "denied",
-    ...(lowered ? { capMicros: capMicrosFromNumber(most) } : {}),
-    nowMs: gate.clock.wallMs(),
-  });
+  const most = readMost(answer.content?.["max_usd"]);
+  if (agreed && most === "unreadable") return undefined;
+
+  const asked = await approvals.find(id, accountId);
+  const enough = typeof most !== "bigint" || !asked || exposureOf(asked) <= most;
+  const decision = agreed && enough ? "approved" : "denied";
+  await approvals.decide({ id, accountId, decision, nowMs: gate.clock.wallMs() });
+  if (!agreed) return saidNo();
+  return enough
+    ? undefined
+    : refused("The person asked allows less than this may cost.", "approval_declined");
+}
+
+/** What the person wrote as the most that all of it may cost. Clients check it against the form, or do not. */
+function readMost(given: unknown): Micros | "as_asked" | "unreadable" {
+  if (given === undefined || given === null) return "as_asked";
+  const isAmount = typeof given === "number" && given >= 0 && Number.isFinite(given);
+  return isAmount ? capMicrosFromNumber(given) : "unreadable";
 }
 
 async function standingOf(id: string, visit: Visit, parts: ToolParts): Promise<Standing> {
@@ -57,7 +73,7 @@ async function standingOf(id: string, visit: Visit, parts: ToolParts): Promise<S
   const approval = await parts.approvals.find(id, accountId);
   if (approval?.keyId !== keyId || approval.grantId !== grant?.id)
     return refused("There is no such approval.");
-  if (approval.decision === "denied") return refused("The person asked said no.", "approval_declined");
+  if (approval.decision === "denied") return saidNo();
   if (approval.decision === "approved") return { kind: "claimable", approvalId: id };
   if (approval.expiresAtMs <= parts.gate.clock.wallMs()) {
     return refused("Nobody answered in time; ask again without approval_id.");
@@ -69,6 +85,8 @@ const refused = (
   message: string,
   code: "approval_required" | "approval_declined" = "approval_required",
 ): Standing => ({ kind: "refused", refusal: new CallRefused(code, message) });
+
+const saidNo = (): Standing => refused("The person asked said no.", "approval_declined");
 
 /** Opens the question and puts it to the person as far as the client can reach them. */
 export async function askApproval(
@@ -109,7 +127,7 @@ const form = (question: Question, { url = "" }: ApprovalHandle) =>
         max_usd: {
           type: "number",
           title: "At most (USD)",
-          description: "Less than this call may cost refuses it; leave empty to keep the maximum.",
+          description: "Less than all of this may cost refuses it; leave empty to keep the maximum.",
           minimum: 0,
         },
       },
@@ -122,14 +140,13 @@ const page = (question: Question, { url = "" }: ApprovalHandle) =>
 
 const isShortened = ({ items }: Question): boolean => items.some((item) => item.summary !== item.arguments);
 
-function inWords({ items }: Question): string {
-  const total = items.reduce((sum, { capMicros }) => sum + capMicros, 0n);
-  const lines = items.map(
+function inWords(question: Question): string {
+  const lines = question.items.map(
     ({ operationId, expectedMicros, capMicros, summary }) =>
       `${operationId}, expected to cost ${usdFromMicros(expectedMicros)} USD, at most ${usdFromMicros(capMicros)} USD, ` +
       `with ${summary}`,
   );
-  return `Allow an agent to spend at most ${usdFromMicros(total)} USD?\n${lines.join("\n")}`;
+  return `Allow an agent to spend at most ${usdFromMicros(exposureOf(question))} USD?\n${lines.join("\n")}`;
 }
 
 function handleOf(approval: Approval, { approvalPage }: ToolParts): ApprovalHandle {
@@ -137,13 +154,16 @@ function handleOf(approval: Approval, { approvalPage }: ToolParts): ApprovalHand
     (most: Micros, { expectedMicros: one }) => (one > most ? one : most),
     0n,
   );
-  const exposure = approval.items.reduce((sum, { capMicros }) => sum + capMicros, 0n);
   return {
     approval_id: approval.id,
     operation_ids: approval.items.map(({ operationId }) => operationId),
     rate_usd: usdNumber(rate),
-    max_exposure_usd: usdNumber(exposure),
+    max_exposure_usd: usdNumber(exposureOf(approval)),
     expires_at: isoTime(approval.expiresAtMs),
     url: approvalPage(approval.id),
   };
 }
+
+/** The most that everything asked for may cost together. */
+const exposureOf = ({ items }: Pick<Question, "items">): Micros =>
+  items.reduce((sum, { capMicros }) => sum + capMicros, 0n);

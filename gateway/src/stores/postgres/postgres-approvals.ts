@@ -24,11 +24,11 @@ export function createPostgresApprovals(db: Database): ApprovalBook {
   return {
     open: (approval) => db.write((query) => open(query, approval)),
     find: (id, accountId) => find(db.read, id, accountId),
-    decide: ({ id, accountId, decision, capMicros, nowMs }) =>
+    decide: ({ id, accountId, decision, nowMs }) =>
       db.write(async (query) => {
         await query(sql.lockAccount, [accountId]);
         const decided = await query(sql.decide, [decision, nowMs, id, accountId]);
-        if (decided.length > 0) await query(sql.decideItems, [id, capMicros ?? null]);
+        if (decided.length > 0) await query(sql.dropArguments, [id]);
         return find(query, id, accountId);
       }),
   };
@@ -127,9 +127,8 @@ const sql = {
       arguments text, arguments_cut boolean)`,
   decide: `UPDATE approval SET decision = $1, decided_at_ms = $2
            WHERE id = $3 AND account_id = $4 AND decision IS NULL AND expires_at_ms > $2 RETURNING id`,
-  // The arguments may be long, and nobody reads them once the answer is given. Without a cap the least is their own.
-  decideItems: `UPDATE approval_item SET arguments = summary, cap_micros = least(cap_micros, $2::bigint)
-                WHERE approval_id = $1`,
+  // They may be long, and nobody reads them once the answer is given.
+  dropArguments: "UPDATE approval_item SET arguments = summary WHERE approval_id = $1",
   forgotten: `SELECT id FROM approval WHERE expires_at_ms < $1
               ORDER BY expires_at_ms LIMIT $2 FOR UPDATE SKIP LOCKED`,
   removeItems: "DELETE FROM approval_item WHERE approval_id = ANY($1::text[])",

@@ -76,12 +76,11 @@ export function createSqliteApprovals(db: Database, commits: GroupCommit): Appro
   return {
     open: (approval) => commits.run(() => open(approval)),
     find: async (id, accountId) => find(id, accountId),
-    decide: ({ id, accountId, decision, capMicros, nowMs }) =>
+    decide: ({ id, accountId, decision, nowMs }) =>
       commits.run(() => {
         const decided = sql.decide.run(decision, nowMs, id, accountId);
         // Nobody reads them once the answer is given, and they may be long.
         if (decided.changes > 0) sql.dropArguments.run(id);
-        if (decided.changes > 0 && capMicros !== undefined) sql.lowerCaps.run(capMicros, id);
         return find(id, accountId);
       }),
   };
@@ -145,9 +144,6 @@ function prepare(db: Database) {
     decide: db.query<never, [string, number, string, string]>(
       `UPDATE approval SET decision = ?1, decided_at_ms = ?2
        WHERE id = ?3 AND account_id = ?4 AND decision IS NULL AND expires_at_ms > ?2`,
-    ),
-    lowerCaps: db.query<never, [bigint, string]>(
-      "UPDATE approval_item SET cap_micros = min(cap_micros, ?1) WHERE approval_id = ?2",
     ),
     dropArguments: db.query<never, [string]>(
       "UPDATE approval_item SET arguments = summary WHERE approval_id = ?1",
