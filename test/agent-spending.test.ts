@@ -425,6 +425,20 @@ describe("repeating", () => {
     }
   });
 
+  test("a repeated idempotency key is told which call has it and what that cost, and led to its receipt", async () => {
+    const first = await use(snapshot(0.1, { idempotency_key: "lost" }));
+    const { request_id } = first.structuredContent;
+    for (const ticker of ["AAPL", "MSFT"]) {
+      const again = await use(snapshot(0.1, { idempotency_key: "lost", arguments: { ticker } }));
+      expect(again.structuredContent).toMatchObject({ status: "refused", request_id });
+      const { message } = errorOf(again);
+      expect(message).toContain(`request_id ${String(request_id)}, is settled and was charged 0.048 USD`);
+      expect(message).not.toContain("Nothing was charged");
+    }
+    const receipt = await gateway.call(account, `/v1/requests/${String(request_id)}`);
+    expect(await receipt.json()).toMatchObject({ charged_micros_usd: snapshotMicros });
+  });
+
   test("an idempotency key that comes with other arguments is told so, and buys nothing", async () => {
     await use(snapshot(0.1, { idempotency_key: "three" }));
     const other = await use(snapshot(0.1, { idempotency_key: "three", arguments: { ticker: "MSFT" } }));

@@ -65,12 +65,19 @@ export interface RefusalDetails {
   /** Members that stand inside `error`. Numbers only where they fit a JSON number exactly. */
   readonly inError?: Readonly<Record<string, unknown>>;
   /** Members that stand beside `error` in the plain shape (and inside it in the model dialects). */
-  readonly beside?: Readonly<Record<string, unknown>>;
+  readonly beside?: { readonly original?: OriginalCall; readonly [member: string]: unknown };
   readonly retryAfterSeconds?: number;
   /** Whether a client should send the call again by itself, where `inError` does not say so. */
   readonly retryable?: boolean;
   /** The field at fault, for dialects that have a place for it. */
   readonly field?: string;
+}
+
+/** The earlier call that an idempotency key belongs to, as the one who repeats it is told. */
+export interface OriginalCall {
+  readonly request_id: string;
+  readonly status: string;
+  readonly charged_micros_usd: number;
 }
 
 /** A refusal on purpose: everything in it is safe for the caller to read. Anything else thrown is a bug. */

@@ -74,7 +74,7 @@ export async function runOperation(wanted: Wanted, parts: RunParts): Promise<End
     countCall(call ?? { known: nothingKnown(), receivedAtMs: gate.clock.wallMs() }, refusal.status, gate);
     if (call) logCall("call", call, refusal.status, gate, refusal.code);
     if (refusal.code === "approval_required" && call) await returnOwnLimit(call, gate);
-    const told = { ...head, ...facts(call), ...refusedAs(refusal, call) };
+    const told = { ...head, ...facts(call), ...receiptOf(refusal), ...refusedAs(refusal, call) };
     return { told, refusal, cost: call && costOf(call) };
   } finally {
     running();
@@ -204,6 +204,11 @@ function facts(call: Call | undefined): Partial<UseResult> {
       ? {}
       : { settled_usd: usdNumber(costMicros), settled_micros_usd: Number(costMicros) }),
   };
+}
+
+/** A repetition has no receipt; the call that its key belongs to has. */
+function receiptOf({ details: { beside } }: CallRefused): Pick<UseResult, "request_id"> {
+  return beside?.original ? { request_id: beside.original.request_id } : {};
 }
 
 function refusedAs(refusal: CallRefused, call: Call | undefined): Pick<UseResult, "status" | "error"> {

@@ -1,4 +1,5 @@
-import type { CallRefused, RefusalCode } from "../../platform/refusals.ts";
+import { usdFromMicros } from "../../platform/money.ts";
+import type { CallRefused, OriginalCall, RefusalCode } from "../../platform/refusals.ts";
 import type { ToolError } from "./tool-shapes.ts";
 
 /** Agents know fewer words than HTTP callers; what is not here keeps its own. */
@@ -33,9 +34,10 @@ const passing: ReadonlySet<RefusalCode> = new Set([
 export function toolError(refusal: CallRefused, charged: ToolError["charged"]): ToolError {
   const { code, details } = refusal;
   const message = shorten(refusal.message);
+  const original = details.beside?.original;
   return {
     code: words[code] ?? code,
-    message: `${message}${endsSentence.test(message) ? "" : "."} ${advice(charged)}`,
+    message: `${message}${endsSentence.test(message) ? "" : "."} ${original ? tellOf(original) : advice(charged)}`,
     retryable: charged === "no" && (refusal.retryable ?? passing.has(code)),
     ...(details.retryAfterSeconds === undefined ? {} : { retry_after_seconds: details.retryAfterSeconds }),
     charged,
@@ -49,6 +51,11 @@ const shorten = (message: string): string =>
   message.length <= messageCharactersMax ? message : `${message.slice(0, messageCharactersMax)}…`;
 
 const endsSentence = /[.!?]$/;
+
+/** An agent that heard only that this attempt was free would take the first one for free, and buy it again. */
+const tellOf = ({ request_id: id, status, charged_micros_usd: charged }: OriginalCall): string =>
+  `This attempt was not charged. The first one, request_id ${id}, is ${status} and was charged ` +
+  `${usdFromMicros(BigInt(charged))} USD so far; look at its receipt (requests.get).`;
 
 const advice = (charged: ToolError["charged"]): string =>
   charged === "no"
