@@ -413,6 +413,25 @@ describe("where the client can show a form", () => {
     expect(await spent()).toBe(snapshotMicros);
   });
 
+  test("a yes, or a cancellation, is heard also when the key is at its limit meanwhile", async () => {
+    account = await gateway.openAccount({ creditUsd, tier: "free" });
+    const reachLimit = async (): Promise<void> => {
+      let status = 200;
+      while (status === 200) status = (await gateway.call(account, "/v1/credits/balance")).status;
+      expect(status).toBe(429);
+    };
+    const text = await askOldClient(async ({ old, id }) => {
+      await reachLimit();
+      const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 77 } };
+      expect((await old.open(cancelled)).status).toBe(202);
+      expect((await old.open({ jsonrpc: "2.0", id: 6, method: "tools/list" })).status).toBe(429);
+      const yesToIt = { jsonrpc: "2.0", id, result: { action: "accept", content: { approve: true } } };
+      expect((await old.open(yesToIt)).status).toBe(202);
+    });
+    expect(text).toContain('"status":"completed"');
+    expect(await spent()).toBe(snapshotMicros);
+  });
+
   test("a request that is cancelled while its person is asked buys nothing, even if the yes comes later", async () => {
     await askOldClient(async ({ old, id }) => {
       await old.open({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 5 } });

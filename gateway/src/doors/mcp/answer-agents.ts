@@ -90,8 +90,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
       request.method === "POST"
         ? await readMessage(request, parts.bodies, bytesMax).catch(asRefusal)
         : undefined;
-    // A model that called a tool can wait and try again, so it is told; anything else is its client's to handle.
-    if (limited && !(isJsonObject(body) && body["method"] === "tools/call")) throw limited;
+    if (limited && !isHeardBeyondLimit(body)) throw limited;
     if (body instanceof CallRefused) throw body;
     if (body instanceof Response) return body;
     // checkCredential lets nobody pass who presented nothing.
@@ -159,6 +158,17 @@ async function readMessage(request: Request, bodies: BodyReader, bytesMax: numbe
   // Batches were taken out of the protocol; one message is one request.
   if (!isJsonObject(parsed.value)) return protocolError(400, -32600, "Invalid Request: expected one message");
   return parsed.value;
+}
+
+/**
+ * A model that called a tool can wait and try again, so it is told; anything else is its client's to handle. But nobody
+ * sends a person's answer or a cancellation twice, and neither begins anything: they count, and are heard.
+ */
+function isHeardBeyondLimit(message: unknown): boolean {
+  if (!isJsonObject(message)) return false;
+  const { method } = message;
+  if (method === undefined) return "result" in message || "error" in message;
+  return method === "tools/call" || method === "notifications/cancelled";
 }
 
 /** Refused before any message was handled, so HTTP says why. */

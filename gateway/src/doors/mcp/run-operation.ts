@@ -73,7 +73,7 @@ export async function runOperation(wanted: Wanted, parts: RunParts): Promise<End
     gate.metrics.count("tollgate_refusals_total", { code: refusal.code });
     countCall(call ?? { known: nothingKnown(), receivedAtMs: gate.clock.wallMs() }, refusal.status, gate);
     if (call) logCall("call", call, refusal.status, gate, refusal.code);
-    if (refusal.code === "approval_required" && call) await returnOwnLimit(call, gate);
+    if (refusal.code === "approval_required" && call) await handBack(call, wanted, gate);
     const told = { ...head, ...facts(call), ...receiptOf(refusal), ...refusedAs(refusal, call) };
     return { told, refusal, cost: call && costOf(call) };
   } finally {
@@ -87,10 +87,14 @@ const costOf = ({ known: { atMostMicros = 0n, expectedMicros = atMostMicros } }:
   atMostMicros,
 });
 
-/** An operation's own limit is for what it does; a call that waits for its person did nothing, and comes again. */
-async function returnOwnLimit(call: Call, gate: Gate): Promise<void> {
-  const [, ...own] = call.known.counted;
+/**
+ * An operation's own limit is for what it does; a call that was only quoted, or waits for its person, did nothing and
+ * comes again. Where it comes again in the same request, as in a session, that request has been counted already.
+ */
+async function handBack(call: Call, { counted }: Wanted, gate: Gate): Promise<void> {
+  const [request, ...own] = call.known.counted;
   for (const { wants, takenAtMs } of own) await gate.limiter.giveBack(wants, takenAtMs);
+  if (request) counted.push(request);
 }
 
 /**
@@ -107,10 +111,7 @@ export async function quoteOperation(wanted: Wanted, parts: RunParts): Promise<C
     if (error instanceof CallRefused) return error;
     throw error;
   } finally {
-    if (call) {
-      await returnOwnLimit(call, parts.gate);
-      wanted.counted.push(...call.known.counted.slice(0, 1));
-    }
+    if (call) await handBack(call, wanted, parts.gate);
   }
 }
 
