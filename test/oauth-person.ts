@@ -34,9 +34,10 @@ export function createPerson(gatewayUrl: string, key: string): Person {
       if (jar.size > 0) headers.set("cookie", [...jar].map(([name, value]) => `${name}=${value}`).join("; "));
       const response = await fetch(at, { ...next, headers, redirect: "manual" });
       for (const cookie of response.headers.getSetCookie()) keep(jar, cookie);
-      const location = response.headers.get("location");
-      if (location === null) return { url: at, response, html: await response.text(), left: false };
-      at = new URL(location, at);
+      const { headers: answered } = response;
+      const onward = answered.get("location") ?? answered.get("refresh")?.replace(/^0; url=/, "");
+      if (onward === undefined) return { url: at, response, html: await response.text(), left: false };
+      at = new URL(onward, at);
       next = {};
     }
     throw new Error("The gateway sends its person in circles.");

@@ -9,6 +9,7 @@ import type { Store } from "../../books/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { amountMicrosMax, microsFromUsd, usdFromMicros, type Micros } from "../../platform/money.ts";
+import { html } from "../pages/html.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import type { Provider } from "./authorization-server.ts";
 import { askForKey, readForm, signIn, signOut, type Asked, type FormParts } from "../people/form.ts";
@@ -48,7 +49,6 @@ export async function answerConsent(asked: Asked, parts: ConsentParts): Promise<
   const person = await parts.people.read(asked.request);
   const about = {
     purpose: `${waiting.clientName} wants to use your account. First show that it is yours.`,
-    formEndsAt: waiting.redirect.origin,
   };
   if (asked.request.method === "GET") {
     if (!person.key) return askForKey(asked, person, about, parts);
@@ -115,7 +115,6 @@ function show(
     clientName: waiting.clientName,
     clientHost: knownAs(waiting.clientId, parts.config()),
     redirectHost: waiting.redirect.host,
-    redirectOrigin: waiting.redirect.origin,
     toThisMachine: isLoopback(waiting.redirect.hostname),
     signedInAs: people.describe(key),
     asksToSpend: waiting.asksToSpend,
@@ -217,7 +216,11 @@ async function makeGrant(
   return id;
 }
 
-async function finish({ pair }: Waiting, result: object, { provider }: ConsentParts): Promise<Response> {
+async function finish(
+  { pair, clientName }: Waiting,
+  result: object,
+  { provider }: ConsentParts,
+): Promise<Response> {
   const returnTo = await (
     await provider()
   ).interactionResult(
@@ -228,7 +231,13 @@ async function finish({ pair }: Waiting, result: object, { provider }: ConsentPa
       mergeWithLastSubmission: false,
     },
   );
-  return new Response(null, { status: 303, headers: { location: returnTo, "cache-control": "no-store" } });
+  // Not a redirect: browsers hold a form to its page's policy through every redirect, and a client may use several, or
+  // have an address that no policy can name.
+  const onward = {
+    title: `Back to ${clientName}`,
+    body: html`<p><a href="${returnTo}" rel="noreferrer">Go on to ${clientName}</a></p>`,
+  };
+  return pageResponse(onward, 200, { refresh: `0; url=${returnTo}` });
 }
 
 const expired = (): Response =>

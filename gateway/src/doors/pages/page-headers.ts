@@ -1,18 +1,14 @@
 import type { InlineStyle } from "./inline-style.ts";
 
 /** For pages that are one person's: kept nowhere, in nobody's frame, without scripts, loading nothing from anywhere. */
-export const privatePageHeaders = (
-  { digest }: InlineStyle,
-  /** Where a form of this page may end up besides with us: browsers hold redirects to it as well. */
-  formEndsAt?: string,
-): Record<string, string> => ({
+export const privatePageHeaders = ({ digest }: InlineStyle): Record<string, string> => ({
   "content-type": "text/html; charset=utf-8",
   "cache-control": "no-store",
   "content-security-policy": [
     "default-src 'none'",
     `style-src 'sha256-${digest}'`,
     "img-src data:",
-    `form-action 'self'${formEndsAt === undefined ? "" : ` ${formEndsAt}`}`,
+    "form-action 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join("; "),

@@ -8,8 +8,6 @@ import { privatePage } from "./private-page.ts";
 export interface SmallPage {
   readonly title: string;
   readonly body: Html;
-  /** Where a form of this page may end up besides with us: browsers hold redirects to it as well. */
-  readonly formEndsAt?: string | undefined;
 }
 
 export const pageResponse = (
@@ -24,7 +22,7 @@ export const pageResponse = (
 /** For whoever answers in another way than with a Response. */
 export const writePage = (page: SmallPage) => ({
   markup: markupOf(page),
-  headers: privatePageHeaders(style, page.formEndsAt),
+  headers: privatePageHeaders(style),
 });
 
 const markupOf = ({ title, body }: SmallPage): string =>

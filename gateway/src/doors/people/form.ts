@@ -46,11 +46,11 @@ const foreignForm = (): Response =>
 export const askForKey = (
   asked: Asked,
   person: Person,
-  { purpose, problem, formEndsAt }: { purpose: string; problem?: string; formEndsAt?: string },
+  { purpose, problem }: { purpose: string; problem?: string },
   { people }: FormParts,
   status = 200,
 ): Response =>
-  pageResponse(signInPage({ csrf: people.csrf(person, asked.path), purpose, problem, formEndsAt }), status, {
+  pageResponse(signInPage({ csrf: people.csrf(person, asked.path), purpose, problem }), status, {
     "set-cookie": people.cookie(person),
   });
 
@@ -62,7 +62,7 @@ export async function signIn(
   asked: Asked,
   person: Person,
   typed: string,
-  about: { purpose: string; formEndsAt?: string },
+  about: { purpose: string },
   parts: FormParts,
 ): Promise<Response> {
   const failures = {

@@ -6,11 +6,10 @@ interface SignIn {
   /** What the sign-in is for, in a sentence. */
   readonly purpose: string;
   readonly problem?: string | undefined;
-  readonly formEndsAt?: string | undefined;
 }
 
 /** Asks for a key of the account. What was typed is never shown again, not even after a mistake. */
-export const signInPage = ({ csrf, purpose, problem, formEndsAt }: SignIn): SmallPage => ({
+export const signInPage = ({ csrf, purpose, problem }: SignIn): SmallPage => ({
   title: "Sign in",
   body: html`<p>${purpose}</p>
     ${problem === undefined ? undefined : html`<p class="warning" role="alert" id="problem">${problem}</p>`}
@@ -33,5 +32,4 @@ export const signInPage = ({ csrf, purpose, problem, formEndsAt }: SignIn): Smal
       </p>
       <div class="buttons"><button class="main" name="action" value="sign_in">Sign in</button></div>
     </form>`,
-  formEndsAt,
 });

@@ -7,7 +7,6 @@ export interface Consent {
   /** The host of a client id that is an address; a client that registered itself has none. */
   readonly clientHost: string | undefined;
   readonly redirectHost: string;
-  readonly redirectOrigin: string;
   /** The code goes to a program on the person's own machine, and any program there could ask for it. */
   readonly toThisMachine: boolean;
   readonly signedInAs: string;
@@ -70,7 +69,6 @@ export const consentPage = (consent: Consent): SmallPage => ({
         <button name="action" value="sign_out">Use another key</button>
       </div>
     </form>`,
-  formEndsAt: consent.redirectOrigin,
 });
 
 const localWarning = html`<p class="warning">
