@@ -48,3 +48,15 @@ test("a variable that is empty counts as one that is not set", () => {
   const empty = Object.fromEntries(names.map((name) => [name, ""]));
   expect(readSettings(empty, "/nowhere")).toEqual(readSettings({}, "/nowhere"));
 });
+
+test("a base address with a path is refused by name: neither calls nor agents would be found under it", () => {
+  const read = (url: string) => readSettings({ TOLLGATE_BASE_URL: url }, "/nowhere").baseUrl;
+  for (const ending of ["/gw", "/gw/", "/v1", "?a=b", "/#here"]) {
+    expect(() => read(`https://api.example.com${ending}`)).toThrow(
+      "TOLLGATE_BASE_URL must be an address without a path",
+    );
+  }
+  expect(read("https://api.example.com/")).toBe("https://api.example.com");
+  const agents = readSettings({ TOLLGATE_MCP_URL: "https://agents.example.com/mcp" }, "/nowhere");
+  expect(agents.mcpUrl).toBe("https://agents.example.com/mcp");
+});

@@ -47,7 +47,7 @@ export function readSettings(given: Environment, folder: string): Settings {
   return {
     host: environment["HOST"] ?? "127.0.0.1",
     port: readPort(environment["PORT"]),
-    baseUrl: readAddress(environment, "TOLLGATE_BASE_URL"),
+    baseUrl: readOrigin(environment, "TOLLGATE_BASE_URL"),
     siteUrl: readAddress(environment, "TOLLGATE_SITE_URL"),
     mcpUrl: readAddress(environment, "TOLLGATE_MCP_URL"),
     dataFolder,
@@ -64,6 +64,19 @@ export function readSettings(given: Environment, folder: string): Settings {
 /** A variable that is there and empty is not set: files for containers write `${NAME:-}` for what nobody gave. */
 const withoutEmpty = (environment: Environment): Environment =>
   Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+
+/** Every path begins at the root here, so an address that others put before them all can have none. */
+function readOrigin(environment: Environment, name: string): string | undefined {
+  const address = readAddress(environment, name);
+  const { pathname = "/", search = "", hash = "" } = address === undefined ? {} : new URL(address);
+  if (pathname + search + hash !== "/") {
+    throw new Error(
+      `${name} must be an address without a path, such as https://api.example.com: everything here is served from ` +
+        "the root of its host.",
+    );
+  }
+  return address;
+}
 
 /** An address under which the world knows us; a slash at its end would double the one our paths begin with. */
 function readAddress(environment: Environment, name: string): string | undefined {
