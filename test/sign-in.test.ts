@@ -356,6 +356,39 @@ describe("the pages", () => {
     }
   });
 
+  test("take their forms also under a name the operator allowed, and a sign-in begins at its issuer", async () => {
+    const named = await openTestGateway({ config: "mcp: { allowed_hosts: [pages.example] }" });
+    const owner = await named.openAccount();
+    const ask = (
+      path: string,
+      init: { method?: string; headers?: Record<string, string>; body?: string } = {},
+    ) =>
+      fetch(`${named.url}${path}`, {
+        ...init,
+        redirect: "manual",
+        headers: { ...init.headers, host: "pages.example", accept: "text/html" },
+      });
+    for (const path of ["/account", "/oauth/grants"]) {
+      const page = await ask(path);
+      const [cookie = ""] = page.headers.getSetCookie()[0]?.split(";") ?? [];
+      const csrf = /name="csrf" value="([^"]*)"/.exec(await page.text())?.[1] ?? "";
+      const body = new URLSearchParams({ csrf, action: "sign_in", key: owner.key }).toString();
+      const submitFrom = async (origin: string): Promise<number> => {
+        const headers = { cookie, origin, "content-type": "application/x-www-form-urlencoded" };
+        return (await ask(path, { method: "POST", headers, body })).status;
+      };
+      expect(await submitFrom("https://other.example")).toBe(403);
+      expect(await submitFrom("https://pages.example")).toBe(303);
+    }
+    const begun = await ask("/authorize?client_id=desk&state=a%20b");
+    expect([begun.status, begun.headers.get("location")]).toEqual([
+      303,
+      `${named.url}/authorize?client_id=desk&state=a%20b`,
+    ]);
+    expect(begun.headers.getSetCookie()).toEqual([]);
+    await named.close();
+  });
+
   test("a sign-in begun in one browser cannot be finished in another", async () => {
     const first = await person().open(desk().begin().url);
     const other = await person().open(first.url.href);

@@ -28,9 +28,15 @@ export const accountPage = "/account";
 
 export const accountPageUrl = ({ baseUrl }: Addresses): string => new URL(accountPage, baseUrl).href;
 
-/** The origins that pages of ours can have, and so their forms. */
-export const ownOrigins = ({ baseUrl, mcpUrl, siteUrl }: Addresses): ReadonlySet<string> =>
-  new Set([baseUrl, mcpUrl, siteUrl].map((url) => new URL(url).origin));
+/** The origins that pages of ours can have, and so their forms. Of other names nobody says whether they speak https. */
+export const ownOrigins = (
+  { baseUrl, mcpUrl, siteUrl }: Addresses,
+  moreHosts: readonly string[],
+): ReadonlySet<string> =>
+  new Set([
+    ...[baseUrl, mcpUrl, siteUrl].map((url) => new URL(url).origin),
+    ...moreHosts.flatMap((host) => [`http://${host}`, `https://${host}`]),
+  ]);
 
 /** The hosts under which pages that trust the browser's view of us may be asked for; any other is a rebinding. */
 export const allowedHosts = (addresses: Addresses, more: readonly string[]): ReadonlySet<string> =>

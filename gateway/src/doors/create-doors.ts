@@ -87,7 +87,7 @@ export function createDoors(parts: Parts): Doors {
   const forms: FormParts = {
     people: createPeople({ ...parts, encrypted: baseUrl.startsWith("https:") }),
     limiter: parts.limiter,
-    origins: ownOrigins(addresses),
+    origins: () => ownOrigins(addresses, mcp().allowedHosts),
     readBody: bodies.read,
   };
   const signIn = createSignInDoor({

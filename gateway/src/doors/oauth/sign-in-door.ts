@@ -126,7 +126,11 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     if (path === "/register" && request.method === "POST") {
       return register(asked, await parts.readBody(request, registrationBytesMax));
     }
-    if (path === "/authorize") return askServer(asked, completeQuery(rawQuery, addresses.mcpUrl), noBody);
+    if (path === "/authorize") {
+      // A sign-in ends where its issuer is; begun under another name, it would not find its cookies there.
+      if (request.headers.get("host") !== new URL(issuer).host) return beginAt(issuer, rawQuery);
+      return askServer(asked, completeQuery(rawQuery, addresses.mcpUrl), noBody);
+    }
     if (request.method !== "POST") return askServer(asked, rawQuery, noBody);
     const body = await parts.readBody(request, bodyBytesMax);
     return askServer(asked, rawQuery, path === "/token" ? sameResource(body, addresses.mcpUrl) : body);
@@ -179,6 +183,9 @@ const resourceMetadata = (request: Request, resource: string, issuer: string): R
 };
 
 const noBody = new Uint8Array();
+
+const beginAt = (issuer: string, rawQuery: string): Response =>
+  new Response(null, { status: 303, headers: { ...noStore, location: `${issuer}/authorize?${rawQuery}` } });
 
 /** A client that names none of our scopes gets the usual ones (RFC 6749, 3.3); the person sees and bounds them. */
 function completeQuery(rawQuery: string, mcpUrl: string): string {

@@ -10,7 +10,7 @@ import type { People, Person } from "./person.ts";
 export interface FormParts {
   readonly people: People;
   readonly limiter: Limiter;
-  readonly origins: ReadonlySet<string>;
+  readonly origins: () => ReadonlySet<string>;
   readonly readBody: (request: Request, bytesMax: number) => Promise<Uint8Array>;
 }
 
@@ -33,7 +33,7 @@ export async function readForm(
   parts: FormParts,
 ): Promise<ReadForm> {
   const origin = request.headers.get("origin");
-  if (origin !== null && !parts.origins.has(origin)) return { ok: false, refusal: foreignForm() };
+  if (origin !== null && !parts.origins().has(origin)) return { ok: false, refusal: foreignForm() };
   const fields = formFields(await parts.readBody(request, formBytesMax));
   const ours = parts.people.isCsrf(person, path, fields.get("csrf") ?? "");
   return ours ? { ok: true, fields } : { ok: false, refusal: foreignForm() };
