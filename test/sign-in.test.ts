@@ -421,6 +421,20 @@ describe("the pages", () => {
     ]);
   });
 
+  test("a client that asked only to spend may read when its person allows no spending", async () => {
+    const owner = await gateway.openAccount();
+    for (const [spend, scope] of [
+      ["", "tools:read"],
+      ["yes", "tools:read tools:spend"],
+    ] as const) {
+      const client = await registerClient(gateway.url);
+      const { url, verifier } = client.begin({ scope: "tools:spend" });
+      const returned = await createPerson(gateway.url, owner.key).allow(url, { spend });
+      expect(returned.searchParams.get("error")).toBeNull();
+      expect((await client.redeem(returned, verifier)).scope).toBe(scope);
+    }
+  });
+
   test("a name full of markup is shown as text", async () => {
     const name = `<img src=x onerror=alert(1)>"'\u202E&`;
     const client = await registerClient(gateway.url, { client_name: name });

@@ -187,14 +187,18 @@ const noBody = new Uint8Array();
 const beginAt = (issuer: string, rawQuery: string): Response =>
   new Response(null, { status: 303, headers: { ...noStore, location: `${issuer}/authorize?${rawQuery}` } });
 
-/** A client that names none of our scopes gets the usual ones (RFC 6749, 3.3); the person sees and bounds them. */
+/**
+ * A client that names none of our scopes gets the usual ones (RFC 6749, 3.3); the person sees and bounds them. Who may
+ * spend may read, and a person who allows only the reading has not refused the client.
+ */
 function completeQuery(rawQuery: string, mcpUrl: string): string {
   const query = new URLSearchParams(rawQuery);
   nameResource(query, mcpUrl);
   const given = query.getAll("scope");
   const scopes = (given[0] ?? "").split(" ").filter((scope) => scope !== "");
   const ours = scopes.some((scope) => grantScopes.some((known) => known === scope));
-  if (given.length <= 1 && !ours) query.set("scope", [...grantScopes, ...scopes].join(" "));
+  if (given.length <= 1 && (!ours || scopes.includes("tools:spend")))
+    query.set("scope", [...new Set([...grantScopes, ...scopes])].join(" "));
   return query.toString();
 }
 
