@@ -5,7 +5,7 @@ import { heapStats } from "bun:jsc";
 import { askModern, modernHeaders, openOldClient, send, useTool, type Rpc } from "./agent-client.ts";
 import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
-import { signInWith } from "./oauth-person.ts";
+import { createPerson, registerClient, signInWith } from "./oauth-person.ts";
 import { createVirtualClock } from "./virtual-clock.ts";
 
 const snapshot = {
@@ -88,6 +88,23 @@ describe("who gets in", () => {
       }
       expect((await old.ask("tools/call", { name: "use", arguments: snapshot })).status).toBe(403);
     });
+  });
+
+  test("a token without any scope of ours is told at the door what to ask for, and where", async () => {
+    const client = await registerClient(gateway.url);
+    const asked = { scope: "tools:read tools:spend offline_access", prompt: "consent" };
+    const { url, verifier } = client.begin(asked);
+    const returned = await createPerson(gateway.url, account.key).allow(url);
+    const { refresh_token } = await client.redeem(returned, verifier);
+    const scope = "offline_access";
+    const narrowed = await client.trade({ grant_type: "refresh_token", refresh_token, scope });
+    const { access_token } = (await narrowed.json()) as { access_token: string };
+    const { status, headers } = await askModern(mcp, access_token, "tools/list");
+    expect(status).toBe(403);
+    const challenge = headers.get("www-authenticate") ?? "";
+    expect(challenge).toContain('error="insufficient_scope"');
+    expect(challenge).toContain('scope="tools:read tools:spend"');
+    expect(challenge).toContain("resource_metadata=");
   });
 
   test("a token that may spend buys, and its account pays", async () => {

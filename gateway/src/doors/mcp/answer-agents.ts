@@ -182,6 +182,9 @@ function refused(refusal: CallRefused, mcpUrl: string): Response {
       code === "missing_api_key" ? {} : { error: "invalid_token", description: message },
     );
   }
+  if (code === "insufficient_scope") {
+    headers["www-authenticate"] = bearerChallenge(mcpUrl, { error: code, description: message });
+  }
   if (status === 413 || status === 408) headers["connection"] = "close";
   return protocolError(status, -32000, message, headers, { code });
 }
