@@ -510,6 +510,19 @@ describe("what agents are told", () => {
     expect(details.content[0]?.text).toContain("unknown_operation");
   });
 
+  test("whatever changes something says so, also what is free", async () => {
+    const { structuredContent } = await useTool(mcp, account.key, "search", { query: "", limit: 50 });
+    const results = structuredContent["results"] as { operation_id: string; side_effects: string }[];
+    const writes = results.flatMap((one) => (one.side_effects === "write" ? [one.operation_id] : []));
+    expect(writes).toEqual([
+      "limits.requests.create",
+      "social_a.follow",
+      "social_a.link.start",
+      "social_a.links.revoke",
+      "tasks.cancel",
+    ]);
+  });
+
   test("search pages through everything, and filters by category and price", async () => {
     const { structuredContent: all } = await useTool(mcp, account.key, "search", { query: "", limit: 50 });
     const ids: string[] = [];

@@ -2,6 +2,7 @@ import type { Credential } from "../../keys/keys.ts";
 import { mayUse } from "../../offer/may-use.ts";
 import { capMicrosFromNumber } from "../../platform/money.ts";
 import type { Offer, OfferedOperation } from "../../offer/offer.ts";
+import { changesFreely } from "../../operation/operation.ts";
 import { beginsTask, linkScopes } from "./operation-facts.ts";
 import { estimateOf, pricingOf } from "./pricing.ts";
 import type { SearchIndex } from "./search-index.ts";
@@ -50,7 +51,7 @@ export const headline = ({ operation }: OfferedOperation) => ({
   title: operation.title,
   summary: operation.summary,
   category: operation.category,
-  side_effects: linkScopes(operation) ? ("write" as const) : ("none" as const),
+  side_effects: linkScopes(operation) || changesFreely(operation) ? ("write" as const) : ("none" as const),
   asynchronous: beginsTask(operation),
   definition: operation.definition ?? ("complete" as const),
 });
