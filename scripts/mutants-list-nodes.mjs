@@ -141,6 +141,14 @@ export const mutants = [
     only: "asks the same at two nodes at once has one question open",
   },
   {
+    name: "nodes: a commit does not wait for the disk where the server's default is not to",
+    file: `${postgres}/database.ts`,
+    find: 'query(waitForDisk, ["on"])',
+    replace: 'query(waitForDisk, ["off"])',
+    tests: faults,
+    only: "loses nothing that was told when it crashes",
+  },
+  {
     name: "a move in doubt opens the old books again",
     file: `${stores}/move-books.ts`,
     find: "const mayArrive = old.begun !== undefined || error instanceof InDoubt;",

@@ -93,6 +93,12 @@ const onlyByName = {
   enable_hashjoin: "off",
   enable_mergejoin: "off",
 } as const;
+/**
+ * Whoever is told that something is written relies on it after a crash of the server too, whatever its default is. Only what
+ * waits for nothing is made stricter: an operator who has replicas may want more than this.
+ */
+const waitForDisk =
+  "SELECT set_config('synchronous_commit', $1, true) WHERE current_setting('synchronous_commit') = 'off'";
 /** A plan that was made when a table was empty must not last until somebody takes its measure. */
 const plansLastMs = 10_000;
 
@@ -144,8 +150,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     { isLong = false, pauses = false }: WriteOptions,
   ): Promise<Result> =>
     withConnection(
-      async (query) => {
-        await query("BEGIN");
+      async (query, connection) => {
+        await begin(query, connection);
         let result: Result;
         try {
           if (isLong) await query(`SET LOCAL statement_timeout = ${longStatementMs}`);
@@ -174,8 +180,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     withConnection(
       async (query, connection) => {
         planAnew(connection);
-        // As a template, because the driver sends nothing behind a plain text before that is answered.
-        const begun = connection`BEGIN`.execute();
+        const begun = begin(query, connection);
         begun.catch(() => {});
         let decision: Decision<Result>;
         try {
@@ -249,6 +254,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
   };
 }
+
+/** As a template and with a value, because the driver sends nothing behind a plain text before that is answered. */
+const begin = (query: Query, connection: ReservedSQL): Promise<unknown> =>
+  Promise.all([connection`BEGIN`.execute(), query(waitForDisk, ["on"])]);
 
 /**
  * Everything is sent at once, in order, and done by the server one after the other. When a statement has failed there, those

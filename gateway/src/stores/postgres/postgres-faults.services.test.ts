@@ -20,7 +20,7 @@ import {
   type Caller,
   type TestBooks,
 } from "../../ledger/shared-conformance.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase, type Query } from "./database.ts";
 import { createRuns } from "./runs.ts";
 
 let server: Awaited<ReturnType<typeof startPrivatePostgres>>;
@@ -161,6 +161,59 @@ describe("a server that goes away and comes back", () => {
       });
       expect(charged.size).toBeGreaterThan(500);
     });
+  });
+});
+
+describe("a server whose commits wait for nothing by default", () => {
+  test("loses nothing that was told when it crashes", async () => {
+    const hasty = await startPrivatePostgres();
+    try {
+      await inDatabase(hasty.url, async (sql) => {
+        await sql.unsafe("ALTER DATABASE postgres SET synchronous_commit = off");
+        // So long nothing is written that nobody waits for.
+        await sql.unsafe("ALTER SYSTEM SET wal_writer_delay = '10s'");
+        await sql.unsafe("SELECT pg_reload_conf()");
+      });
+      await withNodes({ url: hasty.url, count: 1 }, async ({ node }) => {
+        const caller = await node(0).openCaller();
+        const callId = await node(0).held(caller);
+        const { chargedMicros } = await node(0).settle(callId, { units: 40 });
+        await hasty.stopHard();
+        await hasty.start();
+        const receipt = await insist(() => node(0).receipt(caller, callId));
+        expect(receipt).toMatchObject({ state: "settled", chargedMicros });
+      });
+    } finally {
+      await hasty.close();
+    }
+  });
+
+  test("waits for the disk, and one that waits for replicas goes on doing so", async () => {
+    for (const [asked, kept] of [
+      ["off", "on"],
+      ["local", "local"],
+      ["remote_apply", "remote_apply"],
+    ] as const) {
+      const url = await newDatabase();
+      const { pathname } = new URL(url);
+      await inDatabase(url, (sql) =>
+        sql.unsafe(`ALTER DATABASE ${pathname.slice(1)} SET synchronous_commit = ${asked}`),
+      );
+      const db = openDatabase({ url, monotonicMs: () => performance.now() });
+      try {
+        const look = async (query: Query): Promise<unknown> => {
+          const [shown] = await query<{ setting: string }>(
+            "SELECT current_setting('synchronous_commit') AS setting",
+          );
+          return shown?.setting;
+        };
+        expect([asked, await db.write(look)]).toEqual([asked, kept]);
+        const decided = db.decide(async (query) => ({ result: await look(query), writes: [] }));
+        expect([asked, await decided]).toEqual([asked, kept]);
+      } finally {
+        await db.close();
+      }
+    }
   });
 });
 
