@@ -157,6 +157,14 @@ export const mutants = [
     only: "after everything arrived is ended by the next one",
   },
   {
+    name: "the place of a move is known by what people call it",
+    file: `${stores}/move-books.ts`,
+    find: "begun.place === fresh.place",
+    replace: "begun.to === fresh.name",
+    tests: moves,
+    only: "is known by the schema it was to",
+  },
+  {
     name: "whoever has moved books open goes on writing to them",
     file: `${stores}/sqlite/moved-mark.ts`,
     find: 'const changes = ["INSERT", "UPDATE", "DELETE"] as const;',

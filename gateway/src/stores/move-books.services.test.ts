@@ -211,13 +211,36 @@ describe("a move that broke off", () => {
     const url = await openEmpty();
     await failureOf(moveThrough(path, url, lostAnswer));
     const another = await openEmpty();
-    const elsewhere = (fresh: NewBooks): NewBooks => ({ ...fresh, name: "postgres://elsewhere" });
     const told = "A move of";
-    expect(await failureOf(moveThrough(path, another, elsewhere))).toContain(told);
-    expect(
-      await failureOf(withBooks(path, another, (old, fresh) => undoMove(old, elsewhere(fresh)))),
-    ).toContain(told);
+    expect(await failureOf(move(path, another))).toContain(told);
+    expect(await failureOf(withBooks(path, another, undoMove))).toContain(told);
     expect((await move(path, url)).rows).toBeUndefined();
+  });
+
+  test("is known by the schema it was to, not by another one of the same database", async () => {
+    const path = copy();
+    const url = await openEmpty();
+    const inSchema = async (schema: string): Promise<string> => {
+      const sql = new SQL(url, { max: 1 });
+      await sql.unsafe(`CREATE SCHEMA ${schema}`);
+      await sql.close();
+      return `${url}?search_path=${schema}`;
+    };
+    const there = await inSchema("there");
+    await failureOf(moveThrough(path, there, lostAnswer));
+    expect(await failureOf(withBooks(path, await inSchema("elsewhere"), undoMove))).toContain(
+      "schema there of",
+    );
+    expect(() => openSqliteStore({ path })).toThrow("broke off");
+    expect((await move(path, there)).rows).toBeUndefined();
+  });
+
+  test("is found again by whatever other name the same database is called", async () => {
+    const path = copy();
+    const url = await openEmpty();
+    await failureOf(moveThrough(path, url, lostAnswer));
+    const renamed = (fresh: NewBooks): NewBooks => ({ ...fresh, name: "postgres://by-another-name" });
+    expect((await moveThrough(path, url, renamed)).rows).toBeUndefined();
   });
 
   test("and is still on its way keeps the file closed, whoever comes meanwhile", async () => {

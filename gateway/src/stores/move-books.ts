@@ -24,13 +24,17 @@ export interface OldBooks {
 
 export interface BegunMove {
   readonly id: string;
-  /** The name of the place that they go to. */
+  /** The name of the place that they go to, for people. */
   readonly to: string;
+  /** Which place that is. */
+  readonly place: string;
 }
 
 /** Where books move to. */
 export interface NewBooks {
   readonly name: string;
+  /** What the place is by its own account: it may be called by several names, and several by one. */
+  readonly place: string;
   /** Of the secret that they will be read under. */
   readonly fingerprint: string;
   /** Whether a move has arrived. Nothing of it arrives later when the answer is no. */
@@ -56,7 +60,7 @@ export interface Moved {
 export async function moveBooks(old: OldBooks, fresh: NewBooks, newId: () => string): Promise<Moved> {
   checkSecret(old, fresh);
   checkPlace(old, fresh);
-  const move = old.begun ?? { id: newId(), to: fresh.name };
+  const move = old.begun ?? { id: newId(), to: fresh.name, place: fresh.place };
   if (!old.begun) await old.close(move);
   let rows: MovedRows | undefined;
   try {
@@ -85,9 +89,10 @@ export async function undoMove(old: OldBooks, fresh: NewBooks): Promise<void> {
 
 /** Only the place that a move was to can tell whether it has arrived. */
 function checkPlace({ name, begun }: OldBooks, fresh: NewBooks): void {
-  if (!begun || begun.to === fresh.name) return;
+  if (!begun || begun.place === fresh.place) return;
   throw new Error(
-    `A move of ${name} to ${begun.to} broke off, and may have arrived there. Set TOLLGATE_STORE to it, and end that first.`,
+    `A move of ${name} to ${begun.to} (${begun.place}) broke off, and may have arrived there. TOLLGATE_STORE names ` +
+      `${fresh.name} (${fresh.place}). Set it to the first, and end that move.`,
   );
 }
 

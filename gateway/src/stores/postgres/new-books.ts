@@ -30,19 +30,40 @@ export async function openNewBooks(opening: Parts): Promise<Opened> {
   const { url, monotonicMs, idleInTransactionMs, onBroughtForward, ...parts } = opening;
   const db = openDatabase({ url, monotonicMs, connectionsMax: 2, idleInTransactionMs });
   try {
-    const forward = await naming(parts.name, () => migrate(db, deadAfterUsualMs));
+    const { forward, place } = await naming(parts.name, async () => ({
+      forward: await migrate(db, deadAfterUsualMs),
+      place: await placeOf(db.read),
+    }));
     if (forward) onBroughtForward(forward);
+    return { books: newBooks(db, { ...parts, place }), close: db.close };
   } catch (error) {
     await db.close();
     throw error;
   }
-  return { books: newBooks(db, parts), close: db.close };
 }
 
-type TakingParts = Omit<Parts, "url" | "monotonicMs" | "idleInTransactionMs" | "onBroughtForward">;
+/**
+ * By what the server says of itself, since one address may lead to several schemas, and after a change of names to another
+ * server. By names within it, so that who has dropped what a move was to can make it again and go on there.
+ */
+async function placeOf(query: Query): Promise<string> {
+  const [row] = await query<{ cluster: string; database: string; schema: string | null }>(
+    `SELECT system_identifier::text AS cluster, current_database()::text AS database, current_schema()::text AS schema
+     FROM pg_control_system()`,
+  );
+  if (!row) throw new Error("the server does not say which one it is.");
+  return `schema ${row.schema} of database ${row.database} in cluster ${row.cluster}`;
+}
+
+interface TakingParts extends Omit<
+  Parts,
+  "url" | "monotonicMs" | "idleInTransactionMs" | "onBroughtForward"
+> {
+  readonly place: string;
+}
 
 function newBooks(db: Database, parts: TakingParts): NewBooks {
-  const { name, fingerprint, wallMs, onProgress, patienceMs = patienceUsualMs } = parts;
+  const { name, place, fingerprint, wallMs, onProgress, patienceMs = patienceUsualMs } = parts;
   const take = async (query: Query, moveId: string, old: OldBooks): Promise<MovedRows | undefined> => {
     if (await arrived(query, moveId)) return undefined;
     if ((await claimSecretIn(query, fingerprint)) !== fingerprint)
@@ -60,6 +81,7 @@ function newBooks(db: Database, parts: TakingParts): NewBooks {
 
   return {
     name,
+    place,
     fingerprint,
     hasTaken: (moveId) => db.write((query) => arrived(query, moveId), patienceMs),
     take: (moveId, old) =>

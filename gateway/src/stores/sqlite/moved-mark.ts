@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { BegunMove } from "../move-books.ts";
 
-// What says that the books of this file have gone elsewhere, or are on their way: two rows for programs that open it, and
+// What says that the books of this file have gone elsewhere, or are on their way: rows for programs that open it, and
 // triggers for those that had it open before, or are too old to know the rows.
 
 interface MovedMark extends BegunMove {
@@ -13,7 +13,8 @@ export function readMovedMark(db: Database): MovedMark | undefined {
   const id = find.get("move_id")?.value;
   const to = find.get("move_to")?.value;
   if (id === undefined || to === undefined) return undefined;
-  return { id, to, hasArrived: find.get("move_arrived") !== null };
+  const place = find.get("move_place")?.value ?? "a place that was not written down";
+  return { id, to, place, hasArrived: find.get("move_arrived") !== null };
 }
 
 /** Refuses books that nobody may use here any more. */
@@ -29,14 +30,18 @@ export function checkNotMoved(db: Database, path: string): void {
 }
 
 /** From here on nobody can write, not even who had the file open before. */
-export function closeForMove(db: Database, { id, to }: BegunMove): void {
+export function closeForMove(db: Database, { id, to, place }: BegunMove): void {
   db.transaction(() => {
     checkPosted(db);
     for (const table of guardedTables(db))
       for (const change of changes)
         db.run(`CREATE TRIGGER ${triggerOf(table, change)} BEFORE ${change} ON ${table}
                 BEGIN SELECT RAISE(ABORT, 'the books of this file have been moved'); END`);
-    db.query("INSERT INTO installation VALUES ('move_id', ?1), ('move_to', ?2)").run(id, to);
+    db.query("INSERT INTO installation VALUES ('move_id', ?1), ('move_to', ?2), ('move_place', ?3)").run(
+      id,
+      to,
+      place,
+    );
   }).immediate();
 }
 
@@ -44,7 +49,7 @@ export function reopen(db: Database): void {
   db.transaction(() => {
     for (const table of guardedTables(db))
       for (const change of changes) db.run(`DROP TRIGGER IF EXISTS ${triggerOf(table, change)}`);
-    db.run("DELETE FROM installation WHERE name = 'move_id' OR name = 'move_to'");
+    db.run("DELETE FROM installation WHERE name IN ('move_id', 'move_to', 'move_place')");
   }).immediate();
 }
 
