@@ -165,6 +165,14 @@ export const mutants = [
     only: "is known by the schema it was to",
   },
   {
+    name: "a file is moved by another name while somebody serves it",
+    file: `${stores}/sqlite/old-books.ts`,
+    find: "const path = realPathOf(givenPath);",
+    replace: "const path = givenPath;",
+    tests: moves,
+    only: "while somebody serves them by another name",
+  },
+  {
     name: "whoever has moved books open goes on writing to them",
     file: `${stores}/sqlite/moved-mark.ts`,
     find: 'const changes = ["INSERT", "UPDATE", "DELETE"] as const;',

@@ -3,7 +3,7 @@
 import { Database } from "bun:sqlite";
 import { SQL } from "bun";
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { copyFileSync, existsSync } from "node:fs";
+import { copyFileSync, existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { openTestDatabase } from "../../../test/services/postgres.ts";
 import { InDoubt } from "../ledger/store-errors.ts";
@@ -115,6 +115,16 @@ describe("books stay where they are", () => {
     const path = copy();
     const lock = takeServerLock(`${path}.lock`);
     expect(await failureOf(move(path, await openEmpty()))).toContain("is serving");
+    lock?.release();
+    await expectOpen(path);
+  });
+
+  test("while somebody serves them by another name", async () => {
+    const path = copy();
+    const link = `${path}.link`;
+    symlinkSync(path, link);
+    const lock = takeServerLock(`${path}.lock`);
+    expect(await failureOf(move(link, await openEmpty()))).toContain("is serving");
     lock?.release();
     await expectOpen(path);
   });

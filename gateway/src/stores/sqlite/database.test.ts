@@ -1,6 +1,16 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate, schemaVersion } from "./migrations.ts";
@@ -68,6 +78,53 @@ async function asSomebodyElse<Result>(closed: string, act: () => Promise<Result>
 }
 
 const nobody = 65_534;
+
+test("a file has one server, by whatever name it is served, also before there is any", async () => {
+  const path = join(folder, "tollgate.db");
+  const link = join(folder, "by-another-name.db");
+  const linkToLink = join(folder, "elsewhere", "tollgate.db");
+  mkdirSync(join(folder, "elsewhere"));
+  symlinkSync("tollgate.db", link);
+  symlinkSync(link, linkToLink);
+  const quiet = () => {};
+  const events = {
+    onBroughtForward: quiet,
+    onCommit: quiet,
+    onBrokenDisk: quiet,
+    onLostNote: quiet,
+    onRecovered: quiet,
+  };
+  const serve = (name: string) => sqlitePlace(name, Date.now).openForServing(events);
+  const names = [path, link, linkToLink];
+  for (const first of names) {
+    if (first !== path) rmSync(path);
+    const { store, leave } = await serve(first);
+    for (const name of names) {
+      const why = await serve(name).then(
+        () => "nothing",
+        (error: unknown) => String(error),
+      );
+      expect(why, `${name}, while ${first} is served`).toContain("one file has one server");
+    }
+    await store.close();
+    leave();
+  }
+});
+
+test("what is restored by a link takes the place of the file it leads to, and the link stays one", async () => {
+  const path = join(folder, "tollgate.db");
+  const link = join(folder, "by-another-name.db");
+  const backup = join(folder, "backup.db");
+  await openSqliteStore({ path }).close();
+  symlinkSync(path, link);
+  const place = sqlitePlace(link, Date.now);
+  await place.backUp(backup);
+  const before = statSync(path).ino;
+  const kept = await place.restore(backup, undefined);
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
+  expect(statSync(path).ino).not.toBe(before);
+  expect(statSync(kept ?? "").ino).toBe(before);
+});
 
 test("a lock that is none is not taken for one that somebody holds", () => {
   const path = join(folder, "tollgate.db.lock");

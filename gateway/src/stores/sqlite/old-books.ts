@@ -6,6 +6,7 @@ import { openDatabase } from "./database.ts";
 import { findSecret } from "./installation-rows.ts";
 import { isThere } from "./is-there.ts";
 import { closeForMove, markArrived, readMovedMark, reopen } from "./moved-mark.ts";
+import { realPathOf } from "./real-path.ts";
 import { takeServerLock } from "./server-lock.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
@@ -71,15 +72,16 @@ interface Held {
 }
 
 /** Holds the server's place, so that nobody serves from the file meanwhile. */
-export async function openOldBooks(path: string, { wallMs, ...events }: Parts): Promise<Held> {
-  const name = resolve(path);
+export async function openOldBooks(givenPath: string, { wallMs, ...events }: Parts): Promise<Held> {
+  const path = realPathOf(givenPath);
+  const name = resolve(givenPath);
   await checkData({ name, hasData: async () => isThere(path) });
   const lock = takeServerLock(`${path}.lock`);
   if (!lock) throw new Error(`A Tollgate is serving ${name}. Stop it, and move the books then.`);
   try {
     const db = openDatabase(path, events);
     return {
-      books: oldBooks(db, path, wallMs),
+      books: oldBooks(db, { path, name, wallMs }),
       release: () => {
         db.close();
         lock.release();
@@ -91,8 +93,13 @@ export async function openOldBooks(path: string, { wallMs, ...events }: Parts): 
   }
 }
 
-function oldBooks(db: Database, path: string, wallMs: () => number): OldBooks {
-  const name = resolve(path);
+interface FileParts {
+  readonly path: string;
+  readonly name: string;
+  readonly wallMs: () => number;
+}
+
+function oldBooks(db: Database, { path, name, wallMs }: FileParts): OldBooks {
   const begun = readMovedMark(db);
   if (begun?.hasArrived) throw new Error(`The books of ${name} were moved to ${begun.to} before.`);
   return {

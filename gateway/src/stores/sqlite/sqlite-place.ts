@@ -4,11 +4,13 @@ import { backUp, restore } from "./backup.ts";
 import { backUpInto } from "./kept-backups.ts";
 import { isThere } from "./is-there.ts";
 import { lookAtFile } from "./look-at-file.ts";
+import { realPathOf } from "./real-path.ts";
 import { takeServerLock, type ServerLock } from "./server-lock.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 /** A file, for one server. */
-export function sqlitePlace(path: string, wallMs: () => number): DataPlace {
+export function sqlitePlace(givenPath: string, wallMs: () => number): DataPlace {
+  const path = realPathOf(givenPath);
   const lockPath = `${path}.lock`;
 
   const lockServer = (): ServerLock => {
@@ -33,7 +35,7 @@ export function sqlitePlace(path: string, wallMs: () => number): DataPlace {
     }
   };
 
-  const here = { name: resolve(path), hasData: async () => isThere(path) };
+  const here = { name: resolve(givenPath), hasData: async () => isThere(path) };
 
   return {
     ...here,
