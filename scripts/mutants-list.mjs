@@ -882,6 +882,13 @@ export const mutants = [
     tests: ["test/offer.test.ts"],
   },
   {
+    name: "a backup replaces data whose books were moved",
+    file: "gateway/src/stores/sqlite/backup.ts",
+    find: "  if (!overMoved) checkNotElsewhere(path);\n",
+    replace: "",
+    tests: ["gateway/src/stores/sqlite/backup.test.ts"],
+  },
+  {
     name: "a backup of another installation replaces the data",
     file: "gateway/src/stores/sqlite/backup.ts",
     find: "    checkSecret(db, backup, fingerprint);\n",

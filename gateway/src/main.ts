@@ -84,7 +84,7 @@ function cliParts(settings: Settings): CliParts {
     backUp: data.backUp,
     backUpInto: data.backUpInto,
     // Nobody may have started anything here yet: then there is no secret, and none is made that would be the wrong one.
-    restore: (file) => data.restore(file, findFingerprint(settings)),
+    restore: (file, options) => data.restore(file, { fingerprint: findFingerprint(settings), ...options }),
     moveBooks: (file, onProgress) =>
       withBothBooks(settings, file, { onProgress, onBroughtForward }, (old, fresh) =>
         moveBooks(old, fresh, newId),

@@ -19,8 +19,15 @@ export interface DataPlace {
     folder: string,
     keep: number,
   ) => Promise<{ readonly file: string; readonly deleted: readonly string[] }>;
-  /** Tells where the data that was there before is kept. `fingerprint` is that of the installation's secret, if it has one. */
-  readonly restore: (file: string, fingerprint: string | undefined) => Promise<string | undefined>;
+  /** Tells where the data that was there before is kept. */
+  readonly restore: (file: string, options: RestoreOptions) => Promise<string | undefined>;
+}
+
+interface RestoreOptions {
+  /** That of the installation's secret, if it has one. */
+  readonly fingerprint: string | undefined;
+  /** Also in the place of data whose books were moved elsewhere, and may be sold from there. */
+  readonly overMoved: boolean;
 }
 
 /** What a store tells whoever opens it. */

@@ -1,5 +1,5 @@
 import type { CliParts } from "./cli-parts.ts";
-import { defineCommand, optional } from "./command.ts";
+import { defineCommand, optional, toggle } from "./command.ts";
 import { readFigure } from "./values.ts";
 
 export const backup = defineCommand({
@@ -30,9 +30,13 @@ export const restore = defineCommand({
   words: ["restore"],
   operand: "FILE",
   summary: "puts a backup in the place of the data, while no server runs",
-  flags: {},
-  run: async ({ operand: file }, parts) => {
-    const kept = await parts.restore(file);
+  flags: {
+    "over-moved-books": toggle(
+      "also when the data was moved to Postgres, and nobody will sell from it there",
+    ),
+  },
+  run: async ({ operand: file, flags }, parts) => {
+    const kept = await parts.restore(file, { overMoved: flags["over-moved-books"] });
     const lacksSecret = await isWithoutItsSecret(parts);
     return {
       lines: [

@@ -34,9 +34,10 @@ export interface CliParts {
   ) => Promise<{ readonly file: string; readonly deleted: readonly string[] }>;
   /**
    * Tells where the data that was there before is kept. Throws an error that says in a plain sentence why it cannot: a
-   * server holds the lock, or the file is bad, or another installation's.
+   * server holds the lock, or the file is bad, or another installation's, or the data was moved elsewhere (`overMoved`
+   * restores over that, too).
    */
-  readonly restore: (file: string) => Promise<string | undefined>;
+  readonly restore: (file: string, options: { readonly overMoved: boolean }) => Promise<string | undefined>;
   /** From a file to the database of the settings; from the file of the data folder when none is named. */
   readonly moveBooks: (
     file: string | undefined,

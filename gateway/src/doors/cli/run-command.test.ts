@@ -866,6 +866,14 @@ describe("serve, backup and restore", () => {
       "The data is what e.db holds.",
       "What was there before is kept as data/tollgate.db.before-restore-1; delete it when nobody misses it.",
     ]);
+    const told: boolean[] = [];
+    const overMoved = createTerminal({
+      openStore: () => Promise.reject(new Error("no")),
+      restore: async (_file, options) => void told.push(options.overMoved),
+    });
+    await overMoved.run("restore", "f.db");
+    await overMoved.run("restore", "f.db", "--over-moved-books");
+    expect(told).toEqual([false, true]);
     for (const command of ["backup", "restore"]) {
       expect(await copying.run(command, "bad")).toEqual({
         exitCode: 1,

@@ -19,6 +19,7 @@ import { join } from "node:path";
 import type { Store } from "../../books/store.ts";
 import { backUp, restore as restoreUnder } from "./backup.ts";
 import { migrate, schemaVersion } from "./migrations.ts";
+import { closeForMove, markArrived } from "./moved-mark.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 let folder: string;
@@ -255,6 +256,29 @@ describe("restore", () => {
     restore(backup, path);
     expect((await accountIn(path))?.postedMicros).toBe(5_000_000n);
   });
+
+  test.each([
+    ["were moved", true],
+    ["are being moved", false],
+  ])(
+    "refuses to put a second set of books beside those that %s, unless told to",
+    async (told, hasArrived) => {
+      const store = await openWithAccount();
+      await backUp(path, backup);
+      await store.close();
+      const db = new Database(path, { readwrite: true });
+      closeForMove(db, { id: "move_1", to: "postgres://there", place: "there" });
+      if (hasArrived) markArrived(db);
+      db.close();
+      const before = contentOf(path);
+      expect(() => restore(backup, path)).toThrow(`${told} to postgres://there, and nothing was changed`);
+      expect(contentOf(path)).toBe(before);
+
+      const kept = restoreUnder({ backup, path, fingerprint: undefined, nowMs, overMoved: true });
+      expect((await accountIn(path))?.postedMicros).toBe(5_000_000n);
+      expect(contentOf(kept ?? "")).toBe(before);
+    },
+  );
 
   test.each([
     ["its own name", (): string => path],

@@ -14,7 +14,7 @@ import { dirname, resolve } from "node:path";
 import { schemaVersion, versionOf } from "./migrations.ts";
 import { namingFile } from "./database.ts";
 import { findSecret } from "./installation-rows.ts";
-import { checkNotMoved } from "./moved-mark.ts";
+import { checkNotMoved, readMovedMark } from "./moved-mark.ts";
 import { makePrivate } from "./private-files.ts";
 
 /**
@@ -95,14 +95,23 @@ interface Restore {
   /** Of the secret that this installation has; undefined where none was made yet. */
   readonly fingerprint: string | undefined;
   readonly nowMs: number;
+  /** For who knows that the books of the data were moved, and wants those of the backup here all the same. */
+  readonly overMoved?: boolean;
 }
 
 /**
  * Puts a backup in the place of the data, and tells under which name the data that was there is kept. The caller holds
  * the server lock, so nobody is writing.
  */
-export function restore({ backup, path, fingerprint, nowMs }: Restore): string | undefined {
+export function restore({
+  backup,
+  path,
+  fingerprint,
+  nowMs,
+  overMoved = false,
+}: Restore): string | undefined {
   if (isSameFile(backup, path)) throw new Error(`${backup} is the data itself, not a backup of it.`);
+  if (!overMoved) checkNotElsewhere(path);
   const arriving = `${path}.restoring`;
   rmSync(arriving, { force: true });
   copyChecked(backup, arriving, fingerprint);
@@ -113,6 +122,33 @@ export function restore({ backup, path, fingerprint, nowMs }: Restore): string |
   for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
   renameSync(arriving, path);
   return kept;
+}
+
+/** A backup from before a move has the same accounts, and would sell a second time what is sold where they went. */
+function checkNotElsewhere(path: string): void {
+  const mark = findMovedMark(path);
+  if (!mark) return;
+  throw new Error(
+    `The books of ${path} ${mark.hasArrived ? "were moved" : "are being moved"} to ${mark.to}, and nothing was changed: ` +
+      "restored here they could be sold from twice. If nobody sells from them there any more, and nobody will, " +
+      "--over-moved-books restores the backup all the same.",
+  );
+}
+
+function findMovedMark(path: string): ReturnType<typeof readMovedMark> {
+  if (!existsSync(path)) return undefined;
+  try {
+    const db = new Database(path, { readwrite: true });
+    try {
+      return readMovedMark(db);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    // Data too damaged to be read is what a restore is for, and what an early version wrote cannot have been moved.
+    if (error instanceof SQLiteError) return undefined;
+    throw error;
+  }
 }
 
 /** Gives the data a second name, so that there is never a moment without data under the first. */

@@ -120,7 +120,7 @@ test("what is restored by a link takes the place of the file it leads to, and th
   const place = sqlitePlace(link, Date.now);
   await place.backUp(backup);
   const before = statSync(path).ino;
-  const kept = await place.restore(backup, undefined);
+  const kept = await place.restore(backup, { fingerprint: undefined, overMoved: false });
   expect(lstatSync(link).isSymbolicLink()).toBe(true);
   expect(statSync(path).ino).not.toBe(before);
   expect(statSync(kept ?? "").ino).toBe(before);

@@ -62,10 +62,10 @@ export function sqlitePlace(givenPath: string, wallMs: () => number): DataPlace 
       await checkData(here);
       return backUpInto({ path, folder, keep, nowMs: wallMs() });
     },
-    restore: async (file, fingerprint) => {
+    restore: async (file, options) => {
       const lock = lockServer();
       try {
-        return restore({ backup: file, path, fingerprint, nowMs: wallMs() });
+        return restore({ backup: file, path, nowMs: wallMs(), ...options });
       } finally {
         lock.release();
       }
