@@ -149,6 +149,14 @@ export const mutants = [
     only: "loses nothing that was told when it crashes",
   },
   {
+    name: "nodes: signs of life wait behind connections that are dead",
+    file: `${postgres}/database.ts`,
+    find: "transact(work, {}, { from: beating, timeoutMs: beatStatementMs })",
+    replace: "transact(work, {})",
+    tests: faults,
+    only: "whose connections were all forgotten on the way",
+  },
+  {
     name: "a move in doubt opens the old books again",
     file: `${stores}/move-books.ts`,
     find: "const mayArrive = old.begun !== undefined || error instanceof InDoubt;",

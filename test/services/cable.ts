@@ -8,6 +8,8 @@ export interface Cable {
   /** Breaks every connection at the near end, and lets nobody through until it is mended. */
   readonly cut: () => void;
   readonly mend: () => void;
+  /** As a firewall does with connections that it no longer knows: they stay open and silent, while new ones pass. */
+  readonly forget: () => void;
   /** What becomes of the commit of the next transaction that names this; those after it pass, unless the cable is cut. */
   readonly spoilCommit: (naming: string, fate: CommitFate, then?: "cut") => void;
   /** Hands over the commits that were kept; whoever sent them may be long gone. */
@@ -26,6 +28,7 @@ export async function openCable(databaseUrl: string): Promise<Cable> {
   let kept: (() => void)[] = [];
   const sockets = new Set<Socket>();
   const callers = new Set<Socket>();
+  const forgotten = new WeakSet<Socket>();
 
   const cut = (): void => {
     isCut = true;
@@ -64,9 +67,11 @@ export async function openCable(databaseUrl: string): Promise<Cable> {
       socket.on("error", () => {});
     }
     caller.on("data", (bytes: Buffer) => {
+      if (forgotten.has(caller)) return;
       for (const message of read(bytes)) pass(message);
     });
     database.on("data", (bytes: Buffer) => {
+      if (forgotten.has(caller)) return;
       if (fate !== "unanswered") caller.write(bytes);
       else if (bytes.includes(transactionOver)) breakOff();
     });
@@ -90,6 +95,9 @@ export async function openCable(databaseUrl: string): Promise<Cable> {
     url: url.href,
     cut,
     mend: () => void (isCut = false),
+    forget: () => {
+      for (const caller of callers) forgotten.add(caller);
+    },
     spoilCommit: (naming, fate, then) => {
       spoiling = { naming, fate };
       isCutThen = then === "cut";

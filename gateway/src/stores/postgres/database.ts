@@ -33,6 +33,11 @@ export interface Database {
    * to write goes together with the commit. Tried once.
    */
   readonly decide: <Result>(look: (query: Query) => Promise<Decision<Result>>) => Promise<Result>;
+  /**
+   * Writes a sign of life, like `write`, on a connection that nobody else uses. One that does not answer soon is left for a
+   * new one at once, and the same is written again.
+   */
+  readonly beat: <Result>(work: (query: Query) => Promise<Result>) => Promise<Result>;
   /** Throws unless there is a server, and it can be written. */
   readonly ping: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -45,6 +50,12 @@ interface WriteOptions {
   readonly isLong?: boolean;
   /** For work that has much else to do between its statements, and nobody to keep waiting. */
   readonly pauses?: boolean;
+}
+
+interface ConnectionChoice {
+  readonly from?: SQL;
+  /** How long one statement may take. */
+  readonly timeoutMs?: number;
 }
 
 export interface Decision<Result> {
@@ -74,6 +85,11 @@ const connectionsUsualMax = 12;
 const patienceOfCallersMs = 2_000;
 /** A statement that takes longer is not waited for: the server, or the way to it, has stopped. */
 const statementMs = 10_000;
+/**
+ * What says that a process lives is small, and must be there before others take it for dead. A firewall may have forgotten
+ * every connection of a quiet process without a word to it; new ones pass.
+ */
+const beatStatementMs = 1_000;
 /** Transactions are short. Who waits longer for one is behind somebody who has stopped, and is not to stop others. */
 const lockMs = 1_000;
 const idleInTransactionUsualMs = 5_000;
@@ -123,14 +139,16 @@ export function openDatabase(options: DatabaseOptions): Database {
         ...settings,
       },
     });
-  const pool = connect(Math.max(1, connectionsMax - 1));
+  const pool = connect(Math.max(1, connectionsMax - 2));
   // One of its own: each connection has to be told a statement before it can be asked, and plans it for itself.
   const deciding = connect(1, onlyByName);
+  // One of its own, too: whoever waits behind calls whose connections are dead seems dead as well.
+  const beating = connect(1);
 
   /** One connection, given back when `use` is done, and thrown away when a statement on it never ends. */
   const withConnection = async <Result>(
     use: (query: Query, connection: ReservedSQL) => Promise<Result>,
-    { from = pool, timeoutMs = statementMs }: { from?: SQL; timeoutMs?: number } = {},
+    { from = pool, timeoutMs = statementMs }: ConnectionChoice = {},
   ): Promise<Result> => {
     const connection = await from.reserve();
     const timer = setTimeout(() => void connection.close({ timeout: 0 }).catch(() => {}), timeoutMs);
@@ -148,26 +166,24 @@ export function openDatabase(options: DatabaseOptions): Database {
   const transact = <Result>(
     work: (query: Query) => Promise<Result>,
     { isLong = false, pauses = false }: WriteOptions,
+    on: ConnectionChoice = { timeoutMs: isLong ? longStatementMs : statementMs },
   ): Promise<Result> =>
-    withConnection(
-      async (query, connection) => {
-        await begin(query, connection);
-        let result: Result;
-        try {
-          if (isLong) await query(`SET LOCAL statement_timeout = ${longStatementMs}`);
-          if (pauses) await query(`SET LOCAL idle_in_transaction_session_timeout = ${longPauseMs}`);
-          result = await work(query);
-        } catch (error) {
-          await query("ROLLBACK").catch(() => {});
-          throw error;
-        }
-        await query("COMMIT").catch((error: unknown) => {
-          throw isConnectionLost(error) ? new InDoubt({ cause: error }) : error;
-        });
-        return result;
-      },
-      { timeoutMs: isLong ? longStatementMs : statementMs },
-    );
+    withConnection(async (query, connection) => {
+      await begin(query, connection);
+      let result: Result;
+      try {
+        if (isLong) await query(`SET LOCAL statement_timeout = ${longStatementMs}`);
+        if (pauses) await query(`SET LOCAL idle_in_transaction_session_timeout = ${longPauseMs}`);
+        result = await work(query);
+      } catch (error) {
+        await query("ROLLBACK").catch(() => {});
+        throw error;
+      }
+      await query("COMMIT").catch((error: unknown) => {
+        throw isConnectionLost(error) ? new InDoubt({ cause: error }) : error;
+      });
+      return result;
+    }, on);
 
   let plannedAtMs = monotonicMs();
   const planAnew = (connection: ReservedSQL): void => {
@@ -240,6 +256,12 @@ export function openDatabase(options: DatabaseOptions): Database {
         options.evenInDoubt === true ? isPassingOrInDoubt : isPassing,
       ),
     decide: (look) => insist(() => decide(look), 0),
+    beat: (work) =>
+      insist(
+        () => transact(work, {}, { from: beating, timeoutMs: beatStatementMs }),
+        patienceOfCallersMs,
+        isPassingOrInDoubt,
+      ),
     ping: () =>
       insist(
         () =>
@@ -250,7 +272,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         patienceOfCallersMs,
       ),
     close: async () => {
-      await Promise.all([pool.close(), deciding.close()]);
+      await Promise.all([pool.close(), deciding.close(), beating.close()]);
     },
   };
 }

@@ -603,6 +603,23 @@ describe("a node that dies", () => {
     }, deadAfterMs));
 });
 
+test("a quiet node whose connections were all forgotten on the way is not taken for dead while new ones pass", () => {
+  const deadAfterMs = 4_000;
+  return withCable(async ({ cable, far, near, caller, url }) => {
+    // As many connections as it may have.
+    await Promise.all(Array.from({ length: 20 }, () => far.balance(caller)));
+    const running = await far.held(caller);
+    cable.forget();
+    await Bun.sleep(2 * deadAfterMs);
+    expect((await near.receipt(caller, running)).state).toBe("held");
+    expect(await countEndedRuns(url)).toBe(0);
+    // It need not find out for each of them by waiting.
+    cable.cut();
+    cable.mend();
+    expect(await insist(() => far.settle(running, { units: 10 }))).toMatchObject({ chargedMicros: 10n });
+  }, deadAfterMs);
+}, 30_000);
+
 test("a full disk refuses holds as such, writes nothing of them, and takes ends again when there is room", async () => {
   const url = await newDatabase();
   await withNodes({ url, count: 1 }, async ({ node }) => {

@@ -95,14 +95,14 @@ export function createRuns({ db, wallMs, monotonicMs, deadAfterMs }: Parts): Run
     beatMs: Math.ceil(deadAfterMs / beatsUntilDead),
     beat: async () => {
       const runId = current;
-      const runs = await db.write(async (query) => {
+      const runs = await db.beat(async (query) => {
         if (runId !== undefined) await query("UPDATE run SET beats = beats + 1 WHERE id = $1", [runId]);
         return look(query);
       });
       if (runId !== undefined && !runs.some(({ id }) => id === runId)) await goOnAfter(runId);
       const dead = watch(runs);
       if (dead.length === 0) return false;
-      const ended = await db.write(async (query) => {
+      const ended = await db.beat(async (query) => {
         const beatsOf = dead.map((id) => ({ id: `${id}`, beats: `${watched.get(id)?.beats ?? 0n}` }));
         // Whatever is still held under them is held by now, or never.
         await query("SELECT id FROM run WHERE id = ANY($1::text[]::bigint[]) ORDER BY id FOR UPDATE", [
