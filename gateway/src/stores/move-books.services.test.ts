@@ -84,6 +84,41 @@ test("books whose file takes longer to find the next row than a transaction may 
   expect(moved.rows).toMatchObject({ account: 3 });
 });
 
+describe("what earlier programs wrote", () => {
+  test.each([
+    ["month", Date.UTC(2026, 2, 1)],
+    ["total", 0],
+  ])("arrives too: budgets of one row for the %s", async (window, windowStartMs) => {
+    const path = copy();
+    const file = openRaw(path);
+    const trigger = file
+      .query<{ sql: string }, []>("SELECT sql FROM sqlite_schema WHERE name = 'ended_call_is_never_changed'")
+      .get();
+    file.run("DROP TRIGGER ended_call_is_never_changed");
+    file.run("UPDATE key SET budget_window = ?1 WHERE id = 'key_day'", [window]);
+    file.run(
+      `CREATE TEMP TABLE whole AS SELECT sum(spent_micros) AS spent_micros, sum(held_micros) AS held_micros
+       FROM budget WHERE key_id = 'key_day'`,
+    );
+    file.run("DELETE FROM budget WHERE key_id = 'key_day'");
+    file.run("INSERT INTO budget SELECT 'key_day', ?1, spent_micros, held_micros FROM whole", [
+      windowStartMs,
+    ]);
+    file.run(
+      "UPDATE call SET budget_window_start_ms = ?1 WHERE key_id = 'key_day' AND budget_window_start_ms IS NOT NULL",
+      [windowStartMs],
+    );
+    file.run(trigger?.sql ?? "");
+    file.close();
+
+    const url = await openEmpty();
+    await move(path, url);
+    const store = await openPostgresStore({ url });
+    cleanUps.push(() => store.close());
+    expect((await store.auditor.audit()).findings).toEqual([]);
+  });
+});
+
 describe("the file that was left", () => {
   test("is opened by nobody, and says where its books are", async () => {
     const path = copy();
