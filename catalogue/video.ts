@@ -61,6 +61,10 @@ const task = z
     usage: z
       .object({
         output_video_duration: z.number().describe("Seconds."),
+        input_video_duration: z
+          .number()
+          .optional()
+          .describe("Seconds of the videos that the model looked at, where they are billed too."),
         video_count: z.int(),
         SR: z.int().describe("The resolution's figure, such as 720."),
       })
@@ -90,7 +94,7 @@ export const videoSynthesisCreate = defineOperation({
   body: synthesisBody,
   bodyBytesMax,
   notes:
-    "What the video can cost is held until its task has ended, and charged once, by the seconds and resolution that were made. The same `Idempotency-Key` and body answer again with the same task.",
+    "What the video can cost is held until its task has ended, and charged once, by the seconds and resolution that were made; where the vendor bills the videos that `input` refers to, their seconds count too. The same `Idempotency-Key` and body answer again with the same task.",
   response: newTask,
   example: {
     headers: { "X-{provider}-Async": "enable" },
@@ -108,7 +112,8 @@ export const videoSynthesisCreate = defineOperation({
     kind: "per_second",
     modelKind: "video",
     secondsMax,
-    requested: ({ body: { parameters: asked } }) => ({
+    requested: ({ body: { input, parameters: asked } }) => ({
+      inputSecondsMax: inputSecondsMaxOf(input),
       seconds: asked?.duration === -1 ? "any" : (asked?.duration ?? undefined),
       resolution: higherOf(resolutionOf(asked?.resolution), resolutionOf(asked?.size)),
     }),
@@ -175,6 +180,24 @@ export const wan26ImageToVideo = defineModel({
   price: { second_720p: "0.1", second_1080p: "0.15" },
   usualVideo: { seconds: 5, resolution: 1080 },
 });
+
+/**
+ * The most that is billed of the videos a request refers to, all together. The models of 2.6 take lists of addresses and
+ * bill five seconds of them; later ones take them as media, fifteen seconds long at most.
+ */
+function inputSecondsMaxOf(input: z.infer<typeof synthesisBody>["input"]): number {
+  const { media } = input;
+  if (Array.isArray(media) && media.some(isVideo)) return secondsMax;
+  if (typeof input["video_url"] === "string") return secondsMax;
+  const lists = [input["reference_video_urls"], input["reference_urls"]];
+  return lists.some((list) => Array.isArray(list) && list.length > 0) ? listedSecondsMax : 0;
+}
+
+const listedSecondsMax = 5;
+const videoTypes: ReadonlySet<unknown> = new Set(["reference_video", "first_clip", "video"]);
+
+const isVideo = (medium: unknown): boolean =>
+  typeof medium === "object" && medium !== null && "type" in medium && videoTypes.has(medium.type);
 
 /** A vendor may heed either, so of two the higher is held. */
 function higherOf(one: number | undefined, other: number | undefined): number | undefined {

@@ -182,6 +182,49 @@ describe("a task that the vendor ends", () => {
     }
   });
 
+  test("after looking at other videos is held and charged for the seconds of both, as the vendor bills them", async () => {
+    const usage = {
+      duration: 10,
+      input_video_duration: 5,
+      output_video_duration: 5,
+      video_count: 1,
+      SR: 720,
+    };
+    const other = await openDashScopeDouble({ key, usage });
+    const at = await openAt(other.url);
+    for (const [references, heldSeconds] of [
+      [{ reference_video_urls: ["https://videos.example/a.mp4"] }, 10],
+      [{ media: [{ type: "reference_video", url: "https://videos.example/a.mp4" }] }, 20],
+      // An image has no seconds; a vendor that bills some all the same is paid no more than was held.
+      [{ media: [{ type: "first_frame", url: "https://images.example/a.png" }] }, 5],
+    ] as const) {
+      const account = await rich(at);
+      const wish = video("a fox");
+      const created = await createTask(at, account, { ...wish, input: { ...wish.input, ...references } });
+      expect((await at.balance(account)).held).toBe(heldSeconds * 100_000);
+      const ended = await reaches(account, created.output.task_id, "SUCCEEDED", at);
+      expect(ended.usage).toMatchObject({ output_video_duration: 5, input_video_duration: 5 });
+      const charged = Math.min(10, heldSeconds) * 100_000;
+      expect(await at.balance(account)).toEqual({ balance: creditMicros - charged, held: 0 });
+    }
+    expect(await at.audit()).toEqual([]);
+    await at.close();
+    await other.close();
+  });
+
+  test("without a word about videos it looked at is charged for the one that was asked for", async () => {
+    const other = await openDashScopeDouble({ key, usage: null });
+    const at = await openAt(other.url);
+    const account = await rich(at);
+    const wish = video("a fox");
+    const input = { ...wish.input, reference_urls: ["https://videos.example/a.mp4"] };
+    const created = await createTask(at, account, { ...wish, input });
+    await reaches(account, created.output.task_id, "SUCCEEDED", at);
+    expect(await at.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    await at.close();
+    await other.close();
+  });
+
   test("without a word about usage is charged what was asked for, and the receipt says that it is estimated", async () => {
     const other = await openDashScopeDouble({ key, usage: null });
     const at = await openAt(other.url);

@@ -393,8 +393,9 @@ export interface Inputs {
   };
   /**
    * Begins to make a video from a description; the answer is a task to ask about until it has ended. What the video
-   * can cost is held until its task has ended, and charged once, by the seconds and resolution that were made. The
-   * same `Idempotency-Key` and body answer again with the same task.
+   * can cost is held until its task has ended, and charged once, by the seconds and resolution that were made;
+   * where the vendor bills the videos that `input` refers to, their seconds count too. The same `Idempotency-Key`
+   * and body answer again with the same task.
    */
   readonly "video.synthesis.create": {
     readonly model: string;
@@ -940,6 +941,8 @@ export interface Task {
   readonly usage?: {
     /** Seconds. */
     readonly output_video_duration: number;
+    /** Seconds of the videos that the model looked at, where they are billed too. */
+    readonly input_video_duration?: number | undefined;
     readonly video_count: number;
     /** The resolution's figure, such as 720. */
     readonly SR: number;

@@ -24,6 +24,8 @@ export interface VideoWish {
 /** The same as a call says it, which may also let the model choose among all lengths there are. */
 export interface AskedVideo extends Pick<VideoWish, "resolution"> {
   readonly seconds: VideoWish["seconds"] | "any";
+  /** The most that is billed of the videos it gives the model to look at; none where absent. */
+  readonly inputSecondsMax?: number;
 }
 
 /**
@@ -44,15 +46,21 @@ function dearestUnit(prices: Prices): string {
   return dearest;
 }
 
-/** By the request; what it leaves open is what the model does by itself, or the most where nobody wrote that down. */
+/**
+ * By the request; what it leaves open is what the model does by itself, or the most where nobody wrote that down. How long
+ * the videos are that it refers to only the vendor knows: they are held for, and expected only when they are reported.
+ */
 export function estimateVideo(
-  { seconds, resolution }: AskedVideo,
+  { seconds, resolution, inputSecondsMax = 0 }: AskedVideo,
   model: { readonly usual: Partial<VideoWish>; readonly secondsMax: number; readonly prices: Prices },
 ): Estimate {
   const known = seconds === "any" ? undefined : (seconds ?? model.usual.seconds);
   const usual = model.usual.seconds ?? Math.min(secondsGuessed, model.secondsMax);
   const unit = secondUnit(resolution ?? model.usual.resolution, model.prices);
-  return { expected: { [unit]: known ?? usual }, atMost: { [unit]: known ?? model.secondsMax } };
+  return {
+    expected: { [unit]: known ?? usual },
+    atMost: { [unit]: (known ?? model.secondsMax) + inputSecondsMax },
+  };
 }
 
 /** What most models make when nobody says how long. */

@@ -9,8 +9,9 @@ const noVerdict: TaskReport = { kind: "no_verdict" };
 
 /**
  * Reads a 2xx answer about a task, already in the shape of our own resource: `output.task_id`, `output.task_status`,
- * `output.*_time` in UTC, `usage.output_video_duration`, `usage.video_count`, `usage.SR`. Whatever is not a clear
- * statement about the very task that was asked about (`asked`; undefined for a creation) is no verdict.
+ * `output.*_time` in UTC, `usage.output_video_duration`, `usage.input_video_duration`, `usage.video_count`, `usage.SR`.
+ * Whatever is not a clear statement about the very task that was asked about (`asked`; undefined for a creation) is no
+ * verdict.
  */
 export function readTaskReport(json: unknown, asked?: string): TaskReport {
   const output = isJsonObject(json) ? json["output"] : undefined;
@@ -29,6 +30,7 @@ export function readTaskReport(json: unknown, asked?: string): TaskReport {
     videoUrl,
     origPrompt: textOf(output, "orig_prompt"),
     durationSeconds: amountOf(usage, "output_video_duration"),
+    inputSeconds: amountOf(usage, "input_video_duration"),
     resolution: amountOf(usage, "SR"),
     videoCount: amountOf(usage, "video_count"),
     submitAtMs: readTaskTime(output["submit_time"]),

@@ -44,8 +44,10 @@ const timeOf = (name: string, ms: number | undefined): JsonObject =>
 /** What the vendor left out is what the task was charged by. */
 function usageOf({ report, expected }: Task): JsonObject {
   const [unit = "", seconds = 0] = Object.entries(expected)[0] ?? [];
+  const inputSeconds = report?.inputSeconds ?? 0;
   return {
     output_video_duration: report?.durationSeconds ?? seconds,
+    ...(inputSeconds > 0 ? { input_video_duration: inputSeconds } : {}),
     video_count: report?.videoCount ?? 1,
     SR: report?.resolution ?? Number(/\d+/.exec(unit)?.[0] ?? 0),
   };

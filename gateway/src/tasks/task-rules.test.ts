@@ -82,6 +82,22 @@ describe("a vendor's answer", () => {
     }
   });
 
+  test("about success counts the seconds of videos that were looked at, where any were made", () => {
+    const success = { task_status: "SUCCEEDED", video_url: url };
+    for (const [made, lookedAt, charged] of [
+      [5, 5, 10],
+      [5, 4.95, 10],
+      [5, 0, 5],
+      [5, -1, 5],
+      [0, 5, 0],
+    ] as const) {
+      const usage = { output_video_duration: made, input_video_duration: lookedAt, SR: 720 };
+      expect(step(about(success, usage))).toMatchObject({
+        used: { used: { second_720p: charged }, source: "provider" },
+      });
+    }
+  });
+
   test("about failure charges nothing, whatever else it reports", () => {
     const failed = step(
       about({ task_status: "FAILED", code: "X", message: "y" }, { output_video_duration: 5 }),

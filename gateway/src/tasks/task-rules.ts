@@ -107,8 +107,12 @@ function usedByCanceled(task: Task, report: TaskState): Used | undefined {
     : usedBySuccess(task, report);
 }
 
-/** Seconds are sold whole; a fraction goes to the nearest. */
-const wholeSeconds = ({ durationSeconds = 0 }: TaskState): number => Math.round(durationSeconds);
+/**
+ * Seconds are sold whole; a fraction goes to the nearest. Those of the videos that were looked at count like those that
+ * were made, and not at all where nothing was.
+ */
+const wholeSeconds = ({ durationSeconds = 0, inputSeconds = 0 }: TaskState): number =>
+  durationSeconds === 0 ? 0 : Math.round(durationSeconds + inputSeconds);
 
 /** Nobody asks more often than this about one task, however many are curious. */
 export const pollPauseMs = 3_000;

@@ -23,6 +23,7 @@ const said = (status: TaskState["status"]): TaskState => ({
   videoUrl: undefined,
   origPrompt: undefined,
   durationSeconds: undefined,
+  inputSeconds: undefined,
   resolution: undefined,
   videoCount: undefined,
   submitAtMs: undefined,

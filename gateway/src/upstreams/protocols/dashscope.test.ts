@@ -181,6 +181,23 @@ describe("what DashScope says of a task", () => {
       [{ duration: "4", output_video_duration: null }, { output_video_duration: 4 }],
       [{ duration: 9, output_video_duration: 0 }, { output_video_duration: 0 }],
       [
+        { duration: 10, input_video_duration: "5", output_video_duration: 5 },
+        { output_video_duration: 5, input_video_duration: 5 },
+      ],
+      [
+        { input_video_duration: 4.95, output_video_duration: 5 },
+        { output_video_duration: 5, input_video_duration: 4.95 },
+      ],
+      // What is billed in all has the last word.
+      [
+        { duration: 10, input_video_duration: 5 },
+        { output_video_duration: 10, input_video_duration: 0 },
+      ],
+      [
+        { duration: 5, input_video_duration: 5, output_video_duration: 5 },
+        { output_video_duration: 5, input_video_duration: 0 },
+      ],
+      [
         { video_count: "1", SR: "high" },
         { video_count: 1, SR: "high" },
       ],

@@ -64,10 +64,26 @@ function usageOf(usage: JsonObject): JsonObject {
       .find((value) => value !== undefined);
     if (given !== undefined) read[name] = figureOf(given);
   }
-  return read;
+  return { ...read, ...inputSecondsOf(read) };
 }
 
-const figures = [["output_video_duration", "duration"], ["video_count"], ["SR"]] as const;
+const figures = [
+  ["output_video_duration", "duration"],
+  ["input_video_duration"],
+  ["video_count"],
+  ["SR"],
+] as const;
+
+/**
+ * Videos that a model looks at are billed beside the one it makes, and `duration` is what is billed of both: what has no
+ * room in it was not.
+ */
+function inputSecondsOf(read: JsonObject): JsonObject {
+  const { input_video_duration: input, output_video_duration: output } = read;
+  const billed = figureOf(read["duration"]);
+  if (typeof input !== "number" || typeof output !== "number" || typeof billed !== "number") return {};
+  return { input_video_duration: Math.min(input, Math.max(0, billed - output)) };
+}
 
 /** What is no figure stays as it is, for the reader of tasks to refuse. */
 const figureOf = (value: unknown): unknown =>
