@@ -118,7 +118,7 @@ export const videoSynthesisCreate = defineOperation({
       resolution: higherOf(resolutionOf(asked?.resolution), resolutionOf(asked?.size)),
     }),
   },
-  // A second creation is a second video: it goes elsewhere only if it never left.
+  // A second creation is a second video: it goes elsewhere only if it never left, or the key was refused.
   repeatable: false,
   task: { openMax: openTasksMax },
   servedBy: {

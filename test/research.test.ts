@@ -421,3 +421,29 @@ describe("a cost", () => {
     expect(readCostMicros({ amount: 1.5, microsEach: 8_000n }, [])).toBe(12_000);
   });
 });
+
+test("a plan that is used up at Tavily is not told to callers, and the next vendor is asked", async () => {
+  const detail = { error: "This request exceeds your plan's set usage limit. Please upgrade your plan." };
+  for (const status of [432, 433]) {
+    const spent = await openTavilyDouble({ key: keys.tavily });
+    const alone = await openTestGateway({ config: configFor("tavily", spent.url) });
+    spent.answerNext({ ...scripted({ detail }), status });
+    const told = await alone.post(await alone.openAccount(), path, { query });
+    expect([told.status, (await told.text()).includes("upgrade")]).toEqual([503, false]);
+    await alone.close();
+
+    const both = await openTestGateway({
+      config: `
+upstreams:
+  spent: { protocol: tavily, url: "${spent.url}", key: "${keys.tavily}" }
+  other: { protocol: exa, url: "${doubles.exa.url}", key: "${keys.exa}" }
+operations: { research.deep_search: { via: [spent, other] } }`,
+    });
+    spent.answerNext({ ...scripted({ detail }), status });
+    const asked = doubles.exa.requests.length;
+    expect((await both.post(await both.openAccount(), path, { query })).status).toBe(200);
+    expect(doubles.exa.requests.length - asked).toBe(1);
+    await both.close();
+    await spent.close();
+  }
+});

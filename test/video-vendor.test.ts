@@ -375,6 +375,41 @@ describe("a creation", () => {
     await at.close();
   });
 
+  test("at a vendor where the operator owes money goes to the next, and nobody is told of the debt", async () => {
+    const poor = await openDashScopeDouble({ key });
+    const debt = {
+      code: "Arrearage",
+      message: "make sure your account is in good standing",
+      request_id: "1",
+    };
+    const at = await openTestGateway({
+      clock,
+      config: `
+upstreams:
+  poor: { protocol: dashscope, url: "${poor.url}", key: "${key}" }
+  solvent: { protocol: dashscope, url: "${vendor.url}", key: "${key}" }
+operations: { video.synthesis.create: { via: [poor, solvent] } }`,
+    });
+    const account = await rich(at);
+    poor.answerNext(json(400, debt));
+    const { output } = await createTask(at, account, video("a fox"));
+    await reaches(account, output.task_id, "SUCCEEDED", at);
+    expect(poor.tasks()).toEqual([]);
+    expect(await at.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    await at.close();
+
+    const alone = await openAt(poor.url);
+    const caller = await rich(alone);
+    poor.answerNext(json(400, debt));
+    const response = await create(alone, caller, video("a fox"));
+    const text = await response.text();
+    expect([response.status, text.includes("provider_unavailable")]).toEqual([503, true]);
+    expect(text).not.toContain("standing");
+    expect(await alone.balance(caller)).toEqual(untouched);
+    await alone.close();
+    await poor.close();
+  });
+
   test("that is answered by a redirect follows it nowhere", async () => {
     const account = await rich();
     vendor.answerNext({ kind: "redirect", status: 307, location: `${attacker.url}${createPath}` });

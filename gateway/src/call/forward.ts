@@ -140,10 +140,11 @@ const failedInside: ReadonlySet<HiddenFailure> = new Set([429, 500, 502, 503, 52
  */
 function mayRepeat(exchanged: Exchanged, upstream: Upstream, { repeatable }: SoldOperation): boolean {
   if (upstream.sandbox) return false;
-  if (neverSent(exchanged)) return true;
+  // Whoever refuses the operator's key or account did nothing either.
+  if (neverSent(exchanged) || exchanged.kind === "key_rejected") return true;
   if (repeatable === false) return false;
   if (exchanged.kind === "answered") return failedInside.has(exchanged.hiddenFailure ?? exchanged.status);
-  return exchanged.kind === "rate_limited" || exchanged.kind === "key_rejected";
+  return exchanged.kind === "rate_limited";
 }
 
 async function nextTurn(call: Call, route: Route, gate: Gate): Promise<Turn | undefined> {

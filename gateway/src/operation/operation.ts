@@ -241,7 +241,10 @@ export interface SoldOperation<Input = CallInput> extends Declared<Input> {
   readonly streams?: (input: Input) => boolean;
   /** How long the upstream may take to begin its answer. */
   readonly firstByteTimeoutMs: number;
-  /** False for what must not happen twice, such as a write: it goes to another upstream only if it never left. */
+  /**
+   * False for what must not happen twice, such as a write: it goes to another upstream only if it never left, or if the
+   * operator's key or account was refused.
+   */
   readonly repeatable?: false;
   /** It acts for the platform account that is linked to the caller's key, and needs these scopes of the link. */
   readonly link?: { readonly scopes: readonly string[] };

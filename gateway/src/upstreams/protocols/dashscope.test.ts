@@ -259,6 +259,20 @@ describe("a DashScope that refuses or lies", () => {
     });
   });
 
+  test("about the operator's empty account is withheld, and known for what it is", async () => {
+    const body = JSON.stringify({
+      code: "Arrearage",
+      message: "Access denied, please pay.",
+      request_id: "1",
+    });
+    vendor.answerNext({ status: 400, headers: { "content-type": "application/json" }, body });
+    expect(await send({ exchange: "video_create", rawBody: order })).toEqual({
+      kind: "key_rejected",
+      status: 400,
+      outOfCredit: true,
+    });
+  });
+
   test("that throttles says nothing about the task", async () => {
     const body = JSON.stringify({ code: "Throttling.RateQuota", message: "slow down", request_id: "1" });
     vendor.answerNext({ status: 429, headers: { "content-type": "application/json" }, body });

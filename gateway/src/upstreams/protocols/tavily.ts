@@ -6,8 +6,13 @@ import { objectsIn, researchExchange, textOrNull } from "./research.ts";
 /** Pay-as-you-go: 0.008 USD. An operator on another plan corrects it by `cost_factor`. */
 const microsPerCredit = 8_000n;
 
+/** Statuses of its own: the plan's limit, and the limit of what may be paid beyond it, are used up. */
+const isUsedUp = (status: number): boolean => status === 432 || status === 433;
+
 /** Tavily's search, in depth and with an answer. It bills in credits and tells them only to those who ask. */
 export const tavily: Protocol = {
+  isAboutOperator: isUsedUp,
+  isOutOfCredit: isUsedUp,
   exchanges: {
     research: researchExchange({
       write: ({ query, instructions, max_results }) => {
