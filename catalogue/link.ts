@@ -91,7 +91,7 @@ export const linkStart = defineOperation({
   bodyOptional: true,
   beginsLinks: true,
   notes:
-    "The link works for ten minutes. Needed once for each person, and again when the link has ended or other scopes are needed; not before every write.",
+    "The link works for ten minutes, however many others are begun meanwhile; a key may have twenty open ones. Needed once for each person, and again when the link has ended or other scopes are needed; not before every write.",
   response: linkBegun,
   example: { body: { scopes: ["tweet.read", "users.read", "follows.write"] } },
   refuses: [

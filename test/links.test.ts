@@ -100,6 +100,25 @@ describe("a link is begun", () => {
     expect([other.status, await codeOf(other)]).toEqual([409, "idempotency_key_reused"]);
   });
 
+  test("as often as twenty wait, each until its own end, and not once more", async () => {
+    const own = await openLinking();
+    const caller = await own.gateway.openAccount();
+    const { state } = await startLink(own.gateway, caller);
+    const starts: Response[] = [];
+    for (let times = 1; times < 20; times++) starts.push(await own.gateway.post(caller, startPath, {}));
+    expect(starts.map(({ status }) => status)).toEqual(starts.map(() => 200));
+    const more = await own.gateway.post(caller, startPath, {});
+    expect([more.status, more.headers.get("retry-after"), await codeOf(more)]).toEqual([
+      429,
+      "600",
+      "quota_exceeded",
+    ]);
+    const back = await fetch(`${own.gateway.url}${callbackPath}?error=access_denied&state=${state}`);
+    expect(await back.text()).not.toContain("not known");
+    expect((await own.gateway.post(caller, startPath, {})).status).toBe(200);
+    await own.close();
+  });
+
   test("with offline.access beside them where the operator wants links to last", async () => {
     const lasting = await openLinking("links: { offline_access: true }");
     const { auth_url: authUrl } = await startLink(lasting.gateway, await lasting.gateway.openAccount());

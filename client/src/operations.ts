@@ -335,8 +335,8 @@ export interface Inputs {
   };
   /**
    * Begins to link a platform account to this key: the person opens `auth_url` and agrees there. The link works for
-   * ten minutes. Needed once for each person, and again when the link has ended or other scopes are needed; not
-   * before every write.
+   * ten minutes, however many others are begun meanwhile; a key may have twenty open ones. Needed once for each
+   * person, and again when the link has ended or other scopes are needed; not before every write.
    */
   readonly "social_a.link.start": {
     /** What the link may be used for; everything the write calls need when absent. */

@@ -1,10 +1,11 @@
 import type { IdempotencyClaim } from "../ledger/ledger.ts";
 import { refuseSuspended } from "../ledger/refuse-suspended.ts";
+import { resetSeconds, retrySeconds } from "../limits/limit-times.ts";
 import type { LinkBegun } from "../operation/books.ts";
 import { refuse } from "../platform/refusals.ts";
 import { absolute, digestOf, linkPaths, linkUpstreams, newToken } from "./link-parts.ts";
 import type { LinkParts, LinkUpstream } from "./link-parts.ts";
-import type { LinkAttempt, LinkOwner } from "./links.ts";
+import { attemptsPerKeyMax, type LinkAttempt, type LinkOwner } from "./links.ts";
 import { saltBytes, type Row } from "./vault.ts";
 
 export interface LinkWish {
@@ -53,10 +54,26 @@ export async function beginLink(owner: LinkOwner, wish: LinkWish, parts: LinkPar
     idempotency: wish.idempotency,
   });
   if (begun.kind === "idempotency_conflict") return begun;
+  if (begun.kind === "too_many_open") refuseMore(begun.endsAtMs, nowMs);
   const authUrl = attempt.confirm
     ? `${parts.baseUrl}${linkPaths(offer).confirm}?state=${state}`
     : authorizeUrl(upstream, { state, verifier, scopes }, parts);
   return { kind: "begun", authUrl, state, expiresAtMs: attempt.expiresAtMs };
+}
+
+/** A link that was promised until its end is not taken from the person who may be on its page just now. */
+function refuseMore(endsAtMs: number, nowMs: number): never {
+  refuse("quota_exceeded", "Too many links of this key wait for somebody to agree; use one, or wait.", {
+    retryAfterSeconds: retrySeconds(endsAtMs - nowMs),
+    inError: {
+      limit: {
+        name: "open_links",
+        limit: attemptsPerKeyMax,
+        remaining: 0,
+        reset: resetSeconds(endsAtMs - nowMs, nowMs),
+      },
+    },
+  });
 }
 
 /** The platform's page on which the person agrees. */

@@ -87,17 +87,55 @@ export function linksConformance(openStore: OpenStore): void {
     expect(plain(attempt)).toEqual(plain({ ...kept, browserHash: bytes("browser") }));
   });
 
-  linkTest("a key has a bounded number of attempts: the oldest go, nobody else's do", async (books) => {
+  linkTest(
+    "an open attempt is never ended by another: one too many is refused until one ends",
+    async (books) => {
+      const caller = await books.openCaller();
+      const other = await books.openKey(caller);
+      const begin = (state: string, createdAtMs: number, whose = caller) =>
+        book(books).begin(attemptOf(whose, state, { createdAtMs, expiresAtMs: createdAtMs + tenMinutesMs }));
+      for (let at = 0; at < attemptsPerKeyMax; at++) {
+        expect(await begin(`s${at}`, middayMs + at)).toEqual({ kind: "begun" });
+      }
+      const firstEndMs = middayMs + tenMinutesMs;
+      const refused = { kind: "too_many_open", endsAtMs: firstEndMs } as const;
+      expect(await begin("more", firstEndMs - 1)).toEqual(refused);
+      expect(await book(books).findAttempt(bytes("more"))).toBeUndefined();
+      expect(await begin("theirs", firstEndMs - 1, other)).toEqual({ kind: "begun" });
+      for (const state of ["s0", "s1", `s${attemptsPerKeyMax - 1}`]) {
+        expect(await book(books).findAttempt(bytes(state))).toBeDefined();
+      }
+      // One that has been used, or whose time is over, makes room.
+      await book(books).takeAttempt(bytes("s5"), firstEndMs - 1);
+      expect(await begin("after use", firstEndMs - 1)).toEqual({ kind: "begun" });
+      expect(await begin("again", firstEndMs - 1)).toEqual(refused);
+      expect(await begin("after the end", firstEndMs)).toEqual({ kind: "begun" });
+    },
+  );
+
+  linkTest("a key keeps a bounded number of attempts that have ended", async (books) => {
     const caller = await books.openCaller();
-    const other = await books.openKey(caller);
-    await book(books).begin(attemptOf(other, "other"));
-    for (let at = 0; at <= attemptsPerKeyMax; at++) {
+    for (let at = 0; at < attemptsPerKeyMax + 5; at++) {
       await book(books).begin(attemptOf(caller, `s${at}`, { createdAtMs: middayMs + at }));
+      await book(books).takeAttempt(bytes(`s${at}`), middayMs + at);
     }
-    expect(await book(books).findAttempt(bytes("s0"))).toBeUndefined();
-    for (const state of ["s1", `s${attemptsPerKeyMax}`, "other"]) {
-      expect(await book(books).findAttempt(bytes(state))).toBeDefined();
+    await book(books).begin(attemptOf(caller, "last", { createdAtMs: middayMs + 100 }));
+    const taken = (state: string) => book(books).takeAttempt(bytes(state), middayMs + 100);
+    expect([await taken("s4"), await taken("s5")]).toEqual([{ kind: "unknown" }, { kind: "used" }]);
+  });
+
+  linkTest("an idempotency key outlives as many attempts as are made in its day", async (books) => {
+    const caller = await books.openCaller();
+    const idempotency = { keyHash: bytes("k"), fingerprint: bytes("r") };
+    await book(books).begin(attemptOf(caller, "first", { idempotency }));
+    for (let at = 0; at < attemptsPerKeyMax * 2; at++) {
+      await book(books).begin(attemptOf(caller, `s${at}`, { createdAtMs: middayMs + at }));
+      await book(books).takeAttempt(bytes(`s${at}`), middayMs + at);
     }
+    expect(await book(books).begin(attemptOf(caller, "again", { idempotency }))).toMatchObject({
+      kind: "idempotency_conflict",
+      earlier: { callId: "attempt first" },
+    });
   });
 
   linkTest("an idempotency key begins one attempt, and a later day is another", async (books) => {
@@ -130,7 +168,9 @@ export function linksConformance(openStore: OpenStore): void {
       ),
     );
     const first = begun.findIndex(({ kind }) => kind === "begun");
-    const told = begun.map((result) => (result.kind === "begun" ? "begun" : result.earlier.callId));
+    const told = begun.map((result) =>
+      result.kind === "idempotency_conflict" ? result.earlier.callId : result.kind,
+    );
     expect(told.filter((callId) => callId === `attempt s${first}`)).toHaveLength(9);
   });
 

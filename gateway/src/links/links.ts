@@ -71,13 +71,14 @@ export type NewLink = Omit<Link, "lapsedAtMs" | "revokedAtMs"> & {
  * Linked accounts and the attempts at linking. Invariants: an attempt is taken once; a key has at most one live link
  * at an upstream, and a new one takes the place of the old in one step; tokens are replaced only by whoever saw the
  * version that is stored; a revoked link has no tokens any more; a key has a bounded number of attempts and of
- * revoked links.
+ * revoked links; an attempt that is open, neither used nor expired, is never ended by another.
  */
 export interface LinkBook {
-  readonly begin: (
-    attempt: NewLinkAttempt,
-  ) => Promise<
-    { readonly kind: "begun" } | { readonly kind: "idempotency_conflict"; readonly earlier: EarlierCall }
+  readonly begin: (attempt: NewLinkAttempt) => Promise<
+    | { readonly kind: "begun" }
+    | { readonly kind: "idempotency_conflict"; readonly earlier: EarlierCall }
+    /** The key has as many open ones as it may; one of them ends by itself at this moment. */
+    | { readonly kind: "too_many_open"; readonly endsAtMs: number }
   >;
   readonly findAttempt: (stateHash: Uint8Array) => Promise<LinkAttempt | undefined>;
   /** Notes in which browser the person confirmed. */
@@ -117,7 +118,10 @@ export interface LinkBook {
   readonly undo: (undoHash: Uint8Array, nowMs: number) => Promise<Link | undefined>;
 }
 
-/** A person may mistype or close a page, and start again; nobody needs more attempts than this at once. */
+/**
+ * A person may mistype or close a page, and start again; nobody needs more open attempts than this at once. As many that
+ * have ended are kept, to say so to whoever comes back with one; those with an idempotency key are kept as long as it is.
+ */
 export const attemptsPerKeyMax = 20;
 /** Links that ended are kept for whoever asks what happened, but not all of them. */
 export const revokedPerKeyMax = 20;

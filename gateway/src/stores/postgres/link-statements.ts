@@ -18,9 +18,15 @@ export const linkStatements = {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
     ON CONFLICT (account_id, key_hash) WHERE key_hash IS NOT NULL DO UPDATE SET id = link_attempt.id
     RETURNING state_hash, id, fingerprint`,
+  openAttempts: `
+    SELECT count(*) AS n, min(expires_at_ms) AS first_end_ms FROM link_attempt
+    WHERE key_id = $1 AND used_at_ms IS NULL AND expires_at_ms > $2 AND state_hash <> $3`,
+  forgetAttempt: "DELETE FROM link_attempt WHERE state_hash = $1",
   forgetAttempts: `
     DELETE FROM link_attempt WHERE state_hash IN (
-      SELECT state_hash FROM link_attempt WHERE key_id = $1 ORDER BY created_at_ms DESC, id DESC OFFSET $2)`,
+      SELECT state_hash FROM link_attempt
+      WHERE key_id = $1 AND key_hash IS NULL AND (used_at_ms IS NOT NULL OR expires_at_ms <= $2)
+      ORDER BY created_at_ms DESC, id DESC OFFSET $3)`,
   sweep: `
     WITH old AS MATERIALIZED (
       SELECT state_hash FROM link_attempt WHERE expires_at_ms < $1

@@ -106,7 +106,17 @@ async function begin(query: Query, attempt: NewLinkAttempt): Promise<Awaited<Ret
   if (idempotency && first && Buffer.compare(first.state_hash, attempt.stateHash) !== 0) {
     return freeConflict(first, idempotency.fingerprint);
   }
-  await query(sql.forgetAttempts, [keyId, attemptsPerKeyMax]);
+  // Counted after the insert, which is what waits for others with the same idempotency key.
+  const [open] = await query<{ n: bigint; first_end_ms: bigint | null }>(sql.openAttempts, [
+    keyId,
+    attempt.createdAtMs,
+    attempt.stateHash,
+  ]);
+  if (open && Number(open.n) >= attemptsPerKeyMax) {
+    await query(sql.forgetAttempt, [attempt.stateHash]);
+    return { kind: "too_many_open", endsAtMs: Number(open.first_end_ms) };
+  }
+  await query(sql.forgetAttempts, [keyId, attempt.createdAtMs, attemptsPerKeyMax]);
   // Last, when nothing is left to wait for: attempts of others are locked from here on.
   await query(sql.sweep, [keptFromMs, attemptsSweptAtOnce]);
   return { kind: "begun" };

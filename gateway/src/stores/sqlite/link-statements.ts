@@ -38,10 +38,15 @@ export function prepareLinks(db: Database) {
       `DELETE FROM link_attempt WHERE state_hash IN (
          SELECT state_hash FROM link_attempt WHERE expires_at_ms < ?1 LIMIT ?2)`,
     ),
-    forgetAttempts: db.query<never, [string, number]>(
+    openAttempts: db.query<{ n: bigint; first_end_ms: bigint | null }, [string, number]>(
+      `SELECT count(*) AS n, min(expires_at_ms) AS first_end_ms FROM link_attempt
+       WHERE key_id = ?1 AND used_at_ms IS NULL AND expires_at_ms > ?2`,
+    ),
+    forgetAttempts: db.query<never, [string, number, number]>(
       `DELETE FROM link_attempt WHERE state_hash IN (
-         SELECT state_hash FROM link_attempt WHERE key_id = ?1
-         ORDER BY created_at_ms DESC, id DESC LIMIT -1 OFFSET ?2)`,
+         SELECT state_hash FROM link_attempt
+         WHERE key_id = ?1 AND key_hash IS NULL AND (used_at_ms IS NOT NULL OR expires_at_ms <= ?2)
+         ORDER BY created_at_ms DESC, id DESC LIMIT -1 OFFSET ?3)`,
     ),
     bindBrowser: db.query<never, [Uint8Array, Uint8Array]>(
       "UPDATE link_attempt SET browser_hash = ?1 WHERE state_hash = ?2 AND used_at_ms IS NULL",

@@ -29,6 +29,9 @@ export function createSqliteLinks(db: Database, commits: GroupCommit): LinkBook 
     sql.sweep.run(attempt.createdAtMs - attemptsKeptMs, attemptsSweptAtOnce);
     const earlier = idempotency && sql.earlier.get(accountId, idempotency.keyHash);
     if (earlier) return freeConflict(earlier, idempotency.fingerprint);
+    const open = sql.openAttempts.get(attempt.keyId, attempt.createdAtMs);
+    if (open && Number(open.n) >= attemptsPerKeyMax)
+      return { kind: "too_many_open", endsAtMs: Number(open.first_end_ms) };
     sql.insertAttempt.run(
       attempt.stateHash,
       attempt.id,
@@ -44,7 +47,7 @@ export function createSqliteLinks(db: Database, commits: GroupCommit): LinkBook 
       attempt.createdAtMs,
       attempt.expiresAtMs,
     );
-    sql.forgetAttempts.run(attempt.keyId, attemptsPerKeyMax);
+    sql.forgetAttempts.run(attempt.keyId, attempt.createdAtMs, attemptsPerKeyMax);
     return { kind: "begun" };
   };
 
