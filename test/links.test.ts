@@ -49,7 +49,7 @@ beforeAll(async () => {
 afterAll(() => linking.close());
 
 describe("a link is begun", () => {
-  test("with the platform's page, the state in it, the scopes of the specification, and ten minutes", async () => {
+  test("with the platform's page, the state in it, the scopes of the specification and leave to renew it, and ten minutes", async () => {
     const { gateway, clock, platform } = linking;
     const started = await startLink(gateway, account);
     const { searchParams: asked, origin, pathname } = new URL(started.auth_url);
@@ -58,7 +58,7 @@ describe("a link is begun", () => {
       response_type: "code",
       client_id: "app-1",
       redirect_uri: gateway.url + callbackPath,
-      scope: defaultScopes.join(" "),
+      scope: [...defaultScopes, "offline.access"].join(" "),
       state: started.state,
       code_challenge: asked.get("code_challenge") ?? "",
       code_challenge_method: "S256",
@@ -119,11 +119,35 @@ describe("a link is begun", () => {
     await own.close();
   });
 
-  test("with offline.access beside them where the operator wants links to last", async () => {
-    const lasting = await openLinking("links: { offline_access: true }");
-    const { auth_url: authUrl } = await startLink(lasting.gateway, await lasting.gateway.openAccount());
-    expect(new URL(authUrl).searchParams.get("scope")).toBe([...defaultScopes, "offline.access"].join(" "));
-    await lasting.close();
+  test("with offline.access beside them where the operator wants links to last, and without where not", async () => {
+    for (const [wanted, asked] of [
+      [true, [...defaultScopes, "offline.access"]],
+      [false, defaultScopes],
+    ] as const) {
+      const own = await openLinking(`links: { offline_access: ${wanted} }`);
+      const { auth_url: authUrl } = await startLink(own.gateway, await own.gateway.openAccount());
+      expect(new URL(authUrl).searchParams.get("scope")).toBe(asked.join(" "));
+      await own.close();
+    }
+  });
+
+  test("and outlives its first hours; that it may is no scope the caller is told of without asking", async () => {
+    const own = await openLinking();
+    const caller = await own.gateway.openAccount();
+    const scopes = async (): Promise<unknown> => {
+      const { data } = (await (await own.gateway.call(caller, linksPath)).json()) as {
+        data: { scopes: string[] }[];
+      };
+      return data[0]?.scopes;
+    };
+    expect(await (await own.link(caller)).text()).not.toContain("offline.access");
+    expect(await scopes()).toEqual(defaultScopes);
+    own.clock.advance(3 * 3_600_000);
+    expect((await own.follow(caller)).status).toBe(200);
+    expect(await scopes()).toEqual(defaultScopes);
+    await own.link(caller, lastingScopes);
+    expect(await scopes()).toEqual([...lastingScopes]);
+    await own.close();
   });
 });
 
@@ -369,7 +393,8 @@ describe("a link ends", () => {
     await linking.link(person, writeScopes);
     expect(did(platform, "revoke")).toBe(revoked);
     await linking.link(person, lastingScopes, "99");
-    expect(did(platform, "revoke")).toBe(revoked + 1);
+    // Of the token to act with and of the one to renew it with.
+    expect(did(platform, "revoke")).toBe(revoked + 2);
     const links = await gateway.store.links.list({ keyId: person.keyId });
     expect(links.map(({ user, revokedAtMs }) => [user?.id, revokedAtMs === undefined])).toEqual([
       ["99", true],

@@ -222,7 +222,7 @@ export const configSchema = z
     sandbox: sandboxOf(written.sandbox),
     links: {
       confirm: written.links?.confirm ?? false,
-      offlineAccess: written.links?.offline_access ?? false,
+      offlineAccess: written.links?.offline_access ?? true,
     },
     catalogueFolders: written.catalogue_folders ?? [],
     trustedProxies: written.trusted_proxies ?? [],

@@ -6,6 +6,7 @@ import { refuse } from "../platform/refusals.ts";
 import { absolute, digestOf, linkPaths, linkUpstreams, newToken } from "./link-parts.ts";
 import type { LinkParts, LinkUpstream } from "./link-parts.ts";
 import { attemptsPerKeyMax, type LinkAttempt, type LinkOwner } from "./links.ts";
+import { withOffline } from "./offline-scope.ts";
 import { saltBytes, type Row } from "./vault.ts";
 
 export interface LinkWish {
@@ -17,7 +18,6 @@ export interface LinkWish {
 }
 
 const lifetimeMs = 10 * 60_000;
-const offlineScope = "offline.access";
 
 /** Begins a link: remembers who asked for what, and says where the person goes to agree. */
 export async function beginLink(owner: LinkOwner, wish: LinkWish, parts: LinkParts): Promise<LinkBegun> {
@@ -33,16 +33,12 @@ export async function beginLink(owner: LinkOwner, wish: LinkWish, parts: LinkPar
   const state = newToken(parts.randomBytes);
   const verifier = newToken(parts.randomBytes);
   const nowMs = parts.clock.wallMs();
-  const scopes =
-    offer.links.offlineAccess && !wish.scopes.includes(offlineScope)
-      ? [...wish.scopes, offlineScope]
-      : wish.scopes;
   const attempt = {
     ...owner,
     id: wish.requestId,
     stateHash: digestOf(state),
     upstream: upstream.name,
-    scopes,
+    scopes: wish.scopes,
     salt: parts.randomBytes(saltBytes),
     confirm: wish.confirm ?? offer.links.confirm,
     createdAtMs: nowMs,
@@ -57,7 +53,7 @@ export async function beginLink(owner: LinkOwner, wish: LinkWish, parts: LinkPar
   if (begun.kind === "too_many_open") refuseMore(begun.endsAtMs, nowMs);
   const authUrl = attempt.confirm
     ? `${parts.baseUrl}${linkPaths(offer).confirm}?state=${state}`
-    : authorizeUrl(upstream, { state, verifier, scopes }, parts);
+    : authorizeUrl(upstream, { state, verifier, scopes: wish.scopes }, parts);
   return { kind: "begun", authUrl, state, expiresAtMs: attempt.expiresAtMs };
 }
 
@@ -87,7 +83,7 @@ export function authorizeUrl(
     response_type: "code",
     client_id: link.clientId,
     redirect_uri: redirectUri(parts),
-    scope: asked.scopes.join(" "),
+    scope: withOffline(asked.scopes, parts.offer().links.offlineAccess).join(" "),
     state: asked.state,
     code_challenge: Buffer.from(digestOf(asked.verifier)).toString("base64url"),
     code_challenge_method: "S256",

@@ -5,6 +5,7 @@ import { revokeAtPlatform } from "./end-link.ts";
 import { absolute, digestOf, findLinkUpstream, newToken } from "./link-parts.ts";
 import type { LinkParts, LinkUpstream } from "./link-parts.ts";
 import type { Link, LinkAttempt, PlatformUser } from "./links.ts";
+import { asAskedFor } from "./offline-scope.ts";
 import type { Grant } from "./platform-client.ts";
 import { sealTokens } from "./sealed-tokens.ts";
 
@@ -78,7 +79,7 @@ async function save(attempt: LinkAttempt, upstream: LinkUpstream, grant: Grant, 
   const id = `lnk_${parts.newId().replaceAll("-", "")}`;
   const undoToken = newToken(parts.randomBytes);
   const nowMs = parts.clock.wallMs();
-  const scopes = grant.scopes ?? attempt.scopes;
+  const scopes = asAskedFor(grant.scopes ?? attempt.scopes, attempt.scopes);
   const link: Link = {
     id,
     accountId,

@@ -2,6 +2,7 @@ import type { LinkSettings } from "../operation/upstream.ts";
 import { describeError } from "../platform/log.ts";
 import { findLinkUpstream, type LinkParts } from "./link-parts.ts";
 import type { Link } from "./links.ts";
+import { asAskedFor } from "./offline-scope.ts";
 import type { Grant } from "./platform-client.ts";
 import { openTokens, sealTokens } from "./sealed-tokens.ts";
 
@@ -110,7 +111,7 @@ async function renew(seen: Link, unstored: Map<string, Unstored>, parts: LinkPar
   // A platform that sends no new refresh token lets the old one live on.
   const whole = { ...grant, refreshToken: grant.refreshToken ?? refreshToken };
   const tokens = sealTokens({ ...seen, version: version + 1 }, whole, parts);
-  const scopes = grant.scopes ?? seen.scopes;
+  const scopes = asAskedFor(grant.scopes ?? seen.scopes, seen.scopes);
   unstored.set(seen.id, { version, grant });
   const replaced = await parts.book.replaceTokens(seen.id, tokens, scopes);
   unstored.delete(seen.id);
