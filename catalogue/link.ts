@@ -95,6 +95,7 @@ export const linkStart = defineOperation({
   response: linkBegun,
   example: { body: { scopes: ["tweet.read", "users.read", "follows.write"] } },
   refuses: [
+    "quota_exceeded",
     "provider_unavailable",
     "account_suspended",
     "request_already_completed",

@@ -148,7 +148,7 @@ upstreams:
       expect(managed).toMatchObject({
         status: 503,
         micros: 0,
-        body: { error: { code: "provider_unavailable", retryable: true, request_id: managed.requestId } },
+        body: { error: { code: "provider_unavailable", retryable: false, request_id: managed.requestId } },
       });
       financial.answerNext({ kind: "redirect", status, location: `${attacker.url}/x` });
       const native = await charged(() => vendors.call(caller, snapshotPath));
