@@ -110,11 +110,11 @@ export const mutants = [
     tests: ledgerTests,
   },
   {
-    name: "a person's word raises what was asked for",
-    file: "gateway/src/stores/sqlite/sqlite-approvals.ts",
-    find: "cap_micros = min(cap_micros, ?1)",
-    replace: "cap_micros = ?1",
-    tests: ledgerTests,
+    name: "a person's maximum lets what is dearer through",
+    file: "gateway/src/doors/mcp/ask-approval.ts",
+    find: "exposureOf(asked) <= most;",
+    replace: "exposureOf(asked) >= 0n;",
+    tests: ["test/agent-approval.test.ts"],
   },
   {
     name: "an approval is looked at, not used up",
@@ -403,8 +403,8 @@ export const mutants = [
   {
     name: "another upstream is asked although the first may have done the work",
     file: "gateway/src/call/forward.ts",
-    find: "  if (neverSent(exchanged)) return true;",
-    replace: '  if (exchanged.kind === "no_answer") return true;',
+    find: "  if (neverSent(exchanged) || ",
+    replace: '  if (exchanged.kind === "no_answer" || ',
     tests: ["test/routing.test.ts"],
   },
   {
@@ -652,7 +652,7 @@ export const mutants = [
   {
     name: "pricing a batch counts against limits",
     file: "gateway/src/doors/mcp/run-operation.ts",
-    find: "wanted.counted.push(...call.known.counted.slice(0, 1));",
+    find: "  if (request) counted.push(request);\n",
     replace: "",
     tests: ["test/agent-spending.test.ts"],
   },
@@ -702,8 +702,8 @@ export const mutants = [
   {
     name: "a client that was to open a page answers for its person",
     file: "gateway/src/doors/mcp/ask-approval.ts",
-    find: 'if (state.mode === "form") ',
-    replace: "",
+    find: 'state.mode === "form" ? await recordAnswer(visit, state.approval, parts) : undefined;',
+    replace: "await recordAnswer(visit, state.approval, parts);",
     tests: ["test/agent-approval.test.ts"],
   },
   {
