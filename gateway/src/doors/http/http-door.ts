@@ -93,7 +93,8 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
         return visitor.answered(respond(call, answer), answer.ended ? "streamed" : "whole");
       } catch (error) {
         if (error instanceof CallRefused) {
-          await seeTokens(call, gate);
+          const seeing = seeTokens(call, gate);
+          if (seeing) await seeing;
           return visitor.answered(refused(call, error), "whole");
         }
         gate.log.error("a call failed unexpectedly", {
