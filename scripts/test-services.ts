@@ -16,6 +16,8 @@ function chooseTests(args: readonly string[]): readonly string[] {
     const found = isOption(index) ? [] : files.filter((file) => file.includes(word.replace(/^\.\//, "")));
     return found.length > 0 ? found.map((file) => `./${file}`) : [word];
   });
+  // Those that start whole gateways take longest, and are last in the order of names.
+  if (args.length === 0) return ["--each", ...files.toReversed().map((file) => `./${file}`)];
   const areAllOptions = args.every((_, index) => isOption(index));
   return areAllOptions ? [...files.map((file) => `./${file}`), ...chosen] : chosen;
 }

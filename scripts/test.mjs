@@ -17,17 +17,31 @@ const FAILURE_LINES_MAX = 40;
 /** Most of a test's time is waiting, so three are under way at a time, also on two cores. */
 const AT_ONCE = 3;
 /** Small enough that nobody waits long for the others at the end; each costs the start of a process. */
-const PORTIONS = 24;
+const PORTIONS = 18;
+/** Those that start programs and browsers take a minute. They come first, each by itself, or the end would wait for one. */
+const LONG = [
+  "./test/failpoints.test.ts",
+  "./test/operator.test.ts",
+  "./test/kills.test.ts",
+  "./gateway/src/stores/sqlite/sqlite-ledger.test.ts",
+  "./test/site-in-browser.test.ts",
+  "./test/task-kills.test.ts",
+  "./test/caller-commands.test.ts",
+  "./test/store-faults.test.ts",
+  "./gateway/src/host/listen.test.ts",
+  "./test/account-in-browser.test.ts",
+  "./test/task-verdicts.test.ts",
+  "./test/contracts.test.ts",
+];
 
+const EACH = "--each";
 /** Needs a Postgres or a Redis; npm run test:services starts them and names its files. */
 const SERVICES_TEST = ".services.test.ts";
 
-/** The whole suite runs in portions, of which whoever is free takes the next; chosen files run as one. */
+/** The whole suite runs in portions, of which whoever is free takes the next; chosen files run as one, or --each alone. */
 async function runTests(args) {
   const bun = await openBun();
-  const namesServices = args.some((word) => word.endsWith(SERVICES_TEST));
-  const chosen = namesServices ? args : [`--path-ignore-patterns=**/*${SERVICES_TEST}`, ...args];
-  const portions = args.length > 0 ? [chosen] : portionsOf(testFiles());
+  const portions = portionsFor(args);
   const scratch = mkdtempSync(path.join(scratchParent(), "tollgate-tests-"));
   const running = new Set();
   stopWith(() => {
@@ -36,9 +50,9 @@ async function runTests(args) {
   });
   const runs = [];
   const isAlone = portions.length === 1;
-  const takePortions = async () => {
+  const takePortions = async (lane) => {
     for (let files = portions.shift(); files !== undefined; files = portions.shift()) {
-      const run = await runBunTest(bun, files, { isShown: isAlone, scratch, running });
+      const run = await runBunTest(bun, files, { isShown: isAlone, scratch, running, lane });
       // When it has ended, because lines of two at once would mean nothing to anybody.
       process.stderr.write(run.held);
       // A process that was killed, or broke down between two tests, names none of them.
@@ -47,7 +61,7 @@ async function runTests(args) {
       runs.push(run);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, takePortions));
+  await Promise.all(Array.from({ length: AT_ONCE }, (_, lane) => takePortions(lane)));
   rmSync(scratch, { recursive: true, force: true });
 
   const sum = (word) => runs.reduce((total, { totals }) => total + totals[word], 0);
@@ -69,12 +83,13 @@ function stopWith(endAll) {
     });
 }
 
-function runBunTest(bun, args, { isShown, scratch, running }) {
+function runBunTest(bun, args, { isShown, scratch, running, lane }) {
   const colour = process.stderr.isTTY ? { FORCE_COLOR: "1" } : {};
   const child = spawn(bun, ["test", "--timeout", String(TEST_TIMEOUT_MS), ...args], {
     cwd: root,
     stdio: ["ignore", isShown ? "inherit" : "pipe", "pipe"],
-    env: { ...bunEnv, ...colour, TMPDIR: scratch },
+    // Those under way at the same time are told apart, where they share a server.
+    env: { ...bunEnv, ...colour, TMPDIR: scratch, TOLLGATE_TEST_LANE: String(lane) },
   });
   running.add(child);
 
@@ -111,11 +126,22 @@ function scratchParent() {
   return bavail * bsize >= SCRATCH_BYTES_MIN ? memory : os.tmpdir();
 }
 
+function portionsFor(args) {
+  if (args.length === 0) return portionsOf(testFiles());
+  if (args[0] === EACH) return args.slice(1).map((file) => [file]);
+  const namesServices = args.some((word) => word.endsWith(SERVICES_TEST));
+  return [namesServices ? args : [`--path-ignore-patterns=**/*${SERVICES_TEST}`, ...args]];
+}
+
 /** Neighbours, which are alike, fall into different ones. */
-const portionsOf = (files) =>
-  Array.from({ length: PORTIONS }, (_, portion) =>
-    files.filter((_file, index) => index % PORTIONS === portion),
+function portionsOf(files) {
+  const alone = LONG.filter((file) => files.includes(file)).map((file) => [file]);
+  const others = files.filter((file) => !LONG.includes(file));
+  const together = Array.from({ length: PORTIONS }, (_, portion) =>
+    others.filter((_file, index) => index % PORTIONS === portion),
   );
+  return [...alone, ...together];
+}
 
 const testFiles = () =>
   ["gateway", "sandbox", "client", "test", "bench", "catalogue"]

@@ -10,8 +10,10 @@ import {
   type PrivateServer,
 } from "./private-server.ts";
 
-// As many as every Redis has, without the first, which a developer may be using.
+// As many as every Redis has, without the first, which a developer may be using, for three runs of tests at a time.
 const DATABASES = 15;
+const LANES = 3;
+const DATABASES_OF_LANE = DATABASES / LANES;
 const CONNECT_WAIT_MS = 1_000;
 
 let databasesTaken = 0;
@@ -21,13 +23,14 @@ export interface TestRedis {
   readonly close: () => Promise<void>;
 }
 
-/** A database that was just emptied. The last fifteen to be asked for are different ones. */
+/** A database that was just emptied. The last five to be asked for are different ones, and nobody else's. */
 export async function redisForTests(): Promise<TestRedis> {
   const server = process.env["TOLLGATE_TEST_REDIS"];
   if (server === undefined || server === "")
     throw new Error("TOLLGATE_TEST_REDIS is not set: npm run test:services -- FILE starts a Redis.");
   const address = new URL(server);
-  address.pathname = `/${1 + (databasesTaken++ % DATABASES)}`;
+  const lane = Number(process.env["TOLLGATE_TEST_LANE"] ?? 0) % LANES;
+  address.pathname = `/${1 + lane * DATABASES_OF_LANE + (databasesTaken++ % DATABASES_OF_LANE)}`;
   const url = address.href;
   const empty = async () => {
     await sendTo(url, "FLUSHDB");
