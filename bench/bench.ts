@@ -41,6 +41,7 @@ import { soakStudy } from "./studies/soak.ts";
 import { streamStudy } from "./studies/streams.ts";
 import { takingPart, type Settings, type Study } from "./studies/study.ts";
 import { taskStudy } from "./studies/tasks.ts";
+import { messageOf } from "../gateway/src/platform/error-message.ts";
 
 const contestants = [direct, nginxProxy, bareBun, meteredBun, tollgate, portkey, portkeyOnNewestNode];
 const studies: readonly Study[] = [
@@ -57,6 +58,11 @@ const studies: readonly Study[] = [
   taskStudy,
   nodeStudy,
 ];
+
+/** In the short form what is missed or missing is measured again: noise does not come three times, a slower gate does. */
+const SHORT_TRIES_MAX = 3;
+/** No study is begun again later than this after the first: continuous integration has a limit, too. */
+const SHORT_TRIES_WITHIN_MS = 300_000;
 
 const options = optionsOrEnd();
 const { settings: all } = options;
@@ -114,7 +120,6 @@ function withoutUs({ leftOut }: Pick<StudyRun, "leftOut">): boolean {
   return leftOut.some(({ name }) => isOurs(name));
 }
 
-/** In the short form what is missed or missing is measured once more: noise does not come twice, a slower gate does. */
 async function runStudy(study: Study, settings: Settings): Promise<StudyRun & { chapter?: Chapter }> {
   const startedMs = performance.now();
   let leftOut: LeftOut[] = [];
@@ -136,15 +141,16 @@ async function runStudy(study: Study, settings: Settings): Promise<StudyRun & { 
     leftOut,
   });
   try {
-    const first = await once();
-    const bars = judgeAll([study.name], first.findings, settings.short);
-    const isGood = !withoutUs({ leftOut }) && bars.every(({ verdict }) => verdict === "holds");
-    const isRepeated = settings.short && !isGood;
-    const chapter = isRepeated ? await once() : first;
-    return { ...went(), chapter };
+    for (let tries = 1; ; tries++) {
+      const chapter = await once();
+      const bars = judgeAll([study.name], chapter.findings, settings.short);
+      const isGood = !withoutUs({ leftOut }) && bars.every(({ verdict }) => verdict === "holds");
+      const isLast = tries === SHORT_TRIES_MAX || performance.now() > SHORT_TRIES_WITHIN_MS;
+      if (isGood || !settings.short || isLast) return { ...went(), chapter };
+    }
   } catch (error) {
     console.error(error);
-    return { ...went(), failed: error instanceof Error ? error.message : String(error) };
+    return { ...went(), failed: messageOf(error) };
   }
 }
 
@@ -196,7 +202,7 @@ function optionsOrEnd(): Options {
     console.log(usage);
     return process.exit(0);
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    console.error(`${messageOf(error)}\n\n${usage}`);
     return process.exit(1);
   }
 }

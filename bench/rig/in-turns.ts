@@ -1,4 +1,5 @@
 import type { RunningContestant } from "./contestant.ts";
+import { messageOf } from "../../gateway/src/platform/error-message.ts";
 
 export type Runners = ReadonlyMap<string, RunningContestant>;
 /** Told who was left out of what follows, and why; the report says so. */
@@ -24,7 +25,7 @@ export async function inTurns<Figure>(
         seen.push(await work(contestant, name));
       } catch (error) {
         figures.delete(name);
-        leaveOut(name, error instanceof Error ? error.message : String(error));
+        leaveOut(name, messageOf(error));
       }
     }
   }

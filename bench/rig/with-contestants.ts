@@ -3,6 +3,7 @@ import type { LeaveOut, Runners } from "./in-turns.ts";
 import { probe } from "./probe.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Upstream } from "./upstream.ts";
+import { messageOf } from "../../gateway/src/platform/error-message.ts";
 
 /** Opens an upstream and the contestants before it, lets those work who answer what is asked, and closes them all. */
 export async function withContestants<Source extends Upstream, Result>(
@@ -18,7 +19,7 @@ export async function withContestants<Source extends Upstream, Result>(
       try {
         running.set(name, await open(upstream));
       } catch (error) {
-        leaveOut(name, error instanceof Error ? error.message : String(error));
+        leaveOut(name, messageOf(error));
       }
     }
     return await work(await probe(running, scenario, leaveOut), upstream);

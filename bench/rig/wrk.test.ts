@@ -38,6 +38,20 @@ test.skipIf(Bun.which("wrk") === null)("one wrong answer in thousands is noticed
   await bad.stop();
 });
 
+test.skipIf(Bun.which("wrk") === null)("whom nobody had time to answer is asked for longer", async () => {
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async () => {
+      await Bun.sleep(1_300);
+      return new Response("");
+    },
+  });
+  const { requests } = await load({ ...ask, url: server.url.href });
+  expect(requests).toBeGreaterThan(0);
+  await server.stop(true);
+});
+
 test("an answer that was not counted is no answer", () => {
   const answers = { requests: 100, statuses: new Map([[200, 99]]), broken: 0 };
   expect(() => checkAnswers(answers, ask)).toThrow("answers: 99 × 200");
@@ -54,7 +68,9 @@ test("other statuses are borne only by whoever says so, and only so many", () =>
     broken: 0,
   };
   expect(() => checkAnswers(answers, { ...ask, status: 429 })).toThrow("wanted: 429");
-  expect(() => checkAnswers(answers, { ...ask, status: 429, otherwiseShareMax: 0.01 })).toThrow();
+  expect(() => checkAnswers(answers, { ...ask, status: 429, otherwiseShareMax: 0.01 })).toThrow(
+    "wanted: 429",
+  );
   expect(() => checkAnswers(answers, { ...ask, status: 429, otherwiseShareMax: 0.02 })).not.toThrow();
 });
 

@@ -37,11 +37,26 @@ export interface LoadResult {
 }
 
 /**
+ * On a machine that others take away for seconds nobody may have been answered when the time is up, which says nothing of
+ * whom is asked: then twice as long, and again, up to this.
+ */
+const SECONDS_MAX = 16;
+
+/**
  * Asks as fast as the answers come (or after a pause of thought), with one thread of wrk, the keys in turn. Fails unless
  * everybody was answered as asked for: a fast refusal is no result.
  */
 export async function load(asked: Load): Promise<LoadResult> {
-  const { url, connections, seconds } = asked;
+  for (let { seconds } = asked; ; seconds *= 2) {
+    const { statuses, broken, ...result } = await runWrk(asked, seconds);
+    if (result.requests === 0 && broken === 0 && seconds * 2 <= SECONDS_MAX) continue;
+    checkAnswers({ statuses, broken, requests: result.requests }, asked);
+    return result;
+  }
+}
+
+async function runWrk(asked: Load, seconds: number): Promise<LoadResult & Answers> {
+  const { url, connections } = asked;
   const folder = openTemporaryFolder("wrk");
   try {
     const script = join(folder.path, "load.lua");
@@ -61,9 +76,7 @@ export async function load(asked: Load): Promise<LoadResult> {
     const child = tied(Bun.spawn(words, { stdout: "pipe", stderr: "inherit" }));
     const output = await new Response(child.stdout).text();
     if ((await child.exited) !== 0) throw new Error(`wrk failed: ${output}`);
-    const { statuses, broken, ...result } = readOutput(output);
-    checkAnswers({ statuses, broken, requests: result.requests }, asked);
-    return result;
+    return readOutput(output);
   } finally {
     folder.remove();
   }
