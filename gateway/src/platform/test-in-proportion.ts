@@ -2,9 +2,17 @@ import { expect } from "bun:test";
 
 /** That four times as much takes about four times as long: what grows with the square takes sixteen times as long. */
 export function expectInProportion(prepare: (size: number) => () => void, size: number): void {
-  const once = leastMs(prepare(size));
-  expect(leastMs(prepare(4 * size))).toBeLessThan(11 * once + 50);
+  for (let tries = 1; ; tries++) {
+    const allowedMs = 11 * leastMs(prepare(size)) + 50;
+    const tookMs = leastMs(prepare(4 * size));
+    // A machine that others use slows down one of the two now and then; the square of the size is there every time.
+    if (tookMs >= allowedMs && tries < TRIES_MAX) continue;
+    expect(tookMs).toBeLessThan(allowedMs);
+    return;
+  }
 }
+
+const TRIES_MAX = 3;
 
 /** The least of some: what others do on this machine only ever makes it longer. */
 const leastMs = (run: () => void): number => Math.min(...[1, 2, 3].map(() => timed(run)));

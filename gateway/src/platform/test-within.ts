@@ -1,0 +1,19 @@
+import { expect } from "bun:test";
+
+/** A machine that others use stands still now and then; what is slow by itself is so every time. */
+const TRIES_MAX = 3;
+
+/** That it takes less than so long. What it came to is that of the last try. */
+export async function expectWithin<Result>(
+  limitMs: number,
+  act: () => Result | Promise<Result>,
+): Promise<Result> {
+  for (let tries = 1; ; tries++) {
+    const startedMs = performance.now();
+    const result = await act();
+    const tookMs = performance.now() - startedMs;
+    if (tookMs >= limitMs && tries < TRIES_MAX) continue;
+    expect(tookMs).toBeLessThan(limitMs);
+    return result;
+  }
+}
