@@ -73,7 +73,7 @@ describe("tokens per minute", () => {
     const { error } = (await refused.json()) as Limited;
     expect(error).toMatchObject({ type: "rate_limit_error", code: "rate_limit_exceeded" });
     expect(error.limit).toMatchObject({ name: "tokens_per_minute", limit: 60_000 });
-    expect(Number(refused.headers.get("retry-after"))).toBe(61);
+    expect(Number(refused.headers.get("retry-after"))).toBe(60);
     expect(await tollgate.balance(account)).toEqual(before);
     expect((await running).status).toBe(200);
     const limits = (await (await tollgate.call(account, "/v1/limits")).json()) as {
@@ -176,6 +176,24 @@ describe("tokens per minute", () => {
     await running;
   });
 
+  test("reset, for a call that needs more than the oldest of them, when there is room for it", async () => {
+    const account = await tollgate.openAccount({ tier: "free", creditUsd: "100" });
+    const usage = { completion_tokens: 25_000 };
+    await tollgate.sandbox.fault({ vendor: "openai", json_patch: { usage }, times: 2 });
+    expect((await ask(account, 30_000)).status).toBe(200);
+    clock.advance(20_000);
+    expect((await ask(account, 30_000)).status).toBe(200);
+    const refused = await ask(account, 50_000);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
+    const roomAt = Math.ceil((clock.wallMs() + 60_000) / 1000);
+    const { error } = (await refused.json()) as Limited;
+    expect([error.limit.reset, resets(refused)[1]]).toEqual([roomAt, roomAt]);
+    clock.advance(59_999);
+    expect((await ask(account, 50_000)).status).toBe(429);
+    clock.advance(1);
+    expect((await ask(account, 50_000)).status).toBe(200);
+  });
+
   test("are in every answer of a conversation, also of one that was not admitted", async () => {
     const config = "tiers: { enterprise: { rpm: 2, tpm: 5000, concurrency: 1 } }";
     const strict = await openTestGateway({ clock, config });
@@ -189,7 +207,7 @@ describe("tokens per minute", () => {
     expect(await shown({ ...chat, messages: "none" })).toEqual([400, "5000", "5000"]);
     expect(await shown(chat, { "x-tollgate-cost-mode": "quote" })).toEqual([200, "5000", "5000"]);
     expect(await shown(chat)).toEqual([429, "5000", "5000"]);
-    clock.advance(61_000);
+    clock.advance(60_000);
     await strict.sandbox.fault({ vendor: "openai", status: 429, times: 1 });
     expect(await shown(chat)).toEqual([429, "5000", "5000"]);
     await strict.close();
@@ -238,7 +256,9 @@ describe("limits of an operation's own", () => {
     const other = await tollgate.call(account, "/v1/credits/balance");
     // The two refused requests were given back to the key's own limit.
     expect(other.headers.get("x-ratelimit-remaining-requests")).toBe(String(3_000 - 6));
-    clock.advance(61_000);
+    clock.advance(59_999);
+    expect((await tollgate.call(account, "/apis/v1/test/few?ticker=A")).status).toBe(429);
+    clock.advance(1);
     expect((await tollgate.call(account, "/apis/v1/test/few?ticker=A")).status).toBe(200);
   });
 
@@ -425,9 +445,10 @@ describe("a call that its upstream refuses with a 429 of its own", () => {
 });
 
 describe("GET /v1/limits and applications for more", () => {
+  const clock = createVirtualClock();
   let tollgate: TestGateway;
   beforeAll(async () => {
-    tollgate = await openTestGateway();
+    tollgate = await openTestGateway({ clock });
   });
   afterAll(() => tollgate.close());
 
@@ -465,12 +486,11 @@ describe("GET /v1/limits and applications for more", () => {
     const { id, status } = (await filed.json()) as { id: string; status: string };
     expect(status).toBe("open");
     const limits = { rpm: 4_000, tpm: 5_000_000 };
-    expect(await tollgate.store.quotas.approve(id, { limits }, Date.now())).toMatchObject({
-      state: "approved",
-    });
-    expect(await tollgate.store.quotas.approve(id, { tier: "growth" }, Date.now())).toBeUndefined();
-    expect(await tollgate.store.quotas.deny(id, Date.now())).toBeUndefined();
-    await Bun.sleep(2_100);
+    const nowMs = clock.wallMs();
+    expect(await tollgate.store.quotas.approve(id, { limits }, nowMs)).toMatchObject({ state: "approved" });
+    expect(await tollgate.store.quotas.approve(id, { tier: "growth" }, nowMs)).toBeUndefined();
+    expect(await tollgate.store.quotas.deny(id, nowMs)).toBeUndefined();
+    clock.advance(2_000);
     const after = await tollgate.call(account, "/v1/credits/balance");
     expect(after.headers.get("x-ratelimit-limit-requests")).toBe("4000");
   });
@@ -480,14 +500,14 @@ describe("GET /v1/limits and applications for more", () => {
     const wish = { expected_rpm: 100, expected_tpm: 100, models: ["m"], use_case: "u" };
     const filed = await tollgate.post(account, "/v1/limits/requests", wish);
     const { id } = (await filed.json()) as { id: string };
-    await tollgate.store.quotas.approve(id, { limits: { rpm: 120 } }, Date.now());
+    await tollgate.store.quotas.approve(id, { limits: { rpm: 120 } }, clock.wallMs());
     const limit = async (): Promise<string | null> =>
       (await tollgate.call(account, "/v1/credits/balance")).headers.get("x-ratelimit-limit-requests");
-    await Bun.sleep(2_100);
+    clock.advance(2_000);
     expect(await limit()).toBe("120");
     const payment = { transferId: "pay", accountId: account.accountId, amountMicros: 500_000_000n };
-    await tollgate.store.accounts.topUp({ ...payment, nowMs: Date.now() });
-    await Bun.sleep(2_100);
+    await tollgate.store.accounts.topUp({ ...payment, nowMs: clock.wallMs() });
+    clock.advance(2_000);
     expect(await limit()).toBe("3000");
   });
 

@@ -70,6 +70,66 @@ function ratesConformance(open: OpenLimiter): void {
     await taken(limiter, [rate("a", 3)]);
   });
 
+  test("what was taken counts for 60 s, not a millisecond less, and not one more", async () => {
+    const { limiter, advance } = await open();
+    for (const apartMs of [1, 7, 999, 1_000, 58_900]) {
+      await taken(limiter, [rate("a", 2)]);
+      advance(apartMs);
+      await taken(limiter, [rate("a", 2)]);
+      const { standing, retryInMs } = await refused(limiter, [rate("a", 2)]);
+      expect([standing.resetsInMs, retryInMs]).toEqual([minuteMs - apartMs, minuteMs - apartMs]);
+      advance(minuteMs - apartMs - 1);
+      await refused(limiter, [rate("a", 2)]);
+      advance(1);
+      expect(await limiter.look(rate("a", 2))).toEqual({ limit: 2, remaining: 1, resetsInMs: apartMs });
+      advance(apartMs);
+      expect(await limiter.look(rate("a", 2))).toEqual({ limit: 2, remaining: 2, resetsInMs: 0 });
+    }
+  });
+
+  test("after a burst that took everything at once, everything is free 60 s later, and not before", async () => {
+    const { limiter, advance } = await open();
+    for (let count = 0; count < 60; count++) await taken(limiter, [rate("a", 60)]);
+    expect((await refused(limiter, [rate("a", 60)])).retryInMs).toBe(minuteMs);
+    expect((await refused(limiter, [rate("a", 60, 60)])).retryInMs).toBe(minuteMs);
+    advance(minuteMs - 1);
+    expect((await refused(limiter, [rate("a", 60)])).retryInMs).toBe(1);
+    advance(1);
+    await taken(limiter, [rate("a", 60, 60)]);
+  });
+
+  test("a large limit is as exact as a small one, whatever is corrected in between", async () => {
+    const { limiter, advance } = await open();
+    const [moments, each] = [1_500, 1_000];
+    const limit = moments * each;
+    const large = (amount: number): RateWant => rate("large", limit, amount);
+    const takenAtMs: number[] = [];
+    for (let moment = 0; moment < moments; moment++) {
+      takenAtMs.push((await taken(limiter, [large(each)])).takenAtMs);
+      advance(1);
+    }
+    // It waits for the first one, or for the first thousand, or for all.
+    for (const amount of [1, each, 1_000 * each, 1_000 * each + 1, limit]) {
+      const waitsFor = Math.ceil(amount / each);
+      expect((await refused(limiter, [large(amount)])).retryInMs).toBe(minuteMs - moments + waitsFor - 1);
+    }
+    for (let moment = 0; moment < moments; moment += 500) {
+      await limiter.correct("large", -each, takenAtMs[moment] ?? 0);
+      await limiter.correct("large", -400, takenAtMs[moment + 1] ?? 0);
+      await limiter.correct("large", +150, takenAtMs[moment + 2] ?? 0);
+    }
+    let free = 3 * (each + 400 - 150);
+    const standing = await limiter.look(large(1));
+    expect(standing).toEqual({ limit, remaining: free, resetsInMs: minuteMs - moments + 1 });
+    advance(minuteMs - moments - 1);
+    for (let moment = 0; moment < moments; moment++) {
+      advance(1);
+      free += [0, each - 400, each + 150][moment % 500] ?? each;
+      expect((await limiter.look(large(1))).remaining).toBe(free);
+    }
+    expect(await limiter.look(large(1))).toEqual({ limit, remaining: limit, resetsInMs: 0 });
+  });
+
   test("wants are taken all or none", async () => {
     const { limiter } = await open();
     await taken(limiter, [rate("tokens", 100, 60)]);
@@ -114,7 +174,7 @@ function ratesConformance(open: OpenLimiter): void {
     const { takenAtMs } = await taken(limiter, [rate("tokens", 100, 80)]);
     await limiter.giveBack([rate("tokens", 100, 80)], takenAtMs);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(90);
-    // More than was counted in its second cannot be given back.
+    // More than was counted at its moment cannot be given back.
     await limiter.giveBack([rate("tokens", 100, 80)], other.takenAtMs);
     expect(await limiter.look(rate("tokens", 100))).toMatchObject({ remaining: 100, resetsInMs: 0 });
     advance(2 * minuteMs);
@@ -132,14 +192,18 @@ function ratesConformance(open: OpenLimiter): void {
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(70);
     await limiter.correct("tokens", +5, takenAtMs);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(65);
-    advance(51_000);
+    advance(49_999);
+    expect((await limiter.look(rate("tokens", 100))).remaining).toBe(65);
+    advance(1);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(80);
     await limiter.correct("tokens", -15, takenAtMs);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(80);
     advance(2 * minuteMs);
     await limiter.correct("tokens", +30, takenAtMs);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(70);
-    advance(61_000);
+    advance(minuteMs - 1);
+    expect((await limiter.look(rate("tokens", 100))).remaining).toBe(70);
+    advance(1);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(100);
   });
 

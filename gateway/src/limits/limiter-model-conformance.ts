@@ -102,7 +102,13 @@ const stepOf: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant("wait" as const),
-      ms: fc.oneof(fc.nat({ max: 1_500 }), fc.nat({ max: 20_000 }), fc.nat({ max: 70_000 })),
+      ms: fc.oneof(
+        // What was taken leaves at a millisecond, and these are the ones beside it.
+        fc.constantFrom(1, 29_999, 30_000, 59_999, 60_000),
+        fc.nat({ max: 1_500 }),
+        fc.nat({ max: 20_000 }),
+        fc.nat({ max: 70_000 }),
+      ),
     }),
   },
   { weight: 6, arbitrary: fc.record({ do: fc.constant("take" as const), wants: wantsOf }) },
@@ -120,7 +126,7 @@ const stepOf: fc.Arbitrary<Step> = fc.oneof(
 
 interface Counted {
   readonly name: string;
-  readonly second: number;
+  readonly atMs: number;
   amount: number;
 }
 
@@ -131,12 +137,11 @@ function createOracle(nowMs: () => number) {
   const counted: Counted[] = [];
   const places: { readonly name: string; readonly holder: string; readonly endMs: number }[] = [];
 
-  /** A second counts whole until the last of it is a minute old. */
-  const leavesAtMs = ({ second }: Counted): number => (second + 61) * 1_000;
+  const leavesAtMs = ({ atMs }: Counted): number => atMs + minuteMs;
   const counting = (name: string, atMs: number): Counted[] =>
     counted
       .filter((one) => one.name === name && one.amount > 0 && leavesAtMs(one) > atMs)
-      .toSorted((a, b) => a.second - b.second);
+      .toSorted((a, b) => a.atMs - b.atMs);
   const total = (name: string, atMs: number): number =>
     counting(name, atMs).reduce((sum, { amount }) => sum + amount, 0);
   const holding = (name: string) => places.filter((one) => one.name === name && one.endMs > nowMs());
@@ -165,10 +170,10 @@ function createOracle(nowMs: () => number) {
     return fitsAtMs === undefined ? minuteMs : fitsAtMs - nowMs();
   };
 
-  const add = (name: string, amount: number, second: number): void => {
-    const same = counted.find((one) => one.name === name && one.second === second);
+  const add = (name: string, amount: number, atMs: number): void => {
+    const same = counted.find((one) => one.name === name && one.atMs === atMs);
     if (same) same.amount = Math.max(0, same.amount + amount);
-    else counted.push({ name, second, amount: Math.max(0, amount) });
+    else counted.push({ name, atMs, amount: Math.max(0, amount) });
   };
 
   const leave = ({ name, holder }: SlotWant): void => {
@@ -176,13 +181,10 @@ function createOracle(nowMs: () => number) {
     if (at >= 0) places.splice(at, 1);
   };
 
-  const nowSecond = (): number => Math.floor(nowMs() / 1_000);
-
-  const correct = (name: string, by: number, takenAtMs: number): void => {
-    const second = Math.floor(takenAtMs / 1_000);
-    const isGone = leavesAtMs({ name, second, amount: 0 }) <= nowMs();
-    if (!isGone) add(name, by, second);
-    else if (by > 0) add(name, by, nowSecond());
+  const correct = (name: string, by: number, atMs: number): void => {
+    const isGone = leavesAtMs({ name, atMs, amount: 0 }) <= nowMs();
+    if (!isGone) add(name, by, atMs);
+    else if (by > 0) add(name, by, nowMs());
   };
 
   return {
@@ -192,7 +194,7 @@ function createOracle(nowMs: () => number) {
       const want = wants.find((one) => !fits(one, nowMs()));
       if (want) return { kind: "refused", want, standing: look(want), retryInMs: retryInMs(want) };
       for (const one of wants) {
-        if (one.kind === "rate") add(one.name, one.amount, nowSecond());
+        if (one.kind === "rate") add(one.name, one.amount, nowMs());
         else {
           leave(one);
           places.push({ name: one.name, holder: one.holder, endMs: nowMs() + one.leaseMs });

@@ -1,5 +1,5 @@
 import type { Limiter, RateWant, SlotWant, Standing, Take, Want } from "../limits/limiter.ts";
-import { createSlidingMinute, type SlidingMinute } from "../limits/sliding-minute.ts";
+import { SlidingMinute } from "../limits/sliding-minute.ts";
 
 const minuteMs = 60_000;
 
@@ -27,7 +27,7 @@ export function createMemoryLimiter(monotonicMs: () => number): ImmediateLimiter
 
   const minuteOf = (name: string): SlidingMinute => {
     let minute = minutes.get(name);
-    if (!minute) minutes.set(name, (minute = createSlidingMinute()));
+    if (!minute) minutes.set(name, (minute = new SlidingMinute()));
     return minute;
   };
 
@@ -40,7 +40,7 @@ export function createMemoryLimiter(monotonicMs: () => number): ImmediateLimiter
   const rateStanding = ({ limit }: RateWant, minute: SlidingMinute, nowMs: number): Standing => ({
     limit,
     remaining: Math.max(0, minute.remaining(limit, nowMs)),
-    resetsInMs: minute.oldestLeavesAtMs(nowMs) - nowMs,
+    resetsInMs: minute.oldestLeavesInMs(nowMs),
   });
 
   const slotStanding = (want: SlotWant, nowMs: number): Standing => {
@@ -72,7 +72,7 @@ export function createMemoryLimiter(monotonicMs: () => number): ImmediateLimiter
   const retryInMs = (want: Want, nowMs: number): number => {
     // Nobody knows when a holder returns its slot; a second is a fair time to ask again.
     if (want.kind === "slot") return 1_000;
-    return (minuteOf(want.name).fitsAtMs(want.amount, want.limit, nowMs) ?? nowMs + minuteMs) - nowMs;
+    return minuteOf(want.name).fitsInMs(want.amount, want.limit, nowMs) ?? minuteMs;
   };
 
   return {

@@ -2,9 +2,13 @@
  * All of the limiter, in Redis itself: nothing comes between the look at a limit and the taking, and whatever a call
  * wants is decided in one go.
  *
- * A rate is a hash: how much was taken in each second that still counts, their `total`, and the `oldest` and `newest` of
- * them. As in `sliding-minute.ts`, sixty-one seconds count, so that no sixty, wherever they begin, hold more than the
- * limit. A number of places is a sorted set: `node holder`, by the end of the lease. KEYS[1] are the nodes, by when they
+ * A rate is a hash: what was taken in each second that still counts, the `total` of all, and the moments of the `oldest`
+ * and the `newest`. A second is a string: how much it counts, then its slices in their order, each with its last moment and
+ * how much it counts. As in `sliding-minute.ts`, a slice is whatever was taken within one millisecond, and leaves when the
+ * last of it is a minute old. So a take reads and writes two seconds, the one that begins the minute and the one that ends
+ * it, of at most a thousand slices each.
+ *
+ * A number of places is a sorted set: `node holder`, by the end of the lease. KEYS[1] are the nodes, by when they
  * last spoke; a node that fell silent loses its places as soon as somebody needs them, long before its leases end.
  *
  * Keys that are not there yet stand for nothing taken, so a Redis that was emptied begins anew. Everything expires.
@@ -14,81 +18,166 @@
  */
 export const limiterScript = `
 local asked, node = ARGV[1], ARGV[3]
-local secondsKept, rateKeptMs = 61, 62000
+local minuteUs, secondUs, millisecondUs, rateKeptMs = 60000000, 1000000, 1000, 62000
 local nodeSilentMs, nodesKeptMs = 20000, 60000
 
-local function serverMs()
+local function serverUs()
   local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  return time[1] * secondUs + time[2]
 end
 
-local nowMs = tonumber(ARGV[2]) or serverMs()
-local nowSecond = math.floor(nowMs / 1000)
-
-local function countsOf(key, from, to)
-  local seconds = {}
-  for second = from, to do seconds[#seconds + 1] = second end
-  return redis.call('HMGET', key, unpack(seconds))
+local function serverMs()
+  return math.floor(serverUs() / millisecondUs)
 end
 
--- What is no longer in the minute is left out here, and deleted when something is written.
+-- Rates are dated to the microsecond: dated by whole milliseconds, some sixty seconds would be one of them too short.
+local nowUs = ARGV[2] == '' and serverUs() or math.floor(ARGV[2] * millisecondUs + 0.5)
+local nowMs = math.floor(nowUs / millisecondUs)
+
+local function secondOf(us)
+  return math.floor(us / secondUs)
+end
+
+-- A second's string: a double, and for each slice the microsecond of the second at which it ended, and a double.
+local headBytes, sliceBytes = 8, 12
+
+local function sizeOf(slices)
+  return slices == '' and 0 or (#slices - headBytes) / sliceBytes
+end
+
+local function sliceAt(slices, at)
+  local us, count = struct.unpack('<I4d', slices, headBytes + (at - 1) * sliceBytes + 1)
+  return us, count
+end
+
+local function countOf(slices)
+  if slices == '' then return 0 end
+  local count = struct.unpack('<d', slices)
+  return count
+end
+
+local function sumOf(slices, first)
+  local sum = 0
+  for at = 1, first do
+    local _, count = sliceAt(slices, at)
+    sum = sum + count
+  end
+  return sum
+end
+
+-- The same with other slices in place of some, and by so much more.
+local function replaced(slices, at, size, others, by)
+  local before = string.sub(slices, headBytes + 1, headBytes + (at - 1) * sliceBytes)
+  local after = string.sub(slices, headBytes + (at - 1 + size) * sliceBytes + 1)
+  local all = before .. others .. after
+  return all == '' and '' or struct.pack('<d', countOf(slices) + by) .. all
+end
+
+-- The first slice that ended at this microsecond of its second, or later.
+local function findSlice(slices, us)
+  local low, high = 1, sizeOf(slices) + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if sliceAt(slices, middle) < us then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- What was taken in a second; who goes on to later ones reads some of them at once.
+local function slicesIn(minute, second, last)
+  if not minute.seconds[second] and minute.isKept then
+    local fields = {}
+    for one = second, math.min(second + 9, last or second) do fields[#fields + 1] = one end
+    for at, slices in ipairs(redis.call('HMGET', minute.key, unpack(fields))) do
+      minute.seconds[fields[at]] = minute.seconds[fields[at]] or slices or ''
+    end
+  end
+  return minute.seconds[second] or ''
+end
+
+local function changeSecond(minute, second, slices)
+  minute.seconds[second], minute.isChanged[second] = slices, true
+end
+
+-- When the oldest that counts was taken, of what was taken in this second or later.
+local function oldestFrom(minute, from)
+  local last = secondOf(minute.us)
+  for second = from, last do
+    local slices = slicesIn(minute, second, second > from and last or nil)
+    if slices ~= '' then return second * secondUs + sliceAt(slices, 1) end
+  end
+  return minute.us
+end
+
+-- What has left the minute is left out here, and deleted when something is written.
+local function forget(minute)
+  local untilUs = minute.us - minuteUs
+  while minute.total > 0 and minute.oldest <= untilUs do
+    local second = secondOf(minute.oldest)
+    local slices = slicesIn(minute, second)
+    local left = findSlice(slices, untilUs + 1 - second * secondUs) - 1
+    local count = left == sizeOf(slices) and countOf(slices) or sumOf(slices, left)
+    changeSecond(minute, second, replaced(slices, 1, left, '', -count))
+    minute.total = minute.total - count
+    minute.oldest = oldestFrom(minute, second)
+  end
+end
+
 local function openMinute(key)
-  local kept = redis.call('HMGET', key, 'newest', 'oldest', 'total', nowSecond)
+  local kept = redis.call('HMGET', key, 'newest', 'oldest', 'total', secondOf(nowUs))
   local newest = tonumber(kept[1])
   -- A clock that was set back by more than a minute begins a new one: nobody waits until it has caught up.
-  if not newest or newest <= nowSecond - secondsKept or newest >= nowSecond + secondsKept then
-    return { key = key, isNew = true, isStale = newest ~= nil, second = nowSecond, oldest = nowSecond, total = 0, count = 0 }
+  local isKept = newest ~= nil and newest > nowUs - minuteUs and newest < nowUs + minuteUs
+  if not isKept then
+    return { key = key, isKept = false, isStale = newest ~= nil, isNew = true, us = nowUs, oldest = nowUs, total = 0,
+      seconds = {}, isChanged = {} }
   end
-  local minute = { key = key, isNew = newest < nowSecond, second = math.max(newest, nowSecond), oldest = tonumber(kept[2]),
-    total = tonumber(kept[3]), count = tonumber(kept[4]) or 0, left = nil }
-  if newest > nowSecond then minute.count = tonumber(redis.call('HGET', key, newest)) or 0 end
-  local firstKept = minute.second - secondsKept + 1
-  if minute.oldest < firstKept then
-    local oldest, left = nil, {}
-    for at, written in ipairs(countsOf(key, minute.oldest, newest)) do
-      local second, count = minute.oldest + at - 1, tonumber(written) or 0
-      if count > 0 and second < firstKept then
-        minute.total = minute.total - count
-        left[#left + 1] = second
-      elseif count > 0 and not oldest then
-        oldest = second
-      end
-    end
-    minute.oldest, minute.left = oldest or minute.second, left
-  end
+  local minute = { key = key, isKept = true, isStale = false, isNew = secondOf(newest) < secondOf(nowUs),
+    us = math.max(newest, nowUs), oldest = tonumber(kept[2]), total = tonumber(kept[3]),
+    seconds = { [secondOf(nowUs)] = kept[4] or '' }, isChanged = {} }
+  forget(minute)
   return minute
 end
 
-local function saveMinute(minute, second, count)
+local function saveMinute(minute)
   if minute.total <= 0 then return redis.call('DEL', minute.key) end
   if minute.isStale then redis.call('DEL', minute.key) end
-  if minute.left then redis.call('HDEL', minute.key, unpack(minute.left)) end
-  -- A second in which nothing counts any more would never be looked at again, and stay as long as the limit is in use.
-  if count == 0 then redis.call('HDEL', minute.key, second) end
-  local counted = count > 0 and { second, count } or {}
-  redis.call('HSET', minute.key, 'newest', minute.second, 'oldest', minute.oldest, 'total', minute.total, unpack(counted))
+  local left, fields = {}, { 'newest', minute.us, 'oldest', minute.oldest, 'total', minute.total }
+  for second in pairs(minute.isChanged) do
+    local slices = minute.seconds[second]
+    if slices == '' then
+      left[#left + 1] = second
+    else
+      fields[#fields + 1] = second
+      fields[#fields + 1] = slices
+    end
+  end
+  if #left > 0 then redis.call('HDEL', minute.key, unpack(left)) end
+  redis.call('HSET', minute.key, unpack(fields))
   if minute.isNew then redis.call('PEXPIRE', minute.key, rateKeptMs) end
 end
 
-local function changeMinute(minute, second, by)
-  local before = minute.count
-  if second ~= minute.second then before = tonumber(redis.call('HGET', minute.key, second)) or 0 end
+local function changeMinute(minute, atUs, by)
+  local second = secondOf(atUs)
+  local slices, us = slicesIn(minute, second), atUs - second * secondUs
+  local fromUs = us - us % millisecondUs
+  local at = findSlice(slices, fromUs)
+  local endUs, before, size = us, 0, 0
+  if at <= sizeOf(slices) and sliceAt(slices, at) < fromUs + millisecondUs then
+    endUs, before = sliceAt(slices, at)
+    endUs, size = math.max(endUs, us), 1
+  end
   local after = math.max(0, before + by)
   if after == before then return end
-  if second == minute.second then minute.count = after end
-  if minute.total == 0 or second < minute.oldest then minute.oldest = second end
+  local slice = after > 0 and struct.pack('<I4d', endUs, after) or ''
+  changeSecond(minute, second, replaced(slices, at, size, slice, after - before))
   minute.total = minute.total + after - before
-  if after == 0 and second == minute.oldest and second < minute.second then
-    for at, written in ipairs(countsOf(minute.key, second + 1, minute.second)) do
-      minute.oldest = second + at
-      if (tonumber(written) or 0) > 0 then break end
-    end
-  end
-  saveMinute(minute, second, after)
+  if second <= secondOf(minute.oldest) then minute.oldest = oldestFrom(minute, second) end
+  saveMinute(minute)
 end
 
-local function leavesInMs(second)
-  return (second + secondsKept) * 1000 - nowMs
+local function leavesInMs(us)
+  return math.ceil((us + minuteUs - nowUs) / millisecondUs)
 end
 
 local function rateStanding(minute, limit)
@@ -96,13 +185,21 @@ local function rateStanding(minute, limit)
 end
 
 local function fitsInMs(minute, amount, limit)
-  if amount > limit then return 60000 end
-  local total = minute.total
-  for at, written in ipairs(countsOf(minute.key, minute.oldest, minute.second)) do
-    total = total - (tonumber(written) or 0)
-    if total + amount <= limit then return leavesInMs(minute.oldest + at - 1) end
+  if amount > limit then return minuteUs / millisecondUs end
+  local tooMuch, first, last = minute.total + amount - limit, secondOf(minute.oldest), secondOf(minute.us)
+  for second = first, last do
+    local slices = slicesIn(minute, second, second > first and last or nil)
+    local count = countOf(slices)
+    if count >= tooMuch then
+      for at = 1, sizeOf(slices) do
+        local us, ofSlice = sliceAt(slices, at)
+        tooMuch = tooMuch - ofSlice
+        if tooMuch <= 0 then return leavesInMs(second * secondUs + us) end
+      end
+    end
+    tooMuch = tooMuch - count
   end
-  return leavesInMs(minute.second)
+  return leavesInMs(minute.us)
 end
 
 local function firstEndMs(key)
@@ -177,7 +274,7 @@ if asked == 'take' then
   local answer = { 1, nowMs }
   for _, want in ipairs(wants) do
     if want.minute then
-      changeMinute(want.minute, want.minute.second, want.amount)
+      changeMinute(want.minute, want.minute.us, want.amount)
     else
       takePlace(want.places, want.holder, want.leaseMs)
     end
@@ -198,10 +295,10 @@ if asked == 'return' then
       redis.call('ZREM', KEYS[at], node .. ' ' .. ARGV[word + 1])
     else
       local minute, by = openMinute(KEYS[at]), tonumber(ARGV[word + 1])
-      local second = math.floor(tonumber(ARGV[word + 2]) / 1000)
+      local atUs = math.floor(ARGV[word + 2]) * millisecondUs
       -- What no longer counts stays gone; what is to be added all the same counts from now on.
-      if second <= minute.second - secondsKept then second = by > 0 and minute.second or nil end
-      if second and second <= minute.second then changeMinute(minute, second, by) end
+      if atUs <= minute.us - minuteUs then atUs = by > 0 and minute.us or nil end
+      if atUs and atUs <= minute.us then changeMinute(minute, atUs, by) end
     end
   end
   return {}

@@ -146,7 +146,9 @@ describe("several nodes", () => {
 
 test("nothing stays in Redis for ever", async () => {
   const prefix = newPrefix();
-  const node = await openNode(prefix);
+  // What is known late counts from now on, and all that counts is given back at once.
+  const nowMs = Date.now();
+  const node = await openNode(prefix, () => nowMs);
   const take = await node.take([rate(100, 50), slot("call")]);
   if (take.kind !== "taken") throw new Error("There was room.");
   await node.correct("r", +5, take.takenAtMs);
@@ -173,7 +175,25 @@ test("a limit that is always in use takes no more room with time", async () => {
     await node.take([rate(1_000)]);
   }
   const client = new Bun.RedisClient(redis.url);
-  expect(await client.send("HLEN", [`${prefix}rate:r`])).toBe(61 + 3);
+  expect(await client.send("HLEN", [`${prefix}rate:r`])).toBe(60 + 3);
+  client.close();
+});
+
+test("nor does one that is used in every millisecond take more than a few bytes for each", async () => {
+  let nowMs = Date.UTC(2026, 5, 1, 12);
+  const prefix = newPrefix();
+  const node = await openNode(prefix, () => nowMs);
+  for (let millisecond = 0; millisecond < 2_000; millisecond++) {
+    nowMs += 1;
+    for (let take = 0; take < 2; take++) await node.take([rate(1_000_000)]);
+  }
+  const client = new Bun.RedisClient(redis.url);
+  const bytes = async (): Promise<number> =>
+    Number(await client.send("MEMORY", ["USAGE", `${prefix}rate:r`, "SAMPLES", "0"]));
+  expect(await bytes()).toBeLessThan(2_000 * 20);
+  nowMs += 59_000;
+  await node.take([rate(1_000_000)]);
+  expect(await bytes()).toBeLessThan(1_000 * 20);
   client.close();
 });
 
@@ -195,6 +215,23 @@ test("nor does one whose takes all come back, second for second, while others ke
   client.close();
 });
 
+test("what was taken within one millisecond leaves with the last of it, to the microsecond", async () => {
+  const startMs = Date.UTC(2026, 5, 1, 12);
+  let nowMs = startMs;
+  const node = await openNode(newPrefix(), () => nowMs);
+  for (const afterMs of [0.25, 0.75]) {
+    nowMs = startMs + afterMs;
+    expect((await node.take([rate(2)])).kind).toBe("taken");
+  }
+  for (const afterMs of [0.75, 60_000, 60_000.25, 60_000.5]) {
+    nowMs = startMs + afterMs;
+    const retryInMs = Math.ceil(60_000.75 - afterMs);
+    expect(await node.take([rate(2)])).toMatchObject({ kind: "refused", retryInMs });
+  }
+  nowMs = startMs + 60_000.75;
+  expect((await node.look(rate(2))).remaining).toBe(2);
+});
+
 test("a clock that is set back a little lets nothing extra through, and one set back by more begins anew", async () => {
   let nowMs = Date.UTC(2026, 5, 1, 12);
   const node = await openNode(newPrefix(), () => nowMs);
@@ -209,9 +246,9 @@ test("a clock that is set back a little lets nothing extra through, and one set 
     expect((await node.take([rate(100, 1)])).kind).toBe("taken");
     nowMs += 1_000;
   }
-  expect((await node.look(rate(100))).remaining).toBe(100 - 60);
+  expect((await node.look(rate(100))).remaining).toBe(100 - 59);
   nowMs += 55_000;
-  expect((await node.look(rate(100))).remaining).toBe(100 - 5);
+  expect((await node.look(rate(100))).remaining).toBe(100 - 4);
 });
 
 test("what is asked in one turn travels together", async () => {

@@ -1,4 +1,5 @@
 import type { Limiter, Take, Want } from "../../limits/limiter.ts";
+import { messageOf } from "../../platform/error-message.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Metrics } from "../../platform/metrics.ts";
 import { createMemoryLimiter } from "../memory-limiter.ts";
@@ -215,8 +216,6 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
 }
 
 const alone = "Redis does not answer; this node limits by itself, to its share, until it does";
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const slotHere = (name: string, holder: string): string => `${name} ${holder}`;
 
