@@ -392,7 +392,7 @@ describe("restore", () => {
     test.each(damages)("refuses it with $name", async ({ damage }) => {
       damage(readFileSync(backup));
       const before = contentOf(path);
-      expect(() => restore(backup, path)).toThrow();
+      expect(() => restore(backup, path)).toThrow(`${backup} is damaged: `);
       expect(contentOf(path)).toBe(before);
       expect((await accountIn(path))?.postedMicros).toBe(5_500_000n);
     });

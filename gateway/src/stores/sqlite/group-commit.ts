@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { StoreBusy } from "../../ledger/store-errors.ts";
+import { DiskPace } from "./disk-pace.ts";
 import { isBroken, isBusy, isFull, toldAs } from "./failures.ts";
 
 /** Runs writes together: whatever the event loop brings, turn after turn, shares one transaction and one fsync. */
@@ -22,6 +23,8 @@ export interface GroupCommit {
 interface Parts {
   readonly db: Database;
   readonly monotonicMs: () => number;
+  /** Brings what was committed to the disk while others are served. */
+  readonly syncLog: () => Promise<void>;
   /** How long a write waits for its turn that does not say so itself. */
   readonly patienceUsualMs?: number | undefined;
   /** Runs inside each transaction before its writes. */
@@ -67,6 +70,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
   const begin = parts.db.query("BEGIN IMMEDIATE");
   const commit = parts.db.query("COMMIT");
   const rollback = parts.db.query("ROLLBACK");
+  const pace = new DiskPace(parts.monotonicMs);
   let queue: Queued[] = [];
   let riders: (() => void)[] = [];
   let scheduled = false;
@@ -104,6 +108,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     const riding = riders;
     riders = [];
     if (batch.length === 0 && riding.length === 0) return;
+    if (pace.isSlow()) return commitBeside(batch, riding);
     const failure = commitTogether(batch, riding);
     if (failure !== undefined) recover(failure.error, batch, riding);
     if (queue.length > 0) schedule();
@@ -114,6 +119,47 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     batch: readonly Queued[],
     riding: readonly (() => void)[],
   ): { readonly error: unknown } | undefined => {
+    const written = transact(batch, riding, commitWatched);
+    if ("error" in written) return written;
+    tell(batch, written.results);
+    return undefined;
+  };
+
+  /**
+   * Where the disk is slow, everybody else is served while it works. The next transaction waits for it, and so does
+   * whoever has to be told.
+   */
+  const commitBeside = (batch: readonly Queued[], riding: readonly (() => void)[]): void => {
+    scheduled = true;
+    // These words are heeded when they are prepared, so no statement is kept for them.
+    parts.db.run("PRAGMA synchronous = NORMAL");
+    const written = transact(batch, riding, commitNow);
+    parts.db.run("PRAGMA synchronous = FULL");
+    if ("error" in written) {
+      scheduled = false;
+      recover(written.error, batch, riding);
+      goOn();
+      return;
+    }
+    parts.syncLog().then(
+      () => {
+        scheduled = false;
+        tell(batch, written.results);
+        goOn();
+      },
+      (error: unknown) => giveUp(error, batch),
+    );
+  };
+
+  const goOn = (): void => {
+    if (queue.length + riders.length > 0) schedule();
+  };
+
+  const transact = (
+    batch: readonly Queued[],
+    riding: readonly (() => void)[],
+    end: () => void,
+  ): { readonly results: readonly unknown[] } | { readonly error: unknown } => {
     const results: unknown[] = [];
     try {
       begin.run();
@@ -121,14 +167,20 @@ export function createGroupCommit(parts: Parts): GroupCommit {
       for (const write of riding) write();
       for (const queued of batch) results.push(queued.write(queued.asked as never));
       parts.beforeCommit();
-      commit.run();
+      end();
     } catch (error) {
       undo();
       return { error };
     }
     parts.onCommit(batch.length);
+    return { results };
+  };
+
+  const commitNow = (): void => void commit.run();
+  const commitWatched = (): void => pace.watch(commitNow);
+
+  const tell = (batch: readonly Queued[], results: readonly unknown[]): void => {
     for (let at = 0; at < batch.length; at++) batch[at]?.waiting.resolve(results[at] as never);
-    return undefined;
   };
 
   const recover = (error: unknown, batch: readonly Queued[], riding: readonly (() => void)[]): void => {

@@ -7,6 +7,7 @@ import { endLine, heldLine, progressLine, readLines, sentLine } from "./journal-
 import { createPosting } from "./posting.ts";
 import type { CallEnd, HeldCall } from "../held-call.ts";
 import { createSheet } from "./sheet.ts";
+import { messageOf } from "../../platform/error-message.ts";
 
 /**
  * What happened to calls and is not in the books yet: one row for each commit, written before anybody is told. A call
@@ -150,7 +151,7 @@ export class BrokenJournal extends Error {
   readonly why: string;
 
   constructor(cause: unknown) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     super(`The journal contradicts the books: ${why} Run "tollgate audit" before serving.`, { cause });
     this.why = why;
   }

@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { dirname } from "node:path";
 import { isBusy } from "./failures.ts";
 import { makePrivate, openPrivateFolder } from "./private-files.ts";
+import { messageOf } from "../../platform/error-message.ts";
 
 /** Held by the one server of a data folder. The operating system gives it back when the process dies, however it dies. */
 export interface ServerLock {
@@ -35,6 +36,6 @@ function openLockFile(path: string): Database {
 }
 
 const cannotOpen = (path: string, error: unknown): Error =>
-  new Error(`${path} cannot be opened: ${error instanceof Error ? error.message : String(error)}.`, {
+  new Error(`${path} cannot be opened: ${messageOf(error)}.`, {
     cause: error,
   });
