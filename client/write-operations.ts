@@ -4,7 +4,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
-import { isSold, type Operation } from "../gateway/src/operation/operation.ts";
+import { isSold, takesIdempotencyKey, type Operation } from "../gateway/src/operation/operation.ts";
 import { streamingOf } from "../gateway/src/operation/streaming.ts";
 import { joinInputs, printOperations, type PrintedOperation } from "./print-operations.ts";
 import { convertSchema, type Schema } from "./print-types.ts";
@@ -55,7 +55,7 @@ function factsOf(operation: Operation, { properties = {} }: Schema): OperationFa
     method,
     path,
     billed: price.kind !== "free",
-    keyed: method === "POST" || operation.idempotency !== undefined,
+    keyed: takesIdempotencyKey(operation),
     ...(method === "POST" && inQuery.length > 0 ? { inQuery } : {}),
     ...(streams === undefined ? {} : { streams }),
     ...(isSold(operation) && operation.task ? { startsTask: true } : {}),

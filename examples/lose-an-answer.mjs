@@ -1,5 +1,5 @@
 // The answer of a paid call is lost on the way. The client does not pay twice: it asks the books what became of it.
-//   TOLLGATE_KEY=tgk_… node examples/lose-an-answer.mjs
+//   npm run client:build, once, then: TOLLGATE_KEY=tgk_… node examples/lose-an-answer.mjs
 
 import assert from "node:assert/strict";
 import { createClient, isTollgateError } from "tollgate-client";

@@ -1,5 +1,5 @@
 // Begin a video, wait for it, and learn what it cost. A video is paid for when it has been made.
-//   TOLLGATE_KEY=tgk_… node examples/make-a-video.mjs
+//   npm run client:build, once, then: TOLLGATE_KEY=tgk_… node examples/make-a-video.mjs
 
 import assert from "node:assert/strict";
 import { createClient, isTollgateError } from "tollgate-client";

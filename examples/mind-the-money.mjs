@@ -1,5 +1,5 @@
 // What went wrong, whether money moved, and what was spent today.
-//   TOLLGATE_KEY=tgk_… node examples/mind-the-money.mjs
+//   npm run client:build, once, then: TOLLGATE_KEY=tgk_… node examples/mind-the-money.mjs
 
 import assert from "node:assert/strict";
 import { createClient, isTollgateError } from "tollgate-client";

@@ -1,5 +1,5 @@
 // Ask what a call would cost, make it with a cap, and compare the receipt.
-//   TOLLGATE_KEY=tgk_… node examples/rank-documents.mjs
+//   npm run client:build, once, then: TOLLGATE_KEY=tgk_… node examples/rank-documents.mjs
 
 import assert from "node:assert/strict";
 import { createClient } from "tollgate-client";

@@ -1,5 +1,5 @@
 // Page through quotes of a post. A page is asked for, and paid, only when its items are wanted.
-//   TOLLGATE_KEY=tgk_… node examples/read-pages.mjs
+//   npm run client:build, once, then: TOLLGATE_KEY=tgk_… node examples/read-pages.mjs
 
 import assert from "node:assert/strict";
 import { createClient } from "tollgate-client";

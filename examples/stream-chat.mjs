@@ -1,5 +1,5 @@
 // Read an answer as it comes, and learn what it cost when it is through.
-//   TOLLGATE_KEY=tgk_… node examples/stream-chat.mjs
+//   npm run client:build, once, then: TOLLGATE_KEY=tgk_… node examples/stream-chat.mjs
 
 import assert from "node:assert/strict";
 import { createClient } from "tollgate-client";

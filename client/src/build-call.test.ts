@@ -21,6 +21,13 @@ describe("arguments", () => {
     expect(body).toBeUndefined();
   });
 
+  test("of a GET that no address can say are refused, not sent as something else", () => {
+    for (const q of [null, { city: "Oslo" }, [["a"]], new Date(0)]) {
+      expect(() => build(get, { id: "1", q })).toThrow('"q" is part of the address and must be a text');
+    }
+    expect(build(get, { id: "1", q: [] }).path).toBe("/v1/things/1");
+  });
+
   test("of a POST go into its path and its body", () => {
     const { path, body } = build(post, { model: "m", contents: [{ a: 1 }], none: undefined });
     expect(path).toBe("/v1/m:make");
@@ -64,6 +71,14 @@ describe("a key", () => {
     expect(build(post, { model: "m" }).idempotencyKey).toBe("made");
     expect(build({ ...post, billed: false }, { model: "m" }).idempotencyKey).toBe("made");
     expect(build(post, { model: "m" }, { idempotencyKey: "mine" }).idempotencyKey).toBe("mine");
+  });
+
+  test("is refused before it is sent where no header could carry it", () => {
+    for (const idempotencyKey of ["", "two words", "order…7", "line\nbreak", "k".repeat(256)]) {
+      expect(() => build(post, { model: "m" }, { idempotencyKey })).toThrow("1 to 255 visible ASCII");
+    }
+    const longest = "k".repeat(255);
+    expect(build(post, { model: "m" }, { idempotencyKey: longest }).idempotencyKey).toBe(longest);
   });
 
   test("is refused where the gateway would not look at it", () => {

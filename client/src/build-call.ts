@@ -19,6 +19,10 @@ export function buildCall(
   if (options.idempotencyKey !== undefined && !facts.keyed) {
     throw misuse("takes_no_idempotency_key", "This operation takes no idempotency key.");
   }
+  // The gateway takes no others, and some cannot even be sent: a failure to send would look like an answer that is lost.
+  if (options.idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(options.idempotencyKey)) {
+    throw misuse("invalid_idempotency_key", "An idempotency key is 1 to 255 visible ASCII characters.");
+  }
   const inPath = new Set<string>();
   const path = facts.path.replaceAll(/\{(\w+)\}/g, (_brace, name: string) => {
     if (isPlaceholder(name, names)) return names[name];
@@ -75,9 +79,20 @@ function asText(name: string, value: unknown): string {
 function queryOf(entries: readonly (readonly [string, unknown])[]): string {
   const query = new URLSearchParams();
   for (const [name, value] of entries) {
-    for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) query.append(name, String(one));
+    for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) {
+      query.append(name, inQuery(name, one));
+    }
   }
   return query.toString();
+}
+
+/** Anything else would be paid for as "[object Object]" or "null". */
+function inQuery(name: string, value: unknown): string {
+  if (["string", "number", "bigint", "boolean"].includes(typeof value)) return String(value);
+  throw misuse(
+    "invalid_argument",
+    `"${name}" is part of the address and must be a text, a number, true or false, or a list of them.`,
+  );
 }
 
 /** A decimal without an exponent, whatever way the number would print itself. */

@@ -278,4 +278,44 @@ test("a link is begun, a task waited for, and what became of a key is asked", as
 test("a client without a key is not made", async () => {
   gateway = await openScriptedGateway({ answers: [] });
   expect(() => createClient({ apiKey: "" })).toThrow("API key");
+  expect(() => createClient({ apiKey: "tgk_…" })).toThrow(
+    expect.objectContaining({ kind: "credentials", code: "invalid_api_key", moneyMoved: "no" }),
+  );
+  const { baseUrl } = gateway.transport;
+  await createClient({ baseUrl, apiKey: "tgk_test\n", attemptsMax: 1 })
+    .balance()
+    .catch(() => {});
+  expect(gateway.calls[0]?.headers["authorization"]).toBe("Bearer tgk_test");
+});
+
+test("a client that may wait for ever waits, and does not give up what it paid for at once", async () => {
+  const headers = { "x-tollgate-cost-micros-usd": "5" };
+  gateway = await openScriptedGateway({ answers: [{ status: 200, body: { results: [] }, headers }] });
+  const { baseUrl, apiKey } = gateway.transport;
+  const client = createClient({
+    baseUrl,
+    apiKey,
+    attemptTimeoutMs: Infinity,
+    fetch: async (url, init) => {
+      const response = await fetch(url, { ...init, signal: null });
+      await Bun.sleep(30);
+      init.signal?.throwIfAborted();
+      return response;
+    },
+  });
+  expect(await client.call("rerank.create", rerank)).toMatchObject({ chargedMicrosUsd: 5, attempts: 1 });
+  expect(gateway.lookUps).toEqual([]);
+});
+
+test("a setting that is no number is refused, because no attempt and no wait would ever be the last", async () => {
+  gateway = await openScriptedGateway({ answers: [] });
+  for (const setting of [
+    { attemptsMax: NaN },
+    { attemptsMax: 0 },
+    { attemptTimeoutMs: -1 },
+    { waitMaxMs: NaN },
+  ])
+    expect(() => createClient({ apiKey: "tgk_test", ...setting })).toThrow(
+      expect.objectContaining({ code: "invalid_setting", moneyMoved: "no" }),
+    );
 });

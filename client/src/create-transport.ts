@@ -29,9 +29,14 @@ const attemptTimeoutUsualMs = 10 * 60_000;
 const waitUsualMs = 60_000;
 
 export function createTransport(options: ClientOptions, names: Names): Transport {
-  const { apiKey } = options;
+  // What is read from a file ends with a line break.
+  const apiKey = options.apiKey?.trim();
   if (apiKey === undefined || apiKey === "") {
     throw misuse("missing_api_key", "The client needs an API key.", "credentials");
+  }
+  // No header can carry anything else, so nothing would ever be sent; a key that was copied as `tgk_…` is such a one.
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw misuse("invalid_api_key", "The API key has characters that no key has.", "credentials");
   }
   const baseUrl = options.baseUrl ?? baseUrlUsual;
   // Nothing could ever be reached there, and each call would first be tried for as often as it may.
@@ -47,8 +52,19 @@ export function createTransport(options: ClientOptions, names: Names): Transport
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
     newKey: options.newIdempotencyKey ?? (() => crypto.randomUUID()),
-    attemptsMax: options.attemptsMax ?? attemptsUsual,
-    attemptTimeoutMs: options.attemptTimeoutMs ?? attemptTimeoutUsualMs,
-    waitMaxMs: options.waitMaxMs ?? waitUsualMs,
+    attemptsMax: atLeast(1, "attemptsMax", options.attemptsMax ?? attemptsUsual),
+    attemptTimeoutMs: timerMs("attemptTimeoutMs", options.attemptTimeoutMs ?? attemptTimeoutUsualMs),
+    waitMaxMs: timerMs("waitMaxMs", options.waitMaxMs ?? waitUsualMs),
   };
+}
+
+/** Timers count no further than some 25 days. Told a longer time, or for ever, they fire at once. */
+const timerMsMax = 2 ** 31 - 1;
+
+const timerMs = (name: string, ms: number): number => Math.min(timerMsMax, atLeast(0, name, ms));
+
+/** What came from the environment may be no number at all, and no count would ever reach it. */
+function atLeast(least: number, name: string, value: number): number {
+  if (!(value >= least)) throw misuse("invalid_setting", `${name} must be a number from ${least}.`);
+  return value;
 }

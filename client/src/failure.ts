@@ -1,6 +1,6 @@
 import { TollgateError, type ErrorFacts, type ErrorKind } from "./errors.ts";
 import { readRefusal, type Answer } from "./read-answer.ts";
-import type { OutgoingCall } from "./transport.ts";
+import { neverLeft, type OutgoingCall } from "./transport.ts";
 
 /** An attempt that did not bring what the caller came for. Without an `answer` nothing whole came back. */
 export interface Failure {
@@ -18,7 +18,8 @@ export function errorOf(
   const { call, answer, attempts, requestId, cause } = failure;
   const refusal = readRefusal(answer?.body);
   const kind = facts.kind ?? kindOf(answer?.status);
-  return new TollgateError(messages[kind] ?? refusal.message ?? `The gateway answered ${answer?.status}.`, {
+  const own = kind === "connection" && neverLeft(cause) ? neverConnected : messages[kind];
+  return new TollgateError(own ?? refusal.message ?? `The gateway answered ${answer?.status}.`, {
     kind,
     code: refusal.code ?? kind,
     status: answer?.status,
@@ -31,6 +32,8 @@ export function errorOf(
     ...facts,
   });
 }
+
+const neverConnected = "No connection to the gateway came about.";
 
 /** Where the gateway said nothing itself, or what it said last is not what matters. */
 const messages: Partial<Record<ErrorKind, string>> = {

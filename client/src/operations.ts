@@ -75,7 +75,7 @@ export interface Inputs {
   readonly "embeddings.create": {
     /** A model of `GET /v1/models`. */
     readonly model: string;
-    /** A text, a list of texts, or the same in tokens. */
+    /** A text, a list of texts, or the same in tokens, of which there may be 300000 in all. */
     readonly input: string | readonly string[] | readonly number[] | readonly (readonly number[])[];
     readonly dimensions?: number | null | undefined;
     readonly encoding_format?: "float" | "base64" | null | undefined;
@@ -401,6 +401,14 @@ export interface Inputs {
     readonly model: string;
     readonly input: {
       readonly prompt: string;
+      /** What the model looks at: a list of `type` and `url`. */
+      readonly media?: unknown;
+      /** A video that the model looks at. */
+      readonly video_url?: unknown;
+      /** Addresses of what the model looks at. */
+      readonly reference_urls?: unknown;
+      /** Addresses of videos that the model looks at. */
+      readonly reference_video_urls?: unknown;
       readonly [name: string]: unknown;
     };
     readonly parameters?: {

@@ -23,6 +23,8 @@ export interface TaskState {
   };
   readonly usage?: {
     readonly output_video_duration?: number;
+    /** Of the videos that the model looked at, where they are billed too. */
+    readonly input_video_duration?: number;
     readonly video_count?: number;
     readonly SR?: number;
   };
