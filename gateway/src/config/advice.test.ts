@@ -7,7 +7,13 @@ import { parseConfig } from "./load-config.ts";
 
 const textOf = (file: string): string => readFileSync(join(import.meta.dir, "../../..", file), "utf8");
 
-const advisers = ["README.md", "docs/calling.md", "docs/running.md", "gateway/src/serve.ts"];
+const advisers = [
+  "README.md",
+  "docs/calling.md",
+  "docs/running.md",
+  "gateway/src/serve.ts",
+  "gateway/src/config/public-sandbox.ts",
+];
 
 test("a setting that the documents or the log of a start advise is one that is understood", () => {
   const advised = advisers.flatMap((file) =>

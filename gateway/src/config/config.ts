@@ -1,20 +1,13 @@
 import { z } from "zod";
-import { amount, count, numeric } from "./amount.ts";
 import { specifiedTiers, tierNames, type TierLimits, type TierName } from "../limits/tiers.ts";
-import { microsFromUsd, picoFromUsd, ppmFromMultiplier, type Micros, type Pico } from "../platform/money.ts";
-import { protocolWords } from "../operation/key-header.ts";
-import type { LinkSettings, Upstream } from "../operation/upstream.ts";
+import { picoFromUsd, ppmFromMultiplier, type Micros, type Pico } from "../platform/money.ts";
 import { modelName, modelOrOff, type ModelConfig } from "./model-config.ts";
 import { mcp, mcpUsual, type McpConfig } from "./mcp-config.ts";
 import { isNetwork } from "../platform/caller-address.ts";
 import { defaultNames, placeholders, type Names } from "../operation/names.ts";
-import {
-  checkRequest,
-  credential,
-  ownRequestOf,
-  requestMembers,
-  type OwnRequest,
-} from "./upstream-request.ts";
+import { amount, count, usd } from "./numbers.ts";
+import { httpUrl } from "./http-url.ts";
+import { upstream, type UpstreamConfig } from "./upstream-config.ts";
 
 /** Everything an operator can set in tollgate.yaml, parsed. Defaults stand beside the field they belong to. */
 export interface Config {
@@ -44,25 +37,6 @@ export interface SalesConfig {
   readonly sha256: string;
 }
 
-export interface UpstreamConfig extends OwnRequest {
-  readonly protocol: string;
-  readonly url: string;
-  readonly quotaRpm: number | undefined;
-  readonly pollQps: number;
-  readonly timeoutMs: number | undefined;
-  readonly transport: "native" | "managed";
-  readonly weight: number;
-  readonly onCallerLeft: "drain" | "abort";
-  /** What becomes of calls for tools that the vendor runs, for whose cost nothing here has a price or a bound. */
-  readonly hostedTools: "refuse" | "allow";
-  /** OpenAI's word by which it is told the most that a model may write; undefined when nobody said. */
-  readonly outputLimit: Upstream["outputLimit"];
-  /** Which models without a `via` of their own it has; undefined when nobody said, and then all of its protocol. */
-  readonly models: ReadonlySet<string> | undefined;
-  /** Undefined when the addresses or the client it takes are not all written. */
-  readonly link: LinkSettings | undefined;
-}
-
 /** How people link their platform accounts. */
 export interface LinkConfig {
   /** Sends them by a page of ours first, which says who asks, and lets only the browser that saw it finish. */
@@ -82,85 +56,13 @@ export interface OperationConfig {
   readonly defaultModel: string | undefined;
 }
 
-/** Half of what the strictest vendor allows an account, which may have other programs that ask. */
-const pollQpsUsual = 10;
-
-const managedByDefault: ReadonlySet<string> = new Set(["tikhub", "similarweb"]);
-
 const pathWord = z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "expected letters, digits, _ or -");
-
-const httpUrl = z.url({ protocol: /^https?$/, error: "expected an http(s) address" });
-
-/** What the vendor is asked for is appended, so nothing may follow the path. */
-const upstreamUrl = httpUrl.refine((url) => !/[?#]/.test(url), {
-  error: "expected an address without ? or #, because paths are appended to it",
-});
-
-const upstream = z
-  .strictObject({
-    protocol: z.enum(protocolWords),
-    url: upstreamUrl,
-    ...requestMembers,
-    quota_rpm: count.optional(),
-    poll_qps: numeric(z.number().positive().max(10_000)).optional(),
-    timeout_ms: count.optional(),
-    transport: z.enum(["native", "managed"]).optional(),
-    weight: numeric(z.number().positive()).optional(),
-    on_caller_left: z.enum(["drain", "abort"]).optional(),
-    hosted_tools: z.enum(["refuse", "allow"]).optional(),
-    output_limit: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
-    models: z.array(modelName).optional(),
-    authorize_url: httpUrl.optional(),
-    token_url: httpUrl.optional(),
-    revoke_url: httpUrl.optional(),
-    issuer: httpUrl.optional(),
-    client_id: credential.optional(),
-    client_secret: credential.optional(),
-  })
-  .superRefine(checkRequest)
-  .transform((written): UpstreamConfig => ({
-    protocol: written.protocol,
-    url: written.url.replace(/\/+$/, ""),
-    ...ownRequestOf(written),
-    quotaRpm: written.quota_rpm,
-    pollQps: written.poll_qps ?? pollQpsUsual,
-    timeoutMs: written.timeout_ms,
-    transport: written.transport ?? (managedByDefault.has(written.protocol) ? "managed" : "native"),
-    weight: written.weight ?? 1,
-    onCallerLeft: written.on_caller_left ?? "drain",
-    hostedTools: written.hosted_tools ?? "refuse",
-    outputLimit: written.output_limit,
-    models: written.models && new Set(written.models),
-    link: linkSettingsOf(written),
-  }));
-
-function linkSettingsOf(written: {
-  readonly authorize_url?: string | undefined;
-  readonly token_url?: string | undefined;
-  readonly revoke_url?: string | undefined;
-  readonly issuer?: string | undefined;
-  readonly client_id?: string | undefined;
-  readonly client_secret?: string | undefined;
-}): LinkSettings | undefined {
-  const { authorize_url: authorizeUrl, token_url: tokenUrl, client_id: clientId } = written;
-  if (authorizeUrl === undefined || tokenUrl === undefined || clientId === undefined) return undefined;
-  return {
-    authorizeUrl,
-    tokenUrl,
-    clientId,
-    revokeUrl: written.revoke_url,
-    clientSecret: written.client_secret,
-    issuer: written.issuer ?? new URL(authorizeUrl).origin,
-    // Whoever knows the server's name well enough to write it down has seen that it tells it.
-    saysIssuer: written.issuer !== undefined,
-  };
-}
 
 const operation = z
   .strictObject({
     price_usd: amount(picoFromUsd, "USD, at most 12 decimals").optional(),
     cost_factor: amount(ppmFromMultiplier, "a factor, at most 6 decimals").optional(),
-    max_cost_usd: amount(microsFromUsd, "USD, at most 6 decimals").optional(),
+    max_cost_usd: usd.optional(),
     rpm: count.optional(),
     via: z.array(z.string()).min(1).optional(),
     default_model: z.string().optional(),
@@ -189,7 +91,7 @@ export const configSchema = z
     models: z.record(modelName, modelOrOff).nullish(),
     operations: z.record(z.string(), operation).nullish(),
     tiers: z.partialRecord(z.enum(tierNames), tier).nullish(),
-    signup_credit_usd: amount(microsFromUsd, "USD, at most 6 decimals").optional(),
+    signup_credit_usd: usd.optional(),
     mcp: mcp.nullish(),
     sandbox: z
       .union([z.boolean(), z.string()])

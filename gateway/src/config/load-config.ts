@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { ConfigError, describeIssue } from "../platform/config-error.ts";
+import { messageOf } from "../platform/error-message.ts";
 import { configSchema, type Config } from "./config.ts";
 import { repeatedNames } from "./repeated-names.ts";
 
@@ -31,8 +32,7 @@ function readYaml(text: string, file: string): unknown {
   try {
     return Bun.YAML.parse(text) ?? {};
   } catch (error) {
-    const what = error instanceof Error ? error.message : String(error);
-    throw new ConfigError(file, [`not valid YAML: ${what}${whereToLook(text)}`]);
+    throw new ConfigError(file, [`not valid YAML: ${messageOf(error)}${whereToLook(text)}`]);
   }
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { amount, numeric } from "./amount.ts";
-import { microsFromUsd, type Micros } from "../platform/money.ts";
+import type { Micros } from "../platform/money.ts";
+import { numeric, usd } from "./numbers.ts";
 
 /** What an operator can set about the agent door and the sign-in in front of it. */
 export interface McpConfig {
@@ -38,8 +38,6 @@ const staticClient = z
     redirectUris: written.redirect_uris,
     secret: written.secret,
   }));
-
-const usd = amount(microsFromUsd, "USD, at most 6 decimals");
 
 export const mcp = z
   .strictObject({

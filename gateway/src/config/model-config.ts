@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { secondWords, type SecondWord } from "../operation/video-seconds.ts";
 import { picoFromUsd, picoFromUsdPerMillion, type Pico } from "../platform/money.ts";
-import { amount, count } from "./amount.ts";
+import { amount, count } from "./numbers.ts";
 import { tokenPrices } from "./price-words.ts";
 
 export interface ModelConfig {

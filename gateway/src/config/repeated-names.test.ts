@@ -47,5 +47,8 @@ test("the configuration that ships has no name twice, commented or not", () => {
     .split("\n")
     .map((line) => (/^# ( |\w+:)/.test(line) ? line.slice(2) : line))
     .join("\n");
+  expect(uncommented.split("\n").filter((line) => /^\w+:/.test(line))).not.toEqual(
+    text.split("\n").filter((line) => /^\w+:/.test(line)),
+  );
   for (const written of [text, uncommented]) expect(repeatedNames(written)).toEqual([]);
 });

@@ -34,6 +34,8 @@ const filledValue = value
 /** What HTTP/1.1 can say: Latin letters, and nothing that would end the header. */
 const headerValue = filledValue.regex(/^[\t\x20-\x7e\x80-\xff]*$/, unsendable);
 
+const parameterValue = filledValue.regex(/^\P{C}*$/u, unsendable);
+
 const headerName = z
   .string()
   .regex(/^[\w!#$%&'*+.^`|~-]+$/, "expected the name of a header: letters, digits and -")
@@ -44,21 +46,23 @@ const parameterName = z
   .regex(/^\P{C}+$/u, "expected the name of a parameter")
   .max(nameLengthMax, `expected at most ${nameLengthMax} characters`);
 
-const fewer = (most: number) => ({
-  check: (written: object): boolean => Object.keys(written).length <= most,
-  error: `expected at most ${most}`,
-});
-const fewHeaders = fewer(headersMax);
-const fewParameters = fewer(parametersMax);
+const noMoreThan = (most: number) =>
+  [
+    (written: object): boolean => Object.keys(written).length <= most,
+    { error: `expected at most ${most}` },
+  ] as const;
 
 /** Members of an upstream in the file. */
 export const requestMembers = {
   key: credential.optional(),
   key_header: headerName.optional(),
-  headers: z.record(headerName, headerValue).refine(fewHeaders.check, { error: fewHeaders.error }).nullish(),
+  headers: z
+    .record(headerName, headerValue)
+    .refine(...noMoreThan(headersMax))
+    .nullish(),
   query: z
-    .record(parameterName, filledValue.regex(/^\P{C}*$/u, unsendable))
-    .refine(fewParameters.check, { error: fewParameters.error })
+    .record(parameterName, parameterValue)
+    .refine(...noMoreThan(parametersMax))
     .nullish(),
 };
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { microsFromUsd } from "../platform/money.ts";
 
 /** Numbers are read as written: their shortest decimal form is exact, arithmetic on them would not be. */
 export function amount(parse: (text: string) => bigint | undefined, expected: string) {
@@ -9,6 +10,9 @@ export function amount(parse: (text: string) => bigint | undefined, expected: st
     return z.NEVER;
   });
 }
+
+/** An amount of money, to the micro-USD. */
+export const usd = amount(microsFromUsd, "USD, at most 6 decimals");
 
 /** A number, also as `${NAME}` gives it: what comes from the environment is text. */
 export const numeric = (schema: z.ZodNumber) =>

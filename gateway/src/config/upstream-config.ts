@@ -1,0 +1,105 @@
+import { z } from "zod";
+import { protocolWords } from "../operation/key-header.ts";
+import type { LinkSettings, Upstream } from "../operation/upstream.ts";
+import { httpUrl } from "./http-url.ts";
+import { modelName } from "./model-config.ts";
+import { count, numeric } from "./numbers.ts";
+import {
+  checkRequest,
+  credential,
+  ownRequestOf,
+  requestMembers,
+  type OwnRequest,
+} from "./upstream-request.ts";
+
+export interface UpstreamConfig extends OwnRequest {
+  readonly protocol: string;
+  readonly url: string;
+  readonly quotaRpm: number | undefined;
+  readonly pollQps: number;
+  readonly timeoutMs: number | undefined;
+  readonly transport: "native" | "managed";
+  readonly weight: number;
+  readonly onCallerLeft: "drain" | "abort";
+  /** What becomes of calls for tools that the vendor runs, for whose cost nothing here has a price or a bound. */
+  readonly hostedTools: "refuse" | "allow";
+  /** OpenAI's word by which it is told the most that a model may write; undefined when nobody said. */
+  readonly outputLimit: Upstream["outputLimit"];
+  /** Which models without a `via` of their own it has; undefined when nobody said, and then all of its protocol. */
+  readonly models: ReadonlySet<string> | undefined;
+  /** Undefined when the addresses or the client it takes are not all written. */
+  readonly link: LinkSettings | undefined;
+}
+
+/** Half of what the strictest vendor allows an account, which may have other programs that ask. */
+const pollQpsUsual = 10;
+
+const managed: ReadonlySet<string> = new Set(["tikhub", "similarweb"]);
+
+export const usualTransport = (protocol: string): Upstream["transport"] =>
+  managed.has(protocol) ? "managed" : "native";
+
+/** What the vendor is asked for is appended, so nothing may follow the path. */
+const upstreamUrl = httpUrl.refine((url) => !/[?#]/.test(url), {
+  error: "expected an address without ? or #, because paths are appended to it",
+});
+
+export const upstream = z
+  .strictObject({
+    protocol: z.enum(protocolWords),
+    url: upstreamUrl,
+    ...requestMembers,
+    quota_rpm: count.optional(),
+    poll_qps: numeric(z.number().positive().max(10_000)).optional(),
+    timeout_ms: count.optional(),
+    transport: z.enum(["native", "managed"]).optional(),
+    weight: numeric(z.number().positive()).optional(),
+    on_caller_left: z.enum(["drain", "abort"]).optional(),
+    hosted_tools: z.enum(["refuse", "allow"]).optional(),
+    output_limit: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
+    models: z.array(modelName).optional(),
+    authorize_url: httpUrl.optional(),
+    token_url: httpUrl.optional(),
+    revoke_url: httpUrl.optional(),
+    issuer: httpUrl.optional(),
+    client_id: credential.optional(),
+    client_secret: credential.optional(),
+  })
+  .superRefine(checkRequest)
+  .transform((written): UpstreamConfig => ({
+    protocol: written.protocol,
+    url: written.url.replace(/\/+$/, ""),
+    ...ownRequestOf(written),
+    quotaRpm: written.quota_rpm,
+    pollQps: written.poll_qps ?? pollQpsUsual,
+    timeoutMs: written.timeout_ms,
+    transport: written.transport ?? usualTransport(written.protocol),
+    weight: written.weight ?? 1,
+    onCallerLeft: written.on_caller_left ?? "drain",
+    hostedTools: written.hosted_tools ?? "refuse",
+    outputLimit: written.output_limit,
+    models: written.models && new Set(written.models),
+    link: linkSettingsOf(written),
+  }));
+
+function linkSettingsOf(written: {
+  readonly authorize_url?: string | undefined;
+  readonly token_url?: string | undefined;
+  readonly revoke_url?: string | undefined;
+  readonly issuer?: string | undefined;
+  readonly client_id?: string | undefined;
+  readonly client_secret?: string | undefined;
+}): LinkSettings | undefined {
+  const { authorize_url: authorizeUrl, token_url: tokenUrl, client_id: clientId } = written;
+  if (authorizeUrl === undefined || tokenUrl === undefined || clientId === undefined) return undefined;
+  return {
+    authorizeUrl,
+    tokenUrl,
+    clientId,
+    revokeUrl: written.revoke_url,
+    clientSecret: written.client_secret,
+    issuer: written.issuer ?? new URL(authorizeUrl).origin,
+    // Whoever knows the server's name well enough to write it down has seen that it tells it.
+    saysIssuer: written.issuer !== undefined,
+  };
+}
