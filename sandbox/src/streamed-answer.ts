@@ -99,7 +99,7 @@ function* bentEvents(stream: VendorStream, fault: Fault): Generator<StreamEvent,
 
 // Before a cut, what was sent must arrive: clients (fetch in Bun 1.4.4) drop what they had not read when a
 // connection breaks, and then nobody could tell after how many events it broke.
-const arrivalMs = 50;
+const arrivalMs = 250;
 
 const encoder = new TextEncoder();
 

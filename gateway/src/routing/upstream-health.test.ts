@@ -10,7 +10,7 @@ describe("the breaker itself", () => {
     const breaker = createUpstreamHealth(nowMs);
     const attempt = (exchanged: Exchanged): string => {
       const entry = breaker.enter(of.name);
-      if (entry !== "shut") breaker.leave(of, entry, verdictOf(exchanged));
+      if (entry !== "paused") breaker.leave(of, entry, verdictOf(exchanged));
       return entry;
     };
     return { breaker, attempt };
@@ -31,9 +31,9 @@ describe("the breaker itself", () => {
     const { breaker, attempt } = meet(() => nowMs);
     for (let calls = 0; calls < 5; calls++) attempt(failed);
     nowMs = 5_000;
-    expect([breaker.enter("one"), breaker.enter("one")]).toEqual(["trial", "shut"]);
+    expect([breaker.enter("one"), breaker.enter("one")]).toEqual(["trial", "paused"]);
     nowMs = 15_000;
-    expect([breaker.enter("one"), breaker.enter("one")]).toEqual(["trial", "shut"]);
+    expect([breaker.enter("one"), breaker.enter("one")]).toEqual(["trial", "paused"]);
   });
 
   test("pauses ever longer, up to a minute", () => {
@@ -74,7 +74,7 @@ describe("the breaker itself", () => {
     // The end of that stream is no news about a pause that began meanwhile.
     attempt({ kind: "rate_limited", status: 429, retryAfterSeconds: 7 });
     breaker.leave(one, left, verdictOfStream("whole"));
-    expect(breaker.enter("one")).toBe("shut");
+    expect(breaker.enter("one")).toBe("paused");
 
     nowMs = 20_000;
     breaker.leave(one, breaker.enter("one"), verdictOfStream("whole"));
@@ -94,11 +94,11 @@ describe("the breaker itself", () => {
     nowMs = 5_000;
     const [first, second] = [1, 2].map(() => breaker.streams("one", breaker.enter("one")));
     // What is no fault of the upstream's says nothing, neither for it nor against it.
-    breaker.leave(one, first ?? "shut", verdictOfStream("left"));
+    breaker.leave(one, first ?? "paused", verdictOfStream("left"));
     expect(breaker.enter("one")).toBe("free");
-    breaker.leave(one, second ?? "shut", verdictOfStream("broke_off"));
+    breaker.leave(one, second ?? "paused", verdictOfStream("broke_off"));
     expect([breaker.enter("one"), breaker.waitFor("one")]).toEqual([
-      "shut",
+      "paused",
       { retryInMs: 10_000, why: "failing" },
     ]);
   });

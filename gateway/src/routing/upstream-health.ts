@@ -1,7 +1,7 @@
 import type { Exchanged, Upstream } from "../operation/upstream.ts";
 
 /** How a call is let through: like any other, as the one trial of an upstream that was paused, or not at all. */
-export type Entry = "free" | "trial" | "shut";
+export type Entry = "free" | "trial" | "paused";
 
 /** What an attempt says about its upstream; `unused` when the attempt never took place. */
 export type Verdict =
@@ -12,19 +12,19 @@ export type Verdict =
   | {
       readonly kind: "asks_to_wait";
       readonly waitMs: number;
-      readonly why: ShutReason;
+      readonly why: PauseReason;
       readonly because: string;
     };
 
-type ShutReason = "failing" | "rate_limited";
+type PauseReason = "failing" | "rate_limited";
 
 /**
- * A circuit breaker for each upstream, by name. Invariants: every `enter` that is not "shut" is followed by one
+ * A circuit breaker for each upstream, by name. Invariants: every `enter` that is not "paused" is followed by one
  * `leave`; while an upstream is paused nobody enters; after the pause one trial at a time does, until one works or begins to
  * stream.
  */
 export interface UpstreamHealth {
-  /** Whether others should be asked first at this moment: it is shut, or was busy just now. */
+  /** Whether others should be asked first at this moment: it is paused, or was busy just now. */
   readonly isResting: (name: string) => boolean;
   readonly enter: (name: string) => Entry;
   readonly leave: (upstream: Upstream, entry: Entry, verdict: Verdict) => void;
@@ -33,13 +33,20 @@ export interface UpstreamHealth {
    * works its end will tell; gives the entry to leave with.
    */
   readonly streams: (name: string, entry: Entry) => Entry;
-  /** When to come back to an upstream that is shut, and why it is. */
-  readonly waitFor: (name: string) => { readonly retryInMs: number; readonly why: ShutReason };
+  /** When to come back to an upstream that is paused, and why it is. */
+  readonly waitFor: (name: string) => Wait;
+}
+
+interface Wait {
+  readonly retryInMs: number;
+  readonly why: PauseReason;
+  /** Then it is tried again all the same, but nothing gets better by waiting. */
+  readonly outOfCredit?: true | undefined;
 }
 
 interface HealthRules {
   /** One failure is an accident; so many in a row, without a single answer between them, are not. */
-  readonly failuresToShut: number;
+  readonly failuresToPause: number;
   /** The pause after failures. Each trial that fails doubles it. */
   readonly firstPauseMs: number;
   /** Nobody is left alone longer, whatever Retry-After says: a trial costs one call, a dead upstream costs them all. */
@@ -49,7 +56,7 @@ interface HealthRules {
 }
 
 export const usualRules: HealthRules = {
-  failuresToShut: 5,
+  failuresToPause: 5,
   firstPauseMs: 5_000,
   pauseMsMax: 60_000,
   trialMsMax: 10_000,
@@ -64,9 +71,10 @@ interface Circuit {
   /** Undefined while calls go through. */
   pausedUntilMs: number | undefined;
   pauseMs: number;
-  why: ShutReason;
+  why: PauseReason;
+  outOfCredit: true | undefined;
   trialUntilMs: number;
-  restsUntilMs: number;
+  busyUntilMs: number;
 }
 
 export function createUpstreamHealth(
@@ -82,20 +90,24 @@ export function createUpstreamHealth(
       pausedUntilMs: undefined,
       pauseMs: 0,
       why: "failing",
+      outOfCredit: undefined,
       trialUntilMs: 0,
-      restsUntilMs: 0,
+      busyUntilMs: 0,
     };
     circuits.set(name, circuit);
     return circuit;
   };
 
-  /** Until when nobody may enter: the end of the pause, or of the trial that follows it. */
-  const shutUntilMs = ({ pausedUntilMs, trialUntilMs }: Circuit): number =>
+  /** When somebody may enter again: at the end of the pause, or of the trial that follows it. */
+  const nextEntryMs = ({ pausedUntilMs, trialUntilMs }: Circuit): number =>
     pausedUntilMs === undefined ? 0 : Math.max(pausedUntilMs, trialUntilMs);
 
-  const pause = (circuit: Circuit, pauseMs: number, why: ShutReason): void => {
+  const pause = (circuit: Circuit, pauseMs: number, why: PauseReason, because?: string): void => {
     const untilMs = monotonicMs() + Math.min(pauseMs, rules.pauseMsMax);
-    if (untilMs >= (circuit.pausedUntilMs ?? 0)) circuit.why = why;
+    if (untilMs >= (circuit.pausedUntilMs ?? 0)) {
+      circuit.why = why;
+      circuit.outOfCredit = because === outOfCredit || undefined;
+    }
     circuit.pausedUntilMs = Math.max(untilMs, circuit.pausedUntilMs ?? 0);
   };
 
@@ -111,7 +123,7 @@ export function createUpstreamHealth(
     circuit.failures++;
     // Calls that were under way when the pause began say nothing new.
     if (circuit.pausedUntilMs !== undefined && entry !== "trial") return;
-    if (entry !== "trial" && circuit.failures < rules.failuresToShut) return;
+    if (entry !== "trial" && circuit.failures < rules.failuresToPause) return;
     circuit.pauseMs =
       circuit.pauseMs === 0 ? rules.firstPauseMs : Math.min(circuit.pauseMs * 2, rules.pauseMsMax);
     pause(circuit, circuit.pauseMs, "failing");
@@ -120,13 +132,13 @@ export function createUpstreamHealth(
   return {
     isResting: (name) => {
       const circuit = circuits.get(name);
-      return circuit !== undefined && Math.max(shutUntilMs(circuit), circuit.restsUntilMs) > monotonicMs();
+      return circuit !== undefined && Math.max(nextEntryMs(circuit), circuit.busyUntilMs) > monotonicMs();
     },
     enter: (name) => {
       const circuit = circuits.get(name);
       if (circuit?.pausedUntilMs === undefined) return "free";
       const nowMs = monotonicMs();
-      if (shutUntilMs(circuit) > nowMs) return "shut";
+      if (nextEntryMs(circuit) > nowMs) return "paused";
       // A busy upstream works, its next answer may just take long; only of a failing one is it the question.
       circuit.trialUntilMs = nowMs + (circuit.why === "rate_limited" ? busyRestMs : rules.trialMsMax);
       return "trial";
@@ -136,8 +148,8 @@ export function createUpstreamHealth(
       if (entry !== "trial" || !circuit) return entry;
       circuit.trialUntilMs = 0;
       circuit.pausedUntilMs = undefined;
-      // Of one that was failing this is no more than a beginning: the next to break off shuts it again, and for longer.
-      if (circuit.why === "failing") circuit.failures = rules.failuresToShut - 1;
+      // Of one that was failing this is no more than a beginning: the next to break off pauses it again, and for longer.
+      if (circuit.why === "failing") circuit.failures = rules.failuresToPause - 1;
       // The trial is over: whatever the stream's end says, it may be older than the next pause.
       return "free";
     },
@@ -150,15 +162,15 @@ export function createUpstreamHealth(
       const circuit = known ?? addCircuit(name);
       if (entry === "trial") circuit.trialUntilMs = 0;
       if (kind === "works" || kind === "busy") trust(circuit, entry);
-      if (kind === "busy") circuit.restsUntilMs = monotonicMs() + busyRestMs;
+      if (kind === "busy") circuit.busyUntilMs = monotonicMs() + busyRestMs;
       if (kind === "fails") fail(circuit, entry);
-      if (kind === "asks_to_wait") pause(circuit, verdict.waitMs, verdict.why);
+      if (kind === "asks_to_wait") pause(circuit, verdict.waitMs, verdict.why, verdict.because);
     },
     waitFor: (name) => {
       const circuit = circuits.get(name);
       // Nobody knows when a trial ends, so only the pause counts.
       const retryInMs = Math.max(0, (circuit?.pausedUntilMs ?? 0) - monotonicMs());
-      return { retryInMs, why: circuit?.why ?? "failing" };
+      return { retryInMs, why: circuit?.why ?? "failing", outOfCredit: circuit?.outOfCredit };
     },
   };
 }
@@ -200,9 +212,9 @@ export function verdictOf(exchanged: Exchanged): Verdict {
 
 export const outOfCredit = "out_of_credit";
 /** Money does not come by itself; a trial in so long costs one call, and finds what was paid in meanwhile. */
-const creditRestSeconds = 60;
+export const creditPauseSeconds = 60;
 
-const withoutCredit = (why: ShutReason, seconds = creditRestSeconds): Verdict => ({
+const withoutCredit = (why: PauseReason, seconds = creditPauseSeconds): Verdict => ({
   kind: "asks_to_wait",
   waitMs: seconds * 1000,
   why,

@@ -62,7 +62,7 @@ export function withNews(health: UpstreamHealth, { monotonicMs, tell }: Parts): 
     // A failure is an accident, and a vendor that asks for a second now and then would fill the log.
     return verdict.kind === "asks_to_wait"
       ? monotonicMs() + verdict.waitMs - sinceMs >= usualRules.firstPauseMs
-      : failures >= usualRules.failuresToShut;
+      : failures >= usualRules.failuresToPause;
   };
 
   const hearThatItWorks = (name: string, { sinceMs, toldAtMs }: Trouble): void => {

@@ -1,13 +1,56 @@
 // Errors that vendors tell with the status of a success.
 
+import type { HiddenFailure } from "../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
-import { hiddenErrorStatus } from "./protocol.ts";
 
-export const saysError = (json: unknown): json is JsonObject =>
-  isJsonObject(json) && (json["error"] ?? null) !== null;
+/** What a vendor's error is answered with when its own status says that nothing failed, and the error names none. */
+export const hiddenErrorStatus = 502;
 
-/** Routers of other vendors' models say the status in the error once they have sent the head of a success. */
-export function statusSaidIn({ error }: JsonObject): number {
-  const code = isJsonObject(error) ? Number(error["code"]) : Number.NaN;
-  return Number.isInteger(code) && code >= 400 && code <= 599 ? code : hiddenErrorStatus;
+/** Why an answer with the status of a success is none; `answers` tells an error beside an answer from one in its place. */
+export function hiddenFailureIn(
+  json: unknown,
+  answers: (json: JsonObject) => boolean,
+): HiddenFailure | undefined {
+  if (!isJsonObject(json)) return "malformed";
+  return saysError(json) && !answers(json) ? statusSaidIn(json) : undefined;
 }
+
+/** Under its name, or the whole of it, as older servers of open models say it. */
+export const saysError = (json: JsonObject): boolean =>
+  (json["error"] ?? null) !== null || json["object"] === "error";
+
+/** Routers of other vendors' models say the status in the error once they have sent the head of a success; others a word. */
+export function statusSaidIn(json: JsonObject): number {
+  const error = isJsonObject(json["error"]) ? json["error"] : json;
+  const said = [error["code"], error["status"], error["type"]];
+  const number = said.map(Number).find(isErrorStatus);
+  if (number !== undefined) return number;
+  const words = said.map((word) => (typeof word === "string" ? word.toLowerCase() : ""));
+  const word = words.find((each) => statusByWord.has(each));
+  return statusByWord.get(word ?? "") ?? hiddenErrorStatus;
+}
+
+const isErrorStatus = (status: number): boolean => Number.isInteger(status) && status >= 400 && status <= 599;
+
+/** By the words of the three dialects, and of those who resemble them, in small letters. */
+const statusByWord: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    400: [
+      "invalid_request_error",
+      "invalid_argument",
+      "badrequesterror",
+      "context_length_exceeded",
+      "content_filter",
+      "content_policy_violation",
+      "moderation_blocked",
+    ],
+    401: ["authentication_error", "invalid_api_key", "unauthenticated", "unauthorized"],
+    402: ["billing_error", "insufficient_balance", "insufficient_credits", "payment_required"],
+    403: ["permission_error", "permission_denied"],
+    404: ["not_found_error", "not_found", "model_not_found"],
+    429: ["rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "insufficient_quota"],
+    503: ["unavailable", "service_unavailable"],
+    504: ["timeout_error", "timeout", "deadline_exceeded"],
+    529: ["overloaded_error"],
+  }).flatMap(([status, words]) => words.map((word) => [word, Number(status)] as const)),
+);

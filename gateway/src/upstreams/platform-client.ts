@@ -92,7 +92,8 @@ export function createPlatformClient(http: HttpClient): PlatformClient {
         firstByteTimeoutMs: timeoutMs,
         silenceTimeoutMs: timeoutMs,
       });
-      return outcome.kind === "answered" && outcome.status === 200 ? userIn(outcome.body) : undefined;
+      if (outcome.kind === "no_answer") return "unreachable";
+      return outcome.status === 200 ? userIn(outcome.body) : undefined;
     },
   };
 }
@@ -121,6 +122,7 @@ async function granted(ask: () => Promise<oauth.TokenEndpointResponse>): Promise
     if (tokens.token_type !== "bearer") return { kind: "failed", why: "the token is no bearer token" };
     return { kind: "granted", grant: grantOf(tokens) };
   } catch (error) {
+    if (error instanceof Unreachable) return { kind: "failed", why: error.message, unreachable: true };
     if (!(error instanceof oauth.ResponseBodyError)) return { kind: "failed", why: nameOf(error) };
     // These are about the operator's client, not about the person's grant.
     const ours = error.status >= 500 || aboutOurClient.has(error.error);
@@ -145,6 +147,8 @@ const grantOf = (tokens: oauth.TokenEndpointResponse): Grant => ({
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown");
 
+class Unreachable extends Error {}
+
 /** What the library fetches by: our client, with its bounds of size and time. */
 const fetchBy =
   (http: HttpClient) =>
@@ -160,7 +164,7 @@ const fetchBy =
       firstByteTimeoutMs: timeoutMs,
       silenceTimeoutMs: timeoutMs,
     });
-    if (outcome.kind === "no_answer") throw new Error(`no answer: ${outcome.reason}`);
+    if (outcome.kind === "no_answer") throw new Unreachable(`no answer: ${outcome.reason}`);
     const { status, contentType } = outcome;
     const bodiless = status === 204 || status === 205;
     return new Response(bodiless ? null : outcome.body, {

@@ -64,9 +64,6 @@ export interface OwnAnswer {
   readonly answer: JsonObject;
 }
 
-/** What a vendor's error is answered with when its own status says that nothing failed, and the error names none. */
-export const hiddenErrorStatus = 502;
-
 interface Reading {
   /** The answer in our shape, where it differs from the vendor's. */
   readonly json?: unknown;

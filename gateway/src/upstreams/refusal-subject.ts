@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import { readErrorMessage } from "./dialects/dialect-errors.ts";
+import { aboutOurKey } from "./protocol.ts";
 
 /**
  * What a vendor's refusal is about, where its words say more than its status: what the caller wrote, the operator's
@@ -16,6 +17,12 @@ export function refusalSubject(
   if (status === 429) return words.includes("insufficient_quota") ? "credit" : undefined;
   if (status !== 403) return undefined;
   return isFlagged(error) || words.some((word) => aboutContent.has(word)) ? "content" : undefined;
+}
+
+/** What a vendor says of the operator's key or credit is no business of the caller's. */
+export function isAboutOperator(status: number, json: unknown): boolean {
+  const subject = refusalSubject(status, json);
+  return status === 429 ? subject === "credit" : aboutOurKey.has(status) && subject !== "content";
 }
 
 /** As OpenRouter says it, which counts what an account can afford in tokens: where that is none, no call is small enough. */

@@ -12,7 +12,7 @@ export interface ChatRequest {
   readonly toolChoice: ToolChoice | undefined;
   /** False when the model may call one tool at a time only. */
   readonly parallelToolCalls: boolean | undefined;
-  readonly maxOutputTokens: number | undefined;
+  readonly outputTokensMax: number | undefined;
   readonly temperature: number | undefined;
   readonly topP: number | undefined;
   readonly topK: number | undefined;

@@ -1,8 +1,9 @@
-import { chatExchange, type NativeChat } from "../chat-exchange.ts";
+import { chatExchange } from "../chat-exchange.ts";
 import { anthropicDialect } from "../dialects/anthropic/anthropic-dialect.ts";
 import { blocksOfTurn, calledWithoutThought } from "../dialects/anthropic/thinking.ts";
 import { readErrorMessage } from "../dialects/dialect-errors.ts";
 import { dialects } from "../dialects/dialects.ts";
+import type { NativeChat } from "../native-chat.ts";
 import type { Protocol } from "../protocol.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { countTokens } from "./count-tokens.ts";

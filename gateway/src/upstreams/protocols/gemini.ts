@@ -1,12 +1,13 @@
 import type { CallInput } from "../../operation/operation.ts";
 import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import { chatExchange, type NativeChat } from "../chat-exchange.ts";
+import { chatExchange } from "../chat-exchange.ts";
 import { dialects } from "../dialects/dialects.ts";
 import { geminiDialect } from "../dialects/gemini/gemini-dialect.ts";
 import { isBeforeGemini3 } from "../dialects/gemini/gemini-version.ts";
 import { unsigned } from "../dialects/gemini/signatures.ts";
 import { markStart, readMarked } from "../dialects/marks.ts";
+import type { NativeChat } from "../native-chat.ts";
 import type { Protocol } from "../protocol.ts";
 import { readDelaySeconds } from "../retry-after.ts";
 import { countTokens } from "./count-tokens.ts";
@@ -21,7 +22,7 @@ const native: NativeChat = {
   nativeBody: (dispatch) => {
     const { rawBody, body: parsed } = ownInput(dispatch);
     const body = isJsonObject(parsed) ? parsed : {};
-    return nativeBody(rawBody, body, limitAdded(body, dispatch.maxOutputTokens));
+    return nativeBody(rawBody, body, limitAdded(body, dispatch.unaskedOutputTokensMax));
   },
   completeBody: (body) => body,
   usageOf: (json) => json["usageMetadata"],
@@ -73,12 +74,12 @@ function detailsIn(json: unknown): readonly JsonObject[] {
 }
 
 /** The limit the hold was computed from, where the caller set none; in the caller's spelling, for two would be read as one. */
-function limitAdded(body: JsonObject, maxOutputTokens: number | undefined): Record<string, unknown> {
+function limitAdded(body: JsonObject, unaskedOutputTokensMax: number | undefined): Record<string, unknown> {
   const name = "generation_config" in body ? "generation_config" : "generationConfig";
   const config = isJsonObject(body[name]) ? body[name] : {};
   const limit = "max_output_tokens" in config ? "max_output_tokens" : "maxOutputTokens";
-  if (maxOutputTokens === undefined || typeof config[limit] === "number") return {};
-  return { [name]: { ...config, [limit]: maxOutputTokens } };
+  if (unaskedOutputTokensMax === undefined || typeof config[limit] === "number") return {};
+  return { [name]: { ...config, [limit]: unaskedOutputTokensMax } };
 }
 
 const signatures = ["thoughtSignature", "thought_signature"];

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { expectWithin } from "../../platform/test-within.ts";
 import { nativeBody } from "./native-body.ts";
 
 /** As the OpenAI adapter does: a limit where the caller gave none. */
@@ -33,11 +34,10 @@ test("what a double cannot hold and what is escaped stay as written", () => {
   expect(sent(`{${members}}`, 9)).toBe(`{${members},"max_completion_tokens":9}`);
 });
 
-test("a member with a name of megabytes stays, and is found as fast as it is read", () => {
+test("a member with a name of megabytes stays, and is found as fast as it is read", async () => {
   const member = `"${"n".repeat(8 * 1024 ** 2)}":1`;
-  const startedMs = performance.now();
-  expect(sent(`{${member}}`, 9) === `{${member},"max_completion_tokens":9}`).toBe(true);
-  expect(performance.now() - startedMs).toBeLessThan(1_000);
+  const found = await expectWithin(1_000, () => sent(`{${member}}`, 9));
+  expect(found === `{${member},"max_completion_tokens":9}`).toBe(true);
 });
 
 test("members that are not for upstreams go, also when their names are escaped", () => {

@@ -1,6 +1,8 @@
 import type { TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject } from "../../platform/json.ts";
+import { hiddenFailureIn } from "../hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
+import { hasDelivered } from "./delivered-data.ts";
 import { nativeBody } from "./native-body.ts";
 import { readCount } from "./read-count.ts";
 
@@ -11,6 +13,7 @@ export const openaiEmbeddings: Exchange = {
     path: service.path,
     body: nativeBody(input.rawBody, input.body, {}),
   }),
+  hiddenFailure: (json) => hiddenFailureIn(json, hasDelivered),
   read: (json) => ({ tokens: readTokens(json) }),
 };
 
@@ -22,11 +25,10 @@ function readTokens(json: unknown): TokenReading {
   const counted =
     readCount(usage["prompt_tokens"], "prompt_tokens", anomalies) ??
     readCount(usage["total_tokens"], "total_tokens", anomalies);
-  const delivered = Array.isArray(answer["data"]) && answer["data"].length > 0;
   return {
     used: counted === undefined ? undefined : { input_tokens: counted },
     // What was sent is all there is to pay for, and it is expected already.
-    estimate: delivered ? {} : undefined,
+    estimate: hasDelivered(answer) ? {} : undefined,
     model: typeof answer["model"] === "string" ? answer["model"] : undefined,
     anomalies,
   };

@@ -1,7 +1,9 @@
 import type { Quantities } from "../../prices/quantities.ts";
 import type { TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject } from "../../platform/json.ts";
+import { hiddenFailureIn } from "../hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
+import { hasDelivered } from "./delivered-data.ts";
 import { nativeBody } from "./native-body.ts";
 import { readCount } from "./read-count.ts";
 
@@ -15,17 +17,17 @@ export const openaiImages: Exchange = {
       body: nativeBody(input.rawBody, input.body, named ? {} : { model }),
     };
   },
+  hiddenFailure: (json) => hiddenFailureIn(json, hasDelivered),
   read: (json) => ({ tokens: readTokens(json) }),
 };
 
 function readTokens(json: unknown): TokenReading {
   const anomalies: string[] = [];
   const answer = isJsonObject(json) ? json : {};
-  const delivered = Array.isArray(answer["data"]) && answer["data"].length > 0;
   return {
     used: readUsage(answer["usage"], anomalies),
     // Without a report, the images that came are those that were expected.
-    estimate: delivered ? {} : undefined,
+    estimate: hasDelivered(answer) ? {} : undefined,
     anomalies,
   };
 }

@@ -1,36 +1,32 @@
 // OpenAI's Responses: its own callers speak it, so requests, answers and events pass as they come; only the limit
 // that the hold was computed from is added, and usage is read on the way.
 
-import type { HiddenFailure, TokenReading } from "../../operation/upstream.ts";
+import type { TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
-import { saysError, statusSaidIn } from "../hidden-error.ts";
+import { hiddenFailureIn, saysError, statusSaidIn } from "../hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
 import { sseText, type SseFrame } from "../sse.ts";
 import type { StreamRules } from "../frame-passer.ts";
+import { isAboutOperator } from "../refusal-subject.ts";
 import { quantitiesOf } from "../stream-meter.ts";
 import { nativeBody } from "./native-body.ts";
 import { readCount } from "./read-count.ts";
 import { endings, responseEvents } from "./responses-events.ts";
 
 export const openaiResponses: Exchange = {
-  request: ({ service, input, maxOutputTokens }) => {
+  request: ({ service, input, unaskedOutputTokensMax }) => {
     const body = isJsonObject(input.body) ? input.body : {};
-    const limited = typeof body["max_output_tokens"] === "number" || maxOutputTokens === undefined;
-    const added = limited ? {} : { max_output_tokens: maxOutputTokens };
+    const limited = typeof body["max_output_tokens"] === "number" || unaskedOutputTokensMax === undefined;
+    const added = limited ? {} : { max_output_tokens: unaskedOutputTokensMax };
     return { method: "POST", path: service.path, body: nativeBody(input.rawBody, body, added) };
   },
-  hiddenFailure: hiddenFailureIn,
+  // A response that failed has an output all the same, be it an empty one, and may have used something.
+  hiddenFailure: (json) => hiddenFailureIn(json, ({ output }) => Array.isArray(output)),
   read: (json) => ({ tokens: readTokens(json) }),
   asEvents: responseEvents,
   stream: streamRules,
 };
-
-/** A response that failed has an output all the same, be it an empty one, and may have used something. */
-function hiddenFailureIn(json: unknown): HiddenFailure | undefined {
-  if (!isJsonObject(json)) return "malformed";
-  return saysError(json) && !Array.isArray(json["output"]) ? statusSaidIn(json) : undefined;
-}
 
 function readTokens(json: unknown): TokenReading {
   const anomalies: string[] = [];
@@ -79,8 +75,8 @@ function streamRules(): StreamRules {
     contentType: "text/event-stream; charset=utf-8",
     read: (frame) => readEvents(eventOf(frame)),
     alike: true,
-    write: ({ text }) => text,
-    end: (ending) => (ending === "whole" ? "" : sseText({ event: "error", data: brokenOff })),
+    write: ({ text }, events) => (events.includes(withheld) ? sayError(withheldError) : text),
+    end: (ending) => (ending === "whole" ? "" : sayError(brokenOff)),
     oddFigures: (frame) => {
       const anomalies: string[] = [];
       readUsage(endOf(eventOf(frame))?.["usage"], anomalies);
@@ -89,18 +85,25 @@ function streamRules(): StreamRules {
   };
 }
 
-const brokenOff = JSON.stringify({
-  type: "error",
+const brokenOff = {
   code: "provider_request_failed",
   message: "The provider's answer broke off before its end.",
-  param: null,
-});
+};
+
+/** What the caller hears where a vendor speaks of the operator's key or credit in the middle of its answer. */
+const withheldError = {
+  code: "provider_unavailable",
+  message: "The provider cannot go on with this answer.",
+};
+
+const sayError = (error: JsonObject): string =>
+  sseText({ event: "error", data: JSON.stringify({ type: "error", ...error, param: null }) });
 
 /** Only what the meter needs: pieces of output, the end with its figures, and an error in between. */
 function readEvents(event: JsonObject | undefined): readonly ChatEvent[] {
   if (event === undefined) return [];
   const { type, delta } = event;
-  if (type === "error") return [gaveUp];
+  if (type === "error" || saysError(event)) return [gaveUpBy(event)];
   const end = endOf(event);
   if (end !== undefined) {
     const usage = readUsage(end["usage"], []);
@@ -108,7 +111,7 @@ function readEvents(event: JsonObject | undefined): readonly ChatEvent[] {
       { kind: "start", id: undefined, model: modelIn(end) },
       ...(usage ? [{ kind: "usage", usage } as const] : []),
       { kind: "stop", reason: "end", stopSequence: undefined },
-      ...(type === "response.failed" ? [gaveUp] : []),
+      ...(type === "response.failed" ? [gaveUpBy(end)] : []),
     ];
   }
   const isPiece = typeof type === "string" && type.endsWith(".delta") && typeof delta === "string";
@@ -118,7 +121,11 @@ function readEvents(event: JsonObject | undefined): readonly ChatEvent[] {
 const modelIn = ({ model }: JsonObject): string | undefined =>
   typeof model === "string" ? model : undefined;
 
-const gaveUp = { kind: "error", type: "error", message: "the provider gave up" } as const;
+const gaveUpBy = (json: JsonObject): ChatEvent =>
+  isAboutOperator(statusSaidIn(json), json) ? withheld : gaveUp;
+
+const gaveUp: ChatEvent = { kind: "error", type: "error", message: "the provider gave up" };
+const withheld: ChatEvent = { ...gaveUp };
 
 /** The response as it stands at the end; undefined for an event that is not the last. */
 function endOf(event: JsonObject | undefined): JsonObject | undefined {

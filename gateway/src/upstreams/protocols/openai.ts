@@ -1,8 +1,9 @@
 import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import { asksForUsage, chatExchange, type NativeChat } from "../chat-exchange.ts";
+import { asksForUsage, chatExchange } from "../chat-exchange.ts";
 import { openaiDialect } from "../dialects/openai/openai-dialect.ts";
 import { dialects } from "../dialects/dialects.ts";
+import type { NativeChat } from "../native-chat.ts";
 import type { Protocol } from "../protocol.ts";
 import type { SseFrame } from "../sse.ts";
 import { estimateTokens } from "./count-tokens.ts";

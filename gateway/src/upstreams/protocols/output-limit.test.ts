@@ -46,5 +46,5 @@ test("at OpenAI itself a null gives way to the newer word, which its thinking mo
 const atOpenAi = testDispatch({
   upstream: testUpstream({ url: "https://api.openai.com/v1" }),
   model: "o3",
-  maxOutputTokens: 100,
+  unaskedOutputTokensMax: 100,
 });

@@ -33,7 +33,7 @@ export function limitChanges(body: JsonObject, dispatch: Dispatch): Readonly<Rec
   const isGiven = newer !== undefined || older !== undefined;
   if (isGiven && upstream.outputLimit === undefined && isOpenAiItself(upstream)) return nothing;
   // Of two the greater is what was held for.
-  const limit = isGiven ? Math.max(newer ?? 0, older ?? 0) : dispatch.maxOutputTokens;
+  const limit = isGiven ? Math.max(newer ?? 0, older ?? 0) : dispatch.unaskedOutputTokensMax;
   const staysOlder = newer === undefined && older !== undefined;
   const word = upstream.outputLimit ?? (staysOlder ? "max_tokens" : wordBeside(body, dispatch));
   const other = word === "max_tokens" ? "max_completion_tokens" : "max_tokens";

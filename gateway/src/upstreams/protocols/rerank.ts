@@ -1,5 +1,6 @@
 import type { Dispatch, TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { hiddenFailureIn } from "../hidden-error.ts";
 import type { Exchange, Protocol } from "../protocol.ts";
 import { readCount } from "./read-count.ts";
 
@@ -61,6 +62,7 @@ function rerankExchange(dialect: Dialect): Exchange {
         body: JSON.stringify({ model: dispatch.model, query, documents, ...limit, ...dialect.extras }),
       };
     },
+    hiddenFailure: (json) => hiddenFailureIn(json, (answer) => Array.isArray(answer[dialect.listName])),
     read: (json, dispatch) => {
       const anomalies: string[] = [];
       const results = isJsonObject(json) ? readResults(json[dialect.listName], bodyOf(dispatch)) : undefined;

@@ -3,6 +3,7 @@
 import { costUnit } from "../../operation/price.ts";
 import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { hiddenFailureIn } from "../hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
 import { costReading, readCostMicros, type Cost } from "./read-cost.ts";
 
@@ -44,6 +45,7 @@ export function researchExchange(vendor: Researcher): Exchange {
       path: dispatch.service.path,
       body: JSON.stringify(vendor.write(bodyOf(dispatch))),
     }),
+    hiddenFailure: (json) => hiddenFailureIn(json, (answer) => vendor.read(answer) !== undefined),
     read: (json, dispatch) => {
       const found = isJsonObject(json) ? vendor.read(json) : undefined;
       // No answer is passed on as the vendor gave it, and not charged.

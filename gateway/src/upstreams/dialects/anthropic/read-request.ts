@@ -32,7 +32,7 @@ export function readRequest(
     ...readConversation(body),
     tools: readTools(body["tools"]),
     ...readToolChoice(body["tool_choice"]),
-    maxOutputTokens: readLimit(body["max_tokens"]),
+    outputTokensMax: readLimit(body["max_tokens"]),
     temperature: optionalNumber(body["temperature"], "temperature"),
     topP: optionalNumber(body["top_p"], "top_p"),
     topK: optionalNumber(body["top_k"], "top_k"),

@@ -28,7 +28,7 @@ test("a plain request is written with nothing but model, limit and messages", ()
 });
 
 test("a request without a limit is written with 4096, since Anthropic demands one", () => {
-  expect(write({ maxOutputTokens: undefined })["max_tokens"]).toBe(4096);
+  expect(write({ outputTokensMax: undefined })["max_tokens"]).toBe(4096);
 });
 
 test("sampling, stops, stream and the end user keep their values both ways", () => {

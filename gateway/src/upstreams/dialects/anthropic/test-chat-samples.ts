@@ -29,7 +29,7 @@ export const plainRequest: ChatRequest = {
   tools: [],
   toolChoice: undefined,
   parallelToolCalls: undefined,
-  maxOutputTokens: 1000,
+  outputTokensMax: 1000,
   temperature: undefined,
   topP: undefined,
   topK: undefined,
@@ -171,7 +171,7 @@ export const expressibleRequest: fc.Arbitrary<ChatRequest> = fc
   .record({
     system: fc.array(text, { maxLength: 3 }),
     messages: conversation,
-    maxOutputTokens: fc.integer({ min: 2000, max: 64_000 }),
+    outputTokensMax: fc.integer({ min: 2000, max: 64_000 }),
     sampling,
     topK: optional(fc.nat(500)),
     stop: fc.array(visible, { maxLength: 3 }),

@@ -4,6 +4,7 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest, Reasoning } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
+import { forcesCall } from "../forces-call.ts";
 import { isClaudeSince } from "./claude-version.ts";
 import { optionalNumber, optionalObject } from "./members.ts";
 
@@ -83,7 +84,7 @@ export function writeReasoning(
   if (reasoning === undefined) return {};
   if (reasoning === "off") return leastThinking(model);
   // Anthropic refuses to think where it must call a tool: then the call comes without thinking rather than not at all.
-  const mustCall = toolChoice === "required" || typeof toolChoice === "object";
+  const mustCall = forcesCall(toolChoice);
   if (isClaudeSince(model, { major: 4, minor: 7 })) {
     const effort = writeEffort(reasoning);
     // Who asks for reasoning in another dialect is shown it without asking twice; unasked, these models show none.

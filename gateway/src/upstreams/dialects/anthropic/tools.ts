@@ -1,6 +1,8 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest, ToolChoice, ToolDefinition } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
+import { forcesCall } from "../forces-call.ts";
+import { isClaudeSince } from "./claude-version.ts";
 import {
   defined,
   optionalList,
@@ -97,12 +99,15 @@ function readChoice(choice: JsonObject): ToolChoice {
 
 /** Anthropic takes a choice only beside tools; without any, there is nothing to choose or to forbid. */
 export function writeToolChoice(
-  request: Pick<ChatRequest, "tools" | "toolChoice" | "parallelToolCalls">,
+  request: Pick<ChatRequest, "model" | "tools" | "toolChoice" | "parallelToolCalls">,
 ): JsonObject | undefined {
-  const { tools, toolChoice, parallelToolCalls } = request;
+  const { model, tools, toolChoice, parallelToolCalls } = request;
   if (tools.length === 0) {
-    if (toolChoice === undefined || toolChoice === "auto" || toolChoice === "none") return undefined;
+    if (!forcesCall(toolChoice)) return undefined;
     throw new Inexpressible("tool_choice", "a call is required, but there are no tools");
+  }
+  if (forcesCall(toolChoice) && cannotBeForced(model)) {
+    throw new Inexpressible("tool_choice", "this model decides itself whether it calls a tool: use auto");
   }
   if (toolChoice === "none") return { type: "none" };
   if (toolChoice === undefined && parallelToolCalls !== false) return undefined;
@@ -110,6 +115,13 @@ export function writeToolChoice(
     ...writeChoice(toolChoice ?? "auto"),
     ...(parallelToolCalls === false ? { disable_parallel_tool_use: true } : {}),
   };
+}
+
+/** These refuse a choice that leaves them none, whether they are asked to think or not. */
+function cannotBeForced(model: string): boolean {
+  if (/claude-(fable|mythos)/.test(model))
+    return model.includes("preview") || isClaudeSince(model, { major: 5, minor: 1 });
+  return /opus|sonnet/.test(model) && isClaudeSince(model, { major: 5, minor: 5 });
 }
 
 function writeChoice(choice: Exclude<ToolChoice, "none">): JsonObject {

@@ -15,7 +15,7 @@ const maxTokensDefault = 4096;
 export function writeRequest(request: ChatRequest): JsonObject {
   checkStop(request.stop);
   const sampling = writeSampling(request);
-  const maxTokens = request.maxOutputTokens ?? maxTokensDefault;
+  const maxTokens = request.outputTokensMax ?? maxTokensDefault;
   const messages = writeMessages(request.messages);
   const { thinking, effort } = writeReasoning(request.reasoning, {
     ...request,

@@ -9,7 +9,7 @@ import { toJsonSchema } from "./schema.ts";
 
 type Generation = Pick<
   ChatRequest,
-  | "maxOutputTokens"
+  | "outputTokensMax"
   | "temperature"
   | "topP"
   | "topK"
@@ -26,7 +26,7 @@ export function readGeneration(config: Member | undefined): Generation {
   refuseManyCandidates(members.take("candidateCount"));
   refuseOtherModalities(members.take("responseModalities"));
   const generation = {
-    maxOutputTokens: integerOf(members.take("maxOutputTokens")),
+    outputTokensMax: integerOf(members.take("maxOutputTokens")),
     temperature: numberOf(members.take("temperature")),
     topP: unlessUsual("topP", numberOf(members.take("topP"))),
     topK: unlessUsual("topK", numberOf(members.take("topK"))),
@@ -73,7 +73,7 @@ function readOutput(members: Members): OutputFormat | undefined {
 
 export function writeGeneration(request: Generation & Pick<ChatRequest, "model">): JsonObject | undefined {
   return givenOrNone({
-    maxOutputTokens: request.maxOutputTokens,
+    maxOutputTokens: request.outputTokensMax,
     temperature: request.temperature,
     topP: request.topP,
     topK: request.topK,

@@ -46,7 +46,7 @@ test("a request means the same in camelCase and in snake_case", () => {
     system: [{ kind: "text", text: "be brief" }],
     messages: [{ role: "user", parts: [{ source: { mimeType: "image/png", base64: "AA==" } }] }],
     toolChoice: { name: "f" },
-    maxOutputTokens: 9,
+    outputTokensMax: 9,
     topP: 0.5,
     reasoning: { budgetTokens: 100 },
   });
@@ -125,7 +125,7 @@ test("all settings of the generation are read", () => {
     presencePenalty: 0.6,
   };
   const generationConfig = { ...numbers, maxOutputTokens: 7, stopSequences: ["x"], candidateCount: 1 };
-  expect(read({ generationConfig })).toMatchObject({ ...numbers, maxOutputTokens: 7, stop: ["x"] });
+  expect(read({ generationConfig })).toMatchObject({ ...numbers, outputTokensMax: 7, stop: ["x"] });
 });
 
 test("what top_p and top_k are without a word, which Google's own clients always say, is not said to others", () => {

@@ -75,7 +75,7 @@ const anyRequest: fc.Arbitrary<ChatRequest> = fc.record({
     fc.record({ name }),
   ),
   parallelToolCalls: fc.constant(undefined),
-  maxOutputTokens: maybe(fc.nat()),
+  outputTokensMax: maybe(fc.nat()),
   temperature: maybe(number),
   // 0.95 and 64 are what they are where nothing is said.
   topP: maybe(number.filter((topP) => topP !== 0.95)),

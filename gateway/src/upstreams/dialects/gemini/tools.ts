@@ -3,6 +3,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest, ToolChoice, ToolDefinition } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
+import { forcesCall } from "../forces-call.ts";
 import { given } from "./given.ts";
 import { elementsOf, membersOf, objectOf, textOf, textsOf } from "./members.ts";
 import type { Member } from "./members.ts";
@@ -82,7 +83,7 @@ function readChoice(config: Member | undefined): {
 
 export function writeTools({ tools, toolChoice }: Tools): JsonObject {
   if (tools.length === 0) {
-    if (typeof toolChoice !== "object" && toolChoice !== "required") return {};
+    if (!forcesCall(toolChoice)) return {};
     throw new Inexpressible("tool_choice", "asks for a tool, and there are none");
   }
   const strict = tools.some((tool) => tool.strict === true);

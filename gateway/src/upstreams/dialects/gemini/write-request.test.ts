@@ -10,7 +10,7 @@ const plain: ChatRequest = {
   tools: [],
   toolChoice: undefined,
   parallelToolCalls: undefined,
-  maxOutputTokens: undefined,
+  outputTokensMax: undefined,
   temperature: undefined,
   topP: undefined,
   topK: undefined,
@@ -45,7 +45,7 @@ test("a plain question is its contents and nothing else", () => {
 test("settings, format and thinking stand in generationConfig", () => {
   const written = write({
     system: [{ kind: "text", text: "be brief", cache: "5m" }],
-    maxOutputTokens: 1,
+    outputTokensMax: 1,
     temperature: 0,
     topP: 0.2,
     topK: 3,

@@ -47,3 +47,15 @@ export function choiceError(choice: unknown): unknown {
   if (isJsonObject(choice["error"])) return choice["error"];
   return choice["finish_reason"] === "error" ? "the upstream ended its answer with an error" : undefined;
 }
+
+/** Whether one of an answer's choices says, calls or has thought anything. */
+export const hasWritten = (choices: unknown): boolean =>
+  Array.isArray(choices) && choices.some((choice) => isJsonObject(choice) && isWritten(choice["message"]));
+
+const isWritten = (message: unknown): boolean =>
+  isJsonObject(message) &&
+  (textOf(message["content"]) !== "" ||
+    textOf(message["refusal"]) !== "" ||
+    thinkingOf(message) !== "" ||
+    callsIn(message).length > 0 ||
+    (message["images"] ?? message["audio"] ?? null) !== null);

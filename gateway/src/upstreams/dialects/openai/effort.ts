@@ -1,7 +1,9 @@
 // How much the model is to think. This dialect knows efforts, and no budget of thinking tokens.
 
 import type { ChatRequest, Reasoning } from "../chat.ts";
+import type { JsonObject } from "../../../platform/json.ts";
 import { Inexpressible } from "../dialect.ts";
+import { forcesCall } from "../forces-call.ts";
 import { readText } from "./members.ts";
 
 export function readReasoning(value: unknown): Reasoning | undefined {
@@ -26,10 +28,20 @@ export function readReasoning(value: unknown): Reasoning | undefined {
   }
 }
 
-type Thinker = Pick<ChatRequest, "model" | "reasoning" | "tools">;
+type Thinker = Pick<ChatRequest, "model" | "reasoning" | "tools" | "toolChoice">;
+
+export const writeReasoning = (thinker: Thinker): JsonObject =>
+  isToldNotTo(thinker) ? { thinking: { type: "disabled" } } : { reasoning_effort: writeEffort(thinker) };
+
+/**
+ * By its own name at its own vendor, such a model thinks unless this is said, and refuses while it thinks to be made to
+ * call a tool: the call comes without thinking rather than not at all.
+ */
+const isToldNotTo = ({ model, reasoning, toolChoice }: Thinker): boolean =>
+  /^(deepseek-v4|kimi-k2\.[56])/.test(model) && (reasoning === "off" || forcesCall(toolChoice));
 
 /** The effort to write for this model; undefined where nothing is said. */
-export function writeReasoning({ model, reasoning, tools }: Thinker): string | undefined {
+function writeEffort({ model, reasoning, tools }: Thinker): string | undefined {
   const known = knownModel(model);
   if (tools.length > 0 && known?.besideTools !== undefined) return writeBesideTools(known.besideTools);
   if (reasoning === undefined) return undefined;

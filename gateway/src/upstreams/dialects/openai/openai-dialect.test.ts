@@ -80,7 +80,7 @@ const settings = fc.record({
   model: fc.constant("gpt-5.2"),
   system: atMostOneText,
   messages: fc.array(message, { maxLength: 5 }),
-  maxOutputTokens: maybe(fc.nat()),
+  outputTokensMax: maybe(fc.nat()),
   temperature: maybe(number),
   topP: maybe(number),
   topK: fc.constant(undefined),

@@ -129,10 +129,10 @@ test("a tool without parameters takes an empty object", () => {
 });
 
 test("the newer limit on output wins over the older one, and null is no limit", () => {
-  expect(read({ max_tokens: 5 }).maxOutputTokens).toBe(5);
-  expect(read({ max_tokens: 5, max_completion_tokens: 7 }).maxOutputTokens).toBe(7);
-  expect(read({ max_tokens: 5, max_completion_tokens: null }).maxOutputTokens).toBe(5);
-  expect(read({ max_tokens: null }).maxOutputTokens).toBeUndefined();
+  expect(read({ max_tokens: 5 }).outputTokensMax).toBe(5);
+  expect(read({ max_tokens: 5, max_completion_tokens: 7 }).outputTokensMax).toBe(7);
+  expect(read({ max_tokens: 5, max_completion_tokens: null }).outputTokensMax).toBe(5);
+  expect(read({ max_tokens: null }).outputTokensMax).toBeUndefined();
 });
 
 test("one stop text is a list of one", () => {

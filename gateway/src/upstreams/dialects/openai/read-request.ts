@@ -20,7 +20,7 @@ export function readRequest(
     tools: readTools(body["tools"]),
     toolChoice: readToolChoice(body["tool_choice"]),
     parallelToolCalls: readFlag(body["parallel_tool_calls"], "parallel_tool_calls"),
-    maxOutputTokens:
+    outputTokensMax:
       readNumber(body["max_completion_tokens"], "max_completion_tokens") ??
       readNumber(body["max_tokens"], "max_tokens"),
     temperature: readNumber(body["temperature"], "temperature"),

@@ -34,7 +34,7 @@ test("every setting is written under OpenAI's name for it", () => {
     tools: [tool],
     toolChoice: { name: "f" },
     parallelToolCalls: false,
-    maxOutputTokens: 9,
+    outputTokensMax: 9,
     temperature: 0,
     topP: 0.5,
     stop: ["a"],

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatPart, ChatRequest, TextPart, ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
+import { forcesCall } from "../forces-call.ts";
 import { opaqueEndUser } from "../end-user.ts";
 import { writeContent, type ContentPart } from "./content.ts";
 import { withoutUndefined } from "./members.ts";
@@ -17,14 +18,14 @@ export function writeRequest(request: ChatRequest): JsonObject {
     model: request.model,
     messages: [...writeSystem(request.system), ...writeMessages(request)],
     ...writeToolMembers(request),
-    max_completion_tokens: request.maxOutputTokens,
+    max_completion_tokens: request.outputTokensMax,
     ...writeSampling(request),
     stop: request.stop.length === 0 ? undefined : request.stop,
     seed: request.seed,
     frequency_penalty: request.frequencyPenalty,
     presence_penalty: request.presencePenalty,
     response_format: request.output === undefined ? undefined : writeOutput(request.output),
-    reasoning_effort: writeReasoning(request),
+    ...writeReasoning(request),
     user: opaqueEndUser(request.endUser),
     // Without being asked, OpenAI does not say what a stream used.
     ...(request.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
@@ -34,9 +35,8 @@ export function writeRequest(request: ChatRequest): JsonObject {
 /** OpenAI refuses these two without tools, where "auto" and "none" say nothing anyway. */
 function writeToolMembers({ tools, toolChoice, parallelToolCalls }: ChatRequest): JsonObject {
   if (tools.length === 0) {
-    const mustCall = toolChoice === "required" || typeof toolChoice === "object";
-    if (mustCall) throw new Inexpressible("tool_choice", "asks for a tool, but there are no tools");
-    return {};
+    if (!forcesCall(toolChoice)) return {};
+    throw new Inexpressible("tool_choice", "asks for a tool, but there are no tools");
   }
   return {
     tools: writeTools(tools),

@@ -1,0 +1,134 @@
+import type { Dispatch } from "../operation/upstream.ts";
+import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { failureIn } from "./chat-failure.ts";
+import { oddUsage } from "./chat-tokens.ts";
+import type { ChatEvent } from "./dialects/chat.ts";
+import type { Dialect, SseEvent, WriteContext } from "./dialects/dialect.ts";
+import type { StreamRules } from "./frame-passer.ts";
+import { saysError, statusSaidIn } from "./hidden-error.ts";
+import type { NativeChat } from "./native-chat.ts";
+import { isAboutOperator } from "./refusal-subject.ts";
+import { eventsShownTo } from "./shown-thoughts.ts";
+import { sseText, type SseFrame } from "./sse.ts";
+
+/**
+ * How the events of a conversation are read and shown. Nothing in here holds on to the dispatch: the request has left, and
+ * a stream may last much longer than it is needed.
+ */
+export function chatStream(
+  callers: Dialect,
+  native: NativeChat,
+  context: WriteContext,
+  dispatch: Dispatch,
+): StreamRules {
+  const read = native.dialect.createEventReader();
+  const oddFigures = (frame: SseFrame): readonly string[] => {
+    if (frame.event === undefined || !frame.event.data.includes("sage")) return [];
+    const json = parse(frame.event.data);
+    return json === undefined ? [] : oddUsage(native.usageOf(json));
+  };
+  const form = streamForm(callers, dispatch);
+  const common = {
+    oddFigures,
+    contentType: form.contentType,
+    read: ({ event }: SseFrame) => (event ? withheldFrom(read(event), event) : []),
+  };
+  if (callers === native.dialect) {
+    const sayError = (error: StreamError): string =>
+      callers.createEventWriter(context).write(error).map(form.say).join("");
+    return {
+      ...common,
+      alike: form === serverSent,
+      write: (frame, events) =>
+        events.includes(withheld)
+          ? sayError(withheld)
+          : (native.showFrame?.(frame, context) ?? form.sayFrame(frame)),
+      // A vendor that ended in good order but never said that it had finished is booked as having failed, so it is told
+      // as that: official clients take a stream that just ends for a whole answer.
+      end: (ending) => (ending === "whole" ? "" : sayError(brokenOff)) + form.end(),
+    };
+  }
+  const writer = callers.createEventWriter(context);
+  const shown = eventsShownTo(callers, dispatch);
+  const brokeOff = (): string => writer.write(brokenOff).map(form.say).join("");
+  return {
+    ...common,
+    alike: false,
+    write: (_frame, events) =>
+      events
+        .flatMap(shown)
+        .flatMap((event) => writer.write(event))
+        .map(form.say)
+        .join(""),
+    end: (ending) => (ending === "whole" ? writer.end().map(form.say).join("") : brokeOff()) + form.end(),
+  };
+}
+
+type StreamError = Extract<ChatEvent, { readonly kind: "error" }>;
+
+/** Half an answer must not look like a whole one. */
+const brokenOff: StreamError = {
+  kind: "error",
+  type: "server_error",
+  code: "provider_request_failed",
+  message: "The provider's answer broke off.",
+};
+
+/** What the caller hears where a vendor speaks of the operator's key or credit in the middle of its answer. */
+const withheld: StreamError = {
+  kind: "error",
+  type: "server_error",
+  code: "provider_unavailable",
+  message: "The provider cannot go on with this answer.",
+};
+
+function withheldFrom(events: readonly ChatEvent[], { data }: SseEvent): readonly ChatEvent[] {
+  if (!events.some(isError)) return events;
+  const json = parse(data);
+  const said = json && (saysError(json) ? json : failureIn(json));
+  if (said === undefined || !isAboutOperator(statusSaidIn(said), said)) return events;
+  return events.map((event) => (isError(event) ? withheld : event));
+}
+
+const isError = ({ kind }: ChatEvent): boolean => kind === "error";
+
+/** How events are put on the wire: as server-sent events, or as the JSON array that Gemini's callers get without alt=sse. */
+interface StreamForm {
+  readonly contentType: string;
+  readonly say: (event: SseEvent) => string;
+  readonly sayFrame: (frame: SseFrame) => string;
+  readonly end: () => string;
+}
+
+const serverSent: StreamForm = {
+  contentType: "text/event-stream; charset=utf-8",
+  say: sseText,
+  sayFrame: ({ text }) => text,
+  end: () => "",
+};
+
+function streamForm(callers: Dialect, { input }: Dispatch): StreamForm {
+  const wantsArray = callers.name === "gemini" && !/(^|&)alt=sse(&|$)/.test(input.rawQuery);
+  if (!wantsArray) return serverSent;
+  let begun = false;
+  const say = ({ data }: SseEvent): string => {
+    const before = begun ? ",\r\n" : "[";
+    begun = true;
+    return before + data;
+  };
+  return {
+    contentType: "application/json; charset=utf-8",
+    say,
+    sayFrame: ({ event }) => (event ? say(event) : ""),
+    end: () => (begun ? "]" : "[]"),
+  };
+}
+
+function parse(text: string): JsonObject | undefined {
+  try {
+    const json: unknown = JSON.parse(text);
+    return isJsonObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,124 @@
+import { isSuccessStatus, type ActingFor, type Dispatch, type Exchanged } from "../operation/upstream.ts";
+import { exactTextOf, jsonIn, roughTextOf } from "./answer-text.ts";
+import { withExactArguments } from "./dialects/exact-json.ts";
+import type { HttpOutcome } from "./http-client.ts";
+import { aboutOurKey, type Exchange, type Protocol } from "./protocol.ts";
+import { isAboutOperator, refusalSubject } from "./refusal-subject.ts";
+import { repeatsSecret } from "./repeated-secret.ts";
+import { readRetryAfterSeconds } from "./retry-after.ts";
+
+/** By what an answer is understood. */
+export interface Understanding {
+  readonly protocol: Protocol;
+  readonly exchange: Exchange;
+  readonly dispatch: Dispatch;
+}
+
+/** What was sent, and in whose name. */
+interface Sent {
+  readonly speech: Understanding;
+  readonly actingFor: ActingFor | undefined;
+}
+
+type HttpAnswer = Extract<HttpOutcome, { kind: "answered" }>;
+type Answered = Extract<Exchanged, { kind: "answered" }>;
+type Refused = Extract<Exchanged, { kind: "rate_limited" | "key_rejected" }>;
+
+/** What a whole answer says: that the call was refused, that it failed, or what is passed on and paid for. */
+export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
+  if (outcome.kind === "no_answer") return outcome;
+  const { exchange, dispatch, protocol } = sent.speech;
+  const { status, contentType, body } = outcome;
+  const retryAfterSeconds = readRetryAfterSeconds(outcome.retryAfter, outcome.date);
+  const refused = refusedByStatus(outcome, retryAfterSeconds, sent);
+  if (refused) return refused;
+  const exact = exactTextOf(body);
+  const text = exact ?? roughTextOf(body);
+  if (tellsSecret(text, contentType, sent)) return withheld(status);
+  const json = jsonIn(text);
+  if (protocol.isAboutOperator?.(status, json) === true) {
+    const outOfCredit = status === 402 || protocol.isOutOfCredit?.(status, json) || undefined;
+    return { kind: "key_rejected", status, outOfCredit };
+  }
+
+  const succeeded = isSuccessStatus(status);
+  const hiddenFailure = succeeded ? exchange.hiddenFailure?.(json) : undefined;
+  const translates = exchange.translates?.(dispatch) === true;
+  // Nothing of it can pass as it came, so it is told as what it is.
+  if (hiddenFailure === "malformed" && translates) return unreadable;
+  if (typeof hiddenFailure === "number") {
+    const inside = refusedOf(hiddenFailure, json, retryAfterSeconds);
+    if (inside && (translates || isAboutOperator(hiddenFailure, json))) return inside;
+  }
+  // Whatever an error says that it used, nothing is paid for it where it passes as it came.
+  const isRead = json !== undefined && succeeded && (translates || typeof hiddenFailure !== "number");
+  const reading = isRead
+    ? exchange.read(translates ? withExactArguments(json, text) : json, dispatch)
+    : undefined;
+  const asItCame: Answered = {
+    kind: "answered",
+    status,
+    contentType,
+    // A text that says every byte costs less to pass on than the bytes; one without a type would be given one on its way.
+    body: contentType === undefined ? body : (exact ?? body),
+    answer: { status, json },
+    tokens: reading?.tokens,
+    retryAfterSeconds,
+    hiddenFailure: translates ? undefined : hiddenFailure,
+  };
+  if (reading?.error !== undefined)
+    return rewritten({ ...asItCame, status: reading.error.status }, reading.error.json);
+  const failed = json !== undefined && !succeeded;
+  const inOurWords = failed ? exchange.readError?.(status, json, dispatch) : reading?.json;
+  return inOurWords === undefined ? asItCame : rewritten(asItCame, inOurWords);
+}
+
+/** What the status alone decides, or with the words beside it. */
+function refusedByStatus(
+  { status, body }: HttpAnswer,
+  retryAfterSeconds: number | undefined,
+  { speech: { protocol }, actingFor }: Sent,
+): Exchanged | undefined {
+  if (actingFor && status === 401) return { kind: "link_rejected", status };
+  if (status !== 429 && (actingFor || !aboutOurKey.has(status))) return undefined;
+  const json = jsonIn(roughTextOf(body));
+  return refusedOf(status, json, retryAfterSeconds ?? protocol.waitToldIn?.(json));
+}
+
+/** A refusal that is not passed on as it came: a limit, or one about the operator. */
+function refusedOf(
+  status: number,
+  json: unknown,
+  retryAfterSeconds: number | undefined,
+): Refused | undefined {
+  const subject = refusalSubject(status, json);
+  const outOfCredit = subject === "credit" || undefined;
+  if (status === 429) return { kind: "rate_limited", status, retryAfterSeconds, outOfCredit };
+  // What the caller wrote is the caller's to mend, and another key would not help.
+  if (!aboutOurKey.has(status) || subject === "content") return undefined;
+  return { kind: "key_rejected", status, outOfCredit, callTooLarge: subject === "call_size" || undefined };
+}
+
+/** An upstream that repeats what it was shown in confidence, a linked account's token too, must not tell it the caller. */
+function tellsSecret(
+  text: string,
+  contentType: string | undefined,
+  { speech: { dispatch }, actingFor }: Sent,
+): boolean {
+  const { secrets: ours } = dispatch.upstream;
+  const secrets = actingFor ? [actingFor.accessToken, ...ours] : ours;
+  return repeatsSecret(secrets, text) || repeatsSecret(secrets, contentType ?? "");
+}
+
+/** Only a refusal says that nothing was done; behind any other status the work may be done and paid for. */
+const withheld = (status: number): Exchanged =>
+  status >= 400 && status <= 499 ? { kind: "key_rejected", status } : unreadable;
+
+const unreadable: Exchanged = { kind: "no_answer", reason: "malformed", sent: true };
+
+const rewritten = (answered: Answered, json: unknown): Answered => ({
+  ...answered,
+  contentType: "application/json",
+  body: Buffer.from(JSON.stringify(json)),
+  answer: { status: answered.status, json },
+});

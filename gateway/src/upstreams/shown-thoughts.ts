@@ -1,0 +1,26 @@
+// What a caller of one dialect is shown of what another vendor's model thought.
+
+import type { Dispatch } from "../operation/upstream.ts";
+import { isJsonObject } from "../platform/json.ts";
+import type { ChatAnswer, ChatEvent } from "./dialects/chat.ts";
+import type { Dialect } from "./dialects/dialect.ts";
+import { createThoughtSieve } from "./dialects/unasked-thoughts.ts";
+
+export function asShownTo(callers: Dialect, answer: ChatAnswer, { input }: Dispatch): ChatAnswer {
+  if (asksForThoughts(callers, input.body)) return answer;
+  const mayCall = answer.parts.some(({ kind }) => kind === "tool_call");
+  return { ...answer, parts: answer.parts.flatMap(createThoughtSieve({ mayCall })) };
+}
+
+/** What of a stream is shown. Whether a call follows a thought nobody knows yet, but without tools none does. */
+export function eventsShownTo(
+  callers: Dialect,
+  { input }: Dispatch,
+): (event: ChatEvent) => readonly ChatEvent[] {
+  if (asksForThoughts(callers, input.body)) return (event) => [event];
+  const tools = isJsonObject(input.body) ? input.body["tools"] : undefined;
+  return createThoughtSieve<ChatEvent>({ mayCall: Array.isArray(tools) && tools.length > 0 });
+}
+
+const asksForThoughts = (callers: Dialect, body: unknown): boolean =>
+  isJsonObject(body) && callers.asksForThoughts(body);
