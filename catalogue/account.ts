@@ -1,4 +1,11 @@
-import { defineOperation, free, refuse, z } from "../gateway/src/operation/define-operation.ts";
+import {
+  defineOperation,
+  free,
+  idempotencyKeyPattern,
+  idempotencyKeyRule,
+  refuse,
+  z,
+} from "../gateway/src/operation/define-operation.ts";
 import { balance, receipt, receiptPage, usageReport } from "./own-answers.ts";
 
 // What a caller can learn about its own money. Everything here is free.
@@ -135,7 +142,7 @@ export const requestsList = defineOperation({
       .describe("Only calls that ended so, such as those that failed."),
     idempotency_key: z
       .string()
-      .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters")
+      .regex(idempotencyKeyPattern, `must be ${idempotencyKeyRule}`)
       .optional()
       .describe("Only the call made under this key: what became of it, without asking for it again."),
   }),

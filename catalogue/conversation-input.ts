@@ -1,51 +1,29 @@
 // What a conversation gives its model to read besides text, in whichever dialect: images and files in the body, and what
 // lies elsewhere. Names mean the same wherever two dialects share them, so there is one rule for all.
 
-import { DecidingNames, typeByName } from "../gateway/src/operation/define-operation.ts";
+import { DecidingNames } from "../gateway/src/operation/define-operation.ts";
+import { holdsUrl, lookAtText, telling, type FoundMedia } from "./conversation-media.ts";
+import { lookAtTool, lookAtTools, type FoundTools } from "./conversation-tools.ts";
 import { checkDearer, dearerNames, runsDearly } from "./dearer-members.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-export interface ConversationInput {
-  /** Tokens come in that the body's length says nothing about: from elsewhere, or from a file of any number of pages. */
-  readonly unbounded: boolean;
-  /** Images, recordings and files, in the body or elsewhere. */
-  readonly media: number;
-  /** The member that has a recording in it; undefined where none certainly has. */
-  readonly recordedIn: string | undefined;
-  /** Something of it may be heard: a recording, a film, or what nobody can see from here. */
-  readonly mayBeHeard: boolean;
+type Asked = Pick<FoundTools, "comparesNames"> & Pick<FoundMedia, "goesByAddress">;
+
+export interface ConversationInput extends Readonly<Omit<FoundTools & FoundMedia, keyof Asked>> {
   /** The member by which a spoken answer is asked for. */
   readonly spokenBy: string | undefined;
-  /** Those of them that are certainly images. */
-  readonly images: number;
-  /** Bytes of the body that are media and not text. */
-  readonly mediaBytes: number;
-  /** Tools that the caller runs, and that the vendor explains to the model in words of its own. */
-  readonly explainedTools: number;
   /** The vendor may first sum up what was said, and bills that beside the answer. */
   readonly isSummedUp: boolean;
-  /** There are tools, about which some vendors say something to the model in words of their own. */
-  readonly hasTools: boolean;
-  /** The member by which a tool is asked for that its vendor runs: it bills by use, or reads on as often as it likes. */
-  readonly hostedTool: string | undefined;
 }
 
-type Found = { -readonly [Name in keyof ConversationInput]: ConversationInput[Name] } & {
-  /** There are names that are not in small letters, so each is compared with those that mean something. */
-  readonly comparesNames: boolean;
-  /** A vendor that may be asked goes by the address of an image, and reads there whatever it finds. */
-  readonly goesByAddress: boolean;
-};
+type Found = { -readonly [Name in keyof ConversationInput]: ConversationInput[Name] } & Asked;
 
 /**
  * Only lists and objects are looked into, and of a text only its name, so a plain conversation is seen at a glance. A name
  * that means something, but for the case of its letters, is refused.
  */
-export function readInput(
-  body: JsonObject,
-  { comparesNames, goesByAddress }: Pick<Found, "comparesNames" | "goesByAddress">,
-): ConversationInput {
+export function readInput(body: JsonObject, { comparesNames, goesByAddress }: Asked): ConversationInput {
   const found: Found = {
     comparesNames,
     goesByAddress,
@@ -107,8 +85,6 @@ const speech: ReadonlySet<string> = new Set([
 const speechNames = new DecidingNames(speech);
 
 const generation: ReadonlySet<string> = new Set(["generationConfig", "generation_config"]);
-
-const isEmptyList = (member: unknown): boolean => Array.isArray(member) && member.length === 0;
 
 /** Whether an edit, of Anthropic's or in OpenAI's list, replaces what was said by a summary; others only leave out. */
 function compacts(management: unknown): boolean {
@@ -192,20 +168,6 @@ function look(value: unknown, under: string, found: Found): void {
 /** Anthropic's word for where an image is; that of a document may have any number of pages. */
 const isImageSource = (name: string, { type }: JsonObject): boolean => name === "source" && type === "image";
 
-const addresses: ReadonlySet<string> = new Set([
-  "file_id",
-  "file_url",
-  "image_url",
-  "video_url",
-  "audio_url",
-  "fileUri",
-  "file_uri",
-]);
-/** Every text that may say something, so that all others are passed over. */
-const telling: ReadonlySet<string> = new Set([...addresses, "url", "data", "file_data", "id"]);
-/** What holds an address under a name that means nothing by itself. */
-const holdsUrl: ReadonlySet<string> = new Set(["image_url", "video_url", "audio_url", "file", "source"]);
-
 const partNames = new DecidingNames([
   ...telling,
   ...holdsUrl,
@@ -219,78 +181,11 @@ const partNames = new DecidingNames([
   "audio",
 ]);
 
-function lookAtText(
-  name: string,
-  text: string,
-  { under, beside }: { readonly under: string; readonly beside: JsonObject },
-  found: Found,
-): void {
-  if (addresses.has(name) || (name === "url" && holdsUrl.has(under))) {
-    const inside = typeInside(text);
-    const mediaType = inside ?? typeElsewhere(name, text, { under, beside }, found);
-    if (inside !== undefined) addMedia(inside, text, found);
-    else if (isImageAddress(name, under) && mediaType.startsWith("image/")) addImage(found);
-    else addElsewhere(found);
-    addSound(mediaType, under, found);
-  } else if (name === "file_data") {
-    const mediaType = typeInside(text) ?? "";
-    addMedia(mediaType, text, found);
-    addSound(mediaType, under, found);
-  } else if (name === "data") {
-    const type = isRecording(under, beside) ? "audio/" : mediaTypeBeside(beside);
-    // Without a type it is nothing to look at or listen to, but a text that the vendor has sealed.
-    if (type === undefined) return;
-    addMedia(type, text, found);
-    addSound(type, under, found);
-  } else if (name === "id" && (under === "audio" || (under === "input" && isReference(beside)))) {
-    addElsewhere(found);
-    found.mayBeHeard = true;
-  }
-}
-
-/** Elsewhere a format beside data may be that of a sealed text. */
-const isRecording = (under: string, { format }: JsonObject): boolean =>
-  under === "input_audio" || (under === "audio" && typeof format === "string");
-
-/** Media types have no case. */
-const typeInside = (dataUrl: string): string | undefined =>
-  /^data:([^;,]*)/i.exec(dataUrl)?.[1]?.toLowerCase();
-
-function mediaTypeBeside(beside: JsonObject): string | undefined {
-  const type = beside["media_type"] ?? beside["mimeType"] ?? beside["mime_type"];
-  return typeof type === "string" ? type.toLowerCase() : undefined;
-}
-
-/** What lies elsewhere is what its member is called, or what is said of it; otherwise it may be anything. */
-function typeElsewhere(
-  name: string,
-  address: string,
-  { under, beside }: { readonly under: string; readonly beside: JsonObject },
-  { goesByAddress }: Found,
-): string {
-  if (isImageAddress(name, under)) return goesByAddress ? (typeByName(address) ?? "") : "image/";
-  if (name === "audio_url" || under === "audio_url") return "audio/";
-  const { format } = beside;
-  return mediaTypeBeside(beside) ?? (typeof format === "string" ? format.toLowerCase() : "");
-}
-
-const silent = /^(?:image|text)\/|^application\/(?:pdf|json)$/;
-
-function addSound(mediaType: string, under: string, found: Found): void {
-  if (silent.test(mediaType)) return;
-  found.mayBeHeard = true;
-  if (mediaType.startsWith("audio/")) found.recordedIn = under;
-}
-
 /** What a vendor adds of its own may be anything. */
 function addUnseen(found: Found): void {
   found.unbounded = true;
   found.mayBeHeard = true;
 }
-
-/** An item of a response that OpenAI has stored: it says so, or has nothing but its id. */
-const isReference = ({ type = null, content }: JsonObject): boolean =>
-  type === "item_reference" || (type === null && content === undefined);
 
 /** Of some items the caller gives back only what they were: OpenAI has kept what was thought, drawn or found, and reads it. */
 function lookAtItem(type: string, item: JsonObject, found: Found): void {
@@ -309,105 +204,6 @@ const holders: Readonly<Record<string, string | null | undefined>> = {
   file_search_call: null,
   web_search_call: null,
 };
-
-/** Most vendors take it for an image by the member that it stands in, and refuse it if it is anything else. */
-const isImageAddress = (name: string, under: string): boolean =>
-  name === "image_url" || under === "image_url";
-
-/** Wherever an image is, it is one image. */
-function addImage(found: Found): void {
-  found.media++;
-  found.images++;
-}
-
-function addElsewhere(found: Found): void {
-  found.unbounded = true;
-  found.media++;
-}
-
-function addMedia(mediaType: string, data: string, found: Found): void {
-  if (mediaType.startsWith("text/")) return;
-  found.media++;
-  found.mediaBytes += data.length;
-  // A few bytes can be a hundred empty pages, or an hour of silence; an image is one image.
-  if (mediaType.startsWith("image/")) found.images++;
-  else found.unbounded = true;
-}
-
-/** Google takes a single tool for a list of one. They stand beside a conversation or in the midst of it. */
-function lookAtTools(tools: unknown, path: string, found: Found): void {
-  if (isEmptyList(tools)) return;
-  found.hasTools = true;
-  if (!Array.isArray(tools)) lookAtTool(tools, path, found);
-  else for (let at = 0; at < tools.length; at++) lookAtTool(tools[at], `${path}[${at}]`, found);
-}
-
-/** A function is answered by the caller; any other tool is run by the vendor, which then reads what it found. */
-function lookAtTool(tool: unknown, path: string, found: Found): void {
-  if (!isObject(tool)) return;
-  found.hasTools = true;
-  if (found.comparesNames) for (const name in tool) toolNames.check(name);
-  const { type, name, tools } = tool;
-  // The caller's own have a type or a name; Google's have only members that say what they do.
-  lookAtGoogles(tool, path, { isNamed: typeof type === "string" || typeof name === "string" }, found);
-  if (typeof type === "string" && explained.test(type)) {
-    found.explainedTools++;
-  } else if (typeof type === "string" && !ofCallers.has(type)) {
-    found.unbounded = true;
-    if (!runElsewhere.test(type) && !isCallersShell(tool)) found.hostedTool ??= path;
-  }
-  // Several under one name.
-  if (typeof tools === "object" && tools !== null) lookAtTools(tools, `${path}.tools`, found);
-}
-
-function lookAtGoogles(
-  tool: JsonObject,
-  path: string,
-  { isNamed }: { readonly isNamed: boolean },
-  found: Found,
-): void {
-  for (const name in tool) {
-    if (isNamed ? !googles.has(name) : /^function_?declarations$/i.test(name)) continue;
-    if (tool[name] === null) continue;
-    found.unbounded = true;
-    if (!/^computer_?use$/i.test(name)) found.hostedTool ??= `${path}.${name}`;
-  }
-}
-
-/** A name beside these would be nothing to Google, and does not make them the caller's own. */
-const googles: ReadonlySet<string> = new Set(
-  [
-    "retrieval",
-    "googleMaps",
-    "mcpServers",
-    "codeExecution",
-    "computerUse",
-    "enterpriseWebSearch",
-    "exaAiSearch",
-    "googleSearch",
-    "googleSearchRetrieval",
-    "parallelAiSearch",
-    "urlContext",
-    "fileSearch",
-  ].flatMap((name) => [name, name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
-);
-
-const toolNames = new DecidingNames(["type", "name", "environment", "tools", ...googles]);
-
-const ofCallers: ReadonlySet<string> = new Set(["function", "custom"]);
-const explained = /^(bash|text_editor|computer|memory)_\d{8}$/;
-
-/**
- * These are run by the caller though vendors made them, or only look through what stands in the body; they are explained at
- * a length that nobody has written down. Whatever else there is the vendor runs: it may bill that by use, and may read all
- * that was said once more after each time.
- */
-const runElsewhere =
-  /^(tool_search\w*|namespace|computer|computer_use_preview|(computer|browser)_toolset_\d{8}|local_shell|apply_patch)$/;
-
-/** OpenAI bills a container of its own by use; without a word about where the shell is, it may be in one. */
-const isCallersShell = ({ type, environment }: JsonObject): boolean =>
-  type === "shell" && isObject(environment) && environment["type"] === "local";
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -110,14 +110,14 @@ export function conversationEstimate(
       [inputUnit]: input.isSummedUp ? most * 2 : most,
       [outputUnit]:
         (limit + (asked.predictedTokensMax ?? 0)) * asked.choices +
-        (input.isSummedUp ? model.maxOutputTokens : 0),
+        (input.isSummedUp ? model.unaskedOutputTokensMax : 0),
     },
   };
 }
 
 /** A caller's limit passes as it is in its own dialect; where it is translated, at most what the model takes is sent. */
 function limitSent({ dialect, outputTokens }: AskedAnswer, model: ModelFacts): number {
-  const wanted = outputTokens > 0 ? outputTokens : model.maxOutputTokens;
+  const wanted = outputTokens > 0 ? outputTokens : model.unaskedOutputTokensMax;
   return model.protocols.includes(dialect) ? wanted : Math.min(wanted, model.outputTokensMax ?? Infinity);
 }
 

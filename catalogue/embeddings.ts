@@ -1,29 +1,17 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import { checkDearer } from "./dearer-members.ts";
+import { bodyValuesMax, embeddingInput, type EmbeddingInput } from "./embedding-input.ts";
 import { embeddings } from "./model-answers.ts";
 
-const inputsMax = 2_048;
 const dimensionsMax = 100_000;
-
-const text = z.string().min(1, "must not be empty");
-const tokens = z.array(z.int().min(0)).min(1, "must not be empty");
 
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const embeddingsBody = z.looseObject({
   model: z.string().min(1).max(200).describe("A model of `GET /v1/models`."),
-  input: z
-    .union([
-      text,
-      z.array(text).min(1, "must not be empty").max(inputsMax, `at most ${inputsMax} inputs`),
-      tokens,
-      z.array(tokens).min(1, "must not be empty").max(inputsMax, `at most ${inputsMax} inputs`),
-    ])
-    .describe("A text, a list of texts, or the same in tokens."),
+  input: embeddingInput,
   dimensions: z.int().min(1).max(dimensionsMax).nullish(),
   encoding_format: z.enum(["float", "base64"]).nullish(),
 });
-
-type Input = z.infer<typeof embeddingsBody>["input"];
 
 export const embeddingsCreate = defineOperation({
   id: "embeddings.create",
@@ -37,6 +25,7 @@ export const embeddingsCreate = defineOperation({
   response: embeddings,
   example: { body: { model: "text-embedding-3-small", input: "how do plants make food" } },
   bodyBytesMax: 10 * 1024 * 1024,
+  bodyValuesMax,
   price: {
     kind: "per_token",
     modelKind: "embedding",
@@ -55,7 +44,7 @@ export const embeddingsCreate = defineOperation({
 });
 
 /** Tokens are counted; of a text, four bytes a token is the usual rule of thumb. */
-function tokensExpected(input: Input): number {
+function tokensExpected(input: EmbeddingInput): number {
   if (typeof input === "string") return Math.ceil(Buffer.byteLength(input) / 4);
   let counted = 0;
   for (const one of input) counted += typeof one === "number" ? 1 : tokensExpected(one);

@@ -19,7 +19,8 @@ const holdsSnapshot = ({ json }: { readonly json: unknown }): boolean =>
   json !== null &&
   "snapshot" in json &&
   typeof json.snapshot === "object" &&
-  json.snapshot !== null;
+  json.snapshot !== null &&
+  !Array.isArray(json.snapshot);
 
 /** The vendor leaves out, or sets to null, what a company does not report. */
 const figure = z.number().nullish();

@@ -39,9 +39,10 @@ export const websiteTrafficEngagement = defineOperation({
   },
 });
 
-/** Undefined when metrics and months cannot be told. A parameter given twice counts for all it could mean. */
+/** Undefined when metrics and months cannot be told. A parameter given twice counts for all it could mean, in any letters. */
 function creditsAsked(rawQuery: string): number | undefined {
-  const query = new URLSearchParams(rawQuery);
+  const query = new URLSearchParams();
+  for (const [name, value] of new URLSearchParams(rawQuery)) query.append(name.toLowerCase(), value);
   const starts = query.getAll("start_date").map(monthOf);
   const ends = query.getAll("end_date").map(monthOf);
   // No date at all makes this infinite, and one that is none makes it NaN; neither is a number of months.

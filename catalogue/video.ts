@@ -21,15 +21,23 @@ const parameters = z.looseObject({
   resolution: z.string().max(40).nullish().describe('Such as "720P".'),
 });
 
+const input = z.looseObject({
+  prompt: z
+    .string()
+    .min(1, "must not be empty")
+    .max(promptCharactersMax, `at most ${promptCharactersMax} characters`),
+  // Whatever these hold is the vendor's to judge. They are named because a call is held for the videos they refer to, so
+  // nothing may look like one of them to somebody else.
+  media: z.unknown().optional().describe("What the model looks at: a list of `type` and `url`."),
+  video_url: z.unknown().optional().describe("A video that the model looks at."),
+  reference_urls: z.unknown().optional().describe("Addresses of what the model looks at."),
+  reference_video_urls: z.unknown().optional().describe("Addresses of videos that the model looks at."),
+});
+
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const synthesisBody = z.looseObject({
   model: z.string().min(1).max(200),
-  input: z.looseObject({
-    prompt: z
-      .string()
-      .min(1, "must not be empty")
-      .max(promptCharactersMax, `at most ${promptCharactersMax} characters`),
-  }),
+  input,
   parameters: parameters.nullish(),
 });
 
@@ -112,8 +120,8 @@ export const videoSynthesisCreate = defineOperation({
     kind: "per_second",
     modelKind: "video",
     secondsMax,
-    requested: ({ body: { input, parameters: asked } }) => ({
-      inputSecondsMax: inputSecondsMaxOf(input),
+    requested: ({ body: { input: given, parameters: asked } }) => ({
+      inputSecondsMax: inputSecondsMaxOf(given),
       seconds: asked?.duration === -1 ? "any" : (asked?.duration ?? undefined),
       resolution: higherOf(resolutionOf(asked?.resolution), resolutionOf(asked?.size)),
     }),
@@ -185,19 +193,24 @@ export const wan26ImageToVideo = defineModel({
  * The most that is billed of the videos a request refers to, all together. The models of 2.6 take lists of addresses and
  * bill five seconds of them; later ones take them as media, fifteen seconds long at most.
  */
-function inputSecondsMaxOf(input: z.infer<typeof synthesisBody>["input"]): number {
-  const { media } = input;
+function inputSecondsMaxOf(given: z.infer<typeof input>): number {
+  const { media, video_url: videoUrl } = given;
   if (Array.isArray(media) && media.some(isVideo)) return secondsMax;
-  if (typeof input["video_url"] === "string") return secondsMax;
-  const lists = [input["reference_video_urls"], input["reference_urls"]];
+  if (typeof videoUrl === "string") return secondsMax;
+  const lists = [given.reference_video_urls, given.reference_urls];
   return lists.some((list) => Array.isArray(list) && list.length > 0) ? listedSecondsMax : 0;
 }
 
 const listedSecondsMax = 5;
-const videoTypes: ReadonlySet<unknown> = new Set(["reference_video", "first_clip", "video"]);
+const videoTypes: ReadonlySet<string> = new Set(["reference_video", "first_clip", "video"]);
 
+/** In any letters: what is not taken for a video here might be one to the vendor. */
 const isVideo = (medium: unknown): boolean =>
-  typeof medium === "object" && medium !== null && "type" in medium && videoTypes.has(medium.type);
+  typeof medium === "object" &&
+  medium !== null &&
+  Object.entries(medium).some(
+    ([name, value]) => name.toLowerCase() === "type" && videoTypes.has(String(value).toLowerCase()),
+  );
 
 /** A vendor may heed either, so of two the higher is held. */
 function higherOf(one: number | undefined, other: number | undefined): number | undefined {

@@ -9,6 +9,7 @@ import { defineOperation, fixed, z } from "../operation/define-operation.ts";
 import { refusals, type RefusalCode } from "../platform/refusals.ts";
 import { createAccountContract, createContract, sha256, type Contract } from "./create-contract.ts";
 import { refusalName } from "./describe-answers.ts";
+import { refusalsByStatus } from "./refusals-by-status.ts";
 import { refusalsOf } from "./refusals-of.ts";
 
 const catalogue = await loadCatalogue([join(import.meta.dir, "../../../catalogue")]);
@@ -230,9 +231,8 @@ test("every refusal there is belongs to some operation", () => {
 test("no two different refusals share a name", () => {
   const byName = new Map<string, string>();
   for (const { operation, path } of inputOf().offer.operations.values()) {
-    const groups = Object.groupBy(refusalsOf(operation), (code) => String(refusals[code].status));
-    for (const [status, codes = []] of Object.entries(groups)) {
-      const name = refusalName(path, Number(status), codes);
+    for (const { status, codes } of refusalsByStatus(operation)) {
+      const name = refusalName(path, status, codes);
       expect([name, byName.get(name) ?? codes.join()]).toEqual([name, codes.join()]);
       byName.set(name, codes.join());
     }

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { idempotencyKeptHours, idempotencyKeyPattern } from "../ledger/idempotency-key.ts";
 import type { Names } from "../operation/names.ts";
-import { isSold, type Operation } from "../operation/operation.ts";
+import { isSold, takesIdempotencyKey, type Operation } from "../operation/operation.ts";
 import type { JsonObject } from "../platform/json.ts";
 import type { Components } from "./components.ts";
 import { refusalsOf } from "./refusals-of.ts";
@@ -46,10 +47,9 @@ const taskHeaders = (operation: Operation): NonNullable<Operation["headers"]> =>
 type RequestHeader = [name: string, description: string, schema: z.ZodType, sharedAs?: string];
 
 function usualRequestHeaders(operation: Operation, { provider }: Names): RequestHeader[] {
-  const { method, idempotency, price } = operation;
   const usual: RequestHeader[] = [];
-  if (method === "POST" || idempotency) usual.push(remembersKeys(operation) ? onceKey : needlessKey);
-  if (price.kind === "free") return usual;
+  if (takesIdempotencyKey(operation)) usual.push(remembersKeys(operation) ? onceKey : needlessKey);
+  if (operation.price.kind === "free") return usual;
   usual.push(
     [
       `X-${provider}-Cost-Mode`,
@@ -65,18 +65,18 @@ function usualRequestHeaders(operation: Operation, { provider }: Names): Request
   return usual;
 }
 
-const visibleAscii = z.string().regex(/^[\x21-\x7e]{1,255}$/);
+const idempotencyKey = z.string().regex(idempotencyKeyPattern);
 
 const onceKey: RequestHeader = [
   "Idempotency-Key",
-  "Executes and charges once: for 24 hours a repetition is answered 409 with the first call's id, status and charge.",
-  visibleAscii,
+  `Executes and charges once: for ${idempotencyKeptHours} hours a repetition is answered 409 with the first call's id, status and charge.`,
+  idempotencyKey,
 ];
 
 const needlessKey: RequestHeader = [
   "Idempotency-Key",
   "Taken as with every POST, and not needed: this call is free, and a repetition changes nothing more, so it is answered anew.",
-  visibleAscii,
+  idempotencyKey,
   "Idempotency-Key-Not-Needed",
 ];
 

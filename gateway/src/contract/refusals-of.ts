@@ -1,4 +1,11 @@
-import { changesFreely, isAboutTask, isSold, type Operation } from "../operation/operation.ts";
+import {
+  changesFreely,
+  isAboutTask,
+  isSold,
+  modelKindOf,
+  takesIdempotencyKey,
+  type Operation,
+} from "../operation/operation.ts";
 import type { RefusalCode } from "../platform/refusals.ts";
 
 /** Every refusal that the life of a call can give this operation, in the order of that life. */
@@ -15,8 +22,9 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
   ];
   if (body) codes.push("request_timeout", "payload_too_large", "unsupported_media_type");
   if (price.kind === "free") codes.push("cost_quote_unsupported");
-  if ("modelKind" in price && price.modelKind !== undefined) codes.push("model_not_found");
+  if (modelKindOf(operation) !== undefined) codes.push("model_not_found");
   if (price.kind === "free" && isSold(operation)) codes.push("billing_config_invalid", "account_suspended");
+  if (readsBooks(operation)) codes.push("billing_dependency_timeout", "billing_unavailable");
   if (asksUpstream(operation))
     codes.push("upstream_rate_limit", "provider_request_failed", "provider_unavailable");
   if (price.kind !== "free") {
@@ -36,7 +44,6 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
     if (limits?.slot) codes.push("quota_exceeded");
   }
   if (changesFreely(operation)) codes.push("insufficient_scope");
-  if (readsBooks(operation)) codes.push("billing_dependency_timeout", "billing_unavailable");
   if (isSold(operation)) {
     codes.push("not_allowed_for_key");
     if (operation.task) codes.push("quota_exceeded");
@@ -51,7 +58,7 @@ export const asksUpstream = (operation: Operation): boolean =>
 
 /** What the gateway answers itself is in the books; only models are told of by the offer alone. */
 const readsBooks = (operation: Operation): boolean =>
-  !isSold(operation) && !isAboutTask(operation) && operation.category !== "models";
+  isAboutTask(operation) || (!isSold(operation) && operation.category !== "models");
 
 const conflicts = [
   "request_already_completed",
@@ -60,7 +67,8 @@ const conflicts = [
   "outcome_unknown",
 ] as const;
 
-function conflictsOf({ method, idempotency }: Operation): RefusalCode[] {
-  if (idempotency) return conflicts.map((code): RefusalCode => `${idempotency.codePrefix}${code}`);
-  return method === "POST" ? [...conflicts] : [];
+function conflictsOf(operation: Operation): RefusalCode[] {
+  if (!takesIdempotencyKey(operation)) return [];
+  const prefix = operation.idempotency?.codePrefix ?? "";
+  return conflicts.map((code): RefusalCode => `${prefix}${code}`);
 }

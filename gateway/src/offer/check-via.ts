@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import { ConfigError } from "../platform/config-error.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
-import { isSold, type ModelKind, type Operation } from "../operation/operation.ts";
+import { isSold, modelKindOf, type ModelKind, type Operation } from "../operation/operation.ts";
 
 /** Refuses a `via`, or a model at an upstream, that cannot do the work: nobody, or the sandbox, would serve in its place. */
 export function checkVia(catalogue: Catalogue, config: Config): void {
@@ -61,8 +61,10 @@ export function kindsOf({ price, maxOutputTokens, contextTokens }: ModelConfig):
   return isText ? kinds.filter((kind) => kind !== "image") : kinds;
 }
 
-const isFor = ({ price }: Operation, kinds: readonly ModelKind[]): boolean =>
-  "modelKind" in price && price.modelKind !== undefined && kinds.includes(price.modelKind);
+function isFor(operation: Operation, kinds: readonly ModelKind[]): boolean {
+  const kind = modelKindOf(operation);
+  return kind !== undefined && kinds.includes(kind);
+}
 
 const protocolsOf = (operations: readonly Operation[]): readonly string[] => [
   ...new Set(operations.flatMap((one) => (isSold(one) ? Object.keys(one.servedBy) : []))),

@@ -1,12 +1,12 @@
-import type { Config, SalesConfig, UpstreamConfig } from "../config/config.ts";
+import type { SalesConfig } from "../config/config.ts";
 import type { McpConfig } from "../config/mcp-config.ts";
+import type { UpstreamConfig } from "../config/upstream-config.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { Catalogue } from "../operation/catalogue.ts";
 import { createIsProxy, type IsProxy } from "../platform/caller-address.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import { createOffer } from "./create-offer.ts";
-import type { Offer } from "./offer.ts";
+import type { Offer, OfferSources } from "./offer.ts";
 
 /**
  * What holds for whoever comes now: an offer, and what else its configuration says to the doors. A reload replaces it
@@ -18,13 +18,6 @@ export interface InForce {
   readonly sales: SalesConfig | undefined;
   readonly mcp: McpConfig;
   readonly isProxy: IsProxy;
-}
-
-/** What an offer is made of, as it was read at the start or at a reload. */
-export interface OfferSources {
-  readonly catalogue: Catalogue;
-  readonly config: Config;
-  readonly sandboxUrl: string | undefined;
 }
 
 interface Parts {

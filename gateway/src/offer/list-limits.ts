@@ -21,7 +21,7 @@ export type SharedLimit =
 const openTasksOf = (operation: Operation): number =>
   isSold(operation) ? (operation.task?.openMax ?? 0) : 0;
 
-/** The limits that come with what is on offer: which operations count tokens, take slots, or have a quota of their own. */
+/** The limits that come with what is on offer: which operations count tokens, take slots, or have a limit of their own. */
 export function listLimits(offer: Offer): SharedLimit[] {
   const offered = [...offer.operations.values()];
   const idsWhere = (test: (one: (typeof offered)[number]) => boolean): string[] =>

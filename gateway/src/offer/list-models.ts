@@ -21,7 +21,7 @@ export function listModels(offer: Offer, allowed: Allowed = everything): ModelLi
         id: model.id,
         kind: price.modelKind,
         owned_by: model.upstreams[0]?.name ?? "unknown",
-        max_output_tokens: price.modelKind === "chat" ? model.facts.maxOutputTokens : null,
+        max_output_tokens: price.modelKind === "chat" ? model.facts.unaskedOutputTokensMax : null,
         context_tokens: model.facts.contextTokens ?? null,
         ...listPrices(price.kind, model.terms.unitPricesPico),
         price_version: model.terms.version,

@@ -9,7 +9,7 @@ import { picoFromUsd, picoFromUsdPerMillion, type Pico } from "../platform/money
 import { kindsOf } from "./check-via.ts";
 
 /** A model that names no limit of its own may answer this much; it is also what is sent upstream. */
-const maxOutputTokensUsual = 4_096;
+const unaskedOutputTokensMaxUsual = 4_096;
 
 /** A model of the catalogue, of the operator's own, or of both, before anybody serves it. */
 export interface Model {
@@ -21,19 +21,18 @@ export interface Model {
   readonly namesAt: ReadonlyMap<string, string>;
   /** Undefined when nobody set one. */
   readonly price: Readonly<Record<string, Pico>> | undefined;
-  readonly maxOutputTokens: number;
+  readonly unaskedOutputTokensMax: number;
   readonly outputTokensMax: number | undefined;
   readonly contextTokens: number | undefined;
   readonly usualVideo: Partial<VideoWish>;
 }
 
 /** What the operator writes about a model overrides the catalogue, word by word. */
-export function mergeModels(catalogue: Catalogue, config: Config, gaps: string[]): Model[] {
+export function mergeModels(catalogue: Catalogue, config: Config): Model[] {
   const merged: Model[] = [];
   for (const [id, written] of config.models) {
     const shipped = catalogue.models.find((model) => model.id === id);
     const price = written.price ?? (shipped && shippedPrice(shipped));
-    if (!price) gaps.push(`models.${id}: no price, so it is not offered`);
     merged.push(configuredModel(id, written, shipped, price, config));
   }
   for (const shipped of catalogue.models) {
@@ -45,7 +44,7 @@ export function mergeModels(catalogue: Catalogue, config: Config, gaps: string[]
       via: undefined,
       namesAt: new Map(),
       price: shippedPrice(shipped),
-      maxOutputTokens: shipped.maxOutputTokens ?? maxOutputTokensUsual,
+      unaskedOutputTokensMax: shipped.maxOutputTokens ?? unaskedOutputTokensMaxUsual,
       outputTokensMax: shipped.outputTokensMax,
       contextTokens: shipped.contextTokens,
       usualVideo: shipped.usualVideo ?? {},
@@ -69,7 +68,8 @@ function configuredModel(
     via: written.via,
     namesAt: written.namesAt,
     price,
-    maxOutputTokens: written.maxOutputTokens ?? shipped?.maxOutputTokens ?? maxOutputTokensUsual,
+    unaskedOutputTokensMax:
+      written.maxOutputTokens ?? shipped?.maxOutputTokens ?? unaskedOutputTokensMaxUsual,
     outputTokensMax: shipped?.outputTokensMax,
     contextTokens: written.contextTokens ?? shipped?.contextTokens,
     usualVideo: shipped?.usualVideo ?? {},

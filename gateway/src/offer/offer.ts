@@ -1,11 +1,13 @@
-import type { LinkConfig } from "../config/config.ts";
+import type { Config, LinkConfig } from "../config/config.ts";
 import type { Names } from "../operation/names.ts";
 import type { TierLimits, TierName } from "../limits/tiers.ts";
 import type { RecordedPrice } from "../ledger/ledger.ts";
+import type { Catalogue } from "../operation/catalogue.ts";
 import type { ModelFacts, Operation } from "../operation/operation.ts";
 import type { Terms } from "../prices/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import type { Micros } from "../platform/money.ts";
+import type { Gap } from "./gap.ts";
 import type { Routes } from "./routes.ts";
 import type { TaskUpstream } from "../tasks/task-desk.ts";
 
@@ -26,10 +28,18 @@ export interface Offer {
   readonly taskUpstreams: readonly TaskUpstream[];
   /** Every price a call can be held under. */
   readonly prices: readonly RecordedPrice[];
-  /** What was left out and why, for `doctor`. */
-  readonly gaps: readonly string[];
+  /** What was left out and why, for the operator. */
+  readonly gaps: readonly Gap[];
   /** What is on offer in a way that the operator may not have meant. */
   readonly notes: readonly string[];
+}
+
+/** What an offer is made of, as it was read at the start or at a reload. */
+export interface OfferSources {
+  readonly catalogue: Catalogue;
+  readonly config: Config;
+  /** Undefined when there is no sandbox to fall back on. */
+  readonly sandboxUrl: string | undefined;
 }
 
 export interface OfferedOperation {
@@ -60,7 +70,7 @@ export interface OfferedModel {
 }
 
 /** Header names with the configured provider word in them, lower case as they are looked up. */
-interface HeaderNames {
+export interface HeaderNames {
   readonly costMode: string;
   readonly maxPriceUsd: string;
   readonly costMicrosUsd: string;

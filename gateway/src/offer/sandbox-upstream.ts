@@ -1,3 +1,4 @@
+import { usualTransport } from "../config/upstream-config.ts";
 import { usualKeyHeader } from "../operation/key-header.ts";
 import type { Upstream } from "../operation/upstream.ts";
 
@@ -11,7 +12,7 @@ export const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream 
   key: "sandbox",
   keyHeader: usualKeyHeader(protocol),
   secrets: [],
-  transport: protocol === "tikhub" || protocol === "similarweb" ? "managed" : "native",
+  transport: usualTransport(protocol),
   timeoutMs: undefined,
   quotaRpm: undefined,
   pollQps: sandboxPollQps,

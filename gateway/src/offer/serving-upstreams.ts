@@ -1,10 +1,11 @@
 import type { Config } from "../config/config.ts";
-import type { SoldOperation } from "../operation/operation.ts";
+import { modelKindOf, type SoldOperation } from "../operation/operation.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import type { Model } from "./merge-models.ts";
 import { sandboxUpstream } from "./sandbox-upstream.ts";
 
-interface Market {
+/** Who may serve what: the configuration, the sandbox beside it, and all models. */
+export interface Market {
   readonly config: Config;
   readonly sandboxUrl: string | undefined;
   readonly models: readonly Model[];
@@ -33,21 +34,20 @@ export function servingUpstreams(
  * under way that are paid for, it stays to be asked about them.
  */
 const hasModelFor = (operation: SoldOperation, upstream: Upstream, models: readonly Model[]): boolean => {
-  const { price } = operation;
   if (operation.task) return true;
-  const kind = "modelKind" in price ? price.modelKind : undefined;
+  const kind = modelKindOf(operation);
   if (kind === undefined || upstream.models === undefined) return true;
   return models.some((model) => model.kinds.includes(kind) && hasModel(upstream, model));
 };
 
 /** A real upstream was to serve such models, though it has none of them: made-up answers must not be sold instead. */
 function isMeant(
-  { price }: SoldOperation,
+  operation: SoldOperation,
   able: readonly Upstream[],
   config: Config,
   models: readonly Model[],
 ): boolean {
-  const kind = "modelKind" in price ? price.modelKind : undefined;
+  const kind = modelKindOf(operation);
   if (kind === undefined || able.length === 0) return false;
   const isOwn = ({ id, via, kinds }: Model): boolean =>
     config.models.has(id) && via === undefined && kinds.includes(kind);

@@ -45,8 +45,15 @@ describe("arguments become the request that HTTP would bring", () => {
     ] as const) {
       expect(writeRequest(write, write.path, { model: value }).path).toBe(path);
     }
-    for (const value of ["..", ".", "", undefined, 5, ["a"]]) {
-      expect(() => writeRequest(write, write.path, { model: value })).toThrow();
+    for (const [value, why] of [
+      ["..", "model: not a name"],
+      [".", "model: not a name"],
+      ["", "model is required, as a string"],
+      [undefined, "model is required, as a string"],
+      [5, "model is required, as a string"],
+      [["a"], "model is required, as a string"],
+    ] as const) {
+      expect(() => writeRequest(write, write.path, { model: value })).toThrow(why);
     }
   });
 

@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { ConfigError } from "../platform/config-error.ts";
+import { messageOf } from "../platform/error-message.ts";
 import { modelProblems, operationProblems, type Exchanges } from "./check-definition.ts";
 import { isCatalogueModel, type CatalogueModel } from "./define-model.ts";
 import { isOperation } from "./define-operation.ts";
@@ -84,8 +85,7 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`catalogue_folders: ${folder} cannot be read: ${why}`, { cause: error });
+    throw new Error(`catalogue_folders: ${folder} cannot be read: ${messageOf(error)}`, { cause: error });
   }
 }
 

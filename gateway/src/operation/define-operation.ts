@@ -7,6 +7,7 @@ import type { CallInput, Operation, OwnOperation, SoldOperation, TaskOperation }
 export { fixed, free } from "./price.ts";
 export { typeByName } from "./type-by-name.ts";
 export { contextTokensMax } from "../prices/quantities.ts";
+export { idempotencyKeyPattern, idempotencyKeyRule } from "../ledger/idempotency-key.ts";
 export { refuseEarlier } from "../ledger/refuse-earlier.ts";
 export { z } from "zod";
 export { DecidingNames } from "../platform/deciding-names.ts";

@@ -44,7 +44,8 @@ export interface ModelFacts {
   readonly names: readonly string[];
   /** In which they are spoken to; what a caller says in another dialect is translated. */
   readonly protocols: readonly string[];
-  readonly maxOutputTokens: number;
+  /** What it writes at most when the caller sets no limit. */
+  readonly unaskedOutputTokensMax: number;
   /** The highest limit that its vendor takes; undefined when nobody wrote it down. */
   readonly outputTokensMax: number | undefined;
   /** The most a conversation can hold; undefined when nobody wrote it down. */
@@ -222,6 +223,8 @@ interface Declared<Input> extends Described {
   /** No body at all counts as an empty object. */
   readonly bodyOptional?: true;
   readonly bodyBytesMax: number;
+  /** How many values a body may have, where that is more than usual. */
+  readonly bodyValuesMax?: number;
   readonly price: PriceContract<Input>;
   readonly limits?: OperationLimits;
   /** `pending` marks what the specification leaves open: its parameters are forwarded, never invented. */
@@ -269,6 +272,14 @@ export type Operation = SoldOperation | OwnOperation | TaskOperation;
 export const isSold = (operation: Operation): operation is SoldOperation => "servedBy" in operation;
 
 export const isAboutTask = (operation: Operation): operation is TaskOperation => "aboutTask" in operation;
+
+/** What the models are for that it is called with; undefined where it is called with none. */
+export const modelKindOf = ({ price }: Pick<Operation, "price">): ModelKind | undefined =>
+  "modelKind" in price ? price.modelKind : undefined;
+
+/** Whether an `Idempotency-Key` means anything here. */
+export const takesIdempotencyKey = ({ method, idempotency }: Operation): boolean =>
+  method === "POST" || idempotency !== undefined;
 
 /** Free, and yet not only read: it links, unlinks, cancels or applies for the account. */
 export const changesFreely = (operation: Operation): boolean =>

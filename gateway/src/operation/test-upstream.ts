@@ -27,7 +27,7 @@ export const testDispatch = (cared: Partial<Dispatch> = {}): Dispatch => ({
   forwarded: {},
   model: "m",
   modelAsked: "m",
-  maxOutputTokens: undefined,
+  unaskedOutputTokensMax: undefined,
   outputTokensMax: undefined,
   streaming: false,
   createdSeconds: 0,

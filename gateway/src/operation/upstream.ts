@@ -76,7 +76,7 @@ export interface Dispatch {
   /** By the name that the caller knows it by. */
   readonly modelAsked: string | undefined;
   /** What the model writes at most when the caller sets no limit, and the highest limit that it takes. */
-  readonly maxOutputTokens: number | undefined;
+  readonly unaskedOutputTokensMax: number | undefined;
   readonly outputTokensMax: number | undefined;
   /** The caller wants the answer piece by piece. */
   readonly streaming: boolean;

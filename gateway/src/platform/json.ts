@@ -2,7 +2,7 @@
 // strings natively, so its cost follows the structure of the text and not its length.
 
 const jsonDepthMax = 64;
-const jsonNodesMax = 100_000;
+const jsonValuesMaxUsual = 100_000;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -15,7 +15,7 @@ const forbiddenMember =
   /"(?:_|\\u005[fF]){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006[fF])(?:t|\\u0074)(?:o|\\u006[fF])(?:_|\\u005[fF]){2}"\s*:/y;
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-export function parseJson(bytes: Uint8Array): ParsedJson {
+export function parseJson(bytes: Uint8Array, valuesMax = jsonValuesMaxUsual): ParsedJson {
   let text: string;
   try {
     text = strictUtf8.decode(bytes);
@@ -23,7 +23,7 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
     return { ok: false, why: "the body is not valid UTF-8" };
   }
   if (text.trim() === "") return { ok: false, why: "the body is empty; JSON is expected" };
-  const shape = scanShape(text);
+  const shape = scanShape(text, valuesMax);
   if (typeof shape === "string") return { ok: false, why: shape };
 
   let value: unknown;
@@ -78,9 +78,9 @@ interface Shape {
   readonly plainNames: boolean;
 }
 
-function scanShape(text: string): Shape | string {
+function scanShape(text: string, valuesMax: number): Shape | string {
   let depth = 0;
-  let nodes = 1;
+  let values = 1;
   let members = 0;
   let plainNames = true;
   let stringStart = 0;
@@ -96,7 +96,7 @@ function scanShape(text: string): Shape | string {
       case 0x7b: // {
       case 0x5b: // [
         depth++;
-        nodes++;
+        values++;
         if (depth > jsonDepthMax) return `the body is nested deeper than ${jsonDepthMax}`;
         break;
       case 0x7d: // }
@@ -104,7 +104,7 @@ function scanShape(text: string): Shape | string {
         depth--;
         break;
       case 0x2c: // ,
-        nodes++;
+        values++;
         break;
       case 0x3a: // :
         members++;
@@ -113,7 +113,7 @@ function scanShape(text: string): Shape | string {
         stringStart = stringEnd;
         break;
     }
-    if (nodes > jsonNodesMax) return `the body has more than ${jsonNodesMax} values`;
+    if (values > valuesMax) return `the body has more than ${valuesMax} values`;
   }
   return { members, plainNames };
 }

@@ -138,5 +138,5 @@ test("a cap given as a number means what was written, rounded down to whole micr
     [1e21, 10n ** 27n],
   ];
   for (const [usd, micros] of written) expect([usd, capMicrosFromNumber(usd)]).toEqual([usd, micros]);
-  for (const usd of [-1, NaN, Infinity]) expect(() => capMicrosFromNumber(usd)).toThrow();
+  for (const usd of [-1, NaN, Infinity]) expect(() => capMicrosFromNumber(usd)).toThrow("0 or more");
 });

@@ -1,0 +1,98 @@
+import type { Config, OperationConfig } from "../config/config.ts";
+import type { Catalogue } from "../operation/catalogue.ts";
+import { isSold, type Operation } from "../operation/operation.ts";
+import type { Gap } from "./gap.ts";
+import { whyNotServed } from "./is-served.ts";
+import type { Model } from "./merge-models.ts";
+import { lacksOutputPrice } from "./offer-model.ts";
+import type { OfferedOperation, OfferSources } from "./offer.ts";
+
+interface Bound extends OfferSources {
+  readonly models: readonly Model[];
+  /** Everything in the catalogue, also what nobody serves. */
+  readonly offered: readonly OfferedOperation[];
+}
+
+/** What an operator must hear of, because calls are refused or a line of the configuration does nothing. */
+export function findGaps(bound: Bound): Gap[] {
+  const { catalogue, config, models, offered } = bound;
+  return [
+    ...unpricedModels(models),
+    ...offered.flatMap((one) => [
+      ...unpricedOutput(one.operation, models),
+      ...unfitPriceWords(one.operation, config.operations.get(one.operation.id)),
+      ...missingDefault(one, config),
+    ]),
+    ...unknownOperations(offered, config),
+    ...unknownModels(catalogue, config),
+    ...upstreamsWithoutLinks(offered),
+    ...offered.flatMap((one) => unsold(one, bound)),
+  ];
+}
+
+const unpricedModels = (models: readonly Model[]): Gap[] =>
+  models.filter(({ price }) => !price).map(({ id }) => ({ kind: "unpriced_model", model: id }));
+
+const unpricedOutput = (operation: Operation, models: readonly Model[]): Gap[] =>
+  models
+    .filter((model) => model.price && lacksOutputPrice(operation, model))
+    .map(({ id }) => ({ kind: "unpriced_output", model: id, operationId: operation.id }));
+
+/** A price in words that do not fit the operation would be ignored. */
+function unfitPriceWords({ id: operationId, price }: Operation, written: OperationConfig | undefined): Gap[] {
+  const gaps: Gap[] = [];
+  if (written?.priceUsdPico !== undefined && price.kind !== "per_unit") {
+    const kind = price.kind === "by_cost" ? "price_beside_reports" : "price_beside_models";
+    gaps.push({ kind, operationId });
+  }
+  const wantsCost = written?.costFactorPpm !== undefined || written?.maxCostMicros !== undefined;
+  if (wantsCost && price.kind !== "by_cost") gaps.push({ kind: "cost_without_reports", operationId });
+  return gaps;
+}
+
+function missingDefault({ operation: { id: operationId }, models }: OfferedOperation, config: Config): Gap[] {
+  const wanted = config.operations.get(operationId)?.defaultModel;
+  if (wanted === undefined || models.has(wanted)) return [];
+  return [{ kind: "default_not_offered", operationId, model: wanted }];
+}
+
+/** A name that nothing bears would be ignored. */
+function unknownOperations(offered: readonly OfferedOperation[], config: Config): Gap[] {
+  const known = new Set(offered.map(({ operation }) => operation.id));
+  return [...config.operations.keys()]
+    .filter((id) => !known.has(id))
+    .map((operationId) => ({ kind: "unknown_operation", operationId }));
+}
+
+function unknownModels(catalogue: Catalogue, config: Config): Gap[] {
+  const known = new Set([...catalogue.models.map(({ id }) => id), ...config.models.keys()]);
+  const isUnknown = (id: string): boolean => !known.has(id);
+  return [
+    ...[...config.modelsOff].filter(isUnknown).map((model): Gap => ({ kind: "unknown_model_off", model })),
+    ...[...config.upstreams].flatMap(([upstream, { models }]) =>
+      [...(models ?? [])]
+        .filter(isUnknown)
+        .map((model): Gap => ({ kind: "unknown_model_listed", upstream, model })),
+    ),
+  ];
+}
+
+function upstreamsWithoutLinks(offered: readonly OfferedOperation[]): Gap[] {
+  const linked = offered.filter(({ operation }) => isSold(operation) && operation.link);
+  const unfit = linked.flatMap(({ upstreams }) => upstreams.filter(({ link }) => !link));
+  return [...new Set(unfit.map(({ name }) => name))].map((upstream) => ({ kind: "no_links", upstream }));
+}
+
+/** Why nobody can buy an operation. */
+function unsold(one: OfferedOperation, sources: OfferSources): Gap[] {
+  const { operation, terms, models } = one;
+  const { id: operationId, price } = operation;
+  if (!isSold(operation)) return [];
+  const why = whyNotServed(one, sources);
+  if (why) return [{ kind: why, operationId }];
+  if (price.kind === "per_unit" && !terms) return [{ kind: "no_price", operationId }];
+  return isPricedByModel(operation) && models.size === 0 ? [{ kind: "no_priced_model", operationId }] : [];
+}
+
+const isPricedByModel = ({ price }: Operation): boolean =>
+  price.kind === "per_token" || price.kind === "per_second";

@@ -1,0 +1,79 @@
+import { modelKindOf, type ModelKind, type Operation } from "../operation/operation.ts";
+import { createTerms } from "../prices/terms.ts";
+import type { Pico } from "../platform/money.ts";
+import type { Model } from "./merge-models.ts";
+import type { OfferedModel, OfferedOperation } from "./offer.ts";
+import { hasModel } from "./serving-upstreams.ts";
+
+/** Undefined when no upstream of the operation knows the model; `unpriced` when one does, and nobody set a price. */
+export function offerModel(
+  operation: Operation,
+  model: Model,
+  { upstreams, ordered }: Pick<OfferedOperation, "upstreams" | "ordered">,
+): OfferedModel | "unpriced" | undefined {
+  const kind = modelKindOf(operation);
+  if (kind === undefined || !model.kinds.includes(kind)) return undefined;
+  const fitting = upstreams.filter((upstream) => hasModel(upstream, model));
+  const { via } = model;
+  if (via !== undefined) fitting.sort((a, b) => via.indexOf(a.name) - via.indexOf(b.name));
+  if (fitting.length === 0) return undefined;
+  if (!model.price || lacksOutputPrice(operation, model)) return "unpriced";
+  const price =
+    operation.price.kind === "free" ? {} : kind === "chat" ? completePrice(model.price) : model.price;
+  return {
+    id: model.id,
+    namesAt: model.namesAt,
+    terms: createTerms(operation.id, model.id, price),
+    facts: {
+      names: fitting.map(({ name }) => model.namesAt.get(name) ?? model.id),
+      protocols: fitting.map(({ protocol }) => protocol),
+      unaskedOutputTokensMax: model.unaskedOutputTokensMax,
+      outputTokensMax: model.outputTokensMax,
+      contextTokens: model.contextTokens,
+      dearestInputUnit: dearestOf(price, readUnits) ?? "input_tokens",
+      dearestHeardUnit:
+        price["input_audio_tokens"] === undefined
+          ? undefined
+          : dearestOf(price, [...readUnits, "input_audio_tokens", "cache_read_audio_tokens"]),
+      dearestSpokenUnit:
+        price["output_audio_tokens"] === undefined
+          ? undefined
+          : dearestOf(price, ["output_tokens", "output_audio_tokens"]),
+      allowsHostedTools: fitting.every(({ hostedTools }) => hostedTools === "allow"),
+      usualVideo: model.usualVideo,
+    },
+    upstreams: fitting,
+    ordered: ordered || via !== undefined,
+  };
+}
+
+const readUnits = ["input_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens"];
+
+/** Of two that cost the same, the first. */
+const dearestOf = (price: Readonly<Record<string, Pico>>, units: readonly string[]): string | undefined =>
+  units
+    .filter((unit) => price[unit] !== undefined)
+    .toSorted((a, b) => Number((price[b] ?? 0n) - (price[a] ?? 0n)))[0];
+
+/** Whether such a model would write for nothing in an operation of this kind. */
+export function lacksOutputPrice(operation: Operation, { kinds, price }: Model): boolean {
+  const kind = modelKindOf(operation);
+  if (kind === undefined || !kinds.includes(kind) || operation.price.kind === "free") return false;
+  return paysForOutput.has(kind) && price?.["output_tokens"] === undefined;
+}
+
+const paysForOutput: ReadonlySet<ModelKind> = new Set(["chat", "image"]);
+
+/** Cached tokens are input tokens: where nobody set a price of their own for them, they cost the same. */
+const completePrice = (price: Readonly<Record<string, Pico>>): Record<string, Pico> => {
+  const input = price["input_tokens"] ?? 0n;
+  const heard = price["input_audio_tokens"];
+  return {
+    input_tokens: input,
+    cache_read_tokens: input,
+    cache_write_tokens: input,
+    cache_write_1h_tokens: input,
+    ...(heard === undefined ? {} : { cache_read_audio_tokens: heard }),
+    ...price,
+  };
+};

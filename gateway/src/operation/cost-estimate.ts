@@ -1,0 +1,26 @@
+import { z } from "zod";
+
+/** The price of a call that was not made. */
+export const costEstimate = z
+  .object({
+    object: z.literal("cost_estimate"),
+    operation_id: z.string(),
+    currency: z.literal("USD"),
+    estimate_kind: z.enum(["exact", "estimate"]),
+    estimated_cost_micros_usd: z.int().min(0),
+    max_cost_micros_usd: z.int().min(0),
+    may_exceed_estimate: z.boolean(),
+    estimated_at: z.iso.datetime(),
+    price_version: z.string(),
+    breakdown: z.array(
+      z.object({
+        unit: z.string(),
+        quantity: z.int().min(0),
+        unit_price_usd: z.string(),
+        cost_micros_usd: z.int().min(0),
+      }),
+    ),
+  })
+  .meta({ id: "CostEstimate", description: "In quote mode." });
+
+export type CostEstimate = z.infer<typeof costEstimate>;

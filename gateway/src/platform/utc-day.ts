@@ -1,0 +1,12 @@
+// Days of UTC are all of one length, so they need no calendar.
+
+import { isoTime } from "./clock.ts";
+
+export const secondsPerDay = 86_400;
+
+/** The first second of the day in which a second lies. */
+export const dayStartSeconds = (seconds: number): number =>
+  Math.floor(seconds / secondsPerDay) * secondsPerDay;
+
+/** As dates are written, such as 2030-01-31. */
+export const dayOf = (seconds: number): string => isoTime(seconds * 1000).slice(0, 10);
