@@ -7,6 +7,7 @@ import { taskResource } from "../tasks/task-resource.ts";
 import { jsonAnswer, type Answer, type Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import { returnCounted } from "./refuse-by-limit.ts";
+import { readBooks } from "./refuse-unbooked.ts";
 import { answerOf } from "./upstream-answer.ts";
 import type { Task } from "../ledger/task-record.ts";
 
@@ -29,8 +30,10 @@ export async function answerAboutTask(
 
   if (!taskName.test(taskId)) return resource(undefined);
   await checkPace(call, operation, { accountId, taskId }, gate);
-  if (operation.aboutTask === "state") return resource(await gate.desk.look(accountId, taskId));
-  const result = await gate.desk.cancel(accountId, taskId);
+  if (operation.aboutTask === "state") {
+    return resource(await readBooks(gate.desk.look(accountId, taskId), call, gate));
+  }
+  const result = await readBooks(gate.desk.cancel(accountId, taskId), call, gate);
   if (result.kind === "looked") return resource(result.task);
   const { exchanged, upstream } = result;
   call.known.upstream = upstream.name;

@@ -9,7 +9,7 @@ import type { PaidCall } from "./paid-call.ts";
 import type { Route } from "./prepare.ts";
 import type { PricedCall } from "./price-call.ts";
 import { refuseByLimit } from "./refuse-by-limit.ts";
-import { refuseShut } from "./refuse-shut.ts";
+import { refusePaused } from "./refuse-paused.ts";
 import { Share } from "./share.ts";
 import { checkMaySpend } from "./spend-policy.ts";
 import { giveTurnBack, takeTurn, type TakenTurn, type Turn } from "./take-turn.ts";
@@ -58,7 +58,7 @@ async function refuseTurn(
 ): Promise<never> {
   await checkEarlier(paid, gate);
   if (refused.kind === "limited") return refuseByLimit(paid.call, refused.by, gate);
-  return refuseShut(paid.call, refused.upstream, gate);
+  return refusePaused(paid.call, refused.upstream, gate);
 }
 
 /** Gives everything back that an admitted call took: it is not made. */

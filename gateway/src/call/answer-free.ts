@@ -9,7 +9,7 @@ import type { Gate } from "./gate.ts";
 import { prepare } from "./prepare.ts";
 import { chooseModel } from "./price-call.ts";
 import { refuseByLimit, returnCounted } from "./refuse-by-limit.ts";
-import { refuseShut } from "./refuse-shut.ts";
+import { refusePaused } from "./refuse-paused.ts";
 import { answerOf } from "./upstream-answer.ts";
 import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
 
@@ -39,7 +39,7 @@ export async function answerFree(
 
   const taken = await takeTurn(route, [], gate);
   if (taken.kind === "limited") return refuseByLimit(call, taken.by, gate);
-  if (taken.kind === "shut") return refuseShut(call, taken.upstream, gate);
+  if (taken.kind === "paused") return refusePaused(call, taken.upstream, gate);
   noteQuota(call, taken.turn, gate);
   const { upstream } = taken.turn.prepared;
   call.known.upstream = upstream.name;

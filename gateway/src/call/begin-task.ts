@@ -1,6 +1,6 @@
 import { refuseEarlier } from "../ledger/refuse-earlier.ts";
 import { isSuccess, neverSent } from "../operation/upstream.ts";
-import { readTaskReport } from "../tasks/read-task-report.ts";
+import { readBegunWork } from "../tasks/read-task-report.ts";
 import type { BegunTask } from "../tasks/task-book.ts";
 import { pollAfterMs } from "../tasks/task-rules.ts";
 import { jsonAnswer, type Answer } from "./call.ts";
@@ -8,7 +8,7 @@ import { findEarlier } from "./check-earlier.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
-import { refuseUnbooked } from "./refuse-unbooked.ts";
+import { readBooks, refuseUnbooked } from "./refuse-unbooked.ts";
 import { settle } from "./settle.ts";
 import { refuseFor } from "./upstream-answer.ts";
 import { writeLater } from "./write-later.ts";
@@ -26,28 +26,26 @@ export async function beginTask(
 ): Promise<Answer> {
   const { call } = paid;
   const { exchanged, upstream, attempts } = attempted;
-  const report = readTaskReport(exchanged.kind === "answered" ? exchanged.answer.json : undefined);
-  if (report.kind === "state") {
+  const begun = isSuccess(exchanged) ? readBegunWork(exchanged.answer.json) : undefined;
+  if (begun) {
     const nowMs = gate.clock.wallMs();
-    const state = report.status === "RUNNING" ? "RUNNING" : "PENDING";
-    await begin(paid, gate, {
+    const isOurs = await begin(paid, gate, {
       taskId,
       upstream: upstream.name,
-      upstreamTaskId: report.upstreamTaskId,
-      state,
+      ...begun,
       attempts,
       askedAtMs: nowMs,
       nextPollAtMs: nowMs + pollAfterMs(0, gate.random()),
     });
-    return created(taskId, state, call.id);
-  }
-  if (saysNo(exchanged)) {
+    if (isOurs) return created(taskId, begun.state, call.id);
+  } else if (saysNo(exchanged)) {
     return settle(paid, attempted, { succeeded: false, used: {}, source: "none" }, gate);
   }
   gate.log.error("nobody knows whether a task was created; its hold stays until the deadline", {
     task_id: taskId,
     request_id: call.id,
     upstream: upstream.name,
+    ...(begun ? { because: "its vendor gave the id of another task" } : {}),
   });
   await gate.tasks.lose(taskId, attempts).catch(() => loseLater(taskId, gate, attempts));
   if (exchanged.kind === "answered" || exchanged.kind === "streaming") {
@@ -66,27 +64,28 @@ function saysNo(exchanged: Attempted["exchanged"]): boolean {
 /** Said by whoever stands before the vendor and did not hear from it in time: the task may be made all the same. */
 const gaveUpWaiting: ReadonlySet<number> = new Set([408, 504, 520, 522, 524]);
 
-async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<void> {
+/** False when the id is another task's, which is nothing to this caller. */
+async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<boolean> {
   try {
-    await gate.tasks.begin(begun);
+    return await gate.tasks.begin(begun);
   } catch (error) {
     // The vendor has it. Its id is worth every try, and a stop waits for it: without it the work is done and nobody is
     // charged. Whoever finds it in the log can still ask the vendor.
-    const { taskId, upstream, upstreamTaskId } = begun;
+    const { taskId, upstream, upstreamTaskId, attempts } = begun;
     const about = { task_id: taskId, upstream, upstream_task_id: upstreamTaskId };
     gate.log.error("a new task's id could not be written yet", about);
     const written = gate.begin();
     writeLater(
       "a new task's id",
       async () => {
-        await gate.tasks.begin(begun);
+        if (!(await gate.tasks.begin(begun))) await gate.tasks.lose(taskId, attempts);
         written();
       },
       gate,
     );
     const message =
       "The task was created but could not be written down yet; ask again with the same Idempotency-Key.";
-    refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
+    return refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
   }
 }
 
@@ -97,16 +96,16 @@ export function loseLater(taskId: string, gate: Gate, attempts: Attempted["attem
 
 /**
  * A creation that is repeated under its idempotency key is answered with the task that there is, also when its result is
- * gone by now. Of a lost one, which nobody can be asked about, only that is told.
+ * gone by now. Of a lost one, which nobody can be asked about, only that is told, also when its deadline has passed.
  */
 export async function findEarlierTask(paid: PaidCall, gate: Gate): Promise<Answer | undefined> {
   const { call } = paid;
   const earlier = await findEarlier(paid, gate);
   if (!earlier?.sameRequest) return undefined;
-  const task = await gate.tasks.findByCall(earlier.callId);
+  const task = await readBooks(gate.tasks.findByCall(earlier.callId), call, gate);
   // What is still being created, or was refused, is no task yet; admission says how it stands.
   if (!task || task.state === "CREATING" || task.state === "REFUSED") return undefined;
-  if (task.state === "LOST") return refuseEarlier({ ...earlier, outcome: "unknown" });
+  if (!task.at) return refuseEarlier({ ...earlier, outcome: "unknown" });
   call.known.servedBySandbox = gate.desk.isServedBySandbox(task);
   // An answer to a creation says whether the task has begun, and no more: its end is told to whoever asks about it.
   return created(task.id, task.state === "PENDING" ? "PENDING" : "RUNNING", task.callId);

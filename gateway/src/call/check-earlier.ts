@@ -2,7 +2,7 @@ import type { EarlierCall } from "../ledger/ledger.ts";
 import { refuseEarlier } from "../ledger/refuse-earlier.ts";
 import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
-import { refuseUnbooked, whyUnread } from "./refuse-unbooked.ts";
+import { readBooks } from "./refuse-unbooked.ts";
 
 /** A repeated request is told so, even when it would be refused for another reason too. */
 export async function checkEarlier(paid: PaidCall, gate: Gate): Promise<void> {
@@ -16,11 +16,5 @@ export async function findEarlier(
   gate: Gate,
 ): Promise<EarlierCall | undefined> {
   if (!claim) return undefined;
-  try {
-    return await gate.ledger.findEarlier(caller.accountId, claim, call.receivedAtMs);
-  } catch (error) {
-    const told = whyUnread(error);
-    if (!told) throw error;
-    return refuseUnbooked(error, call, told, gate);
-  }
+  return readBooks(gate.ledger.findEarlier(caller.accountId, claim, call.receivedAtMs), call, gate);
 }

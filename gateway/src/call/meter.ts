@@ -6,6 +6,7 @@ import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import type { BookedCall, PaidCall } from "./paid-call.ts";
 import type { PricedCall } from "./price-call.ts";
+import { soldAsWritten } from "./sold-as-written.ts";
 import { withinReach } from "./within-reach.ts";
 
 /** What the evidence says was delivered. */
@@ -85,35 +86,6 @@ function meterTokens(
 /** The units of which more was told than is believed. */
 const beyondReach = (told: Quantities = {}, used: Quantities = {}): readonly string[] =>
   Object.keys(told).filter((unit) => told[unit] !== used[unit]);
-
-/**
- * What was heard or spoken though it has no price: a call that says so is refused, but a video, or a file that its vendor
- * has, does not show that it can be heard. Then it is sold as if it were written, and the operator hears of it.
- */
-function soldAsWritten(used: Quantities, { terms }: PricedCall): Quantities {
-  // Nearly no call has audio, and every call comes by here.
-  if (!hasAudio(used)) return used;
-  let sold: Record<string, number> | undefined;
-  for (const [heard, written] of audioUnits) {
-    const tokens = used[heard];
-    if (tokens === undefined || terms.unitPricesPico[heard] !== undefined) continue;
-    sold ??= { ...used };
-    sold[written] = (sold[written] ?? 0) + tokens;
-    delete sold[heard];
-  }
-  return sold ?? used;
-}
-
-const hasAudio = (used: Quantities): boolean =>
-  used["input_audio_tokens"] !== undefined ||
-  used["cache_read_audio_tokens"] !== undefined ||
-  used["output_audio_tokens"] !== undefined;
-
-const audioUnits = [
-  ["input_audio_tokens", "input_tokens"],
-  ["cache_read_audio_tokens", "cache_read_tokens"],
-  ["output_audio_tokens", "output_tokens"],
-] as const;
 
 /** What a stream would cost if it ended now; undefined as long as it has delivered nothing. */
 export function deliveredSoFar({ priced }: BookedCall, relay: StreamRelay): Quantities | undefined {

@@ -76,7 +76,7 @@ function say({ call, operation, priced, input }: SayableCall, upstream: Upstream
     forwarded: call.forwarded,
     model: priced.model?.namesAt.get(upstream.name) ?? priced.model?.id,
     modelAsked: priced.model?.id,
-    maxOutputTokens: priced.model?.facts.maxOutputTokens,
+    unaskedOutputTokensMax: priced.model?.facts.unaskedOutputTokensMax,
     outputTokensMax: priced.model?.facts.outputTokensMax,
     streaming: priced.streaming,
     createdSeconds: Math.floor(call.receivedAtMs / 1000),

@@ -1,3 +1,4 @@
+import type { CostEstimate } from "../operation/cost-estimate.ts";
 import { priceLines } from "../prices/terms.ts";
 import { isoTime } from "../platform/clock.ts";
 import { microsRoundedUp, usdFromPico } from "../platform/money.ts";
@@ -13,7 +14,7 @@ export async function quote({ call, operation, priced }: PaidCall, gate: Gate): 
   const { terms, estimate, multiplierPpm } = priced;
   const probableMicros = expectedMicros(priced);
   call.known.expectedMicros = probableMicros;
-  return jsonAnswer(200, {
+  const told: CostEstimate = {
     object: "cost_estimate",
     operation_id: operation.id,
     currency: "USD",
@@ -29,5 +30,6 @@ export async function quote({ call, operation, priced }: PaidCall, gate: Gate): 
       unit_price_usd: usdFromPico(line.unitPricePico),
       cost_micros_usd: Number(microsRoundedUp(line.valuePico * multiplierPpm)),
     })),
-  });
+  };
+  return jsonAnswer(200, told);
 }

@@ -14,13 +14,13 @@ export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate)
   const { want, standing, retryInMs } = refused;
   const { name, code, what } = describe(want, standing);
   const nowMs = gate.clock.wallMs();
-  const seen = seenAt(nowMs, standing);
+  // When this call would fit: that is when a slot is given back, long before its lease ends, or when as much has left the
+  // minute as it needs, which may be later than the oldest.
+  const seen = seenAt(nowMs, { ...standing, resetsInMs: retryInMs });
   if (name === "tokens_per_minute") call.known.tokens = seen;
   if (name === "requests_per_minute" || name === "upstream")
     call.known.requests = tighter(call.known.requests, seen);
   const retryAfterSeconds = retrySeconds(retryInMs);
-  // A place comes back when a call ends, not when the lease does that bounds one which never ends.
-  const resetsInMs = want.kind === "slot" ? retryInMs : standing.resetsInMs;
   return refuse(code, `${what}. Retry in ${retryAfterSeconds} s.`, {
     retryAfterSeconds,
     inError: {
@@ -28,7 +28,7 @@ export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate)
         name,
         limit: want.limit,
         remaining: standing.remaining,
-        reset: resetSeconds(resetsInMs, nowMs),
+        reset: resetSeconds(retryInMs, nowMs),
       },
     },
   });

@@ -8,6 +8,7 @@ import type { Gate } from "./gate.ts";
 import type { PaidCall } from "./paid-call.ts";
 import { expectedMicros } from "./price-call.ts";
 import { returnCounted } from "./refuse-by-limit.ts";
+import { readBooks } from "./refuse-unbooked.ts";
 import { amounts, refuseUnpayable } from "./refuse-unpayable.ts";
 import { coveredMicros, refuseUnapproved } from "./spend-policy.ts";
 import { whatHelps } from "./what-helps.ts";
@@ -55,10 +56,10 @@ async function refuseByTasks({ call }: PaidCall, openMax: number, gate: Gate): P
 
 /** Whoever has asked before, or has too many tasks open, hears that first. */
 export async function refuseByCap(paid: PaidCall, capMicros: Micros, gate: Gate): Promise<never> {
-  const { operation, caller } = paid;
+  const { call, operation, caller } = paid;
   const { atMostMicros } = paid.priced;
   await checkEarlier(paid, gate);
-  const open = operation.task && (await gate.tasks.countOpen(caller.keyId));
+  const open = operation.task && (await readBooks(gate.tasks.countOpen(caller.keyId), call, gate));
   if (operation.task && open !== undefined && open >= operation.task.openMax) {
     await refuseByTasks(paid, operation.task.openMax, gate);
   }

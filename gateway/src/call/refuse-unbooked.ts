@@ -27,6 +27,21 @@ export function unbooked(error: unknown, { message, retryable }: Told): CallRefu
   });
 }
 
+/** What the books say; refuses, and nothing was done, where they cannot be read. */
+export async function readBooks<Told>(
+  reading: Promise<Told>,
+  call: Pick<Call, "id">,
+  gate: Pick<Gate, "storeNews">,
+): Promise<Told> {
+  try {
+    return await reading;
+  } catch (error) {
+    const told = whyUnread(error);
+    if (!told) throw error;
+    return refuseUnbooked(error, call, told, gate);
+  }
+}
+
 /** What is told of books that somebody else keeps from being read; undefined where something else went wrong. */
 export const whyUnread = (error: unknown): Told | undefined =>
   error instanceof NotWritten

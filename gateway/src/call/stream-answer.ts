@@ -211,7 +211,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
       if (readsOn) this.#relay.resume();
       else this.#relay.leave();
       this.#start();
-      // The place is the caller's, and the caller has left it; reading on is our own affair, up to a bound.
+      // The slot is the caller's, and the caller has left it; reading on is our own affair, up to a bound.
       if (endDrain || !readsOn) this.#freeSlot().catch(noop);
       await this.#upstreamEnded.promise;
     } finally {
@@ -219,12 +219,12 @@ class StreamedAnswer implements StreamTaker, Waiting {
     }
   }
 
-  /** Should it fail, the end of the call returns the place once more. */
+  /** Should it fail, the end of the call returns the slot once more. */
   async #freeSlot(): Promise<void> {
     try {
       await this.#share.freeSlot();
     } catch (error) {
-      this.#logError("the place of a left stream could not be returned", error);
+      this.#logError("the slot of a left stream could not be returned", error);
     }
   }
 

@@ -28,7 +28,7 @@ interface Taken {
 export type TakenTurn =
   | Taken
   | { readonly kind: "limited"; readonly by: Refused }
-  | { readonly kind: "shut"; readonly upstream: Upstream | undefined };
+  | { readonly kind: "paused"; readonly upstream: Upstream | undefined };
 
 /**
  * Takes a turn at the next upstream of the route that is open and has quota left, together with whatever else
@@ -38,14 +38,14 @@ export function takeTurn(
   route: Route,
   others: readonly Want[],
   gate: Gate,
-  refused: RefusedSoFar = { limited: undefined, shut: undefined },
+  refused: RefusedSoFar = { limited: undefined, paused: undefined },
 ): TakenTurn | Promise<TakenTurn> {
   for (let prepared = route.next(); prepared; prepared = route.next()) {
     const { upstream, answeredHere } = prepared;
     // Refusing on behalf of the only upstream would help nobody: its own answer is worth more than our guess.
     const entry = route.alone || answeredHere ? "free" : gate.health.enter(upstream.name);
-    if (entry === "shut") {
-      refused.shut = sooner(refused.shut, upstream, gate);
+    if (entry === "paused") {
+      refused.paused = sooner(refused.paused, upstream, gate);
       continue;
     }
     const quota =
@@ -63,14 +63,14 @@ export function takeTurn(
     const taken = judge(asked, chosen, refused, gate);
     if (taken) return taken;
   }
-  const { limited, shut } = refused;
-  return limited ? { kind: "limited", by: limited } : { kind: "shut", upstream: shut };
+  const { limited, paused } = refused;
+  return limited ? { kind: "limited", by: limited } : { kind: "paused", upstream: paused };
 }
 
 /** The shortest wait among the upstreams that could not be asked. */
 interface RefusedSoFar {
   limited: Refused | undefined;
-  shut: Upstream | undefined;
+  paused: Upstream | undefined;
 }
 
 /** What the limiter's answer means; undefined when the next upstream may have quota left. */
@@ -96,8 +96,13 @@ export function noteQuota({ known }: Pick<Call, "known">, { quotaStanding }: Tur
   if (quotaStanding) known.requests = tighter(known.requests, seenAt(clock.wallMs(), quotaStanding));
 }
 
-const sooner = (one: Upstream | undefined, other: Upstream, { health }: Gate): Upstream =>
-  one && health.waitFor(one.name).retryInMs <= health.waitFor(other.name).retryInMs ? one : other;
+/** Where one waits for nothing but time, it is worth waiting for, however soon another is tried that has no credit. */
+function sooner(one: Upstream | undefined, other: Upstream, { health }: Gate): Upstream {
+  if (!one) return other;
+  const [first, second] = [health.waitFor(one.name), health.waitFor(other.name)];
+  if (first.outOfCredit !== second.outOfCredit) return first.outOfCredit === true ? other : one;
+  return first.retryInMs <= second.retryInMs ? one : other;
+}
 
 /** Returns a turn that was not used: the upstream never heard of the call. */
 export async function giveTurnBack({ prepared, entry, quota, takenAtMs }: Turn, gate: Gate): Promise<void> {

@@ -1,5 +1,6 @@
 import { neverSent, type Exchanged, type Upstream } from "../operation/upstream.ts";
 import { refuse } from "../platform/refusals.ts";
+import { creditPauseSeconds } from "../routing/upstream-health.ts";
 import type { Answer } from "./call.ts";
 
 /** The upstream's answer as it is passed on; refuses when there is none. */
@@ -17,9 +18,10 @@ export function refuseFor(
   upstream: Upstream,
 ): never {
   if (exchanged.kind === "rate_limited") {
-    const { retryAfterSeconds = 1, outOfCredit } = exchanged;
+    const { retryAfterSeconds, outOfCredit } = exchanged;
     // Money does not come by waiting: clients would repeat the call, some after a minute, and meet the same.
-    refuseBusy(retryAfterSeconds, outOfCredit === true ? { retryable: false } : {});
+    if (outOfCredit === true) refuseBusy(retryAfterSeconds ?? creditPauseSeconds, { retryable: false });
+    refuseBusy(retryAfterSeconds ?? 1);
   }
   if (exchanged.kind === "link_rejected") {
     refuse("link_expired", "The platform does not accept the linked account's token; link it again.");

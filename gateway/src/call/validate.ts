@@ -19,7 +19,7 @@ export const readBody = (call: Call, { body, bodyBytesMax }: Operation): Uint8Ar
 /** Turns bytes into an input the rest can trust, or says which field is wrong. Nothing else parses a request. */
 export function validate(
   { rawQuery }: Call,
-  { body: schema, bodyOptional }: Operation,
+  { body: schema, bodyOptional, bodyValuesMax }: Operation,
   arrived: Pick<CallInput, "params" | "query" | "rawBody">,
 ): CallInput {
   const { params, query, rawBody } = arrived;
@@ -27,7 +27,7 @@ export function validate(
   if (bodyOptional && rawBody.byteLength === 0) {
     return { query, body: check(schema, {}), params, rawQuery, rawBody };
   }
-  const parsed = parseJson(rawBody);
+  const parsed = parseJson(rawBody, bodyValuesMax);
   if (!parsed.ok) refuse("invalid_parameters", parsed.why);
   if (!isJsonObject(parsed.value)) refuse("invalid_parameters", "the body must be a JSON object");
   const { plainNames } = parsed;

@@ -1,6 +1,6 @@
-import { hashIdempotencyKey } from "../ledger/idempotency-key.ts";
+import { hashIdempotencyKey, idempotencyKeyPattern, idempotencyKeyRule } from "../ledger/idempotency-key.ts";
 import type { IdempotencyClaim } from "../ledger/ledger.ts";
-import { isSold, type CallInput, type Operation } from "../operation/operation.ts";
+import { isSold, takesIdempotencyKey, type CallInput, type Operation } from "../operation/operation.ts";
 import { capMicrosFromUsd, type Micros } from "../platform/money.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
@@ -32,7 +32,7 @@ function checkAsync(call: Call, operation: Operation): void {
 }
 
 const honoursKeys = (call: Call, operation: Operation): boolean =>
-  operation.method === "POST" || operation.idempotency !== undefined || call.keysHoldForAll === true;
+  takesIdempotencyKey(operation) || call.keysHoldForAll === true;
 
 function wantsQuote(call: Call, operation: Operation): boolean {
   if (call.costMode === undefined) return false;
@@ -53,14 +53,11 @@ function readCap(call: Call): Micros | undefined {
   return capMicros;
 }
 
-/** Two such headers arrive joined by ", ", and a space is not visible ASCII: they are refused with the rest. */
-const visibleAscii = /^[\x21-\x7e]{1,255}$/;
-
 function readClaim(call: Call, input: CallInput): IdempotencyClaim | undefined {
   const key = call.idempotencyKey;
   if (key === undefined) return undefined;
-  if (!visibleAscii.test(key)) {
-    refuse("invalid_parameters", "Idempotency-Key: expected 1 to 255 visible ASCII characters, once");
+  if (!idempotencyKeyPattern.test(key)) {
+    refuse("invalid_parameters", `Idempotency-Key: expected ${idempotencyKeyRule}, once`);
   }
   const query = input.rawQuery.split("&").toSorted().join("&");
   return {

@@ -11,8 +11,8 @@ const timesMax = 10;
  */
 export function withinReach(used: Quantities, { model, estimate }: PricedCall): Quantities {
   if (!model) return used;
-  const { contextTokens = contextTokensMax, maxOutputTokens } = model.facts;
-  const modelReach = (contextTokens + maxOutputTokens) * timesMax;
+  const { contextTokens = contextTokensMax, unaskedOutputTokensMax } = model.facts;
+  const modelReach = (contextTokens + unaskedOutputTokensMax) * timesMax;
   for (const unit in used) {
     if ((used[unit] ?? 0) > modelReach)
       return bend(used, Math.max(modelReach, sum(estimate.atMost) * timesMax));

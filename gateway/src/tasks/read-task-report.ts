@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
-import { taskStatuses, type TaskState } from "../ledger/task-record.ts";
+import { taskStatuses, type TaskState, type TaskStatus } from "../ledger/task-record.ts";
 import { readTaskTime } from "./task-time.ts";
 
 /** What a vendor says about a task. Only `state` is a word of the vendor's; everything else is silence. */
@@ -10,17 +10,15 @@ const noVerdict: TaskReport = { kind: "no_verdict" };
 /**
  * Reads a 2xx answer about a task, already in the shape of our own resource: `output.task_id`, `output.task_status`,
  * `output.*_time` in UTC, `usage.output_video_duration`, `usage.input_video_duration`, `usage.video_count`, `usage.SR`.
- * Whatever is not a clear statement about the very task that was asked about (`asked`; undefined for a creation) is no
- * verdict.
+ * Whatever is not a clear statement about the very task that was asked about is no verdict.
  */
-export function readTaskReport(json: unknown, asked?: string): TaskReport {
-  const output = isJsonObject(json) ? json["output"] : undefined;
-  if (!isJsonObject(json) || !isJsonObject(output)) return noVerdict;
+export function readTaskReport(json: unknown, asked: string): TaskReport {
+  const output = outputOf(json);
+  if (!isJsonObject(json) || !output) return noVerdict;
   const usage = isJsonObject(json["usage"]) ? json["usage"] : {};
-  const upstreamTaskId = textOf(output, "task_id");
-  const status = taskStatuses.find((word) => word === output["task_status"]);
-  if (upstreamTaskId === undefined || upstreamTaskId.length > idLengthMax || !status) return noVerdict;
-  if (asked !== undefined && asked !== upstreamTaskId) return noVerdict;
+  const upstreamTaskId = idOf(output);
+  const status = statusOf(output);
+  if (upstreamTaskId !== asked || !status) return noVerdict;
   const videoUrl = readUrl(output["video_url"]);
   if (status === "SUCCEEDED" && videoUrl === undefined) return noVerdict;
   return {
@@ -28,22 +26,57 @@ export function readTaskReport(json: unknown, asked?: string): TaskReport {
     status,
     upstreamTaskId,
     videoUrl,
-    origPrompt: textOf(output, "orig_prompt"),
+    origPrompt: textOf(output, "orig_prompt")?.slice(0, promptLengthMax),
     durationSeconds: amountOf(usage, "output_video_duration"),
     inputSeconds: amountOf(usage, "input_video_duration"),
-    resolution: amountOf(usage, "SR"),
-    videoCount: amountOf(usage, "video_count"),
+    resolution: countOf(usage, "SR"),
+    videoCount: countOf(usage, "video_count"),
     submitAtMs: readTaskTime(output["submit_time"]),
     scheduledAtMs: readTaskTime(output["scheduled_time"]),
     endAtMs: readTaskTime(output["end_time"]),
-    code: textOf(output, "code"),
-    message: textOf(output, "message"),
+    code: textOf(output, "code")?.slice(0, codeLengthMax),
+    message: textOf(output, "message")?.slice(0, messageLengthMax),
   };
 }
 
+/** A task that its vendor has begun, and whether it waits still. */
+interface BegunWork {
+  readonly upstreamTaskId: string;
+  readonly state: "PENDING" | "RUNNING";
+}
+
+/**
+ * Reads a 2xx answer to a creation. The id is all it takes: whatever else is said of a new task, it can be asked about,
+ * and without its id the work would be done and never delivered.
+ */
+export function readBegunWork(json: unknown): BegunWork | undefined {
+  const output = outputOf(json);
+  const upstreamTaskId = output && idOf(output);
+  if (!output || upstreamTaskId === undefined) return undefined;
+  return { upstreamTaskId, state: statusOf(output) === "RUNNING" ? "RUNNING" : "PENDING" };
+}
+
+function outputOf(json: unknown): JsonObject | undefined {
+  const output = isJsonObject(json) ? json["output"] : undefined;
+  return isJsonObject(output) ? output : undefined;
+}
+
+const statusOf = (output: JsonObject): TaskStatus | undefined =>
+  taskStatuses.find((word) => word === output["task_status"]);
+
 /** No vendor's id is longer; a longer one would only fill the books. */
 const idLengthMax = 256;
+
+function idOf(output: JsonObject): string | undefined {
+  const id = textOf(output, "task_id");
+  return id !== undefined && id.length <= idLengthMax ? id : undefined;
+}
+
 const urlLengthMax = 8192;
+/** What is longer is cut: nobody reads more of it, and the books keep it for ever. */
+const promptLengthMax = 20_000;
+const codeLengthMax = 200;
+const messageLengthMax = 2_000;
 
 /** People open this link: anything but a web address could be a script. */
 function readUrl(value: unknown): string | undefined {
@@ -63,4 +96,10 @@ const amountMax = 100_000;
 const amountOf = (from: JsonObject, name: string): number | undefined => {
   const value = from[name];
   return typeof value === "number" && value >= 0 && value <= amountMax ? value : undefined;
+};
+
+/** There is no half of a video, and no resolution of nothing. */
+const countOf = (from: JsonObject, name: string): number | undefined => {
+  const value = amountOf(from, name);
+  return Number.isInteger(value) && value !== 0 ? value : undefined;
 };

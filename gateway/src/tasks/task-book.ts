@@ -25,7 +25,7 @@ export interface TaskNote {
 
 /**
  * The tasks. Invariants: a task exists from the hold of its call on, and is open exactly as long as that call
- * (`Ledger.hold`, `settle` and `release` open and end both in one transaction); the vendor's id is written once;
+ * (`Ledger.hold`, `settle` and `release` open and end both in one transaction); the vendor's id is written once, and no two tasks have the same;
  * a task has one claim at a time, and whoever lost it changes nothing. When a promise resolves, it is on disk.
  */
 export interface TaskBook {
@@ -34,9 +34,12 @@ export interface TaskBook {
   readonly findByCall: (callId: string) => Promise<Task | undefined>;
   /** Open tasks that count against the key's limit; what is lost does not. */
   readonly countOpen: (keyId: string) => Promise<number>;
-  readonly begin: (begun: BegunTask) => Promise<void>;
+  /** False, and nothing is changed, when another task has this id of the vendor's: no two tasks are one at a vendor. */
+  readonly begin: (begun: BegunTask) => Promise<boolean>;
   /** Nobody knows whether the vendor has it. Changes only a task that is being created. */
   readonly lose: (taskId: string, attempts: readonly Attempt[]) => Promise<void>;
+  /** The upstreams that have open tasks. */
+  readonly listUpstreams: () => Promise<readonly string[]>;
   /** How many tasks of an upstream wait to be asked about, counted up to `limit`. */
   readonly countDue: (wish: {
     readonly upstream: string;
@@ -61,8 +64,8 @@ export interface TaskBook {
   readonly note: (note: TaskNote) => Promise<boolean>;
   /** Lets the task be asked about as soon as the pace allows. */
   readonly hurry: (taskId: string, nowMs: number) => Promise<void>;
-  /** The clock was set back: what was asked about at a time that has not come yet may be asked about again. */
-  readonly bringBack: (nowMs: number) => Promise<void>;
+  /** What was asked about after a time that has not come yet, by a clock that went wrong, may be asked about again. */
+  readonly bringBack: (wish: { readonly nowMs: number; readonly askedAfterMs: number }) => Promise<void>;
   /**
    * Open tasks past their deadline that nobody has claimed, the oldest first. One that its vendor has is among them when
    * it was asked about since the deadline, or an hour later.

@@ -6,6 +6,7 @@ import { isSuccess, type Exchanged, type Forwarder, type Upstream } from "../ope
 import type { Clock } from "../platform/clock.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import { createOrphanNews } from "./orphan-news.ts";
 import { createPollQuota, type PollQuota } from "./poll-quota.ts";
 import { readTaskReport } from "./read-task-report.ts";
 import type { TaskBook } from "./task-book.ts";
@@ -20,13 +21,17 @@ export interface TaskUpstream {
 
 /** Asks vendors about tasks and books what they say, for whoever wants to know: a caller, or time itself. */
 export interface TaskDesk {
-  /** The task as it is now; asks its vendor first when the pace allows. Undefined for whoever does not own it. */
+  /**
+   * The task as it is now; asks its vendor first when the pace allows. Undefined for whoever does not own it. Throws only
+   * where the books could not be read, before anybody was asked anything.
+   */
   readonly look: (accountId: string, taskId: string) => Promise<Task | undefined>;
+  /** As above. */
   readonly cancel: (accountId: string, taskId: string) => Promise<CancelResult>;
   /** Claims tasks that are due at an upstream, within its quota and `limit`, and begins to ask about them. */
   readonly askDue: (at: TaskUpstream, limit: number) => Promise<readonly Promise<void>[]>;
   readonly isServedBySandbox: (task: Task) => boolean;
-  /** Gives back the holds of tasks that reached their deadline without a verdict. */
+  /** Gives back the holds of tasks that reached their deadline without a verdict, and tells of those that must reach it. */
   readonly expire: () => Promise<void>;
 }
 
@@ -51,12 +56,32 @@ interface Parts {
 const leaseUsualMs = 30_000;
 const answerTimeoutMs = 10_000;
 const expiredAtOnce = 100;
+/** Clocks of nodes may differ by so much; a task is then asked about so much later, should its node be gone. */
+const clocksApartMs = 60_000;
+const bringBackEveryMs = 60_000;
 
 export function createTaskDesk(parts: Parts): TaskDesk {
   const { tasks, ledger, clock, log, metrics, leaseMs = leaseUsualMs } = parts;
   const quotas = new Map<string, { readonly pollQps: number; readonly quota: PollQuota }>();
+  const tellOrphans = createOrphanNews({
+    tasks,
+    isConfigured: (upstream) => parts.upstreamOf(upstream) !== undefined,
+    monotonicMs: clock.monotonicMs,
+    log,
+  });
   /** When deadlines were last looked at. Before a start the clock may have been anything. */
   let lookedAtMs = Number.POSITIVE_INFINITY;
+  let broughtBackAtMs = Number.NEGATIVE_INFINITY;
+
+  /** Without this, nobody would ask about an open task until the clock has caught up: ours, or that of a node that is gone. */
+  const bringBack = async (nowMs: number): Promise<void> => {
+    const wentBack = nowMs < lookedAtMs;
+    if (wentBack || clock.monotonicMs() - broughtBackAtMs >= bringBackEveryMs) {
+      await tasks.bringBack({ nowMs, askedAfterMs: wentBack ? nowMs : nowMs + clocksApartMs });
+      broughtBackAtMs = clock.monotonicMs();
+    }
+    lookedAtMs = nowMs;
+  };
 
   const quotaOf = ({ name, pollQps }: Upstream): PollQuota => {
     const known = quotas.get(name);
@@ -70,7 +95,6 @@ export function createTaskDesk(parts: Parts): TaskDesk {
   const ask = async (task: Task): Promise<void> => {
     const { upstream: name = "", taskId: upstreamTaskId = "" } = task.at ?? {};
     const at = parts.upstreamOf(name);
-    if (!at) log.warn("a task's upstream is not configured any more", { task_id: task.id, upstream: name });
     const exchanged = at && (await send(task, at, "task_poll", parts));
     const json = exchanged && isSuccess(exchanged) ? exchanged.answer.json : undefined;
     const report = readTaskReport(json, upstreamTaskId);
@@ -120,8 +144,15 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     const claimed = await claimSafely({ taskId, nowMs, leaseMs, notAskedSinceMs });
     if (!claimed) return task;
     await askSafely(claimed);
-    return tasks.find(accountId, taskId);
+    return knownOf(tasks.find(accountId, taskId), task);
   };
+
+  /** Whoever was asked meanwhile was asked: books that cannot be read any more change nothing about that. */
+  const knownOf = (looking: Promise<Task | undefined>, known: Task): Promise<Task | undefined> =>
+    looking.catch((error: unknown) => {
+      log.error("a task could not be looked at again", { task_id: known.id, ...describeError(error) });
+      return known;
+    });
 
   /** After days without a server deadlines have passed that nobody saw; the vendor's word about such tasks comes first. */
   const mayStillBeAsked = ({ at, askedAtMs, deadlineAtMs }: Task): boolean =>
@@ -153,7 +184,7 @@ export function createTaskDesk(parts: Parts): TaskDesk {
         .catch((error: unknown) =>
           log.warn("a cancelled task is asked about in its turn", describeError(error)),
         );
-      return { kind: "looked", task: await look(accountId, taskId) };
+      return { kind: "looked", task: await knownOf(look(accountId, taskId), task) };
     },
     askDue: async (at, limit) => {
       const quota = quotaOf(at.upstream);
@@ -168,9 +199,8 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     },
     expire: async () => {
       const nowMs = clock.wallMs();
-      // Without this, nobody would ask about an open task until the clock has caught up.
-      if (nowMs < lookedAtMs) await tasks.bringBack(nowMs);
-      lookedAtMs = nowMs;
+      await tellOrphans();
+      await bringBack(nowMs);
       for (const task of await tasks.listOverdue(nowMs, expiredAtOnce)) {
         if (mayStillBeAsked(task)) continue;
         log.warn("a task reached its deadline without a verdict; its hold goes back", {
@@ -219,7 +249,7 @@ async function send(
     forwarded: {},
     model: undefined,
     modelAsked: undefined,
-    maxOutputTokens: undefined,
+    unaskedOutputTokensMax: undefined,
     outputTokensMax: undefined,
     streaming: false,
     createdSeconds: Math.floor(clock.wallMs() / 1000),

@@ -233,7 +233,9 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
         await claimDue(books, middayMs);
         const beforeMs = middayMs - 3_600_000;
         expect(await claimDue(books, beforeMs)).toEqual([]);
-        await tasks.bringBack(beforeMs);
+        await tasks.bringBack({ nowMs: beforeMs, askedAfterMs: middayMs });
+        expect(await claimDue(books, beforeMs)).toEqual([]);
+        await tasks.bringBack({ nowMs: beforeMs, askedAfterMs: beforeMs });
         const due = await claimDue(books, beforeMs);
         expect(due.map(({ id }) => id).toSorted()).toEqual([frozen.taskId, claimed.taskId].toSorted());
         expect(due.map(({ askedAtMs }) => askedAtMs)).toEqual([beforeMs, beforeMs]);
@@ -244,7 +246,7 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
       "that was asked about before now keeps its times when others are brought back",
       withTasks(async (books, caller) => {
         await begun(books, caller, middayMs + 60_000);
-        await books.store().tasks.bringBack(middayMs);
+        await books.store().tasks.bringBack({ nowMs: middayMs, askedAfterMs: middayMs });
         expect(await claimDue(books, middayMs)).toEqual([]);
         expect(await claimDue(books, middayMs + 60_000)).toHaveLength(1);
       }),
@@ -297,6 +299,48 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
     );
 
     test(
+      "that is lost leaves its call in doubt, until its vendor's id comes or it ends",
+      withTasks(async (books, caller) => {
+        const [lost, found] = [await creating(books, caller), await creating(books, caller)];
+        const { tasks, calls, ledger } = books.store();
+        for (const { taskId } of [lost, found]) await tasks.lose(taskId, []);
+        const inDoubt = async (): Promise<string[]> => {
+          const filter = { limit: 10, before: undefined, operationId: undefined, keyId: undefined };
+          const page = await calls.list(caller.accountId, { ...filter, status: "unknown" });
+          const open = await calls.list(caller.accountId, { ...filter, status: "held" });
+          expect(page.calls.length + open.calls.length).toBe(2);
+          return page.calls.map(({ id, state }) => `${id} ${state}`).toSorted();
+        };
+        expect(await inDoubt()).toEqual([`${lost.callId} unknown`, `${found.callId} unknown`].toSorted());
+        const at = { upstream, upstreamTaskId: "v", state: "PENDING", attempts: [] } as const;
+        await tasks.begin({ taskId: found.taskId, ...at, askedAtMs: middayMs, nextPollAtMs: middayMs });
+        expect(await inDoubt()).toEqual([`${lost.callId} unknown`]);
+        expect((await books.receipt(caller, lost.callId)).state).toBe("unknown");
+        expect((await books.receipt(caller, found.callId)).state).toBe("held");
+        await ledger.release({ ...releaseOf(lost.callId), abandonsTask: true });
+        expect((await books.receipt(caller, lost.callId)).state).toBe("released");
+      }),
+    );
+
+    test(
+      "names its upstream as long as it is open",
+      withTasks(async (books, caller) => {
+        const { tasks, ledger } = books.store();
+        expect(await tasks.listUpstreams()).toEqual([]);
+        await creating(books, caller);
+        const { callId, taskId } = await begun(books, caller);
+        await begun(books, caller);
+        expect(await tasks.listUpstreams()).toEqual([upstream]);
+        const task = await found(books, caller, taskId);
+        await ledger.release({ ...releaseOf(callId), task: ended(task, "FAILED") });
+        expect(await tasks.listUpstreams()).toEqual([upstream]);
+        for (const other of await claimDue(books, middayMs))
+          await ledger.release({ ...releaseOf(other.callId), task: ended(other, "FAILED") });
+        expect(await tasks.listUpstreams()).toEqual([]);
+      }),
+    );
+
+    test(
       "takes the vendor's id once",
       withTasks(async (books, caller) => {
         const { taskId } = await begun(books, caller);
@@ -305,6 +349,35 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
         expect((await found(books, caller, taskId)).at).toEqual({ upstream, taskId: `v-${taskId}` });
         await books.store().tasks.lose(taskId, []);
         expect((await found(books, caller, taskId)).state).toBe("PENDING");
+      }),
+    );
+
+    test(
+      "does not take a vendor's id that another has or had, and takes its own as often as it is told",
+      withTasks(async (books, caller) => {
+        const { tasks, ledger } = books.store();
+        const [first, second] = [await begun(books, caller), await creating(books, caller)];
+        const told = {
+          state: "PENDING",
+          attempts: [],
+          askedAtMs: middayMs,
+          nextPollAtMs: middayMs,
+        } as const;
+        const take = (taskId: string, upstreamTaskId: string, from = upstream) =>
+          tasks.begin({ taskId, upstreamTaskId, upstream: from, ...told });
+        const taken = `v-${first.taskId}`;
+        expect(await take(first.taskId, taken)).toBe(true);
+        expect(await take(second.taskId, taken)).toBe(false);
+        const task = await found(books, caller, first.taskId);
+        await ledger.settle({ ...settlementOf(first.callId, { units: 60 }), task: ended(task) });
+        expect(await take(second.taskId, taken)).toBe(false);
+        expect(await found(books, caller, second.taskId)).toMatchObject({ state: "CREATING", at: undefined });
+
+        const rivals = [await creating(books, caller), await creating(books, caller)];
+        const results = await Promise.all(rivals.map(({ taskId }) => take(taskId, "contested")));
+        expect(results.filter(Boolean)).toHaveLength(1);
+        // Another vendor counts for itself.
+        expect(await take(second.taskId, taken, "another")).toBe(true);
       }),
     );
 
