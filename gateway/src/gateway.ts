@@ -7,7 +7,7 @@ import { createSalesShelf } from "./contract/sales-shelf.ts";
 import { createDoors } from "./doors/create-doors.ts";
 import { createBodyReader } from "./doors/http/read-body.ts";
 import type { AgentServer } from "./doors/mcp/mcp-door.ts";
-import type { FetchDocument } from "./doors/oauth/sign-in-door.ts";
+import type { FetchDocument } from "./doors/oauth/server-configuration.ts";
 import { download } from "./doors/site/download.ts";
 import { startTaskWorker } from "./doors/worker/task-worker.ts";
 import { createFrontDoor } from "./front-door.ts";

@@ -17,6 +17,8 @@ export interface ApprovalItem {
   readonly argumentsCut: boolean;
 }
 
+export type ApprovalDecision = "approved" | "denied";
+
 /** A question to a person, and the answer. It allows each of its calls once, for the one who asked. */
 export interface Approval {
   readonly id: string;
@@ -28,19 +30,12 @@ export interface Approval {
   readonly items: readonly (ApprovalItem & { readonly callId: string | undefined })[];
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
-  readonly decision: "approved" | "denied" | undefined;
+  readonly decision: ApprovalDecision | undefined;
   readonly decidedAtMs: number | undefined;
 }
 
-export interface NewApproval {
-  readonly id: string;
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly grantId: string | undefined;
-  readonly asker: string;
+export interface NewApproval extends Omit<Approval, "items" | "decision" | "decidedAtMs"> {
   readonly items: readonly ApprovalItem[];
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
 }
 
 /** Presented with a hold, which uses it up in its own transaction. */
@@ -73,7 +68,7 @@ export interface ApprovalBook {
   readonly decide: (decision: {
     readonly id: string;
     readonly accountId: string;
-    readonly decision: "approved" | "denied";
+    readonly decision: ApprovalDecision;
     readonly nowMs: number;
   }) => Promise<Approval | undefined>;
 }

@@ -1,5 +1,5 @@
 import type { Micros } from "../platform/money.ts";
-import type { ApprovalClaim, ApprovalDenial } from "./approvals.ts";
+import type { Approval, ApprovalClaim, ApprovalDenial } from "./approvals.ts";
 
 /** The call that an approval is brought for. */
 export interface ApprovalUse {
@@ -11,16 +11,8 @@ export interface ApprovalUse {
 }
 
 /** An approval of the account that calls, as the store has it. */
-export interface ApprovalStanding {
-  readonly keyId: string;
-  readonly grantId: string | undefined;
-  readonly decision: "approved" | "denied" | undefined;
-  readonly expiresAtMs: number;
-  readonly items: readonly {
-    readonly digest: Uint8Array;
-    readonly capMicros: Micros;
-    readonly callId: string | undefined;
-  }[];
+export interface ApprovalStanding extends Pick<Approval, "keyId" | "grantId" | "decision" | "expiresAtMs"> {
+  readonly items: readonly Pick<Approval["items"][number], "digest" | "capMicros" | "callId">[];
 }
 
 /** Why a claim does not allow the call; undefined when it does. */

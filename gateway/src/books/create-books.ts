@@ -1,5 +1,6 @@
 import { budgetWindowEndMs, budgetWindowStartMs } from "../keys/budget-window.ts";
 import type { Budget, BudgetUse } from "../keys/keys.ts";
+import { seenBy, sees } from "../keys/seen-by.ts";
 import { hashIdempotencyKey } from "../ledger/idempotency-key.ts";
 import { placeOfMoment } from "../ledger/call-places.ts";
 import type { Attempt, CallRecord } from "../ledger/call-record.ts";
@@ -13,7 +14,7 @@ import type { Limiter, Want } from "../limits/limiter.ts";
 import { listLimits, type SharedLimit } from "../offer/list-limits.ts";
 import { listModels } from "../offer/list-models.ts";
 import type { Offer } from "../offer/offer.ts";
-import { readUsage } from "../usage/usage-report.ts";
+import { readUsage, type UsageScope } from "../usage/usage-report.ts";
 import { isoTime } from "../platform/clock.ts";
 import type { BalanceReport, Books, BudgetReport, LimitReport } from "../operation/books.ts";
 import type { Asker } from "../operation/operation.ts";
@@ -91,9 +92,7 @@ export function createBooks({ store, limiter, links, offer, attemptsOf }: Parts)
     },
     revokeLink: async (asker, linkId) => {
       const link = await links.find(linkId);
-      const { accountId, keyId } = seenBy(asker);
-      const seen = link?.accountId === accountId && (keyId === undefined || link.keyId === keyId);
-      const ended = seen ? await links.end(linkId) : undefined;
+      const ended = link && sees(asker, link) ? await links.end(linkId) : undefined;
       return (
         ended && {
           ...linkReport({ ...ended.link, revokedAtMs: ended.revokedAtMs }, asker.nowMs),
@@ -112,14 +111,8 @@ const older = (one: string | undefined, other: string | undefined): string | und
   one === undefined || (other !== undefined && other < one) ? other : one;
 
 /** The usage report is the one thing in which an access token sees more than its key: all that the account used. */
-const reportedTo = (asker: Asker) =>
+const reportedTo = (asker: Asker): UsageScope =>
   asker.grant ? { accountId: asker.accountId, keyId: undefined } : seenBy(asker);
-
-/** A key, and a token that was granted with it, sees what is its own; a credential of the account sees it all. */
-const seenBy = ({ accountId, keyId, scope }: Asker) => ({
-  accountId,
-  keyId: scope === "key" ? keyId : undefined,
-});
 
 async function readLimits(
   asker: Asker,

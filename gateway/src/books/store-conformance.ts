@@ -19,6 +19,7 @@ import { receiptsConformance } from "../ledger/receipts-conformance.ts";
 import { roundingConformance } from "../ledger/rounding-conformance.ts";
 import { runsConformance } from "../ledger/runs-conformance.ts";
 import type { OpenStore } from "../ledger/shared-conformance.ts";
+import { oneKeyConformance } from "./one-key-conformance.ts";
 
 export function storeConformance(name: string, openStore: OpenStore): void {
   describe(`${name}: holding`, () => holdsConformance(openStore));
@@ -26,6 +27,7 @@ export function storeConformance(name: string, openStore: OpenStore): void {
   describe(`${name}: rounding`, () => roundingConformance(openStore));
   describe(`${name}: budgets`, () => budgetsConformance(openStore));
   describe(`${name}: idempotency keys`, () => idempotencyConformance(openStore));
+  describe(`${name}: idempotency keys of all kinds`, () => oneKeyConformance(openStore));
   describe(`${name}: idempotency keys in any history`, () => claimsConformance(openStore, 80));
   describe(`${name}: a new run`, () => runsConformance(openStore));
   describe(`${name}: accounts`, () => accountsConformance(openStore));

@@ -1,3 +1,4 @@
+import { lifeOf, type Life } from "../platform/life.ts";
 import type { Micros } from "../platform/money.ts";
 
 /** What a person can allow a client to do. Spending implies reading. */
@@ -28,6 +29,9 @@ export interface Grant {
   readonly createdAtMs: number;
   readonly revokedAtMs: number | undefined;
 }
+
+export const lifeOfGrant = ({ revokedAtMs, policy: { expiresAtMs } }: Grant, nowMs: number): Life =>
+  lifeOf({ revokedAtMs, expiresAtMs }, nowMs);
 
 /** The grant behind a presented access token. A token may carry fewer scopes than its grant, never more. */
 export interface TokenGrant {

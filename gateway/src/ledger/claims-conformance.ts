@@ -1,8 +1,10 @@
-// Random histories of idempotency keys against a model of them that is too simple to be wrong: keys are taken, freed, kept
-// for a day and taken again, in transactions that are rolled back, by processes that die, and beside others that write.
+// Random histories of idempotency keys against a model of them that is too simple to be wrong: keys are taken, by calls and by
+// what costs nothing, freed, kept for a day and taken again, in transactions that are rolled back, by processes that die,
+// and beside others that write.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { applicationKind, earlierIn, linkKind } from "../books/test-keyed-requests.ts";
 import {
   failureOf,
   middayMs,
@@ -18,7 +20,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 const stepArbitrary = fc.record({
-  kind: fc.constantFrom("ask", "ask", "ask", "settle", "release", "free", "pass", "restart"),
+  kind: fc.constantFrom("ask", "ask", "ask", "link", "apply", "settle", "release", "free", "pass", "restart"),
   caller: fc.nat(1),
   key: fc.nat(3),
   /** Together with a write that throws, so that the transaction is rolled back and each of them tried alone. */
@@ -31,6 +33,8 @@ type Step = typeof stepArbitrary extends fc.Arbitrary<infer Value> ? Value : nev
 
 interface ModelKey {
   readonly callId: string;
+  /** Whether money is held for it, so that it ends, is freed and has a receipt. */
+  readonly isCall: boolean;
   endedAtMs?: number;
 }
 
@@ -41,7 +45,7 @@ interface Model {
 }
 
 export function claimsConformance(openStore: OpenStore, runs: number): void {
-  test("a key is its call's while that is open and for a day more, whatever happens meanwhile", () =>
+  test("a key is its request's while that is open and for a day more, whatever happens meanwhile", () =>
     fc.assert(
       fc.asyncProperty(fc.array(stepArbitrary, { minLength: 10, maxLength: 60 }), (steps) =>
         withBooks(openStore, async (books) => {
@@ -63,6 +67,7 @@ async function take(step: Step, caller: Caller, model: Model, books: TestBooks):
   if (step.kind === "pass") model.nowMs += step.hours * hourMs;
   else if (step.kind === "restart") await restart(model, books);
   else if (step.kind === "ask") await ask(step, caller, model, books);
+  else if (step.kind === "link" || step.kind === "apply") await askFreely(step, caller, model, books);
   else if (known && known.endedAtMs === undefined) {
     await beside(step, caller, books, end(step, caller, known, model.nowMs, books));
     if (step.kind === "free") model.keys.delete(name);
@@ -81,7 +86,18 @@ async function ask(step: Step, caller: Caller, model: Model, books: TestBooks): 
     return;
   }
   expect(asked).toEqual({ kind: "held" });
-  model.keys.set(`${caller.accountId} ${step.key}`, { callId });
+  model.keys.set(`${caller.accountId} ${step.key}`, { callId, isCall: true });
+}
+
+/** What costs nothing has ended when it was written down. */
+async function askFreely(step: Step, caller: Caller, model: Model, books: TestBooks): Promise<void> {
+  const kind = step.kind === "link" ? linkKind : applicationKind;
+  const wish = { id: books.newId(step.kind), claim: claimOf(step.key), atMs: model.nowMs };
+  const earlier = earlierIn(await beside(step, caller, books, kind.ask(books, caller, wish)));
+  expect(earlier?.callId).toBe(liveKey(step, caller, model)?.callId);
+  if (earlier) return;
+  const endedAtMs = await kind.end(books, wish);
+  model.keys.set(`${caller.accountId} ${step.key}`, { callId: wish.id, isCall: false, endedAtMs });
 }
 
 async function end(step: Step, caller: Caller, { callId }: ModelKey, nowMs: number, books: TestBooks) {
@@ -116,7 +132,7 @@ async function look(step: Step, caller: Caller, model: Model, books: TestBooks):
   expect(earlier?.callId).toBe(live?.callId);
   // Whose time is over may be found for a while.
   const receipt = await calls.findByKey(caller.accountId, claimOf(step.key).keyHash);
-  if (live) expect(receipt?.id).toBe(live.callId);
+  if (live?.isCall === true) expect(receipt?.id).toBe(live.callId);
 }
 
 /** Keys that differ after the first bytes only: memory takes some of them for one another. */

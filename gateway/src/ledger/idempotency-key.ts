@@ -1,6 +1,21 @@
-/** How a caller's Idempotency-Key is kept: bounded in size, and nobody's to read in a dump. */
+// What an Idempotency-Key is, for whoever takes one, keeps one or tells of one.
+
+/**
+ * What a caller may write as a key. Two such headers arrive joined by ", ", and a space is not visible ASCII: they are
+ * refused with the rest.
+ */
+export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
+/** The same in words. */
+export const idempotencyKeyRule = "1 to 255 visible ASCII characters";
+
+/** How a caller's key is kept: bounded in size, and nobody's to read in a dump. */
 export const hashIdempotencyKey = (key: string): Uint8Array =>
   new Bun.CryptoHasher("sha256").update(key).digest();
 
-/** A key is kept for a day after its call ended, and for as long as the call is open. */
-export const idempotencyKeptMs = 24 * 60 * 60 * 1000;
+/** How long a key is kept after its request ended. */
+export const idempotencyKeptHours = 24;
+export const idempotencyKeptMs = idempotencyKeptHours * 60 * 60 * 1000;
+
+/** Whether a request still has its key: it does while it is open, and for a day after its end. */
+export const keepsKey = (endedAtMs: number | undefined, nowMs: number): boolean =>
+  endedAtMs === undefined || endedAtMs + idempotencyKeptMs > nowMs;

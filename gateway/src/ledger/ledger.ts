@@ -34,13 +34,16 @@ export interface HoldRequest {
 /** What decides whether a hold would come about. */
 export type WantedHold = Omit<HoldRequest, "callId" | "operationId" | "model" | "terms" | "multiplierPpm">;
 
-/** The caller's Idempotency-Key as the books keep it, and the digest of the request it was sent with. */
+/**
+ * The caller's Idempotency-Key as the books keep it, and the digest of the request it was sent with. An account has each of
+ * its keys once, over all kinds of requests: calls, links that are begun, applications for more.
+ */
 export interface IdempotencyClaim {
   readonly keyHash: Uint8Array;
   readonly fingerprint: Uint8Array;
 }
 
-/** The call that already has the key. */
+/** The request that already has the key. */
 export interface EarlierCall {
   readonly callId: string;
   readonly sameRequest: boolean;

@@ -57,7 +57,7 @@ export async function actAgain(
     case "lapsed":
       return linkExpired();
     case "failed":
-      return platformAway();
+      return renewed.unreachable ? platformUnreachable(upstream) : platformAway();
   }
 }
 
@@ -87,6 +87,7 @@ async function ready(link: Link, upstream: Upstream, parts: LinkParts): Promise<
   const tokens = await reading(link, parts, async () => openTokens(link, parts.vault));
   if (!tokens) return linkExpired();
   const user = link.user ?? (await learnUser(link, upstream, tokens.accessToken, parts));
+  if (user === "unreachable") return platformUnreachable(upstream);
   if (!user) return platformAway();
   return {
     kind: "ready",
@@ -102,10 +103,10 @@ async function learnUser(
   upstream: Upstream,
   accessToken: string,
   { client, book, log }: LinkParts,
-): Promise<PlatformUser | undefined> {
+): Promise<PlatformUser | "unreachable" | undefined> {
   const user = await client.whoIs(upstream, { accessToken, scopes: link.scopes });
   // What cannot be written down now is asked for again with the next call; this one knows it.
-  if (user) {
+  if (user && user !== "unreachable") {
     await book
       .setUser(link.id, user)
       .catch((error: unknown) => log.warn("a linked account's name could not be kept", describeError(error)));
@@ -156,3 +157,12 @@ const platformAway = (): Acting =>
       retryAfterSeconds: 1,
     },
   );
+
+/** As where an upstream gives no answer to the call itself; of the call nothing was sent, so it may be sent again. */
+const platformUnreachable = ({ transport }: Upstream): Acting =>
+  transport === "managed"
+    ? platformAway()
+    : refused("provider_request_failed", "provider request failed", {
+        retryable: true,
+        retryAfterSeconds: 1,
+      });

@@ -1,3 +1,4 @@
+import { isLive } from "../platform/life.ts";
 import { isSameSecret } from "../keys/is-same-secret.ts";
 import { attemptRow, authorizeUrl } from "./begin-link.ts";
 import { digestOf, findLinkUpstream, newToken, type LinkParts } from "./link-parts.ts";
@@ -9,7 +10,8 @@ export interface Requester {
   readonly keyName: string;
 }
 
-export type Confirmable =
+/** What a person is asked on our own page, if there is anything to ask still. */
+export type LinkQuestion =
   | {
       readonly kind: "asking";
       readonly requester: Requester;
@@ -26,7 +28,7 @@ export type Confirmable =
  * Shows a person who asks to act for them, before the platform's own page asks whether that is allowed. The token
  * in the browser's cookie proves afterwards that the person who comes back is the one who saw this.
  */
-export async function showConfirmation(state: string, parts: LinkParts): Promise<Confirmable> {
+export async function showConfirmation(state: string, parts: LinkParts): Promise<LinkQuestion> {
   const attempt = await openAttempt(state, parts);
   const requester = attempt && (await requesterOf(attempt, parts));
   if (!attempt || !requester) return { kind: "not_open" };
@@ -83,8 +85,7 @@ export async function requesterOf(
   parts: LinkParts,
 ): Promise<Requester | undefined> {
   const [account, key] = [await parts.accounts.find(accountId), await parts.keys.find(keyId)];
-  if (!account || account.suspended || !key || key.revokedAtMs !== undefined) return undefined;
-  if (key.expiresAtMs !== undefined && key.expiresAtMs <= parts.clock.wallMs()) return undefined;
+  if (!account || account.suspended || !key || !isLive(key, parts.clock.wallMs())) return undefined;
   return { accountName: account.name, keyName: key.name };
 }
 

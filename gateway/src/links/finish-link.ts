@@ -1,4 +1,5 @@
 import { InDoubt } from "../ledger/store-errors.ts";
+import { prefixedId } from "../platform/prefixed-id.ts";
 import { attemptRow, redirectUri } from "./begin-link.ts";
 import { isConfirmedIn, requesterOf, type Requester } from "./confirm-link.ts";
 import { revokeAtPlatform } from "./end-link.ts";
@@ -9,7 +10,8 @@ import { asAskedFor } from "./offline-scope.ts";
 import type { Grant } from "./platform-client.ts";
 import { sealTokens } from "./sealed-tokens.ts";
 
-export type Finished =
+/** What came of a link that a person was sent back from. */
+export type LinkOutcome =
   | {
       readonly kind: "linked";
       readonly requester: Requester;
@@ -43,7 +45,7 @@ export async function finishLink(
   parameters: URLSearchParams,
   cookies: ReadonlyMap<string, string>,
   parts: LinkParts,
-): Promise<Finished> {
+): Promise<LinkOutcome> {
   const [state, second] = parameters.getAll("state");
   if (state === undefined || state === "" || second !== undefined) return notLinked("no_state");
   const taken = await parts.book.takeAttempt(digestOf(state), parts.clock.wallMs());
@@ -72,20 +74,21 @@ export async function finishLink(
   return { kind: "linked", requester, user: link.user, scopes: link.scopes, undoToken };
 }
 
-const notLinked = (why: WhyNotLinked): Finished => ({ kind: "not_linked", why });
+const notLinked = (why: WhyNotLinked): LinkOutcome => ({ kind: "not_linked", why });
 
 async function save(attempt: LinkAttempt, upstream: LinkUpstream, grant: Grant, parts: LinkParts) {
   const { accountId, keyId } = attempt;
-  const id = `lnk_${parts.newId().replaceAll("-", "")}`;
+  const id = prefixedId("lnk_", parts.newId);
   const undoToken = newToken(parts.randomBytes);
   const nowMs = parts.clock.wallMs();
   const scopes = asAskedFor(grant.scopes ?? attempt.scopes, attempt.scopes);
+  const user = await parts.client.whoIs(upstream, { accessToken: grant.accessToken, scopes });
   const link: Link = {
     id,
     accountId,
     keyId,
     upstream: upstream.name,
-    user: await parts.client.whoIs(upstream, { accessToken: grant.accessToken, scopes }),
+    user: user === "unreachable" ? undefined : user,
     scopes,
     tokens: sealTokens({ id, accountId, keyId, version: 1 }, grant, parts),
     createdAtMs: nowMs,

@@ -2,9 +2,9 @@ import type { LinkBegun } from "../operation/books.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import { actAgain, actFor, type Acting, type ActingWish } from "./act-for.ts";
 import { beginLink, type LinkWish } from "./begin-link.ts";
-import { confirmLink, showConfirmation, type Confirmable } from "./confirm-link.ts";
+import { confirmLink, showConfirmation, type LinkQuestion } from "./confirm-link.ts";
 import { endLink, undoLink, type EndedLink } from "./end-link.ts";
-import { finishLink, type Finished } from "./finish-link.ts";
+import { finishLink, type LinkOutcome } from "./finish-link.ts";
 import type { LinkParts } from "./link-parts.ts";
 import type { Link, LinkOwner } from "./links.ts";
 import { createRenewals } from "./renew-link.ts";
@@ -12,9 +12,12 @@ import { createRenewals } from "./renew-link.ts";
 /** Everything that can be done about linked accounts, for the doors and for the life of a call. */
 export interface LinkDesk {
   readonly begin: (owner: LinkOwner, wish: LinkWish) => Promise<LinkBegun>;
-  readonly show: (state: string) => Promise<Confirmable>;
+  readonly show: (state: string) => Promise<LinkQuestion>;
   readonly confirm: (given: Parameters<typeof confirmLink>[0]) => Promise<string | undefined>;
-  readonly finish: (parameters: URLSearchParams, cookies: ReadonlyMap<string, string>) => Promise<Finished>;
+  readonly finish: (
+    parameters: URLSearchParams,
+    cookies: ReadonlyMap<string, string>,
+  ) => Promise<LinkOutcome>;
   readonly undo: (undoToken: string) => Promise<EndedLink | undefined>;
 
   readonly list: (of: {

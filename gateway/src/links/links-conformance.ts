@@ -6,36 +6,16 @@ import {
   type Caller,
   type OpenStore,
 } from "../ledger/shared-conformance.ts";
-import { attemptsPerKeyMax, revokedPerKeyMax, type NewLink, type NewLinkAttempt } from "./links.ts";
+import { attemptsPerKeyMax, revokedPerKeyMax, type NewLink } from "./links.ts";
+import { attemptLifeMs, attemptOf } from "./test-link-attempt.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const tenMinutesMs = 600_000;
 
 /** What every book of links must do. */
 export function linksConformance(openStore: OpenStore): void {
   const linkTest = (name: string, run: (books: TestBooks) => Promise<void>): void =>
     test(name, () => withBooks(openStore, run));
   const book = (books: TestBooks) => books.store().links;
-
-  const attemptOf = (
-    { accountId, keyId }: Caller,
-    state: string,
-    changed: Partial<NewLinkAttempt> = {},
-  ): NewLinkAttempt => ({
-    id: `attempt ${state}`,
-    stateHash: bytes(state),
-    accountId,
-    keyId,
-    upstream: "platform",
-    scopes: ["users.read"],
-    salt: bytes("salt"),
-    verifier: bytes("verifier"),
-    confirm: false,
-    createdAtMs: middayMs,
-    expiresAtMs: middayMs + tenMinutesMs,
-    idempotency: undefined,
-    ...changed,
-  });
 
   const linkOf = ({ accountId, keyId }: Caller, id: string, changed: Partial<NewLink> = {}): NewLink => ({
     id,
@@ -70,7 +50,7 @@ export function linksConformance(openStore: OpenStore): void {
   linkTest("an attempt has an end, and one nobody made is unknown", async (books) => {
     const caller = await books.openCaller();
     for (const state of ["at", "before"]) await book(books).begin(attemptOf(caller, state));
-    const endMs = middayMs + tenMinutesMs;
+    const endMs = middayMs + attemptLifeMs;
     expect(await book(books).takeAttempt(bytes("at"), endMs)).toEqual({ kind: "expired" });
     expect(await book(books).takeAttempt(bytes("before"), endMs - 1)).toMatchObject({ kind: "taken" });
     expect(await book(books).takeAttempt(bytes("never"), middayMs)).toEqual({ kind: "unknown" });
@@ -93,11 +73,11 @@ export function linksConformance(openStore: OpenStore): void {
       const caller = await books.openCaller();
       const other = await books.openKey(caller);
       const begin = (state: string, createdAtMs: number, whose = caller) =>
-        book(books).begin(attemptOf(whose, state, { createdAtMs, expiresAtMs: createdAtMs + tenMinutesMs }));
+        book(books).begin(attemptOf(whose, state, { createdAtMs, expiresAtMs: createdAtMs + attemptLifeMs }));
       for (let at = 0; at < attemptsPerKeyMax; at++) {
         expect(await begin(`s${at}`, middayMs + at)).toEqual({ kind: "begun" });
       }
-      const firstEndMs = middayMs + tenMinutesMs;
+      const firstEndMs = middayMs + attemptLifeMs;
       const refused = { kind: "too_many_open", endsAtMs: firstEndMs } as const;
       expect(await begin("more", firstEndMs - 1)).toEqual(refused);
       expect(await book(books).findAttempt(bytes("more"))).toBeUndefined();
@@ -146,7 +126,7 @@ export function linksConformance(openStore: OpenStore): void {
         attemptOf(caller, state, {
           idempotency: claim(request),
           createdAtMs,
-          expiresAtMs: createdAtMs + tenMinutesMs,
+          expiresAtMs: createdAtMs + attemptLifeMs,
         }),
       );
     expect(await begin("a", "r")).toEqual({ kind: "begun" });
@@ -156,6 +136,23 @@ export function linksConformance(openStore: OpenStore): void {
     });
     expect(await begin("b", "another")).toMatchObject({ earlier: { sameRequest: false } });
     expect(await begin("b", "r", middayMs + 2 * 86_400_000)).toEqual({ kind: "begun" });
+  });
+
+  linkTest("an idempotency key is free after its day, however many wait to be forgotten", async (books) => {
+    const caller = await books.openCaller();
+    const begin = (at: number, createdAtMs: number) =>
+      book(books).begin(
+        attemptOf(caller, `s${at} at ${createdAtMs}`, {
+          idempotency: { keyHash: bytes(`k${at}`), fingerprint: bytes("r") },
+          createdAtMs,
+          expiresAtMs: createdAtMs + attemptLifeMs,
+        }),
+      );
+    for (let at = 0; at < 50; at++) {
+      expect(await begin(at, middayMs + at)).toEqual({ kind: "begun" });
+      await book(books).takeAttempt(bytes(`s${at} at ${middayMs + at}`), middayMs + at);
+    }
+    expect(await begin(49, middayMs + 2 * 86_400_000)).toEqual({ kind: "begun" });
   });
 
   linkTest("of many who begin with one idempotency key at once, one begins", async (books) => {

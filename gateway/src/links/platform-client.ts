@@ -15,7 +15,7 @@ export interface Grant {
 export type GrantOutcome =
   | { readonly kind: "granted"; readonly grant: Grant }
   | { readonly kind: "refused"; readonly error: string }
-  | { readonly kind: "failed"; readonly why: string };
+  | { readonly kind: "failed"; readonly why: string; readonly unreachable?: true | undefined };
 
 /** How a person came back from the platform. */
 export type Redeemed =
@@ -42,5 +42,5 @@ export interface PlatformClient {
   readonly whoIs: (
     upstream: Upstream,
     token: { readonly accessToken: string; readonly scopes: readonly string[] },
-  ) => Promise<PlatformUser | undefined>;
+  ) => Promise<PlatformUser | "unreachable" | undefined>;
 }

@@ -12,8 +12,8 @@ export type Renewed =
   | { readonly kind: "lapsed" }
   /** Revoked, or replaced by another. */
   | { readonly kind: "gone" }
-  /** Nobody can tell; it may work again later. */
-  | { readonly kind: "failed" };
+  /** Nobody can tell; it may work again later. Unreachable is a platform that gave no answer at all. */
+  | { readonly kind: "failed"; readonly unreachable?: true | undefined };
 
 /** Who renews has this long; a process that died over it keeps nobody from trying later. */
 const claimMs = 30_000;
@@ -140,7 +140,7 @@ async function ask(
   }
   parts.log.warn("a link could not be renewed", { link_id: seen.id, why: outcome.why });
   await parts.book.endRenewal(seen.id, version);
-  return { kind: "failed" };
+  return { kind: "failed", unreachable: outcome.unreachable };
 }
 
 /** What has become of the link since it was seen; undefined when nothing has. */

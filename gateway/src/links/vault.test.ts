@@ -38,9 +38,12 @@ test("what is moved to another row, column, owner or version does not open", () 
     { salt: systemBytes(saltBytes) },
   ];
   for (const moved of elsewhere) {
-    expect(() => vault({ ...row, ...moved }).open("access_token", sealed)).toThrow();
+    expect(() => vault({ ...row, ...moved }).open("access_token", sealed)).toThrow(
+      "access_token was not sealed here.",
+    );
   }
-  expect(() => vault(row).open("refresh_token", sealed)).toThrow();
+  expect(() => vault(row).open("refresh_token", sealed)).toThrow("refresh_token was not sealed here.");
+  expect(vault({ ...row }).open("access_token", sealed)).toBe(secret);
 });
 
 test("a changed, cut or foreign value does not open", () => {
@@ -48,15 +51,15 @@ test("a changed, cut or foreign value does not open", () => {
   for (let at = 0; at < sealed.length; at++) {
     const changed = Buffer.from(sealed);
     changed.writeUInt8((changed.readUInt8(at) + 1) % 256, at);
-    expect(() => vault(row).open("access_token", changed)).toThrow();
+    expect(() => vault(row).open("access_token", changed)).toThrow("was not sealed here.");
   }
   for (const length of [0, 1, 28, 29, sealed.length - 1]) {
-    expect(() => vault(row).open("access_token", sealed.subarray(0, length))).toThrow();
+    expect(() => vault(row).open("access_token", sealed.subarray(0, length))).toThrow("was not sealed here.");
   }
 });
 
 test("another installation's secret opens nothing", () => {
   const other = createVault({ rowKey: createSecrets("another secret").rowKey, randomBytes: systemBytes });
   const sealed = vault(row).seal("access_token", secret);
-  expect(() => other(row).open("access_token", sealed)).toThrow();
+  expect(() => other(row).open("access_token", sealed)).toThrow("was not sealed here.");
 });

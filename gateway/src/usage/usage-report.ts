@@ -1,6 +1,5 @@
 import type { Micros } from "../platform/money.ts";
-
-const secondsPerDay = 86_400;
+import { dayStartSeconds, secondsPerDay } from "../platform/utc-day.ts";
 
 /** What usage is recorded by, the coarsest first; each is made of whole ones of the next. */
 export const widthsSeconds = { day: secondsPerDay, hour: 3_600, minute: 60, second: 1 } as const;
@@ -129,11 +128,7 @@ function reportOf(scope: UsageScope, window: UsageWindow, rows: readonly DaySums
 
   let totals = noUsage;
   const buckets: UsageReport["buckets"][number][] = [];
-  for (
-    let day = roundDown(window.startSeconds, secondsPerDay);
-    day < window.endSeconds;
-    day += secondsPerDay
-  ) {
+  for (let day = dayStartSeconds(window.startSeconds); day < window.endSeconds; day += secondsPerDay) {
     const sums = byDay.get(day) ?? noUsage;
     totals = addSums(totals, sums);
     buckets.push({
