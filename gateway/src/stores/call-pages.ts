@@ -10,3 +10,7 @@ export const lookedThroughUsualMax = 5_000;
 
 /** Calls in these are few at any time, so whoever looks for them need not look through all the others. */
 export const openStates: ReadonlySet<CallState> = new Set(["held", "dispatched", "unknown"]);
+
+/** How a call stands: nobody knows of one whose task was lost, though its row says that it was held or sent. */
+export const stateNow = `CASE WHEN call.settled_at_ms IS NULL
+    AND EXISTS (SELECT 1 FROM task WHERE task.call_id = call.id AND task.state = 'LOST') THEN 'unknown' ELSE call.state END`;

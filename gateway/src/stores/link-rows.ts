@@ -1,8 +1,9 @@
 import type { Link, LinkAttempt } from "../links/links.ts";
 
-/** Attempts are kept this long after their end: a repeated Idempotency-Key is told so for a day. */
-export const attemptsKeptMs = 24 * 60 * 60 * 1000;
-/** Old attempts are swept a few at a time by those who bring new ones, so the table stays bounded. */
+/**
+ * Attempts are kept for as long after their end as idempotency keys are, and told to whoever repeats theirs. Older ones are
+ * swept a few at a time by those who bring new ones, so the table stays bounded.
+ */
 export const attemptsSweptAtOnce = 20;
 /** A platform gives a rotated token once; storing it is worth a longer wait than anything else here. */
 export const tokensPatienceMs = 20_000;

@@ -1,4 +1,5 @@
 import { InDoubt } from "../ledger/store-errors.ts";
+import { messageOf } from "../platform/error-message.ts";
 
 /** Some rows of a table, by the names of columns that they have where they go. */
 export interface TableRows {
@@ -106,6 +107,6 @@ function checkSecret(old: OldBooks, fresh: NewBooks): void {
 }
 
 const staysClosed = (old: OldBooks, fresh: NewBooks, error: unknown): string =>
-  `The move did not end (${error instanceof Error ? error.message : String(error)}), and ${old.name} stays closed, because ` +
+  `The move did not end (${messageOf(error)}), and ${old.name} stays closed, because ` +
   `${fresh.name} may have its books. "tollgate move" once more finds out and ends it; "tollgate move --undo" opens the ` +
   "file again, if nothing has arrived.";

@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
 import { openTestDatabase } from "../../../../test/services/postgres.ts";
-import { openDatabase, type Database, type Query } from "./database.ts";
+import { openDatabase, type Database } from "./database.ts";
 import { migrate } from "./migrations.ts";
 import { createPostgresCalls } from "./postgres-calls.ts";
 import { createPostgresTasks } from "./postgres-tasks.ts";
+import type { Query } from "./query.ts";
 
 const open = (url: string): Database => openDatabase({ url, monotonicMs: () => performance.now() });
 

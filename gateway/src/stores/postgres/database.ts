@@ -1,13 +1,13 @@
-import { SQL, type ReservedSQL } from "bun";
+import type { ReservedSQL } from "bun";
 import { InDoubt } from "../../ledger/store-errors.ts";
-import { soundText } from "./json-rows.ts";
-import { isConnectionLost, isPassing, isReadOnly, ReadOnlyServer, toldAs } from "./failures.ts";
-
-/** What a statement can be given. Lists are lists of text; whole tables travel as JSON (`json_to_recordset`). */
-export type Value = string | number | bigint | boolean | Uint8Array | null | readonly string[];
-
-/** Runs one statement. Whole numbers of eight bytes come back as bigint. */
-export type Query = <Row>(text: string, values?: readonly Value[]) => Promise<readonly Row[]>;
+import {
+  openConnections,
+  statementMs,
+  type ConnectionChoice,
+  type ConnectionOptions,
+} from "./connections.ts";
+import { isConnectionLost, isPassing, ReadOnlyServer, toldAs } from "./failures.ts";
+import type { Query } from "./query.ts";
 
 /** The database, as everything in this folder uses it. */
 export interface Database {
@@ -52,12 +52,6 @@ interface WriteOptions {
   readonly pauses?: boolean;
 }
 
-interface ConnectionChoice {
-  readonly from?: SQL;
-  /** How long one statement may take. */
-  readonly timeoutMs?: number;
-}
-
 export interface Decision<Result> {
   readonly result: Result;
   readonly writes: readonly Write[];
@@ -72,43 +66,17 @@ export interface Write {
   readonly values: readonly (string | number)[];
 }
 
-export interface DatabaseOptions {
-  readonly url: string;
-  /** Connections of this process; the server has a hundred for all of them, if nobody changed it. */
-  readonly connectionsMax?: number | undefined;
-  /** How long a transaction that does not pause may be without a statement. */
-  readonly idleInTransactionMs?: number | undefined;
-  readonly monotonicMs: () => number;
-}
-
-const connectionsUsualMax = 12;
 const patienceOfCallersMs = 2_000;
-/** A statement that takes longer is not waited for: the server, or the way to it, has stopped. */
-const statementMs = 10_000;
 /**
  * What says that a process lives is small, and must be there before others take it for dead. A firewall may have forgotten
  * every connection of a quiet process without a word to it; new ones pass.
  */
 const beatStatementMs = 1_000;
-/** Transactions are short. Who waits longer for one is behind somebody who has stopped, and is not to stop others. */
-const lockMs = 1_000;
-const idleInTransactionUsualMs = 5_000;
 /** A file sorts millions of rows before it gives the first of them. */
 const longPauseMs = 60 * 60_000;
 /** An audit looks at every row. */
 const longStatementMs = 60 * 60_000;
-const connectSeconds = 3;
 const pauseMs = { least: 5, most: 200 } as const;
-/**
- * Whoever decides knows each row by its name. A planner that knows little of a table may take a walk over all of it for
- * cheaper; and planning costs more than looking up, so it is not done each time.
- */
-const onlyByName = {
-  plan_cache_mode: "force_generic_plan",
-  enable_seqscan: "off",
-  enable_hashjoin: "off",
-  enable_mergejoin: "off",
-} as const;
 /**
  * Whoever is told that something is written relies on it after a crash of the server too, whatever its default is. Only what
  * waits for nothing is made stricter: an operator who has replicas may want more than this.
@@ -118,57 +86,19 @@ const waitForDisk =
 /** A plan that was made when a table was empty must not last until somebody takes its measure. */
 const plansLastMs = 10_000;
 
-export function openDatabase(options: DatabaseOptions): Database {
-  const { url, connectionsMax = connectionsUsualMax, monotonicMs } = options;
-  const { idleInTransactionMs = idleInTransactionUsualMs } = options;
-  const connect = (max: number, settings: Readonly<Record<string, string>> = {}): SQL =>
-    new SQL({
-      url,
-      max,
-      bigint: true,
-      idleTimeout: 0,
-      connectionTimeout: connectSeconds,
-      connection: {
-        application_name: "tollgate",
-        statement_timeout: statementMs,
-        lock_timeout: lockMs,
-        // A process that stopped in the midst of a transaction must not keep everybody else from its rows.
-        idle_in_transaction_session_timeout: idleInTransactionMs,
-        // Nearly all our statements find a few rows by an index; compiling one takes longer than most of them.
-        jit: "off",
-        ...settings,
-      },
-    });
-  const pool = connect(Math.max(1, connectionsMax - 2));
-  // One of its own: each connection has to be told a statement before it can be asked, and plans it for itself.
-  const deciding = connect(1, onlyByName);
-  // One of its own, too: whoever waits behind calls whose connections are dead seems dead as well.
-  const beating = connect(1);
+export interface DatabaseOptions extends ConnectionOptions {
+  readonly monotonicMs: () => number;
+}
 
-  /** One connection, given back when `use` is done, and thrown away when a statement on it never ends. */
-  const withConnection = async <Result>(
-    use: (query: Query, connection: ReservedSQL) => Promise<Result>,
-    { from = pool, timeoutMs = statementMs }: ConnectionChoice = {},
-  ): Promise<Result> => {
-    const connection = await from.reserve();
-    const timer = setTimeout(() => void connection.close({ timeout: 0 }).catch(() => {}), timeoutMs);
-    try {
-      return await use(queryOn(connection, timer), connection);
-    } catch (error) {
-      if (isReadOnly(error)) await connection.close({ timeout: 0 }).catch(() => {});
-      throw error;
-    } finally {
-      clearTimeout(timer);
-      await connection.release();
-    }
-  };
+export function openDatabase({ monotonicMs, ...options }: DatabaseOptions): Database {
+  const connections = openConnections(options);
 
   const transact = <Result>(
     work: (query: Query) => Promise<Result>,
     { isLong = false, pauses = false }: WriteOptions,
     on: ConnectionChoice = { timeoutMs: isLong ? longStatementMs : statementMs },
   ): Promise<Result> =>
-    withConnection(async (query, connection) => {
+    connections.with(async (query, connection) => {
       await begin(query, connection);
       let result: Result;
       try {
@@ -193,7 +123,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 
   const decide = <Result>(look: (query: Query) => Promise<Decision<Result>>): Promise<Result> =>
-    withConnection(
+    connections.with(
       async (query, connection) => {
         planAnew(connection);
         const begun = begin(query, connection);
@@ -211,31 +141,18 @@ export function openDatabase(options: DatabaseOptions): Database {
         else await writeAndCommit(query, connection, decision.writes);
         return decision.result;
       },
-      { from: deciding },
+      { purpose: "deciding" },
     );
 
-  const insist = async <Result>(
-    attempt: () => Promise<Result>,
-    patienceMs: number,
-    mayPass = isPassing,
-  ): Promise<Result> => {
-    const deadlineMs = monotonicMs() + patienceMs;
-    for (let waitMs: number = pauseMs.least; ; waitMs = Math.min(waitMs * 2, pauseMs.most)) {
-      try {
-        return await attempt();
-      } catch (error) {
-        if (!mayPass(error) || monotonicMs() + waitMs > deadlineMs) throw toldAs(error);
-        await Bun.sleep(waitMs);
-      }
-    }
-  };
+  const insist = createInsist(monotonicMs);
 
   return {
-    read: (text, values) => insist(() => withConnection((query) => query(text, values)), patienceOfCallersMs),
+    read: (text, values) =>
+      insist(() => connections.with((query) => query(text, values)), patienceOfCallersMs),
     readMoment: (look, { isLong = false } = {}) =>
       insist(
         () =>
-          withConnection(
+          connections.with(
             async (query) => {
               await query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
               try {
@@ -258,24 +175,43 @@ export function openDatabase(options: DatabaseOptions): Database {
     decide: (look) => insist(() => decide(look), 0),
     beat: (work) =>
       insist(
-        () => transact(work, {}, { from: beating, timeoutMs: beatStatementMs }),
+        () => transact(work, {}, { purpose: "beating", timeoutMs: beatStatementMs }),
         patienceOfCallersMs,
         isPassingOrInDoubt,
       ),
     ping: () =>
       insist(
         () =>
-          withConnection(async (query) => {
+          connections.with(async (query) => {
             const [shown] = await query<{ transaction_read_only: string }>("SHOW transaction_read_only");
             if (shown?.transaction_read_only !== "off") throw new ReadOnlyServer();
           }),
         patienceOfCallersMs,
       ),
-    close: async () => {
-      await Promise.all([pool.close(), deciding.close(), beating.close()]);
-    },
+    close: connections.close,
   };
 }
+
+type Insist = <Result>(
+  attempt: () => Promise<Result>,
+  patienceMs: number,
+  mayPass?: (error: unknown) => boolean,
+) => Promise<Result>;
+
+/** Tries again what may pass, after pauses that grow, for as long as there is patience. */
+const createInsist =
+  (monotonicMs: () => number): Insist =>
+  async (attempt, patienceMs, mayPass = isPassing) => {
+    const deadlineMs = monotonicMs() + patienceMs;
+    for (let waitMs: number = pauseMs.least; ; waitMs = Math.min(waitMs * 2, pauseMs.most)) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!mayPass(error) || monotonicMs() + waitMs > deadlineMs) throw toldAs(error);
+        await Bun.sleep(waitMs);
+      }
+    }
+  };
 
 /** As a template and with a value, because the driver sends nothing behind a plain text before that is answered. */
 const begin = (query: Query, connection: ReservedSQL): Promise<unknown> =>
@@ -308,22 +244,3 @@ async function writeAndCommit(
 }
 
 const isPassingOrInDoubt = (error: unknown): boolean => error instanceof InDoubt || isPassing(error);
-
-/** Statements on one connection. One that never ends takes its connection with it, and so whatever it had begun. */
-function queryOn(connection: ReservedSQL, timer: NodeJS.Timeout): Query {
-  return async <Row>(text: string, values: readonly Value[] = []) => {
-    timer.refresh();
-    return await connection
-      .unsafe<Row[]>(
-        text,
-        values.map((value) => given(connection, value)),
-      )
-      .execute();
-  };
-}
-
-function given(connection: ReservedSQL, value: Value): unknown {
-  if (typeof value === "string") return soundText(value);
-  if (Array.isArray(value)) return connection.array(value.map(soundText), "TEXT");
-  return value;
-}

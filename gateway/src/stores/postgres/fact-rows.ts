@@ -3,8 +3,9 @@
 import { budgetSpan } from "../../keys/budget-window.ts";
 import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
 import type { WantedHold } from "../../ledger/ledger.ts";
-import type { Query } from "./database.ts";
+import type { UnpaidClaimRow } from "../unpaid-claims.ts";
 import { hexOf, jsonOf } from "./json-rows.ts";
+import type { Query } from "./query.ts";
 
 /** What a batch is about. */
 export interface Wanted {
@@ -18,17 +19,23 @@ export interface Wanted {
   readonly taskCallIds: readonly string[];
 }
 
+export const nothingWanted: Wanted = {
+  accountIds: [],
+  callIds: [],
+  holds: [],
+  taskIds: [],
+  taskCallIds: [],
+};
+
 /**
  * With a lock, nobody else moves what was read until the transaction ends; without, it is what one moment shows. Accounts
  * that somebody else has locked are waited for, or left out.
  */
 export type Lock = "wait" | "skip" | "none";
 
-export interface FactRows {
+export interface FactRows extends KeyHolders {
   readonly accounts: readonly AccountRow[];
   readonly calls: readonly CallRow[];
-  /** Calls that have the wanted idempotency keys. */
-  readonly claimed: readonly (CallRow & ClaimRow)[];
   readonly budgets: readonly WindowRow[];
   readonly grants: readonly GrantRow[];
   readonly days: readonly DayRow[];
@@ -37,6 +44,13 @@ export interface FactRows {
   readonly items: readonly ItemRow[];
   /** Accounts that are there, whether or not somebody else has them. */
   readonly present: readonly { readonly id: string }[];
+}
+
+/** Who has the wanted idempotency keys. */
+interface KeyHolders {
+  readonly claimed: readonly (CallRow & ClaimRow)[];
+  /** Links that were begun, and applications. */
+  readonly unpaid: readonly UnpaidRow[];
 }
 
 export async function readFactRows(query: Query, wanted: Wanted, lock: Lock): Promise<FactRows> {
@@ -54,7 +68,7 @@ export async function readFactRows(query: Query, wanted: Wanted, lock: Lock): Pr
   const creating = holds.flatMap(({ task, keyId }) => (task ? keyId : []));
   const none = Promise.resolve([]);
   // The server takes these one after the other, so whatever comes behind the first sees what its lock has waited for.
-  const [accounts, calls, claimed, budgets, grants, days, open, tasks, items, present] = await Promise.all([
+  const [accounts, calls, holders, budgets, grants, days, open, tasks, items, present] = await Promise.all([
     wanted.accountIds.length === 0
       ? none
       : query<AccountRow>(
@@ -67,15 +81,7 @@ export async function readFactRows(query: Query, wanted: Wanted, lock: Lock): Pr
       : query<CallRow>(`SELECT ${callColumns} FROM ${callsWithPrices} WHERE call.id = ANY($1::text[])`, [
           wanted.callIds,
         ]),
-    claims.length === 0
-      ? none
-      : query<CallRow & ClaimRow>(
-          `SELECT claim.key_hash, claim.fingerprint, ${callColumns} FROM ${callsWithPrices}
-             JOIN claim ON claim.call_id = call.id
-             JOIN json_to_recordset($1::text::json) AS wanted (account_id text, key_hash text)
-               ON claim.account_id = wanted.account_id AND claim.key_hash = decode(wanted.key_hash, 'hex')`,
-          [jsonOf(claims.map((claim) => ({ account_id: claim.accountId, key_hash: hexOf(claim.keyHash) })))],
-        ),
+    claims.length === 0 ? nobody : readKeyHolders(query, claims),
     windows.length === 0
       ? none
       : query<WindowRow>(
@@ -126,7 +132,36 @@ export async function readFactRows(query: Query, wanted: Wanted, lock: Lock): Pr
       ? query<{ id: string }>("SELECT id FROM account WHERE id = ANY($1::text[])", [wanted.accountIds])
       : none,
   ]);
-  return { accounts, calls, claimed, budgets, grants, days, open, tasks, items, present };
+  return { accounts, calls, ...holders, budgets, grants, days, open, tasks, items, present };
+}
+
+const nobody: KeyHolders = { claimed: [], unpaid: [] };
+
+async function readKeyHolders(
+  query: Query,
+  claims: readonly { readonly accountId: string; readonly keyHash: Uint8Array }[],
+): Promise<KeyHolders> {
+  const keys = jsonOf(
+    claims.map((claim) => ({ account_id: claim.accountId, key_hash: hexOf(claim.keyHash) })),
+  );
+  const [claimed, unpaid] = await Promise.all([
+    query<CallRow & ClaimRow>(
+      `SELECT claim.key_hash, claim.fingerprint, ${callColumns} FROM ${callsWithPrices}
+         JOIN claim ON claim.call_id = call.id
+         JOIN json_to_recordset($1::text::json) AS wanted (account_id text, key_hash text)
+           ON claim.account_id = wanted.account_id AND claim.key_hash = decode(wanted.key_hash, 'hex')`,
+      [keys],
+    ),
+    query<UnpaidRow>(
+      `SELECT found.* FROM json_to_recordset($1::text::json) AS wanted (account_id text, key_hash text), LATERAL (
+           SELECT account_id, key_hash, id, fingerprint, expires_at_ms AS ended_at_ms FROM link_attempt
+           WHERE account_id = wanted.account_id AND key_hash = decode(wanted.key_hash, 'hex') UNION ALL
+           SELECT account_id, key_hash, id, fingerprint, created_at_ms FROM quota_application
+           WHERE account_id = wanted.account_id AND key_hash = decode(wanted.key_hash, 'hex')) AS found`,
+      [keys],
+    ),
+  ]);
+  return { claimed, unpaid };
 }
 
 /** Each span of a key once. */
@@ -181,6 +216,11 @@ export interface CallRow {
 interface ClaimRow {
   key_hash: Uint8Array;
   fingerprint: Uint8Array;
+}
+
+interface UnpaidRow extends UnpaidClaimRow {
+  account_id: string;
+  key_hash: Uint8Array;
 }
 
 export interface BoundRow {

@@ -1,5 +1,5 @@
 import type { HoldRequest } from "../../ledger/ledger.ts";
-import type { Decision, Query } from "./database.ts";
+import type { Decision } from "./database.ts";
 import {
   callIdOf,
   decideWishes,
@@ -10,6 +10,7 @@ import {
 } from "./decide-wishes.ts";
 import { readFacts, type LedgerFacts } from "./ledger-facts.ts";
 import { writesOf } from "./ledger-rows.ts";
+import type { Query } from "./query.ts";
 
 export interface Batch extends Asked {
   /** The account of a call that this process holds, so that it need not be looked for. */

@@ -1,13 +1,13 @@
 import { checkApproval, type ApprovalStanding } from "../../approvals/check-approval.ts";
 import type { BudgetSpan } from "../../keys/budget-window.ts";
 import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
-import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
+import { keepsKey } from "../../ledger/idempotency-key.ts";
 import type { EarlierCall, IdempotencyClaim } from "../../ledger/ledger.ts";
 import type { BoundStanding, HoldFacts } from "../../ledger/why-not-held.ts";
 import type { Micros } from "../../platform/money.ts";
 import type { HeldCall } from "../held-call.ts";
 import { dayStartMs } from "../sums.ts";
-import type { Query } from "./database.ts";
+import { earlierUnpaid, type UnpaidClaimRow } from "../unpaid-claims.ts";
 import {
   readFactRows,
   type AccountRow,
@@ -21,6 +21,7 @@ import {
   type WindowRow,
 } from "./fact-rows.ts";
 import { hexOf } from "./json-rows.ts";
+import type { Query } from "./query.ts";
 
 /** Where an account stands; the batch moves these figures as it decides. */
 interface AccountFacts {
@@ -97,6 +98,8 @@ function factsOf(rows: FactRows): LedgerFacts {
   const claimed = new Map<string, { callId: string; fingerprint: Uint8Array }>();
   for (const row of rows.claimed)
     claimed.set(claimName(row.account_id, row.key_hash), { callId: row.id, fingerprint: row.fingerprint });
+  const unpaid = new Map<string, UnpaidClaimRow[]>();
+  for (const row of rows.unpaid) listIn(unpaid, claimName(row.account_id, row.key_hash)).push(row);
   const budgets = new Map<string, Window[]>();
   for (const row of rows.budgets) listIn(budgets, row.key_id).push(windowOf(row));
   const liveGrants = new Map(rows.grants.map((row) => [row.id, Number(row.expires_at_ms)]));
@@ -120,10 +123,11 @@ function factsOf(rows: FactRows): LedgerFacts {
   };
 
   const findEarlier: HoldFacts["findEarlier"] = (accountId, claim, nowMs): EarlierCall | undefined => {
-    const found = claimed.get(claimName(accountId, claim.keyHash));
+    const name = claimName(accountId, claim.keyHash);
+    const found = claimed.get(name);
     const call = found && calls.get(found.callId);
-    if (!call || (call.settledAtMs !== undefined && call.settledAtMs + idempotencyKeptMs <= nowMs))
-      return undefined;
+    if (!call || !keepsKey(call.settledAtMs, nowMs))
+      return earlierUnpaid(unpaid.get(name) ?? [], claim, nowMs);
     return {
       callId: call.held.callId,
       sameRequest: Buffer.compare(found.fingerprint, claim.fingerprint) === 0,

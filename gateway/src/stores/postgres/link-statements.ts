@@ -6,22 +6,19 @@ const newestFirst = "ORDER BY created_at_ms DESC, id DESC";
 
 /** The statements of the links. What must happen once is guarded inside the updates, or by the lock before them. */
 export const linkStatements = {
+  lockAccount: "SELECT id FROM account WHERE id = $1 FOR NO KEY UPDATE",
   lockKey: "SELECT id FROM key WHERE id = $1 FOR NO KEY UPDATE",
 
   attempt: `SELECT ${attempt} FROM link_attempt WHERE state_hash = $1`,
   lockAttempt: `SELECT ${attempt} FROM link_attempt WHERE state_hash = $1 FOR UPDATE`,
-  endOldClaim: "DELETE FROM link_attempt WHERE account_id = $1 AND key_hash = $2 AND expires_at_ms < $3",
-  // Changes nothing of an attempt that has the idempotency key already, but waits for it and returns it.
+  endOldClaim: "DELETE FROM link_attempt WHERE account_id = $1 AND key_hash = $2 AND expires_at_ms <= $3",
   insertAttempt: `
     INSERT INTO link_attempt (state_hash, id, key_id, account_id, upstream, scopes, salt, verifier, confirm,
                               key_hash, fingerprint, created_at_ms, expires_at_ms)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-    ON CONFLICT (account_id, key_hash) WHERE key_hash IS NOT NULL DO UPDATE SET id = link_attempt.id
-    RETURNING state_hash, id, fingerprint`,
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
   openAttempts: `
     SELECT count(*) AS n, min(expires_at_ms) AS first_end_ms FROM link_attempt
-    WHERE key_id = $1 AND used_at_ms IS NULL AND expires_at_ms > $2 AND state_hash <> $3`,
-  forgetAttempt: "DELETE FROM link_attempt WHERE state_hash = $1",
+    WHERE key_id = $1 AND used_at_ms IS NULL AND expires_at_ms > $2`,
   forgetAttempts: `
     DELETE FROM link_attempt WHERE state_hash IN (
       SELECT state_hash FROM link_attempt

@@ -1,4 +1,5 @@
-import type { Database, Query } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { Query } from "./query.ts";
 
 // Whatever names a row is compared byte by byte, as everywhere else in the house, whatever language the server speaks: the
 // order of a language changes with the server's libraries, and an index that is unique in it would not be any more.
@@ -363,6 +364,10 @@ export const migrations: readonly string[] = [
     call_id         id REFERENCES call (id),
     PRIMARY KEY (approval_id, position)
   );
+  `,
+  // By the vendor's id, which two tasks must not share. Not unique, so that books in which two do can still be opened.
+  `
+  CREATE INDEX task_at_vendor ON task (upstream_task_id, upstream) WHERE upstream_task_id IS NOT NULL;
   `,
 ];
 

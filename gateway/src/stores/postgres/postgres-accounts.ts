@@ -19,8 +19,9 @@ import {
   type PaymentKind,
 } from "../account-rows.ts";
 import { grantedLimitsAfter } from "../granted-limits.ts";
-import type { Database, Query, Value } from "./database.ts";
+import type { Database } from "./database.ts";
 import { createPostgresEntries } from "./postgres-entries.ts";
+import type { Query, Value } from "./query.ts";
 
 export function createPostgresAccounts(db: Database): AccountBook {
   const create = async (query: Query, account: NewAccount): Promise<Account> => {

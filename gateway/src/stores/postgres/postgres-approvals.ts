@@ -13,7 +13,8 @@ import {
   type ItemMarks,
   type ItemRow,
 } from "../approval-rows.ts";
-import type { Database, Query } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { Query } from "./query.ts";
 
 interface Id {
   readonly id: string;

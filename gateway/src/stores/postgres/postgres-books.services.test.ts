@@ -7,8 +7,9 @@ import type { Store } from "../../books/store.ts";
 import { publicationsConformance } from "../../contract/publications-conformance.ts";
 import { publicationsMax } from "../../contract/publications.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
-import { openApplicationsMax, type NewQuotaApplication } from "../../ledger/quota-applications.ts";
+import { openApplicationsMax } from "../../ledger/quota-applications.ts";
 import { middayMs, withBooks, type Caller, type TestBooks } from "../../ledger/shared-conformance.ts";
+import { applicationOf } from "../../ledger/test-application.ts";
 import { openPostgresStore } from "./postgres-store.ts";
 
 const cleanUps: (() => Promise<void>)[] = [];
@@ -126,7 +127,7 @@ nodesTest("no more applications are open than may be, whoever takes them in", as
   const caller = await books.openCaller();
   const filed = await Promise.all(
     Array.from({ length: openApplicationsMax * 2 }, (_, at) =>
-      nodeOf(nodes, at).quotas.file(application(caller, `app_${at}`)),
+      nodeOf(nodes, at).quotas.file(applicationOf(caller, `app_${at}`)),
     ),
   );
   expect(filed.filter(({ kind }) => kind === "filed")).toHaveLength(openApplicationsMax);
@@ -138,7 +139,7 @@ nodesTest("an Idempotency-Key files one application, and another one a day later
   const idempotency = { keyHash: new Uint8Array([1]), fingerprint: new Uint8Array([2]) };
   const filed = await Promise.all(
     Array.from({ length: 6 }, (_, at) =>
-      nodeOf(nodes, at).quotas.file({ ...application(caller, `app_${at}`), idempotency }),
+      nodeOf(nodes, at).quotas.file({ ...applicationOf(caller, `app_${at}`), idempotency }),
     ),
   );
   const [open, ...more] = await books.store().quotas.list("open");
@@ -147,14 +148,14 @@ nodesTest("an Idempotency-Key files one application, and another one a day later
   expect(conflicts.map(({ callId, sameRequest }) => [callId, sameRequest])).toEqual(
     Array.from({ length: 5 }, () => [open?.id ?? "", true]),
   );
-  const later = { ...application(caller, "later"), createdAtMs: middayMs + idempotencyKeptMs + 1 };
+  const later = { ...applicationOf(caller, "later"), createdAtMs: middayMs + idempotencyKeptMs + 1 };
   expect(await books.store().quotas.file({ ...later, idempotency })).toMatchObject({ kind: "filed" });
 });
 
 nodesTest("an application is decided once, and only what was decided takes effect", async (books, nodes) => {
   for (let round = 0; round < 5; round++) {
     const caller = await books.openCaller();
-    await books.store().quotas.file(application(caller, `app_${round}`));
+    await books.store().quotas.file(applicationOf(caller, `app_${round}`));
     const decided = await Promise.all(
       nodes.flatMap(({ quotas }, at) => [
         quotas.approve(`app_${round}`, { tier: "growth", limits: { rpm: 10 + at } }, middayMs + at),
@@ -285,19 +286,6 @@ const rotate = ({ keys }: Store, keyId: string, secret: string) =>
     nowMs: middayMs,
     graceEndsAtMs: middayMs + 60_000,
   });
-
-const application = ({ accountId, keyId }: Caller, id: string): NewQuotaApplication => ({
-  id,
-  accountId,
-  keyId,
-  expectedRpm: 5_000,
-  expectedTpm: 6_000_000,
-  models: ["gpt-4o"],
-  endpoints: [],
-  useCase: "search",
-  idempotency: undefined,
-  createdAtMs: middayMs,
-});
 
 const question = ({ accountId, keyId }: Caller, id: string, text: string): NewApproval => ({
   id,

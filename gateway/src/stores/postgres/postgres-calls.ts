@@ -1,8 +1,9 @@
 import type { CallRecord } from "../../ledger/call-record.ts";
 import type { CallBook, CallPage, ReceiptFilter } from "../../ledger/receipt.ts";
-import { behindAllIds, lookedThroughUsualMax, openStates } from "../call-pages.ts";
+import { behindAllIds, lookedThroughUsualMax, openStates, stateNow } from "../call-pages.ts";
 import { callOf, type CallRow } from "../call-record-rows.ts";
-import type { Database, Value } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { Value } from "./query.ts";
 
 export function createPostgresCalls(db: Database, lookedThroughMax = lookedThroughUsualMax): CallBook {
   const findOne = async (rest: string, values: readonly Value[]): Promise<CallRecord | undefined> => {
@@ -51,7 +52,7 @@ export function createPostgresCalls(db: Database, lookedThroughMax = lookedThrou
 }
 
 const selectFrom = (calls: string): string => `
-  SELECT call.id, call.account_id, call.key_id, call.operation_id, call.model, state, outcome, held_micros, value_micros,
+  SELECT call.id, call.account_id, call.key_id, call.operation_id, call.model, ${stateNow} AS state, outcome, held_micros, value_micros,
          charged_micros, written_off_micros, multiplier_ppm, price_version, unit_prices, used, usage_source,
          http_status, attempts, call.created_at_ms, settled_at_ms
   FROM ${calls} JOIN price ON price.version = call.price_version`;
@@ -60,7 +61,7 @@ const selectFrom = (calls: string): string => `
 // Postgres may walk along the ids of all accounts until it has met enough of this one.
 const inSpan = "(account_id, id) < ($1, $2) AND (account_id, id) >= ($1, $3)";
 /** Operation, state, key, model and outcome, where they matter. */
-const fits = `($4::text IS NULL OR call.operation_id = $4) AND ($5::text IS NULL OR state = $5)
+const fits = `($4::text IS NULL OR call.operation_id = $4) AND ($5::text IS NULL OR ${stateNow} = $5)
   AND ($6::text IS NULL OR key_id = $6) AND ($7::text IS NULL OR call.model = $7) AND ($8::text IS NULL OR outcome = $8)`;
 
 const listFrom = (calls: string): string =>

@@ -10,7 +10,8 @@ import {
   type KeyRow,
   type SecretRow,
 } from "../key-rows.ts";
-import type { Database, Query } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { Query } from "./query.ts";
 
 interface WholeKeyRow extends KeyRow {
   /** JSON, so that a key and its secrets are of one moment. */

@@ -4,6 +4,8 @@ import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
 import { pricesAsText } from "../call-ends.ts";
 import { unexplainedHolds } from "../audit-rules.ts";
 import type { Database } from "./database.ts";
+import { nothingWanted } from "./fact-rows.ts";
+import { findEarlier } from "./find-earlier.ts";
 import { jsonOf } from "./json-rows.ts";
 import { endWhatIsLeft, isAnythingLeft } from "./left-behind.ts";
 import { readFacts } from "./ledger-facts.ts";
@@ -89,22 +91,11 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
         : queue.hold(request),
     wouldHold: (request) =>
       db.readMoment(async (query) => {
-        const wanted = { ...nothing, accountIds: [request.accountId], holds: [request] };
+        const wanted = { ...nothingWanted, accountIds: [request.accountId], holds: [request] };
         const facts = await readFacts(query, wanted, { lock: "none" });
         return createWhyNotHeld(facts)(request) ?? { kind: "held" };
       }),
-    findEarlier: async (accountId, claim, nowMs) => {
-      const request = {
-        accountId,
-        idempotency: claim,
-        keyId: "",
-        amountMicros: 0n,
-        createdAtMs: nowMs,
-        budget: undefined,
-      };
-      const facts = await readFacts(db.read, { ...nothing, holds: [request] }, { lock: "none" });
-      return facts.findEarlier(accountId, claim, nowMs);
-    },
+    findEarlier: (accountId, claim, nowMs) => findEarlier(db.read, accountId, claim, nowMs),
     markDispatched: queue.noteSent,
     noteProgress: queue.noteProgress,
     settle: queue.settle,
@@ -120,8 +111,6 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
     },
   };
 }
-
-const nothing = { accountIds: [], callIds: [], holds: [], taskIds: [], taskCallIds: [] } as const;
 
 const insertPrices = `
   INSERT INTO price (version, operation_id, model, unit_prices)

@@ -1,3 +1,4 @@
+import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import {
   attemptsPerKeyMax,
   revokedPerKeyMax,
@@ -7,10 +8,8 @@ import {
   type NewLinkAttempt,
   type TakenAttempt,
 } from "../../links/links.ts";
-import { freeConflict } from "../free-conflict.ts";
 import {
   attemptOf,
-  attemptsKeptMs,
   attemptsSweptAtOnce,
   linkOf,
   nothing,
@@ -18,8 +17,10 @@ import {
   type AttemptRow,
   type LinkRow,
 } from "../link-rows.ts";
-import type { Database, Query, Value } from "./database.ts";
+import type { Database } from "./database.ts";
+import { findEarlier } from "./find-earlier.ts";
 import { linkStatements as sql } from "./link-statements.ts";
+import type { Query, Value } from "./query.ts";
 
 /** What there may be only so much of per key is counted and written while the key's row is locked. */
 export function createPostgresLinks(db: Database): LinkBook {
@@ -82,40 +83,36 @@ export function createPostgresLinks(db: Database): LinkBook {
 
 async function begin(query: Query, attempt: NewLinkAttempt): Promise<Awaited<ReturnType<LinkBook["begin"]>>> {
   const { accountId, keyId, idempotency } = attempt;
-  const keptFromMs = attempt.createdAtMs - attemptsKeptMs;
+  const keptFromMs = attempt.createdAtMs - idempotencyKeptMs;
+  // The account before its key, as everywhere: nobody else takes an idempotency key of it meanwhile.
+  if (idempotency) await query(sql.lockAccount, [accountId]);
   await query(sql.lockKey, [keyId]);
-  if (idempotency) await query(sql.endOldClaim, [accountId, idempotency.keyHash, keptFromMs]);
-  const [first] = await query<{ state_hash: Uint8Array; id: string; fingerprint: Uint8Array }>(
-    sql.insertAttempt,
-    [
-      attempt.stateHash,
-      attempt.id,
-      keyId,
-      accountId,
-      attempt.upstream,
-      JSON.stringify(attempt.scopes),
-      attempt.salt,
-      attempt.verifier,
-      attempt.confirm,
-      idempotency?.keyHash ?? null,
-      idempotency?.fingerprint ?? null,
-      attempt.createdAtMs,
-      attempt.expiresAtMs,
-    ],
-  );
-  if (idempotency && first && Buffer.compare(first.state_hash, attempt.stateHash) !== 0) {
-    return freeConflict(first, idempotency.fingerprint);
+  if (idempotency) {
+    const earlier = await findEarlier(query, accountId, idempotency, attempt.createdAtMs);
+    if (earlier) return { kind: "idempotency_conflict", earlier };
+    await query(sql.endOldClaim, [accountId, idempotency.keyHash, keptFromMs]);
   }
-  // Counted after the insert, which is what waits for others with the same idempotency key.
   const [open] = await query<{ n: bigint; first_end_ms: bigint | null }>(sql.openAttempts, [
     keyId,
     attempt.createdAtMs,
-    attempt.stateHash,
   ]);
-  if (open && Number(open.n) >= attemptsPerKeyMax) {
-    await query(sql.forgetAttempt, [attempt.stateHash]);
+  if (open && Number(open.n) >= attemptsPerKeyMax)
     return { kind: "too_many_open", endsAtMs: Number(open.first_end_ms) };
-  }
+  await query(sql.insertAttempt, [
+    attempt.stateHash,
+    attempt.id,
+    keyId,
+    accountId,
+    attempt.upstream,
+    JSON.stringify(attempt.scopes),
+    attempt.salt,
+    attempt.verifier,
+    attempt.confirm,
+    idempotency?.keyHash ?? null,
+    idempotency?.fingerprint ?? null,
+    attempt.createdAtMs,
+    attempt.expiresAtMs,
+  ]);
   await query(sql.forgetAttempts, [keyId, attempt.createdAtMs, attemptsPerKeyMax]);
   // Last, when nothing is left to wait for: attempts of others are locked from here on.
   await query(sql.sweep, [keptFromMs, attemptsSweptAtOnce]);

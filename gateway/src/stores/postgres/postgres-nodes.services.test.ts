@@ -7,6 +7,7 @@ import {
   withNodes,
   type TestNodes,
 } from "../../../../test/services/postgres-nodes.ts";
+import { callKind, earlierIn, keyedKinds } from "../../books/test-keyed-requests.ts";
 import { digest, openApproval, openGrant } from "../../ledger/grants-conformance.ts";
 import type { HoldResult, Resolved } from "../../ledger/ledger.ts";
 import { claimOf, middayMs, useOf, type Caller } from "../../ledger/shared-conformance.ts";
@@ -77,6 +78,26 @@ describe("of holds that come to three nodes at once", () => {
       if (result.kind === "idempotency_conflict") expect(result.earlier.callId).toBe(heldId);
     expect(await nodes.node(2).balance(caller)).toEqual({ posted: 1_000_000n, held: 100n });
   });
+
+  promise(
+    "one has the idempotency key, whatever it is for, and all others hear of that one",
+    async (nodes) => {
+      for (let round = 0; round < 10; round++) {
+        const caller = await nodes.node(0).openCaller();
+        const answers = await Promise.all(
+          Array.from({ length: 27 }, async (_, n) => {
+            const kind = keyedKinds[Math.floor(n / 3) % keyedKinds.length] ?? callKind;
+            const wish = { id: `${round} ${n}`, claim: claimOf("k", kind.name) };
+            return { id: wish.id, earlier: earlierIn(await kind.ask(nodes.node(n), caller, wish)) };
+          }),
+        );
+        const [came, ...more] = answers.filter(({ earlier }) => earlier === undefined);
+        expect(more).toEqual([]);
+        const told = answers.flatMap(({ earlier }) => earlier?.callId ?? []);
+        expect(told).toEqual(Array.from({ length: 26 }, () => came?.id ?? ""));
+      }
+    },
+  );
 
   promise("one uses up an approval, and all others hear that it is used", async (nodes) => {
     const caller = await nodes.node(0).openCaller();

@@ -3,6 +3,7 @@ import { openDatabase, type Database } from "./database.ts";
 import { findSecret } from "./installation-rows.ts";
 import { hasSchema, lookAtSchema } from "./migrations.ts";
 import { openPostgresStore } from "./postgres-store.ts";
+import { messageOf } from "../../platform/error-message.ts";
 
 /** A database, for any number of servers. */
 export function postgresPlace(url: string, monotonicMs: () => number): DataPlace {
@@ -56,8 +57,7 @@ export async function naming<Opened>(name: string, open: () => Promise<Opened>):
   try {
     return await open();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`${name} cannot be used: ${why}`, { cause: error });
+    throw new Error(`${name} cannot be used: ${messageOf(error)}`, { cause: error });
   }
 }
 

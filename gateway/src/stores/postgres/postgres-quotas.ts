@@ -8,19 +8,21 @@ import {
   type QuotaGrant,
 } from "../../ledger/quota-applications.ts";
 import { higherTier, type TierName } from "../../limits/tiers.ts";
-import { freeConflict } from "../free-conflict.ts";
 import { applicationColumns, applicationOf, type ApplicationRow } from "../quota-rows.ts";
-import type { Database, Query } from "./database.ts";
+import type { Database } from "./database.ts";
+import { findEarlier } from "./find-earlier.ts";
+import type { Query } from "./query.ts";
 
 export function createPostgresQuotas(db: Database): QuotaBook {
   const file = async (query: Query, application: NewQuotaApplication): Promise<Filed> => {
     const { accountId, idempotency, createdAtMs } = application;
-    // Applications of an account are filed one after the other: each has to count those before it.
+    // Applications of an account are filed one after the other: each has to count those before it. Nobody else takes an
+    // idempotency key of the account meanwhile.
     await query("SELECT id FROM account WHERE id = $1 FOR NO KEY UPDATE", [accountId]);
     if (idempotency) {
+      const earlier = await findEarlier(query, accountId, idempotency, createdAtMs);
+      if (earlier) return { kind: "idempotency_conflict", earlier };
       await query(forgetKey, [accountId, idempotency.keyHash, createdAtMs - idempotencyKeptMs]);
-      const [same] = await query<EarlierRow>(earlier, [accountId, idempotency.keyHash]);
-      if (same) return freeConflict(same, idempotency.fingerprint);
     }
     const [open] = await query<{ n: bigint }>(countOpen, [accountId]);
     if (Number(open?.n ?? 0n) >= openApplicationsMax) return { kind: "too_many_open" };
@@ -81,19 +83,12 @@ async function decide(
   return row && applicationOf(row);
 }
 
-interface EarlierRow {
-  readonly id: string;
-  readonly fingerprint: Uint8Array;
-}
-
 const list = `
   SELECT ${applicationColumns} FROM quota_application WHERE $1::text IS NULL OR state = $1 ORDER BY created_at_ms, id`;
 
-const earlier = "SELECT id, fingerprint FROM quota_application WHERE account_id = $1 AND key_hash = $2";
-
 const forgetKey = `
   UPDATE quota_application SET key_hash = NULL, fingerprint = NULL
-  WHERE account_id = $1 AND key_hash = $2 AND created_at_ms < $3`;
+  WHERE account_id = $1 AND key_hash = $2 AND created_at_ms <= $3`;
 
 const countOpen = "SELECT count(*) AS n FROM quota_application WHERE account_id = $1 AND state = 'open'";
 

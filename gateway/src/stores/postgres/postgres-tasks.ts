@@ -1,7 +1,8 @@
 import type { Task } from "../../ledger/task-record.ts";
 import type { TaskBook } from "../../tasks/task-book.ts";
 import { beginPatienceMs, readTask, unaskedGraceMs, type TaskRow } from "../task-record-rows.ts";
-import type { Database, Value } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { Query, Value } from "./query.ts";
 
 // Every change is one statement that names its own conditions: of two nodes that come at once, the second waits for the
 // first, and Postgres asks the conditions again of the row that the first left behind.
@@ -15,9 +16,8 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
   const change = (text: string, values: readonly Value[]): Promise<number> =>
     db.write(async (query) => (await query(`${text} RETURNING id`, values)).length);
   /** The vendor has been asked, and only we know what it said. The second time neither of these changes anything. */
-  const insistOn = async (text: string, values: readonly Value[]): Promise<void> => {
-    await db.write((query) => query(text, values), beginPatienceMs, { evenInDoubt: true });
-  };
+  const insist = <Told>(write: (query: Query) => Promise<Told>): Promise<Told> =>
+    db.write(write, beginPatienceMs, { evenInDoubt: true });
   const claim = async (text: string, values: readonly Value[]): Promise<Task[]> => {
     const rows = await db.write((query) => query<TaskRow>(text, values));
     return rows.map(readTask);
@@ -35,18 +35,36 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
     },
     begin: async (begun) => {
       const { taskId, state, upstream, upstreamTaskId, attempts, askedAtMs, nextPollAtMs } = begun;
-      await insistOn(
-        `UPDATE task SET state = $1, upstream = $2, upstream_task_id = $3, attempts = $4, asked_at_ms = $5,
-                         next_poll_at_ms = $6
-         WHERE id = $7 AND upstream_task_id IS NULL AND ended_at_ms IS NULL`,
-        [state, upstream, upstreamTaskId, JSON.stringify(attempts), askedAtMs, nextPollAtMs, taskId],
-      );
+      return insist(async (query) => {
+        // Of two nodes that were told the same id at once, the second looks when the first has written.
+        await query("SELECT pg_advisory_xact_lock(hashtextextended($1, $2))", [
+          `${upstream} ${upstreamTaskId}`,
+          idLock,
+        ]);
+        const another = await query(
+          "SELECT id FROM task WHERE upstream = $1 AND upstream_task_id = $2 AND id <> $3 LIMIT 1",
+          [upstream, upstreamTaskId, taskId],
+        );
+        if (another.length > 0) return false;
+        await query(
+          `UPDATE task SET state = $1, upstream = $2, upstream_task_id = $3, attempts = $4, asked_at_ms = $5,
+                           next_poll_at_ms = $6
+           WHERE id = $7 AND upstream_task_id IS NULL AND ended_at_ms IS NULL`,
+          [state, upstream, upstreamTaskId, JSON.stringify(attempts), askedAtMs, nextPollAtMs, taskId],
+        );
+        return true;
+      });
     },
-    lose: (taskId, attempts) =>
-      insistOn("UPDATE task SET state = 'LOST', attempts = $1 WHERE id = $2 AND state = 'CREATING'", [
-        JSON.stringify(attempts),
-        taskId,
-      ]),
+    lose: async (taskId, attempts) => {
+      const text = "UPDATE task SET state = 'LOST', attempts = $1 WHERE id = $2 AND state = 'CREATING'";
+      await insist((query) => query(text, [JSON.stringify(attempts), taskId]));
+    },
+    listUpstreams: async () => {
+      const rows = await db.read<{ upstream: string }>(
+        "SELECT DISTINCT upstream FROM task WHERE ended_at_ms IS NULL AND upstream IS NOT NULL",
+      );
+      return rows.map(({ upstream }) => upstream);
+    },
     countDue: async ({ upstream, nowMs, limit }) => (await db.read(due, [upstream, nowMs, limit])).length,
     claimDue: ({ upstream, nowMs, leaseMs, limit }) =>
       claim(claimDue, [upstream, nowMs, limit, nowMs + leaseMs, currentRun() ?? null]),
@@ -67,20 +85,23 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
         [nowMs, taskId],
       );
     },
-    bringBack: async (nowMs) => {
+    bringBack: async ({ nowMs, askedAfterMs }) => {
       // In the order of ids, so that two who do it at once do not wait for each other.
       await change(
         `UPDATE task SET asked_at_ms = $1, next_poll_at_ms = least(next_poll_at_ms, $1),
                          lease_until_ms = least(lease_until_ms, $1)
          WHERE id = ANY (ARRAY(
-           SELECT id FROM task WHERE ended_at_ms IS NULL AND asked_at_ms > $1 ORDER BY id FOR NO KEY UPDATE))`,
-        [nowMs],
+           SELECT id FROM task WHERE ended_at_ms IS NULL AND asked_at_ms > $2 ORDER BY id FOR NO KEY UPDATE))`,
+        [nowMs, askedAfterMs],
       );
     },
     listOverdue: async (nowMs, limit) =>
       (await db.read<TaskRow>(overdue, [nowMs, nowMs - unaskedGraceMs, limit])).map(readTask),
   };
 }
+
+/** Any number, so that ids of tasks are not taken for something else that is locked by its text. */
+const idLock = 7_025_193_812n;
 
 const selectFrom = (tasks: string): string => `
   SELECT task.id, call_id, task.account_id, task.key_id, call.operation_id, task.state, upstream, upstream_task_id,

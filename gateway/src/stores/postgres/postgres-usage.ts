@@ -16,7 +16,8 @@ import {
   type SumsRow,
   type UsageGroups,
 } from "../usage-rows.ts";
-import type { Database, Query, Value } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { Query, Value } from "./query.ts";
 
 export function createPostgresUsage(db: Database): UsageBook {
   return {

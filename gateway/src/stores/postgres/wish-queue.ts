@@ -8,6 +8,7 @@ import { callIdOf, type Granted, type Postable, type Wish } from "./decide-wishe
 import { isLockedAway, isPassing, toldAs } from "./failures.ts";
 import { CameLater, decideBatch, RunEnded, type Locking } from "./ledger-batch.ts";
 import type { Runs } from "./runs.ts";
+import { createWaitingLine, type Queued } from "./waiting-line.ts";
 
 export interface QueueParts {
   readonly db: Database;
@@ -31,16 +32,6 @@ export interface WishQueue {
   readonly finish: () => Promise<void>;
 }
 
-interface Queued {
-  readonly wish: Wish;
-  readonly waiting: PromiseWithResolvers<HoldResult | Resolved>;
-  readonly deadlineMs: number;
-  /** A commit with it broke off; it is asked again, and told as doubtful should nobody ever answer. */
-  isInDoubt: boolean;
-}
-
-/** Bounds how long one transaction keeps the rows of its accounts. */
-const batchMax = 256;
 const patienceOfCallersMs = 2_000;
 /** The work is done and paid for upstream; booking its end is worth a longer wait than beginning it. */
 const endingPatienceMs = 20_000;
@@ -56,9 +47,9 @@ const lateEveryMs = 250;
  */
 export function createWishQueue(parts: QueueParts): WishQueue {
   const { db, runs, monotonicMs, openCalls, onCommit, onLostNote } = parts;
-  let queue: Queued[] = [];
-  /** What would have to wait for somebody else, and has its turn by itself, so that nobody waits with it. */
-  let postponed: Queued[] = [];
+  const accountOf = (wish: Wish): string | undefined =>
+    wish.kind === "hold" ? wish.request.accountId : openCalls.get(callIdOf(wish));
+  const line = createWaitingLine(monotonicMs, (wish) => accountOf(wish) ?? callIdOf(wish));
   let hastyUntilMs = Number.NEGATIVE_INFINITY;
   let underWay: readonly Queued[] = [];
   let underWaySinceMs = Number.NEGATIVE_INFINITY;
@@ -69,11 +60,10 @@ export function createWishQueue(parts: QueueParts): WishQueue {
   });
 
   const ask = <Result>(wish: Wish, patienceMs: number): Promise<Result> => {
-    const waiting = Promise.withResolvers<HoldResult | Resolved>();
-    queue.push({ wish, waiting, deadlineMs: monotonicMs() + patienceMs, isInDoubt: false });
+    const answer = line.join(wish, patienceMs);
     writeSoon();
     // A hold is answered as a hold, and an end as an end.
-    return waiting.promise as Promise<Result>;
+    return answer as Promise<Result>;
   };
 
   const writeSoon = (): void => {
@@ -85,13 +75,13 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     await new Promise<void>((resolve) => void setImmediate(resolve));
     const impatience = setInterval(giveUpLate, lateEveryMs);
     try {
-      while (queue.length > 0 || postponed.length > 0 || notes.areDue()) {
-        if (queue.length > 0 || notes.areDue()) {
-          const isWritten = await writeBatch(queue.splice(0, batchMax), isHasty() ? "skip" : "wait");
+      while (line.waiting() > 0 || line.postponed() > 0 || notes.areDue()) {
+        if (line.waiting() > 0 || notes.areDue()) {
+          const isWritten = await writeBatch(line.takeNext(), isHasty() ? "skip" : "wait");
           // Notes go with the next wish, which may have come meanwhile, or when their time comes again.
-          if (!isWritten && underWay.length + queue.length + postponed.length === 0) return;
+          if (!isWritten && underWay.length + line.waiting() + line.postponed() === 0) return;
         }
-        if (postponed.length > 0) await writeBatch(takePostponed(), "wait briefly");
+        if (line.postponed() > 0) await writeBatch(line.takePostponed(), "wait briefly");
       }
     } finally {
       clearInterval(impatience);
@@ -111,32 +101,15 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     return failure === undefined;
   };
 
-  /** Those that wait for the same as the one that waits longest. */
-  const takePostponed = (): readonly Queued[] => {
-    const waitsFor = ({ wish }: Queued): string => accountOf(wish) ?? callIdOf(wish);
-    const first = postponed[0] && waitsFor(postponed[0]);
-    const taken = new Set(postponed.filter((queued) => waitsFor(queued) === first).slice(0, batchMax));
-    postponed = postponed.filter((queued) => !taken.has(queued));
-    return [...taken];
-  };
-
-  const accountOf = (wish: Wish): string | undefined =>
-    wish.kind === "hold" ? wish.request.accountId : openCalls.get(callIdOf(wish));
-
   /** A server that answers nothing must not keep callers longer than they wait. What is under way may still be written. */
   const giveUpLate = (): void => {
     const nowMs = monotonicMs();
-    const isLate = ({ deadlineMs }: Queued): boolean => deadlineMs <= nowMs;
     // What fails at once says itself whether it can have been written.
     const isStuck = nowMs - underWaySinceMs >= lateEveryMs;
-    if (isStuck) for (const { waiting } of underWay.filter(isLate)) waiting.reject(new InDoubt());
-    for (const queued of [...queue, ...postponed].filter(isLate)) refuseLate(queued, undefined);
-    queue = queue.filter((queued) => !isLate(queued));
-    postponed = postponed.filter((queued) => !isLate(queued));
+    for (const { waiting, deadlineMs } of isStuck ? underWay : [])
+      if (deadlineMs <= nowMs) waiting.reject(new InDoubt());
+    line.refuseLate();
   };
-
-  const refuseLate = ({ waiting, isInDoubt }: Queued, cause: unknown): void =>
-    waiting.reject(isInDoubt ? new InDoubt({ cause }) : new StoreBusy({ cause }));
 
   const writeTogether = async (batch: readonly Queued[], locking: Locking): Promise<void> => {
     const due = notes.due();
@@ -160,18 +133,8 @@ export function createWishQueue(parts: QueueParts): WishQueue {
       if ("postponed" in got) left.push(queued);
       else tell(queued, got);
     }
-    postponed.push(...inTime(left, undefined));
+    line.postpone(line.inTime(left, undefined));
     if (left.length > 0 && left.length === batch.length) await Bun.sleep(retryMs);
-  };
-
-  /** Whoever is late has been told so, or is now, and may have given up: what they wished for must not come about later. */
-  const inTime = (batch: readonly Queued[], cause: unknown): readonly Queued[] => {
-    const nowMs = monotonicMs();
-    return batch.filter((queued) => {
-      if (queued.deadlineMs > nowMs) return true;
-      refuseLate(queued, cause);
-      return false;
-    });
   };
 
   const tell = ({ wish, waiting, deadlineMs }: Queued, granted: Told): void => {
@@ -201,11 +164,11 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     }
     if (!mayPass(error)) return batch.length > 1 ? oneByOne(batch, locking) : fail(batch, error);
     for (const queued of batch) queued.isInDoubt ||= error instanceof InDoubt;
-    const left = inTime(batch, error);
+    const left = line.inTime(batch, error);
     const isLocked = isLockedAway(causeOf(error));
     if (isLocked) hastyUntilMs = monotonicMs() + hastyMs;
-    if (isLocked && locking === "wait briefly") postponed.push(...left);
-    else queue = [...left, ...queue];
+    if (isLocked && locking === "wait briefly") line.postpone(left);
+    else line.putBack(left);
     if (batch.length === 0) onLostNote(error);
     await Bun.sleep(retryMs);
   };

@@ -160,7 +160,7 @@ const isLater = (one: ClaimRow, other: ClaimRow): boolean =>
   one.settled_at_ms === null || (other.settled_at_ms !== null && one.settled_at_ms >= other.settled_at_ms);
 
 /** Stands in the rows, so it must stay what it is. Keys are hashed already; the account's name makes them its own. */
-const markOf = (accountId: string, keyHash: Uint8Array): number =>
+export const markOf = (accountId: string, keyHash: Uint8Array): number =>
   Bun.hash.xxHash32(
     accountId,
     ((keyHash[0] ?? 0) | ((keyHash[1] ?? 0) << 8) | ((keyHash[2] ?? 0) << 16) | ((keyHash[3] ?? 0) << 24)) >>>

@@ -1,32 +1,44 @@
-import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
-import type { EarlierCall, IdempotencyClaim } from "../../ledger/ledger.ts";
+import type { Database } from "bun:sqlite";
+import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
+import { keepsKey } from "../../ledger/idempotency-key.ts";
+import type { HoldFacts } from "../../ledger/why-not-held.ts";
 import type { Claims } from "./claims.ts";
 import type { Journal } from "./journal.ts";
-import type { LedgerStatements } from "./ledger-statements.ts";
+import type { UnpaidClaims } from "./unpaid-claims.ts";
 
-type Find = (accountId: string, claim: IdempotencyClaim, nowMs: number) => EarlierCall | undefined;
+type Find = HoldFacts["findEarlier"];
 
-/** Which call has an idempotency key, and what became of it. */
+/** Which request of an account has an idempotency key, paid for or not, and what became of it. */
 export interface EarlierCalls {
+  /** Only inside a transaction. */
   readonly find: Find;
   /** For whoever has nothing left to post. */
   readonly findPosted: Find;
 }
 
-export function createEarlierCalls(sql: LedgerStatements, claims: Claims, journal: Journal): EarlierCalls {
+interface Parts {
+  readonly claims: Claims;
+  readonly unpaidClaims: UnpaidClaims;
+  readonly journal: Journal;
+}
+
+export function createEarlierCalls(db: Database, { claims, unpaidClaims, journal }: Parts): EarlierCalls {
+  const sql = prepare(db);
+
   const find: Find = (accountId, claim, nowMs) => {
+    const unpaid = unpaidClaims.find(accountId, claim, nowMs);
+    if (unpaid) return unpaid;
     if (!claims.mayHave(accountId, claim.keyHash) && !journal.hasClaim(accountId, claim.keyHash))
       return undefined;
     // A key that is taken says what became of its call, so the call's row must be up to date.
     journal.post();
-    return findPosted(accountId, claim, nowMs);
+    return findPaid(accountId, claim, nowMs);
   };
 
-  const findPosted: Find = (accountId, claim, nowMs) => {
+  const findPaid: Find = (accountId, claim, nowMs) => {
     const claimed = claims.find(accountId, claim.keyHash);
-    const row = claimed && sql.earlier.get(claimed.callId);
-    if (!row) return undefined;
-    if (row.settled_at_ms !== null && Number(row.settled_at_ms) + idempotencyKeptMs <= nowMs)
+    const row = claimed && sql.call.get(claimed.callId);
+    if (!row || !keepsKey(row.settled_at_ms === null ? undefined : Number(row.settled_at_ms), nowMs))
       return undefined;
     return {
       callId: claimed.callId,
@@ -37,5 +49,22 @@ export function createEarlierCalls(sql: LedgerStatements, claims: Claims, journa
     };
   };
 
-  return { find, findPosted };
+  return {
+    find,
+    findPosted: (accountId, claim, nowMs) =>
+      unpaidClaims.findInRows(accountId, claim, nowMs) ?? findPaid(accountId, claim, nowMs),
+  };
 }
+
+interface CallRow {
+  state: CallState;
+  outcome: CallOutcome | null;
+  charged_micros: bigint;
+  settled_at_ms: bigint | null;
+}
+
+const prepare = (db: Database) => ({
+  call: db.query<CallRow, [string]>(
+    "SELECT state, outcome, charged_micros, settled_at_ms FROM call WHERE id = ?1",
+  ),
+});

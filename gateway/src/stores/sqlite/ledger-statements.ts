@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
+import type { CallState } from "../../ledger/call-record.ts";
 import type { ProgressRow } from "../call-ends.ts";
 import type { HeldRow } from "./call-rows.ts";
 import { unexplainedHolds } from "../audit-rules.ts";
@@ -14,8 +14,6 @@ export interface CallRow extends HeldRow {
 const heldColumns = `call.id, account_id, key_id, call.operation_id, call.model, held_micros, price_version, multiplier_ppm,
                      budget_window_start_ms, grant_id, run_id, created_at_ms`;
 
-export type LedgerStatements = ReturnType<typeof prepareLedger>;
-
 /** What the ledger asks the books, prepared once. */
 export function prepareLedger(db: Database) {
   return {
@@ -25,15 +23,6 @@ export function prepareLedger(db: Database) {
     insertPrice: db.query<never, [string, string, string | null, string]>(
       "INSERT INTO price VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
     ),
-    earlier: db.query<
-      {
-        state: CallState;
-        outcome: CallOutcome | null;
-        charged_micros: bigint;
-        settled_at_ms: bigint | null;
-      },
-      [string]
-    >("SELECT state, outcome, charged_micros, settled_at_ms FROM call WHERE id = ?1"),
     findCall: db.query<CallRow, [string]>(
       `SELECT ${heldColumns}, state, value_micros, charged_micros, written_off_micros FROM call WHERE id = ?1`,
     ),

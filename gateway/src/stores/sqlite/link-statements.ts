@@ -9,8 +9,8 @@ export function prepareLinks(db: Database) {
                 refresh_token, expires_at_ms, created_at_ms, lapsed_at_ms, revoked_at_ms`;
   return {
     attempt: db.query<AttemptRow, [Uint8Array]>(`SELECT ${attempt} FROM link_attempt WHERE state_hash = ?1`),
-    earlier: db.query<{ id: string; fingerprint: Uint8Array }, [string, Uint8Array]>(
-      "SELECT id, fingerprint FROM link_attempt WHERE account_id = ?1 AND key_hash = ?2",
+    endOldClaim: db.query<never, [string, Uint8Array, number]>(
+      "DELETE FROM link_attempt WHERE account_id = ?1 AND key_hash = ?2 AND expires_at_ms <= ?3",
     ),
     insertAttempt: db.query<
       never,

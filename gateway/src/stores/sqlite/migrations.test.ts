@@ -3,8 +3,9 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { Store } from "../../books/store.ts";
 import { createTerms } from "../../prices/terms.ts";
-import { readUsage } from "../../usage/usage-report.ts";
+import { readUsage, type UsageFigures } from "../../usage/usage-report.ts";
 import { openDatabase } from "./database.ts";
 import { migrate, schemaVersion, versionOf } from "./migrations.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
@@ -112,6 +113,17 @@ describe("a file of an earlier program", () => {
       FROM (SELECT 1 AS width UNION SELECT 60 UNION SELECT 86400);
     INSERT INTO run VALUES (1, 1);`;
 
+  const callsIn = async (store: Store): Promise<string[]> => {
+    const everything = { before: undefined, operationId: undefined, status: undefined, keyId: undefined };
+    const { calls } = await store.calls.list("acc_1", { ...everything, limit: 10 });
+    return calls.map(({ id, state }) => `${id} ${state}`);
+  };
+
+  const usageIn = async (store: Store): Promise<UsageFigures> => {
+    const scope = { accountId: "acc_1", keyId: undefined };
+    return (await readUsage(store.usage, scope, { startSeconds: 1, endSeconds: 86_400 })).totals;
+  };
+
   test.each(Array.from({ length: schemaVersion - 1 }, (_, at) => at + 2))(
     "of schema %d is brought forward with everything in it",
     async (version) => {
@@ -119,18 +131,7 @@ describe("a file of an earlier program", () => {
       const store = openSqliteStore({ path });
       expect((await store.auditor.audit()).findings).toEqual([]);
       expect(await store.ledger.beginRun(5_000)).toMatchObject({ releasedCalls: 1, releasedMicros: 30n });
-      const listed = await store.calls.list("acc_1", {
-        before: undefined,
-        operationId: undefined,
-        status: undefined,
-        keyId: undefined,
-        limit: 10,
-      });
-      expect(listed.calls.map(({ id, state }) => `${id} ${state}`)).toEqual([
-        "call_3 released",
-        "call_2 released",
-        "call_1 settled",
-      ]);
+      expect(await callsIn(store)).toEqual(["call_3 released", "call_2 released", "call_1 settled"]);
       expect(await store.accounts.find("acc_1")).toMatchObject({ postedMicros: 940n, heldMicros: 0n });
       const claim = { keyHash: Uint8Array.of(1), fingerprint: Uint8Array.of(2) };
       expect(await store.ledger.findEarlier("acc_1", claim, 6_000)).toMatchObject({
@@ -141,9 +142,7 @@ describe("a file of an earlier program", () => {
         spentMicros: 60n,
         heldMicros: 0n,
       });
-      const scope = { accountId: "acc_1", keyId: undefined };
-      const { totals } = await readUsage(store.usage, scope, { startSeconds: 1, endSeconds: 86_400 });
-      expect(totals).toMatchObject({ requests: 3, failed_requests: 2, charged_micros_usd: 60 });
+      expect(await usageIn(store)).toMatchObject({ requests: 3, failed_requests: 2, charged_micros_usd: 60 });
       expect((await store.auditor.audit()).findings).toEqual([]);
       await store.close();
     },
@@ -160,6 +159,8 @@ describe("a file of an earlier program", () => {
     ]);
     const store = openSqliteStore({ path });
     expect((await store.auditor.audit()).findings).toEqual([]);
+    expect(await callsIn(store)).toEqual(["call_3 held", "call_2 released", "call_1 settled"]);
+    expect(await usageIn(store)).toMatchObject({ requests: 2, failed_requests: 1, charged_micros_usd: 60 });
     await store.close();
   });
 
@@ -247,7 +248,7 @@ describe("what is promised of every file", () => {
       "charge_carry_atto = 1000000000000",
       "value_carry_pico = -1",
     ]) {
-      expect(() => db.run(`UPDATE account SET ${change}`)).toThrow();
+      expect(() => db.run(`UPDATE account SET ${change}`)).toThrow(/CHECK constraint failed|cannot store/);
     }
     db.close();
   });

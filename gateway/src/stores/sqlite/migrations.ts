@@ -464,6 +464,11 @@ const migrations: readonly string[] = [
   ALTER TABLE key ADD COLUMN allowed_models TEXT CHECK (json_type(allowed_models) = 'array');
   ALTER TABLE key ADD COLUMN allowed_operations TEXT CHECK (json_type(allowed_operations) = 'array');
   `,
+
+  // By the vendor's id, which two tasks must not share. Not unique, so that books in which two do can still be opened.
+  `
+  CREATE INDEX task_at_vendor ON task (upstream_task_id, upstream) WHERE upstream_task_id IS NOT NULL;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { CallRecord } from "../../ledger/call-record.ts";
 import type { CallBook, CallPage, ReceiptFilter } from "../../ledger/receipt.ts";
-import { behindAllIds, lookedThroughUsualMax, openStates } from "../call-pages.ts";
+import { behindAllIds, lookedThroughUsualMax, openStates, stateNow } from "../call-pages.ts";
 import { callOf, type CallRow } from "../call-record-rows.ts";
 import type { PostedBooks } from "./posted-books.ts";
 import type { Claims } from "./claims.ts";
@@ -17,7 +17,7 @@ export function createSqliteCalls(
 ): CallBook {
   const find = db.query<CallRow, [string, string]>(`${select} WHERE account_id = ?1 AND id = ?2`);
   const findAny = db.query<CallRow, [string]>(`${select} WHERE id = ?1`);
-  const fits = `(?4 IS NULL OR call.operation_id = ?4) AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR call.key_id = ?6)
+  const fits = `(?4 IS NULL OR call.operation_id = ?4) AND (?5 IS NULL OR ${stateNow} = ?5) AND (?6 IS NULL OR call.key_id = ?6)
     AND (?7 IS NULL OR call.model = ?7) AND (?8 IS NULL OR outcome = ?8)`;
   // Left to itself SQLite walks along the ids, so as not to sort, and nearly all of them are of ended calls.
   const listOpen = db.query<CallRow, ListParameters>(
@@ -89,7 +89,7 @@ export function createSqliteCalls(
 }
 
 const selectFrom = (calls: string): string => `
-  SELECT call.id, call.account_id, call.key_id, call.operation_id, call.model, state, outcome, held_micros, call.value_micros,
+  SELECT call.id, call.account_id, call.key_id, call.operation_id, call.model, ${stateNow} AS state, outcome, held_micros, call.value_micros,
          call.charged_micros, written_off_micros, multiplier_ppm, price_version, unit_prices, used, usage_source,
          http_status, attempts, created_at_ms, settled_at_ms
   FROM ${calls} JOIN price ON price.version = call.price_version`;

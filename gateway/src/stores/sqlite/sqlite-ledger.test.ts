@@ -16,9 +16,11 @@ import {
   withBooks,
   type OpenStore,
 } from "../../ledger/shared-conformance.ts";
+import { oneKeyConformance } from "../../books/one-key-conformance.ts";
 import { storeConformance } from "../../books/store-conformance.ts";
 import { usageConformance } from "../../usage/usage-conformance.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./sqlite-store.ts";
+import { writeNewFile } from "./test-new-file.ts";
 
 let newestPath = "";
 
@@ -27,6 +29,7 @@ const openWith = async (options: Partial<SqliteStoreOptions>): ReturnType<OpenSt
   const folder = mkdtempSync(join(tmpdir(), "tollgate-ledger-"));
   const path = join(folder, "tollgate.db");
   newestPath = path;
+  writeNewFile(path);
   let store = openSqliteStore({ path, ...options });
   return {
     store,
@@ -49,6 +52,8 @@ describe("SQLite, with another process that posts whatever is written", () =>
 
 describe("SQLite, idempotency keys of which two are in memory", () =>
   claimsConformance(() => openWith({ claimsInMemoryMax: 2, journalLinesMax: 3 }), 80));
+describe("SQLite, idempotency keys of all kinds, posting after 1 line", () =>
+  oneKeyConformance(() => openWith({ journalLinesMax: 1, claimsInMemoryMax: 2 })));
 describe("SQLite, idempotency keys beside another process that posts", () =>
   claimsConformance(openWithRival, 80));
 

@@ -27,7 +27,7 @@ import {
   type Evidence,
 } from "../call-ends.ts";
 import type { HeldCall } from "../held-call.ts";
-import { createEarlierCalls } from "./earlier-calls.ts";
+import type { EarlierCalls } from "./earlier-calls.ts";
 import type { PostedBooks } from "./posted-books.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Journal } from "./journal.ts";
@@ -39,12 +39,15 @@ import type { SentMarks } from "./sent-marks.ts";
 import { prepareApprovalUses } from "./sqlite-approvals.ts";
 import type { Standings } from "./standings.ts";
 import type { TaskRows } from "./task-rows.ts";
+import type { UnpaidClaims } from "./unpaid-claims.ts";
 
 interface Parts {
   readonly db: Database;
   readonly commits: GroupCommit;
   readonly journal: Journal;
   readonly claims: Claims;
+  readonly unpaidClaims: UnpaidClaims;
+  readonly earlierCalls: EarlierCalls;
   readonly standings: Standings;
   readonly openCalls: TransitMap<HeldCall>;
   readonly sentMarks: SentMarks;
@@ -60,10 +63,10 @@ interface Parts {
  * in the same transaction.
  */
 export function createSqliteLedger(parts: Parts): Ledger {
-  const { db, commits, journal, claims, standings, openCalls, sentMarks, books, tasks, hasRoom } = parts;
+  const { db, commits, journal, claims, unpaidClaims, earlierCalls, standings, openCalls } = parts;
+  const { sentMarks, books, tasks, hasRoom } = parts;
   const sql = prepareLedger(db);
   const approvals = prepareApprovalUses(db);
-  const earlierCalls = createEarlierCalls(sql, claims, journal);
   const whyNotHeld = createWhyNotHeld({
     findEarlier: earlierCalls.find,
     countOpenTasks: tasks.countOpen,
@@ -164,6 +167,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     }
     journal.post();
     claims.load();
+    unpaidClaims.load();
     claims.forget(nowMs - idempotencyKeptMs, Number.POSITIVE_INFINITY);
     const broken = sql.unexplainedHolds.get();
     if (broken)

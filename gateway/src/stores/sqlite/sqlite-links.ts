@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import {
   attemptsPerKeyMax,
   revokedPerKeyMax,
@@ -8,30 +9,37 @@ import {
   type NewLinkAttempt,
   type TakenAttempt,
 } from "../../links/links.ts";
-import { freeConflict } from "../free-conflict.ts";
 import {
   attemptOf,
-  attemptsKeptMs,
   attemptsSweptAtOnce,
   linkOf,
   nothing,
   tokensPatienceMs,
   type LinkRow,
 } from "../link-rows.ts";
+import type { EarlierCalls } from "./earlier-calls.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { prepareLinks } from "./link-statements.ts";
+import type { UnpaidClaims } from "./unpaid-claims.ts";
 
-export function createSqliteLinks(db: Database, commits: GroupCommit): LinkBook {
+export function createSqliteLinks(
+  db: Database,
+  commits: GroupCommit,
+  earlierCalls: EarlierCalls,
+  unpaidClaims: UnpaidClaims,
+): LinkBook {
   const sql = prepareLinks(db);
 
   const begin = (attempt: NewLinkAttempt): Awaited<ReturnType<LinkBook["begin"]>> => {
     const { accountId, idempotency } = attempt;
-    sql.sweep.run(attempt.createdAtMs - attemptsKeptMs, attemptsSweptAtOnce);
-    const earlier = idempotency && sql.earlier.get(accountId, idempotency.keyHash);
-    if (earlier) return freeConflict(earlier, idempotency.fingerprint);
+    const keptFromMs = attempt.createdAtMs - idempotencyKeptMs;
+    sql.sweep.run(keptFromMs, attemptsSweptAtOnce);
+    const earlier = idempotency && earlierCalls.find(accountId, idempotency, attempt.createdAtMs);
+    if (earlier) return { kind: "idempotency_conflict", earlier };
     const open = sql.openAttempts.get(attempt.keyId, attempt.createdAtMs);
     if (open && Number(open.n) >= attemptsPerKeyMax)
       return { kind: "too_many_open", endsAtMs: Number(open.first_end_ms) };
+    if (idempotency) sql.endOldClaim.run(accountId, idempotency.keyHash, keptFromMs);
     sql.insertAttempt.run(
       attempt.stateHash,
       attempt.id,
@@ -47,6 +55,7 @@ export function createSqliteLinks(db: Database, commits: GroupCommit): LinkBook 
       attempt.createdAtMs,
       attempt.expiresAtMs,
     );
+    if (idempotency) unpaidClaims.note(accountId, idempotency.keyHash);
     sql.forgetAttempts.run(attempt.keyId, attempt.createdAtMs, attemptsPerKeyMax);
     return { kind: "begun" };
   };

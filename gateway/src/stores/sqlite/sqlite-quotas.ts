@@ -9,20 +9,26 @@ import {
 } from "../../ledger/quota-applications.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import { higherTier, type TierName } from "../../limits/tiers.ts";
-import { freeConflict } from "../free-conflict.ts";
 import { applicationColumns, applicationOf, type ApplicationRow } from "../quota-rows.ts";
+import type { EarlierCalls } from "./earlier-calls.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import type { UnpaidClaims } from "./unpaid-claims.ts";
 
-export function createSqliteQuotas(db: Database, commits: GroupCommit): QuotaBook {
+export function createSqliteQuotas(
+  db: Database,
+  commits: GroupCommit,
+  earlierCalls: EarlierCalls,
+  unpaidClaims: UnpaidClaims,
+): QuotaBook {
   const sql = prepare(db);
 
   const file = (application: NewQuotaApplication): Filed => {
     const { accountId, idempotency, createdAtMs } = application;
-    if (idempotency) sql.forgetKey.run(accountId, idempotency.keyHash, createdAtMs - idempotencyKeptMs);
-    const earlier = idempotency && sql.earlier.get(accountId, idempotency.keyHash);
-    if (earlier) return freeConflict(earlier, idempotency.fingerprint);
+    const earlier = idempotency && earlierCalls.find(accountId, idempotency, createdAtMs);
+    if (earlier) return { kind: "idempotency_conflict", earlier };
     if (Number(sql.countOpen.get(accountId)?.n ?? 0n) >= openApplicationsMax)
       return { kind: "too_many_open" };
+    if (idempotency) sql.forgetKey.run(accountId, idempotency.keyHash, createdAtMs - idempotencyKeptMs);
     sql.insert.run(
       application.id,
       accountId,
@@ -36,6 +42,7 @@ export function createSqliteQuotas(db: Database, commits: GroupCommit): QuotaBoo
       idempotency?.fingerprint ?? null,
       createdAtMs,
     );
+    if (idempotency) unpaidClaims.note(accountId, idempotency.keyHash);
     return { kind: "filed", application: present(application.id) };
   };
 
@@ -76,12 +83,9 @@ function prepare(db: Database) {
     list: db.query<ApplicationRow, [string | null]>(
       `SELECT ${applicationColumns} FROM quota_application WHERE ?1 IS NULL OR state = ?1 ORDER BY created_at_ms, id`,
     ),
-    earlier: db.query<{ id: string; fingerprint: Uint8Array }, [string, Uint8Array]>(
-      "SELECT id, fingerprint FROM quota_application WHERE account_id = ?1 AND key_hash = ?2",
-    ),
     forgetKey: db.query<never, [string, Uint8Array, number]>(
       `UPDATE quota_application SET key_hash = NULL, fingerprint = NULL
-       WHERE account_id = ?1 AND key_hash = ?2 AND created_at_ms < ?3`,
+       WHERE account_id = ?1 AND key_hash = ?2 AND created_at_ms <= ?3`,
     ),
     countOpen: db.query<{ n: bigint }, [string]>(
       "SELECT count(*) AS n FROM quota_application WHERE account_id = ?1 AND state = 'open'",

@@ -6,10 +6,12 @@ import { TransitMap } from "../../platform/transit-map.ts";
 import { createPostedBooks } from "./posted-books.ts";
 import { createClaims } from "./claims.ts";
 import { createBallast, type Ballast } from "./ballast.ts";
+import { createEarlierCalls } from "./earlier-calls.ts";
 import { openDatabase } from "./database.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { claimSecret, findSecret } from "./installation-rows.ts";
 import { createJournal } from "./journal.ts";
+import { createLogSync } from "./log-sync.ts";
 import { checkNotMoved } from "./moved-mark.ts";
 import { createSentMarks } from "./sent-marks.ts";
 import type { OpeningEvents } from "../data-place.ts";
@@ -29,6 +31,7 @@ import { createSqliteTasks } from "./sqlite-tasks.ts";
 import { createSqliteUsage } from "./sqlite-usage.ts";
 import { createStandings } from "./standings.ts";
 import { createTaskRows } from "./task-rows.ts";
+import { createUnpaidClaims } from "./unpaid-claims.ts";
 
 export interface SqliteStoreOptions extends Partial<OpeningEvents> {
   readonly path: string;
@@ -62,8 +65,11 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     salt = crypto.getRandomValues(new Uint32Array(1))[0] ?? 1,
   } = options;
   const db = openHere(options);
+  const log = createLogSync(options.path);
   const claims = createClaims(db, salt, options.claimsInMemoryMax);
   const journal = createJournal(db, claims, options.journalLinesMax);
+  const unpaidClaims = createUnpaidClaims(db, salt);
+  const earlierCalls = createEarlierCalls(db, { claims, unpaidClaims, journal });
   const standings = createStandings(db, journal.post);
   /** What this process holds and has not ended, so that most ends need not look for their call. */
   const openCalls = new TransitMap<HeldCall>();
@@ -74,9 +80,11 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   const commits = createGroupCommit({
     db,
     monotonicMs,
+    syncLog: log.run,
     patienceUsualMs: options.patienceMs,
     afterBegin: () => {
       if (!journal.catchUp()) return;
+      unpaidClaims.forget();
       standings.forget();
       openCalls.clear();
     },
@@ -105,6 +113,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       commits,
       journal,
       claims,
+      unpaidClaims,
+      earlierCalls,
       standings,
       openCalls,
       sentMarks,
@@ -116,8 +126,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     keys: createSqliteKeys(db, commits, books),
     usage: createSqliteUsage(db, books),
     calls: createSqliteCalls(db, books, claims, options.lookedThroughMax),
-    quotas: createSqliteQuotas(db, commits),
-    links: createSqliteLinks(db, commits),
+    quotas: createSqliteQuotas(db, commits, earlierCalls, unpaidClaims),
+    links: createSqliteLinks(db, commits, earlierCalls, unpaidClaims),
     tasks: createSqliteTasks(db, commits, tasks),
     publications: createSqlitePublications(db, commits),
     grants,
@@ -135,6 +145,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     close: async () => {
       // Whatever is queued before this is written before the file is closed.
       await commits.run(journal.post).catch(() => {});
+      log.close();
       db.close();
     },
   };

@@ -15,6 +15,7 @@ export function createSqliteTasks(db: Database, commits: GroupCommit, rows: Task
     countOpen: async (keyId) => rows.countOpen(keyId),
     begin: (begun) =>
       commits.run(() => {
+        if (sql.another.get(begun.upstream, begun.upstreamTaskId, begun.taskId)) return false;
         sql.begin.run(
           begun.state,
           begun.upstream,
@@ -24,9 +25,11 @@ export function createSqliteTasks(db: Database, commits: GroupCommit, rows: Task
           begun.nextPollAtMs,
           begun.taskId,
         );
+        return true;
       }, beginPatienceMs),
     lose: (taskId, attempts) =>
       commits.run(() => void sql.lose.run(JSON.stringify(attempts), taskId), beginPatienceMs),
+    listUpstreams: async () => sql.upstreams.all().map(({ upstream }) => upstream),
     countDue: async ({ upstream, nowMs, limit }) => sql.due.all(upstream, nowMs, limit).length,
     claimDue: ({ upstream, nowMs, leaseMs, limit }) =>
       commits.run(() =>
@@ -49,7 +52,7 @@ export function createSqliteTasks(db: Database, commits: GroupCommit, rows: Task
         return sql.note.run(state, written, errors, missing, nextPollAtMs, taskId, fence).changes === 1;
       }),
     hurry: (taskId, nowMs) => commits.run(() => void sql.hurry.run(nowMs, taskId)),
-    bringBack: (nowMs) => commits.run(() => void sql.bringBack.run(nowMs)),
+    bringBack: ({ nowMs, askedAfterMs }) => commits.run(() => void sql.bringBack.run(nowMs, askedAfterMs)),
     listOverdue: async (nowMs, limit) => sql.overdue.all(nowMs, nowMs - unaskedGraceMs, limit).map(readTask),
   };
 }
@@ -74,12 +77,18 @@ function prepare(db: Database) {
     find: ask<[string, string]>("WHERE task.account_id = ?1 AND task.id = ?2"),
     findById: ask<[string]>("WHERE task.id = ?1"),
     findByCall: ask<[string]>("WHERE call_id = ?1"),
+    another: db.query<{ id: string }, [string, string, string]>(
+      "SELECT id FROM task WHERE upstream = ?1 AND upstream_task_id = ?2 AND id <> ?3 LIMIT 1",
+    ),
     begin: db.query<never, [string, string, string, string, number, number, string]>(
       `UPDATE task SET state = ?1, upstream = ?2, upstream_task_id = ?3, attempts = ?4, asked_at_ms = ?5, next_poll_at_ms = ?6
        WHERE id = ?7 AND upstream_task_id IS NULL AND ended_at_ms IS NULL`,
     ),
     lose: db.query<never, [string, string]>(
       "UPDATE task SET state = 'LOST', attempts = ?1 WHERE id = ?2 AND state = 'CREATING'",
+    ),
+    upstreams: db.query<{ upstream: string }, []>(
+      "SELECT DISTINCT upstream FROM task WHERE ended_at_ms IS NULL AND upstream IS NOT NULL",
     ),
     due: db.query<{ id: string }, [string, number, number]>(
       `SELECT id FROM task WHERE ${due} ORDER BY next_poll_at_ms LIMIT ?3`,
@@ -99,9 +108,9 @@ function prepare(db: Database) {
     hurry: db.query<never, [number, string]>(
       "UPDATE task SET next_poll_at_ms = min(next_poll_at_ms, ?1) WHERE id = ?2 AND ended_at_ms IS NULL",
     ),
-    bringBack: db.query<never, [number]>(
+    bringBack: db.query<never, [number, number]>(
       `UPDATE task SET asked_at_ms = ?1, next_poll_at_ms = min(next_poll_at_ms, ?1), lease_until_ms = min(lease_until_ms, ?1)
-       WHERE ended_at_ms IS NULL AND asked_at_ms > ?1`,
+       WHERE ended_at_ms IS NULL AND asked_at_ms > ?2`,
     ),
     overdue: ask<[number, number, number]>(
       `WHERE deadline_at_ms <= ?1 AND ended_at_ms IS NULL AND lease_until_ms <= ?1

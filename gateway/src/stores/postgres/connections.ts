@@ -1,0 +1,119 @@
+import { SQL, type ReservedSQL } from "bun";
+import { isReadOnly } from "./failures.ts";
+import { soundText } from "./json-rows.ts";
+import type { Query, Value } from "./query.ts";
+
+/** The connections of one process, each for its purpose. */
+export interface Connections {
+  /** One connection, given back when `use` is done, and thrown away when a statement on it never ends. */
+  readonly with: <Result>(
+    use: (query: Query, connection: ReservedSQL) => Promise<Result>,
+    choice?: ConnectionChoice,
+  ) => Promise<Result>;
+  readonly close: () => Promise<void>;
+}
+
+export interface ConnectionChoice {
+  /** Of its own for whoever decides, and for signs of life; one of many else. */
+  readonly purpose?: "anything" | "deciding" | "beating";
+  /** How long one statement may take. */
+  readonly timeoutMs?: number;
+}
+
+export interface ConnectionOptions {
+  readonly url: string;
+  /** Connections of this process; the server has a hundred for all of them, if nobody changed it. */
+  readonly connectionsMax?: number | undefined;
+  /** How long a transaction that does not pause may be without a statement. */
+  readonly idleInTransactionMs?: number | undefined;
+}
+
+const connectionsUsualMax = 12;
+/** A statement that takes longer is not waited for: the server, or the way to it, has stopped. */
+export const statementMs = 10_000;
+/** Transactions are short. Who waits longer for one is behind somebody who has stopped, and is not to stop others. */
+const lockMs = 1_000;
+const idleInTransactionUsualMs = 5_000;
+const connectSeconds = 3;
+/**
+ * Whoever decides knows each row by its name. A planner that knows little of a table may take a walk over all of it for
+ * cheaper; and planning costs more than looking up, so it is not done each time.
+ */
+const onlyByName = {
+  plan_cache_mode: "force_generic_plan",
+  enable_seqscan: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+} as const;
+
+export function openConnections(options: ConnectionOptions): Connections {
+  const { connectionsMax = connectionsUsualMax } = options;
+  const pools = {
+    anything: connect(options, Math.max(1, connectionsMax - 2)),
+    // Each connection has to be told a statement before it can be asked, and plans it for itself.
+    deciding: connect(options, 1, onlyByName),
+    // Whoever waits behind calls whose connections are dead seems dead as well.
+    beating: connect(options, 1),
+  };
+  return {
+    with: async (use, { purpose = "anything", timeoutMs = statementMs } = {}) => {
+      const connection = await pools[purpose].reserve();
+      const timer = setTimeout(() => void connection.close({ timeout: 0 }).catch(() => {}), timeoutMs);
+      try {
+        return await use(queryOn(connection, timer), connection);
+      } catch (error) {
+        if (isReadOnly(error)) await connection.close({ timeout: 0 }).catch(() => {});
+        throw error;
+      } finally {
+        clearTimeout(timer);
+        await connection.release();
+      }
+    },
+    close: async () => {
+      await Promise.all(Object.values(pools).map((pool) => pool.close()));
+    },
+  };
+}
+
+function connect(
+  { url, idleInTransactionMs = idleInTransactionUsualMs }: ConnectionOptions,
+  max: number,
+  settings: Readonly<Record<string, string>> = {},
+): SQL {
+  return new SQL({
+    url,
+    max,
+    bigint: true,
+    idleTimeout: 0,
+    connectionTimeout: connectSeconds,
+    connection: {
+      application_name: "tollgate",
+      statement_timeout: statementMs,
+      lock_timeout: lockMs,
+      // A process that stopped in the midst of a transaction must not keep everybody else from its rows.
+      idle_in_transaction_session_timeout: idleInTransactionMs,
+      // Nearly all our statements find a few rows by an index; compiling one takes longer than most of them.
+      jit: "off",
+      ...settings,
+    },
+  });
+}
+
+/** Statements on one connection. One that never ends takes its connection with it, and so whatever it had begun. */
+function queryOn(connection: ReservedSQL, timer: NodeJS.Timeout): Query {
+  return async <Row>(text: string, values: readonly Value[] = []) => {
+    timer.refresh();
+    return await connection
+      .unsafe<Row[]>(
+        text,
+        values.map((value) => given(connection, value)),
+      )
+      .execute();
+  };
+}
+
+function given(connection: ReservedSQL, value: Value): unknown {
+  if (typeof value === "string") return soundText(value);
+  if (Array.isArray(value)) return connection.array(value.map(soundText), "TEXT");
+  return value;
+}
