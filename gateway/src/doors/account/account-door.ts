@@ -7,14 +7,15 @@ import { pageResponse } from "../pages/small-page.ts";
 import type { Asked } from "../people/form.ts";
 import { mayCome } from "../people/may-come.ts";
 import { errorPage } from "../people/message-page.ts";
+import type { PageDoor } from "../people/page-door.ts";
 import { notUnderstood, withPerson } from "../people/with-person.ts";
-import { downloadCalls } from "./calls-file.ts";
+import { downloadCalls } from "./download-calls.ts";
 import { callsFilePath } from "./calls-page.ts";
-import { showCalls } from "./calls.ts";
-import { showKeys } from "./keys.ts";
-import { showOverview } from "./overview.ts";
+import { showCalls } from "./show-calls.ts";
+import { showKeys } from "./show-keys.ts";
+import { showOverview } from "./show-overview.ts";
 import { openReader, type Reader, type ReaderParts } from "./reader.ts";
-import { showReceipt } from "./receipt.ts";
+import { showReceipt } from "./show-receipt.ts";
 
 interface Parts extends ReaderParts {
   readonly addresses: Addresses;
@@ -23,14 +24,7 @@ interface Parts extends ReaderParts {
 }
 
 /** The pages on which a key's owner sees what it spends. They only show; nothing can be changed or bought here. */
-export interface AccountDoor {
-  readonly owns: (path: string) => boolean;
-  readonly answer: (
-    request: Request,
-    target: { readonly path: string; readonly rawQuery: string },
-    address: string | undefined,
-  ) => Promise<Response>;
-}
+export type AccountDoor = PageDoor;
 
 /** Pages shown to one key in a minute: more than anybody reads, and little work for whoever lets a program ask. */
 const pagesPerMinuteMax = 60;
@@ -46,6 +40,8 @@ export function createAccountDoor(parts: Parts): AccountDoor {
       return elsewhere(addresses);
     if (!(await mayCome(asked.address, limiter))) return tooMany();
     if (!methods.has(method)) return notAllowed();
+    const bare = asked.path.replace(/\/$/, "");
+    if (bare !== asked.path && Object.hasOwn(pages, bare)) return movedTo(bare);
     const show = findPage(asked.path);
     if (!show) return notHere();
     return withPerson(asked, parts, {
@@ -95,7 +91,14 @@ function findPage(path: string): Show | undefined {
   return (reader) => showReceipt(reader, path.slice(receipts.length));
 }
 
-const notHere = (): Response => pageResponse(errorPage("Not here", "There is no such page."), 404);
+/** An address that was typed with a slash at its end. */
+const movedTo = (location: string): Response => new Response(null, { status: 308, headers: { location } });
+
+const notHere = (): Response =>
+  pageResponse(
+    errorPage("Not here", "There is no such page.", { path: accountPage, words: "Your account" }),
+    404,
+  );
 
 const notAllowed = (): Response =>
   pageResponse(errorPage("Not here", "This method is not served here."), 405, { allow: "GET, HEAD, POST" });

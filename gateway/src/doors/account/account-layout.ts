@@ -1,4 +1,5 @@
 import { accountPage } from "../../config/addresses.ts";
+import { seesAccount } from "../../keys/seen-by.ts";
 import { brandMark } from "../pages/brand-mark.ts";
 import { html, type Html } from "../pages/html.ts";
 import { inlineStyle } from "../pages/inline-style.ts";
@@ -41,7 +42,7 @@ const markupOf = ({ title, place, body }: AccountPage, reader: Reader): string =
           <form class="signed-in" method="post">
             <p>
               Signed in with ${reader.signedInAs}, which sees
-              ${reader.asker.scope === "account" ? "the whole account" : "its own calls only"}.
+              ${seesAccount(reader.asker) ? "the whole account" : "its own calls only"}.
             </p>
             <input type="hidden" name="csrf" value="${reader.csrf}" />
             <button name="action" value="sign_out">Sign out</button>
@@ -54,7 +55,7 @@ const markupOf = ({ title, place, body }: AccountPage, reader: Reader): string =
 const placesFor = ({ asker }: Reader) => [
   { path: accountPage, words: "Overview" },
   { path: `${accountPage}/calls`, words: "Calls" },
-  ...(asker.scope === "account" ? [{ path: `${accountPage}/keys`, words: "Keys" }] : []),
+  ...(seesAccount(asker) ? [{ path: `${accountPage}/keys`, words: "Keys" }] : []),
   { path: "/oauth/grants", words: "Your clients" },
 ];
 

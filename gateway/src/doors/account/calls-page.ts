@@ -1,13 +1,15 @@
 import { accountPage } from "../../config/addresses.ts";
 import type { Receipt } from "../../ledger/receipt.ts";
 import { html, type Html } from "../pages/html.ts";
+import type { Onward } from "../people/message-page.ts";
 import type { AccountPage } from "./account-layout.ts";
-import type { CallsShown } from "./own-calls.ts";
+import type { CallsShown } from "./read-calls.ts";
 import { tableHtml } from "./table.ts";
 import { moment, usd } from "./words.ts";
 
 const path = `${accountPage}/calls`;
 export const callsFilePath = `${path}.csv`;
+export const backToCalls: Onward = { path, words: "Back to the calls" };
 
 interface Listed extends CallsShown {
   /** Whose each call is, for whoever sees the calls of several keys. */

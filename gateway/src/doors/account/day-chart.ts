@@ -1,8 +1,9 @@
 import { accountPage } from "../../config/addresses.ts";
+import { dayOf } from "../../platform/utc-day.ts";
 import type { UsageReport } from "../../usage/usage-report.ts";
 import { html, type Html } from "../pages/html.ts";
 import { tableHtml } from "./table.ts";
-import { counted, dayOf, grouped, usd } from "./words.ts";
+import { counted, grouped, usd } from "./words.ts";
 
 type Bucket = UsageReport["buckets"][number];
 

@@ -1,12 +1,14 @@
 import { accountPage } from "../../config/addresses.ts";
 import type { BudgetUse, Key } from "../../keys/keys.ts";
+import { seesAccount } from "../../keys/seen-by.ts";
 import { dayAndMinute } from "../../platform/clock.ts";
 import { usdFromMicros } from "../../platform/money.ts";
+import { dayOf } from "../../platform/utc-day.ts";
 import type { UsageReport } from "../../usage/usage-report.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { AccountPage } from "./account-layout.ts";
 import { tableHtml } from "./table.ts";
-import { dayOf, usd } from "./words.ts";
+import { usd } from "./words.ts";
 
 const path = `${accountPage}/keys`;
 
@@ -37,7 +39,7 @@ export const keysPage = ({ standings, days, more, isFirst, nowMs }: Listed): Acc
       figures: [2],
       rows: standings.map((standing) => [
         nameOf(standing.key),
-        standing.key.scope === "account" ? "all keys" : "itself",
+        seesAccount(standing.key) ? "all keys" : "itself",
         usd(standing.usage.totals.charged_micros_usd),
         budgetOf(standing),
         lastUsed(standing, days),

@@ -7,7 +7,7 @@ import { html, type Html } from "../pages/html.ts";
 import type { AccountPage } from "./account-layout.ts";
 import { dayChart } from "./day-chart.ts";
 import { tableHtml } from "./table.ts";
-import { callsReadMax, type CallsApart, type KeySpent } from "./usage-apart.ts";
+import { callsReadMax, type CallsApart, type KeySpent } from "./take-usage-apart.ts";
 import { counted, grouped, usd } from "./words.ts";
 
 export type Spent = Pick<UsageFigures, "requests" | "failed_requests" | "charged_micros_usd">;

@@ -58,9 +58,3 @@ export async function openReader(
   const siteUrl = addresses.siteUrl.replace(/\/+$/, "");
   return { asker, account, key, csrf, signedInAs, store, books, siteUrl };
 }
-
-/** What of the books is theirs to see: a key sees its own, one of the account all of it. */
-export const scopeOf = ({ accountId, keyId, scope }: Asker) => ({
-  accountId,
-  keyId: scope === "key" ? keyId : undefined,
-});

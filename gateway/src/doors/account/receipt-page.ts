@@ -8,7 +8,13 @@ import { grouped, moment, usd } from "./words.ts";
 
 const calls = `${accountPage}/calls`;
 
-export const receiptPage = (receipt: Receipt, keyName: string): AccountPage => ({
+/** Whose call it was: on paper nothing else says so. */
+interface Payer {
+  readonly accountName: string;
+  readonly keyName: string;
+}
+
+export const receiptPage = (receipt: Receipt, payer: Payer): AccountPage => ({
   title: "Receipt",
   body: html`${crumbs}
     <h1>Receipt</h1>
@@ -20,7 +26,7 @@ export const receiptPage = (receipt: Receipt, keyName: string): AccountPage => (
     </dl>
     <p class="note">${receipt.explanation}</p>
     <h2>The call</h2>
-    ${facts(receipt, keyName)}
+    ${facts(receipt, payer)}
     <h2>Metered</h2>
     ${metered(receipt)}
     <h2>Attempts</h2>
@@ -42,12 +48,12 @@ const amount = (name: string, micros: number, beside: string): Html =>
     <dd class="beside">${beside}</dd>
   </div>`;
 
-const facts = (receipt: Receipt, keyName: string): Html =>
+const facts = (receipt: Receipt, { accountName, keyName }: Payer): Html =>
   html`<dl class="facts">
     ${fact("Request", html`<code>${receipt.request_id}</code>`)}
     ${fact("Operation", html`<code>${receipt.operation_id}</code>`)}
     ${receipt.model === null ? undefined : fact("Model", html`${receipt.model}`)}
-    ${fact("Key", html`${keyName} <code>${receipt.key_id}</code>`)}
+    ${fact("Account", html`${accountName}`)} ${fact("Key", html`${keyName} <code>${receipt.key_id}</code>`)}
     ${fact("Made", html`${moment(receipt.created_at, true)} UTC`)}
     ${fact("Ended", receipt.settled_at === null ? html`not yet` : html`${moment(receipt.settled_at, true)} UTC`)}
     ${fact("Money", html`${receipt.status}`)} ${fact("Outcome", html`${receipt.outcome ?? "not known yet"}`)}

@@ -1,7 +1,7 @@
 // How figures and times are written on these pages.
 
-import { isoTime } from "../../platform/clock.ts";
 import { usdFromMicros } from "../../platform/money.ts";
+import { secondsPerDay } from "../../platform/utc-day.ts";
 import { html, type Html } from "../pages/html.ts";
 
 /** Reports carry whole micros as numbers; they are written out exactly. */
@@ -13,10 +13,6 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 /** 1234567 is read wrongly, 1,234,567 is not. */
 export const grouped = (count: number): string => String(count).replaceAll(/\B(?=(\d{3})+$)/g, ",");
 
-export const dayOf = (seconds: number): string => isoTime(seconds * 1000).slice(0, 10);
-
-const msPerDay = 86_400_000;
-
 /** The first moment of a UTC day as forms write it; undefined for what is none. */
 export function dayStartMs(day: string): number | undefined {
   const startMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
@@ -25,7 +21,7 @@ export function dayStartMs(day: string): number | undefined {
 
 export function dayEndMs(day: string): number | undefined {
   const startMs = dayStartMs(day);
-  return startMs === undefined ? undefined : startMs + msPerDay;
+  return startMs === undefined ? undefined : startMs + secondsPerDay * 1000;
 }
 
 /** A moment of a receipt, to the second or as exact as it is known; that it is UTC is said where it stands. */

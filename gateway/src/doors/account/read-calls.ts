@@ -1,3 +1,4 @@
+import { seenBy } from "../../keys/seen-by.ts";
 import type { Receipt } from "../../ledger/receipt.ts";
 import type { ReceiptsWanted } from "../../operation/books.ts";
 import type { Reader } from "./reader.ts";
@@ -23,7 +24,7 @@ export async function readCalls(
     madeBeforeMs,
     operationId: undefined,
     status: undefined,
-    keyId: asker.scope === "key" ? asker.keyId : undefined,
+    keyId: seenBy(asker).keyId,
   });
   const complete = next === null || data.length === callsPerPage;
   return { calls: data, older: next ?? undefined, complete };

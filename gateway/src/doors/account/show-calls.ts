@@ -1,22 +1,26 @@
+import { seesAccount } from "../../keys/seen-by.ts";
+import { dayOf } from "../../platform/utc-day.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { errorPage } from "../people/message-page.ts";
 import { accountResponse } from "./account-layout.ts";
-import { callsPage } from "./calls-page.ts";
+import { backToCalls, callsPage } from "./calls-page.ts";
 import { keyNames } from "./key-names.ts";
-import { readCalls } from "./own-calls.ts";
+import { readCalls } from "./read-calls.ts";
 import type { Reader } from "./reader.ts";
-import { dayEndMs, dayOf } from "./words.ts";
+import { dayEndMs } from "./words.ts";
 
 export async function showCalls(reader: Reader, query: URLSearchParams): Promise<Response> {
   const cursor = query.get("cursor") ?? undefined;
   const until = query.get("until") || undefined;
   const dayEnd = until === undefined ? undefined : dayEndMs(until);
   if ((cursor !== undefined && !place.test(cursor)) || (until !== undefined && dayEnd === undefined)) {
-    return pageResponse(errorPage("Not a place in the list", "This address was put together wrongly."), 400);
+    return pageResponse(
+      errorPage("Not a place in the list", "This address was put together wrongly.", backToCalls),
+      400,
+    );
   }
   const shown = await readCalls(reader, { before: cursor, madeBeforeMs: dayEnd });
-  const sees = reader.asker.scope === "account";
-  const names = sees
+  const names = seesAccount(reader.asker)
     ? await keyNames(
         reader,
         shown.calls.map(({ key_id: id }) => id),

@@ -1,9 +1,10 @@
 // Where the money went, taken apart by operation, model and key.
 
+import { seenBy, seesAccount } from "../../keys/seen-by.ts";
 import { readUsageByGroup, readUsageByGroupWithin, type UsageByGroup } from "../../usage/usage-by-group.ts";
 import type { UsageWindow } from "../../usage/usage-report.ts";
 import { keyNames } from "./key-names.ts";
-import { scopeOf, type Reader } from "./reader.ts";
+import type { Reader } from "./reader.ts";
 
 /** Some days up to now, and how many calls ended in them. */
 export interface Span {
@@ -26,7 +27,7 @@ export async function takeCallsApart(
   { asker, store: { usage } }: Reader,
   spans: readonly Span[],
 ): Promise<CallsApart | undefined> {
-  const scope = scopeOf(asker);
+  const scope = seenBy(asker);
   for (const { days, window, requests } of spans) {
     if (requests > callsReadMax) continue;
     const operations = await readUsageByGroupWithin(usage, scope, "operation", window, callsReadMax);
@@ -49,8 +50,8 @@ export async function takeKeysApart(
   shownMax: number,
 ): Promise<{ readonly shown: readonly KeySpent[]; readonly more: number } | undefined> {
   const { asker, store } = reader;
-  if (asker.scope !== "account") return undefined;
-  const { groups } = await readUsageByGroup(store.usage, scopeOf(asker), "key", window);
+  if (!seesAccount(asker)) return undefined;
+  const { groups } = await readUsageByGroup(store.usage, seenBy(asker), "key", window);
   const dearest = groups.slice(0, shownMax);
   const names = await keyNames(
     reader,

@@ -1,3 +1,4 @@
+import { sees } from "../../keys/seen-by.ts";
 import { accountResponse } from "./account-layout.ts";
 import { keyNames } from "./key-names.ts";
 import type { Reader } from "./reader.ts";
@@ -5,10 +6,11 @@ import { noReceiptPage, receiptPage } from "./receipt-page.ts";
 
 /** Somebody else's call looks like none: another account's, or another key's to whom sees only its own. */
 export async function showReceipt(reader: Reader, requestId: string): Promise<Response> {
-  const { asker, books } = reader;
+  const { asker, books, account } = reader;
   const receipt = await books.receipt(asker, requestId);
-  if (!receipt || (asker.scope === "key" && receipt.key_id !== asker.keyId))
+  if (!receipt || !sees(asker, { accountId: asker.accountId, keyId: receipt.key_id }))
     return accountResponse(noReceiptPage, reader, 404);
   const names = await keyNames(reader, [receipt.key_id]);
-  return accountResponse(receiptPage(receipt, names.get(receipt.key_id) ?? receipt.key_id), reader);
+  const payer = { accountName: account.name, keyName: names.get(receipt.key_id) ?? receipt.key_id };
+  return accountResponse(receiptPage(receipt, payer), reader);
 }

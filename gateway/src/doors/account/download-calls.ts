@@ -1,21 +1,23 @@
 // The calls of some days as a file for a spreadsheet: those, and only those, that the usage report of these days counts.
 
+import { seenBy } from "../../keys/seen-by.ts";
 import type { Receipt } from "../../ledger/receipt.ts";
 import { csvOf } from "../../platform/csv.ts";
 import { usdFromMicros } from "../../platform/money.ts";
+import { dayOf, secondsPerDay } from "../../platform/utc-day.ts";
 import { tokenTotals } from "../../prices/quantities.ts";
 import type { UsageWindow } from "../../usage/usage-report.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { errorPage } from "../people/message-page.ts";
+import { backToCalls } from "./calls-page.ts";
 import { keyNames } from "./key-names.ts";
 import type { Reader } from "./reader.ts";
-import { dayOf, dayStartMs, grouped } from "./words.ts";
+import { dayStartMs, grouped } from "./words.ts";
 
 /** Some megabytes, which are put together while others are served. */
 const callsMax = 50_000;
 /** As long as the longest usage report. */
 const daysMax = 400;
-const secondsPerDay = 86_400;
 
 export async function downloadCalls(reader: Reader, query: URLSearchParams): Promise<Response> {
   const { asker, books } = reader;
@@ -77,7 +79,7 @@ async function readEnded(
       madeBeforeMs: endSeconds * 1000,
       operationId: undefined,
       status: undefined,
-      keyId: asker.scope === "key" ? asker.keyId : undefined,
+      keyId: seenBy(asker).keyId,
     });
     for (const call of data) {
       const endedMs = call.settled_at === null ? Infinity : Date.parse(call.settled_at);
@@ -113,7 +115,11 @@ const columns: Readonly<Record<string, Cell>> = {
 
 const wrongDays = (): Response =>
   pageResponse(
-    errorPage("Not a span of days", `Choose a first and a last day, at most ${daysMax}, none in the future.`),
+    errorPage(
+      "Not a span of days",
+      `Choose a first and a last day, at most ${daysMax}, none in the future.`,
+      backToCalls,
+    ),
     400,
   );
 
@@ -122,6 +128,7 @@ const tooMany = (calls: number): Response =>
     errorPage(
       "Too many calls for a file",
       `In these days ${grouped(calls)} calls ended, and a file holds ${grouped(callsMax)}. Choose fewer days.`,
+      backToCalls,
     ),
     400,
   );
@@ -131,6 +138,7 @@ const tooFar = (): Response =>
     errorPage(
       "Too many calls to look through",
       "The account’s other keys made too many calls in between. Sign in with a key that sees the whole account.",
+      backToCalls,
     ),
     400,
   );

@@ -1,26 +1,19 @@
+import { lastDays } from "../../usage/last-days.ts";
 import type { UsageReport } from "../../usage/usage-report.ts";
 import { accountResponse } from "./account-layout.ts";
 import { groupsShownMax, overviewPage, type Spent } from "./overview-page.ts";
 import type { Reader } from "./reader.ts";
-import { takeCallsApart, takeKeysApart, type Span } from "./usage-apart.ts";
+import { takeCallsApart, takeKeysApart, type Span } from "./take-usage-apart.ts";
 
-const secondsPerDay = 86_400;
 const daysShown = 30;
 
 /** What there is, what was spent, where it went, and how the limits stand. */
 export async function showOverview(reader: Reader): Promise<Response> {
   const { asker, books, siteUrl } = reader;
-  const nowSeconds = Math.floor(asker.nowMs / 1000);
-  const today = nowSeconds - (nowSeconds % secondsPerDay);
-  // The running second counts too: a call that was just answered is in the report.
-  const windowOf = (days: number) => ({
-    startSeconds: today - (days - 1) * secondsPerDay,
-    endSeconds: nowSeconds + 1,
-  });
-  const usage = await books.usage(asker, windowOf(daysShown));
+  const usage = await books.usage(asker, lastDays(daysShown, asker.nowMs));
   const spanOf = (days: number): Span => ({
     days,
-    window: windowOf(days),
+    window: lastDays(days, asker.nowMs),
     requests: spentIn(usage, days).requests,
   });
   return accountResponse(
@@ -30,7 +23,7 @@ export async function showOverview(reader: Reader): Promise<Response> {
       today: spentIn(usage, 1),
       week: spentIn(usage, 7),
       calls: await takeCallsApart(reader, [spanOf(daysShown), spanOf(7), spanOf(1)]),
-      keys: await takeKeysApart(reader, windowOf(daysShown), groupsShownMax),
+      keys: await takeKeysApart(reader, lastDays(daysShown, asker.nowMs), groupsShownMax),
       limits: await books.limits(asker),
       siteUrl,
     }),
