@@ -1,7 +1,10 @@
 // Pages for a person who is signed in: approving what an agent asks for, and ending what was granted.
 
 import { approvalPages } from "../../approvals/approval-page.ts";
+import type { ApprovalDecision } from "../../approvals/approvals.ts";
+import { lifeOfGrant } from "../../grants/grants.ts";
 import type { Key } from "../../keys/keys.ts";
+import { sees, seesAccount } from "../../keys/seen-by.ts";
 import type { Store } from "../../books/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { pageResponse } from "../pages/small-page.ts";
@@ -36,7 +39,7 @@ export const answerApproval = (asked: Asked, parts: PageParts): Promise<Response
     },
   });
 
-const decisions: ReadonlyMap<string, "approved" | "denied"> = new Map([
+const decisions: ReadonlyMap<string, ApprovalDecision> = new Map([
   ["approve", "approved"],
   ["deny", "denied"],
 ]);
@@ -52,23 +55,24 @@ export const answerGrants = (asked: Asked, parts: PageParts): Promise<Response> 
       const grant = ending === null ? undefined : await grants.find(ending);
       if (grant && decidesOver(key, grant)) await grants.revoke(grant.id, nowMs);
       const living = (await grants.list(key.accountId)).filter(
-        (one) => decidesOver(key, one) && one.revokedAtMs === undefined && one.policy.expiresAtMs > nowMs,
+        (one) => decidesOver(key, one) && lifeOfGrant(one, nowMs) === "active",
       );
-      const whose = key.scope === "account" ? `to the account of ${signedInAs}` : `with ${signedInAs}`;
+      const whose = seesAccount(key) ? `to the account of ${signedInAs}` : `with ${signedInAs}`;
       return pageResponse(grantsPage({ csrf, grants: living, whose }));
     },
   });
 
-/** Whoever signed in decides over what belongs to their key; only a key that sees its whole account over all of it. */
+/** Whoever signed in decides over what their key sees. */
 const decidesOver = (key: Key, thing: { readonly accountId: string; readonly keyId: string }): boolean =>
-  thing.accountId === key.accountId && (key.scope === "account" || thing.keyId === key.id);
+  sees({ ...key, keyId: key.id }, thing);
 
 const unknownApproval = (): Response =>
   pageResponse(
     errorPage(
       "Nothing to approve",
-      "There is no such question for the key you signed in with. If another key asked, sign out under Your clients " +
-        "(/oauth/grants), and sign in with that key or with one that sees the whole account.",
+      "There is no such question for the key you signed in with. If another key asked, sign out under Your clients, " +
+        "and sign in with that key or with one that sees the whole account.",
+      { path: "/oauth/grants", words: "Your clients" },
     ),
     404,
   );

@@ -13,12 +13,12 @@ import { html } from "../pages/html.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import type { Provider } from "./authorization-server.ts";
 import { askForKey, readForm, signIn, signOut, type Asked, type FormParts } from "../people/form.ts";
+import { letIn } from "./let-in.ts";
 import { nodePair, type NodePair } from "./node-exchange.ts";
-import { consentDays, consentPage, type ConsentFields } from "./pages/consent-page.ts";
+import { consentDays, consentPage, type ConsentFields, type ConsentProblem } from "./pages/consent-page.ts";
 import { errorPage } from "../people/message-page.ts";
 import { notUnderstood } from "../people/with-person.ts";
 import type { Person } from "../people/person.ts";
-import { usedClientMs } from "./record-adapter.ts";
 import { isLoopback } from "./redirect-policy.ts";
 import { plainName } from "./registration.ts";
 
@@ -52,7 +52,7 @@ export async function answerConsent(asked: Asked, parts: ConsentParts): Promise<
   };
   if (asked.request.method === "GET") {
     if (!person.key) return askForKey(asked, person, about, parts);
-    return show(asked, person, person.key, waiting, proposed(waiting, parts.config()), parts);
+    return show({ asked, person, key: person.key, waiting }, proposed(waiting, parts.config()), parts);
   }
 
   const form = await readForm(asked, person, parts);
@@ -67,7 +67,7 @@ export async function answerConsent(asked: Asked, parts: ConsentParts): Promise<
       return finish(waiting, { error: "access_denied", error_description: "the person said no" }, parts);
     case "allow":
       if (!person.key) return askForKey(asked, person, about, parts);
-      return allow(asked, person, person.key, waiting, fields, parts);
+      return allow({ asked, person, key: person.key, waiting }, fields, parts);
     default:
       return notUnderstood();
   }
@@ -100,14 +100,19 @@ const proposed = ({ asksToSpend }: Waiting, config: McpConfig): ConsentFields =>
   days: consentDays.find((days) => Number(days) >= config.grantDays) ?? "30",
 });
 
+/** Somebody who signed in, and whom they are asked about. */
+interface Visit {
+  readonly asked: Asked;
+  readonly person: Person;
+  readonly key: Key;
+  readonly waiting: Waiting;
+}
+
 function show(
-  asked: Asked,
-  person: Person,
-  key: Key,
-  waiting: Waiting,
+  { asked, person, key, waiting }: Visit,
   fields: ConsentFields,
   parts: ConsentParts,
-  problem?: string,
+  problem?: ConsentProblem,
 ): Response {
   const { people } = parts;
   const made = consentPage({
@@ -129,14 +134,8 @@ function knownAs(clientId: string, config: McpConfig): string | undefined {
   return clientId.startsWith("https://") ? URL.parse(clientId)?.host : undefined;
 }
 
-async function allow(
-  asked: Asked,
-  person: Person,
-  key: Key,
-  waiting: Waiting,
-  form: URLSearchParams,
-  parts: ConsentParts,
-): Promise<Response> {
+async function allow(visit: Visit, form: URLSearchParams, parts: ConsentParts): Promise<Response> {
+  const { key, waiting } = visit;
   const fields: ConsentFields = {
     spend: form.get("spend") === "yes",
     perCallUsd: form.get("per_call_usd") ?? "",
@@ -145,22 +144,29 @@ async function allow(
   };
   const spends = waiting.asksToSpend && fields.spend;
   const policy = readPolicy(fields, spends, parts.clock.wallMs());
-  if (typeof policy === "string") return show(asked, person, key, waiting, fields, parts, policy);
+  if ("sentence" in policy) return show(visit, fields, parts, policy);
   const scopes: readonly GrantScope[] = spends ? ["tools:read", "tools:spend"] : ["tools:read"];
-  const grantId = await makeGrant(key, waiting, scopes, policy, parts);
+  const grantId = await letIn({ ...waiting, key, scopes, policy }, parts);
   const consented = { login: { accountId: key.id, remember: false }, consent: { grantId } };
   return finish(waiting, consented, parts);
 }
 
 /** What was written in the form, or a sentence about what cannot be used. */
-function readPolicy(fields: ConsentFields, spends: boolean, nowMs: number): SpendPolicy | string {
-  if (!consentDays.includes(fields.days)) return "Choose until when the client may come.";
+function readPolicy(fields: ConsentFields, spends: boolean, nowMs: number): SpendPolicy | ConsentProblem {
+  if (!consentDays.includes(fields.days))
+    return { field: "days", sentence: "Choose until when the client may come." };
   const expiresAtMs = nowMs + Number(fields.days) * 24 * 60 * 60_000;
   if (!spends) return { perCallMicros: 0n, perDayMicros: 0n, expiresAtMs };
   const perCallMicros = readUsd(fields.perCallUsd);
   const perDayMicros = readUsd(fields.perDayUsd);
-  if (perCallMicros === undefined) return "The amount for one call is not an amount in USD, such as 0.50.";
-  if (perDayMicros === undefined) return "The amount for one day is not an amount in USD, such as 5.";
+  if (perCallMicros === undefined) {
+    const sentence = "The amount for one call is not an amount in USD, such as 0.50.";
+    return { field: "per_call_usd", sentence };
+  }
+  if (perDayMicros === undefined) {
+    const sentence = "The amount for one day is not an amount in USD, such as 5.";
+    return { field: "per_day_usd", sentence };
+  }
   return { perCallMicros, perDayMicros, expiresAtMs };
 }
 
@@ -169,68 +175,14 @@ function readUsd(written: string): Micros | undefined {
   return micros === undefined || micros < 0n || micros > amountMicrosMax ? undefined : micros;
 }
 
-async function makeGrant(
-  key: Key,
-  waiting: Waiting,
-  scopes: readonly GrantScope[],
-  policy: SpendPolicy,
-  parts: ConsentParts,
-): Promise<string> {
-  const { store, secrets, clock, addresses, log } = parts;
-  const id = `gr_${parts.newId().replaceAll("-", "")}`;
-  const { clientId, clientName } = waiting;
-  const createdAtMs = clock.wallMs();
-  const redirectHost = waiting.redirect.host;
-  await store.grants.create({
-    id,
-    accountId: key.accountId,
-    keyId: key.id,
-    clientId,
-    clientName,
-    redirectHost,
-    scopes,
-    policy,
-    createdAtMs,
-  });
-
-  const { Grant } = await parts.provider();
-  const grant = new Grant({ accountId: key.id, clientId });
-  grant.jti = id;
-  const refused = scopes.includes("tools:spend") ? [] : ["tools:spend"];
-  const { mcpUrl } = addresses;
-  grant.addOIDCScope(
-    [...waiting.oidcScopes.filter((scope) => !refused.includes(scope)), ...scopes].join(" "),
-  );
-  grant.addResourceScope(mcpUrl, scopes.join(" "));
-  if (refused.length > 0) {
-    grant.rejectOIDCScope(refused.join(" "));
-    grant.rejectResourceScope(mcpUrl, refused.join(" "));
-  }
-  await grant.save();
-
-  // A client that was let in once is no flood; it may stay.
-  const clientHash = secrets.hashKey(clientId);
-  await store.signIns.consume("Client", clientHash, createdAtMs);
-  await store.signIns.extend("Client", clientHash, createdAtMs + usedClientMs);
-  log.info("a client was let in", { grant_id: id, account_id: key.accountId, redirect_host: redirectHost });
-  return id;
-}
-
 async function finish(
   { pair, clientName }: Waiting,
   result: object,
   { provider }: ConsentParts,
 ): Promise<Response> {
-  const returnTo = await (
-    await provider()
-  ).interactionResult(
-    pair.request,
-    pair.response,
-    { ...result },
-    {
-      mergeWithLastSubmission: false,
-    },
-  );
+  const server = await provider();
+  const options = { mergeWithLastSubmission: false };
+  const returnTo = await server.interactionResult(pair.request, pair.response, { ...result }, options);
   // Not a redirect: browsers hold a form to its page's policy through every redirect, and a client may use several, or
   // have an address that no policy can name.
   const onward = {

@@ -1,5 +1,5 @@
 import type { Adapter, AdapterPayload } from "oidc-provider";
-import type { GrantBook } from "../../grants/grants.ts";
+import { lifeOfGrant, type GrantBook } from "../../grants/grants.ts";
 import type { FoundRecord, SignInRecords } from "../../grants/sign-in-records.ts";
 import type { Sealing } from "../../keys/sealing.ts";
 import type { Secrets } from "../../keys/secrets.ts";
@@ -45,7 +45,7 @@ export const createRecordAdapters =
 
     const lives = async (grantId: string): Promise<boolean> => {
       const grant = await grants.find(grantId);
-      return grant !== undefined && grant.revokedAtMs === undefined && grant.policy.expiresAtMs > nowMs();
+      return grant !== undefined && lifeOfGrant(grant, nowMs()) === "active";
     };
 
     return {

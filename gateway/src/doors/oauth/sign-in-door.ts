@@ -7,25 +7,23 @@ import { unusedClientsMax } from "../../grants/sign-in-records.ts";
 import { describeError } from "../../platform/log.ts";
 import { openLate, type OpenedLate } from "../../platform/open-late.ts";
 import { CallRefused } from "../../platform/refusals.ts";
-import { formFields } from "../pages/form-fields.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { answerApproval, answerGrants } from "./account-pages.ts";
 import {
   issuerOf,
   openAuthorizationServer,
-  type FetchDocument,
   type Provider,
   type ServerParts,
 } from "./authorization-server.ts";
+import { completeForm, completeQuery } from "./complete-request.ts";
 import { answerConsent, type ConsentParts } from "./consent.ts";
 import { addressBlock } from "../../platform/caller-address.ts";
 import type { Asked, FormParts } from "../people/form.ts";
 import { mayCome } from "../people/may-come.ts";
 import { askNodeApp } from "./node-exchange.ts";
 import { errorPage } from "../people/message-page.ts";
+import type { PageDoor } from "../people/page-door.ts";
 import { readRegistration, registrationBytesMax } from "./registration.ts";
-
-export type { FetchDocument };
 
 interface Parts extends Omit<ServerParts, "mayFetch" | "config">, FormParts {
   readonly config: () => McpConfig;
@@ -33,13 +31,7 @@ interface Parts extends Omit<ServerParts, "mayFetch" | "config">, FormParts {
 }
 
 /** The authorization server and the pages of its people. Knows who may sign in; decides nothing about money. */
-export interface SignInDoor {
-  readonly owns: (path: string) => boolean;
-  readonly answer: (
-    request: Request,
-    target: { readonly path: string; readonly rawQuery: string },
-    address: string | undefined,
-  ) => Promise<Response>;
+export interface SignInDoor extends PageDoor {
   /** False when the authorization server could not be opened, and still cannot be. */
   readonly isWell: () => Promise<boolean>;
 }
@@ -133,7 +125,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     }
     if (request.method !== "POST") return askServer(asked, rawQuery, noBody);
     const body = await parts.readBody(request, bodyBytesMax);
-    return askServer(asked, rawQuery, path === "/token" ? sameResource(body, addresses.mcpUrl) : body);
+    return askServer(asked, rawQuery, path === "/token" ? completeForm(body, addresses.mcpUrl) : body);
   };
 
   return {
@@ -186,35 +178,6 @@ const noBody = new Uint8Array();
 
 const beginAt = (issuer: string, rawQuery: string): Response =>
   new Response(null, { status: 303, headers: { ...noStore, location: `${issuer}/authorize?${rawQuery}` } });
-
-/**
- * A client that names none of our scopes gets the usual ones (RFC 6749, 3.3); the person sees and bounds them. Who may
- * spend may read, and a person who allows only the reading has not refused the client.
- */
-function completeQuery(rawQuery: string, mcpUrl: string): string {
-  const query = new URLSearchParams(rawQuery);
-  nameResource(query, mcpUrl);
-  const given = query.getAll("scope");
-  const scopes = (given[0] ?? "").split(" ").filter((scope) => scope !== "");
-  const ours = scopes.some((scope) => grantScopes.some((known) => known === scope));
-  if (given.length <= 1 && (!ours || scopes.includes("tools:spend")))
-    query.set("scope", [...new Set([...grantScopes, ...scopes])].join(" "));
-  return query.toString();
-}
-
-function sameResource(body: Uint8Array, mcpUrl: string): Uint8Array {
-  const form = formFields(body);
-  nameResource(form, mcpUrl);
-  return new TextEncoder().encode(form.toString());
-}
-
-/** An address without a path may be written with a slash at its end, and clients do. */
-function nameResource(given: URLSearchParams, mcpUrl: string): void {
-  const written = given.getAll("resource");
-  if (written.length === 1 && URL.parse(written[0] ?? "")?.href === new URL(mcpUrl).href) {
-    given.set("resource", mcpUrl);
-  }
-}
 
 /** Every sign-in begins anew and asks its person: the server's own memory of an earlier one never leaves it. */
 function withoutSessionCookie(response: Response): Response {

@@ -33,14 +33,22 @@ export async function readForm(
   parts: FormParts,
 ): Promise<ReadForm> {
   const origin = request.headers.get("origin");
-  if (origin !== null && !parts.origins().has(origin)) return { ok: false, refusal: foreignForm() };
+  if (origin !== null && !parts.origins().has(origin)) return { ok: false, refusal: foreignForm(path) };
   const fields = formFields(await parts.readBody(request, formBytesMax));
   const ours = parts.people.isCsrf(person, path, fields.get("csrf") ?? "");
-  return ours ? { ok: true, fields } : { ok: false, refusal: foreignForm() };
+  return ours ? { ok: true, fields } : { ok: false, refusal: foreignForm(path) };
 }
 
-const foreignForm = (): Response =>
-  pageResponse(errorPage("Please try again", "This form did not come from this page in this browser."), 403);
+/** Mostly met by people whose page stood open for so long that the browser has forgotten who they were. */
+const foreignForm = (path: string): Response =>
+  pageResponse(
+    errorPage(
+      "Please try again",
+      "This form did not come from this page in this browser, or it stood open for more than an hour.",
+      { path, words: "Open the page again" },
+    ),
+    403,
+  );
 
 /** Shows the form for a key, and remembers the browser it is shown in. */
 export const askForKey = (

@@ -1,3 +1,4 @@
+import { isLive } from "../../platform/life.ts";
 import { isSameSecret } from "../../keys/is-same-secret.ts";
 import { isWellFormedKey } from "../../keys/key-format.ts";
 import type { Key } from "../../keys/keys.ts";
@@ -48,10 +49,8 @@ export function createPeople({ store, secrets, clock, randomBytes, encrypted }: 
   const cookieName = encrypted ? "__Host-tollgate_browser" : "tollgate_browser";
   const newBrowserId = (): string => Buffer.from(randomBytes(16)).toString("hex");
 
-  const live = (key: Key | undefined): Key | undefined => {
-    if (!key || key.revokedAtMs !== undefined) return undefined;
-    return (key.expiresAtMs ?? Infinity) > clock.wallMs() ? key : undefined;
-  };
+  const live = (key: Key | undefined): Key | undefined =>
+    key && isLive(key, clock.wallMs()) ? key : undefined;
 
   const hasSecret = ({ secrets }: Key, last4: string | undefined): boolean =>
     secrets.some((secret) => secret.last4 === last4 && (secret.expiresAtMs ?? Infinity) > clock.wallMs());

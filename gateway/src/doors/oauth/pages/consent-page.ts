@@ -12,7 +12,13 @@ export interface Consent {
   readonly signedInAs: string;
   readonly asksToSpend: boolean;
   readonly fields: ConsentFields;
-  readonly problem?: string | undefined;
+  readonly problem?: ConsentProblem | undefined;
+}
+
+/** What cannot be used, and the field in which it was written. */
+export interface ConsentProblem {
+  readonly field: "per_call_usd" | "per_day_usd" | "days";
+  readonly sentence: string;
 }
 
 /** As written in the form. */
@@ -41,7 +47,7 @@ export const consentPage = (consent: Consent): SmallPage => ({
     ${
       consent.problem === undefined
         ? undefined
-        : html`<p class="warning" role="alert" id="problem">${consent.problem}</p>`
+        : html`<p class="warning" role="alert" id="problem">${consent.problem.sentence}</p>`
     }
     <form method="post" autocomplete="off">
       <input type="hidden" name="csrf" value="${consent.csrf}" />
@@ -51,10 +57,10 @@ export const consentPage = (consent: Consent): SmallPage => ({
           Look around: search operations and read their details and, through the HTTP API, the usage, balance
           and receipts of the account.
         </p>
-        ${consent.asksToSpend ? spending(consent.fields) : undefined}
+        ${consent.asksToSpend ? spending(consent) : undefined}
       </fieldset>
       <label for="days">Until</label>
-      <select id="days" name="days">
+      <select id="days" name="days" ${wrongIf(consent, "days")}>
         ${consentDays.map(
           (days) =>
             html`<option value="${days}" ${days === consent.fields.days ? html`selected` : undefined}>
@@ -76,8 +82,13 @@ const localWarning = html`<p class="warning">
   could ask like this.
 </p>`;
 
-const spending = ({ spend, perCallUsd, perDayUsd }: ConsentFields) =>
-  html`<p class="choice">
+/** Whoever does not see the page hears at the field what is wrong with it, and begins there. */
+const wrongIf = ({ problem }: Consent, field: ConsentProblem["field"]) =>
+  problem?.field === field ? html`aria-invalid="true" aria-describedby="problem" autofocus` : undefined;
+
+const spending = (consent: Consent) => {
+  const { spend, perCallUsd, perDayUsd } = consent.fields;
+  return html`<p class="choice">
       <input type="checkbox" id="spend" name="spend" value="yes" ${spend ? html`checked` : undefined} />
       <label for="spend">Spend the account's money, within these bounds:</label>
     </p>
@@ -91,6 +102,7 @@ const spending = ({ spend, perCallUsd, perDayUsd }: ConsentFields) =>
       name="per_call_usd"
       value="${perCallUsd}"
       maxlength="20"
+      ${wrongIf(consent, "per_call_usd")}
     />
     <label for="per_day_usd"
       >Up to this in one day, whatever you approve <span class="hint">(USD, days are UTC)</span></label
@@ -102,9 +114,11 @@ const spending = ({ spend, perCallUsd, perDayUsd }: ConsentFields) =>
       name="per_day_usd"
       value="${perDayUsd}"
       maxlength="20"
+      ${wrongIf(consent, "per_day_usd")}
     />
     <p class="hint">
       Whoever may spend also acts for the account: it reads its usage, balance and receipts, cancels its
       tasks, and acts for the platform accounts that are linked to your key, now or later. It can follow and
       unfollow others in their name, link more of them, and end links.
     </p>`;
+};

@@ -31,7 +31,7 @@ export const grantsPage = ({ csrf, grants, whose }: Listed): SmallPage => ({
     </form>`,
 });
 
-const entryOf = ({ id, clientName, redirectHost, scopes, policy }: Grant, csrf: string) =>
+const entryOf = ({ id, clientName, redirectHost, scopes, policy, createdAtMs }: Grant, csrf: string) =>
   html`<li>
     <p><strong>${clientName}</strong></p>
     <dl>
@@ -45,6 +45,8 @@ const entryOf = ({ id, clientName, redirectHost, scopes, policy }: Grant, csrf: 
             : "look around"
         }
       </dd>
+      <dt>Since</dt>
+      <dd>${dayAndMinute(createdAtMs)}</dd>
       <dt>Until</dt>
       <dd>${dayAndMinute(policy.expiresAtMs)}</dd>
     </dl>

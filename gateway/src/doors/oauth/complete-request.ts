@@ -1,0 +1,33 @@
+// What clients leave out, or write in a way of their own, before the authorization server compares it to the letter.
+
+import { grantScopes } from "../../grants/grants.ts";
+import { formFields } from "../pages/form-fields.ts";
+
+/**
+ * A client that names none of our scopes gets the usual ones (RFC 6749, 3.3); the person sees and bounds them. Who may
+ * spend may read, and a person who allows only the reading has not refused the client.
+ */
+export function completeQuery(rawQuery: string, mcpUrl: string): string {
+  const query = new URLSearchParams(rawQuery);
+  nameResource(query, mcpUrl);
+  const given = query.getAll("scope");
+  const scopes = (given[0] ?? "").split(" ").filter((scope) => scope !== "");
+  const ours = scopes.some((scope) => grantScopes.some((known) => known === scope));
+  if (given.length <= 1 && (!ours || scopes.includes("tools:spend")))
+    query.set("scope", [...new Set([...grantScopes, ...scopes])].join(" "));
+  return query.toString();
+}
+
+export function completeForm(body: Uint8Array, mcpUrl: string): Uint8Array {
+  const form = formFields(body);
+  nameResource(form, mcpUrl);
+  return new TextEncoder().encode(form.toString());
+}
+
+/** An address without a path may be written with a slash at its end, and clients do. */
+function nameResource(given: URLSearchParams, mcpUrl: string): void {
+  const written = given.getAll("resource");
+  if (written.length === 1 && URL.parse(written[0] ?? "")?.href === new URL(mcpUrl).href) {
+    given.set("resource", mcpUrl);
+  }
+}
