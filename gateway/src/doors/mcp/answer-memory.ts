@@ -1,6 +1,4 @@
-import type { CallToolResult, InputRequiredResult } from "@modelcontextprotocol/server";
-
-type Answered = CallToolResult | InputRequiredResult;
+import type { ToolAnswer } from "./tool-answer.ts";
 
 /** A client library repeats a request within seconds, if at all; an id of a session is never used for another one. */
 const rememberedMs = 10 * 60_000;
@@ -13,11 +11,11 @@ const charactersMax = 32 * 1024 * 1024;
  * session: there, ids repeat.
  */
 export interface AnswerMemory {
-  readonly once: (request: string, answer: () => Promise<Answered>) => Promise<Answered>;
+  readonly once: (request: string, answer: () => Promise<ToolAnswer>) => Promise<ToolAnswer>;
 }
 
 interface Remembered {
-  readonly answer: Promise<Answered>;
+  readonly answer: Promise<ToolAnswer>;
   readonly atMs: number;
   /** Nothing while it runs. */
   characters: number;

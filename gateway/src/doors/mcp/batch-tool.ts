@@ -2,26 +2,20 @@ import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextpr
 import { checkPayable } from "../../call/check-payable.ts";
 import type { Credential } from "../../keys/keys.ts";
 import type { Offer } from "../../offer/offer.ts";
-import { capMicrosFromNumber, usdFromMicros, type Micros } from "../../platform/money.ts";
+import { capMicrosFromNumber, type Micros } from "../../platform/money.ts";
 import { CallRefused } from "../../platform/refusals.ts";
+import type { AgentCall } from "./agent-call.ts";
 import { approvalItems, callDigest, type AskedCall } from "./approval-item.ts";
 import { askApproval, readStanding } from "./ask-approval.ts";
+import { asking, nothingRan, summarize, tooDear } from "./batch-result.ts";
 import { fairShare, jsonBytes } from "./fit-result.ts";
 import { resultBytesMax, shortenResult } from "./read-answer.ts";
-import { quoteOperation, runOperation, type Cost, type Wanted } from "./run-operation.ts";
-import { toolError } from "./tool-errors.ts";
-import {
-  usdNumber,
-  type ApprovalHandle,
-  type BatchArguments,
-  type BatchResult,
-  type UseResult,
-} from "./tool-shapes.ts";
-import { approvalRequired, refusedCall } from "./use-tool.ts";
+import { quoteOperation, runOperation, type Cost } from "./run-operation.ts";
+import type { BatchArguments, BatchResult, UseResult } from "./tool-shapes.ts";
 import type { ToolParts, Visit } from "./visit.ts";
 
-interface Planned {
-  readonly wanted: Wanted;
+interface PlannedCall {
+  readonly wanted: AgentCall;
   readonly digest: Uint8Array;
   /** What it costs, where anybody had to know before it runs; nothing for a call that will be refused. */
   readonly cost: Cost;
@@ -41,7 +35,8 @@ export async function useBatch(
 ): Promise<BatchResult | InputRequiredResult> {
   const planned = await plan(given, visit, parts);
   const togetherMicros = planned.reduce((sum, { cost }) => sum + cost.atMostMicros, 0n);
-  if (togetherMicros > totalOf(given)) return tooDear(given, togetherMicros);
+  const totalMicros = totalOf(given);
+  if (togetherMicros > totalMicros) return tooDear(given, { togetherMicros, totalMicros });
 
   const question = digestOf(planned);
   const standing = await readStanding(visit, { approvalId: given.approval_id, digest: question }, parts);
@@ -73,7 +68,7 @@ const totalOf = (given: BatchArguments): Micros =>
  * Says for each call what it is, what it may cost and whether it needs a person. Where all caps fit the total and none is
  * above the policy, nothing is priced: no price could change anything.
  */
-async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Promise<Planned[]> {
+async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Promise<PlannedCall[]> {
   const { presented, caller, counted, offer, images } = visit;
   const coveredMicros = caller.grant?.spendPolicy.perCallMicros ?? parts.settings().autoApproveMicros;
   const fitsAnyway =
@@ -81,10 +76,10 @@ async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Prom
     given.calls.every(
       (call) => isFree(call, offer) || capMicrosFromNumber(call.max_price_usd) <= coveredMicros,
     );
-  const planned: Planned[] = [];
+  const planned: PlannedCall[] = [];
   for (const [index, call] of given.calls.entries()) {
     const capMicros = capMicrosFromNumber(call.max_price_usd);
-    const wanted: Wanted = {
+    const wanted: AgentCall = {
       call,
       presented,
       caller,
@@ -129,18 +124,7 @@ async function whyUnpayable(
 
 const nothing: Cost = { expectedMicros: 0n, atMostMicros: 0n };
 
-/** None of them runs: the agent asked for all of these within one total, and chooses itself what to leave out. */
-function tooDear(given: BatchArguments, togetherMicros: Micros): BatchResult {
-  const refusal = new CallRefused(
-    "estimated_price_exceeds_max_price",
-    `Together these calls may cost ${usdFromMicros(togetherMicros)} USD, more than max_total_price_usd allows ` +
-      `(${usdFromMicros(totalOf(given))} USD), so none of them was run.`,
-  );
-  const none = nothingRan(given, refusal);
-  return { ...none, totals: { ...none.totals, estimate_usd: usdNumber(togetherMicros) } };
-}
-
-function digestOf(planned: readonly Planned[]): string {
+function digestOf(planned: readonly PlannedCall[]): string {
   const hash = new Bun.CryptoHasher("sha256");
   for (const { digest } of planned) hash.update(digest);
   return hash.digest("base64url");
@@ -148,7 +132,7 @@ function digestOf(planned: readonly Planned[]): string {
 
 async function runInOrder(
   given: BatchArguments,
-  planned: readonly Planned[],
+  planned: readonly PlannedCall[],
   approvalId: string | undefined,
   visit: Visit,
   parts: ToolParts,
@@ -209,59 +193,3 @@ function shareRoom(ran: readonly (UseResult | undefined)[]): (UseResult | undefi
  */
 const keyUnder = (once: string | undefined, index: number): string | undefined =>
   once === undefined ? undefined : `${once}/${index}`;
-
-const notStarted = (call: BatchArguments["calls"][number]): UseResult => ({
-  status: "refused",
-  operation_id: call.operation_id,
-  max_price_usd: call.max_price_usd,
-  error: {
-    code: "not_started",
-    message: "This call was not started. Nothing was charged.",
-    retryable: true,
-    charged: "no",
-  },
-});
-
-function summarize(given: BatchArguments, ran: readonly (UseResult | undefined)[]): BatchResult {
-  const results = given.calls.map((call, index) => ({ index, ...(ran[index] ?? notStarted(call)) }));
-  const count = (status: UseResult["status"]): number => ran.filter((one) => one?.status === status).length;
-  const sum = (amount: (one: UseResult) => number | undefined): Micros =>
-    ran.reduce((total, one) => total + BigInt(Math.round((one && amount(one)) ?? 0)), 0n);
-  const settled = sum(({ settled_micros_usd }) => settled_micros_usd);
-  const estimated = sum(({ estimate_usd = 0 }) => Number(capMicrosFromNumber(estimate_usd)));
-  return {
-    results,
-    totals: {
-      completed: count("completed"),
-      accepted: count("accepted"),
-      refused: count("refused") + count("approval_required"),
-      failed: count("failed"),
-      not_started: ran.filter((one) => one === undefined).length,
-      estimate_usd: usdNumber(estimated),
-      settled_usd: usdNumber(settled),
-    },
-  };
-}
-
-/** Nothing was executed, and every call says so. */
-function nothingRan(given: BatchArguments, refusal: CallRefused): BatchResult {
-  const none = summarize(given, []);
-  return {
-    ...none,
-    results: given.calls.map((call, index) => ({ index, ...refusedCall(call, refusal) })),
-    totals: { ...none.totals, not_started: given.calls.length },
-    error: toolError(refusal, "no"),
-  };
-}
-
-function asking(given: BatchArguments, approval: ApprovalHandle): BatchResult {
-  const none = summarize(given, []);
-  const results = given.calls.map((call, index) => ({ index, ...approvalRequired(call, approval) }));
-  const error = results[0]?.error;
-  return {
-    results,
-    totals: { ...none.totals, not_started: given.calls.length },
-    approval,
-    ...(error ? { error } : {}),
-  };
-}

@@ -1,47 +1,20 @@
-import type { ImageContent } from "@modelcontextprotocol/server";
-import type { ApprovalClaim } from "../../approvals/approvals.ts";
-import { nothingKnown, type Answer, type Call, type Known, type PresentedKey } from "../../call/call.ts";
+import { nothingKnown, type Answer, type Call } from "../../call/call.ts";
 import { countCall } from "../../call/count-call.ts";
-import { countRequest } from "../../call/count-request.ts";
 import type { Gate } from "../../call/gate.ts";
 import { logCall } from "../../call/log-call.ts";
 import { runCall } from "../../call/run-call.ts";
-import type { Credential } from "../../keys/keys.ts";
-import type { Offer } from "../../offer/offer.ts";
-import { writeRequest, type WrittenRequest } from "../../operation/call-arguments.ts";
 import { isSuccessStatus } from "../../operation/upstream.ts";
 import { describeError } from "../../platform/log.ts";
-import { usdFromMicros, type Micros } from "../../platform/money.ts";
-import { CallRefused, refuse } from "../../platform/refusals.ts";
+import type { Micros } from "../../platform/money.ts";
+import { CallRefused } from "../../platform/refusals.ts";
+import { openCall, type RunParts, type AgentCall } from "./agent-call.ts";
 import { readAnswer } from "./read-answer.ts";
 import { taskHandleOf } from "./task-handle.ts";
 import { toolError } from "./tool-errors.ts";
-import { usdNumber, type ToolError, type UseArguments, type UseResult } from "./tool-shapes.ts";
-
-export interface RunParts {
-  readonly gate: Gate;
-  readonly newId: () => string;
-}
-
-/** One operation as an agent wants it run. */
-export interface Wanted {
-  readonly call: Pick<UseArguments, "operation_id" | "arguments" | "max_price_usd">;
-  readonly presented: PresentedKey;
-  readonly caller: Credential;
-  /** The request it came with, counted at the door; the first call takes it over. */
-  readonly counted: Known["counted"];
-  readonly offer: Offer;
-  readonly capMicros: Micros;
-  readonly idempotencyKey: string | undefined;
-  /** What needs no approval, where the credential itself does not say. */
-  readonly coveredMicros: Micros | undefined;
-  readonly claim: ApprovalClaim | undefined;
-  /** What the message shows beside its JSON; the call adds its own. */
-  readonly images: ImageContent[];
-}
+import { usdNumber, type ToolError, type UseResult } from "./tool-shapes.ts";
 
 /** How it ended: what the agent is told, and the refusal behind it where there was one. */
-export interface Ended {
+export interface AgentOutcome {
   readonly told: UseResult;
   readonly refusal: CallRefused | undefined;
   /** What it costs, where it came so far that this was known. */
@@ -55,7 +28,7 @@ export interface Cost {
 }
 
 /** Walks the life of a call for an agent. Whatever happens becomes a result that says whether money moved. */
-export async function runOperation(wanted: Wanted, parts: RunParts): Promise<Ended> {
+export async function runOperation(wanted: AgentCall, parts: RunParts): Promise<AgentOutcome> {
   const { gate } = parts;
   const { call: asked } = wanted;
   const head = { operation_id: asked.operation_id, max_price_usd: asked.max_price_usd };
@@ -91,7 +64,7 @@ const costOf = ({ known: { atMostMicros = 0n, expectedMicros = atMostMicros } }:
  * An operation's own limit is for what it does; a call that was only quoted, or waits for its person, did nothing and
  * comes again. Where it comes again in the same request, as in a session, that request has been counted already.
  */
-async function handBack(call: Call, { counted }: Wanted, gate: Gate): Promise<void> {
+async function handBack(call: Call, { counted }: AgentCall, gate: Gate): Promise<void> {
   const [request, ...own] = call.known.counted;
   for (const { wants, takenAtMs } of own) await gate.limiter.giveBack(wants, takenAtMs);
   if (request) counted.push(request);
@@ -101,7 +74,7 @@ async function handBack(call: Call, { counted }: Wanted, gate: Gate): Promise<vo
  * What the call would cost; a refusal where it would be refused before its price is known. To ask takes nothing
  * of any limit: the request it came with was counted, and the call itself counts when it is made.
  */
-export async function quoteOperation(wanted: Wanted, parts: RunParts): Promise<Cost | CallRefused> {
+export async function quoteOperation(wanted: AgentCall, parts: RunParts): Promise<Cost | CallRefused> {
   let call: Call | undefined;
   try {
     call = await openCall(wanted, "quote", parts);
@@ -115,66 +88,10 @@ export async function quoteOperation(wanted: Wanted, parts: RunParts): Promise<C
   }
 }
 
-async function openCall(wanted: Wanted, costMode: "quote" | undefined, parts: RunParts): Promise<Call> {
-  const { gate } = parts;
-  const { offer, caller } = wanted;
-  const opened = { known: { counted: wanted.counted.splice(0) }, receivedAtMs: gate.clock.wallMs(), offer };
-  let request: WrittenRequest;
-  try {
-    request = requestOf(wanted);
-  } catch (error) {
-    // A request that cannot even be written was still a request, and counts like the others.
-    await countRequest(opened, caller, gate);
-    if (costMode === "quote") wanted.counted.push(...opened.known.counted);
-    throw error;
-  }
-  return {
-    ...opened,
-    id: parts.newId(),
-    method: request.method,
-    path: request.path,
-    rawQuery: request.rawQuery,
-    presented: wanted.presented,
-    // Whoever uses a tool was let in at the door.
-    address: () => undefined,
-    costMode,
-    // Whoever uses a tool is told that its answer is a task; there is no header to say so.
-    asyncMode: "enable",
-    confirmsLinks: true,
-    maxPriceUsd: usdFromMicros(wanted.capMicros),
-    idempotencyKey: wanted.idempotencyKey === undefined ? undefined : headerKey(wanted.idempotencyKey),
-    keysHoldForAll: true,
-    forwarded: {},
-    approval: { coveredMicros: wanted.coveredMicros, claim: wanted.claim },
-    readBody: async (bytesMax) =>
-      request.body.byteLength <= bytesMax
-        ? request.body
-        : refuse("payload_too_large", `The arguments are larger than ${bytesMax} bytes.`),
-  };
-}
-
-/** An agent may write any text as its key; what could not stand in a header is named by its digest. */
-const headerKey = (key: string): string =>
-  /^[\x21-\x7e]+$/.test(key) ? key : new Bun.CryptoHasher("sha256").update(key).digest("base64url");
-
-function requestOf({ offer, call: asked }: Wanted): WrittenRequest {
-  const offered = offer.operations.get(asked.operation_id);
-  if (!offered) {
-    return refuse("unknown_endpoint", "There is no such operation; find its id with search.");
-  }
-  if (offered.operation.definition === "pending") {
-    return refuse(
-      "definition_pending",
-      "The definition of this operation is incomplete, so it cannot be used through this tool.",
-    );
-  }
-  return writeRequest(offered.operation, offered.path, asked.arguments);
-}
-
 async function tell(
   call: Call,
   answer: Answer,
-  { offer, call: asked, images }: Wanted,
+  { offer, call: asked, images }: AgentCall,
 ): Promise<Omit<UseResult, Head>> {
   const { result, truncated } = await readAnswer(answer, images);
   const succeeded = isSuccessStatus(answer.status);

@@ -6,20 +6,10 @@ import {
   type McpServer,
 } from "@modelcontextprotocol/server";
 import { describeError, type Log } from "../../platform/log.ts";
+import { createOpenSessions, type OpenSessions, type Session } from "./open-sessions.ts";
 import { protocolError } from "./protocol-error.ts";
-import { extendEveryMs, sessionLifeMs, type Introduction, type SessionRecords } from "./session-records.ts";
+import { extendEveryMs, type Introduction, type SessionRecords } from "./session-records.ts";
 import { callerOf } from "./visit.ts";
-
-interface Session {
-  /** Who opened it; for anybody else it does not exist. */
-  readonly principal: string;
-  readonly accountId: string;
-  readonly server: McpServer;
-  readonly transport: WebStandardStreamableHTTPServerTransport;
-  usedAtMs: number;
-  /** When the store last heard that it is used. */
-  extendedAtMs: number;
-}
 
 interface Parts {
   readonly createServer: () => McpServer;
@@ -38,72 +28,17 @@ export interface Sessions {
   readonly count: () => number;
 }
 
-const sweepEveryMs = 60_000;
-const sessionsMax = 5_000;
-/** One client needs one; a client that opens them without end only displaces its own. */
-const sessionsEachMax = 50;
-/** Whoever has many keys, or signs in many times, displaces their own too, and nobody else's. */
-const sessionsOfAccountMax = 200;
 /** A session keeps what its client says about itself as long as it lives; a few hundred characters are usual. */
 const introductionCharactersMax = 16 * 1024;
 
-export function createSessions(parts: Parts): Sessions {
-  const { createServer, newSessionId, records, monotonicMs, log } = parts;
-  const sessions = new Map<string, Session>();
-  /** Two requests of a session that nobody knows here yet must come to the same one. */
-  const reopening = new Map<string, Promise<Session | "no_room" | undefined>>();
-
-  /** Gives up what is in memory; the record of a session lives on, since it may be used elsewhere. */
-  const drop = (id: string): void => {
-    const session = sessions.get(id);
-    sessions.delete(id);
-    session?.server.close().catch(() => {});
-  };
-  const isIdle = ({ usedAtMs }: Session): boolean => monotonicMs() - usedAtMs > sessionLifeMs;
-  const sweeper = setInterval(() => {
-    for (const [id, session] of sessions) if (isIdle(session)) drop(id);
-  }, sweepEveryMs);
-  sweeper.unref();
-
-  const endOldest = async (isOwn: (session: Session) => boolean, most: number): Promise<void> => {
-    const own = [...sessions].filter(([, session]) => isOwn(session));
-    const [oldest] = own.toSorted(([, a], [, b]) => a.usedAtMs - b.usedAtMs);
-    if (!oldest || own.length < most) return;
-    drop(oldest[0]);
-    await orTell(records.forget(oldest[0]));
-  };
-
-  const makeRoom = async (principal: string, accountId: string): Promise<boolean> => {
-    await endOldest((session) => session.principal === principal, sessionsEachMax);
-    await endOldest((session) => session.accountId === accountId, sessionsOfAccountMax);
-    return sessions.size < sessionsMax;
-  };
-
+export function createSessions({ createServer, newSessionId, records, monotonicMs, log }: Parts): Sessions {
   /** A session whose record cannot be written is a session of this process alone; its client need not care. */
   const orTell = (writing: Promise<void>): Promise<void> =>
     writing.catch((error: unknown) => log.warn("an agent's session could not be kept", describeError(error)));
 
-  /** Apart from `open`, because what these functions can see lives as long as the session: its request is not for that. */
-  const createTransport = (
-    principal: string,
-    accountId: string,
-    server: McpServer,
-    sessionIdGenerator: () => string,
-  ): WebStandardStreamableHTTPServerTransport => {
-    const transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator,
-      onsessioninitialized: (id) => {
-        const nowMs = monotonicMs();
-        const times = { usedAtMs: nowMs, extendedAtMs: nowMs };
-        sessions.set(id, { principal, accountId, server, transport, ...times });
-      },
-      onsessionclosed: (id) => {
-        sessions.delete(id);
-        return records.forget(id);
-      },
-    });
-    return transport;
-  };
+  const sessions = createOpenSessions({ monotonicMs, onEnded: (id) => orTell(records.forget(id)) });
+  /** Two requests of a session that nobody knows here yet must come to the same one. */
+  const reopening = new Map<string, Promise<Session | "no_room" | undefined>>();
 
   /** Opens a session under an id; answers with what its client is told. */
   const initialize = async (
@@ -112,11 +47,10 @@ export function createSessions(parts: Parts): Sessions {
     body: InitializeRequest,
     newId: () => string,
   ): Promise<{ readonly response: Response; readonly id: string | undefined } | "no_room"> => {
-    const principal = introduced.clientId;
-    const { accountId } = callerOf(introduced);
-    if (!(await makeRoom(principal, accountId))) return "no_room";
+    const owner = { principal: introduced.clientId, accountId: callerOf(introduced).accountId };
+    if (!(await sessions.makeRoom(owner))) return "no_room";
     const server = createServer();
-    const transport = createTransport(principal, accountId, server, newId);
+    const transport = createTransport({ ...owner, server }, { newId, sessions, records, monotonicMs });
     await server.connect(transport);
     const response = await transport.handleRequest(request, { parsedBody: body, authInfo: introduced });
     if (transport.sessionId === undefined) await server.close();
@@ -125,23 +59,16 @@ export function createSessions(parts: Parts): Sessions {
 
   const open = async (request: Request, body: InitializeRequest, introduced: AuthInfo): Promise<Response> => {
     const introduction = usedParams(body);
-    if (JSON.stringify(introduction).length > introductionCharactersMax) {
-      const most = `capabilities and clientInfo may have ${introductionCharactersMax} characters`;
-      return protocolError(400, -32602, `Invalid params: ${most}`);
-    }
+    if (JSON.stringify(introduction).length > introductionCharactersMax) return introducedTooLong();
     const said = { ...body, params: introduction };
     const opened = await initialize(request, introduced, said, newSessionId);
     if (opened === "no_room") return noRoom();
     const { response, id } = opened;
     if (id !== undefined) {
-      const kept = {
-        id,
-        principal: introduced.clientId,
-        grantId: callerOf(introduced).grant?.id,
-        introduction,
-      };
+      const principal = introduced.clientId;
+      const grantId = callerOf(introduced).grant?.id;
       // Before the client hears of it: its next request may come to another process.
-      await orTell(records.keep(kept));
+      await orTell(records.keep({ id, principal, grantId, introduction }));
     }
     return response;
   };
@@ -158,7 +85,7 @@ export function createSessions(parts: Parts): Sessions {
     const opened = await initialize(request, introduced, initializeRequest(introduction), () => id);
     if (opened === "no_room") return opened;
     await opened.response.text();
-    const session = sessions.get(id);
+    const session = sessions.find(id);
     // Its use here is news to the store.
     if (session) session.extendedAtMs = Number.NEGATIVE_INFINITY;
     return session;
@@ -169,9 +96,7 @@ export function createSessions(parts: Parts): Sessions {
     url: string,
     introduced: AuthInfo,
   ): Promise<Session | "no_room" | undefined> => {
-    const known = sessions.get(id);
-    if (known && isIdle(known)) drop(id);
-    const session = sessions.get(id);
+    const session = sessions.find(id);
     // A session of somebody else looks like none at all.
     if (session) return session.principal === introduced.clientId ? session : undefined;
     const asked = JSON.stringify([introduced.clientId, id]);
@@ -190,20 +115,11 @@ export function createSessions(parts: Parts): Sessions {
   };
 
   return {
-    count: () => sessions.size,
+    count: sessions.count,
     answer: async (request, body, introduced) => {
       const id = request.headers.get("mcp-session-id");
-      if (id === null) {
-        if (isInitializeRequest(body)) return open(request, body, introduced);
-        if (request.method !== "POST") {
-          return protocolError(405, -32000, "Method not allowed without a session.", { allow: "POST" });
-        }
-        return protocolError(
-          400,
-          -32000,
-          "Bad Request: Mcp-Session-Id header is required; initialize first.",
-        );
-      }
+      if (id === null)
+        return isInitializeRequest(body) ? open(request, body, introduced) : notOpened(request.method);
       const session = await find(id, request.url, introduced);
       if (!session) return protocolError(404, -32001, "Session not found");
       if (session === "no_room") return noRoom();
@@ -215,6 +131,36 @@ export function createSessions(parts: Parts): Sessions {
     },
   };
 }
+
+/** Apart from what opens it, because all that these functions can see lives as long as the session: its request is not for that. */
+function createTransport(
+  session: Pick<Session, "principal" | "accountId" | "server">,
+  parts: Pick<Parts, "records" | "monotonicMs"> & { newId: () => string; sessions: OpenSessions },
+): WebStandardStreamableHTTPServerTransport {
+  const { newId, sessions, records, monotonicMs } = parts;
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    sessionIdGenerator: newId,
+    onsessioninitialized: (id) => {
+      const nowMs = monotonicMs();
+      sessions.add(id, { ...session, transport, usedAtMs: nowMs, extendedAtMs: nowMs });
+    },
+    onsessionclosed: (id) => {
+      sessions.remove(id);
+      return records.forget(id);
+    },
+  });
+  return transport;
+}
+
+const notOpened = (method: string): Response =>
+  method === "POST"
+    ? protocolError(400, -32000, "Bad Request: Mcp-Session-Id header is required; initialize first.")
+    : protocolError(405, -32000, "Method not allowed without a session.", { allow: "POST" });
+
+const introducedTooLong = (): Response => {
+  const most = `capabilities and clientInfo may have ${introductionCharactersMax} characters`;
+  return protocolError(400, -32602, `Invalid params: ${most}`);
+};
 
 const noRoom = (): Response => protocolError(503, -32000, "Too many sessions are open; try again later.");
 

@@ -1,9 +1,12 @@
-import type { CallToolResult, ImageContent } from "@modelcontextprotocol/server";
+import type { CallToolResult, ImageContent, InputRequiredResult } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../platform/json.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
 import { toolError } from "./tool-errors.ts";
 import type { BatchResult, UseResult } from "./tool-shapes.ts";
 import type { ToolName } from "./tools.ts";
+
+/** What a tool comes back with: its result, or a question to its person first. */
+export type ToolAnswer = CallToolResult | InputRequiredResult;
 
 /** As long as the tools' schema lets it be: what is longer names nothing and need not be said back. */
 const operationIdCharactersMax = 128;

@@ -2,8 +2,6 @@ import {
   isInputRequiredResult,
   McpServer,
   requireScopes,
-  type CallToolResult,
-  type InputRequiredResult,
   type ScopeChallengeHandler,
   type ServerContext,
 } from "@modelcontextprotocol/server";
@@ -18,7 +16,7 @@ import { listCategories } from "./categories.ts";
 import { describeOperation, type DetailsArguments } from "./details-tool.ts";
 import { withProgress } from "./progress.ts";
 import { searchOperations, type SearchArguments } from "./search-tool.ts";
-import { refusedTool, toolAnswer } from "./tool-answer.ts";
+import { refusedTool, toolAnswer, type ToolAnswer } from "./tool-answer.ts";
 import type { BatchArguments, UseArguments } from "./tool-shapes.ts";
 import { loadTool, toolNames, type Tool, type ToolName } from "./tools.ts";
 import { useOperation } from "./use-tool.ts";
@@ -61,8 +59,6 @@ const spends = (name: unknown): boolean => name === "use" || name === "batch_use
 const challengeSpending: ScopeChallengeHandler = ({ authInfo }) =>
   authInfo === undefined || authInfo.scopes.includes("tools:spend") ? undefined : { scopes: grantScopes };
 
-type Answered = CallToolResult | InputRequiredResult;
-
 interface Asked extends Pick<Tool, "whyNot"> {
   readonly name: ToolName;
   readonly given: unknown;
@@ -73,8 +69,8 @@ function answerOnce(
   ctx: ServerContext,
   server: McpServer,
   parts: ToolParts,
-): Promise<Answered> {
-  const answer = (onceAs?: string): Promise<Answered> =>
+): Promise<ToolAnswer> {
+  const answer = (onceAs?: string): Promise<ToolAnswer> =>
     answerTool(asked, { ...visitOf(ctx, server, parts.offer()), onceAs }, parts);
   const { name, given } = asked;
   // The later rounds of a request carry its id too, and are not repetitions of it.
@@ -85,7 +81,11 @@ function answerOnce(
   return parts.memory.once(onceAs, () => answer(onceAs));
 }
 
-async function answerTool({ name, given, whyNot }: Asked, visit: Visit, parts: ToolParts): Promise<Answered> {
+async function answerTool(
+  { name, given, whyNot }: Asked,
+  visit: Visit,
+  parts: ToolParts,
+): Promise<ToolAnswer> {
   const { log, metrics } = parts.gate;
   metrics.count("tollgate_agent_tools_total", { tool: name });
   try {
@@ -108,7 +108,7 @@ function failure(error: unknown): CallRefused {
 }
 
 /** What is given has passed the tool's own schema, which says the same as these types. */
-async function run(name: ToolName, given: unknown, visit: Visit, parts: ToolParts): Promise<Answered> {
+async function run(name: ToolName, given: unknown, visit: Visit, parts: ToolParts): Promise<ToolAnswer> {
   const { offer, caller } = visit;
   switch (name) {
     case "list_categories":
