@@ -18,7 +18,8 @@ import { createOperatorPages, type OperatorPages } from "./http/operator-pages.t
 import type { BodyReader } from "./http/read-body.ts";
 import { createMcpDoor, type AgentServer, type McpDoor } from "./mcp/mcp-door.ts";
 import { createSessionRecords } from "./mcp/session-records.ts";
-import { createSignInDoor, type FetchDocument, type SignInDoor } from "./oauth/sign-in-door.ts";
+import type { FetchDocument } from "./oauth/server-configuration.ts";
+import { createSignInDoor, type SignInDoor } from "./oauth/sign-in-door.ts";
 import type { FormParts } from "./people/form.ts";
 import { createPeople } from "./people/person.ts";
 import { createSiteDoor, type SiteDoor } from "./site/site-door.ts";

@@ -1,8 +1,8 @@
 import type { Store } from "../../books/store.ts";
-import { isoTime } from "../../platform/clock.ts";
+import { dayOf, dayStartSeconds, secondsPerDay } from "../../platform/utc-day.ts";
 import { readUsageByGroup } from "../../usage/usage-by-group.ts";
 import { readUsage, type UsageFigures, type UsageWindow } from "../../usage/usage-report.ts";
-import { known } from "./account.ts";
+import { knownAccount } from "./account.ts";
 import { defineCommand, optional, WrongUsage } from "./command.ts";
 import { table, usd } from "./output.ts";
 import { readDaySeconds, readWord } from "./values.ts";
@@ -11,7 +11,6 @@ import { withStore } from "./with-store.ts";
 const groupings = ["day", "key", "model", "operation"] as const;
 type Grouping = (typeof groupings)[number];
 
-const secondsPerDay = 86_400;
 const daysUsual = 7;
 /** Days and keys are summed up as calls end; models and operations are not, and every call of the span is read for them. */
 const daysMax: Readonly<Record<Grouping, number>> = { day: 400, key: 400, model: 31, operation: 31 };
@@ -32,7 +31,7 @@ export const accountUsage = defineCommand({
     const by = readWord("by", flags.by ?? "day", groupings);
     const window = readWindow(flags, by, parts.clock.wallMs());
     const { groups, totals } = await withStore(parts, async (store) => {
-      known(operand, await store.accounts.find(operand));
+      knownAccount(operand, await store.accounts.find(operand));
       return readGroups(store, operand, by, window);
     });
     const labels = labelsOf[by];
@@ -64,8 +63,7 @@ function readWindow(
   by: Grouping,
   nowMs: number,
 ): UsageWindow {
-  const nowSeconds = Math.floor(nowMs / 1000);
-  const lastDay = to === undefined ? nowSeconds - (nowSeconds % secondsPerDay) : readDaySeconds("to", to);
+  const lastDay = to === undefined ? dayStartSeconds(Math.floor(nowMs / 1000)) : readDaySeconds("to", to);
   const endSeconds = lastDay + secondsPerDay;
   const startSeconds =
     from === undefined ? endSeconds - daysUsual * secondsPerDay : readDaySeconds("from", from);
@@ -118,8 +116,6 @@ async function readGroups(
   }[by];
   return { groups: groups.map(({ name, ...figures }) => ({ label: labelOf(name), figures })), totals };
 }
-
-const dayOf = (seconds: number): string => isoTime(seconds * 1000).slice(0, 10);
 
 /** An operation that knows no models is charged without one. */
 const shown = (label: string | null): string => label ?? "none";

@@ -1,6 +1,7 @@
 import type { Account, AccountChange } from "../../ledger/accounts.ts";
 import { multiplierFromPpm, multiplierOne } from "../../platform/money.ts";
 import { isoTime } from "../../platform/clock.ts";
+import { prefixedId } from "../../platform/prefixed-id.ts";
 import {
   CommandFailed,
   defineCommand,
@@ -12,7 +13,7 @@ import {
 } from "./command.ts";
 import { fieldLines, table, usd } from "./output.ts";
 import { limitFlags, readCredit, readLimits, readMultiplier, readText, readTier } from "./values.ts";
-import { newIdOf, withNewStore, withStore } from "./with-store.ts";
+import { withNewStore, withStore } from "./with-store.ts";
 
 const tierHelp = "free, starter, growth or enterprise";
 const multiplierHelp = "what list prices are multiplied by, like 0.9";
@@ -28,7 +29,7 @@ export const accountCreate = defineCommand({
   },
   run: async ({ flags }, parts) => {
     const account = {
-      id: newIdOf("acc_", parts),
+      id: prefixedId("acc_", parts.newId),
       name: readText("name", flags.name),
       tier: readTier("tier", flags.tier ?? "free"),
       creditMicros: readCredit("credit-usd", flags["credit-usd"] ?? "0"),
@@ -38,7 +39,11 @@ export const accountCreate = defineCommand({
           : readMultiplier("plan-multiplier", flags["plan-multiplier"]),
       nowMs: parts.clock.wallMs(),
     };
-    return accountAnswer(await withNewStore(parts, (store) => store.accounts.create(account)));
+    const isFirst = !(await parts.hasData());
+    const created = await withNewStore(parts, (store) => store.accounts.create(account));
+    // In the wrong folder an account would be made that no server knows, and nobody would notice.
+    if (isFirst) parts.printError(`There was no data at ${parts.dataName} yet; it begins with this account.`);
+    return accountAnswer(created);
   },
 });
 
@@ -74,7 +79,7 @@ export const accountShow = defineCommand({
   summary: "shows one account",
   flags: {},
   run: async ({ operand }, parts) =>
-    accountAnswer(known(operand, await withStore(parts, (store) => store.accounts.find(operand)))),
+    accountAnswer(knownAccount(operand, await withStore(parts, (store) => store.accounts.find(operand)))),
 });
 
 export const accountUpdate = defineCommand({
@@ -113,13 +118,13 @@ export const accountUpdate = defineCommand({
       );
     }
     return accountAnswer(
-      known(operand, await withStore(parts, (store) => store.accounts.update(operand, change))),
+      knownAccount(operand, await withStore(parts, (store) => store.accounts.update(operand, change))),
     );
   },
 });
 
 /** The account, or the sentence that there is none of that id. */
-export function known(accountId: string, account: Account | undefined): Account {
+export function knownAccount(accountId: string, account: Account | undefined): Account {
   if (!account) throw new CommandFailed(`There is no account ${accountId}.`);
   return account;
 }

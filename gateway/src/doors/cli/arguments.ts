@@ -12,7 +12,7 @@ export function parseArguments(command: Command, words: readonly string[]): Give
     }
     const { name, attached } = splitFlag(word);
     const flag = Object.hasOwn(command.flags, name) ? command.flags[name] : undefined;
-    if (flag === undefined && name !== "json") throw new WrongUsage(`Unknown flag --${name}.`);
+    if (flag === undefined && name !== "json") throw unknownFlag(command, name);
     const earlier = found.get(name) ?? [];
     if (earlier.length > 0 && flag?.kind !== "repeated") throw new WrongUsage(`--${name} is given twice.`);
     if (flag === undefined || flag.kind === "toggle") {
@@ -28,6 +28,11 @@ export function parseArguments(command: Command, words: readonly string[]): Give
     found.set(name, [...earlier, next]);
   }
   return { operand: takeOperand(command, operands), flags: flagsOf(command, found) };
+}
+
+function unknownFlag({ words, flags }: Command, name: string): WrongUsage {
+  const known = [...Object.keys(flags), "json"].map((flag) => `--${flag}`).join(", ");
+  return new WrongUsage(`Unknown flag --${name}; "tollgate ${words.join(" ")}" takes ${known}.`);
 }
 
 function splitFlag(word: string): { name: string; attached: string | undefined } {

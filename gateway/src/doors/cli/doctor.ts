@@ -1,6 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../platform/config-error.ts";
-import { pricedByModel } from "../../offer/create-offer.ts";
+import { messageOf } from "../../platform/error-message.ts";
+import { describeGap, isChosen, type Gap } from "../../offer/gap.ts";
 import type { Offer, OfferedOperation } from "../../offer/offer.ts";
 import { askVendors, type AskedVendor } from "./ask-vendors.ts";
 import type { CliParts } from "./cli-parts.ts";
@@ -35,7 +36,7 @@ export const doctor = defineCommand({
 });
 
 interface Diagnosis {
-  readonly gaps: readonly string[];
+  readonly gaps: readonly Gap[];
   readonly notes: readonly string[];
   readonly operationsServed: number;
   readonly operationsWithoutPrice: readonly string[];
@@ -70,11 +71,10 @@ async function examine(config: Config, offer: Offer, parts: CliParts): Promise<D
     gaps: offer.gaps,
     notes: offer.notes,
     operationsServed: offered.length,
-    operationsWithoutPrice: offered
-      .filter(hasNoPrice)
-      .map(({ operation }) => operation.id)
-      .filter((id) => !offer.gaps.some((gap) => gap.startsWith(`${id}: `) && isChoice(gap))),
-    modelsWithoutPrice: modelsWithoutPrice(config, offer),
+    operationsWithoutPrice: offer.gaps.flatMap((gap) =>
+      gap.kind === "no_price" || gap.kind === "no_priced_model" ? [gap.operationId] : [],
+    ),
+    modelsWithoutPrice: offer.gaps.flatMap((gap) => (gap.kind === "unpriced_model" ? [gap.model] : [])),
     upstreams: [...reached, ...sandboxOf(offered, config)],
   };
 }
@@ -83,20 +83,9 @@ async function healthOf(origin: string, parts: CliParts): Promise<string> {
   try {
     return await parts.probe(origin);
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
-
-const hasNoPrice = ({ operation, terms, models }: OfferedOperation): boolean =>
-  (operation.price.kind === "per_unit" && terms === undefined) ||
-  (pricedByModel(operation) && models.size === 0);
-
-const modelsWithoutPrice = (config: Config, offer: Offer): string[] =>
-  [...config.models]
-    .filter(
-      ([id, { price }]) => price === undefined && offer.gaps.some((gap) => gap.startsWith(`models.${id}:`)),
-    )
-    .map(([id]) => id);
 
 /** The stand-ins share one program, so they are one line; it starts with the server and is not asked. */
 function sandboxOf(offered: readonly OfferedOperation[], { sandbox: written }: Config): UpstreamHealth[] {
@@ -111,10 +100,6 @@ function sandboxOf(offered: readonly OfferedOperation[], { sandbox: written }: C
 const isWell = ({ health, operations }: UpstreamHealth): boolean =>
   (health === "reachable" || health === "sandbox") && operations > 0;
 
-/** Not selling everything is the operator's choice, with the sandbox or models off; any other gap is a mistake. */
-const isChoice = (gap: string): boolean =>
-  gap.endsWith("no upstream serves it and the sandbox is off") || gap.endsWith("all of its models are off");
-
 function answerOf(
   found: Diagnosis,
   { start, store, limits }: Installation,
@@ -123,15 +108,16 @@ function answerOf(
   const usable =
     [start, store, limits].every((finding) => finding.usable) &&
     asked.every(({ verdict }) => verdict !== "key_refused") &&
-    found.gaps.every(isChoice) &&
+    found.gaps.every(isChosen) &&
     found.operationsWithoutPrice.length === 0 &&
     found.modelsWithoutPrice.length === 0 &&
     found.upstreams.every(isWell);
+  const gaps = found.gaps.map(describeGap);
   const uncertain = asked.filter(isUncertain).map(({ name }) => name);
   return {
     lines: [
       `The configuration is valid; ${found.operationsServed} operations are served.`,
-      ...found.gaps.map((gap) => `Gap: ${gap}.`),
+      ...gaps.map((gap) => `Gap: ${gap}.`),
       ...found.notes.map((note) => `Note: ${note}.`),
       ...found.operationsWithoutPrice.map((id) => `No price: operation ${id}; its calls are refused.`),
       ...found.modelsWithoutPrice.map((id) => `No price: model ${id}; it is not offered.`),
@@ -150,7 +136,7 @@ function answerOf(
       usable,
       config: { valid: true },
       operations_served: found.operationsServed,
-      gaps: found.gaps,
+      gaps,
       notes: found.notes,
       operations_without_price: found.operationsWithoutPrice,
       models_without_price: found.modelsWithoutPrice,

@@ -1,6 +1,7 @@
 import type { SeenData } from "../../books/seen-data.ts";
 import type { Config } from "../../config/config.ts";
 import type { CliParts, ServeFlags } from "./cli-parts.ts";
+import { messageOf } from "../../platform/error-message.ts";
 
 /** What serving needs besides the configuration, and whether it is there. */
 export interface Installation {
@@ -36,7 +37,7 @@ async function findingOf(look: () => Promise<string>): Promise<Finding> {
   try {
     return { usable: true, sentence: await look() };
   } catch (error) {
-    return { usable: false, sentence: error instanceof Error ? error.message : String(error) };
+    return { usable: false, sentence: messageOf(error) };
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Grant } from "../../grants/grants.ts";
+import { lifeOfGrant, type Grant } from "../../grants/grants.ts";
 import { budgetWindowStartMs } from "../../keys/budget-window.ts";
 import type { Store } from "../../books/store.ts";
 import { usdFromMicros } from "../../platform/money.ts";
@@ -69,7 +69,7 @@ async function grantJson(store: Store, grant: Grant, nowMs: number) {
     client_id: grant.clientId,
     client_name: grant.clientName.replaceAll(/\p{Cc}/gu, " "),
     redirect_host: grant.redirectHost,
-    state: stateOf(grant, nowMs),
+    state: lifeOfGrant(grant, nowMs),
     scopes: grant.scopes,
     per_call_usd: usdFromMicros(policy.perCallMicros),
     per_day_usd: usdFromMicros(policy.perDayMicros),
@@ -80,8 +80,3 @@ async function grantJson(store: Store, grant: Grant, nowMs: number) {
     revoked_at: isoTimeOrNull(revokedAtMs),
   };
 }
-
-const stateOf = ({ revokedAtMs, policy }: Grant, nowMs: number): string => {
-  if (revokedAtMs !== undefined) return "revoked";
-  return policy.expiresAtMs <= nowMs ? "expired" : "active";
-};

@@ -1,9 +1,10 @@
-import { budgetWindowEndMs } from "../../keys/budget-window.ts";
+import { lifeOfGrant } from "../../grants/grants.ts";
 import { createKeySecret } from "../../keys/key-format.ts";
-import type { BudgetUse, Key, KeyChange } from "../../keys/keys.ts";
+import type { Key, KeyChange } from "../../keys/keys.ts";
 import type { Store } from "../../books/store.ts";
 import { isoTime } from "../../platform/clock.ts";
-import { known as knownAccount } from "./account.ts";
+import { prefixedId } from "../../platform/prefixed-id.ts";
+import { knownAccount } from "./account.ts";
 import type { CliParts } from "./cli-parts.ts";
 import {
   CommandFailed,
@@ -16,15 +17,15 @@ import {
 } from "./command.ts";
 import {
   allowedFlags,
-  patternsText,
   readAllowed,
   readAllowedChange,
   shortPatternsText,
   warnOfUnknown,
 } from "./key-allowed.ts";
-import { fieldLines, isoTimeOrNull, table, usd } from "./output.ts";
+import { budgetText, endings, keyJson, keyLines, standingOf, type KeyStanding } from "./key-standing.ts";
+import { isoTimeOrNull, table } from "./output.ts";
 import { readBudget, readDurationMs, readFutureMs, readScope, readText } from "./values.ts";
-import { newIdOf, withStore } from "./with-store.ts";
+import { withStore } from "./with-store.ts";
 
 const scopeHelp = "whose usage it sees: its own (key) or the whole account's (account)";
 const budgetHelp = "the most it may spend in a window";
@@ -46,7 +47,7 @@ export const keyIssue = defineCommand({
   run: async ({ flags }, parts) => {
     const nowMs = parts.clock.wallMs();
     const wanted = {
-      id: newIdOf("key_", parts),
+      id: prefixedId("key_", parts.newId),
       accountId: flags.account,
       name: readText("name", flags.name ?? "key"),
       scope: readScope("scope", flags.scope ?? "key"),
@@ -58,7 +59,7 @@ export const keyIssue = defineCommand({
     const answer = await withStore(parts, async (store) => {
       knownAccount(flags.account, await store.accounts.find(flags.account));
       const secret = makeSecret(parts);
-      const key = known(wanted.id, await store.keys.issue({ ...wanted, ...secret.stored }));
+      const key = knownKey(wanted.id, await store.keys.issue({ ...wanted, ...secret.stored }));
       return secretAnswer(await standingOf(key, store, nowMs), secret.key, "");
     });
     await warnOfUnknown(wanted, parts);
@@ -141,7 +142,7 @@ export const keyUpdate = defineCommand({
       );
     }
     const answer = await withStore(parts, async (store) => {
-      const key = known(operand, await store.keys.update(operand, change));
+      const key = knownKey(operand, await store.keys.update(operand, change));
       return keyAnswer(await standingOf(key, store, nowMs));
     });
     await warnOfUnknown(change, parts);
@@ -158,12 +159,12 @@ export const keyRotate = defineCommand({
     const nowMs = parts.clock.wallMs();
     const graceEndsAtMs = nowMs + readDurationMs("grace", flags.grace ?? "24h");
     return withStore(parts, async (store) => {
-      const before = known(operand, await store.keys.find(operand));
+      const before = knownKey(operand, await store.keys.find(operand));
       if (before.revokedAtMs !== undefined)
         throw new CommandFailed(`Key ${operand} is revoked, and that is for ever.`);
       const secret = makeSecret(parts);
       const rotation = { keyId: operand, ...secret.stored, nowMs, graceEndsAtMs };
-      const key = known(operand, await store.keys.rotate(rotation));
+      const key = knownKey(operand, await store.keys.rotate(rotation));
       const grace = `The old secret works until ${isoTime(graceEndsAtMs)}. `;
       const remark = grace + (await remarkOnClients(key, store, nowMs));
       return secretAnswer(await standingOf(key, store, nowMs), secret.key, remark);
@@ -174,10 +175,7 @@ export const keyRotate = defineCommand({
 /** Whoever rotates a secret that leaked must know that clients which signed in with it need it no more. */
 async function remarkOnClients({ id, accountId }: Key, store: Store, nowMs: number): Promise<string> {
   const grants = await store.grants.list(accountId);
-  const live = grants.filter(
-    ({ keyId, revokedAtMs, policy }) =>
-      keyId === id && revokedAtMs === undefined && policy.expiresAtMs > nowMs,
-  );
+  const live = grants.filter((grant) => grant.keyId === id && lifeOfGrant(grant, nowMs) === "active");
   return live.length === 0
     ? ""
     : `Clients that were signed in with this key go on (${live.length}); if its secret leaked, look at ` +
@@ -192,13 +190,13 @@ export const keyRevoke = defineCommand({
   run: async ({ operand }, parts) => {
     const nowMs = parts.clock.wallMs();
     return withStore(parts, async (store) => {
-      const key = known(operand, await store.keys.revoke(operand, nowMs));
+      const key = knownKey(operand, await store.keys.revoke(operand, nowMs));
       return keyAnswer(await standingOf(key, store, nowMs));
     });
   },
 });
 
-function known(keyId: string, key: Key | undefined): Key {
+function knownKey(keyId: string, key: Key | undefined): Key {
   if (key) return key;
   if (keyId.startsWith("tgk_")) {
     throw new CommandFailed(
@@ -213,39 +211,14 @@ function makeSecret(parts: CliParts) {
   return { key, stored: { secretHash: parts.secrets().hashKey(key), last4: key.slice(-4) } };
 }
 
-/** A key as it stands at one moment. */
-interface Standing {
-  readonly key: Key;
-  readonly state: "active" | "expired" | "revoked";
-  readonly liveSecrets: Key["secrets"];
-  readonly use: BudgetUse | undefined;
-  readonly budgetResetsAtMs: number | undefined;
-}
-
-async function standingOf(key: Key, store: Store, nowMs: number): Promise<Standing> {
-  const expired = key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs;
-  const state = key.revokedAtMs !== undefined ? "revoked" : expired ? "expired" : "active";
-  const { budget } = key;
-  return {
-    key,
-    state,
-    liveSecrets:
-      state === "active"
-        ? key.secrets.filter(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > nowMs)
-        : [],
-    use: budget && (await store.keys.budgetUse(key.id, budget.window, nowMs)),
-    budgetResetsAtMs: budget && budgetWindowEndMs(budget.window, nowMs),
-  };
-}
-
-const keyAnswer = (standing: Standing): Answer => ({
+const keyAnswer = (standing: KeyStanding): Answer => ({
   lines: keyLines(standing),
   json: keyJson(standing),
   exitCode: 0,
 });
 
 /** The one answer that contains a secret. */
-const secretAnswer = (standing: Standing, secret: string, remark: string): Answer => ({
+const secretAnswer = (standing: KeyStanding, secret: string, remark: string): Answer => ({
   lines: [
     ...keyLines(standing),
     "",
@@ -254,54 +227,4 @@ const secretAnswer = (standing: Standing, secret: string, remark: string): Answe
   ],
   json: { ...keyJson(standing), key: secret },
   exitCode: 0,
-});
-
-const keyLines = (standing: Standing): string[] =>
-  fieldLines({
-    key: standing.key.id,
-    account: standing.key.accountId,
-    name: standing.key.name,
-    scope: standing.key.scope,
-    state: standing.state,
-    budget: budgetText(standing),
-    models: patternsText(standing.key.allowedModels),
-    operations: patternsText(standing.key.allowedOperations),
-    expires: isoTimeOrNull(standing.key.expiresAtMs) ?? "never",
-    "ends in": endings(standing),
-  });
-
-const endings = ({ liveSecrets }: Standing): string => liveSecrets.map(({ last4 }) => last4).join(", ");
-
-function budgetText({ key: { budget }, use }: Standing): string {
-  if (!budget || !use) return "none";
-  const per = budget.window === "total" ? "in total" : `a ${budget.window}`;
-  return `${usd(budget.limitMicros)} ${per}, ${usd(use.spentMicros)} spent`;
-}
-
-const keyJson = ({ key, state, liveSecrets, use, budgetResetsAtMs }: Standing) => ({
-  key_id: key.id,
-  account_id: key.accountId,
-  name: key.name,
-  scope: key.scope,
-  state,
-  budget:
-    key.budget && use
-      ? {
-          window: key.budget.window,
-          limit_micros_usd: Number(key.budget.limitMicros),
-          spent_micros_usd: Number(use.spentMicros),
-          held_micros_usd: Number(use.heldMicros),
-          resets_at: isoTimeOrNull(budgetResetsAtMs),
-        }
-      : null,
-  allowed_models: key.allowedModels ?? null,
-  allowed_operations: key.allowedOperations ?? null,
-  created_at: isoTime(key.createdAtMs),
-  expires_at: isoTimeOrNull(key.expiresAtMs),
-  revoked_at: isoTimeOrNull(key.revokedAtMs),
-  secrets: liveSecrets.map((secret) => ({
-    last4: secret.last4,
-    created_at: isoTime(secret.createdAtMs),
-    expires_at: isoTimeOrNull(secret.expiresAtMs),
-  })),
 });

@@ -3,7 +3,7 @@ import { linkReport } from "../../links/link-report.ts";
 import type { Link } from "../../links/links.ts";
 import { createVault } from "../../links/vault.ts";
 import { createLog } from "../../platform/log.ts";
-import { known as knownAccount } from "./account.ts";
+import { knownAccount } from "./account.ts";
 import { CommandFailed, defineCommand, optional, type Answer } from "./command.ts";
 import { fieldLines, isoTimeOrNull, table } from "./output.ts";
 import { withStore } from "./with-store.ts";

@@ -1,6 +1,6 @@
 import type { Account, BookedPayment, TopUp } from "../../ledger/accounts.ts";
 import { isoTime } from "../../platform/clock.ts";
-import { accountAnswer, known } from "./account.ts";
+import { accountAnswer, knownAccount } from "./account.ts";
 import { CommandFailed, defineCommand, optional, required, type Answer } from "./command.ts";
 import { usd } from "./output.ts";
 import { readCorrection, readPayment, readText } from "./values.ts";
@@ -28,7 +28,7 @@ export const topUp = defineCommand({
       nowMs: parts.clock.wallMs(),
     };
     return withStore(parts, async ({ accounts }) => {
-      const account = known(accountId, await accounts.topUp(payment));
+      const account = knownAccount(accountId, await accounts.topUp(payment));
       const booked = await accounts.findPayment(accountId, payment.transferId);
       if (!booked) throw new Error("A payment vanished once it was booked.");
       return toppedUpAnswer(account, payment, booked);
@@ -78,6 +78,6 @@ export const adjust = defineCommand({
         `${wanted} cannot be taken: account ${flags.account} has ${usd(availableMicros)} available.`,
       );
     }
-    return accountAnswer(known(flags.account, adjusted));
+    return accountAnswer(knownAccount(flags.account, adjusted));
   },
 });

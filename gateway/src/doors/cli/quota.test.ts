@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { applicationOf } from "../../ledger/test-application.ts";
 import { openSqliteStore } from "../../stores/sqlite/sqlite-store.ts";
 import { createTerminal } from "./test-terminal.ts";
 
@@ -15,18 +16,8 @@ async function fileApplication(): Promise<{ id: string; accountId: string }> {
   const { key_id: keyId } = await terminal.json("key", "issue", "--account", String(accountId));
   const store = await openStore();
   const id = Bun.randomUUIDv7();
-  await store.quotas.file({
-    id,
-    accountId: String(accountId),
-    keyId: String(keyId),
-    expectedRpm: 5_000,
-    expectedTpm: 6_000_000,
-    models: ["gpt-4o"],
-    endpoints: [],
-    useCase: "search",
-    idempotency: undefined,
-    createdAtMs: terminal.nowMs(),
-  });
+  const caller = { accountId: String(accountId), keyId: String(keyId) };
+  await store.quotas.file(applicationOf(caller, id, { createdAtMs: terminal.nowMs() }));
   await store.close();
   return { id, accountId: String(accountId) };
 }

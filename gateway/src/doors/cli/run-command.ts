@@ -1,5 +1,6 @@
 // The command line as a door: words in, an exit code out. 0 is done, 1 is could not, 2 is called wrongly.
 
+import { messageOf } from "../../platform/error-message.ts";
 import { withoutOurSecrets } from "../../platform/our-secrets.ts";
 import { accountLedger } from "./account-ledger.ts";
 import { accountUsage } from "./account-usage.ts";
@@ -77,7 +78,7 @@ export async function runCommand(words: readonly string[], parts: CliParts): Pro
     for (const line of asJson ? json : answer.lines) parts.print(line);
     return answer.exitCode;
   } catch (error) {
-    const sentence = withoutOurSecrets(error instanceof Error ? error.message : String(error));
+    const sentence = withoutOurSecrets(messageOf(error));
     const details = error instanceof CommandFailed ? error.details : {};
     parts.printError(asJson ? JSON.stringify({ error: sentence, ...details }) : sentence);
     return error instanceof WrongUsage ? 2 : 1;

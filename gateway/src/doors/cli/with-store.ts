@@ -22,7 +22,3 @@ async function closing<Result>(
     await store.close();
   }
 }
-
-/** Ids are UUIDs made when the thing is made, so they sort by age; the prefix tells what they name. */
-export const newIdOf = (prefix: "acc_" | "key_", parts: CliParts): string =>
-  prefix + parts.newId().replaceAll("-", "");

@@ -1,6 +1,14 @@
 import type { Arguments } from "../../../../../client/src/operation-facts.ts";
 import type { CliParts } from "../cli-parts.ts";
-import { defineCommand, optional, repeated, toggle, WrongUsage, type Answer } from "../command.ts";
+import {
+  CommandFailed,
+  defineCommand,
+  optional,
+  repeated,
+  toggle,
+  WrongUsage,
+  type Answer,
+} from "../command.ts";
 import { fieldLines, table } from "../output.ts";
 import { microsAsUsd } from "./micros.ts";
 import { withOperation, type LearnedClient } from "./open-client.ts";
@@ -26,7 +34,9 @@ export const call = defineCommand({
     const options = { maxPriceUsd: flags["max-price-usd"], idempotencyKey: flags["idempotency-key"] };
     return withOperation(parts, id, async (client) =>
       flags.stream ? streamed(client, id, args, options, parts) : whole(client, id, args, options),
-    );
+    ).catch((error: unknown) => {
+      throw inOurWords(error, id);
+    });
   },
 });
 
@@ -58,6 +68,14 @@ export const quote = defineCommand({
     };
   },
 });
+
+/** The client names its own functions where a call was asked for in the wrong way; here it is a flag. */
+function inOurWords(error: unknown, id: string): unknown {
+  const code = error instanceof CommandFailed && "code" in error.details ? error.details.code : undefined;
+  if (code === "would_stream") return new WrongUsage(`${id} would stream here; ask for it with --stream.`);
+  if (code === "does_not_stream") return new WrongUsage(`${id} does not stream; leave --stream out.`);
+  return error;
+}
 
 type Options = { readonly maxPriceUsd: string | undefined; readonly idempotencyKey: string | undefined };
 
@@ -124,7 +142,7 @@ function costLines(paid: {
 function taskLines(data: unknown): string[] {
   const { output } = Object(data) as { output?: unknown };
   const { task_id: id, task_status: status } = Object(output) as { task_id?: unknown; task_status?: unknown };
-  if (typeof id !== "string" || status !== "PENDING") return [];
+  if (typeof id !== "string" || (status !== "PENDING" && status !== "RUNNING")) return [];
   return [`The task goes on, and is charged when it has succeeded: tollgate watch ${id}`];
 }
 

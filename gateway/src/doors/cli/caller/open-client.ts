@@ -75,7 +75,7 @@ function failureOf(error: TollgateError, baseUrl: string): CommandFailed {
     ...(idempotencyKey === undefined ? [] : [`idempotency key ${idempotencyKey}`]),
   ];
   const where = kind === "connection" ? ` It was asked at ${baseUrl} (TOLLGATE_BASE_URL).` : "";
-  const sentences = `${sentenceOf(error.message)}${where} ${moneySentence(error)}`;
+  const sentences = `${closed(error.message)}${where} ${moneySentence(error)}`;
   return new CommandFailed(`${sentences} (${about.join("; ")})`, {
     kind,
     code,
@@ -88,9 +88,8 @@ function failureOf(error: TollgateError, baseUrl: string): CommandFailed {
   });
 }
 
-/** Some of what is refused is said without a capital and a full stop. */
-const sentenceOf = (message: string): string =>
-  message.slice(0, 1).toUpperCase() + message.slice(1) + (/[.!?]$/.test(message) ? "" : ".");
+/** What is refused may end without a full stop. It begins as it is: often with the very name of an argument. */
+const closed = (message: string): string => message + (/[.!?]$/.test(message) ? "" : ".");
 
 function moneySentence({ moneyMoved, chargedMicrosUsd }: TollgateError): string {
   if (moneyMoved === "no") return "No money moved.";

@@ -1,5 +1,6 @@
 import type { UsageBucket, UsageTotals } from "../../../../../client/src/operations.ts";
-import { isoTime } from "../../../platform/clock.ts";
+import { dayOf } from "../../../platform/utc-day.ts";
+import { lastDays } from "../../../usage/last-days.ts";
 import { defineCommand, optional, WrongUsage } from "../command.ts";
 import { table } from "../output.ts";
 import { readFigure } from "../values.ts";
@@ -8,7 +9,6 @@ import { withClient } from "./open-client.ts";
 
 const daysUsual = "7";
 const daysMax = 400;
-const secondsPerDay = 86_400;
 
 export const usage = defineCommand({
   words: ["usage"],
@@ -17,16 +17,19 @@ export const usage = defineCommand({
   run: async ({ flags }, parts) => {
     const days = readFigure("days", flags.days ?? daysUsual);
     if (days > daysMax) throw new WrongUsage(`--days takes at most ${daysMax}.`);
-    const today = Math.floor(parts.clock.wallMs() / 1000 / secondsPerDay) * secondsPerDay;
-    const startTime = today - (days - 1) * secondsPerDay;
-    const report = await withClient(parts, (client) => client.usage({ start_time: startTime }));
+    const { startSeconds } = lastDays(days, parts.clock.wallMs());
+    const report = await withClient(parts, (client) => client.usage({ start_time: startSeconds }));
     const most = Math.max(1, ...report.buckets.map((bucket) => bucket.charged_micros_usd));
     return {
       lines: [
         ...table(
           ["day", "calls", "failed", "tokens in", "tokens out", "charged", ""],
           [
-            ...report.buckets.map((bucket) => [dayOf(bucket), ...figures(bucket), bar(bucket, most)]),
+            ...report.buckets.map((bucket) => [
+              dayOf(bucket.start_time),
+              ...figures(bucket),
+              bar(bucket, most),
+            ]),
             ["total", ...figures(report.totals), ""],
           ],
           "",
@@ -38,8 +41,6 @@ export const usage = defineCommand({
     };
   },
 });
-
-const dayOf = ({ start_time: start }: UsageBucket): string => isoTime(start * 1000).slice(0, 10);
 
 const figures = (of: UsageTotals): string[] => [
   String(of.requests),

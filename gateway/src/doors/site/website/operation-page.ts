@@ -1,5 +1,7 @@
 import { listIn, objectIn, operationsOf, resolve } from "../../../contract/contract-document.ts";
 import { priceOf } from "../../../contract/price-of.ts";
+import { refusalsByStatus, upstreamMeaning } from "../../../contract/refusals-by-status.ts";
+import { asksUpstream } from "../../../contract/refusals-of.ts";
 import type { OfferedOperation } from "../../../offer/offer.ts";
 import { isSold, type Operation } from "../../../operation/operation.ts";
 import { dialectOf } from "../../../platform/dialect.ts";
@@ -27,7 +29,7 @@ export function operationPage(offered: OfferedOperation, material: Material, con
     ...parameters(described, contract.document),
     ...body(offered, described, contract.document),
     ...answer(operation, described, contract.document),
-    ...refusals(described, contract.document),
+    ...refusals(operation),
     ...limits(operation),
     heading("More"),
     {
@@ -151,24 +153,13 @@ function answer(operation: Operation, described: JsonObject, document: JsonObjec
   ];
 }
 
-function refusals(described: JsonObject, document: JsonObject): Block[] {
-  const rows = Object.entries(objectIn(described, "responses"))
-    .filter(([status]) => status !== "200")
-    .map(([status, written]) => {
-      const { description } = resolve(document, written);
-      const [meaning = "", codes = ""] = (typeof description === "string" ? description : "").split(
-        " Codes: ",
-      );
-      const list = codes
-        .replace(/\.$/, "")
-        .split(", ")
-        .filter((one) => one !== "");
-      return [
-        status === "default" ? "Other" : `\`${status}\``,
-        meaning,
-        list.map((one) => `\`${one}\``).join(" "),
-      ];
-    });
+function refusals(operation: Operation): Block[] {
+  const rows = refusalsByStatus(operation).map(({ status, meaning, codes }) => [
+    `\`${status}\``,
+    meaning,
+    codes.map((one) => `\`${one}\``).join(" "),
+  ]);
+  if (asksUpstream(operation)) rows.push(["Other", upstreamMeaning, ""]);
   return [
     heading("When it says no"),
     { kind: "table", caption: "Statuses and codes", columns: ["Status", "Meaning", "Codes"], rows },

@@ -65,14 +65,19 @@ export const tierLimits = ({ tiers }: Offer): Table => ({
   caption: "Limits of a key, by tier",
   columns: ["Tier", "Requests a minute", "Tokens a minute", "Streams and long calls at once"],
   figures: [1, 2, 3],
-  rows: Object.entries(tiers).map(([name, limits]) => [sentence(name), ...limitWords(limits)]),
+  rows: Object.entries(tiers).map(([name, limits]) => [sentence(name), ...limitWords(name, limits)]),
 });
 
 /** Until the operator has written figures for it, Enterprise is what is agreed on. */
-const limitWords = (limits: TierLimits): string[] =>
-  limits === specifiedTiers.enterprise
-    ? ["by agreement", "by agreement", "by agreement"]
-    : [limits.rpm, limits.tpm, limits.concurrency].map((figure) => figure.toLocaleString("en-US"));
+const limitWords = (name: string, { rpm, tpm, concurrency }: TierLimits): string[] => {
+  const { enterprise } = specifiedTiers;
+  const isOpen =
+    name === "enterprise" &&
+    rpm === enterprise.rpm &&
+    tpm === enterprise.tpm &&
+    concurrency === enterprise.concurrency;
+  return [rpm, tpm, concurrency].map((figure) => (isOpen ? "by agreement" : figure.toLocaleString("en-US")));
+};
 
 /** In the order of the list: by category, then as people would look them up. */
 export const sorted = (offer: Offer): OfferedOperation[] =>

@@ -2,6 +2,7 @@ import { exampleCostMicros } from "../../../offer/example-cost.ts";
 import { exampleRequest } from "../../../offer/example-request.ts";
 import { firstCall } from "../../../offer/first-call.ts";
 import type { OfferedOperation } from "../../../offer/offer.ts";
+import { takesIdempotencyKey } from "../../../operation/operation.ts";
 import { usdFromMicros, type Micros } from "../../../platform/money.ts";
 import { html } from "../../pages/html.ts";
 import { blocksHtml } from "./blocks-html.ts";
@@ -91,7 +92,7 @@ function spending({ offer, addresses }: Material): Block[] {
   const withHeaders = (headers: Readonly<Record<string, string>>): string =>
     exampleCurl(first, addresses, offer.names, { headers }) ?? "";
   const cap = capFor(first, offer.names);
-  const repeats = first.operation.method === "POST" || first.operation.idempotency !== undefined;
+  const repeats = takesIdempotencyKey(first.operation);
   return [
     text(`Add \`X-${provider}-Cost-Mode: quote\` and the call is priced instead of made. Quotes are free.`),
     code("Ask first", "sh", withHeaders({ [`X-${provider}-Cost-Mode`]: "quote" })),

@@ -55,7 +55,8 @@ export function createWebsite(parts: Parts): Website {
       const file = files.get(path);
       if (file) return async (request) => respond(file, request, { requestId: parts.newId() });
       const { makers, content } = shelf();
-      if (!makers.has(path)) return undefined;
+      if (!makers.has(path))
+        return makers.has(path.replace(/(?<=\w)\/$/, "")) ? withoutSlash(path) : undefined;
       return async (request, rawQuery) => {
         try {
           return respond(await content(path, request, rawQuery), request, { requestId: parts.newId() });
@@ -74,6 +75,13 @@ export function createWebsite(parts: Parts): Website {
     },
   };
 }
+
+/** People and programs end an address with a slash where none is. Said from there, it holds under any prefix. */
+const withoutSlash = (path: string) => async (_request: Request, rawQuery: string) => {
+  const [name = ""] = path.split("/").slice(-2);
+  const location = `../${name}${rawQuery === "" ? "" : `?${rawQuery}`}`;
+  return new Response(null, { status: 308, headers: { location } });
+};
 
 /** Here programs ask, also those that would take a page. */
 const forPrograms = /^\/(api|openapi|mcp|sandbox)(\/|$)/;
