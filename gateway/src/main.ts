@@ -4,25 +4,35 @@ import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { addressOf, completeAddresses } from "./config/addresses.ts";
+import type { Config } from "./config/config.ts";
 import { readSettings, usualFileIn, type Settings } from "./config/environment.ts";
 import { loadConfig } from "./config/load-config.ts";
+import { checkPublic } from "./config/public-sandbox.ts";
 import type { CliParts } from "./doors/cli/cli-parts.ts";
 import { runCommand } from "./doors/cli/run-command.ts";
 import { createDocumentFetch } from "./host/fetch-document.ts";
-import { findInstallationSecret, loadInstallationSecret } from "./host/installation-secret.ts";
+import {
+  checkAddress,
+  checkSecret,
+  claimed,
+  findFingerprint,
+  secretsOf,
+  withoutPasswords,
+} from "./host/installation.ts";
 import { createListen } from "./host/listen.ts";
 import { createOutput } from "./host/output.ts";
-import { createSecrets, type Secrets } from "./keys/secrets.ts";
+import { probe } from "./host/probe.ts";
+import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./books/store.ts";
 import { tellRecovery } from "./ledger/tell-recovery.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { createOffer } from "./offer/create-offer.ts";
-import { loadCatalogue } from "./operation/catalogue.ts";
+import { loadCatalogue, type Catalogue } from "./operation/catalogue.ts";
 import { systemBytes } from "./platform/chance.ts";
 import { systemClock } from "./platform/clock.ts";
+import { messageOf } from "./platform/error-message.ts";
 import { createLog, describeError, type Log } from "./platform/log.ts";
 import { createMetrics, type Metrics } from "./platform/metrics.ts";
-import { checkPublic, serve } from "./serve.ts";
 import { checkData, type DataPlace, type OpeningEvents } from "./stores/data-place.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
 import { moveBooks, undoMove, type NewBooks, type OldBooks } from "./stores/move-books.ts";
@@ -55,7 +65,7 @@ async function main(words: readonly string[]): Promise<number> {
   try {
     return await runCommand(words, cliParts(readSettings(environment, process.cwd())));
   } catch (error) {
-    printError(error instanceof Error ? error.message : String(error));
+    printError(messageOf(error));
     return 1;
   }
 }
@@ -96,24 +106,20 @@ function cliParts(settings: Settings): CliParts {
       }),
     loadOffer: async () => {
       const config = loadConfig(settings.configFile, environment);
-      const catalogue = await loadCatalogue([join(projectFolder, "catalogue")], {
-        own: config.catalogueFolders,
-        exchanges,
-      });
       const sandboxUrl = config.sandbox === "off" ? undefined : "http://sandbox.invalid";
-      return { config, offer: createOffer(catalogue, config, sandboxUrl) };
+      return { config, offer: createOffer(await readCatalogue(config), config, sandboxUrl) };
     },
     checkStart: (config, { allowSandboxPublic }) => {
       checkAddress(settings);
       checkPublic(config, { settings, allowSandboxPublic });
     },
     dataName: data.name,
-    lookAtData: () => withoutSecrets(settings, data.look),
+    lookAtData: () => withoutPasswords(settings, data.look),
     findFingerprint: () => {
       checkSecret(settings);
       return findFingerprint(settings);
     },
-    lookAtLimits: () => withoutSecrets(settings, () => lookAtLimits(settings)),
+    lookAtLimits: () => withoutPasswords(settings, () => lookAtLimits(settings)),
     addresses: () => completeAddresses(settings.baseUrl ?? addressOf(settings.host, settings.port), settings),
     probe,
     askListing: createListingAsker(protocols),
@@ -154,12 +160,14 @@ async function serveHere(settings: Settings, data: DataPlace, allowSandboxPublic
   });
   const store = await claimed(opened, secrets);
   try {
+    // Only here: all doors together take longer to load than a command takes to run.
+    const { serve } = await import("./serve.ts");
     return await serve({
       settings,
       environment,
       projectFolder,
       version: packageVersion(),
-      exchanges,
+      readCatalogue,
       allowSandboxPublic,
       store,
       secrets,
@@ -183,6 +191,10 @@ async function serveHere(settings: Settings, data: DataPlace, allowSandboxPublic
     leave();
   }
 }
+
+/** What ships, and the folders of the operator's own. */
+const readCatalogue = ({ catalogueFolders }: Config): Promise<Catalogue> =>
+  loadCatalogue([join(projectFolder, "catalogue")], { own: catalogueFolders, exchanges });
 
 /** Told once, when it happens: from then on only a backup leads back to the earlier version. */
 const sentenceAbout: (schemas: Parameters<OpeningEvents["onBroughtForward"]>[0]) => string = ({ from, to }) =>
@@ -208,22 +220,9 @@ async function lookAtLimits({ limits }: Settings): Promise<string> {
   try {
     await lookAtRedis(limits.url, systemClock.monotonicMs);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`${place} cannot be used: ${why}`, { cause: error });
+    throw new Error(`${place} cannot be used: ${messageOf(error)}`, { cause: error });
   }
   return place;
-}
-
-/** A server, or a proxy in front of it, may repeat the password that it does not take. */
-async function withoutSecrets<Seen>({ store, limits }: Settings, look: () => Promise<Seen>): Promise<Seen> {
-  const secrets = [store, limits].flatMap((place) => ("secrets" in place ? place.secrets : []));
-  try {
-    return await look();
-  } catch (error) {
-    let sentence = error instanceof Error ? error.message : String(error);
-    for (const secret of secrets) if (secret !== "") sentence = sentence.replaceAll(secret, "[secret]");
-    throw new Error(sentence, { cause: error });
-  }
 }
 
 const dataPlaceOf = ({ store }: Settings): DataPlace =>
@@ -269,55 +268,12 @@ async function withBothBooks<Result>(
   }
 }
 
-function secretsOf(settings: Settings): Secrets {
-  checkSecret(settings);
-  return createSecrets(loadInstallationSecret(settings.secret, settings.dataFolder, systemBytes));
-}
-
-/** Several nodes must recognise a key by the same secret, so none makes one of its own. */
-function checkSecret({ store, secret }: Settings): void {
-  if (store.kind === "postgres" && secret === undefined)
-    throw new Error("With Postgres every node needs the same TOLLGATE_SECRET (at least 16 characters).");
-}
-
-function findFingerprint({ secret, dataFolder }: Settings): string | undefined {
-  const found = findInstallationSecret(secret, dataFolder);
-  return found === undefined ? undefined : createSecrets(found).fingerprint;
-}
-
-/** Tokens and links are made for one address, whichever node is asked. */
-function checkAddress({ store, baseUrl }: Settings): void {
-  if (store.kind === "postgres" && baseUrl === undefined)
-    throw new Error("With Postgres every node needs the same TOLLGATE_BASE_URL: the address callers know.");
-}
-
 /** Tells a supervisor to start again: recovery then reads what really is on the disk. */
 const brokenDiskExitCode = 70;
-
-/** Ties the data to the installation's secret. */
-async function claimed(store: Store, secrets: Secrets): Promise<Store> {
-  if (await store.claimSecret(secrets.fingerprint)) return store;
-  await store.close();
-  throw new Error(
-    "The data was written under another secret. Set TOLLGATE_SECRET, or put the old data/secret back.",
-  );
-}
 
 /** The file is ours, and npm does not install it without a version. */
 const packageVersion = (): string =>
   (JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8")) as { version: string }).version;
-
-const probeTimeoutMs = 5_000;
-
-/** Any answer proves that somebody is there; what it says does not matter. */
-async function probe(url: string): Promise<string> {
-  try {
-    await fetch(url, { method: "HEAD", redirect: "manual", signal: AbortSignal.timeout(probeTimeoutMs) });
-    return "reachable";
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
 
 const exitCode = await main(process.argv.slice(2));
 await Promise.all([output.taken(), errorOutput.taken()]);

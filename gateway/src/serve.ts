@@ -3,6 +3,7 @@ import { addressOf, completeAddresses, hostAndPort, isThisMachine } from "./conf
 import type { Config } from "./config/config.ts";
 import type { Settings } from "./config/environment.ts";
 import { loadConfig, type Environment } from "./config/load-config.ts";
+import { checkPublic } from "./config/public-sandbox.ts";
 import { createGateway, type Gateway, type GatewayParts } from "./gateway.ts";
 import { createDemoAccount } from "./host/demo-account.ts";
 import { drain } from "./host/drain.ts";
@@ -16,9 +17,9 @@ import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { exampleRequest, type ExampleRequest } from "./offer/example-request.ts";
 import { firstCall } from "./offer/first-call.ts";
+import { describeGap } from "./offer/gap.ts";
 import type { Offer } from "./offer/offer.ts";
-import { loadCatalogue, type Catalogue } from "./operation/catalogue.ts";
-import type { Exchanges } from "./operation/check-definition.ts";
+import type { Catalogue } from "./operation/catalogue.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import type { Clock } from "./platform/clock.ts";
 import { ConfigError } from "./platform/config-error.ts";
@@ -31,8 +32,7 @@ export interface ServeParts {
   readonly projectFolder: string;
   /** Of this program: who upgrades several nodes sees which of them it is. */
   readonly version: string;
-  /** What upstreams can be asked for, in each protocol. */
-  readonly exchanges: Exchanges;
+  readonly readCatalogue: (config: Config) => Promise<Catalogue>;
   readonly allowSandboxPublic: boolean;
   readonly store: Store;
   readonly secrets: Secrets;
@@ -48,6 +48,9 @@ export interface ServeParts {
   readonly print: (text: string) => void;
   readonly listen: Listen;
 }
+
+/** Describing the whole offer is a third of a second's work, and whoever waited for the start comes first. */
+const publishAfterMs = 2_000;
 
 /** Serves until told to stop. Resolves with the exit code. */
 export async function serve(parts: ServeParts): Promise<number> {
@@ -69,10 +72,12 @@ export async function serve(parts: ServeParts): Promise<number> {
     ...parts,
     config,
     addresses,
-    catalogue: await readCatalogue(parts, config),
+    catalogue: await parts.readCatalogue(config),
     sandboxUrl: await sandboxes.urlFor(config),
     operatorToken: settings.operatorToken,
   });
+  // From the first call on, whoever stops the process lets running calls end.
+  const stopped = stopSignal();
   open.gateway = gateway;
   tellOffer(gateway.offer(), log);
   if (isNamelessPublic(settings.host, baseUrl))
@@ -102,11 +107,10 @@ export async function serve(parts: ServeParts): Promise<number> {
   });
 
   const stopWatching = reloadOnChange(parts.settings.configFile, () => reload(parts, gateway, sandboxes));
-  const stopped = stopSignal();
-  // Last, because describing the whole offer takes a moment in which no signal or change of the file may be lost.
-  const published = gateway.publish();
-  await Promise.race([published, stopped]);
+  let published: Promise<void> | undefined;
+  const publishing = setTimeout(() => void (published = gateway.publish()), publishAfterMs);
   await stopped;
+  clearTimeout(publishing);
   await announceStop(gateway, parts);
   // First of all nobody new is let in: whatever else has to end may take its time.
   const closed = listener.stop();
@@ -136,38 +140,12 @@ function exampleOf(offer: Offer): ExampleRequest | undefined {
 }
 
 function tellOffer({ gaps, notes }: Offer, log: Log): void {
-  for (const gap of gaps) log.warn("not on offer", { gap });
+  for (const gap of gaps) log.warn("not on offer", { gap: describeGap(gap) });
   for (const note of notes) log.warn("on offer, perhaps not as meant", { note });
 }
 
 const readConfig = ({ settings, environment }: ServeParts): Config =>
   loadConfig(settings.configFile, environment);
-
-const readCatalogue = ({ projectFolder, exchanges }: ServeParts, config: Config): Promise<Catalogue> =>
-  loadCatalogue([join(projectFolder, "catalogue")], { own: config.catalogueFolders, exchanges });
-
-/** A sandbox answers anybody with made-up data; on a public address that needs a deliberate word. */
-export function checkPublic(
-  config: Config,
-  { settings, allowSandboxPublic }: Pick<ServeParts, "settings" | "allowSandboxPublic">,
-): void {
-  if (config.sandbox === "off" || allowSandboxPublic) return;
-  const open = publicPlace(settings);
-  if (open === undefined) return;
-  throw new Error(
-    `${open} with the sandbox on would sell made-up data to strangers. ` +
-      "Set sandbox: off in tollgate.yaml, or start with --allow-sandbox-public.",
-  );
-}
-
-/** Where strangers find this gateway: where it listens, or, behind a proxy on this machine, by the address it is told. */
-function publicPlace({ host, baseUrl, siteUrl, mcpUrl }: Settings): string | undefined {
-  if (!isThisMachine(host)) return `Listening on ${host}`;
-  const known = [baseUrl, siteUrl, mcpUrl].find(
-    (url) => url !== undefined && !isThisMachine(new URL(url).hostname),
-  );
-  return known === undefined ? undefined : `Being known as ${known}`;
-}
 
 /** It listens to others, and calls itself by an address that only this machine finds. */
 const isNamelessPublic = (host: string, baseUrl: string): boolean =>
@@ -212,7 +190,7 @@ async function reload(
   try {
     const config = readConfig(parts);
     checkPublic(config, parts);
-    const catalogue = await readCatalogue(parts, config);
+    const catalogue = await parts.readCatalogue(config);
     const offer = await gateway.reload(catalogue, config, await sandboxes.urlFor(config));
     tellOffer(offer, parts.log);
     await gateway.publish();

@@ -3,6 +3,7 @@ import type { Secrets } from "../keys/secrets.ts";
 import type { Store } from "../books/store.ts";
 import type { Account } from "../ledger/accounts.ts";
 import { multiplierOne, type Micros } from "../platform/money.ts";
+import { prefixedId } from "../platform/prefixed-id.ts";
 
 interface Parts {
   readonly store: Store;
@@ -21,7 +22,7 @@ export async function createDemoAccount(parts: Parts): Promise<string | undefine
   if (!account) return undefined;
   const secret = createKeySecret(parts.randomBytes);
   await store.keys.issue({
-    id: `key_${parts.newId().replaceAll("-", "")}`,
+    id: prefixedId("key_", parts.newId),
     accountId: account.id,
     name: "demo",
     scope: "account",
