@@ -33,6 +33,9 @@ const errorOf = async (response: Response): Promise<unknown> => {
   const body = (await response.json()) as { error: { code?: string } | string; code?: string };
   return typeof body.error === "string" ? body.code : body.error.code;
 };
+/** A token that looks like one, and is none. */
+const otherLetter = (token: string): string => `${token.slice(0, -1)}${token.endsWith("a") ? "b" : "a"}`;
+
 const tokensOf = async (response: Response): Promise<Tokens> => {
   expect(response.status).toBe(200);
   return (await response.json()) as Tokens;
@@ -203,11 +206,16 @@ describe("at the API", () => {
       "in the body",
       (token: string) => fetch(`${gateway.url}/v1/rerank`, { method: "POST", body: `access_token=${token}` }),
     ],
-    ["with a letter changed", (token: string) => get("/v1/credits/balance", `${token.slice(0, -1)}!`)],
+    ["with a letter changed", (token: string) => get("/v1/credits/balance", otherLetter(token))],
+    [
+      "with a sign that no token has",
+      (token: string) => get("/v1/credits/balance", `${token.slice(0, -1)}!`),
+    ],
   ])("a token %s opens nothing", async (_, present) => {
     const account = await gateway.openAccount();
     const { access_token: token } = await signInWith(gateway.url, account.key);
     expect((await present(token)).status).toBe(401);
+    expect((await get("/v1/credits/balance", token)).status).toBe(200);
   });
 
   test("an ID token, a refresh token and a code are no access tokens", async () => {
@@ -258,6 +266,7 @@ describe("at the API", () => {
   test("a token for another audience is not ours, even from our own store", async () => {
     const account = await gateway.openAccount();
     const { access_token: token } = await signInWith(gateway.url, account.key);
+    expect((await get("/v1/credits/balance", token)).status).toBe(200);
     await gateway.data.query(
       "UPDATE sign_in_record SET audience = 'https://other.example/mcp' WHERE kind = 'AccessToken'",
     );
@@ -315,9 +324,14 @@ describe("refreshing", () => {
     } = await signInWith(gateway.url, account.key, {
       days: "1",
     });
+    passedMs = 24 * 60 * 60_000 - 60_000;
+    const last = await tokensOf(await client.refresh(token));
+    expect((await get("/v1/credits/balance", last.access_token)).status).toBe(200);
     passedMs = 24 * 60 * 60_000 + 1_000;
-    expect((await client.refresh(token)).status).toBe(400);
-    expect((await get("/v1/credits/balance", access)).status).toBe(401);
+    const refused = await client.refresh(last.refresh_token);
+    expect([refused.status, await refused.json()]).toMatchObject([400, { error: "invalid_grant" }]);
+    for (const ended of [access, last.access_token])
+      expect((await get("/v1/credits/balance", ended)).status).toBe(401);
     passedMs = 0;
   });
 });

@@ -8,6 +8,7 @@ import {
   testInBrowser,
   violationsIn,
   widthOf,
+  type BrowserOptions,
   type TestBrowser,
 } from "./browser.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
@@ -29,26 +30,79 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-const pages = () => ["/account", "/account/calls", `/account/calls/${receipt}`, "/account/keys"];
+const pages: readonly { readonly what: string; readonly path: () => string }[] = [
+  { what: "overview", path: () => "/account" },
+  { what: "calls", path: () => "/account/calls" },
+  { what: "receipt", path: () => `/account/calls/${receipt}` },
+  { what: "keys", path: () => "/account/keys" },
+];
 
-testInBrowser("an account's pages fit a phone and a desk, and axe finds nothing wrong with them", () =>
-  inBrowser(async ({ page, complaints, requested }) => {
+for (const { what, path } of pages) {
+  testInBrowser(
+    `an account's page of its ${what} fits a phone and a desk, and axe finds nothing wrong with it`,
+    () =>
+      inBrowser(async ({ page, complaints, requested }) => {
+        await signIn(page, account);
+        await page.goto(gateway.url + path());
+        await page.evaluate("document.querySelector('details')?.setAttribute('open', '')");
+        for (const look of looks) {
+          await show(page, look);
+          expect([look, await widthOf(page)]).toEqual([look, look.width]);
+        }
+        for (const look of looks.slice(0, 2)) {
+          await show(page, look);
+          expect([look, await violationsIn(page)]).toEqual([look, []]);
+        }
+        expect(complaints).toEqual([]);
+        expect(requested.filter((url) => !url.startsWith(`${gateway.url}/`))).toEqual([]);
+        expect(requested.join(" ")).not.toContain(account.key);
+      }),
+  );
+}
+
+/** Tables of which a part can only be seen by scrolling them. */
+const cutTables = `[...document.querySelectorAll(".table")]
+  .filter((table) => table.scrollWidth > table.clientWidth)
+  .map((table) => table.getAttribute("aria-label"))`;
+
+/** Outcomes that stand on two lines though they are one word. */
+const brokenWords = `[...document.querySelectorAll(".table td > div")]
+  .filter((cell) => /^\\s*[a-z]+\\s*$/.test(cell.textContent) && cell.offsetHeight > 30)
+  .map((cell) => cell.textContent.trim())`;
+
+testInBrowser("what a call cost is seen on a tablet, too: no table is cut off, and no word broken", () =>
+  inBrowser(async ({ page }) => {
     await signIn(page, account);
-    for (const path of pages()) {
-      await page.goto(gateway.url + path);
+    for (const { what, path } of pages) {
+      await page.goto(gateway.url + path());
       await page.evaluate("document.querySelector('details')?.setAttribute('open', '')");
-      for (const look of looks) {
-        await show(page, look);
-        expect([path, look, await widthOf(page)]).toEqual([path, look, look.width]);
-      }
-      for (const look of looks.slice(0, 2)) {
-        await show(page, look);
-        expect([path, look, await violationsIn(page)]).toEqual([path, look, []]);
+      for (const width of [700, 768, 1024]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect([what, width, await page.evaluate(cutTables)]).toEqual([what, width, []]);
+        const broken = await page.evaluate(brokenWords);
+        expect([what, width, broken]).toEqual([what, width, []]);
       }
     }
-    expect(complaints).toEqual([]);
-    expect(requested.filter((url) => !url.startsWith(`${gateway.url}/`))).toEqual([]);
-    expect(requested.join(" ")).not.toContain(account.key);
+  }),
+);
+
+testInBrowser("on paper everything is there, dark on light, and nothing to press or follow", () =>
+  inBrowser(async ({ page }) => {
+    await signIn(page, account);
+    await page.setViewportSize({ width: 720, height: 1000 });
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    for (const { what, path } of pages) {
+      await page.goto(gateway.url + path());
+      expect([what, await page.evaluate(cutTables)]).toEqual([what, []]);
+      for (const role of ["button", "navigation"] as const)
+        expect([what, role, await page.getByRole(role).filter({ visible: true }).count()]).toEqual([
+          what,
+          role,
+          0,
+        ]);
+      const ground = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+      expect(ground).toBe("rgb(252, 251, 248)");
+    }
   }),
 );
 
@@ -67,28 +121,31 @@ testInBrowser("an account without calls reads well, and axe finds nothing wrong 
 testInBrowser(
   "without JavaScript a person finds why a call cost what it did, from the site on, and signs out",
   () =>
-    inBrowser(async (browser) => {
-      const context = await browser.page.context().browser()?.newContext({ javaScriptEnabled: false });
-      const page = await context?.newPage();
-      if (!page) throw new Error("The browser gave no page.");
-      await page.goto(gateway.url);
-      await page.getByRole("link", { name: "Account" }).click();
-      await page.getByLabel("API key of your account").fill(account.key);
-      await page.getByRole("button", { name: "Sign in" }).click();
-      expect(await page.getByRole("img", { name: "Charged by day" }).isVisible()).toBe(true);
-      await page.getByText("The same as a table").click();
-      await page.getByRole("link", { name: new Date().toISOString().slice(0, 10) }).click();
-      await page.getByRole("row", { name: "rerank.create" }).getByRole("link").click();
-      expect(await page.getByText(/^Held \d+ micro-USD as the most it could cost/).isVisible()).toBe(true);
-      await page.getByRole("link", { name: "Your clients" }).click();
-      await page.getByRole("link", { name: "your account" }).click();
-      await page.getByRole("button", { name: "Sign out" }).click();
-      expect(await page.getByLabel("API key of your account").isVisible()).toBe(true);
-    }),
+    inBrowser(
+      async ({ page }) => {
+        await page.goto(gateway.url);
+        await page.getByRole("link", { name: "Account" }).click();
+        await page.getByLabel("API key of your account").fill(account.key);
+        await page.getByRole("button", { name: "Sign in" }).click();
+        expect(await page.getByRole("img", { name: "Charged by day" }).isVisible()).toBe(true);
+        await page.getByText("The same as a table").click();
+        await page.getByRole("link", { name: new Date().toISOString().slice(0, 10) }).click();
+        await page.getByRole("row", { name: "rerank.create" }).getByRole("link").click();
+        expect(await page.getByText(/^Held \d+ micro-USD as the most it could cost/).isVisible()).toBe(true);
+        await page.getByRole("link", { name: "Your clients" }).click();
+        await page.getByRole("link", { name: "your account" }).click();
+        await page.getByRole("button", { name: "Sign out" }).click();
+        expect(await page.getByLabel("API key of your account").isVisible()).toBe(true);
+      },
+      { javaScript: false },
+    ),
 );
 
-async function inBrowser(visit: (browser: TestBrowser) => Promise<void>): Promise<void> {
-  const browser = await openBrowser();
+async function inBrowser(
+  visit: (browser: TestBrowser) => Promise<void>,
+  options: BrowserOptions = {},
+): Promise<void> {
+  const browser = await openBrowser(options);
   try {
     await visit(browser);
   } finally {

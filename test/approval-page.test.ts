@@ -140,7 +140,19 @@ test("a form without its token, or from another site, decides nothing", async ()
   const { browser, page } = await signedIn(url);
   expect((await browser.submit(page, { action: "approve", csrf: "x".repeat(64) })).response.status).toBe(403);
   expect((await browser.submit(page, { action: "something" })).response.status).toBe(400);
+  const csrf = /name="csrf" value="([^"]*)"/.exec(page.html)?.[1] ?? "";
+  for (const origin of ["https://evil.example", "null"]) {
+    const posted = await browser.open(page.url.href, {
+      method: "POST",
+      headers: { origin, "content-type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({ csrf, action: "approve" }).toString(),
+    });
+    expect(posted.response.status).toBe(403);
+  }
   expect(await decisionOf(id)).toBeUndefined();
+  // The form itself was good, so it was where it came from that did it.
+  await browser.submit(page, { action: "approve", csrf });
+  expect(await decisionOf(id)).toBe("approved");
 });
 
 test("a question past its time can no longer be answered", async () => {

@@ -98,11 +98,22 @@ describe("tollgate call", () => {
   });
 
   test("made again under its key says what the first one cost", async () => {
-    const words = ["call", ...rerank, "--idempotency-key", "twice"];
-    expect((await tollgate(words)).code).toBe(0);
+    const documents = JSON.stringify(["green tea ".repeat(100)]);
+    const long = ["rerank.create", "--arg", "query=tea", "--json-arg", `documents=${documents}`];
+    const words = ["call", ...long, "--idempotency-key", "twice"];
+    const first = json((await tollgate([...words, "--json"])).out);
+    const charged = Number(first["charged_micros_usd"]);
+    expect(charged).toBeGreaterThan(0);
+    const paid = await gateway.balance(account);
     const again = await tollgate([...words, "--json"]);
     expect(again.code).toBe(1);
-    expect(json(again.errors)).toMatchObject({ code: "request_already_completed", status: 409 });
+    expect(json(again.errors)).toMatchObject({
+      code: "request_already_completed",
+      status: 409,
+      charged_micros_usd: charged,
+    });
+    expect((await tollgate(words)).errors).toContain(`${charged / 1_000_000} USD`);
+    expect(await gateway.balance(account)).toEqual(paid);
   });
 
   test("called wrongly is exit code 2, and a key in the wrong place does not come back", async () => {
@@ -120,6 +131,27 @@ describe("tollgate call", () => {
     }
   });
 
+  test("asked for in the wrong way says which flag to change, and what is refused keeps its name", async () => {
+    const gemini = [
+      "models.stream_generate_content",
+      "--arg",
+      "model=gemini-2.5-flash",
+      "--json-arg",
+      "contents=[]",
+    ];
+    expect(await tollgate(["call", ...gemini])).toMatchObject({
+      code: 2,
+      errors: "models.stream_generate_content would stream here; ask for it with --stream.\n",
+    });
+    expect(await tollgate(["call", ...rerank, "--stream"])).toMatchObject({
+      code: 2,
+      errors: "rerank.create does not stream; leave --stream out.\n",
+    });
+    const { code, errors } = await tollgate(["call", "rerank.create", "--arg", "query=tea"]);
+    expect(code).toBe(1);
+    expect(errors).toStartWith("documents is required. No money moved. (invalid_parameters, 400;");
+  });
+
   test("says where it asked when nobody is there", async () => {
     const nobody = "http://127.0.0.1:9";
     const asked = [["usage"], ["call", ...snapshot]].map((words) =>
@@ -127,7 +159,9 @@ describe("tollgate call", () => {
     );
     for (const { code, errors } of await Promise.all(asked)) {
       expect(code).toBe(1);
-      expect(errors).toContain(`${nobody} (TOLLGATE_BASE_URL). No money moved.`);
+      expect(errors).toStartWith(
+        `No connection to the gateway came about. It was asked at ${nobody} (TOLLGATE_BASE_URL). No money moved.`,
+      );
     }
   });
 

@@ -19,11 +19,13 @@ const hurry = 10;
 
 export async function runChaos(options: {
   readonly seconds: number;
+  /** A slow machine goes on until so many calls were answered, for five times as long at most. */
+  readonly answeredMin?: number;
   readonly seed: number;
   readonly workers?: number;
   readonly print?: (line: string) => void;
 }): Promise<ChaosReport> {
-  const { seconds, seed, workers = 12, print = () => {} } = options;
+  const { seconds, answeredMin = 0, seed, workers = 12, print = () => {} } = options;
   const random = seededRandom(seed);
   const installation = await openInstallation();
   const proxy = await openChaosProxy(shares, random);
@@ -38,8 +40,15 @@ export async function runChaos(options: {
       clock: { nowMs: () => Date.now(), sleep: (ms, signal) => sleep(ms / hurry, signal) },
     });
     const startedAt = performance.now();
-    const isOver = (): boolean => performance.now() - startedAt > seconds * 1_000;
     const reports: Report[] = [];
+    const isOver = (): boolean => {
+      const passedSeconds = (performance.now() - startedAt) / 1_000;
+      if (passedSeconds <= seconds) return false;
+      return (
+        reports.filter(({ outcome }) => outcome === "answered").length >= answeredMin ||
+        passedSeconds > 5 * seconds
+      );
+    };
     const work = async (worker: number): Promise<void> => {
       for (let turn = 0; !isOver(); turn++) {
         reports.push(await makeCall(client, `w${worker}t${turn}s${seed}`, random));

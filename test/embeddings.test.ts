@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { describeGap } from "../gateway/src/offer/gap.ts";
 import { omitted } from "./doubles/vendor-checks.ts";
 import { json, last, openModelGateway, type OpenAiError } from "./model-gateway.ts";
 
@@ -96,6 +97,69 @@ describe("embeddings", () => {
     expect(openai.requests.length).toBe(before);
   });
 
+  test("take all the tokens that OpenAI reads in one request, in one list or in many", async () => {
+    const account = await gateway.openAccount({ creditUsd: "50", tier: "enterprise" });
+    const list = (length: number): number[] => Array.from({ length }, (_, at) => at % 100_000);
+    for (const input of [
+      list(120_000),
+      Array.from({ length: 2_048 }, () => list(146)),
+      Array.from({ length: 36 }, () => list(8_192)),
+    ]) {
+      const body = JSON.stringify({ model, input });
+      const response = await metered({ input: 9 }, () => gateway.post(account, embeddingsPath, body));
+      expect(response.status).toBe(200);
+      expect(Buffer.from(last(openai).body).equals(Buffer.from(body))).toBe(true);
+    }
+  });
+
+  test("of more tokens than that, or of one that is none, are refused by name", async () => {
+    const account = await gateway.openAccount({ creditUsd: "50" });
+    const before = openai.requests.length;
+    const list = (length: number, end: unknown = 7): unknown[] => [...Array<number>(length - 1).fill(7), end];
+    for (const [input, param, why] of [
+      [list(300_001), "input", "at most 300000 tokens"],
+      [Array.from({ length: 36 }, () => list(8_400)), "input.35", "at most 300000 tokens"],
+      [list(290_000, 1.5), "input.289999", "expected a token"],
+      [list(290_000, "a"), "input.289999", "expected a token"],
+      [[...list(290_000, -1)].reverse(), "input.0", "expected a token"],
+      [[list(8_000), list(8_000, null)], "input.1.7999", "expected a token"],
+      [[list(8_000), "text"], "input.1", "all of one kind"],
+      [["text", ...list(2_000)], "input.1", "expected a text"],
+      [Array(2_049).fill([1]), "input", "at most 2048 inputs"],
+      [[[1], []], "input.1", "must not be empty"],
+      [{ text: "a" }, "input", "expected a text"],
+    ] as const) {
+      const response = await gateway.post(account, embeddingsPath, { model, input });
+      const { error } = await json<OpenAiError>(response);
+      expect([response.status, error.param]).toEqual([400, param]);
+      expect(error.message).toContain(why);
+    }
+    const crowded = await gateway.post(account, embeddingsPath, {
+      model,
+      input: "a",
+      more: list(400_000),
+    });
+    expect(crowded.status).toBe(400);
+    expect(openai.requests.length).toBe(before);
+  });
+
+  test("are looked through in a time that grows with them only, and no longer where all of it is wrong", async () => {
+    const account = await gateway.openAccount({ creditUsd: "50" });
+    const took = async (input: unknown): Promise<number> => {
+      const startedMs = performance.now();
+      const response = await gateway.post(account, embeddingsPath, { model, input });
+      expect(response.status).toBe(400);
+      return performance.now() - startedMs;
+    };
+    const nulls = Array<null>(290_000).fill(null);
+    await took(nulls.slice(0, 90_000));
+    // A list of what is wrong with each would take seconds, and hundreds of megabytes.
+    expect(await took([1, ...nulls])).toBeLessThan(1_000);
+    expect(await took([[1], ...Array.from({ length: 2_000 }, () => nulls.slice(0, 140))])).toBeLessThan(
+      1_000,
+    );
+  });
+
   test("know only models for embeddings; one of the operator's own needs no price for output", async () => {
     const account = await gateway.openAccount();
     const wrong = await gateway.post(account, embeddingsPath, { model: "gpt-4o", input: "a" });
@@ -105,7 +169,12 @@ describe("embeddings", () => {
     );
     const chat = { model: "own-embedder", messages: [{ role: "user", content: "a" }] };
     expect((await gateway.post(account, "/v1/chat/completions", chat)).status).toBe(404);
-    expect(gateway.gateway.offer().gaps.filter((gap) => gap.includes("own-embedder"))).toEqual([]);
+    expect(
+      gateway.gateway
+        .offer()
+        .gaps.map(describeGap)
+        .filter((gap) => gap.includes("own-embedder")),
+    ).toEqual([]);
   });
 
   test("keep the vendor's own error, and cost nothing then", async () => {

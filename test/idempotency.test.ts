@@ -244,6 +244,32 @@ describe("an Idempotency-Key", () => {
     expect((await send(account, "quoted")).status).toBe(200);
   });
 
+  test("is one request's, whatever that is: the same key for anything else is refused", async () => {
+    const wish = { expected_rpm: 9_000, expected_tpm: 9_000_000, models: ["gpt-4o"], use_case: "search" };
+    const requests = [
+      ["/v1/rerank", rerank],
+      ["/v1/limits/requests", wish],
+      ["/apis/v1/social_a/auth_social_a", {}],
+    ] as const;
+    for (const [firstPath, firstBody] of requests) {
+      const account = await tollgate.openAccount();
+      const ask = (path: string, body: object) =>
+        tollgate.post(account, path, body, { "idempotency-key": "one" });
+      const first = await ask(firstPath, firstBody);
+      expect([firstPath, first.status]).toEqual([firstPath, 200]);
+      for (const [path, body] of requests) {
+        if (path === firstPath) continue;
+        const conflict = await conflictOf(await ask(path, body));
+        expect(conflict).toMatchObject({
+          error: { code: "idempotency_key_reused", retryable: false },
+          original: { request_id: first.headers.get("x-request-id") ?? "", status: "settled" },
+        });
+        const { charged_micros_usd: charged } = conflict.original;
+        expect(charged).toBe(Number(first.headers.get("x-tollgate-cost-micros-usd") ?? 0));
+      }
+    }
+  });
+
   test("files a quota application once", async () => {
     const account = await tollgate.openAccount();
     const wish = { expected_rpm: 9_000, expected_tpm: 9_000_000, models: ["gpt-4o"], use_case: "search" };

@@ -130,7 +130,7 @@ describe("images", () => {
     expect((await gateway.call(account, "/v1/models")).status).toBe(200);
   });
 
-  test("occupy a place of the key while they are drawn", async () => {
+  test("occupy a slot of the key while they are drawn", async () => {
     const account = await gateway.openAccount({ tier: "starter" });
     openai.answerNext({ kind: "slow", chunkBytes: 64, everyMs: 60 });
     const before = openai.requests.length;

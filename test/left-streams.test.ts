@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { openTestGateway, until } from "./harness.ts";
 
-test("a caller who leaves has its places back within a second, though the vendor is still being read to its end", async () => {
+test("a caller who leaves has its slots back within a second, though the vendor is still being read to its end", async () => {
   const tollgate = await openTestGateway();
   try {
     const account = await tollgate.openAccount({ tier: "free" });
@@ -11,7 +11,8 @@ test("a caller who leaves has its places back within a second, though the vendor
       stream: true,
       messages: [{ role: "user", content: "tell me more" }],
     };
-    const open = async (): Promise<AbortController> => {
+    // An answer that nobody keeps is collected one day, and its caller leaves with it.
+    const open = async (): Promise<{ leaving: AbortController; response: Response }> => {
       const leaving = new AbortController();
       const response = await tollgate.call(account, "/v1/chat/completions", {
         method: "POST",
@@ -19,13 +20,16 @@ test("a caller who leaves has its places back within a second, though the vendor
         signal: leaving.signal,
       });
       expect(response.status).toBe(200);
-      return leaving;
+      return { leaving, response };
     };
     const callers = await Promise.all(Array.from({ length: 5 }, open));
     const full = await tollgate.post(account, "/v1/chat/completions", conversation);
     expect(full.status).toBe(429);
 
-    for (const caller of callers) caller.abort();
+    for (const { leaving, response } of callers) {
+      expect(response.bodyUsed).toBe(false);
+      leaving.abort();
+    }
     await Bun.sleep(900);
     // All five are still being read on for their exact bill.
     expect((await tollgate.sandbox.book()).filter(({ status }) => status === null)).toHaveLength(5);
@@ -44,14 +48,14 @@ test("a caller who leaves has its places back within a second, though the vendor
   }
 });
 
-test("a key that leaves more streams than are read on beside its places keeps places for the rest, and pays exactly for all", async () => {
-  const places = 18;
+test("a key that leaves more streams than are read on beside its slots keeps slots for the rest, and pays exactly for all", async () => {
+  const slots = 18;
   const tollgate = await openTestGateway({
-    config: `tiers: { starter: { rpm: 1000, tpm: 10000000, concurrency: ${places} } }`,
+    config: `tiers: { starter: { rpm: 1000, tpm: 10000000, concurrency: ${slots} } }`,
   });
   try {
     const account = await tollgate.openAccount({ tier: "starter" });
-    await tollgate.sandbox.fault({ vendor: "openai", chunk_delay_ms: 120, times: places });
+    await tollgate.sandbox.fault({ vendor: "openai", chunk_delay_ms: 120, times: slots });
     const conversation = {
       model: "gpt-4o-mini",
       stream: true,
@@ -59,7 +63,7 @@ test("a key that leaves more streams than are read on beside its places keeps pl
     };
     const leaving = new AbortController();
     const begun = await Promise.all(
-      Array.from({ length: places }, () =>
+      Array.from({ length: slots }, () =>
         tollgate.call(account, "/v1/chat/completions", {
           method: "POST",
           body: JSON.stringify(conversation),
@@ -70,9 +74,9 @@ test("a key that leaves more streams than are read on beside its places keeps pl
     expect(begun.map(({ status }) => status)).toEqual(begun.map(() => 200));
     leaving.abort();
     await Bun.sleep(500);
-    // Sixteen gave their places back; two keep theirs as long as they are read on.
+    // Sixteen gave their slots back; two keep theirs as long as they are read on.
     const next = await Promise.all(
-      Array.from({ length: places }, () => tollgate.post(account, "/v1/chat/completions", conversation)),
+      Array.from({ length: slots }, () => tollgate.post(account, "/v1/chat/completions", conversation)),
     );
     expect(next.filter(({ status }) => status === 200)).toHaveLength(16);
     expect(next.filter(({ status }) => status === 429)).toHaveLength(2);

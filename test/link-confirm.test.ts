@@ -87,10 +87,12 @@ describe("phishing fails", () => {
     const page = await victim.open(authUrl);
     const target = `${linking.gateway.url}/apis/v1/social_a/link_confirm`;
     for (const token of ["", "a".repeat(43)]) {
-      expect((await victim.open(target, { form: { state, token } })).status).toBe(400);
+      await expectNotLinked(() => victim.open(target, { form: { state, token } }));
     }
     // With the token of the page, but in a browser without its cookie.
-    expect((await createVisitor().submit(page)).status).toBe(400);
+    await expectNotLinked(() => createVisitor().submit(page));
+    // None of it counts as the victim's confirmation.
+    await expectNotLinked(() => victim.open(`${linking.gateway.url}${callbackPath}?code=a&state=${state}`));
   });
 
   test("without any confirmation, by a callback made up from the state", async () => {
@@ -102,12 +104,24 @@ describe("phishing fails", () => {
 });
 
 test("a confirmation page that is over, used or unknown says so", async () => {
+  const said = ({ status, text }: Seen): unknown[] => [status, /<h1>([^<]*)<\/h1>/.exec(text)?.[1]];
+  const [unknown, elsewhere] = [
+    [400, "This link is not known"],
+    [400, "This link was opened elsewhere"],
+  ];
   const { auth_url: authUrl } = await start();
   const visitor = createVisitor();
   const page = await visitor.open(authUrl);
   linking.clock.advance(600_000);
-  expect((await createVisitor().open(authUrl)).status).toBe(400);
-  expect((await visitor.submit(page)).status).toBe(400);
-  expect((await visitor.open(authUrl.replace(/state=.*/, "state=unknown"))).status).toBe(400);
-  expect((await visitor.open(authUrl.replace(/\?.*/, ""))).status).toBe(400);
+  expect(said(await createVisitor().open(authUrl))).toEqual(unknown);
+  expect(said(await visitor.submit(page))).toEqual(elsewhere);
+  expect(said(await visitor.open(authUrl.replace(/state=.*/, "state=unknown")))).toEqual(unknown);
+  expect(said(await visitor.open(authUrl.replace(/\?.*/, "")))).toEqual(unknown);
+
+  const { auth_url: usedUrl } = await start();
+  const used = await visitor.open(usedUrl);
+  const linked = await visitor.open(linking.platform.agree(onward(await visitor.submit(used))));
+  expect(linked.text).toContain("@ada_l");
+  expect(said(await visitor.open(usedUrl))).toEqual(unknown);
+  expect(said(await visitor.submit(used))).toEqual(elsewhere);
 });

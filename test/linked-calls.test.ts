@@ -8,7 +8,7 @@ import { readBooks } from "./bad-inputs/nothing-happened.ts";
 import { headerValues } from "./doubles/http-wire.ts";
 import { PROTECTED } from "./doubles/x.ts";
 import { openAttackerListener } from "./doubles/vendor-double.ts";
-import type { TestAccount } from "./harness.ts";
+import { until, type TestAccount } from "./harness.ts";
 import {
   codeOf,
   did,
@@ -324,19 +324,21 @@ describe("a token that ended is renewed", () => {
   test("and stored before it is used: a process that dies right after loses nothing", async () => {
     const account = await linked(lastingScopes);
     linking.platform.expire();
-    const seen = { version: 0 };
     linking.platform.answerNext({ kind: "handler" });
     linking.platform.answerNext({ kind: "handler" });
     linking.platform.answerNext({ kind: "hang" });
+    const asked = linking.platform.requests.length;
     const waiting = linking.follow(account);
-    await Bun.sleep(200);
-    seen.version = inDatabase(linking.gateway, (db) => {
-      const row = db
-        .query<{ version: number }, [string]>("SELECT version FROM link WHERE key_id = ?1")
-        .get(account.keyId);
-      return row?.version ?? 0;
-    });
-    expect(seen.version).toBe(2);
+    const version = (): number =>
+      inDatabase(linking.gateway, (db) => {
+        const row = db
+          .query<{ version: number }, [string]>("SELECT version FROM link WHERE key_id = ?1")
+          .get(account.keyId);
+        return row?.version ?? 0;
+      });
+    // Refused with the old token, renewed, and asked again with the new one.
+    await until(() => linking.platform.requests.length === asked + 3);
+    expect(version()).toBe(2);
     await waiting;
   });
 
@@ -361,14 +363,36 @@ describe("a token that ended is renewed", () => {
     await expectNoTrace(async () => nested(403, "link_expired")(await read(linking.follow(account))));
   });
 
+  test("later when the platform cannot be reached: 502 as for any call, nothing held, and the link lives", async () => {
+    const account = await linked(lastingScopes);
+    linking.clock.advance(2 * hourMs);
+    linking.platform.expire();
+    for (const trouble of [{ kind: "reset" }, { kind: "close" }, { kind: "garbage" }] as const) {
+      linking.platform.answerNext(trouble);
+      const before = await linking.gateway.balance(account);
+      const away = await linking.follow(account, { "idempotency-key": "away" });
+      expect([away.status, await away.json()]).toMatchObject([
+        502,
+        { error: "provider request failed", code: "provider_request_failed" },
+      ]);
+      // Of the call itself nothing was sent.
+      expect(away.headers.get("x-should-retry")).toBe("true");
+      expect(away.headers.get("retry-after")).toBe("1");
+      expect(await linking.gateway.balance(account)).toEqual(before);
+    }
+    expect((await linking.follow(account, { "idempotency-key": "away" })).status).toBe(200);
+  });
+
   test("later when the platform cannot be asked: 503, nothing held, and the link lives", async () => {
     const account = await linked(lastingScopes);
     linking.clock.advance(2 * hourMs);
     linking.platform.expire();
     linking.platform.answerNext({ status: 503 });
+    const before = await linking.gateway.balance(account);
     const away = await linking.follow(account);
     expect([away.status, await codeOf(away)]).toEqual([503, "provider_unavailable"]);
     expect(away.headers.get("retry-after")).toBe("1");
+    expect(await linking.gateway.balance(account)).toEqual({ ...before, held: 0 });
     expect((await linking.follow(account)).status).toBe(200);
   });
 });

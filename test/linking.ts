@@ -57,7 +57,7 @@ upstreams:
     revoke_url: "${platform.revokeUrl}"
     client_id: app-1
     client_secret: ${clientSecret}
-    timeout_ms: 500
+    timeout_ms: 2000
 ${further}`,
   });
   return {

@@ -454,9 +454,16 @@ describe("a stream that ends in good order", () => {
 
 test.each([204, 205])("a stream that can have no body leaves nothing held: %d", async (status) => {
   answer = () => new Response(null, { status, headers: { "content-type": "text/event-stream" } });
-  await (await ask()).text();
-  await until(async () => (await gateway.balance(account)).held === 0);
+  const { balance } = await gateway.balance(account);
+  const response = await ask();
+  expect(response.status).toBe(status);
+  expect(await response.text()).toBe("");
   await until(() => gateway.gateway.callsInFlight() === 0);
+  expect(await gateway.balance(account)).toEqual({ balance, held: 0 });
+  expect(await gateway.receipt(account, response)).toMatchObject({
+    status: "released",
+    charged_micros_usd: 0,
+  });
 });
 
 describe("a stream that ends without saying how", () => {

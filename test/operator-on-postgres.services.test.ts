@@ -87,7 +87,11 @@ describe("before there is any data", () => {
   test("backup and restore say whose work that will be", tryBackups);
 
   test("a first account begins the installation", async () => {
-    await nodes.ask("account", "create", "--name", "Ada");
+    const { code, errors } = await nodes.tollgate("account", "create", "--name", "Ada");
+    expect([code, errors]).toEqual([
+      0,
+      `There was no data at ${place()} yet; it begins with this account.\n`,
+    ]);
     expect(await nodes.ask("account", "list")).toMatchObject({ accounts: [{ name: "Ada" }] });
   });
 });

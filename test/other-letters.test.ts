@@ -72,6 +72,10 @@ describe("a name in other letters is refused by name, before anything is sent", 
     ["N", imagesPath, { prompt: "a fox", N: 10 }],
     ["Input", "/v1/embeddings", { model: "text-embedding-3-small", input: "a", Input: ["b"] }],
     ["Duration", videoPath, { ...video, parameters: { Duration: 15 } }],
+    ["Media", videoPath, { ...video, input: { prompt: "a fox", Media: [{ type: "video", url: "u" }] } }],
+    ["Reference_urls", videoPath, { ...video, input: { prompt: "a fox", Reference_urls: ["u"] } }],
+    ["reference_video_URLs", videoPath, { ...video, input: { prompt: "a", reference_video_URLs: ["u"] } }],
+    ["VIDEO_URL", videoPath, { ...video, input: { prompt: "a fox", VIDEO_URL: "u" } }],
   ];
   test.each(refused)("%s at %s: %j", async (name, path, body) => {
     await gateway.sandbox.clear();

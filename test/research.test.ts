@@ -1,6 +1,7 @@
 // Deep research through each vendor: what leaves, what comes back, and the vendor's own cost passed on to the micro.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describeGap } from "../gateway/src/offer/gap.ts";
 import { readCostMicros } from "../gateway/src/upstreams/protocols/read-cost.ts";
 import { openExaDouble } from "./doubles/exa.ts";
 import { headerValues } from "./doubles/http-wire.ts";
@@ -216,6 +217,20 @@ describe.each(vendors)("$name", (vendor) => {
     expect(await at().balance(account)).toEqual({ balance: 2_000_000, held: 0 });
   });
 
+  test("that tells an error in place of an answer failed, and what it says of the operator is withheld", async () => {
+    const account = await at().openAccount();
+    double().answerNext(scripted({ error: { code: 503, message: "see vendor.example" } }));
+    const failed = await at().post(account, path, { query });
+    expect(failed.status).toBe(200);
+    expect(await failed.text()).toContain("vendor.example");
+    expect((await at().receipt(account, failed)).attempts).toMatchObject([{ status: 503 }]);
+    double().answerNext(scripted({ error: { code: "insufficient_credits", message: "see vendor.example" } }));
+    const unpaid = await at().post(account, path, { query });
+    expect(unpaid.status).toBe(503);
+    expect(await unpaid.text()).not.toContain("vendor.example");
+    expect(await at().balance(account)).toEqual({ balance: 2_000_000, held: 0 });
+  });
+
   test("keeps its errors; one about the operator's key is nobody's business", async () => {
     const account = await at().openAccount();
     double().answerNext({ ...scripted('{"error":"no"}'), status: 422 });
@@ -350,7 +365,12 @@ describe("deep research", () => {
       charged_micros_usd: 125_000,
     });
     expect(await gateway.audit()).toEqual([]);
-    expect(gateway.gateway.offer().gaps.filter((gap) => gap.includes("deep_search"))).toEqual([]);
+    expect(
+      gateway.gateway
+        .offer()
+        .gaps.map(describeGap)
+        .filter((gap) => gap.includes("deep_search")),
+    ).toEqual([]);
     await gateway.close();
   });
 
@@ -358,7 +378,7 @@ describe("deep research", () => {
     const gateway = await openTestGateway({
       config: "operations: { research.deep_search: { price_usd: 1 }, rerank.create: { cost_factor: 2 } }",
     });
-    const { gaps } = gateway.gateway.offer();
+    const gaps = gateway.gateway.offer().gaps.map(describeGap);
     expect(gaps).toContain(
       "operations.research.deep_search.price_usd: this operation is priced by what its vendor reports",
     );

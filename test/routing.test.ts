@@ -1,87 +1,34 @@
 // Several upstreams for one operation: who is asked, who is asked next, and that it is one call and one charge.
 
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { isSold } from "../gateway/src/operation/operation.ts";
 import { headerValues } from "./doubles/http-wire.ts";
 import type { ScriptedAnswer } from "./doubles/scripted-answer.ts";
 import { openTestGateway, until, type TestAccount, type TestGateway } from "./harness.ts";
+import { creditMicros, useRoutedCalls } from "./routed-calls.ts";
 import {
   chat,
   error,
   json,
   nobodyListens,
   openFinancial,
-  openTwoUpstreams,
   price,
   snapshot,
-  snapshotPath,
   upstream,
-  type FinancialDouble,
-  type OpenAiDouble,
 } from "./two-upstreams.ts";
 
-const creditMicros = 2_000_000;
-const snapshotMicros = 48_000;
-const chatMicros = 8 * 2.5 + 2 * 10;
+const { financial, model, clock, health, open, twoOfEach, draw, meetAnew, gateway, shapes } =
+  await useRoutedCalls();
 
-type Double = FinancialDouble | OpenAiDouble;
-
-const { financial, model, clock, health, open, twoOfEach, draw, meetAnew, close } = await openTwoUpstreams();
-const gateway = await open(twoOfEach(financial.a.url, model.a.url));
+/** Where nobody listens at either first upstream. */
 const deaf = await open(twoOfEach(nobodyListens, nobodyListens));
-
-beforeEach(() => {
-  meetAnew();
-  draw([]);
-});
-
 afterEach(async () => {
-  for (const one of [gateway, deaf]) expect(await one.audit()).toEqual([]);
+  expect(await deaf.audit()).toEqual([]);
 });
-
 afterAll(async () => {
-  for (const one of [gateway, deaf]) {
-    expect(await one.sandbox.book()).toEqual([]);
-    await one.close();
-  }
-  await close();
+  expect(await deaf.sandbox.book()).toEqual([]);
+  await deaf.close();
 });
-
-interface Shape {
-  readonly what: "GET of data" | "chat" | "chat stream";
-  readonly names: readonly [string, string];
-  readonly doubles: () => { readonly a: Double; readonly b: Double };
-  readonly chargeMicros: number;
-  readonly served: "answered" | "streaming";
-  readonly send: (account: TestAccount, at: TestGateway) => Promise<Response>;
-}
-
-const shapes: readonly Shape[] = [
-  {
-    what: "GET of data",
-    names: ["fd-a", "fd-b"],
-    doubles: () => financial,
-    chargeMicros: snapshotMicros,
-    served: "answered",
-    send: (account, at) => at.call(account, snapshotPath),
-  },
-  {
-    what: "chat",
-    names: ["oa-a", "oa-b"],
-    doubles: () => model,
-    chargeMicros: chatMicros,
-    served: "answered",
-    send: (account, at) => at.post(account, "/v1/chat/completions", chat),
-  },
-  {
-    what: "chat stream",
-    names: ["oa-a", "oa-b"],
-    doubles: () => model,
-    chargeMicros: chatMicros,
-    served: "streaming",
-    send: (account, at) => at.post(account, "/v1/chat/completions", { ...chat, stream: true }),
-  },
-];
 
 interface First {
   readonly what: string;
@@ -94,6 +41,7 @@ interface First {
 }
 
 const ourKeys = '{"error":{"message":"who is sk-key-000000 or fd-key-000000?"}}';
+
 const inDoubt = { status: 502, outcome: "unknown" } as const;
 
 const firsts: readonly First[] = [
@@ -217,155 +165,6 @@ describe("the second upstream is asked only if the first did nothing, or failed 
       expect(new Set(ids)).toEqual(new Set([response.headers.get("x-request-id") ?? ""]));
     },
   );
-
-  describe("an error that a model's vendor tells with the status of a success", () => {
-    const told = (code: unknown, message = "no"): ScriptedAnswer => ({
-      status: 200,
-      headers: json,
-      // Whatever it says it used, an error is not worth it.
-      body: JSON.stringify({ error: { code, message }, usage: { prompt_tokens: 8, completion_tokens: 2 } }),
-    });
-    const served = shapes.filter(({ what }) => what !== "GET of data");
-
-    test.each(served)(
-      "of the vendor's own is repeated elsewhere, and one call is charged: $what",
-      async (shape) => {
-        for (const [code, status] of [
-          [429, 429],
-          [503, 503],
-          ["502", 502],
-          ["server_error", 502],
-        ] as const) {
-          meetAnew();
-          const account = await gateway.openAccount();
-          model.a.answerNext(told(code));
-          const response = await shape.send(account, gateway);
-          expect(await response.text()).toContain("quick");
-          const receipt = await gateway.receipt(account, response);
-          expect(receipt).toMatchObject({ outcome: "succeeded", charged_micros_usd: chatMicros });
-          expect(receipt.attempts).toMatchObject([
-            { upstream: "oa-a", outcome: "answered", status },
-            { upstream: "oa-b", status: 200 },
-          ]);
-        }
-      },
-    );
-
-    test.each(served)("about the call is not, passes as it came and costs nothing: $what", async (shape) => {
-      for (const code of [400, 404, 504]) {
-        const before = model.b.requests.length;
-        const account = await gateway.openAccount();
-        model.a.answerNext(told(code, "as it came"));
-        const response = await shape.send(account, gateway);
-        expect([response.status, await response.text()]).toMatchObject([
-          200,
-          expect.stringContaining("as it came"),
-        ]);
-        expect(model.b.requests).toHaveLength(before);
-        expect(await gateway.receipt(account, response)).toMatchObject({
-          outcome: "failed",
-          charged_micros_usd: 0,
-          attempts: [{ upstream: "oa-a", outcome: "answered", status: code }],
-        });
-        expect(await gateway.balance(account)).toEqual({ balance: creditMicros, held: 0 });
-      }
-    });
-
-    test("is told callers of other dialects with the status that it names", async () => {
-      for (const [code, status, asked] of [
-        [404, 404, [model.a]],
-        [504, 504, [model.a]],
-        [503, 503, [model.a, model.b]],
-        [200, 502, [model.a, model.b]],
-        [4000, 502, [model.a, model.b]],
-      ] as const) {
-        meetAnew();
-        const account = await gateway.openAccount();
-        for (const double of asked) double.answerNext(told(code));
-        const response = await gateway.post(account, "/v1/messages", chat);
-        expect([response.status, await response.json()]).toMatchObject([status, { type: "error" }]);
-        const receipt = await gateway.receipt(account, response);
-        expect([receipt.charged_micros_usd, receipt.attempts.length]).toEqual([0, asked.length]);
-      }
-    });
-
-    test("that is about the operator's key or credit is withheld and asked elsewhere, in every dialect", async () => {
-      const response = { model: "gpt-x", input: "Say it", max_output_tokens: 100 };
-      for (const [path, body] of [
-        ["/v1/chat/completions", chat],
-        ["/v1/chat/completions", { ...chat, stream: true }],
-        ["/v1/messages", chat],
-        ["/v1/responses", response],
-        ["/v1/responses", { ...response, stream: true }],
-      ] as const) {
-        for (const said of [
-          { code: 401 },
-          { code: 402 },
-          { code: 403 },
-          { code: 429, type: "insufficient_quota" },
-        ]) {
-          meetAnew();
-          const account = await gateway.openAccount();
-          const answer = {
-            status: 200,
-            headers: json,
-            body: JSON.stringify({ error: { ...said, message: "pay at vendor.example" } }),
-          };
-          model.a.answerNext(answer);
-          const served = await gateway.post(account, path, body);
-          expect([served.status, await served.text()]).toMatchObject([200, expect.stringContaining("quick")]);
-          expect((await gateway.receipt(account, served)).attempts).toMatchObject([
-            { upstream: "oa-a", status: said.code },
-            { upstream: "oa-b", status: 200 },
-          ]);
-
-          meetAnew();
-          for (const double of [model.a, model.b]) double.answerNext(answer);
-          const refused = await gateway.post(account, path, body);
-          expect([refused.status, refused.headers.get("x-should-retry")]).toEqual([
-            said.code === 429 ? 429 : 503,
-            "false",
-          ]);
-          expect(await refused.text()).not.toContain("vendor.example");
-          expect(await gateway.receipt(account, refused)).toMatchObject({ charged_micros_usd: 0 });
-        }
-      }
-    });
-
-    test("of Responses is asked elsewhere, and passes as it came where nobody else is left", async () => {
-      const account = await gateway.openAccount();
-      const body = { model: "gpt-x", input: "Say it", max_output_tokens: 100 };
-      model.a.answerNext(told(503));
-      expect(await (await gateway.post(account, "/v1/responses", body)).text()).toContain("quick");
-      for (const double of [model.a, model.b]) double.answerNext(told(503, "as it came"));
-      const response = await gateway.post(account, "/v1/responses", body);
-      expect([response.status, await response.text()]).toMatchObject([
-        200,
-        expect.stringContaining("as it came"),
-      ]);
-      expect(await gateway.receipt(account, response)).toMatchObject({
-        outcome: "failed",
-        charged_micros_usd: 0,
-      });
-    });
-
-    test("that is a limit or the operator's is told them as one", async () => {
-      for (const [code, status, word] of [
-        [429, 429, "upstream_rate_limit"],
-        ["401", 503, "provider_unavailable"],
-        [402, 503, "provider_unavailable"],
-      ] as const) {
-        meetAnew();
-        const account = await gateway.openAccount();
-        for (const double of [model.a, model.b]) double.answerNext(told(code, "pay at vendor.example"));
-        const response = await gateway.post(account, "/v1/messages", chat);
-        const text = await response.text();
-        expect([response.status, text]).toMatchObject([status, expect.stringContaining(word)]);
-        expect(text).not.toContain("vendor.example");
-        expect(await gateway.receipt(account, response)).toMatchObject({ charged_micros_usd: 0 });
-      }
-    });
-  });
 
   test("a stream that breaks off is never begun again elsewhere: what passed is charged, once", async () => {
     for (const fault of ["reset", "close", "end", "error"] as const) {
@@ -494,100 +293,6 @@ describe("the receipt of a call that runs tells what was tried for it so far", (
       attempts: streamed,
     });
   });
-});
-
-describe("when both upstreams fail", () => {
-  interface Pair {
-    readonly first: ScriptedAnswer;
-    readonly second: ScriptedAnswer;
-    readonly status: number;
-    readonly retryAfter?: string;
-    readonly key: "freed" | "kept";
-    readonly outcomes: readonly string[];
-  }
-  const busy = error(429, { "Retry-After": "9" });
-  const pairs: readonly Pair[] = [
-    {
-      first: error(500),
-      second: busy,
-      status: 500,
-      key: "kept",
-      outcomes: ["answered", "rate_limited"],
-    },
-    {
-      first: busy,
-      second: error(500),
-      status: 500,
-      key: "kept",
-      outcomes: ["rate_limited", "answered"],
-    },
-    {
-      first: error(500),
-      second: error(502),
-      status: 502,
-      key: "kept",
-      outcomes: ["answered", "answered"],
-    },
-    {
-      first: error(429, { "Retry-After": "3" }),
-      second: busy,
-      status: 429,
-      retryAfter: "9",
-      key: "freed",
-      outcomes: ["rate_limited", "rate_limited"],
-    },
-    {
-      first: busy,
-      second: error(401),
-      status: 429,
-      retryAfter: "9",
-      key: "freed",
-      outcomes: ["rate_limited", "key_rejected"],
-    },
-    {
-      first: error(401),
-      second: error(403),
-      status: 503,
-      key: "freed",
-      outcomes: ["key_rejected", "key_rejected"],
-    },
-    {
-      first: busy,
-      second: { kind: "reset" },
-      status: 502,
-      key: "kept",
-      outcomes: ["rate_limited", "cut_off"],
-    },
-    {
-      first: error(500),
-      second: { kind: "hang" },
-      status: 502,
-      key: "kept",
-      outcomes: ["answered", "timeout"],
-    },
-  ];
-  test.each(pairs.map((pair) => ({ ...pair, name: `${pair.outcomes.join(", then ")}: ${pair.status}` })))(
-    "$name, the idempotency key is $key",
-    async ({ first, second, status, retryAfter, key, outcomes }) => {
-      const account = await gateway.openAccount();
-      const send = (): Promise<Response> =>
-        gateway.post(account, "/v1/chat/completions", chat, { "idempotency-key": "one" });
-      model.a.answerNext(first);
-      model.b.answerNext(second);
-      const response = await send();
-      expect([response.status, response.headers.get("retry-after")]).toEqual([status, retryAfter ?? null]);
-      const receipt = await gateway.receipt(account, response);
-      expect(receipt).toMatchObject({ status: "released", charged_micros_usd: 0 });
-      expect(receipt.attempts.map(({ outcome }) => outcome)).toEqual([...outcomes]);
-      expect(await gateway.balance(account)).toEqual({ balance: creditMicros, held: 0 });
-
-      meetAnew();
-      expect((await send()).status).toBe(key === "freed" ? 200 : 409);
-      expect((await send()).status).toBe(409);
-      const charged = key === "freed" ? chatMicros : 0;
-      expect(await gateway.balance(account)).toEqual({ balance: creditMicros - charged, held: 0 });
-    },
-  );
 });
 
 test("no more than two upstreams are tried, however many there are", async () => {

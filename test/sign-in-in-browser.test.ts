@@ -1,7 +1,7 @@
 // A client's person allows it in a real browser, which holds forms to the policy of their page through every redirect.
 
 import { afterAll, beforeAll, expect } from "bun:test";
-import { openBrowser, testInBrowser } from "./browser.ts";
+import { openBrowser, testInBrowser, violationsIn } from "./browser.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 import { registerClient } from "./oauth-person.ts";
 
@@ -49,3 +49,36 @@ testInBrowser("a client whose callback leads on to another origin takes its pers
   await client.stop(true);
   await last.stop(true);
 });
+
+testInBrowser(
+  "an amount that is none is told at its field, and two clients alike are told apart",
+  async () => {
+    const redirectUri = "http://127.0.0.1:9/callback";
+    const client = await registerClient(gateway.url, { redirect_uris: [redirectUri] });
+    const { page, close } = await openBrowser({ width: 390 });
+    try {
+      await page.goto(client.begin({ redirect_uri: redirectUri }).url);
+      await page.fill("#key", account.key);
+      await page.click("button[value=sign_in]");
+      for (const [field, sentence] of [
+        ["#per_day_usd", "The amount for one day is not an amount in USD, such as 5."],
+        ["#per_call_usd", "The amount for one call is not an amount in USD, such as 0.50."],
+      ] as const) {
+        await page.fill(field, "a lot");
+        await page.click("button[value=allow]");
+        const wrong = page.locator("[aria-invalid=true]");
+        expect(await wrong.count()).toBe(1);
+        expect(`#${await wrong.getAttribute("id")}`).toBe(field);
+        expect(await page.evaluate("document.activeElement.id")).toBe(field.slice(1));
+        const describedBy = await wrong.getAttribute("aria-describedby");
+        expect(await page.locator(`#${describedBy}`).textContent()).toBe(sentence);
+        expect(await violationsIn(page)).toEqual([]);
+      }
+      await page.goto(`${gateway.url}/oauth/grants`);
+      expect(await page.getByText("Since").count()).toBe(await page.getByText("Returns to").count());
+      expect(await page.getByText("Since").count()).toBeGreaterThan(0);
+    } finally {
+      await close();
+    }
+  },
+);

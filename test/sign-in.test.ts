@@ -337,23 +337,29 @@ describe("the pages", () => {
     const browser = person();
     const first = await browser.open(desk().begin().url);
     const page = await browser.submit(first, { action: "sign_in", key: account.key });
-    expect((await browser.submit(page, { action: "allow", csrf: "" })).response.status).toBe(403);
+    const before = await gateway.store.grants.list(undefined);
+    const allowing = { action: "allow", spend: "yes", per_call_usd: "1", per_day_usd: "10", days: "1" };
+    expect((await browser.submit(page, { ...allowing, csrf: "" })).response.status).toBe(403);
     const other = person();
     const theirs = await other.submit(await other.open(desk().begin().url), {
       action: "sign_in",
       key: account.key,
     });
     const stolen = /name="csrf" value="([^"]*)"/.exec(theirs.html)?.[1] ?? "";
-    expect((await browser.submit(page, { action: "allow", csrf: stolen })).response.status).toBe(403);
+    expect((await browser.submit(page, { ...allowing, csrf: stolen })).response.status).toBe(403);
     const csrf = /name="csrf" value="([^"]*)"/.exec(page.html)?.[1] ?? "";
     for (const origin of ["https://evil.example", "null"]) {
       const posted = await browser.open(page.url.href, {
         method: "POST",
         headers: { origin, "content-type": "application/x-www-form-urlencoded" },
-        body: new URLSearchParams({ csrf, action: "allow", days: "1" }).toString(),
+        body: new URLSearchParams({ csrf, ...allowing }).toString(),
       });
       expect(posted.response.status).toBe(403);
     }
+    expect(await gateway.store.grants.list(undefined)).toEqual(before);
+    // The form itself was good, so it was where it came from that did it.
+    expect((await browser.submit(page, { ...allowing, csrf })).left).toBe(true);
+    expect(await gateway.store.grants.list(undefined)).toHaveLength(before.length + 1);
   });
 
   test("take their forms also under a name the operator allowed, and a sign-in begins at its issuer", async () => {

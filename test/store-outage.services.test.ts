@@ -7,6 +7,7 @@ import { startLoad } from "./kill-loop.ts";
 import { openRealNodes, storePassword, untilNothingHeld, type RealNode } from "./real-nodes.ts";
 import { startPrivatePostgres } from "./services/postgres.ts";
 import { redisForTests } from "./services/redis.ts";
+import { taskPath } from "./tasks/task-caller.ts";
 
 const callers = 6;
 const slowMs = 1_500;
@@ -64,13 +65,16 @@ test("without its Postgres every node refuses with 503 and sends nothing; with i
 });
 
 async function expectClosed(node: RealNode, account: TestAccount): Promise<void> {
-  const [refused, ready, alive] = await Promise.all([
+  const path = taskPath(crypto.randomUUID());
+  const [refused, polled, canceled, ready, alive] = await Promise.all([
     node.post(account, "/v1/messages", slow),
+    node.call(account, path),
+    node.post(account, `${path}/cancel`, {}),
     fetch(`${node.url}/readyz`),
     fetch(`${node.url}/healthz`),
   ]);
-  expect(refused.status).toBe(503);
-  expect(refused.headers.get("retry-after")).not.toBeNull();
+  for (const { status, headers } of [refused, polled, canceled])
+    expect([status, headers.get("retry-after") !== null]).toEqual([503, true]);
   expect([ready.status, await ready.json()]).toEqual([503, { status: "not ready", failing: "store" }]);
   expect(alive.status).toBe(200);
 }

@@ -1,114 +1,45 @@
 // Answers that come piece by piece: what passes, what it costs, and that whoever breaks off, and whenever, neither
 // money nor slots nor memory are lost.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { Receipt } from "../client/src/operations.ts";
-import { openSqliteStore } from "../gateway/src/stores/sqlite/sqlite-store.ts";
+import { describe, expect, test } from "bun:test";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
 import { createHttpClient } from "../gateway/src/upstreams/http-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
 import type { StreamScript } from "./doubles/scripted-answer.ts";
-import { openGatewayProcess, openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
-import { dataOf, dialectNames, dialects, type DialectName, type Heard } from "./streams/dialects.ts";
-import {
-  expectChargeOf,
-  lastInBook,
-  lastReceipt,
-  models,
-  openModelVendors,
-  usageInBook,
-  type ModelVendors,
-} from "./streams/model-vendors.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 import { anthropicClient } from "./streams/anthropic-client.ts";
+import {
+  hear,
+  requestIdOf,
+  talk,
+  text,
+  untilFree,
+  useAskedStreams,
+  wordsCount,
+} from "./streams/asked-streams.ts";
+import { dataOf, dialectNames, dialects, type DialectName } from "./streams/dialects.ts";
 import { googleClient } from "./streams/google-client.ts";
+import { expectChargeOf, lastInBook, lastReceipt, models, usageInBook } from "./streams/model-vendors.ts";
 import type { Reply } from "./streams/official-client.ts";
 import { openaiClient } from "./streams/openai-client.ts";
 import { openStreamCaller, type StreamCaller } from "./streams/stream-caller.ts";
 import { vercelClient } from "./streams/vercel-client.ts";
-import { testStore } from "./test-data.ts";
 
-/** Words of four bytes, which is what a token is taken for where nobody counts: so an estimate is exact. */
-const wordsCount = 20;
-const text = ["word", ...Array.from({ length: wordsCount - 1 }, () => " one")].join("");
+const { vendors, watch, waitFor, open } = await useAskedStreams();
+
 const silenceTimeoutMs = 400;
+
 /** Longer than the gateway stays silent before it says that it is still there. */
 const longSilenceMs = 10_500;
-const leftStreams = Number(process.env["TOLLGATE_LEFT_STREAMS"] ?? 1_000);
 
-let vendors: ModelVendors;
-/** Reads a stream to its end when its caller left. */
-let draining: TestGateway;
-/** Breaks it off. */
-let aborting: TestGateway;
-/** Gives up soon on a vendor that fell silent. */
-let impatient: TestGateway;
-let stillSilent: Promise<SilentStreams>;
-const unhandled: unknown[] = [];
-const noteUnhandled = (error: unknown): void => void unhandled.push(error);
-
-beforeAll(async () => {
-  process.on("unhandledRejection", noteUnhandled);
-  vendors = await openModelVendors();
-  vendors.script.reply = { text };
-  const forwarder = createForwarder(createHttpClient({ silenceTimeoutMs }), protocols);
-  [draining, aborting, impatient] = await Promise.all([
-    openTestGateway({ config: vendors.config({ more: "sandbox: off" }) }),
-    openTestGateway({ config: vendors.config({ onCallerLeft: "abort", more: "sandbox: off" }) }),
-    openTestGateway({ config: vendors.config({ more: "sandbox: off" }), parts: { forwarder } }),
-  ]);
-  stillSilent = openSilentStreams();
-});
-
-afterAll(async () => {
-  const { callers, clients } = await stillSilent;
-  await Promise.all([...Object.values(callers).map(({ ended }) => ended), ...clients]);
-  process.off("unhandledRejection", noteUnhandled);
-  expect(unhandled).toEqual([]);
-  for (const gateway of [draining, aborting, impatient]) {
-    expect(await gateway.audit()).toEqual([]);
-    expect(gateway.gateway.callsInFlight()).toBe(0);
-    await gateway.close();
-  }
-  for (const double of Object.values(vendors.doubles)) expect(double.violations).toEqual([]);
-  await vendors.close();
-});
-
-const talk = { turns: [{ user: "Go on, please." }] };
-
-interface Asking {
-  readonly spoken?: DialectName;
-  readonly vendor?: DialectName;
-  readonly script?: StreamScript;
-  /** Members put into the request beside the usual ones. */
-  readonly members?: object;
-}
-
-/** Asks for a stream on a raw socket; the vendor plays the script. */
-function open(gateway: TestGateway, account: TestAccount, asking: Asking = {}): StreamCaller {
-  const { vendor = "openai", spoken = vendor, script, members } = asking;
-  const model = models[vendor];
-  vendors.doubles[vendor].answerNext({ kind: "stream", ...script });
-  const { stream_options: _, ...body } = dialects[spoken].body(talk, model, true);
-  const path = dialects[spoken].path(model, true);
-  return openStreamCaller(gateway.port, { account, path, body: { ...body, ...members } });
-}
-
-const hear = (caller: StreamCaller, spoken: DialectName): Heard =>
-  dialects[spoken].hearStream(caller.frames());
-
-const requestIdOf = (caller: StreamCaller): string => /x-request-id: (\S+)/i.exec(caller.head())?.[1] ?? "";
-
-async function slotsFree(gateway: TestGateway, account: TestAccount): Promise<number> {
-  const response = await gateway.call(account, "/v1/limits");
-  const { limits } = (await response.json()) as { limits: readonly { name: string; remaining: number }[] };
-  return limits.find(({ name }) => name === "concurrency")?.remaining ?? Number.NaN;
-}
-
-const growthSlots = 50;
+const config = vendors.config({ more: "sandbox: off" });
+const forwarder = createForwarder(createHttpClient({ silenceTimeoutMs }), protocols);
+/** The second gives up soon on a vendor that fell silent. */
+const [draining, impatient] = await Promise.all([
+  openTestGateway({ config }),
+  openTestGateway({ config, parts: { forwarder } }),
+]);
+watch(draining, impatient);
 
 /** How many calls the usage report has, and how many of them did not succeed. */
 async function failedRequests(gateway: TestGateway, account: TestAccount): Promise<readonly number[]> {
@@ -117,23 +48,6 @@ async function failedRequests(gateway: TestGateway, account: TestAccount): Promi
   const { totals } = (await response.json()) as { totals: Readonly<Record<string, number>> };
   return [totals["requests"] ?? 0, totals["failed_requests"] ?? 0];
 }
-
-/** Looks again and again, and says how long it took; throws when it takes too long. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<number> {
-  const startMs = performance.now();
-  while (!(await isSo())) {
-    if (performance.now() - startMs > 5_000) throw new Error(`Still not so: ${isSo.toString()}`);
-    await Bun.sleep(10);
-  }
-  return performance.now() - startMs;
-}
-
-/** Resolves when nothing of the account is held or taken any more; says how long that took. */
-const untilFree = (gateway: TestGateway, account: TestAccount): Promise<number> =>
-  until(async () => {
-    const { held } = await gateway.balance(account);
-    return held === 0 && (await slotsFree(gateway, account)) === growthSlots;
-  });
 
 interface SilentStreams {
   readonly callers: Readonly<Record<DialectName, StreamCaller>>;
@@ -167,9 +81,10 @@ async function openSilentStreams(): Promise<SilentStreams> {
   return { callers, clients };
 }
 
-describe("usage at the end of an OpenAI stream", () => {
-  beforeAll(() => stillSilent);
+const { callers, clients } = await openSilentStreams();
+waitFor(Promise.all([...Object.values(callers).map(({ ended }) => ended), ...clients]));
 
+describe("usage at the end of an OpenAI stream", () => {
   test("is asked of the vendor although the caller did not ask, beside what the caller asked", async () => {
     const account = await draining.openAccount();
     await open(draining, account, { members: { stream_options: { include_obfuscation: false } } }).ended;
@@ -434,297 +349,8 @@ describe("a vendor that does not end as it should", () => {
   });
 });
 
-describe("a caller who leaves", () => {
-  /** Frames of the vendor's answer as an OpenAI caller gets it: a role, the words, the stop, and [DONE]. */
-  const framesCount = wordsCount + 3;
-  const moments = [
-    { when: "before the head", frames: -1 },
-    { when: "after the head", frames: 0 },
-    { when: "after one event", frames: 1 },
-    { when: "half way", frames: Math.floor(framesCount / 2) },
-    { when: "one event before the end", frames: framesCount - 1 },
-  ] as const;
-  const ways = moments.flatMap((moment) => (["close", "reset"] as const).map((how) => ({ ...moment, how })));
-
-  async function leave(gateway: TestGateway, account: TestAccount, { frames, how }: (typeof ways)[number]) {
-    // The head goes out with the first event, so a vendor that waits before it holds back both.
-    const script: StreamScript =
-      frames === -1 ? { fault: "stall", stallMs: 150, everyMs: 8 } : { everyMs: 8 };
-    const caller = open(gateway, account, { script });
-    if (frames === -1) await Bun.sleep(60);
-    while (frames === 0 && caller.head() === "") await Bun.sleep(1);
-    if (frames > 0) await caller.untilFrames(frames);
-    expect(caller.head() === "").toBe(frames === -1);
-    caller.leave(how);
-    return untilFree(gateway, account);
-  }
-
-  test.each(ways)("$when by $how pays for the whole where the vendor is read to its end", async (way) => {
-    const account = await draining.openAccount();
-    expect(await leave(draining, account, way)).toBeLessThan(1_000);
-    const entry = lastInBook(vendors.doubles.openai);
-    expect(entry.stream).toMatchObject({ whole: true, left: false });
-    const receipt = await lastReceipt(draining, account);
-    expect(receipt).toMatchObject({ status: "settled", outcome: "succeeded", usage_source: "provider" });
-    expectChargeOf(receipt, usageInBook(entry));
-    expectSaysHowItEnded(receipt, way);
-  });
-
-  test.each(ways)("$when by $how pays for what passed where the vendor is broken off", async (way) => {
-    const account = await aborting.openAccount();
-    expect(await leave(aborting, account, way)).toBeLessThan(1_000);
-    const receipt = await lastReceipt(aborting, account);
-    const passed = receipt.usage["output_tokens"] ?? 0;
-    // The vendor learns of it when it next speaks, so its own count is one event ahead at most.
-    await Bun.sleep(30);
-    const { output_tokens: generated = 0 } = usageInBook(lastInBook(vendors.doubles.openai));
-    expect(passed).toBeGreaterThanOrEqual(Math.max(0, generated - 1));
-    expect(passed).toBeLessThanOrEqual(generated);
-    expectChargeOf(receipt, receipt.usage);
-    if (passed === 0) expect(receipt).toMatchObject({ status: "released", charged_micros_usd: 0 });
-    // Nothing failed: nobody wanted the rest.
-    else
-      expect(receipt).toMatchObject({ status: "settled", outcome: "succeeded", usage_source: "estimated" });
-    if (way.frames < framesCount - 1) {
-      expect(lastInBook(vendors.doubles.openai).stream).toMatchObject({ whole: false });
-    }
-    expectSaysHowItEnded(receipt, way);
-  });
-
-  /** Who missed only the mark that ends the stream had all of the answer. */
-  function expectSaysHowItEnded(receipt: Receipt, { frames }: (typeof ways)[number]): void {
-    const hadAll = frames === framesCount - 1;
-    expect(receipt.attempts).toMatchObject([{ outcome: hadAll ? "streaming" : "caller_left" }]);
-    if (hadAll) expect(receipt.explanation).not.toContain("left");
-    else expect(receipt.explanation).toContain("The caller left before");
-    expectReadUntilSettled(receipt);
-  }
-
-  /** The clock is looked at for both, one right after the other. */
-  function expectReadUntilSettled({ attempts, settled_at: settledAt }: Receipt): void {
-    const apartMs = Date.parse(settledAt ?? "") - Date.parse(attempts.at(-1)?.ended_at ?? "");
-    expect(apartMs).toBeWithin(0, 50);
-  }
-
-  test("when it has all of the answer is not said to have left", async () => {
-    for (const gateway of [draining, aborting]) {
-      const account = await gateway.openAccount();
-      const caller = open(gateway, account, { script: { everyMs: 4 } });
-      await caller.untilFrames(framesCount);
-      caller.leave();
-      await untilFree(gateway, account);
-      const receipt = await lastReceipt(gateway, account);
-      expect(receipt.attempts).toMatchObject([{ outcome: "streaming" }]);
-      expectReadUntilSettled(receipt);
-      expect(receipt.explanation).not.toContain("left");
-    }
-  });
-
-  test("while the vendor has not even begun to answer leaves nothing behind", async () => {
-    const slow = await openDelay(vendors.doubles.openai.port, 200);
-    for (const onCallerLeft of ["drain", "abort"] as const) {
-      const config = vendors.config({ onCallerLeft }).replace(vendors.doubles.openai.url, `${slow.url}/v1`);
-      const gateway = await openTestGateway({ config });
-      const account = await gateway.openAccount();
-      const caller = open(gateway, account);
-      await Bun.sleep(60);
-      expect(await slotsFree(gateway, account)).toBe(growthSlots - 1);
-      caller.leave();
-      expect(await untilFree(gateway, account)).toBeLessThan(1_000);
-      const receipt = await lastReceipt(gateway, account);
-      if (onCallerLeft === "drain") expectChargeOf(receipt, usageInBook(lastInBook(vendors.doubles.openai)));
-      else expect(receipt.charged_micros_usd).toBe(0);
-      await gateway.close();
-    }
-    slow.close();
-  });
-
-  test.each(["anthropic", "gemini"] as const)("half way pays the same with %s", async (vendor) => {
-    for (const gateway of [draining, aborting]) {
-      const account = await gateway.openAccount();
-      const caller = open(gateway, account, { vendor, script: { everyMs: 8 } });
-      await caller.untilFrames(10);
-      caller.leave();
-      expect(await untilFree(gateway, account)).toBeLessThan(1_000);
-      const receipt = await lastReceipt(gateway, account);
-      if (gateway === draining) expectChargeOf(receipt, usageInBook(lastInBook(vendors.doubles[vendor])));
-      else {
-        expect(receipt.usage_source).toBe("estimated");
-        expect(receipt.usage["output_tokens"]).toBeLessThan(wordsCount);
-        expectChargeOf(receipt, receipt.usage);
-      }
-    }
-  });
-});
-
-/** Hands on what it is told at once, and what it is answered a while later. */
-async function openDelay(port: number, delayMs: number): Promise<{ url: string; close: () => void }> {
-  const server = createServer((caller) => {
-    const vendor = connect(port, "127.0.0.1");
-    caller.pipe(vendor);
-    vendor.on("data", (chunk: Buffer) => setTimeout(() => caller.write(chunk), delayMs));
-    caller.on("close", () => vendor.destroy()).on("error", () => undefined);
-    vendor.on("error", () => undefined);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("There is no port.");
-  return { url: `http://127.0.0.1:${address.port}`, close: () => server.close() };
-}
-
-test("the sixth stream of a free key is refused while five run, and served when one has ended", async () => {
-  const account = await aborting.openAccount({ tier: "free" });
-  const running = Array.from({ length: 5 }, () => open(aborting, account, { script: { everyMs: 100 } }));
-  await Promise.all(running.map((caller) => caller.untilFrames(1)));
-  const body = { ...dialects.openai.body(talk, models.openai, true) };
-  const ask = (): Promise<Response> => aborting.post(account, "/v1/chat/completions", body);
-  const refused = await ask();
-  expect(refused.status).toBe(429);
-  expect(await refused.json()).toMatchObject({
-    error: {
-      type: "rate_limit_error",
-      code: "quota_exceeded",
-      limit: { name: "concurrency", limit: 5, remaining: 0 },
-    },
-  });
-  const whole = await aborting.post(account, "/v1/chat/completions", {
-    ...body,
-    stream: false,
-    stream_options: undefined,
-  });
-  expect(whole.status).toBe(200);
-
-  running[0]?.leave();
-  await until(async () => (await slotsFree(aborting, account)) > 0);
-  const served = await ask();
-  expect(served.status).toBe(200);
-  await served.text();
-  for (const caller of running) caller.leave();
-  await until(async () => (await slotsFree(aborting, account)) === 5);
-});
-
-// On Postgres it is started elsewhere (nodes.services.test.ts).
-describe.skipIf(testStore !== "sqlite")("the program itself", () => {
-  const installations: {
-    folder: string;
-    signal: (signal: NodeJS.Signals) => void;
-    exited: Promise<number>;
-  }[] = [];
-
-  afterAll(async () => {
-    for (const { folder, signal, exited } of installations) {
-      signal("SIGKILL");
-      await exited;
-      rmSync(folder, { recursive: true, force: true });
-    }
-  });
-
-  async function openProgram(onCallerLeft: "drain" | "abort") {
-    const folder = mkdtempSync(join(tmpdir(), "tollgate-streams-"));
-    const more = `tiers: { free: { rpm: 1000000, tpm: 1000000000, concurrency: 1000 } }\nsignup_credit_usd: 1000\nsandbox: off`;
-    const program = await openGatewayProcess({
-      dataFolder: folder,
-      config: vendors.config({ onCallerLeft, more }),
-    });
-    installations.push({ folder, signal: program.signal, exited: program.exited });
-    const key = /tgk_[0-9A-Za-z]{36}/.exec(program.greeting)?.[0] ?? "";
-    const account: TestAccount = { accountId: "", keyId: "", key };
-    const request = {
-      account,
-      path: "/v1/chat/completions",
-      body: dialects.openai.body(talk, models.openai, true),
-    };
-    return {
-      ...program,
-      folder,
-      key,
-      open: (script: StreamScript): StreamCaller => {
-        vendors.doubles.openai.answerNext({ kind: "stream", ...script });
-        return openStreamCaller(Number(new URL(program.url).port), request);
-      },
-      residentBytes: (): number => {
-        const { stdout } = Bun.spawnSync(["ps", "-o", "rss=", "-p", String(program.pid)]);
-        return Number(stdout.toString().trim()) * 1024;
-      },
-      heldMicros: async (): Promise<number> => {
-        const headers = { authorization: `Bearer ${key}` };
-        const response = await fetch(`${program.url}/v1/credits/balance`, { headers });
-        return ((await response.json()) as { held_micros_usd: number }).held_micros_usd;
-      },
-    };
-  }
-
-  test("keeps little of an endless stream for a caller who does not read", async () => {
-    const program = await openProgram("abort");
-    const before = program.open({});
-    expect(await before.ended).toBe(true);
-    const residentBefore = program.residentBytes();
-
-    const caller = program.open({ fault: "endless" });
-    await caller.untilFrames(1);
-    caller.pause();
-    const eventsSent = (): number => lastInBook(vendors.doubles.openai).stream?.events ?? 0;
-    await Bun.sleep(1_500);
-    const sentEarly = eventsSent();
-    await Bun.sleep(1_000);
-    // The vendor was made to wait: it can send no more, and what it sent is in the kernel's buffers, not in ours.
-    expect(eventsSent()).toBe(sentEarly);
-    const grownBytes = program.residentBytes() - residentBefore;
-    expect(grownBytes).toBeLessThan(16 * 1024 * 1024);
-    caller.leave();
-    await until(async () => (await program.heldMicros()) === 0);
-    // The vendor learns that nobody listens any more.
-    await until(() => lastInBook(vendors.doubles.openai).stream?.left === true);
-  });
-
-  test(`does not grow with streams that are left: ${leftStreams} of them`, async () => {
-    const program = await openProgram("abort");
-    const leaveMany = async (count: number): Promise<void> => {
-      let left = count;
-      const leaveNext = async (): Promise<void> => {
-        while (left-- > 0) {
-          const caller = program.open({ fault: "stall", afterEvents: 3 });
-          await caller.untilFrames(1 + (left % 3));
-          caller.leave(left % 2 === 0 ? "close" : "reset");
-        }
-      };
-      await Promise.all(Array.from({ length: 20 }, leaveNext));
-      await until(async () => (await program.heldMicros()) === 0);
-    };
-    await leaveMany(Math.min(500, leftStreams / 2));
-    const residentBefore = program.residentBytes();
-    await leaveMany(leftStreams);
-    expect(program.residentBytes() - residentBefore).toBeLessThan(24 * 1024 * 1024);
-    await until(() => vendors.doubles.openai.connections().open < 50);
-  });
-
-  test("that is told to stop lets a stream end, settles it, and then stops", async () => {
-    const program = await openProgram("drain");
-    const caller = program.open({ everyMs: 30 });
-    await caller.untilFrames(2);
-    program.signal("SIGTERM");
-    await Bun.sleep(50);
-    const late = fetch(`${program.url}/healthz`).catch(() => "refused");
-    expect(await caller.ended).toBe(true);
-    expect(hear(caller, "openai")).toMatchObject({ text, stop: "end" });
-    expect(caller.frames().at(-1)).toStartWith(": tollgate ");
-    expect(await program.exited).toBe(0);
-    expect(await late).toBe("refused");
-
-    const store = openSqliteStore({ path: join(program.folder, "tollgate.db") });
-    expect((await store.auditor.audit()).findings).toEqual([]);
-    const [account] = await store.accounts.list();
-    expect(account?.heldMicros).toBe(0n);
-    const booked = await store.calls.find(account?.id ?? "", requestIdOf(caller));
-    expect(booked).toMatchObject({ state: "settled", usageSource: "provider" });
-    expect(booked?.used).toEqual(usageInBook(lastInBook(vendors.doubles.openai)));
-    await store.close();
-  });
-});
-
 describe("a long silence", () => {
   test("is filled with what the dialect has for it, which no official client stumbles over", async () => {
-    const { callers, clients } = await stillSilent;
     for (const client of clients) expect(await client).toMatchObject({ text });
     for (const name of dialectNames) {
       expect(await callers[name].ended).toBe(true);

@@ -35,6 +35,11 @@ const polled = { vendor: "dashscope", path_contains: "/tasks/" };
 const created = { vendor: "dashscope", path_contains: "/video-synthesis" };
 const charged = async (): Promise<number> => 2_000_000 - (await gateway.balance(account)).balance;
 const held = async (): Promise<number> => (await gateway.balance(account)).held;
+/** How many calls of the usage log have this status. */
+const listed = async (status: string): Promise<number> => {
+  const page = await (await gateway.call(account, `/v1/requests?status=${status}`)).json();
+  return (page as { data: object[] }).data.length;
+};
 const asks = async (): Promise<number> =>
   (await gateway.sandbox.book()).filter(({ path }) => path.includes("/tasks/")).length;
 
@@ -180,6 +185,42 @@ describe("usage that is not true", () => {
   }
 });
 
+describe("a report that is not what it should be", () => {
+  test("is shown in whole figures, and priced by a resolution that exists", async () => {
+    const usage = { output_video_duration: 5, duration: 5, SR: 0, video_count: 1.5 };
+    await gateway.sandbox.fault({ ...polled, json_patch: { usage }, times: 10 });
+    const dear = video(quick, { duration: 5, size: "1920*1080" });
+    const { output } = await createTask(gateway, account, dear);
+    clock.forward(4_000);
+    await until(async () => (await held()) === 0);
+    expect(await charged()).toBe(750_000);
+    expect((await poll(gateway, account, output.task_id)).usage).toEqual({
+      output_video_duration: 5,
+      video_count: 1,
+      SR: 1080,
+    });
+  });
+
+  test("is kept and told only as far as anybody reads", async () => {
+    const flood = "why not? ".repeat(100_000);
+    await gateway.sandbox.fault({
+      ...polled,
+      json_patch: { output: { code: flood, message: flood, orig_prompt: flood } },
+      times: 10,
+    });
+    const { output } = await createTask(gateway, account, video(`${quick} [fails]`));
+    clock.forward(4_000);
+    await until(async () => (await held()) === 0);
+    const { code = "", message = "" } = (await poll(gateway, account, output.task_id)).output;
+    expect([code.length, message.length]).toEqual([200, 2_000]);
+    expect([flood.startsWith(code), flood.startsWith(message)]).toEqual([true, true]);
+    const [{ bytes } = { bytes: 0 }] = await gateway.data.query<{ bytes: number }>(
+      "SELECT length(report) AS bytes FROM task",
+    );
+    expect(bytes).toBeLessThan(25_000);
+  });
+});
+
 describe("a creation in doubt", () => {
   const doubts: Readonly<Record<string, object>> = {
     "a cut connection": { mode: "close" },
@@ -196,6 +237,12 @@ describe("a creation in doubt", () => {
       const response = await create(gateway, account, video(stuck), once);
       expect(response.status).toBe(502);
       expect(await held()).toBe(videoMicros);
+      expect(await gateway.receipt(account, response)).toMatchObject({
+        status: "unknown",
+        settled_at: null,
+        explanation: expect.stringContaining("not known") as unknown,
+      });
+      expect([await listed("unknown"), await listed("dispatched"), await listed("held")]).toEqual([1, 0, 0]);
       const again = await create(gateway, account, video(stuck), once);
       expect([again.status, await again.json()]).toMatchObject([
         409,
@@ -213,6 +260,34 @@ describe("a creation in doubt", () => {
       clock.forward(dayMs);
       await until(async () => (await held()) === 0);
       expect(await charged()).toBe(0);
+      expect([await listed("unknown"), (await gateway.receipt(account, response)).status]).toEqual([
+        0,
+        "released",
+      ]);
+      // Whoever repeats it then hears the same: there is no task that could be asked about.
+      const late = await create(gateway, account, video(stuck), once);
+      expect([late.status, await late.json()]).toMatchObject([
+        409,
+        { error: { code: "outcome_unknown" }, original: { status: "unknown", charged_micros_usd: 0 } },
+      ]);
+    });
+  }
+
+  const oddBeginnings: Readonly<Record<string, object>> = {
+    "a state nobody knows": { task_status: "QUEUED" },
+    "no state": { task_status: null },
+    "a state in other letters": { task_status: "pending" },
+    "an end without a result": { task_status: "SUCCEEDED" },
+  };
+  for (const [name, output] of Object.entries(oddBeginnings)) {
+    test(`is none when the vendor gives an id with ${name}: the task is asked about, and charged once`, async () => {
+      await gateway.sandbox.fault({ ...created, json_patch: { output }, times: 1 });
+      const begun = await createTask(gateway, account, video(quick));
+      expect(begun.output.task_status).toBe("PENDING");
+      clock.forward(4_000);
+      await until(async () => (await held()) === 0);
+      expect(await charged()).toBe(videoMicros);
+      expect((await poll(gateway, account, begun.output.task_id)).output.task_status).toBe("SUCCEEDED");
     });
   }
 

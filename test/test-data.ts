@@ -10,6 +10,7 @@ import type { Store } from "../gateway/src/books/store.ts";
 import { systemClock, type Clock } from "../gateway/src/platform/clock.ts";
 import { openPostgresStore } from "../gateway/src/stores/postgres/postgres-store.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "../gateway/src/stores/sqlite/sqlite-store.ts";
+import { writeNewFile } from "../gateway/src/stores/sqlite/test-new-file.ts";
 import { openTestDatabase } from "./services/postgres.ts";
 
 export const testStore: "sqlite" | "postgres" =
@@ -37,6 +38,7 @@ export const openTestData = async (folder?: string): Promise<TestData> =>
 function openInFile(given: string | undefined): TestData {
   const folder = given ?? mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const path = join(folder, "tollgate.db");
+  if (!existsSync(path)) writeNewFile(path);
   return {
     open: async (_, sqlite) => openSqliteStore({ path, ...sqlite }),
     query: async <Row extends object>(statement: string | { readonly sqlite: string }) => {

@@ -10,7 +10,13 @@ import { keys, sentTo } from "./model-gateway.ts";
 
 const openaiModels = ["gpt-5.4", "gpt-5.5", "gpt-5.6-terra", "gpt-6-astra", "deepseek-v4"];
 const thoughtful = { reasoning: "Let me think.", text: "Paris" };
-const claudeModels = ["claude-opus-5", "claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1"];
+const claudeModels = [
+  "claude-opus-5",
+  "claude-haiku-5-5",
+  "claude-opus-5-5",
+  "claude-sonnet-5-5",
+  "claude-fable-5-1",
+];
 const geminiModels = ["gemini-3.6-flash", "gemini-3.7-flash", "gemini-3.8-flash", "gemini-3.5-flash-lite"];
 
 let openai: ModelDouble;
@@ -102,6 +108,75 @@ describe("a caller who wants no thinking", () => {
     expect((await gateway.post(account, "/v1/messages", body)).status).toBe(200);
     expect(sentTo(openai)["reasoning_effort"]).toBe("none");
   });
+});
+
+describe("a caller who demands that a tool is called", () => {
+  const tool = { name: "look_up", parameters: { type: "object", properties: {} } };
+  const demands = [
+    { tool_choice: "required" },
+    { tool_choice: { type: "function", function: { name: "look_up" } } },
+  ];
+  const ask = (model: string, demand: object): Promise<Response> =>
+    gateway.post(account, "/v1/chat/completions", {
+      model,
+      ...completion,
+      tools: [{ type: "function", function: tool }],
+      ...demand,
+    });
+
+  test.each(["claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-1"])(
+    "is told that %s decides for itself, and nothing is sent or held",
+    async (model) => {
+      const sent = claude.requests.length;
+      for (const demand of demands) {
+        for (const thinking of [{}, { reasoning_effort: "none" }, { reasoning_effort: "high" }]) {
+          const response = await ask(model, { ...demand, ...thinking });
+          expect([response.status, await response.json()]).toMatchObject([
+            400,
+            { error: { param: "tool_choice", code: "invalid_parameters" } },
+          ]);
+        }
+      }
+      const { parameters, ...named } = tool;
+      const geminis = await gateway.post(account, `/v1beta/models/${model}:generateContent`, {
+        ...contents,
+        tools: [{ functionDeclarations: [{ ...named, parametersJsonSchema: parameters }] }],
+        toolConfig: { functionCallingConfig: { mode: "ANY" } },
+      });
+      expect(geminis.status).toBe(400);
+      expect(await geminis.text()).toContain("tool_choice");
+      expect(claude.requests).toHaveLength(sent);
+      expect((await ask(model, { tool_choice: "auto" })).status).toBe(200);
+    },
+  );
+
+  test.each(["claude-opus-5", "claude-haiku-5-5"])(
+    "is answered by %s, asked to think or not",
+    async (model) => {
+      for (const demand of demands) {
+        for (const thinking of [{}, { reasoning_effort: "high" }])
+          expect((await ask(model, { ...demand, ...thinking })).status).toBe(200);
+      }
+    },
+  );
+
+  test.each(["deepseek-v4", "gpt-5.6-terra"])(
+    "is answered by %s in Anthropic's dialect, which thinks otherwise",
+    async (model) => {
+      for (const choice of [{ type: "any" }, { type: "tool", name: "look_up" }]) {
+        for (const thinking of [{}, { thinking: { type: "adaptive" }, output_config: { effort: "high" } }]) {
+          const response = await gateway.post(account, "/v1/messages", {
+            model,
+            ...message,
+            ...thinking,
+            tools: [{ name: "look_up", input_schema: tool.parameters }],
+            tool_choice: choice,
+          });
+          expect(response.status).toBe(200);
+        }
+      }
+    },
+  );
 });
 
 test("who asks to see what is thought is shown it by Claude, which shows nothing unasked", async () => {

@@ -79,7 +79,10 @@ ${upstream("fd-b", "financialdatasets", financial.b.url)}
 ${upstream("fd-a", "financialdatasets", firstFinancial)}
 ${upstream("oa-b", "openai", model.b.url)}
 ${upstream("oa-a", "openai", firstModel)}
-models: { gpt-x: { via: [oa-a, oa-b], ${price} } }
+models:
+  gpt-x: { via: [oa-a, oa-b], ${price} }
+  embed-x: { via: [oa-a, oa-b], price: { input: 1 } }
+  draw-x: { via: [oa-a, oa-b], price: { input: 1, output: 2 } }
 operations: { financial.metrics.snapshot: { via: [fd-a, fd-b] } }
 `,
     later: (ms) => void (laterMs += ms),
@@ -97,12 +100,16 @@ export const openFinancial = () => openFinancialDatasetsDouble({ key: "fd-key-00
 const openModel = () =>
   openOpenAiDouble({
     key: "sk-key-000000",
+    models: ["gpt-x", "embed-x", "draw-x"],
     usage: { input: 8, output: 2 },
     reply: "The quick brown fox jumps over the lazy dog.",
   });
 
+/** For those that say nothing. Whoever works must never look like them, however busy the machine is. */
+const TIMEOUT_MS = 2_000;
+
 export const upstream = (name: string, protocol: string, url: string, more = ""): string =>
-  `  ${name}: { protocol: ${protocol}, url: "${url}", key: ${protocol === "openai" ? "sk" : "fd"}-key-000000, timeout_ms: 400${more} }`;
+  `  ${name}: { protocol: ${protocol}, url: "${url}", key: ${protocol === "openai" ? "sk" : "fd"}-key-000000, timeout_ms: ${TIMEOUT_MS}${more} }`;
 
 export const json = { "Content-Type": "application/json" };
 export const error = (status: number, headers: Readonly<Record<string, string>> = {}): ScriptedAnswer => ({

@@ -170,7 +170,7 @@ describe("an upstream that fails again and again", () => {
     test("is not what a vendor does that cuts off callers who stop reading, and receipts say so", async () => {
       const vendor = await openImpatientVendor();
       const patient = await open(
-        twoOfEach(financial.a.url, vendor.url).replaceAll("timeout_ms: 400", "timeout_ms: 20000"),
+        twoOfEach(financial.a.url, vendor.url).replaceAll("timeout_ms: 2000", "timeout_ms: 20000"),
       );
       const account = await patient.openAccount({ creditUsd: "5000", tier: "enterprise" });
       const request = { account, path: "/v1/chat/completions", body: { ...chat, stream: true } };
@@ -429,5 +429,41 @@ tiers: { enterprise: { rpm: 100, tpm: 100, concurrency: 5 } }
       "rate_limit_exceeded",
     ]);
     await only.close();
+  });
+});
+
+describe("callers of upstreams that all rest", () => {
+  const quota = '{"error":{"message":"no","type":"insufficient_quota","code":"insufficient_quota"}}';
+  const headers = { "Content-Type": "application/json" };
+  const shown = async (account: TestAccount): Promise<unknown[]> => {
+    const response = await gateway.post(account, "/v1/chat/completions", chat);
+    const waitSeconds = Number(response.headers.get("retry-after"));
+    return [response.status, waitSeconds, response.headers.get("x-should-retry")];
+  };
+
+  test("for want of credit hear when the next try is, and that no client is to repeat the call", async () => {
+    for (const [answer, status] of [
+      [{ status: 402, headers, body: '{"error":{"message":"no"}}' }, 503],
+      [{ status: 429, headers, body: quota }, 429],
+    ] as const) {
+      const account = await gateway.openAccount();
+      for (const double of [model.a, model.b]) double.answerNext(answer);
+      await shown(account);
+      later(20_000);
+      expect(await shown(account)).toEqual([status, 40, "false"]);
+      // By then somebody may have paid.
+      later(40_000);
+      expect(await shown(account)).toEqual([200, 0, null]);
+      meetAnew();
+    }
+  });
+
+  test("for different reasons hear of the one that time mends", async () => {
+    const account = await gateway.openAccount();
+    model.a.answerNext({ status: 429, headers: { ...headers, "Retry-After": "20" }, body: quota });
+    model.b.answerNext(error(503, { "Retry-After": "50" }));
+    await shown(account);
+    later(10_000);
+    expect(await shown(account)).toEqual([503, 40, "true"]);
   });
 });

@@ -280,6 +280,21 @@ const usageByBook = (vendor: VendorName, billed: object | undefined): Record<str
     : { input_tokens: usage["total_tokens"] ?? -1 };
 };
 
+test("a snapshot that is none is passed on and costs nothing", async () => {
+  const account = await gateway.openAccount();
+  for (const snapshot of [null, [], "AAPL", 7, undefined]) {
+    const body = JSON.stringify({ snapshot });
+    doubles.financialdatasets.answerNext({
+      status: 200,
+      headers: { "Content-Type": "application/json" },
+      body,
+    });
+    const response = await gateway.call(account, `${snapshotPath}?ticker=AAPL`);
+    expect([response.status, await response.text()]).toEqual([200, body]);
+    expect([body, response.headers.get("x-tollgate-cost-micros-usd")]).toEqual([body, "0"]);
+  }
+});
+
 describe("what leaves", () => {
   test("a query travels byte for byte, whatever its encoding, order and repetitions", async () => {
     const account = await gateway.openAccount();
@@ -326,26 +341,25 @@ describe("what leaves", () => {
     expect(textOf(last(doubles.openai).body)).toBe(body);
   });
 
-  test("without a limit the model's own is added, it is what the hold was computed from, and no other byte changes", async () => {
+  test("without a limit the model's own is added, it is what the hold was computed from, and no byte of another member changes", async () => {
     const account = await gateway.openAccount();
     const written =
       '"model":"gpt-x", "messages" : [{"role":"user","content":"\\u0041 é"}] , "seed":9007199254740993123';
-    for (const body of [
-      `{${written}}`,
-      `{"max_completion_tokens":null,${written}}`,
-      `{"max_tokens":null,${written}}`,
-    ]) {
+    const kept =
+      '"model":"gpt-x","messages" : [{"role":"user","content":"\\u0041 é"}],"seed":9007199254740993123';
+    for (const [body, expected] of [
+      [`{${written}}`, `{${kept},"max_tokens":16384}`],
+      [`{"max_completion_tokens":null,${written}}`, `{${kept},"max_tokens":16384}`],
+      [`{"max_tokens":null,${written}}`, `{"max_tokens":16384,${kept}}`],
+    ] as const) {
       doubles.openai.answerNext({ status: 200, body: completion({}) });
       const response = await gateway.post(account, chatPath, body);
       expect(response.status).toBe(200);
       const sent = textOf(last(doubles.openai).body);
-      for (const part of written.split(/ ?, (?=")/)) expect(sent).toContain(part);
-      const { max_tokens: limit } = JSON.parse(sent) as { max_tokens: number };
-      expect(sent.match(/max_(completion_)?tokens/g)).toEqual(["max_tokens"]);
-      expect(limit).toBe(16_384);
+      expect(sent).toBe(expected);
       const bytes = Buffer.byteLength(body);
       const receipt = await receiptOf(account, response);
-      expect(receipt.held_micros_usd).toBe(Math.ceil(bytes * 2.5 + limit * 10));
+      expect(receipt.held_micros_usd).toBe(Math.ceil(bytes * 2.5 + 16_384 * 10));
     }
   });
 
@@ -530,6 +544,27 @@ describe("rerank", () => {
         expect([response.status, await response.text()]).toEqual([200, body]);
         expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
       }
+    }
+  });
+
+  test("an error in place of a ranking is a failure, and withheld where it is about the operator", async () => {
+    for (const vendor of rerankers) {
+      const account = await gateway.openAccount();
+      const hide = (error: object): Promise<Response> => {
+        const body = JSON.stringify({ error: { ...error, message: "see vendor.example" } });
+        doubles[vendor.name].answerNext({ status: 200, body });
+        return send(account, vendor);
+      };
+      const failed = await hide({ code: 503 });
+      expect(await failed.text()).toContain("vendor.example");
+      expect(await receiptOf(account, failed)).toMatchObject({
+        outcome: "failed",
+        attempts: [{ outcome: "answered", status: 503 }],
+      });
+      const unpaid = await hide({ code: "insufficient_balance" });
+      expect(unpaid.status).toBe(503);
+      expect(await unpaid.text()).not.toContain("vendor.example");
+      expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
     }
   });
 

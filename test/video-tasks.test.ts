@@ -164,6 +164,19 @@ describe("a video task", () => {
     expect(await quoted({ duration: 5, size: "1280*720", resolution: "480P" })).toBe(500_000);
   });
 
+  test("that looks at other videos is held for them, in whatever letters they are said to be videos", async () => {
+    const account = await rich();
+    const quoted = async (medium: object): Promise<number> => {
+      const body = { ...video("a"), input: { prompt: "a", media: [medium] } };
+      const response = await create(gateway, account, body, { "x-tollgate-cost-mode": "quote" });
+      return ((await response.json()) as { max_cost_micros_usd: number }).max_cost_micros_usd;
+    };
+    expect(await quoted({ type: "first_frame", url: "u" })).toBe(500_000);
+    expect(await quoted({ type: "reference_video", url: "u" })).toBe(2_000_000);
+    expect(await quoted({ Type: "reference_video", url: "u" })).toBe(2_000_000);
+    expect(await quoted({ type: "first_frame", TYPE: "Video", url: "u" })).toBe(2_000_000);
+  });
+
   test("whose length the model may choose is quoted as what it usually is, and the most", async () => {
     const body = { ...video("a"), parameters: { duration: -1, resolution: "720P" } };
     const response = await create(gateway, await rich(), body, { "x-tollgate-cost-mode": "quote" });
@@ -273,6 +286,8 @@ describe("creating a task", () => {
     }
     expect(ids.size).toBe(1);
     expect((await creations()) - before).toBe(1);
+    const { balance, held } = await gateway.balance(account);
+    expect(20_000_000 - balance + held).toBe(videoMicros);
   });
 
   test("that the vendor refuses is passed on, costs nothing and takes no place", async () => {
@@ -291,14 +306,26 @@ describe("creating a task", () => {
     const response = await create(gateway, account, video(quick));
     expect(response.status).toBe(402);
     expect(await creations()).toBe(before);
+    expect(await gateway.balance(account)).toEqual({ balance: 490_000, held: 0 });
   });
 
   test("within a cap works, beyond it is 402", async () => {
     const account = await rich();
     const capped = (usd: string) =>
       create(gateway, account, video(quick), { "x-tollgate-max-price-usd": usd });
-    expect((await capped("0.49")).status).toBe(402);
+    const before = await creations();
+    const refused = await capped("0.49");
+    expect(refused.status).toBe(402);
+    expect(await refused.json()).toMatchObject({ error: { code: "estimated_price_exceeds_max_price" } });
+    expect([await gateway.balance(account), (await creations()) - before]).toEqual([
+      { balance: 20_000_000, held: 0 },
+      0,
+    ]);
     expect((await capped("0.5")).status).toBe(200);
+    expect([await gateway.balance(account), (await creations()) - before]).toEqual([
+      { balance: 20_000_000, held: videoMicros },
+      1,
+    ]);
   });
 });
 

@@ -5,7 +5,9 @@ import { openDashScopeDouble, type DashScopeDouble } from "./doubles/dashscope.t
 import { headerValues } from "./doubles/http-wire.ts";
 import type { ScriptedAnswer } from "./doubles/scripted-answer.ts";
 import { openAttackerListener, type AttackerListener } from "./doubles/vendor-double.ts";
-import { openTestGateway, until, type TestAccount, type TestGateway } from "./harness.ts";
+import { parseConfig } from "../gateway/src/config/load-config.ts";
+import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
+import { catalogueFolder, openTestGateway, until, type TestAccount, type TestGateway } from "./harness.ts";
 import {
   asynchronous,
   create,
@@ -31,7 +33,7 @@ let gateway: TestGateway;
 const openAt = (url: string, operatorKey = key): Promise<TestGateway> =>
   openTestGateway({
     clock,
-    config: `upstreams: { video: { protocol: dashscope, url: "${url}", key: "${operatorKey}", timeout_ms: 400 } }`,
+    config: `upstreams: { video: { protocol: dashscope, url: "${url}", key: "${operatorKey}", timeout_ms: 2000 } }`,
   });
 
 beforeAll(async () => {
@@ -126,6 +128,39 @@ test("the vendor is asked about tasks no more often than it allows, however many
     expect(vendor.requests.length - asked).toBe(1);
   } finally {
     await slow.close();
+  }
+});
+
+test("the operator is told once of tasks whose upstream the configuration lost, and they end when it is back", async () => {
+  const named = (name: string): string =>
+    `upstreams: { ${name}: { protocol: dashscope, url: "${vendor.url}", key: "${key}" } }`;
+  const at = await openTestGateway({ clock, config: named("video") });
+  const reload = async (name: string) =>
+    at.gateway.reload(
+      await loadCatalogue([catalogueFolder]),
+      parseConfig(named(name), "the next configuration", {}),
+      at.sandbox.url,
+    );
+  const told = (): string[] =>
+    at.logged.filter((line) =>
+      line.includes("tasks are open at an upstream that is not configured any more"),
+    );
+  try {
+    const account = await rich(at);
+    const { output } = await createTask(at, account, video("a fox"));
+    await reload("renamed");
+    clock.forward(60_000);
+    await until(() => told().length > 0);
+    expect(told().join()).toContain('"upstream":"video"');
+    clock.forward(60_000);
+    await Bun.sleep(1_200);
+    expect(told()).toHaveLength(1);
+    expect((await poll(at, account, output.task_id)).output.task_status).toBe("PENDING");
+    await reload("video");
+    await reaches(account, output.task_id, "SUCCEEDED", at);
+    expect(await at.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+  } finally {
+    await at.close();
   }
 });
 
@@ -408,6 +443,25 @@ operations: { video.synthesis.create: { via: [poor, solvent] } }`,
     expect(await alone.balance(caller)).toEqual(untouched);
     await alone.close();
     await poor.close();
+  });
+
+  test("that is answered with the id of another's task is in doubt, and shows nothing of that task", async () => {
+    const [owner, other] = [await rich(), await rich()];
+    const first = await createTask(gateway, owner, video("a secret fox"));
+    const id = vendorId();
+    for (const state of ["PENDING", "SUCCEEDED"] as const) {
+      vendor.answerNext(json(200, { request_id: "1", output: { task_id: id, task_status: state } }));
+      const once = { "idempotency-key": `replayed-${state}` };
+      const response = await create(gateway, other, video("a fox"), once);
+      expect([state, response.status]).toEqual([state, 502]);
+      const again = await create(gateway, other, video("a fox"), once);
+      expect([again.status, await again.json()]).toMatchObject([409, { error: { code: "outcome_unknown" } }]);
+      vendor.move(id, "SUCCEEDED");
+      await reaches(owner, first.output.task_id, "SUCCEEDED");
+    }
+    expect(await gateway.balance(owner)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    expect(await gateway.balance(other)).toEqual({ balance: creditMicros, held: 2 * videoMicros });
+    expect(gateway.logged.join("\n")).toContain("the id of another task");
   });
 
   test("that is answered by a redirect follows it nowhere", async () => {

@@ -68,5 +68,5 @@ describe("what callers can do while they wait", () => {
     expect(await gateway.audit()).toEqual([]);
   });
 
-  // The same of streams: streams.test.ts; under SIGKILL: kills.test.ts and failpoints.test.ts.
+  // The same of streams: callers-who-leave.test.ts; under SIGKILL: kills.test.ts and failpoints.test.ts.
 });

@@ -234,11 +234,16 @@ describe("what parameters can say", () => {
           body,
         }),
       );
-    expect((await send(own, goodRerank)).status).toBe(200);
+    // Long enough to cost something.
+    const long = JSON.stringify({ query: "tea", documents: ["green tea ".repeat(100)] });
+    expect((await send(own, long)).status).toBe(200);
+    const paid = await gateway.balance(own);
+    expect([paid.balance < 2_000_000, paid.held]).toEqual([true, 0]);
     const taken = (code: string) => ({ status: 409, body: { error: { code, retryable: false } } });
-    expect(await send(own, goodRerank)).toMatchObject(taken("request_already_completed"));
-    expect(await send(own, `${goodRerank} `)).toMatchObject(taken("idempotency_key_reused"));
-    expect((await send(account, goodRerank)).status).toBe(200);
+    expect(await send(own, long)).toMatchObject(taken("request_already_completed"));
+    expect(await send(own, `${long} `)).toMatchObject(taken("idempotency_key_reused"));
+    expect(await gateway.balance(own)).toEqual(paid);
+    expect((await send(account, long)).status).toBe(200);
   });
 
   test("only the very word quote asks for a quote; any other is refused and never executed", async () => {

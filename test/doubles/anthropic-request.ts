@@ -256,7 +256,9 @@ const wordForNoThinking = (model: string): string | undefined => {
 const kindsIn = (content: unknown): readonly string[] =>
   typeof content === "string" ? ["text"] : objectsOf(content).map((block) => stringOf(block["type"]));
 
-const checkTools = ({ tools = [], tool_choice: choice }: JsonObject): string | undefined => {
+const CANNOT_BE_FORCED = /(opus|sonnet)-5-5|(fable|mythos)-5-1/;
+
+const checkTools = ({ model, tools = [], tool_choice: choice }: JsonObject): string | undefined => {
   if (!Array.isArray(tools)) return "tools: Input should be a valid list";
   for (const [index, tool] of tools.entries()) {
     const { name, type = "custom", input_schema: schema } = objectOf(tool);
@@ -276,6 +278,8 @@ const checkTools = ({ tools = [], tool_choice: choice }: JsonObject): string | u
     return "tool_choice: Input tag does not match any of the expected tags: 'auto', 'any', 'tool', 'none'";
   }
   if (names.length === 0) return "tool_choice may only be specified while providing tools";
+  if ((type === "any" || type === "tool") && CANNOT_BE_FORCED.test(stringOf(model)))
+    return "tool_choice forces tool use is not compatible with this model.";
   return type === "tool" && !names.includes(name)
     ? `Tool '${String(name)}' not found in provided tools`
     : undefined;

@@ -11,7 +11,7 @@ import { isObject, isPositiveInteger } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
 export const checkChat = (body: JsonObject): Problem | undefined => {
-  const stranger = unknownParameter(body, SHAPE);
+  const stranger = unknownParameter(body, isDeepSeek(body) ? { ...SHAPE, thinking: fields("type") } : SHAPE);
   if (stranger) return stranger;
   if (typeof body["model"] !== "string" || body["model"] === "") {
     return { message: "you must provide a model parameter" };
@@ -24,6 +24,7 @@ export const checkChat = (body: JsonObject): Problem | undefined => {
     checkStream(body) ??
     checkTools(body) ??
     checkThinkingBesideTools(body) ??
+    checkForcedThinker(body) ??
     checkStrict(body)
   );
 };
@@ -55,7 +56,7 @@ export const effortOf = (effort: unknown): Asked["reasoning"] => {
   return effort === "none" ? "off" : { effort };
 };
 
-const SHAPE: Shape = {
+const SHAPE = {
   ...fields(
     "audio",
     "frequency_penalty",
@@ -99,7 +100,7 @@ const SHAPE: Shape = {
     ...fields("custom", "type"),
     function: fields("description", "name", "parameters", "strict"),
   },
-};
+} as const satisfies Shape;
 
 const ROLES = ["developer", "system", "user", "assistant", "tool", "function"];
 const PARTS = ["text", "image_url", "input_audio", "file", "refusal"];
@@ -247,6 +248,17 @@ const checkThinkingBesideTools = ({
     `Function tools with reasoning_effort are not supported for ${stringOf(model)} in /v1/chat/completions. ` +
     "To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
   return { message, param: "reasoning_effort" };
+};
+
+const isDeepSeek = ({ model }: JsonObject): boolean => stringOf(model).startsWith("deepseek-v4");
+
+/** DeepSeek thinks unless told not to. */
+const checkForcedThinker = (body: JsonObject): Problem | undefined => {
+  const { thinking, tool_choice: choice = "auto" } = body;
+  if (!isDeepSeek(body) || choice === "auto" || choice === "none") return undefined;
+  return objectOf(thinking)["type"] === "disabled"
+    ? undefined
+    : { message: "Thinking mode does not support this tool_choice" };
 };
 
 /** Held to strictly, every object must be closed and require all it has, and many words are not taken. */

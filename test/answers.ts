@@ -1,0 +1,10 @@
+// What answers say, as tests read them.
+
+export const json = async <Shape>(response: Response | Promise<Response>): Promise<Shape> =>
+  (await (await response).json()) as Shape;
+
+export interface Quote {
+  readonly estimated_cost_micros_usd: number;
+  readonly max_cost_micros_usd: number;
+  readonly price_version: string;
+}
