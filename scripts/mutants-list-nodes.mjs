@@ -1,4 +1,4 @@
-// The same for several nodes on one Postgres. `only` is part of the name of the very test that must notice: each of them
+// The same for several nodes on one Postgres and one Redis. `only` is part of the name of the very test that must notice: each of them
 // begins with databases of its own, so nobody waits for the others. What the tables themselves refuse, such as two calls
 // with one idempotency key, needs no bug here: it would be decided anew, and rightly.
 
@@ -8,8 +8,10 @@ const facts = `${postgres}/ledger-facts.ts`;
 const wishes = `${postgres}/decide-wishes.ts`;
 const nodes = [`${postgres}/postgres-nodes.services.test.ts`];
 const faults = [`${postgres}/postgres-faults.services.test.ts`];
+const deadNodes = [`${postgres}/dead-nodes.services.test.ts`];
 const conformance = [`${postgres}/postgres-store.services.test.ts`];
 const moves = [`${stores}/move-books.services.test.ts`];
+const limits = [`${stores}/redis/soft-limiter.services.test.ts`];
 
 export const mutants = [
   {
@@ -19,6 +21,14 @@ export const mutants = [
     replace: 'const forUpdate = "";',
     tests: nodes,
     only: "exactly as many are held as the key's budget allows",
+  },
+  {
+    name: "nodes: a link takes its idempotency key while others decide by the keys of its account",
+    file: `${postgres}/postgres-links.ts`,
+    find: "  if (idempotency) await query(sql.lockAccount, [accountId]);\n",
+    replace: "",
+    tests: nodes,
+    only: "one has the idempotency key, whatever it is for",
   },
   {
     name: "nodes: what a batch holds is forgotten for the rest of it",
@@ -81,7 +91,7 @@ export const mutants = [
     file: `${postgres}/ledger-batch.ts`,
     find: "  if (run?.ended !== false) throw new RunEnded(runId);\n",
     replace: "  void run;\n",
-    tests: faults,
+    tests: deadNodes,
     only: "in the eyes of another, and lives, goes on as somebody new",
   },
   {
@@ -89,7 +99,7 @@ export const mutants = [
     file: wishes,
     find: "  if (runId !== currentRunId) throw new Error(`The call ${callId} was held by a run that has ended.`);\n",
     replace: "  void [runId, callId, currentRunId];\n",
-    tests: faults,
+    tests: deadNodes,
     only: "was the hold of a node that was taken for dead meanwhile lets nothing be sent",
   },
   {
@@ -97,7 +107,7 @@ export const mutants = [
     file: `${postgres}/ledger-batch.ts`,
     find: "if (whole.length === 0) return new Set(missing);",
     replace: "if (whole.length === 0) return new Set();",
-    tests: faults,
+    tests: deadNodes,
     only: "arrives when its caller has given up leaves nothing held",
   },
   {
@@ -151,9 +161,9 @@ export const mutants = [
   {
     name: "nodes: signs of life wait behind connections that are dead",
     file: `${postgres}/database.ts`,
-    find: "transact(work, {}, { from: beating, timeoutMs: beatStatementMs })",
+    find: 'transact(work, {}, { purpose: "beating", timeoutMs: beatStatementMs })',
     replace: "transact(work, {})",
-    tests: faults,
+    tests: deadNodes,
     only: "whose connections were all forgotten on the way",
   },
   {
@@ -203,5 +213,21 @@ export const mutants = [
     replace: "settled_at_ms",
     tests: moves,
     only: "goes on where it was",
+  },
+  {
+    name: "nodes: what was counted in Redis leaves its minute a millisecond too early",
+    file: `${stores}/redis/limiter-script.ts`,
+    find: "local minuteUs, secondUs, millisecondUs, rateKeptMs = 60000000, ",
+    replace: "local minuteUs, secondUs, millisecondUs, rateKeptMs = 59999000, ",
+    tests: limits,
+    only: "what was taken counts for 60 s",
+  },
+  {
+    name: "nodes: what was counted in Redis leaves with the first of its millisecond",
+    file: `${stores}/redis/limiter-script.ts`,
+    find: "endUs, size = math.max(endUs, us), 1",
+    replace: "size = 1",
+    tests: limits,
+    only: "leaves with the last of it",
   },
 ];
