@@ -1,5 +1,6 @@
 // Runs the tests and closes with one line that a program can read: "N passed, N failed[, N skipped]".
-// What failed is told again right before it, so that whoever has only the end of the output knows where to look.
+// What failed is told again right before it, so that whoever has only the end of the output knows where to look. Files with
+// a test that failed while the machine itself was kept from running run again, which is told too; chosen ones do not.
 
 import "./require-node.mjs";
 import { spawn } from "node:child_process";
@@ -9,11 +10,15 @@ import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { bunEnv, exitCode, openBun } from "./bun.mjs";
 import { fail, root } from "./install.mjs";
+import { watchMachine } from "./watch-machine.mjs";
 
 const TEST_TIMEOUT_MS = 60_000;
 const SCRATCH_BYTES_MIN = 4 * 2 ** 30;
 const FAILURES_SHOWN_MAX = 10;
 const FAILURE_LINES_MAX = 40;
+/** A machine that is kept from running fails a test or two; more have another reason. */
+const RUN_AGAIN_FAILURES_MAX = 3;
+const RUNS_MAX = 3;
 /** Most of a test's time is waiting, so three are under way at a time, also on two cores. */
 const AT_ONCE = 3;
 /** Small enough that nobody waits long for the others at the end; each costs the start of a process. */
@@ -50,9 +55,11 @@ async function runTests(args) {
   });
   const runs = [];
   const isAlone = portions.length === 1;
+  const whatHappenedSince = watchMachine();
   const takePortions = async (lane) => {
     for (let files = portions.shift(); files !== undefined; files = portions.shift()) {
-      const run = await runBunTest(bun, files, { isShown: isAlone, scratch, running, lane });
+      const runFiles = (named) => runBunTest(bun, named, { isShown: isAlone, scratch, running, lane });
+      const run = isAlone ? await runFiles(files) : await runUndisturbed(files, runFiles, whatHappenedSince);
       // When it has ended, because lines of two at once would mean nothing to anybody.
       process.stderr.write(run.held);
       // A process that was killed, or broke down between two tests, names none of them.
@@ -69,10 +76,30 @@ async function runTests(args) {
   if (nothingRan) console.error("No test ran.");
   const failedCode = runs.map(({ code }) => code).find((code) => code !== 0);
   process.exitCode = failedCode ?? (nothingRan || sum("failed") > 0 ? 1 : 0);
-  const failures = runs.flatMap((run) => run.failures).slice(0, FAILURES_SHOWN_MAX);
+  const failures = runs.flatMap((run) => run.failures.map(({ text }) => text)).slice(0, FAILURES_SHOWN_MAX);
   if (failures.length > 0) process.stdout.write(`\nFailed tests:\n${failures.join("\n")}\n`);
   const skipped = sum("skipped") > 0 ? `, ${sum("skipped")} skipped` : "";
   process.stdout.write(`${sum("passed")} passed, ${sum("failed")} failed${skipped}\n`);
+}
+
+/** Runs those files again in which tests failed, as long as the machine may be to blame. */
+async function runUndisturbed(files, runFiles, whatHappenedSince) {
+  let sinceMs = performance.now();
+  const whole = await runFiles(files);
+  let last = whole;
+  let { held } = whole;
+  for (let runs = 1; runs < RUNS_MAX && last.failures.length > 0; runs++) {
+    const happened = whatHappenedSince(sinceMs);
+    if (happened === undefined || last.failures.length > RUN_AGAIN_FAILURES_MAX) break;
+    held += `\nFailed while ${happened}, and runs again: ${last.failures.map(({ name }) => name).join("; ")}\n`;
+    sinceMs = performance.now();
+    last = await runFiles([...new Set(last.failures.map(({ file }) => file))]);
+    held += last.held;
+  }
+  const { code, failures } = last;
+  const mended = whole.failures.length - failures.length;
+  const { passed, failed, skipped } = whole.totals;
+  return { held, code, failures, totals: { passed: passed + mended, failed: failed - mended, skipped } };
 }
 
 /** Whoever is told to stop begins nothing more, and tells those that run. */
@@ -171,9 +198,10 @@ function readFailures(text) {
   let isAfterFailure = false;
   for (const line of text.split(/^\d+ tests? failed:$/m, 1)[0].split("\n")) {
     const isFailure = line.startsWith("(fail) ");
-    if (isAfterFailure && line.startsWith("  ^ ")) failures[failures.length - 1] += `${line}\n`;
-    else if (isFailure) failures.push(`${[file, ...said, line].join("\n")}\n`);
-    else if (/^\S+\.test\.ts:$/.test(line)) file = line;
+    if (isAfterFailure && line.startsWith("  ^ ")) failures.at(-1).text += `${line}\n`;
+    else if (isFailure)
+      failures.push({ file, name: line.slice(7), text: `${[file, ...said, line].join("\n")}\n` });
+    else if (/^\S+\.test\.ts:$/.test(line)) file = `./${line.slice(0, -1)}`;
     else said = [...said, line].slice(-FAILURE_LINES_MAX);
     if (isFailure || /^\((pass|skip|todo)\) /.test(line)) said = [];
     isAfterFailure = isFailure;

@@ -57,6 +57,8 @@ test("keys, balances, usage, receipts, idempotency keys and open tasks go on in 
   const requestId = paid.headers.get("x-request-id") ?? "";
   for (let n = 0; n < 3; n++) expect((await before.call(account, snapshotPath)).status).toBe(200);
   const task = await createTask(before, account, video(quick));
+  // However long the move takes here, the video is being made until it is over.
+  await sandbox.fault({ vendor: "dashscope", json_patch: { output: { task_status: "RUNNING" } } });
   // That the vendor was asked is noted a moment later.
   await until(async () => (await (await before.call(account, "/v1/requests")).text()).includes("dispatched"));
   const told = await whatIsTold(before, account, requestId);
@@ -85,6 +87,7 @@ test("keys, balances, usage, receipts, idempotency keys and open tasks go on in 
   const inDatabase = await start(postgres);
   const after = at(/It listens on \S+:(\d+)/.exec(inDatabase.greeting)?.[1] ?? "");
   expect(await whatIsTold(after, account, requestId)).toEqual(told);
+  await sandbox.clear();
   const repeated = await after.post(account, "/v1/chat/completions", chat, withKey);
   expect([repeated.status, await repeated.text()]).toMatchObject([409, expect.stringContaining(requestId)]);
   await until(async () => {
