@@ -74,8 +74,9 @@ const mayImport: Record<string, readonly string[]> = {
     "platform",
   ],
   "serve.ts": ["gateway.ts", "host", ...domain, "platform"],
+  "start-server.ts": ["serve.ts", "host", "stores", "stores/redis", "upstreams", ...domain, "platform"],
   "main.ts": [
-    "serve.ts",
+    "start-server.ts",
     "host",
     "doors/cli",
     "stores",

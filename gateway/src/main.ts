@@ -1,6 +1,6 @@
-// The composition root: the only file that knows which store, which limiter and which listener there are.
+// The composition root: it knows which stores and which upstreams there are, and start-server.ts, its other half, which limiter
+// and which listener. What most commands do without is imported where it is needed: it takes longer to load than they to run.
 
-import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { addressOf, completeAddresses } from "./config/addresses.ts";
@@ -10,7 +10,6 @@ import { loadConfig } from "./config/load-config.ts";
 import { checkPublic } from "./config/public-sandbox.ts";
 import type { CliParts } from "./doors/cli/cli-parts.ts";
 import { runCommand } from "./doors/cli/run-command.ts";
-import { createDocumentFetch } from "./host/fetch-document.ts";
 import {
   checkAddress,
   checkSecret,
@@ -19,34 +18,22 @@ import {
   secretsOf,
   withoutPasswords,
 } from "./host/installation.ts";
-import { createListen } from "./host/listen.ts";
 import { createOutput } from "./host/output.ts";
 import { probe } from "./host/probe.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./books/store.ts";
-import { tellRecovery } from "./ledger/tell-recovery.ts";
-import type { Limiter } from "./limits/limiter.ts";
 import { createOffer } from "./offer/create-offer.ts";
 import { loadCatalogue, type Catalogue } from "./operation/catalogue.ts";
 import { systemBytes } from "./platform/chance.ts";
 import { systemClock } from "./platform/clock.ts";
 import { messageOf } from "./platform/error-message.ts";
-import { createLog, describeError, type Log } from "./platform/log.ts";
-import { createMetrics, type Metrics } from "./platform/metrics.ts";
-import { checkData, type DataPlace, type OpeningEvents } from "./stores/data-place.ts";
-import { createMemoryLimiter } from "./stores/memory-limiter.ts";
+import { broughtForward, checkData, type DataPlace, type OpeningEvents } from "./stores/data-place.ts";
 import { moveBooks, undoMove, type NewBooks, type OldBooks } from "./stores/move-books.ts";
-import { openNewBooks } from "./stores/postgres/new-books.ts";
-import { postgresPlace } from "./stores/postgres/postgres-place.ts";
 import { lookAtRedis } from "./stores/redis/look-at-redis.ts";
-import { openSoftLimiter } from "./stores/redis/soft-limiter.ts";
 import { openOldBooks } from "./stores/sqlite/old-books.ts";
 import { sqlitePlace } from "./stores/sqlite/sqlite-place.ts";
-import { createListingAsker } from "./upstreams/ask-listing.ts";
-import { createForwarder } from "./upstreams/forwarder.ts";
 import { httpClient } from "./upstreams/http-client.ts";
 import { createPlatformClient } from "./upstreams/platform-client.ts";
-import { exchanges, protocols } from "./upstreams/protocols.ts";
 
 const projectFolder = join(import.meta.dir, "../..");
 const environment = process.env;
@@ -63,18 +50,18 @@ const showProgress = (line: string | undefined): void => {
 
 async function main(words: readonly string[]): Promise<number> {
   try {
-    return await runCommand(words, cliParts(readSettings(environment, process.cwd())));
+    return await runCommand(words, await cliParts(readSettings(environment, process.cwd())));
   } catch (error) {
     printError(messageOf(error));
     return 1;
   }
 }
 
-function cliParts(settings: Settings): CliParts {
-  const data = dataPlaceOf(settings);
+async function cliParts(settings: Settings): Promise<CliParts> {
+  const data = await dataPlaceOf(settings);
   const secrets = (): Secrets => secretsOf(settings);
   const onBroughtForward: OpeningEvents["onBroughtForward"] = (schemas) =>
-    printError(`${sentenceAbout(schemas)}.`);
+    printError(`${broughtForward(schemas)}.`);
   const openForPeople = async (under: Secrets): Promise<Store> =>
     claimed(await data.openForPeople({ onBroughtForward }), under);
   return {
@@ -122,7 +109,11 @@ function cliParts(settings: Settings): CliParts {
     lookAtLimits: () => withoutPasswords(settings, () => lookAtLimits(settings)),
     addresses: () => completeAddresses(settings.baseUrl ?? addressOf(settings.host, settings.port), settings),
     probe,
-    askListing: createListingAsker(protocols),
+    askListing: async (upstream) => {
+      const { createListingAsker } = await import("./upstreams/ask-listing.ts");
+      const { protocols } = await import("./upstreams/protocols.ts");
+      return createListingAsker(protocols)(upstream);
+    },
     version: packageVersion,
     caller: () => ({
       apiKey: environment["TOLLGATE_KEY"],
@@ -130,88 +121,29 @@ function cliParts(settings: Settings): CliParts {
     }),
     write: output.write,
     showProgress,
-    serve: (flags) => serveHere(settings, data, flags.allowSandboxPublic),
+    serve: async ({ allowSandboxPublic }) => {
+      checkAddress(settings);
+      const { startServer } = await import("./start-server.ts");
+      return startServer({
+        settings,
+        environment,
+        projectFolder,
+        version: packageVersion(),
+        readCatalogue,
+        allowSandboxPublic,
+        data,
+        secrets: secrets(),
+        newId,
+        print,
+      });
+    },
   };
 }
 
-async function serveHere(settings: Settings, data: DataPlace, allowSandboxPublic: boolean): Promise<number> {
-  checkAddress(settings);
-  const secrets = secretsOf(settings);
-  const metrics = createMetrics();
-  const log = createLog({
-    level: settings.logLevel,
-    nowMs: systemClock.wallMs,
-    write: (line) => void process.stderr.write(line),
-  });
-  if (settings.store.kind === "postgres") log.hide(settings.store.secrets);
-  const limits = await openLimits(settings, log, metrics);
-  const { store: opened, leave } = await data.openForServing({
-    onCommit: (writes) => {
-      metrics.count("tollgate_ledger_commits_total");
-      metrics.count("tollgate_ledger_writes_total", undefined, writes);
-    },
-    onBrokenDisk: (error) => {
-      log.error("the disk failed; stopping, because nobody knows what is on it", describeError(error));
-      process.exit(brokenDiskExitCode);
-    },
-    onBroughtForward: (schemas) => log.warn(sentenceAbout(schemas)),
-    onLostNote: (error) => log.error("a note about a call could not be written", describeError(error)),
-    onRecovered: (recovery) => tellRecovery(recovery, log),
-  });
-  const store = await claimed(opened, secrets);
-  try {
-    // Only here: all doors together take longer to load than a command takes to run.
-    const { serve } = await import("./serve.ts");
-    return await serve({
-      settings,
-      environment,
-      projectFolder,
-      version: packageVersion(),
-      readCatalogue,
-      allowSandboxPublic,
-      store,
-      secrets,
-      limiter: limits.limiter,
-      forwarder: createForwarder(httpClient, protocols),
-      platformClient: createPlatformClient(httpClient),
-      clock: systemClock,
-      newId,
-      randomBytes: systemBytes,
-      fetchDocument: createDocumentFetch({
-        resolve: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
-      }),
-      log,
-      metrics,
-      print,
-      listen: createListen(),
-    });
-  } finally {
-    await limits.close();
-    await store.close();
-    leave();
-  }
-}
-
 /** What ships, and the folders of the operator's own. */
-const readCatalogue = ({ catalogueFolders }: Config): Promise<Catalogue> =>
-  loadCatalogue([join(projectFolder, "catalogue")], { own: catalogueFolders, exchanges });
-
-/** Told once, when it happens: from then on only a backup leads back to the earlier version. */
-const sentenceAbout: (schemas: Parameters<OpeningEvents["onBroughtForward"]>[0]) => string = ({ from, to }) =>
-  `the data was brought forward from schema ${from} to ${to}`;
-
-interface Limits {
-  readonly limiter: Limiter;
-  readonly close: () => Promise<void>;
-}
-
-/** A Redis that is not there is no reason not to start; one that does not accept us is. */
-async function openLimits({ limits }: Settings, log: Log, metrics: Metrics): Promise<Limits> {
-  const { monotonicMs } = systemClock;
-  if (limits.kind === "memory") return { limiter: createMemoryLimiter(monotonicMs), close: async () => {} };
-  log.hide(limits.secrets);
-  const limiter = await openSoftLimiter({ url: limits.url, node: newId(), monotonicMs, log, metrics });
-  return { limiter, close: limiter.close };
+async function readCatalogue({ catalogueFolders }: Config): Promise<Catalogue> {
+  const { exchanges } = await import("./upstreams/protocols.ts");
+  return loadCatalogue([join(projectFolder, "catalogue")], { own: catalogueFolders, exchanges });
 }
 
 async function lookAtLimits({ limits }: Settings): Promise<string> {
@@ -225,10 +157,11 @@ async function lookAtLimits({ limits }: Settings): Promise<string> {
   return place;
 }
 
-const dataPlaceOf = ({ store }: Settings): DataPlace =>
-  store.kind === "sqlite"
-    ? sqlitePlace(store.path, systemClock.wallMs)
-    : postgresPlace(store.url, systemClock.monotonicMs);
+async function dataPlaceOf({ store }: Settings): Promise<DataPlace> {
+  if (store.kind === "sqlite") return sqlitePlace(store.path, systemClock.wallMs);
+  const { postgresPlace } = await import("./stores/postgres/postgres-place.ts");
+  return postgresPlace(store.url, systemClock.monotonicMs);
+}
 
 interface MoveEvents extends OpeningEvents {
   readonly onProgress: (rows: number) => void;
@@ -248,7 +181,8 @@ async function withBothBooks<Result>(
   const { wallMs, monotonicMs } = systemClock;
   const old = await openOldBooks(file ?? usualFileIn(settings.dataFolder), { wallMs, onBroughtForward });
   try {
-    const { name } = dataPlaceOf(settings);
+    const { name } = await dataPlaceOf(settings);
+    const { openNewBooks } = await import("./stores/postgres/new-books.ts");
     const fresh = await openNewBooks({
       url: store.url,
       name,
@@ -267,9 +201,6 @@ async function withBothBooks<Result>(
     old.release();
   }
 }
-
-/** Tells a supervisor to start again: recovery then reads what really is on the disk. */
-const brokenDiskExitCode = 70;
 
 /** The file is ours, and npm does not install it without a version. */
 const packageVersion = (): string =>

@@ -188,7 +188,8 @@ const commands = [
 
 export function modelConformance(openStore: OpenStore, histories = 300): void {
   const numRuns = propertyRuns(histories);
-  const timeoutMs = 20_000 + numRuns * 100;
+  // A minute, as for any other test, and more where there are many.
+  const timeoutMs = 60_000 + numRuns * 100;
 
   const runModel = async (): Promise<void> => {
     const seed = Number(

@@ -47,6 +47,10 @@ interface ServingEvents extends OpeningEvents {
   readonly onRecovered: (recovery: Recovery) => void;
 }
 
+/** Told once, when it happens: from then on only a backup leads back to the earlier version. */
+export const broughtForward = ({ from, to }: Parameters<OpeningEvents["onBroughtForward"]>[0]): string =>
+  `the data was brought forward from schema ${from} to ${to}`;
+
 /** In the wrong folder a command would succeed over nothing, and a nightly backup be empty for months. */
 export async function checkData({ name, hasData }: Pick<DataPlace, "name" | "hasData">): Promise<void> {
   if (await hasData()) return;

@@ -1,0 +1,104 @@
+// The other half of the composition root, for whoever serves: it chooses the limiter, the upstreams' client and the listener.
+
+import { lookup } from "node:dns/promises";
+import type { Settings } from "./config/environment.ts";
+import { createDocumentFetch } from "./host/fetch-document.ts";
+import { claimed } from "./host/installation.ts";
+import { createListen } from "./host/listen.ts";
+import { tellRecovery } from "./ledger/tell-recovery.ts";
+import type { Limiter } from "./limits/limiter.ts";
+import { systemBytes } from "./platform/chance.ts";
+import { systemClock } from "./platform/clock.ts";
+import { createLog, describeError, type Log } from "./platform/log.ts";
+import { createMetrics, type Metrics } from "./platform/metrics.ts";
+import { serve, type ServeParts } from "./serve.ts";
+import { broughtForward, type DataPlace } from "./stores/data-place.ts";
+import { createMemoryLimiter } from "./stores/memory-limiter.ts";
+import { openSoftLimiter } from "./stores/redis/soft-limiter.ts";
+import { createForwarder } from "./upstreams/forwarder.ts";
+import { httpClient } from "./upstreams/http-client.ts";
+import { createPlatformClient } from "./upstreams/platform-client.ts";
+import { protocols } from "./upstreams/protocols.ts";
+
+/** What whoever starts it knows already. */
+type StartParts = Pick<
+  ServeParts,
+  | "settings"
+  | "environment"
+  | "projectFolder"
+  | "version"
+  | "readCatalogue"
+  | "allowSandboxPublic"
+  | "secrets"
+  | "newId"
+  | "print"
+> & { readonly data: DataPlace };
+
+/** Serves until told to stop. Resolves with the exit code. */
+export async function startServer(parts: StartParts): Promise<number> {
+  const { settings, data, secrets } = parts;
+  const metrics = createMetrics();
+  const log = createLog({
+    level: settings.logLevel,
+    nowMs: systemClock.wallMs,
+    write: (line) => void process.stderr.write(line),
+  });
+  if (settings.store.kind === "postgres") log.hide(settings.store.secrets);
+  const limits = await openLimits(parts, log, metrics);
+  const { store: opened, leave } = await data.openForServing({
+    onCommit: (writes) => {
+      metrics.count("tollgate_ledger_commits_total");
+      metrics.count("tollgate_ledger_writes_total", undefined, writes);
+    },
+    onBrokenDisk: (error) => {
+      log.error("the disk failed; stopping, because nobody knows what is on it", describeError(error));
+      process.exit(brokenDiskExitCode);
+    },
+    onBroughtForward: (schemas) => log.warn(broughtForward(schemas)),
+    onLostNote: (error) => log.error("a note about a call could not be written", describeError(error)),
+    onRecovered: (recovery) => tellRecovery(recovery, log),
+  });
+  const store = await claimed(opened, secrets);
+  try {
+    return await serve({
+      ...parts,
+      store,
+      limiter: limits.limiter,
+      forwarder: createForwarder(httpClient, protocols),
+      platformClient: createPlatformClient(httpClient),
+      clock: systemClock,
+      randomBytes: systemBytes,
+      fetchDocument: createDocumentFetch({
+        resolve: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
+      }),
+      log,
+      metrics,
+      listen: createListen(),
+    });
+  } finally {
+    await limits.close();
+    await store.close();
+    leave();
+  }
+}
+
+/** Tells a supervisor to start again: recovery then reads what really is on the disk. */
+const brokenDiskExitCode = 70;
+
+interface Limits {
+  readonly limiter: Limiter;
+  readonly close: () => Promise<void>;
+}
+
+/** A Redis that is not there is no reason not to start; one that does not accept us is. */
+async function openLimits(
+  { settings: { limits }, newId }: { readonly settings: Settings; readonly newId: () => string },
+  log: Log,
+  metrics: Metrics,
+): Promise<Limits> {
+  const { monotonicMs } = systemClock;
+  if (limits.kind === "memory") return { limiter: createMemoryLimiter(monotonicMs), close: async () => {} };
+  log.hide(limits.secrets);
+  const limiter = await openSoftLimiter({ url: limits.url, node: newId(), monotonicMs, log, metrics });
+  return { limiter, close: limiter.close };
+}
