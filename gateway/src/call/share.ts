@@ -49,7 +49,7 @@ export class Share {
   #correct(): void | Promise<void> {
     for (const want of this.wants) {
       if (want.kind === "rate") {
-        return this.#limiter.correct(want.name, this.#tokensUsed - want.amount, this.#takenAtMs);
+        return this.#limiter.correct(want, this.#tokensUsed, this.#takenAtMs);
       }
     }
   }

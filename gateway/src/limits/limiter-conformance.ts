@@ -114,9 +114,9 @@ function ratesConformance(open: OpenLimiter): void {
       expect((await refused(limiter, [large(amount)])).retryInMs).toBe(minuteMs - moments + waitsFor - 1);
     }
     for (let moment = 0; moment < moments; moment += 500) {
-      await limiter.correct("large", -each, takenAtMs[moment] ?? 0);
-      await limiter.correct("large", -400, takenAtMs[moment + 1] ?? 0);
-      await limiter.correct("large", +150, takenAtMs[moment + 2] ?? 0);
+      await limiter.correct(large(each), 0, takenAtMs[moment] ?? 0);
+      await limiter.correct(large(each), each - 400, takenAtMs[moment + 1] ?? 0);
+      await limiter.correct(large(each), each + 150, takenAtMs[moment + 2] ?? 0);
     }
     let free = 3 * (each + 400 - 150);
     const standing = await limiter.look(large(1));
@@ -185,21 +185,22 @@ function ratesConformance(open: OpenLimiter): void {
 
   test("an estimate is replaced where it was counted, and what is known only later counts from then on", async () => {
     const { limiter, advance } = await open();
-    const { takenAtMs } = await taken(limiter, [rate("tokens", 100, 50)]);
+    const estimate = rate("tokens", 100, 50);
+    const { takenAtMs } = await taken(limiter, [estimate]);
     advance(10_000);
     await taken(limiter, [rate("tokens", 100, 20)]);
-    await limiter.correct("tokens", -40, takenAtMs);
+    await limiter.correct(estimate, 10, takenAtMs);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(70);
-    await limiter.correct("tokens", +5, takenAtMs);
+    await limiter.correct(estimate, 55, takenAtMs);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(65);
     advance(49_999);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(65);
     advance(1);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(80);
-    await limiter.correct("tokens", -15, takenAtMs);
+    await limiter.correct(estimate, 35, takenAtMs);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(80);
     advance(2 * minuteMs);
-    await limiter.correct("tokens", +30, takenAtMs);
+    await limiter.correct(estimate, 80, takenAtMs);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(70);
     advance(minuteMs - 1);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(70);

@@ -61,7 +61,7 @@ async function takeBack(
       oracle.giveBack([want], atMs);
     }
     if (step.do === "correct" && want.kind === "rate") {
-      await limiter.correct(want.name, step.by, takenAtMs);
+      await limiter.correct(want, want.amount + step.by, takenAtMs);
       oracle.correct(want.name, step.by, atMs);
     }
   }

@@ -47,7 +47,7 @@ export interface Limiter {
   /** Returns what was taken, because the call it was taken for did not happen. */
   readonly giveBack: (wants: readonly Want[], takenAtMs: number) => void | Promise<void>;
   /** Replaces an estimate by what was really used. */
-  readonly correct: (name: string, by: number, takenAtMs: number) => void | Promise<void>;
+  readonly correct: (want: RateWant, used: number, takenAtMs: number) => void | Promise<void>;
   readonly freeSlot: (name: string, holder: string) => void | Promise<void>;
   /** How a limit stands, without taking anything. */
   readonly look: (want: Want) => Standing | Promise<Standing>;

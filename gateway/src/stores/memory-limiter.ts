@@ -7,7 +7,7 @@ const minuteMs = 60_000;
 export interface ImmediateLimiter extends Limiter {
   readonly take: (wants: readonly Want[]) => Take;
   readonly giveBack: (wants: readonly Want[], takenAtMs: number) => void;
-  readonly correct: (name: string, by: number, takenAtMs: number) => void;
+  readonly correct: (want: RateWant, used: number, takenAtMs: number) => void;
   readonly freeSlot: (name: string, holder: string) => void;
   readonly look: (want: Want) => Standing;
 }
@@ -100,7 +100,8 @@ export function createMemoryLimiter(monotonicMs: () => number): ImmediateLimiter
       }
     },
     // The minute of a long call may have been swept meanwhile.
-    correct: (name, by, takenAtMs) => minuteOf(name).correct(by, takenAtMs, monotonicMs()),
+    correct: ({ name, amount }, used, takenAtMs) =>
+      minuteOf(name).correct(used - amount, takenAtMs, monotonicMs()),
     freeSlot: (name, holder) => void slots.get(name)?.delete(holder),
     look: (want) => standingOf(want, monotonicMs()),
   };

@@ -34,6 +34,12 @@ end
 local nowUs = ARGV[2] == '' and serverUs() or math.floor(ARGV[2] * millisecondUs + 0.5)
 local nowMs = math.floor(nowUs / millisecondUs)
 
+-- A clock that was set back stands still until it has caught up, so that what is taken is found again when it returns.
+local function notBefore(us)
+  nowUs = math.max(nowUs, us)
+  nowMs = math.floor(nowUs / millisecondUs)
+end
+
 local function secondOf(us)
   return math.floor(us / secondUs)
 end
@@ -132,9 +138,10 @@ local function openMinute(key)
     return { key = key, isKept = false, isStale = newest ~= nil, isNew = true, us = nowUs, oldest = nowUs, total = 0,
       seconds = {}, isChanged = {} }
   end
-  local minute = { key = key, isKept = true, isStale = false, isNew = secondOf(newest) < secondOf(nowUs),
-    us = math.max(newest, nowUs), oldest = tonumber(kept[2]), total = tonumber(kept[3]),
-    seconds = { [secondOf(nowUs)] = kept[4] or '' }, isChanged = {} }
+  local minute = { key = key, isKept = true, isStale = false, isNew = secondOf(newest) < secondOf(nowUs), us = nowUs,
+    oldest = tonumber(kept[2]), total = tonumber(kept[3]), seconds = { [secondOf(nowUs)] = kept[4] or '' }, isChanged = {} }
+  notBefore(newest)
+  minute.us = nowUs
   forget(minute)
   return minute
 end
@@ -206,8 +213,8 @@ local function firstEndMs(key)
   return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
 end
 
--- Who has a place, and whose of these are free for the taking because their node is gone. Nodes are looked at only when
--- there is no room without.
+-- Who has a place, and whose of these are free for the taking because their node is gone. For a take, nodes are looked at only
+-- when there is no room without.
 local function openPlaces(key, limit)
   local endMs = firstEndMs(key)
   if endMs and endMs <= nowMs then
@@ -215,7 +222,7 @@ local function openPlaces(key, limit)
     endMs = firstEndMs(key)
   end
   local places = { key = key, endMs = endMs, used = endMs and redis.call('ZCARD', key) or 0, gone = nil }
-  if places.used >= limit then
+  if places.used >= limit or asked == 'look' then
     local spokeAfterMs, isGone, gone = serverMs() - nodeSilentMs, {}, {}
     for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
       local of = string.match(member, '^%S+')
@@ -273,8 +280,10 @@ if asked == 'take' then
   end
   local answer = { 1, nowMs }
   for _, want in ipairs(wants) do
-    if want.minute then
-      changeMinute(want.minute, want.minute.us, want.amount)
+    local minute = want.minute
+    if minute then
+      if minute.us < nowUs then minute.us, minute.isNew = nowUs, true end
+      changeMinute(minute, nowUs, want.amount)
     else
       takePlace(want.places, want.holder, want.leaseMs)
     end

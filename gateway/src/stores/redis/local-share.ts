@@ -1,4 +1,4 @@
-import type { Standing, Take, Want } from "../../limits/limiter.ts";
+import type { RateWant, Standing, Take, Want } from "../../limits/limiter.ts";
 import type { ImmediateLimiter } from "../memory-limiter.ts";
 
 /**
@@ -7,11 +7,11 @@ import type { ImmediateLimiter } from "../memory-limiter.ts";
  * no limit is so small that a node lets nobody through.
  */
 export function createLocalShare(limiter: ImmediateLimiter, nodes: () => number): ImmediateLimiter {
-  const shareOf = (want: Want): Want => {
-    const { limit } = want;
-    if (want.kind === "slot") return { ...want, limit: Math.max(1, Math.floor(limit / nodes())) };
-    return { ...want, amount: want.amount > limit ? want.amount : Math.min(limit, want.amount * nodes()) };
-  };
+  const ofAllNodes = (amount: number, limit: number): number =>
+    amount > limit ? amount : Math.min(limit, amount * nodes());
+  const rateOf = (want: RateWant): RateWant => ({ ...want, amount: ofAllNodes(want.amount, want.limit) });
+  const shareOf = (want: Want): Want =>
+    want.kind === "rate" ? rateOf(want) : { ...want, limit: Math.max(1, Math.floor(want.limit / nodes())) };
 
   return {
     take: (wants) => {
@@ -22,7 +22,8 @@ export function createLocalShare(limiter: ImmediateLimiter, nodes: () => number)
         : refusalOf(take, wants[shares.indexOf(take.want)]);
     },
     giveBack: (wants, takenAtMs) => limiter.giveBack(wants.map(shareOf), takenAtMs),
-    correct: (name, by, takenAtMs) => limiter.correct(name, by * nodes(), takenAtMs),
+    correct: (want, used, takenAtMs) =>
+      limiter.correct(rateOf(want), ofAllNodes(used, want.limit), takenAtMs),
     freeSlot: limiter.freeSlot,
     look: (want) => ofAll(limiter.look(shareOf(want)), want),
   };

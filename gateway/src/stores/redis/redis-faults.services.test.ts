@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { startPrivateRedis, type PrivateRedis } from "../../../../test/services/redis.ts";
 import { until } from "../../../../test/harness.ts";
 import type { RateWant, SlotWant, Take } from "../../limits/limiter.ts";
@@ -40,6 +41,62 @@ async function openNode(url: string, answerWithinMs = 300): Promise<Node> {
   const metric = (name: string): number =>
     Number(new RegExp(`^${name} (\\d+)$`, "m").exec(metrics.render())?.[1] ?? 0);
   return { limiter, said, metric };
+}
+
+interface Wire {
+  readonly url: string;
+  readonly cut: () => void;
+  /** The first command that has this word is heard, and its answer is not. */
+  readonly mendAndLoseOneAnswer: (to: string) => void;
+  readonly lostAnswers: () => number;
+}
+
+/** The way of one node to a Redis. */
+async function openWire(port: number): Promise<Wire> {
+  let isCut = false;
+  let losing: string | undefined;
+  let lost = 0;
+  const callers = new Set<Socket>();
+  const server = createServer((caller) => {
+    if (isCut) return void caller.destroy();
+    const far = connect(port, "127.0.0.1");
+    callers.add(caller);
+    let isMute = false;
+    caller.on("data", (bytes) => {
+      if (losing !== undefined && bytes.includes(losing)) {
+        losing = undefined;
+        isMute = true;
+        lost++;
+      }
+      far.write(bytes);
+    });
+    far.on("data", (bytes) => void (isMute || caller.write(bytes)));
+    for (const end of [caller, far]) {
+      end.on("error", () => {});
+      end.on("close", () => {
+        caller.destroy();
+        far.destroy();
+        callers.delete(caller);
+      });
+    }
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  closing.push(async () => {
+    for (const caller of callers) caller.destroy();
+    await new Promise((closed) => server.close(closed));
+  });
+  return {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut: () => {
+      isCut = true;
+      for (const caller of callers) caller.destroy();
+    },
+    mendAndLoseOneAnswer: (to) => {
+      isCut = false;
+      losing = to;
+    },
+    lostAnswers: () => lost,
+  };
 }
 
 const rate = (limit: number, amount = 1, name = "r"): RateWant => ({
@@ -157,8 +214,13 @@ describe("a Redis that falls silent", () => {
     // What comes back counts for as many nodes as what was taken.
     const taken = await last.limiter.take([rate(90, 20, "corrected")]);
     expect(taken).toMatchObject({ kind: "taken", standings: [{ remaining: 30 }] });
-    if (taken.kind === "taken") await last.limiter.correct("corrected", -10, taken.takenAtMs);
+    if (taken.kind === "taken") await last.limiter.correct(rate(90, 20, "corrected"), 10, taken.takenAtMs);
     expect((await last.limiter.look(rate(90, 1, "corrected"))).remaining).toBe(60);
+    // So does what was used of an estimate that alone was all that there is.
+    const estimate = rate(60_000, 60_000, "estimated");
+    const whole = await last.limiter.take([estimate]);
+    if (whole.kind === "taken") await last.limiter.correct(estimate, 5_000, whole.takenAtMs);
+    expect((await last.limiter.look(estimate)).remaining).toBe(45_000);
   });
 
   test("leaves a node that was the first one no more than its share of now", async () => {
@@ -187,7 +249,7 @@ describe("what was taken", () => {
     redis.freeze();
     await node.limiter.take([rate(100, 0, "anything")]);
     expect(isAlone(node)).toBe(true);
-    await node.limiter.correct("r", -20, takenAtMs);
+    await node.limiter.correct(rate(100, 30), 10, takenAtMs);
     await node.limiter.freeSlot("s", "a");
     await node.limiter.giveBack([rate(100, 40), slot("b")], givenAtMs);
     redis.thaw();
@@ -202,12 +264,26 @@ describe("what was taken", () => {
     const [node, other] = [await openNode(redis.url), await openNode(redis.url)];
     const takenAtMs = takenOf(await node.limiter.take([rate(100, 70)]));
     redis.freeze();
-    await node.limiter.correct("r", -20, takenAtMs);
+    await node.limiter.correct(rate(100, 70), 50, takenAtMs);
     await wentAlone(node);
     redis.thaw();
     await isBack(node);
     await isBack(other);
     expect((await other.limiter.look(rate(100))).remaining).toBe(50);
+  });
+
+  test("in Redis comes back there once, also when it had waited for Redis and was not answered then", async () => {
+    const redis = await openRedis();
+    const wire = await openWire(redis.port);
+    const node = await openNode(wire.url);
+    const takenAtMs = takenOf(await node.limiter.take([rate(100, 50)]));
+    wire.cut();
+    await wentAlone(node);
+    await node.limiter.correct(rate(100, 50), 20, takenAtMs);
+    wire.mendAndLoseOneAnswer("return");
+    await isBack(node);
+    expect(wire.lostAnswers()).toBe(1);
+    expect((await node.limiter.look(rate(100))).remaining).toBe(80);
   });
 
   test("here comes back here, also when Redis is back", async () => {
@@ -216,7 +292,7 @@ describe("what was taken", () => {
     await redis.kill();
     await wentAlone(node);
     const takenAtMs = takenOf(await node.limiter.take([rate(100, 60), slot("a", 1)]));
-    await node.limiter.correct("r", -10, takenAtMs);
+    await node.limiter.correct(rate(100, 60), 50, takenAtMs);
     expect((await node.limiter.look(rate(100))).remaining).toBe(50);
     await redis.start();
     await isBack(node);

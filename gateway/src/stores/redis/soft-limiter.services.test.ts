@@ -90,7 +90,7 @@ describe("several nodes", () => {
     expect(Math.abs(take.takenAtMs - Date.now())).toBeLessThan(5_000);
     expect((await two.look(rate(100))).remaining).toBe(50);
     expect((await two.look(slot("x"))).remaining).toBe(1);
-    await one.correct("r", -20, take.takenAtMs);
+    await one.correct(rate(100, 50), 30, take.takenAtMs);
     await one.freeSlot("s", "call");
     // Nobody waits for what comes back; what the same node asks next is answered after it.
     expect((await one.look(rate(100))).remaining).toBe(70);
@@ -135,7 +135,9 @@ describe("several nodes", () => {
     await client.send("ZADD", [`${prefix}nodes`, String(Date.now() - 19_000), dead]);
     expect((await two.take([slot("c")])).kind).toBe("refused");
     await client.send("ZADD", [`${prefix}nodes`, String(Date.now() - 21_000), dead]);
+    expect((await two.look(slot("c", 3))).remaining).toBe(3);
     // Its own places are as good as ever to itself: whoever asks is not silent.
+    expect((await one.look(slot("c", 3))).remaining).toBe(1);
     expect((await one.take([slot("c")])).kind).toBe("refused");
     expect((await two.take([slot("c")])).kind).toBe("taken");
     expect((await two.take([slot("d")])).kind).toBe("taken");
@@ -151,8 +153,8 @@ test("nothing stays in Redis for ever", async () => {
   const node = await openNode(prefix, () => nowMs);
   const take = await node.take([rate(100, 50), slot("call")]);
   if (take.kind !== "taken") throw new Error("There was room.");
-  await node.correct("r", +5, take.takenAtMs);
-  await node.correct("r", +5, take.takenAtMs - 300_000);
+  await node.correct(rate(100, 50), 55, take.takenAtMs);
+  await node.correct(rate(100, 50), 55, take.takenAtMs - 300_000);
   await node.look(rate(100));
   const client = new Bun.RedisClient(redis.url);
   const keys = await client.keys(`${prefix}*`);
@@ -249,6 +251,25 @@ test("a clock that is set back a little lets nothing extra through, and one set 
   expect((await node.look(rate(100))).remaining).toBe(100 - 59);
   nowMs += 55_000;
   expect((await node.look(rate(100))).remaining).toBe(100 - 4);
+});
+
+test("what is taken while a clock that was set back catches up comes back whole, and nobody waits over a minute", async () => {
+  let nowMs = Date.UTC(2026, 5, 1, 12);
+  const node = await openNode(newPrefix(), () => nowMs);
+  await node.take([rate(60_000)]);
+  nowMs -= 5_000;
+  const estimate = rate(60_000, 50_000);
+  const other: RateWant = { ...estimate, name: "other" };
+  const take = await node.take([other, estimate]);
+  if (take.kind !== "taken") throw new Error("There was room.");
+  const refused = await node.take([rate(60_000, 60_000)]);
+  expect(refused).toMatchObject({ kind: "refused", retryInMs: 60_000 });
+  for (const want of [estimate, other]) await node.correct(want, 100, take.takenAtMs);
+  expect((await node.look(rate(60_000))).remaining).toBe(60_000 - 1 - 100);
+  expect((await node.look(other)).remaining).toBe(60_000 - 100);
+  nowMs += 5_000 + 60_000;
+  expect((await node.look(rate(60_000))).remaining).toBe(60_000);
+  expect((await node.look(other)).remaining).toBe(60_000);
 });
 
 test("what is asked in one turn travels together", async () => {

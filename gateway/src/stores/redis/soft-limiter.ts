@@ -51,7 +51,9 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
   const redis = new URL(parts.url).host;
   /** How many nodes there were when Redis last said so. */
   let nodes = 1;
-  const local = createLocalShare(createMemoryLimiter(monotonicMs), () => nodes);
+  /** And when it last went away: what was taken here is returned by the same measure. */
+  let nodesAlone = 1;
+  const local = createLocalShare(createMemoryLimiter(monotonicMs), () => nodesAlone);
   /** Slots that were taken here, and never asked for in Redis. */
   const slotsHere = new Set<string>();
   /** What is to be returned to Redis as soon as it is back. */
@@ -67,11 +69,7 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
     const limiter = createRedisLimiter({ ...parts, connection });
     try {
       nodes = await limiter.join();
-      while (owed.length > 0) {
-        const returns = owed.slice(0, returnsAtOnceMax);
-        await limiter.bringBack(returns);
-        owed.splice(0, returns.length);
-      }
+      while (owed.length > 0) await bringBackTo(limiter, owed.splice(0, returnsAtOnceMax));
     } catch (error) {
       connection.close();
       throw error;
@@ -83,6 +81,7 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
   const lose = (lost: Shared, error: unknown): void => {
     if (shared !== lost) return;
     shared = undefined;
+    nodesAlone = nodes;
     lost.connection.close();
     metrics.count("tollgate_limits_outages_total");
     log.warn(alone, { redis, error: messageOf(error), nodes });
@@ -124,18 +123,21 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
     owed.push(...returns.slice(0, owedMax - owed.length));
   };
 
+  const bringBackTo = async (limiter: RedisLimiter, returns: readonly Return[]): Promise<void> => {
+    try {
+      await limiter.bringBack(returns);
+    } catch (error) {
+      // It may have been heard all the same, and only to free a slot may be repeated.
+      owe(returns.filter(({ kind }) => kind === "slot"));
+      throw error;
+    }
+  };
+
   /** Nobody waits for it: whatever this node asks next is answered after it. */
   const bringBack = (returns: readonly Return[]): void => {
     const asked = shared;
-    if (!asked) {
-      owe(returns);
-      return;
-    }
-    asked.limiter.bringBack(returns).catch((error: unknown) => {
-      // It may have been heard all the same, and only to free a slot may be repeated.
-      owe(returns.filter(({ kind }) => kind === "slot"));
-      lose(asked, error);
-    });
+    if (asked) bringBackTo(asked.limiter, returns).catch((error: unknown) => lose(asked, error));
+    else owe(returns);
   };
 
   const freeSlot = (name: string, holder: string): void => {
@@ -190,9 +192,9 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
       }
       if (returns.length > 0) bringBack(returns);
     },
-    correct: (name, by, takenAtMs) => {
-      if (isHere(takenAtMs)) local.correct(name, by, timeHere(takenAtMs));
-      else bringBack([{ kind: "rate", name, by, takenAtMs }]);
+    correct: (want, used, takenAtMs) => {
+      if (isHere(takenAtMs)) local.correct(want, used, timeHere(takenAtMs));
+      else bringBack([{ kind: "rate", name: want.name, by: used - want.amount, takenAtMs }]);
     },
     freeSlot,
     look: (want) => {
