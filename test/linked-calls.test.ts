@@ -310,6 +310,16 @@ describe("a token that ended is renewed", () => {
     expect(receipt?.attempts.map(({ outcome }) => outcome)).toEqual(["link_rejected", "answered"]);
   });
 
+  test("and what was sent with either token counts against the platform's quota", async () => {
+    const bounded = await openLinking("    quota_rpm: 2\nlinks: { offline_access: false }");
+    const account = await bounded.gateway.openAccount();
+    await bounded.link(account, lastingScopes);
+    bounded.platform.expire();
+    expect((await bounded.follow(account)).status).toBe(200);
+    expect(await codeOf(await bounded.follow(account))).toBe("upstream_rate_limit");
+    await bounded.close();
+  });
+
   test("again and again, each time with the token of before", async () => {
     const account = await linked(lastingScopes);
     const refreshes = did(linking.platform, "refresh_token");

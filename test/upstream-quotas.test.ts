@@ -47,6 +47,18 @@ operations: { financial.metrics.snapshot: { via: [fd-a, fd-b] } }
     await shared.close();
   });
 
+  test("that is used up is not waited for where another upstream may be tried sooner", async () => {
+    const shared = await open(quotas(1, 100));
+    const account = await shared.openAccount();
+    expect((await snapshot(account, shared)).status).toBe(200);
+    financial.b.answerNext(error(429, { "Retry-After": "7" }));
+    for (let call = 0; call < 2; call++) {
+      const refused = await snapshot(account, shared);
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "7"]);
+    }
+    await shared.close();
+  });
+
   test("is not used by a call that could not even be sent", async () => {
     const unreachable = await open(`
 upstreams:

@@ -65,7 +65,11 @@ export async function forward(
     if (exchanged.kind === "link_rejected") {
       // A platform that did not accept the token did nothing, so even a write may be tried again with a new one.
       acting = await actAgain(acting, gate);
-      if (acting?.kind === "ready") continue;
+      if (acting?.kind === "ready") {
+        // It is sent a second time by the same turn: the vendor counts both, and neither is worth a refusal.
+        if (quota) await gate.limiter.correct(quota, quota.amount + 1, takenAtMs);
+        continue;
+      }
     }
     if (!mayRepeat(exchanged, upstream, operation)) break;
     turn = await nextTurn(call, route, gate);

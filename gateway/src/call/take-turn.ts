@@ -1,5 +1,5 @@
 import { seenAt, tighter, upstreamRequests } from "../limits/call-limits.ts";
-import type { Standing, Take, Want } from "../limits/limiter.ts";
+import type { RateWant, Standing, Take, Want } from "../limits/limiter.ts";
 import type { PreparedCall, Upstream } from "../operation/upstream.ts";
 import { unused, type Entry } from "../routing/upstream-health.ts";
 import type { Call } from "./call.ts";
@@ -11,7 +11,7 @@ export interface Turn {
   readonly prepared: PreparedCall;
   readonly entry: Entry;
   /** What was taken of the upstream's own quota, and how that stands now. */
-  readonly quota: Want | undefined;
+  readonly quota: RateWant | undefined;
   readonly quotaStanding: Standing | undefined;
   readonly takenAtMs: number;
 }
@@ -64,7 +64,9 @@ export function takeTurn(
     if (taken) return taken;
   }
   const { limited, paused } = refused;
-  return limited ? { kind: "limited", by: limited } : { kind: "paused", upstream: paused };
+  return limited && !opensWithin(limited.retryInMs, paused, gate)
+    ? { kind: "limited", by: limited }
+    : { kind: "paused", upstream: paused };
 }
 
 /** The shortest wait among the upstreams that could not be asked. */
@@ -94,6 +96,13 @@ function judge(
 /** Shows the caller the upstream's quota, where it leaves less than the limits of the caller's own. */
 export function noteQuota({ known }: Pick<Call, "known">, { quotaStanding }: Turn, { clock }: Gate): void {
   if (quotaStanding) known.requests = tighter(known.requests, seenAt(clock.wallMs(), quotaStanding));
+}
+
+/** Whether it is sooner worth a try than what has no quota left. */
+function opensWithin(waitMs: number, paused: Upstream | undefined, { health }: Gate): boolean {
+  if (!paused) return false;
+  const { retryInMs, outOfCredit } = health.waitFor(paused.name);
+  return outOfCredit !== true && retryInMs < waitMs;
 }
 
 /** Where one waits for nothing but time, it is worth waiting for, however soon another is tried that has no credit. */

@@ -1,4 +1,4 @@
-import type { Standing, Want } from "./limiter.ts";
+import type { RateWant, Standing, Want } from "./limiter.ts";
 
 /** What an operation adds to the limits of a key's tier. */
 export interface OperationLimits {
@@ -59,7 +59,7 @@ export const keyTokens = (keyId: string, amount: number, limit: number): Want =>
   limit,
 });
 
-export const upstreamRequests = (upstream: string, limit: number): Want => ({
+export const upstreamRequests = (upstream: string, limit: number): RateWant => ({
   kind: "rate",
   of: "upstream",
   name: `upstream ${upstream}`,
