@@ -1,4 +1,5 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import type { ModelFacts } from "../gateway/src/operation/operation.ts";
 import { chatCompletion } from "./model-answers.ts";
 import { conversationEstimate, conversations, serviceTier } from "./conversations.ts";
 
@@ -15,6 +16,12 @@ const chatBody = z.looseObject({
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   service_tier: serviceTier,
+  enable_thinking: z.boolean().nullish().describe("Qwen's word for thinking before the answer."),
+  thinking_budget: z
+    .int()
+    .max(tokensMax)
+    .nullish()
+    .describe("The most that is thought, where the vendor does not count it as part of the answer."),
 });
 
 export const chatCompletionsCreate = defineOperation({
@@ -51,9 +58,22 @@ export const chatCompletionsCreate = defineOperation({
             : "max_tokens",
         choices: input.body.n ?? 1,
         predictedTokensMax: bytesOf(input.body["prediction"]),
+        thoughtTokensMax: thoughtTokensMax(input.body, model),
       }),
   },
 });
+
+/**
+ * At the vendors who know these words, `max_tokens` bounds the answer alone. Whoever thinks without a budget writes no more than a
+ * whole answer of thoughts, as far as anybody knows.
+ */
+function thoughtTokensMax(
+  { enable_thinking: thinks, thinking_budget: budget }: z.infer<typeof chatBody>,
+  { unaskedOutputTokensMax }: ModelFacts,
+): number {
+  if (thinks === false) return 0;
+  return Math.max(0, budget ?? (thinks === true ? unaskedOutputTokensMax : 0));
+}
 
 /** As JSON, and so no less than the tokens of any text in it. */
 const bytesOf = (value: unknown): number =>

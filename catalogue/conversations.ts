@@ -61,6 +61,8 @@ interface AskedAnswer {
   readonly choices: number;
   /** Guessed at by the caller; what of it proves wrong is billed as if it had been written. */
   readonly predictedTokensMax?: number;
+  /** Thought beside the answer, and not bounded by its limit, where the vendor counts so. */
+  readonly thoughtTokensMax?: number;
 }
 
 /**
@@ -109,7 +111,7 @@ export function conversationEstimate(
       // A vendor that sums up what was said reads all of it once more, and writes a text of its own.
       [inputUnit]: input.isSummedUp ? most * 2 : most,
       [outputUnit]:
-        (limit + (asked.predictedTokensMax ?? 0)) * asked.choices +
+        (limit + (asked.predictedTokensMax ?? 0) + (asked.thoughtTokensMax ?? 0)) * asked.choices +
         (input.isSummedUp ? model.unaskedOutputTokensMax : 0),
     },
   };

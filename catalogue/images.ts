@@ -47,9 +47,10 @@ export const imagesGenerate = defineOperation({
       const images = body.n ?? 1;
       checkCounts(body, images);
       const inputTokens = Math.ceil(Buffer.byteLength(body.prompt) / 4);
-      const usual = images * tokensOf(body.size, qualityOf(body.quality, "medium"));
-      const quality = model.names.every(heedsQuality) ? qualityOf(body.quality, "high") : "high";
-      const most = images * tokensOf(body.size, quality);
+      const isOpenAis = model.names.every(heedsQuality);
+      const pixels = pixelsOf(body, isOpenAis ? pixelsLeast : pixelsAuto);
+      const usual = images * tokensOf(pixels, qualityOf(body.quality, "medium"));
+      const most = images * tokensOf(pixels, isOpenAis ? qualityOf(body.quality, "high") : "high");
       return {
         expected: { input_tokens: inputTokens, output_tokens: usual },
         tokens: inputTokens + most,
@@ -99,6 +100,8 @@ function checkCounts(body: Readonly<Record<string, unknown>>, images: number): v
 const pixelsPerToken = { low: 3_855, medium: 992, high: 252 } as const;
 type Quality = keyof typeof pixelsPerToken;
 
+/** The smallest image of that table. */
+const pixelsLeast = 1_024 * 1_024;
 /** The largest image a vendor chooses by itself, and the largest one that has a name instead of a size ("4K"). */
 const pixelsAuto = 1_024 * 1_536;
 const pixelsNamed = 4_096 * 4_096;
@@ -106,11 +109,20 @@ const pixelsNamed = 4_096 * 4_096;
 const qualityOf = (asked: string | null | undefined, otherwise: Quality): Quality =>
   asked === "low" || asked === "medium" || asked === "high" ? asked : otherwise;
 
-const tokensOf = (size: string | null | undefined, quality: Quality): number =>
-  Math.ceil(pixelsOf(size ?? "auto") / pixelsPerToken[quality]);
+const tokensOf = (pixels: number, quality: Quality): number => Math.ceil(pixels / pixelsPerToken[quality]);
 
-function pixelsOf(size: string): number {
-  if (size === "auto") return pixelsAuto;
-  const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(size) ?? [];
-  return width === undefined || height === undefined ? pixelsNamed : Number(width) * Number(height);
+/** Other words for the size, of which a vendor may heed any: then it may be the largest. */
+const otherSizes = new DecidingNames(["width", "height", "image_size", "resolution"]);
+
+/** A size that a vendor cannot draw is passed over by some, and they draw what they usually do: no less is held than that. */
+function pixelsOf(body: z.infer<typeof imagesBody>, least: number): number {
+  for (const name in body) {
+    otherSizes.check(name);
+    if (otherSizes.has(name) && (body[name] ?? null) !== null) return pixelsNamed;
+  }
+  const { size } = body;
+  if ((size ?? "auto") === "auto") return pixelsAuto;
+  const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(size ?? "") ?? [];
+  if (width === undefined || height === undefined) return pixelsNamed;
+  return Math.max(least, Number(width) * Number(height));
 }

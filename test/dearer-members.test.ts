@@ -173,6 +173,20 @@ test("what a caller predicts is held as if it were written, for what proves wron
   expect(await most({ prediction })).toBeGreaterThan((await most({ metadata: prediction })) + 2_400);
 });
 
+test("what is thought beside an answer is held, for its limit does not bound that", async () => {
+  const most = async (more: object): Promise<number> => {
+    const response = await gateway.post(account, chatPath, chat(more), quote);
+    return ((await response.json()) as { max_cost_micros_usd: number }).max_cost_micros_usd;
+  };
+  const plain = await most({ metadata_for_length: true, n: 2 });
+  const budget = await most({ enable_thinking: true, thinking_budget: 32_768, n: 2 });
+  expect(budget).toBeGreaterThan(plain + 2 * 32_768);
+  expect(await most({ enable_thinking: true, n: 2 })).toBeGreaterThan(plain + 500);
+  expect(await most({ enable_thinking: false, thinking_budget: 32_768, n: 2 })).toBeLessThan(plain + 500);
+  const wrong = await gateway.post(account, chatPath, chat({ Thinking_Budget: 5 }), quote);
+  expect(wrong.status).toBe(400);
+});
+
 describe("an answer of another model than was asked for", () => {
   const told = (): string[] => gateway.logged.filter((line) => line.includes("another model than was asked"));
   const chunk = (model: string): string =>

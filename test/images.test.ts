@@ -75,6 +75,29 @@ describe("images", () => {
     expect(await most({ model: "gpt-image-1", quality: "low" })).toBeLessThan((area / 256) * 40);
   });
 
+  test("hold no less than a vendor draws who passes over their size, or knows other words for it", async () => {
+    const account = await gateway.openAccount();
+    const most = async (more: object): Promise<number> =>
+      (await quoteOf(account, imagesPath, { prompt, quality: "low", ...more })).max_cost_micros_usd;
+    // The few bytes of the words themselves are held, too.
+    for (const size of ["0x0", "1x1", "256x256"]) {
+      for (const [model, usual] of [
+        ["gpt-image-1", "1024x1024"],
+        ["org/model-x", "1024x1536"],
+      ]) {
+        const least = await most({ model, size: usual });
+        expect(await most({ model, size })).toBeWithin(least - 100, least + 1);
+      }
+    }
+    const large = await most({ size: "4096x4096" });
+    for (const word of ["width", "height", "image_size", "resolution"]) {
+      expect(await most({ size: "1024x1024", [word]: 9 })).toBeGreaterThanOrEqual(large);
+      expect(await most({ size: "1024x1024", [word]: null })).toBeLessThan(large / 2);
+    }
+    const response = await gateway.post(account, imagesPath, { prompt, Width: 4_096 });
+    expect([response.status, (await json<OpenAiError>(response)).error.param]).toEqual([400, "Width"]);
+  });
+
   const multiplied: readonly (readonly [name: string, members: object])[] = [
     ["sequential_image_generation", { sequential_image_generation: "auto" }],
     ["sequential_image_generation_options", { sequential_image_generation_options: { max_images: 15 } }],

@@ -28,6 +28,7 @@ upstreams:
 models:
   gpt-x: { via: [openai], price: { input: 2.5, cache_read: 0.25, output: 10 }, max_output_tokens: 16384 }
   gpt-4o: { price: { input: 3, output: 12 } }
+  kept-x: { via: [openai], price: { input: 3, cache_write: 3.75, output: 15 } }
   free-x: { via: [openai], price: { input: 0, output: 0 } }
   mystery: { via: [openai] }
   gpt-4.1: { via: [openai], price: { input: 2 } }
@@ -39,6 +40,8 @@ models:
     // Cached tokens without a price of their own cost what input costs.
     const written = { input: "2.5", cache_read: "0.25", output: "10" };
     expect(priceOf("gpt-x")).toEqual({ ...written, cache_write: "2.5", cache_write_1h: "2.5" });
+    // And what is kept for an hour costs no less than what is kept for minutes.
+    expect(priceOf("kept-x")).toMatchObject({ cache_read: "3", cache_write: "3.75", cache_write_1h: "3.75" });
     expect(priceOf("gpt-4o")).toMatchObject({ input: "3", output: "12" });
     expect(priceOf("free-x")).toMatchObject({ input: "0", output: "0" });
     expect(priceOf("jina-reranker-v3")).toEqual({ input: "0.05" });
@@ -168,6 +171,22 @@ test("prices for one token instead of a million are told to the operator, free m
   const [grouped = "", ...more] = await notesOf(many.join(", "));
   expect(grouped).toContain("c (input: 0.000001) and 2 more models");
   expect(more).toEqual([]);
+});
+
+test("a price of Claude's that leaves out what is kept for an hour is told to the operator", async () => {
+  const notesOf = async (price: string): Promise<readonly string[]> => {
+    const config = parseConfig(
+      `sandbox: off\nmodels: { claude-x: { price: { ${price} } } }`,
+      "tollgate.yaml",
+      {},
+    );
+    return createOffer(await loadCatalogue([catalogueFolder]), config, undefined).notes;
+  };
+  const [note = "", ...more] = await notesOf("input: 3, cache_write: 3.75, output: 15");
+  expect(note).toContain("claude-x would sell what is kept for an hour at the price of cache_write");
+  expect(more).toEqual([]);
+  expect(await notesOf("input: 3, cache_write: 3.75, cache_write_1h: 6, output: 15")).toEqual([]);
+  expect(await notesOf("input: 3, output: 15")).toEqual([]);
 });
 
 describe("models that ship", () => {

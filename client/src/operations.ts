@@ -67,6 +67,10 @@ export interface Inputs {
       readonly [name: string]: unknown;
     } | null | undefined;
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
+    /** Qwen's word for thinking before the answer. */
+    readonly enable_thinking?: boolean | null | undefined;
+    /** The most that is thought, where the vendor does not count it as part of the answer. */
+    readonly thinking_budget?: number | null | undefined;
     readonly [name: string]: unknown;
   };
   /** What the account has, what running calls hold of it, and this key's budget. */

@@ -8,7 +8,9 @@ import { some } from "./doubtful-models.ts";
  * Prices that no vendor takes, as they come about when another program's list, which counts by the token, is pasted. The
  * operator may mean them, so they are told and not refused. Free models are meant: nobody writes a zero by accident.
  */
-export function doubtfulPrices({ models }: Config): string[] {
+export const doubtfulPrices = (config: Config): string[] => [...perToken(config), ...withoutAnHour(config)];
+
+function perToken({ models }: Config): string[] {
   const doubtful = [...models].flatMap(([id, { price = {} }]) => {
     const words = Object.entries(price)
       .filter(([unit, pico]) => !unitsOfVideo.has(unit) && isDoubtful(pico))
@@ -19,6 +21,18 @@ export function doubtfulPrices({ models }: Config): string[] {
   return [
     `models: prices are USD per million tokens, and what is written is hardly that for ${some(doubtful)}; ` +
       "a price for one token has to be multiplied by a million",
+  ];
+}
+
+/** Anthropic takes twice the price of input for what it keeps for an hour, and an eighth more than half of that for minutes. */
+function withoutAnHour({ models }: Config): string[] {
+  const doubtful = [...models].flatMap(([id, { price = {} }]) =>
+    /claude/i.test(id) && "cache_write_tokens" in price && !("cache_write_1h_tokens" in price) ? [id] : [],
+  );
+  if (doubtful.length === 0) return [];
+  return [
+    `models: ${some(doubtful)} would sell what is kept for an hour at the price of cache_write, which the vendor takes for ` +
+      "minutes; write cache_write_1h beside it",
   ];
 }
 

@@ -64,15 +64,19 @@ export function lacksOutputPrice(operation: Operation, { kinds, price }: Model):
 
 const paysForOutput: ReadonlySet<ModelKind> = new Set(["chat", "image"]);
 
-/** Cached tokens are input tokens: where nobody set a price of their own for them, they cost the same. */
+/**
+ * Cached tokens are input tokens: where nobody set a price of their own for them, they cost the same. What is kept for an hour costs
+ * no less than what is kept for minutes.
+ */
 const completePrice = (price: Readonly<Record<string, Pico>>): Record<string, Pico> => {
   const input = price["input_tokens"] ?? 0n;
+  const written = price["cache_write_tokens"] ?? input;
   const heard = price["input_audio_tokens"];
   return {
     input_tokens: input,
     cache_read_tokens: input,
-    cache_write_tokens: input,
-    cache_write_1h_tokens: input,
+    cache_write_tokens: written,
+    cache_write_1h_tokens: written,
     ...(heard === undefined ? {} : { cache_read_audio_tokens: heard }),
     ...price,
   };
