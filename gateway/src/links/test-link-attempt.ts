@@ -1,5 +1,5 @@
-import { middayMs, type Caller } from "../ledger/shared-conformance.ts";
-import type { NewLinkAttempt } from "./links.ts";
+import { middayMs } from "../ledger/shared-conformance.ts";
+import type { LinkOwner, NewLinkAttempt } from "./links.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -8,7 +8,7 @@ export const attemptLifeMs = 600_000;
 
 /** A link that is begun, for tests: known by the state it is begun with, and good for ten minutes. */
 export function attemptOf(
-  { accountId, keyId }: Caller,
+  { accountId, keyId }: LinkOwner,
   state: string,
   changed: Partial<NewLinkAttempt> = {},
 ): NewLinkAttempt {

@@ -369,6 +369,14 @@ export const migrations: readonly string[] = [
   `
   CREATE INDEX task_at_vendor ON task (upstream_task_id, upstream) WHERE upstream_task_id IS NOT NULL;
   `,
+
+  // Whoever begins a link counts the open attempts of its key, and forgets old ones that keep no idempotency key. The others
+  // stay for a day, however many they are, and must not be looked through.
+  `
+  CREATE INDEX link_attempt_open ON link_attempt (key_id, expires_at_ms) WHERE used_at_ms IS NULL;
+  CREATE INDEX link_attempt_unkeyed ON link_attempt (key_id, created_at_ms) WHERE key_hash IS NULL;
+  DROP INDEX link_attempt_of_key;
+  `,
 ];
 
 /** Any number, as long as nobody else who locks by number in this database has the same. */
