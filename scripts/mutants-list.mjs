@@ -244,6 +244,13 @@ export const mutants = [
     tests: ["test/limited-keys.test.ts"],
   },
   {
+    name: "an idempotency key that is free again finds the call that had it",
+    file: "gateway/src/stores/sqlite/sqlite-calls.ts",
+    find: "return call && keepsKey(call.settledAtMs, nowMs) ? call : undefined;",
+    replace: "return call;",
+    tests: ["test/idempotency.test.ts"],
+  },
+  {
     name: "a hold in doubt keeps its idempotency key",
     file: "gateway/src/call/end-later.ts",
     find: 'outcome: "failed", freed }',

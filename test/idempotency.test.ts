@@ -362,6 +362,35 @@ test("what is free and changes nothing more when repeated is answered anew under
   ]);
 });
 
+test("a key that is free again finds no receipt, nor does one that something else has by then", async () => {
+  let wallMs = Date.parse("2026-03-01T12:00:00Z");
+  const clock = { wallMs: () => wallMs, monotonicMs: () => performance.now() };
+  const timed = await openTestGateway({ clock });
+  try {
+    const account = await timed.openAccount();
+    const ask = (path: string, body: object): Promise<Response> =>
+      timed.post(account, path, body, { "idempotency-key": "reused" });
+    const look = async (): Promise<string[]> => {
+      const found = await timed.call(account, "/v1/requests?idempotency_key=reused");
+      const { data } = (await found.json()) as { data: { request_id: string }[] };
+      return data.map((receipt) => receipt.request_id);
+    };
+    const first = await ask("/v1/rerank", rerank);
+    wallMs += 24 * 3_600_000 - 1;
+    expect(await look()).toEqual([first.headers.get("x-request-id") ?? ""]);
+    wallMs += 1;
+    expect(await look()).toEqual([]);
+    expect((await ask("/apis/v1/social_a/auth_social_a", {})).status).toBe(200);
+    expect(await look()).toEqual([]);
+    // The link's key is kept until a day after the ten minutes that it is good for.
+    wallMs += 24 * 3_600_000 + 600_000;
+    const last = await ask("/v1/rerank", rerank);
+    expect(await look()).toEqual([last.headers.get("x-request-id") ?? ""]);
+  } finally {
+    await timed.close();
+  }
+});
+
 test("a key is kept for 24 hours after its call ended and free afterwards", async () => {
   let wallMs = Date.parse("2026-03-01T12:00:00Z");
   const clock = { wallMs: () => wallMs, monotonicMs: () => performance.now() };

@@ -56,8 +56,8 @@ export function createBooks({ store, limiter, links, offer, attemptsOf }: Parts)
         next_cursor: nextBefore ?? null,
       };
     },
-    receiptByKey: async ({ accountId }, idempotencyKey) => {
-      const call = await store.calls.findByKey(accountId, hashIdempotencyKey(idempotencyKey));
+    receiptByKey: async ({ accountId, nowMs }, idempotencyKey) => {
+      const call = await store.calls.findByKey(accountId, hashIdempotencyKey(idempotencyKey), nowMs);
       return {
         object: "list",
         data: call ? [await receiptNow(call)] : [],

@@ -34,8 +34,12 @@ export interface CallBook {
   /** Whoever's it is: for the operator alone. */
   readonly findAny: (callId: string) => Promise<CallRecord | undefined>;
   readonly list: (accountId: string, filter: ReceiptFilter) => Promise<CallPage>;
-  /** The call that has this idempotency key, for as long as the key is kept. */
-  readonly findByKey: (accountId: string, keyHash: Uint8Array) => Promise<CallRecord | undefined>;
+  /** The call that has this idempotency key at that moment; none when the key is free, or something else's. */
+  readonly findByKey: (
+    accountId: string,
+    keyHash: Uint8Array,
+    nowMs: number,
+  ) => Promise<CallRecord | undefined>;
 }
 
 export interface Receipt {

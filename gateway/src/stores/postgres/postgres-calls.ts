@@ -1,4 +1,5 @@
 import type { CallRecord } from "../../ledger/call-record.ts";
+import { keepsKey } from "../../ledger/idempotency-key.ts";
 import type { CallBook, CallPage, ReceiptFilter } from "../../ledger/receipt.ts";
 import { behindAllIds, lookedThroughUsualMax, openStates, stateNow } from "../call-pages.ts";
 import { callOf, type CallRow } from "../call-record-rows.ts";
@@ -40,11 +41,13 @@ export function createPostgresCalls(db: Database, lookedThroughMax = lookedThrou
   };
 
   return {
-    findByKey: (accountId, keyHash) =>
-      findOne(
+    findByKey: async (accountId, keyHash, nowMs) => {
+      const call = await findOne(
         "JOIN claim ON claim.call_id = call.id WHERE claim.account_id = $1 AND key_hash = $2 AND call.account_id = $1",
         [accountId, keyHash],
-      ),
+      );
+      return call && keepsKey(call.settledAtMs, nowMs) ? call : undefined;
+    },
     find: (accountId, callId) => findOne("WHERE call.account_id = $1 AND call.id = $2", [accountId, callId]),
     findAny: (callId) => findOne("WHERE call.id = $1", [callId]),
     list,

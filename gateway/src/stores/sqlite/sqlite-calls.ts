@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { CallRecord } from "../../ledger/call-record.ts";
+import { keepsKey } from "../../ledger/idempotency-key.ts";
 import type { CallBook, CallPage, ReceiptFilter } from "../../ledger/receipt.ts";
 import { behindAllIds, lookedThroughUsualMax, openStates, stateNow } from "../call-pages.ts";
 import { callOf, type CallRow } from "../call-record-rows.ts";
@@ -76,11 +77,12 @@ export function createSqliteCalls(
     return row ? callOf(row) : undefined;
   };
   return {
-    findByKey: (accountId, keyHash) =>
+    findByKey: (accountId, keyHash, nowMs) =>
       books.read(() => {
         const claimed = claims.find(accountId, keyHash);
         const row = claimed && find.get(accountId, claimed.callId);
-        return row ? callOf(row) : undefined;
+        const call = row ? callOf(row) : undefined;
+        return call && keepsKey(call.settledAtMs, nowMs) ? call : undefined;
       }),
     find: (accountId, callId) => lookedUp(() => find.get(accountId, callId)),
     findAny: (callId) => lookedUp(() => findAny.get(callId)),
