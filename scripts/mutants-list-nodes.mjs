@@ -103,6 +103,14 @@ export const mutants = [
     only: "was the hold of a node that was taken for dead meanwhile lets nothing be sent",
   },
   {
+    name: "nodes: a call that was never sent keeps its key when others ended it first",
+    file: wishes,
+    find: "    if (!resolved.first && isUnknown && ending.freed) freeKey(call.held, ending.freed.keyHash);\n",
+    replace: "    void isUnknown;\n",
+    tests: deadNodes,
+    only: "lets nothing be sent, and frees its key",
+  },
+  {
     name: "nodes: a release does not wait for a hold that may still come",
     file: `${postgres}/ledger-batch.ts`,
     find: "if (whole.length === 0) return new Set(missing);",

@@ -6,7 +6,13 @@ import { openCable, type Cable } from "../../../../test/services/cable.ts";
 import { openTestDatabase } from "../../../../test/services/postgres.ts";
 import { openNode, waitUntil, withNodes } from "../../../../test/services/postgres-nodes.ts";
 import { InDoubt } from "../../ledger/store-errors.ts";
-import { middayMs, releaseOf, type Caller, type TestBooks } from "../../ledger/shared-conformance.ts";
+import {
+  claimOf,
+  middayMs,
+  releaseOf,
+  type Caller,
+  type TestBooks,
+} from "../../ledger/shared-conformance.ts";
 import type { TestDatabase } from "../../../../test/services/postgres.ts";
 import { openDatabase } from "./database.ts";
 import { createRuns } from "./runs.ts";
@@ -26,17 +32,29 @@ const endNewestRun = (url: string): Promise<unknown> =>
   inDatabase(url, (sql) => sql`UPDATE run SET ended_at_ms = 1 WHERE id = (SELECT max(id) FROM run)`);
 
 describe("a commit that breaks off", () => {
-  test("and was the hold of a node that was taken for dead meanwhile lets nothing be sent", () =>
+  test("and was the hold of a node that was taken for dead meanwhile lets nothing be sent, and frees its key", () =>
     withCable(async ({ cable, far, near, caller, url }) => {
       const callId = far.newId("call");
+      const idempotency = claimOf("k");
       cable.spoilCommit(callId, "unanswered", "cut");
-      const holding = settled(far.hold(caller, { callId }));
+      const holding = settled(far.hold(caller, { callId, idempotency }));
       await waitUntil(async () => (await countRows(url, "call")) === 1, 1_000);
       await endNewestRun(url);
       await waitUntil(async () => (await near.receipt(caller, callId)).state === "released", 1_000);
       cable.mend();
       expect(String(await holding)).toContain("run that has ended");
       expect((await near.balance(caller)).held).toBe(0n);
+
+      // Who ended it could not know that it was never sent. Who had it to send knows, and says so when it is back.
+      expect(await near.hold(caller, { idempotency })).toMatchObject({
+        earlier: { callId, state: "released", outcome: "unknown" },
+      });
+      const freed = { accountId: caller.accountId, keyHash: idempotency.keyHash };
+      const takeBack = () => far.store().ledger.release({ ...releaseOf(callId), freed });
+      expect(await takeBack()).toMatchObject({ first: false, state: "released" });
+      const again = await near.held(caller, { idempotency });
+      await takeBack();
+      expect(await near.hold(caller, { idempotency })).toMatchObject({ earlier: { callId: again } });
     }, 1_500));
 
   test("and was that of a vendor's word about a new task is written again", () =>

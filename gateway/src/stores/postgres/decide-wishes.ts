@@ -17,6 +17,7 @@ import {
   type EndState,
   type Ending,
 } from "../call-ends.ts";
+import type { HeldCall } from "../held-call.ts";
 import { createSums } from "../sums.ts";
 import type { CallFacts, LedgerFacts } from "./ledger-facts.ts";
 import type { Changes } from "./ledger-rows.ts";
@@ -153,10 +154,7 @@ export function decideWishes(
     sums.addHeld(held, -held.heldMicros);
     sums.addEnd(held, callEnd);
     changes.ended.push({ callId: held.callId, end: callEnd });
-    if (callEnd.freedKeyHash) {
-      facts.unclaim(held, callEnd.freedKeyHash);
-      changes.freed.push({ call: held, keyHash: callEnd.freedKeyHash });
-    }
+    if (callEnd.freedKeyHash) freeKey(held, callEnd.freedKeyHash);
     call.state = state;
     call.outcome = ending.outcome;
     call.valueMicros = charge.valueMicros;
@@ -173,7 +171,15 @@ export function decideWishes(
     const { state, ...evidence } = ending.outcome === "unknown" ? evidenceOf(call) : nothingUsed;
     const resolved = end({ ...evidence, ...ending }, state);
     if (resolved.first && ending.abandonsTask) abandonTask(ending);
+    // Who took this process for dead could not tell whether the call was sent; who had it to send can.
+    const isUnknown = call.state === "released" && call.outcome === "unknown";
+    if (!resolved.first && isUnknown && ending.freed) freeKey(call.held, ending.freed.keyHash);
     return resolved;
+  };
+
+  const freeKey = (call: HeldCall, keyHash: Uint8Array): void => {
+    facts.unclaim(call, keyHash);
+    changes.freed.push({ call, keyHash });
   };
 
   /** Ends a task whose creation never left; only who had it to send knows that, whatever others took it for meanwhile. */
