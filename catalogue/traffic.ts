@@ -1,12 +1,20 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 
-// The specification leaves the parameters open, so they are forwarded as they come and none is required. They are
-// only read for the price: the vendor takes one credit for each metric, month and country asked for, and nothing
-// when it has no data. A request that does not say these things is paid for by the figures that came.
+// The specification leaves the parameters open, so they are forwarded as they come and none is required. Besides the form
+// of the answer they are only read for the price: the vendor takes one credit for each metric, month and country asked for,
+// and nothing when it has no data. A request that does not say these things is paid for by the figures that came.
 
 /** What is held when the request does not show what it will cost. Anything above is the operator's loss. */
 const creditsHeldUnknown = 10;
 const monthsMax = 120;
+
+/** In any other form nobody could read whether there are data to pay for. Some servers read names in any letters. */
+const trafficQuery = z.looseObject({}).check(({ value, issues }) => {
+  for (const [name, input] of Object.entries(value)) {
+    if (name.toLowerCase() !== "format" || input === "json") continue;
+    issues.push({ code: "custom", message: "data come as json alone", path: [name], input });
+  }
+});
 
 export const websiteTrafficEngagement = defineOperation({
   id: "traffic_analytics.website.traffic_engagement",
@@ -17,6 +25,7 @@ export const websiteTrafficEngagement = defineOperation({
   method: "GET",
   path: "/apis/v1/{traffic_analytics}/website/traffic-engagement",
   definition: "pending",
+  query: trafficQuery,
   response: z.looseObject({}),
   example: {
     query: { domain: "example.com", metrics: "visits", start_date: "2026-01", end_date: "2026-01" },

@@ -92,6 +92,29 @@ describe("web traffic", () => {
     expect(last(doubles.similarweb).target).toEndWith("?site=a.test&last=3");
   });
 
+  test("comes as JSON and in no other form, which nobody could read for its price", async () => {
+    const account = await gateway.openAccount();
+    await expectNothingHappened(gateway, async () => {
+      for (const [asked, named] of [
+        ["format=xml", "format"],
+        ["format=", "format"],
+        ["Format=xml", "Format"],
+        ["FORMAT=csv", "FORMAT"],
+        ["f%6Frmat=xml", "format"],
+        ["format=json&format=xml", "format"],
+        ["format=json&FORMAT=xml", "FORMAT"],
+      ] as const) {
+        const refused = await read(gateway.call(account, `${target}&${asked}`));
+        flat(400, "invalid_parameters")(refused);
+        expect(refused.body).toMatchObject({ error: `${named}: data come as json alone` });
+      }
+    });
+    for (const asked of ["format=json", "FORMAT=json", "formatted=xml"]) {
+      const receipt = await answeredWith("similarweb", `${target}&${asked}`, { data: [row] });
+      expect(receipt.charged_micros_usd).toBe(600_000);
+    }
+  });
+
   test("is served by the sandbox, and of a website without data free of charge", async () => {
     const account = await sandboxed.openAccount();
     const served = await sandboxed.call(account, target);
