@@ -1,18 +1,28 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 
 // The specification leaves the parameters open, so they are forwarded as they come and none is required. Besides the form
-// of the answer they are only read for the price: the vendor takes one credit for each metric, month and country asked for,
-// and nothing when it has no data. A request that does not say these things is paid for by the figures that came.
+// of the answer and its steps they are only read for the price: the vendor takes one credit for each metric, month and
+// country asked for, and nothing when it has no data. A request that does not say these things is paid for by the figures
+// that came.
 
 /** What is held when the request does not show what it will cost. Anything above is the operator's loss. */
 const creditsHeldUnknown = 10;
 const monthsMax = 120;
 
-/** In any other form nobody could read whether there are data to pay for. Some servers read names in any letters. */
+/**
+ * In any other form nobody could read whether there are data to pay for, and the vendor takes a credit for each day or week that
+ * it shows instead of a month. Some servers read names in any letters.
+ */
+const onlyTaken: ReadonlyMap<string, string> = new Map([
+  ["format", "json"],
+  ["granularity", "monthly"],
+]);
+
 const trafficQuery = z.looseObject({}).check(({ value, issues }) => {
   for (const [name, input] of Object.entries(value)) {
-    if (name.toLowerCase() !== "format" || input === "json") continue;
-    issues.push({ code: "custom", message: "data come as json alone", path: [name], input });
+    const taken = onlyTaken.get(name.toLowerCase());
+    if (taken === undefined || input === taken) continue;
+    issues.push({ code: "custom", message: `expected ${taken}`, path: [name], input });
   }
 });
 

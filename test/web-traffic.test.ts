@@ -92,7 +92,7 @@ describe("web traffic", () => {
     expect(last(doubles.similarweb).target).toEndWith("?site=a.test&last=3");
   });
 
-  test("comes as JSON and in no other form, which nobody could read for its price", async () => {
+  test("comes as JSON, which can be read for its price, and by the month, by which it is priced", async () => {
     const account = await gateway.openAccount();
     await expectNothingHappened(gateway, async () => {
       for (const [asked, named] of [
@@ -103,13 +103,17 @@ describe("web traffic", () => {
         ["f%6Frmat=xml", "format"],
         ["format=json&format=xml", "format"],
         ["format=json&FORMAT=xml", "FORMAT"],
+        ["granularity=daily", "granularity"],
+        ["Granularity=weekly", "Granularity"],
+        ["granularity=monthly&granularity=daily", "granularity"],
       ] as const) {
         const refused = await read(gateway.call(account, `${target}&${asked}`));
         flat(400, "invalid_parameters")(refused);
-        expect(refused.body).toMatchObject({ error: `${named}: data come as json alone` });
+        const expected = named.toLowerCase() === "format" ? "json" : "monthly";
+        expect(refused.body).toMatchObject({ error: `${named}: expected ${expected}` });
       }
     });
-    for (const asked of ["format=json", "FORMAT=json", "formatted=xml"]) {
+    for (const asked of ["format=json", "FORMAT=json", "formatted=xml", "granularity=monthly"]) {
       const receipt = await answeredWith("similarweb", `${target}&${asked}`, { data: [row] });
       expect(receipt.charged_micros_usd).toBe(600_000);
     }
