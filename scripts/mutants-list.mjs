@@ -742,6 +742,13 @@ export const mutants = [
     tests: ["test/agent-approval.test.ts"],
   },
   {
+    name: "a batch whose approval does not do pays for its cheap calls first",
+    file: "gateway/src/doors/mcp/batch-tool.ts",
+    find: "if (unapproved) return nothingRan(given, unapproved);",
+    replace: "",
+    tests: ["test/agent-approval.test.ts"],
+  },
+  {
     name: "a client that was to open a page answers for its person",
     file: "gateway/src/doors/mcp/ask-approval.ts",
     find: 'state.mode === "form" ? await recordAnswer(visit, state.approval, parts) : undefined;',

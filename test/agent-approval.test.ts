@@ -2,7 +2,7 @@
 // exactly one call. Each replay here once bought twice somewhere.
 
 import { describe, expect, test } from "bun:test";
-import { useTool } from "./agent-client.ts";
+import { useTool, type ToolResult } from "./agent-client.ts";
 import {
   canAsk,
   cheap,
@@ -319,6 +319,95 @@ test("a yes that nobody gave in time, or that came to be used too late, is none"
     heldMicros: 0n,
   });
   await timed.close();
+});
+
+describe("an approved batch whose approval does not do any more", () => {
+  const batch = { calls: [cheap, dear()] };
+
+  /** A gateway whose time stands, and a batch that was asked about there and allowed. */
+  const openApproved = async (given: object = batch) => {
+    const clock = createVirtualClock();
+    const timed = await openTestGateway({ config, clock });
+    const { key, accountId } = await timed.openAccount({ creditUsd });
+    const run = (calls: object): Promise<ToolResult> => useTool(`${timed.url}/mcp`, key, "batch_use", calls);
+    const { approval_id: id } = (await run(given)).structuredContent["approval"] as Handle;
+    await timed.store.approvals.decide({ id, accountId, decision: "approved", nowMs: clock.wallMs() });
+    const paid = async (): Promise<number> =>
+      5_000_000 - Number((await timed.store.accounts.find(accountId))?.postedMicros);
+    const raisePrices = async (): Promise<void> => {
+      await timed.store.accounts.update(accountId, { planMultiplierPpm: 1_500_000n });
+      // Longer than a credential is remembered.
+      clock.advance(60_000);
+    };
+    return { timed, clock, run, approval_id: id, paid, raisePrices };
+  };
+  type Approved = Awaited<ReturnType<typeof openApproved>>;
+
+  const reasons: [string, string, (approved: Approved) => Promise<object>][] = [
+    [
+      "because it came too late",
+      "expired",
+      async ({ clock }) => {
+        clock.advance(15 * 60_000 + 1);
+        return batch;
+      },
+    ],
+    [
+      "because a dear call asks for something else now",
+      "no such approval",
+      async () => ({ calls: [cheap, dear("MSFT")] }),
+    ],
+    [
+      "because its price rose above what was allowed",
+      "more than was approved",
+      async ({ raisePrices }) => {
+        await raisePrices();
+        return batch;
+      },
+    ],
+  ];
+  test.each(reasons)("runs none of its calls, %s", async (_, why, change) => {
+    const approved = await openApproved();
+    const { timed, run, approval_id, paid } = approved;
+    const refused = await run({ ...(await change(approved)), approval_id });
+    expect(refused.isError).toBe(true);
+    expect(refused.structuredContent["totals"]).toMatchObject({ not_started: 2, settled_usd: 0 });
+    expect(errorOf(refused)).toMatchObject({ code: "approval_required", charged: "no", retryable: false });
+    expect(errorOf(refused)["message"]).toContain(why);
+    expect(await paid()).toBe(0);
+    await timed.close();
+  });
+
+  test("and that ran before says that it did, however late and dear it is by now", async () => {
+    const { timed, clock, run, approval_id, paid, raisePrices } = await openApproved();
+    await run({ ...batch, approval_id });
+    const once = await paid();
+    expect(once).toBe(snapshotMicros + tagMicros);
+    clock.advance(15 * 60_000 + 1);
+    await raisePrices();
+    const again = await run({ ...batch, approval_id });
+    expect(again.structuredContent["totals"]).toMatchObject({ completed: 0, refused: 2 });
+    const told = again.structuredContent["results"] as { error: { code: string; message: string } }[];
+    expect(told.map(({ error }) => error.code)).toEqual(["idempotency_conflict", "idempotency_conflict"]);
+    expect(told[1]?.error.message).toContain("was charged 0.048 USD");
+    expect(await paid()).toBe(once);
+    await timed.close();
+  });
+
+  test("and of which a part ran runs no further, and is not told to ask for all of it again", async () => {
+    const stopping = { calls: [cheap, dear(), dear("MSFT")], stop_on_error: true };
+    const { timed, clock, run, approval_id, paid } = await openApproved(stopping);
+    await timed.sandbox.fault({ vendor: "financialdatasets", status: 404, body: "{}", times: 1 });
+    const stopped = await run({ ...stopping, approval_id });
+    expect(stopped.structuredContent["totals"]).toMatchObject({ completed: 1, failed: 1, not_started: 1 });
+    const once = await paid();
+    clock.advance(15 * 60_000 + 1);
+    const late = await run({ ...stopping, approval_id });
+    expect(late.structuredContent["totals"]).toMatchObject({ completed: 0, not_started: 3 });
+    expect(errorOf(late)["message"]).toContain("ask again only for what is missing");
+    expect(await paid()).toBe(once);
+    await timed.close();
+  });
 });
 
 test("no approval, state or key is ever logged", async () => {

@@ -10,7 +10,7 @@ import type { ToolParts, Visit } from "./visit.ts";
 /** How a tool call stands with its person. */
 export type Standing =
   | { readonly kind: "not_asked" }
-  | { readonly kind: "claimable"; readonly approvalId: string }
+  | { readonly kind: "claimable"; readonly approval: Approval }
   | { readonly kind: "waiting"; readonly approval: ApprovalHandle }
   | { readonly kind: "refused"; readonly refusal: CallRefused };
 
@@ -74,7 +74,7 @@ async function standingOf(id: string, visit: Visit, parts: ToolParts): Promise<S
   if (approval?.keyId !== keyId || approval.grantId !== grant?.id)
     return refused("There is no such approval.");
   if (approval.decision === "denied") return saidNo();
-  if (approval.decision === "approved") return { kind: "claimable", approvalId: id };
+  if (approval.decision === "approved") return { kind: "claimable", approval };
   if (approval.expiresAtMs <= parts.gate.clock.wallMs()) {
     return refused("Nobody answered in time; ask again without approval_id.");
   }

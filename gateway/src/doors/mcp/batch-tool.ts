@@ -1,9 +1,11 @@
 import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextprotocol/server";
+import type { Approval } from "../../approvals/approvals.ts";
+import { checkApproval } from "../../approvals/check-approval.ts";
 import { checkPayable } from "../../call/check-payable.ts";
-import type { Credential } from "../../keys/keys.ts";
+import { refuseUnapproved } from "../../call/spend-policy.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { capMicrosFromNumber, type Micros } from "../../platform/money.ts";
-import { CallRefused } from "../../platform/refusals.ts";
+import { CallRefused, refuse } from "../../platform/refusals.ts";
 import type { AgentCall } from "./agent-call.ts";
 import { approvalItems, callDigest, type AskedCall } from "./approval-item.ts";
 import { askApproval, readStanding } from "./ask-approval.ts";
@@ -48,12 +50,15 @@ export async function useBatch(
   );
   if (uncovered.length > 0 && standing.kind === "not_asked") {
     // Nobody is asked to allow what cannot happen.
-    const unpayable = await whyUnpayable(visit.caller, togetherMicros, parts);
+    const unpayable = await refusalOf(() => checkPayable(visit.caller, togetherMicros, parts.gate));
     if (unpayable) return nothingRan(given, unpayable);
     const asked = await askApproval({ items: approvalItems(uncovered), digest: question }, visit, parts);
     return isInputRequiredResult(asked) ? asked : asking(given, asked);
   }
-  const approvalId = standing.kind === "claimable" ? standing.approvalId : undefined;
+  const approval = standing.kind === "claimable" ? standing.approval : undefined;
+  const unapproved = approval && (await refusalOf(() => checkApproved(uncovered, approval, visit, parts)));
+  if (unapproved) return nothingRan(given, unapproved);
+  const approvalId = approval?.id;
   return summarize(given, shareRoom(await runInOrder(given, planned, approvalId, visit, parts)));
 }
 
@@ -108,13 +113,35 @@ async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Prom
 const isFree = (call: BatchArguments["calls"][number], offer: Offer): boolean =>
   offer.operations.get(call.operation_id)?.operation.price.kind === "free";
 
-async function whyUnpayable(
-  caller: Credential,
-  togetherMicros: Micros,
+/**
+ * Refuses a batch for which the approval that it brought does not do. The ledger asks the same of each call when its turn
+ * comes, but by then those before it are paid for, and are paid for again under the next approval.
+ */
+function checkApproved(
+  uncovered: readonly AskedCall[],
+  approval: Approval,
+  { caller: { accountId, keyId, grant } }: Visit,
   { gate }: ToolParts,
-): Promise<CallRefused | undefined> {
+): void {
+  const caller = { accountId, keyId, grantId: grant?.id, nowMs: gate.clock.wallMs() };
+  for (const { digest, cost } of uncovered) {
+    const use = { ...caller, amountMicros: cost.atMostMicros };
+    const denial = checkApproval(approval, { id: approval.id, digest }, use);
+    // A call that has used it is one that is played back. Its turn comes, and it is told so.
+    if (denial === undefined || denial === "used") continue;
+    if (approval.items.some(({ callId }) => callId !== undefined)) refuse("approval_required", begunBefore);
+    refuseUnapproved(denial, cost.atMostMicros, undefined);
+  }
+}
+
+/** Who only heard that they have to ask again would ask for all of it, and pay twice for what ran. */
+const begunBefore =
+  "Some of these calls ran under this approval before, and it does not allow the others any more. Look at the receipts " +
+  "(requests.list), and ask again only for what is missing.";
+
+async function refusalOf(check: () => void | Promise<void>): Promise<CallRefused | undefined> {
   try {
-    await checkPayable(caller, togetherMicros, gate);
+    await check();
     return undefined;
   } catch (error) {
     if (error instanceof CallRefused) return error;

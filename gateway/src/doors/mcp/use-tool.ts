@@ -25,7 +25,7 @@ export async function useOperation(
   if (visit.ctx.mcpReq.signal.aborted)
     return refusedCall(given, new CallRefused("request_timeout", "Cancelled."));
 
-  const claim = standing.kind === "claimable" ? { id: standing.approvalId, digest } : undefined;
+  const claim = standing.kind === "claimable" ? { id: standing.approval.id, digest } : undefined;
   const { presented, caller, counted, offer, images } = visit;
   const ended = await runOperation(
     {
