@@ -44,6 +44,22 @@ test("one sign-in serves the account and the clients, and so does one sign-out",
   expect((await browser.open("/oauth/grants")).html).toContain('name="key"');
 });
 
+test("whoever signs in or out on the way to some calls or a file arrives there with everything they asked for", async () => {
+  const today = new Date().toISOString().slice(0, 10);
+  const file = await signedIn(single, `/account/calls.csv?from=${today}&to=${today}`);
+  expect(file.page.response.status).toBe(200);
+  expect(file.page.response.headers.get("content-type")).toStartWith("text/csv");
+
+  const { browser, page } = await signedIn(single, `/account/calls/?until=${today}&x=%2F%2Fevil.example`);
+  const asked = `/account/calls?until=${today}&x=%2F%2Fevil.example`;
+  expect(page.url.href).toBe(`${gateway.url}${asked}`);
+  const foreign = await browser.submit(page, { action: "sign_out", csrf: "" });
+  expect(foreign.html).toContain(`href="${asked.replaceAll("&", "&amp;")}"`);
+  const left = await browser.submit(page, { action: "sign_out" });
+  expect(left.url.href).toBe(`${gateway.url}${asked}`);
+  expect(left.html).toContain('name="key"');
+});
+
 test("wrong keys are counted together with those typed elsewhere", async () => {
   const own = await openTestGateway();
   try {

@@ -4,7 +4,7 @@ import { describeError, type Log } from "../../platform/log.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { html } from "../pages/html.ts";
 import { pageResponse } from "../pages/small-page.ts";
-import type { Asked } from "../people/form.ts";
+import { searchOf, type Asked } from "../people/form.ts";
 import { mayCome } from "../people/may-come.ts";
 import { errorPage } from "../people/message-page.ts";
 import type { PageDoor } from "../people/page-door.ts";
@@ -41,7 +41,7 @@ export function createAccountDoor(parts: Parts): AccountDoor {
     if (!(await mayCome(asked.address, limiter))) return tooMany();
     if (!methods.has(method)) return notAllowed();
     const bare = asked.path.replace(/\/$/, "");
-    if (bare !== asked.path && Object.hasOwn(pages, bare)) return movedTo(bare);
+    if (bare !== asked.path && Object.hasOwn(pages, bare)) return movedTo(bare + asked.search);
     const show = findPage(asked.path);
     if (!show) return notHere();
     return withPerson(asked, parts, {
@@ -61,7 +61,10 @@ export function createAccountDoor(parts: Parts): AccountDoor {
     owns: (path) => path === accountPage || path.startsWith(`${accountPage}/`),
     answer: async (request, { path, rawQuery }, address) => {
       try {
-        return await route({ request, path, address }, new URLSearchParams(rawQuery));
+        return await route(
+          { request, path, search: searchOf(rawQuery), address },
+          new URLSearchParams(rawQuery),
+        );
       } catch (error) {
         if (error instanceof CallRefused)
           return pageResponse(errorPage("Please try again", error.message), error.status);

@@ -18,7 +18,7 @@ import {
 import { completeForm, completeQuery } from "./complete-request.ts";
 import { answerConsent, type ConsentParts } from "./consent.ts";
 import { addressBlock } from "../../platform/caller-address.ts";
-import type { Asked, FormParts } from "../people/form.ts";
+import { searchOf, type Asked, type FormParts } from "../people/form.ts";
 import { mayCome } from "../people/may-come.ts";
 import { askNodeApp } from "./node-exchange.ts";
 import { errorPage } from "../people/message-page.ts";
@@ -78,7 +78,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     for (const [name, value] of asked.request.headers) headers[name] = value;
     const response = await askNodeApp((await provider()).callback(), {
       method: asked.request.method,
-      target: rawQuery === "" ? asked.path : `${asked.path}?${rawQuery}`,
+      target: asked.path + searchOf(rawQuery),
       headers: {
         ...headers,
         // What the server says about itself follows from our configuration, never from what a stranger sent.
@@ -102,7 +102,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
   };
 
   const route: SignInDoor["answer"] = async (request, { path, rawQuery }, address) => {
-    const asked: Asked = { request, path, address };
+    const asked: Asked = { request, path, search: searchOf(rawQuery), address };
     if (!allowedHosts(addresses, parts.config().allowedHosts).has(request.headers.get("host") ?? "")) {
       return foreignHost(issuer);
     }

@@ -17,8 +17,12 @@ export interface FormParts {
 export interface Asked {
   readonly request: Request;
   readonly path: string;
+  /** The query with its question mark, or "". What a page is asked for with it, it is asked for after a sign-in, too. */
+  readonly search: string;
   readonly address: string | undefined;
 }
+
+export const searchOf = (rawQuery: string): string => (rawQuery === "" ? "" : `?${rawQuery}`);
 
 /** A form that came back from the browser it was shown in; anything else is answered with `refusal`. */
 export type ReadForm =
@@ -27,25 +31,22 @@ export type ReadForm =
 
 const formBytesMax = 16 * 1024;
 
-export async function readForm(
-  { request, path }: Asked,
-  person: Person,
-  parts: FormParts,
-): Promise<ReadForm> {
+export async function readForm(asked: Asked, person: Person, parts: FormParts): Promise<ReadForm> {
+  const { request, path } = asked;
   const origin = request.headers.get("origin");
-  if (origin !== null && !parts.origins().has(origin)) return { ok: false, refusal: foreignForm(path) };
+  if (origin !== null && !parts.origins().has(origin)) return { ok: false, refusal: foreignForm(asked) };
   const fields = formFields(await parts.readBody(request, formBytesMax));
   const ours = parts.people.isCsrf(person, path, fields.get("csrf") ?? "");
-  return ours ? { ok: true, fields } : { ok: false, refusal: foreignForm(path) };
+  return ours ? { ok: true, fields } : { ok: false, refusal: foreignForm(asked) };
 }
 
 /** Mostly met by people whose page stood open for so long that the browser has forgotten who they were. */
-const foreignForm = (path: string): Response =>
+const foreignForm = ({ path, search }: Asked): Response =>
   pageResponse(
     errorPage(
       "Please try again",
       "This form did not come from this page in this browser, or it stood open for more than an hour.",
-      { path, words: "Open the page again" },
+      { path: path + search, words: "Open the page again" },
     ),
     403,
   );
@@ -90,14 +91,14 @@ export async function signIn(
     await parts.limiter.take([failures]);
     return askForKey(asked, person, { ...about, problem: "This is not a key that works here." }, parts, 401);
   }
-  return backToPage(asked.path, parts.people.cookie(parts.people.signedIn(key, secret)));
+  return backToPage(asked, parts.people.cookie(parts.people.signedIn(key, secret)));
 }
 
 export const signOut = (asked: Asked, { people }: FormParts): Response =>
-  backToPage(asked.path, people.cookie(people.signedOut()));
+  backToPage(asked, people.cookie(people.signedOut()));
 
-const backToPage = (path: string, cookie: string): Response =>
+const backToPage = ({ path, search }: Asked, cookie: string): Response =>
   new Response(null, {
     status: 303,
-    headers: { location: path, "set-cookie": cookie, "cache-control": "no-store" },
+    headers: { location: path + search, "set-cookie": cookie, "cache-control": "no-store" },
   });
