@@ -336,3 +336,32 @@ test("only a key that sees the whole account sees its keys, what they spent and 
   expect(refused.page.response.status).toBe(403);
   expect(refused.page.html).not.toContain(whole.key.slice(-4));
 });
+
+test("of a key the secrets are shown that work: both while it is rotated, the new one after, none of a key that ended", async () => {
+  const clock = createVirtualClock();
+  const own = await openTestGateway({ clock });
+  try {
+    const owner = await own.openAccount({ scope: "account" });
+    const { keyId } = await own.issueKey(owner);
+    const endings = async (): Promise<string[]> => {
+      const { page } = await signedIn(owner, "/account/keys", own);
+      const name = rows(page.html, "Keys of the account").find(
+        (row) => !row[0]?.includes(owner.key.slice(-4)),
+      )?.[0];
+      return [...(name ?? "none").matchAll(/…(\S+)/g)].map(([, last4 = ""]) => last4);
+    };
+    const [first = ""] = await endings();
+    clock.advance(1);
+    const nowMs = clock.wallMs();
+    const rotation = { keyId, secretHash: new TextEncoder().encode("another secret"), last4: "wxyz", nowMs };
+    await own.store.keys.rotate({ ...rotation, graceEndsAtMs: nowMs + 60_000 });
+    clock.advance(59_999);
+    expect(await endings()).toEqual(["wxyz", first]);
+    clock.advance(1);
+    expect(await endings()).toEqual(["wxyz"]);
+    await own.store.keys.revoke(keyId, clock.wallMs());
+    expect(await endings()).toEqual([]);
+  } finally {
+    await own.close();
+  }
+});

@@ -27,7 +27,7 @@ export interface Key {
   readonly createdAtMs: number;
   readonly expiresAtMs: number | undefined;
   readonly revokedAtMs: number | undefined;
-  /** The last characters of the secrets that work now, newest first. */
+  /** The last characters of every secret it ever had, newest first; `liveSecrets` knows which of them work. */
   readonly secrets: readonly KeySecret[];
 }
 

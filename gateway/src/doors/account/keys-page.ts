@@ -1,5 +1,6 @@
 import { accountPage } from "../../config/addresses.ts";
 import type { BudgetUse, Key } from "../../keys/keys.ts";
+import { liveSecrets } from "../../keys/live-secrets.ts";
 import { seesAccount } from "../../keys/seen-by.ts";
 import { dayAndMinute } from "../../platform/clock.ts";
 import { usdFromMicros } from "../../platform/money.ts";
@@ -38,7 +39,7 @@ export const keysPage = ({ standings, days, more, isFirst, nowMs }: Listed): Acc
       columns: ["Key", "Sees", `Charged, ${days} days`, "Budget", "Last used (UTC)", "Works until"],
       figures: [2],
       rows: standings.map((standing) => [
-        nameOf(standing.key),
+        nameOf(standing.key, nowMs),
         seesAccount(standing.key) ? "all keys" : "itself",
         usd(standing.usage.totals.charged_micros_usd),
         budgetOf(standing),
@@ -52,9 +53,9 @@ export const keysPage = ({ standings, days, more, isFirst, nowMs }: Listed): Acc
     </p>`,
 });
 
-/** While a key is being rotated, two of its secrets work. */
-const nameOf = ({ name, secrets }: Key): Html =>
-  html`${name}${secrets.map(({ last4 }) => html` <code class="whole">…${last4}</code>`)}`;
+/** By the end of a secret its owner tells a key in use from one to be replaced: one that works no more would mislead. */
+const nameOf = (key: Key, nowMs: number): Html =>
+  html`${key.name}${liveSecrets(key, nowMs).map(({ last4 }) => html` <code class="whole">…${last4}</code>`)}`;
 
 const windows = { day: "a day", month: "a month", total: "in total" } as const;
 

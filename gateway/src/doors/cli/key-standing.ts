@@ -1,5 +1,6 @@
 import { budgetWindowEndMs } from "../../keys/budget-window.ts";
 import type { BudgetUse, Key } from "../../keys/keys.ts";
+import { liveSecrets } from "../../keys/live-secrets.ts";
 import type { Store } from "../../books/store.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { lifeOf, type Life } from "../../platform/life.ts";
@@ -16,15 +17,11 @@ export interface KeyStanding {
 }
 
 export async function standingOf(key: Key, store: Store, nowMs: number): Promise<KeyStanding> {
-  const state = lifeOf(key, nowMs);
   const { budget } = key;
   return {
     key,
-    state,
-    liveSecrets:
-      state === "active"
-        ? key.secrets.filter(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > nowMs)
-        : [],
+    state: lifeOf(key, nowMs),
+    liveSecrets: liveSecrets(key, nowMs),
     use: budget && (await store.keys.budgetUse(key.id, budget.window, nowMs)),
     budgetResetsAtMs: budget && budgetWindowEndMs(budget.window, nowMs),
   };

@@ -2,6 +2,7 @@ import { isLive } from "../../platform/life.ts";
 import { isSameSecret } from "../../keys/is-same-secret.ts";
 import { isWellFormedKey } from "../../keys/key-format.ts";
 import type { Key } from "../../keys/keys.ts";
+import { liveSecrets } from "../../keys/live-secrets.ts";
 import { createSealing, type Sealing } from "../../keys/sealing.ts";
 import type { Secrets } from "../../keys/secrets.ts";
 import type { Store } from "../../books/store.ts";
@@ -52,8 +53,8 @@ export function createPeople({ store, secrets, clock, randomBytes, encrypted }: 
   const live = (key: Key | undefined): Key | undefined =>
     key && isLive(key, clock.wallMs()) ? key : undefined;
 
-  const hasSecret = ({ secrets }: Key, last4: string | undefined): boolean =>
-    secrets.some((secret) => secret.last4 === last4 && (secret.expiresAtMs ?? Infinity) > clock.wallMs());
+  const hasSecret = (key: Key, last4: string | undefined): boolean =>
+    liveSecrets(key, clock.wallMs()).some((secret) => secret.last4 === last4);
 
   const csrf = ({ browserId }: Person, purpose: string): string =>
     new Bun.CryptoHasher("sha256", csrfKey).update(`${browserId} ${purpose}`).digest("hex");
