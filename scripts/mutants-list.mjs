@@ -784,6 +784,20 @@ export const mutants = [
     tests: ["test/sign-in.test.ts"],
   },
   {
+    name: "a yes that is pressed twice lets two clients in",
+    file: "gateway/src/doors/oauth/let-in.ts",
+    find: "const id = grantIdOf(consent.interactionId, secrets);",
+    replace: "const id = grantIdOf(crypto.randomUUID(), secrets);",
+    tests: ["test/sign-in.test.ts"],
+  },
+  {
+    name: "a second yes to a sign-in lets its client do more than the first",
+    file: "gateway/src/doors/oauth/let-in.ts",
+    find: "await tellServer(grant, consent, parts);",
+    replace: "await tellServer({ ...grant, scopes }, consent, parts);",
+    tests: ["test/sign-in.test.ts"],
+  },
+  {
     name: "whoever typed a secret that was rotated stays signed in",
     file: "gateway/src/doors/people/person.ts",
     find: "return key && hasSecret(key, last4)",

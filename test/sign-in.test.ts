@@ -33,6 +33,32 @@ async function outcome(url: string): Promise<{ error: string; description: strin
   };
 }
 
+const usualBounds = { per_call_usd: "1", per_day_usd: "10", days: "30" };
+
+/** Somebody who signed in and has the question before them; what they press is answered, and nobody goes on from there. */
+async function openConsent(url: string, owner: TestAccount) {
+  const browser = createPerson(gateway.url, owner.key);
+  const page = await browser.submit(await browser.open(url), { action: "sign_in", key: owner.key });
+  const csrf = /name="csrf" value="([^"]*)"/.exec(page.html)?.[1] ?? "";
+  const press = async (fields: Readonly<Record<string, string>>) => {
+    const response = await fetch(page.url, {
+      method: "POST",
+      headers: {
+        cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; "),
+        "content-type": "application/x-www-form-urlencoded",
+      },
+      body: new URLSearchParams({ csrf, ...usualBounds, ...fields }).toString(),
+    });
+    const next = response.headers.get("refresh")?.replace(/^0; url=/, "") ?? "";
+    return {
+      status: response.status,
+      text: () => response.text(),
+      onward: async (): Promise<URL> => (await browser.open(next)).url,
+    };
+  };
+  return { browser, page, press };
+}
+
 describe("metadata", () => {
   test("the protected resource is described at the root and at its path, and names its issuer", async () => {
     for (const path of ["", "/mcp"]) {
@@ -323,6 +349,68 @@ describe("the pages", () => {
     expect(done.url.searchParams.get("error")).toBe("access_denied");
     expect(done.url.searchParams.get("state")).toBe("state-1");
     expect((await gateway.store.grants.list(account.accountId)).length).toBe(before);
+  });
+
+  test("however often a yes is pressed, one client is let in, within the bounds that were set first", async () => {
+    const client = desk();
+    for (const [first, second, scope] of [
+      [{ spend: "yes", per_call_usd: "0.5" }, { spend: "yes", per_call_usd: "7" }, "tools:read tools:spend"],
+      [{}, { spend: "yes" }, "tools:read"],
+    ] as const) {
+      const owner = await gateway.openAccount();
+      const { url, verifier } = client.begin();
+      const { press } = await openConsent(url, owner);
+      await press({ action: "allow", ...first });
+      const answers = await Promise.all(
+        Array.from({ length: 5 }, () => press({ action: "allow", ...second })),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+      const grants = await gateway.store.grants.list(owner.accountId);
+      expect(grants).toHaveLength(1);
+      const spends = "spend" in first;
+      expect(grants[0]?.policy.perCallMicros).toBe(spends ? 500_000n : 0n);
+      const onward = await answers.at(-1)?.onward();
+      const tokens = await client.redeem(onward ?? new URL(url), verifier);
+      expect(
+        tokens.scope
+          .split(" ")
+          .filter((word) => word.startsWith("tools:"))
+          .join(" "),
+      ).toBe(scope);
+      expect((await gateway.store.grants.list(owner.accountId)).length).toBe(1);
+    }
+  });
+
+  test("of many who press yes at one moment one lets the client in", async () => {
+    const owner = await gateway.openAccount();
+    const { press } = await openConsent(desk().begin().url, owner);
+    await Promise.all(Array.from({ length: 10 }, () => press({ action: "allow", spend: "yes" })));
+    expect(await gateway.store.grants.list(owner.accountId)).toHaveLength(1);
+  });
+
+  test("a no after the yes, a revocation or another key's yes leave nobody let in who was not", async () => {
+    const living = async ({ accountId }: TestAccount): Promise<number> =>
+      (await gateway.store.grants.list(accountId)).filter(({ revokedAtMs }) => revokedAtMs === undefined)
+        .length;
+    const owner = await gateway.openAccount();
+    const { press } = await openConsent(desk().begin().url, owner);
+    await press({ action: "allow", spend: "yes" });
+    expect(await living(owner)).toBe(1);
+    await press({ action: "deny" });
+    expect(await living(owner)).toBe(0);
+    const again = await press({ action: "allow", spend: "yes" });
+    expect(again.status).toBe(400);
+    expect(await again.text()).toContain("This sign-in is over");
+    expect(await living(owner)).toBe(0);
+
+    const other = await gateway.openAccount();
+    const { press: pressed, browser, page } = await openConsent(desk().begin().url, owner);
+    await pressed({ action: "allow", spend: "yes" });
+    const asked = await browser.submit(page, { action: "sign_out" });
+    const theirs = await browser.submit(asked, { action: "sign_in", key: other.key });
+    const refused = await browser.submit(theirs, { action: "allow", ...usualBounds });
+    expect(refused.response.status).toBe(400);
+    expect([await living(owner), await living(other)]).toEqual([1, 0]);
   });
 
   test("every sign-in asks its person again, also for a client that was let in before", async () => {

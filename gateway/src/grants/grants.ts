@@ -50,7 +50,8 @@ interface DayUse {
 
 /** Invariants: a grant's policy never changes; revocation is for ever, and ends every token and every new hold at once. */
 export interface GrantBook {
-  readonly create: (grant: Omit<Grant, "revokedAtMs">) => Promise<void>;
+  /** False, and nothing is written, when there is one with this id: the first stands, also when it has ended. */
+  readonly create: (grant: Omit<Grant, "revokedAtMs">) => Promise<boolean>;
   readonly find: (grantId: string) => Promise<Grant | undefined>;
   /** Newest first. */
   readonly list: (accountId: string | undefined) => Promise<readonly Grant[]>;

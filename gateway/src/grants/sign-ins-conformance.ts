@@ -96,6 +96,32 @@ export function signInsConformance(openStore: OpenStore): void {
     });
   });
 
+  promise("of many grants with one id the first stands, also when it has ended", async (books) => {
+    const { accountId, keyId } = await books.openCaller();
+    const { grants } = books.store();
+    const id = books.newId("grant");
+    const create = (clientName: string): Promise<boolean> =>
+      grants.create({
+        id,
+        accountId,
+        keyId,
+        clientId: "client",
+        clientName,
+        redirectHost: "client.example",
+        scopes: ["tools:read"],
+        policy: { perCallMicros: 1n, perDayMicros: 2n, expiresAtMs: middayMs + 50_000 },
+        createdAtMs: middayMs,
+      });
+    const names = Array.from({ length: 10 }, (_, at) => `Client ${at}`);
+    const written = await Promise.all(names.map(create));
+    expect(written.filter(Boolean)).toHaveLength(1);
+    const standing = { clientName: names[written.indexOf(true)] ?? "none" };
+    expect(await grants.find(id)).toMatchObject(standing);
+    await grants.revoke(id, middayMs + 1);
+    expect(await create("Client 10")).toBe(false);
+    expect(await grants.list(accountId)).toMatchObject([{ ...standing, revokedAtMs: middayMs + 1 }]);
+  });
+
   promise("no record outlives its grant, however close to the revocation it is written", async (books) => {
     for (let round = 0; round < 10; round++) {
       const { grantId } = await openGrant(books);

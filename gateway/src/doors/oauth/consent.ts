@@ -13,7 +13,7 @@ import { html } from "../pages/html.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import type { Provider } from "./authorization-server.ts";
 import { askForKey, readForm, signIn, signOut, type Asked, type FormParts } from "../people/form.ts";
-import { letIn } from "./let-in.ts";
+import { grantIdOf, letIn } from "./let-in.ts";
 import { nodePair, type NodePair } from "./node-exchange.ts";
 import { consentDays, consentPage, type ConsentFields, type ConsentProblem } from "./pages/consent-page.ts";
 import { errorPage } from "../people/message-page.ts";
@@ -29,13 +29,13 @@ export interface ConsentParts extends FormParts {
   readonly store: Store;
   readonly secrets: Secrets;
   readonly clock: Clock;
-  readonly newId: () => string;
   readonly log: Log;
 }
 
 /** A client's request that waits for its person. */
 interface Waiting {
   readonly pair: NodePair;
+  readonly interactionId: string;
   readonly clientId: string;
   readonly clientName: string;
   readonly redirect: URL;
@@ -64,7 +64,7 @@ export async function answerConsent(asked: Asked, parts: ConsentParts): Promise<
     case "sign_out":
       return signOut(asked, parts);
     case "deny":
-      return finish(waiting, { error: "access_denied", error_description: "the person said no" }, parts);
+      return deny(waiting, parts);
     case "allow":
       if (!person.key) return askForKey(asked, person, about, parts);
       return allow({ asked, person, key: person.key, waiting }, fields, parts);
@@ -85,6 +85,7 @@ async function findWaiting(asked: Asked, parts: ConsentParts): Promise<Waiting |
   const scopes = typeof scope === "string" ? scope.split(" ") : [];
   return {
     pair,
+    interactionId: interaction.uid,
     clientId,
     clientName: (typeof clientName === "string" && plainName(clientName)) || "A client without a name",
     redirect,
@@ -147,8 +148,15 @@ async function allow(visit: Visit, form: URLSearchParams, parts: ConsentParts): 
   if ("sentence" in policy) return show(visit, fields, parts, policy);
   const scopes: readonly GrantScope[] = spends ? ["tools:read", "tools:spend"] : ["tools:read"];
   const grantId = await letIn({ ...waiting, key, scopes, policy }, parts);
+  if (grantId === undefined) return expired();
   const consented = { login: { accountId: key.id, remember: false }, consent: { grantId } };
   return finish(waiting, consented, parts);
+}
+
+async function deny(waiting: Waiting, parts: ConsentParts): Promise<Response> {
+  // Whoever went back after a yes, and says no now, does not leave a client that is let in.
+  await parts.store.grants.revoke(grantIdOf(waiting.interactionId, parts.secrets), parts.clock.wallMs());
+  return finish(waiting, { error: "access_denied", error_description: "the person said no" }, parts);
 }
 
 /** What was written in the form, or a sentence about what cannot be used. */

@@ -1,11 +1,10 @@
 import type { Store } from "../../books/store.ts";
 import type { Addresses } from "../../config/addresses.ts";
-import type { GrantScope, SpendPolicy } from "../../grants/grants.ts";
+import { lifeOfGrant, type Grant, type GrantScope, type SpendPolicy } from "../../grants/grants.ts";
 import type { Key } from "../../keys/keys.ts";
 import type { Secrets } from "../../keys/secrets.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
-import { prefixedId } from "../../platform/prefixed-id.ts";
 import type { Provider } from "./authorization-server.ts";
 import { usedClientMs } from "./record-adapter.ts";
 
@@ -15,12 +14,12 @@ interface Parts {
   readonly store: Store;
   readonly secrets: Secrets;
   readonly clock: Clock;
-  readonly newId: () => string;
   readonly log: Log;
 }
 
 /** What a person allowed a client. */
 interface Consent {
+  readonly interactionId: string;
   readonly key: Key;
   readonly clientId: string;
   readonly clientName: string;
@@ -30,14 +29,18 @@ interface Consent {
   readonly policy: SpendPolicy;
 }
 
-/** Writes the grant down, here and for the authorization server; returns its id. */
-export async function letIn(consent: Consent, parts: Parts): Promise<string> {
+/**
+ * Writes the grant down, here and for the authorization server; returns its id. The first yes to a sign-in stands: whoever
+ * presses the button twice lets one client in, within the bounds they set first. Undefined when that grant has ended
+ * meanwhile, or was given with another key.
+ */
+export async function letIn(consent: Consent, parts: Parts): Promise<string | undefined> {
   const { store, secrets, clock, log } = parts;
   const { key, clientId, clientName, scopes, policy } = consent;
-  const id = prefixedId("gr_", parts.newId);
+  const id = grantIdOf(consent.interactionId, secrets);
   const createdAtMs = clock.wallMs();
   const redirectHost = consent.redirect.host;
-  await store.grants.create({
+  const isFirst = await store.grants.create({
     id,
     accountId: key.accountId,
     keyId: key.id,
@@ -48,23 +51,34 @@ export async function letIn(consent: Consent, parts: Parts): Promise<string> {
     policy,
     createdAtMs,
   });
-  await tellServer(id, consent, parts);
+  const grant = await store.grants.find(id);
+  if (grant?.keyId !== key.id || lifeOfGrant(grant, createdAtMs) !== "active") return undefined;
+  await tellServer(grant, consent, parts);
 
   // A client that was let in once is no flood; it may stay.
   const clientHash = secrets.hashKey(clientId);
   await store.signIns.consume("Client", clientHash, createdAtMs);
   await store.signIns.extend("Client", clientHash, createdAtMs + usedClientMs);
-  log.info("a client was let in", { grant_id: id, account_id: key.accountId, redirect_host: redirectHost });
+  if (isFirst)
+    log.info("a client was let in", { grant_id: id, account_id: key.accountId, redirect_host: redirectHost });
   return id;
 }
 
+/** A sign-in leads to one grant, whatever its person presses. Who knows the grant does not learn the sign-in from it. */
+export function grantIdOf(interactionId: string, secrets: Secrets): string {
+  const hash = new Bun.CryptoHasher("sha256", secrets.keyFor("grant ids"))
+    .update(interactionId)
+    .digest("hex");
+  return `gr_${hash.slice(0, 32)}`;
+}
+
 async function tellServer(
-  id: string,
-  { key, clientId, oidcScopes, scopes }: Consent,
+  { id, keyId, clientId, scopes }: Grant,
+  { oidcScopes }: Consent,
   { provider, addresses: { mcpUrl } }: Parts,
 ): Promise<void> {
-  const { Grant } = await provider();
-  const grant = new Grant({ accountId: key.id, clientId });
+  const server = await provider();
+  const grant = new server.Grant({ accountId: keyId, clientId });
   grant.jti = id;
   const refused = scopes.includes("tools:spend") ? [] : ["tools:spend"];
   grant.addOIDCScope([...oidcScopes.filter((scope) => !refused.includes(scope)), ...scopes].join(" "));

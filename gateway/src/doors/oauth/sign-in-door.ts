@@ -27,7 +27,6 @@ import { readRegistration, registrationBytesMax } from "./registration.ts";
 
 interface Parts extends Omit<ServerParts, "mayFetch" | "config">, FormParts {
   readonly config: () => McpConfig;
-  readonly newId: () => string;
 }
 
 /** The authorization server and the pages of its people. Knows who may sign in; decides nothing about money. */

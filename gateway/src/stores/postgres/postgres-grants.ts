@@ -10,7 +10,7 @@ export function createPostgresGrants(db: Database): GrantBook & TokenBook {
   return {
     create: (grant) =>
       db.write(async (query) => {
-        await query(sql.insert, [
+        const written = await query(sql.insert, [
           grant.id,
           grant.accountId,
           grant.keyId,
@@ -23,6 +23,7 @@ export function createPostgresGrants(db: Database): GrantBook & TokenBook {
           grant.createdAtMs,
           grant.policy.expiresAtMs,
         ]);
+        return written.length === 1;
       }),
     find: async (grantId) => {
       const [row] = await db.read<GrantRow>(sql.find, [grantId]);
@@ -66,7 +67,8 @@ const newestFirst = "ORDER BY created_at_ms DESC, id";
 const sql = {
   insert: `INSERT INTO oauth_grant (id, account_id, key_id, client_id, client_name, redirect_host, scopes,
                                     per_call_micros, per_day_micros, created_at_ms, expires_at_ms)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+           ON CONFLICT (id) DO NOTHING RETURNING id`,
   find: `SELECT ${columns} FROM oauth_grant WHERE id = $1`,
   listAll: `SELECT ${columns} FROM oauth_grant ${newestFirst}`,
   listOfAccount: `SELECT ${columns} FROM oauth_grant WHERE account_id = $1 ${newestFirst}`,

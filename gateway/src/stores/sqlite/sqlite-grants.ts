@@ -23,7 +23,7 @@ export function createSqliteGrants(
   return {
     create: (grant) =>
       commits.run(() => {
-        sql.insert.run(
+        const { changes } = sql.insert.run(
           grant.id,
           grant.accountId,
           grant.keyId,
@@ -36,6 +36,7 @@ export function createSqliteGrants(
           grant.createdAtMs,
           grant.policy.expiresAtMs,
         );
+        return changes === 1;
       }),
     find: async (grantId) => find(grantId),
     list: async (accountId) =>
@@ -69,7 +70,7 @@ function prepare(db: Database) {
     >(
       `INSERT INTO oauth_grant (id, account_id, key_id, client_id, client_name, redirect_host, scopes,
                                 per_call_micros, per_day_micros, created_at_ms, expires_at_ms)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO NOTHING`,
     ),
     find: db.query<GrantRow, [string]>(`SELECT ${columns} FROM oauth_grant WHERE id = ?1`),
     listAll: db.query<GrantRow, []>(`SELECT ${columns} FROM oauth_grant ${newestFirst}`),
