@@ -538,6 +538,64 @@ describe("the pages", () => {
     expect(page.html).toContain("&lt;img src=x onerror=alert(1)&gt;&quot;&#x27;");
   });
 
+  test("say what is wrong on a page, and programs hear it in theirs", async () => {
+    const own = await openTestGateway({
+      wrap: (parts) => {
+        const list = async () => Promise.reject(new Error("The disk is gone."));
+        return { ...parts, store: { ...parts.store, grants: { ...parts.store.grants, list } } };
+      },
+    });
+    const expectPage = async (response: Response, status: number, words: string): Promise<void> => {
+      expect(response.status).toBe(status);
+      expect(response.headers.get("content-type")).toStartWith("text/html");
+      expect(response.headers.get("cache-control")).toContain("no-store");
+      expect(await response.text()).toContain(words);
+    };
+    const expectJson = async (response: Response, status: number, error: string): Promise<void> => {
+      expect(response.status).toBe(status);
+      expect(await response.json()).toMatchObject({ error, error_description: expect.any(String) as string });
+    };
+    const ask = (path: string, init: RequestInit = {}): Promise<Response> => fetch(own.url + path, init);
+    try {
+      const pages = ["/oauth/grants", "/oauth/approvals/apr_1", "/oauth/sign-in/x"];
+      const large = { method: "POST", body: "x".repeat(100_000) };
+      const elsewhere = { headers: { host: "evil.example" } };
+      for (const path of pages) {
+        const put = await ask(path, { method: "PUT" });
+        expect(put.headers.get("allow")).toBe("GET, POST");
+        await expectPage(put, 405, "This method is not served here.");
+        await expectPage(await ask(path, elsewhere), 403, `Sign-in is at ${own.url}`);
+      }
+      await expectPage(await ask("/oauth/grants", large), 413, 'role="alert"');
+      await expectJson(await ask("/token", large), 413, "invalid_request");
+      await expectJson(await ask("/token", elsewhere), 403, "invalid_request");
+      await expectJson(
+        await ask("/.well-known/oauth-protected-resource", { method: "PUT" }),
+        405,
+        "invalid_request",
+      );
+
+      const { key } = await own.openAccount();
+      const browser = createPerson(own.url, key);
+      const page = await browser.submit(await browser.open("/oauth/grants"), { action: "sign_in", key });
+      expect(page.response.status).toBe(500);
+      expect(page.html).toContain("Something went wrong");
+      expect(page.html).not.toContain("disk");
+
+      let last = await ask("/oauth/jwks");
+      while (last.status === 200) last = await ask("/oauth/jwks");
+      await expectJson(last, 429, "temporarily_unavailable");
+      await expectJson(await ask("/token", { method: "POST" }), 429, "temporarily_unavailable");
+      for (const path of [...pages, "/authorize?client_id=desk", "/authorize/x"]) {
+        const refused = await ask(path);
+        expect(refused.headers.get("retry-after")).toBe("60");
+        await expectPage(refused, 429, "wait a minute, then try again");
+      }
+    } finally {
+      await own.close();
+    }
+  });
+
   test("wrong keys are counted: after ten in a minute nobody from there gets in, whatever they type", async () => {
     const own = await openTestGateway();
     try {

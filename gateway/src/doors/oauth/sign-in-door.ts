@@ -93,7 +93,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
 
   const register = async (asked: Asked, body: Uint8Array): Promise<Response> => {
     if (!(await take(`registrations ${addressBlock(asked.address)}`, registrationsPerMinuteMax)))
-      return tooMany();
+      return tooMany(oauthError);
     const registration = readRegistration(body);
     if (!registration.ok) return oauthError(400, registration.error, registration.why);
     await parts.store.signIns.keepUnused("Client", unusedClientsMax - 1);
@@ -102,13 +102,14 @@ export function createSignInDoor(parts: Parts): SignInDoor {
 
   const route: SignInDoor["answer"] = async (request, { path, rawQuery }, address) => {
     const asked: Asked = { request, path, search: searchOf(rawQuery), address };
+    const say = sayerAt(path);
     if (!allowedHosts(addresses, parts.config().allowedHosts).has(request.headers.get("host") ?? "")) {
-      return foreignHost(issuer);
+      return foreignHost(say, issuer);
     }
     if (resourcePaths.has(path)) return resourceMetadata(request, addresses.mcpUrl, issuer);
-    if (!(await mayCome(address, limiter))) return tooMany();
-    if (path.startsWith("/oauth/") && path !== "/oauth/jwks") {
-      if (request.method !== "GET" && request.method !== "POST") return notAllowed();
+    if (!(await mayCome(address, limiter))) return tooMany(say);
+    if (isPage(path)) {
+      if (request.method !== "GET" && request.method !== "POST") return notAllowed(say, "GET, POST");
       if (path.startsWith("/oauth/sign-in/")) return answerConsent(asked, pages);
       if (path.startsWith(approvalPages)) return answerApproval(asked, pages);
       if (path === "/oauth/grants") return answerGrants(asked, pages);
@@ -134,12 +135,13 @@ export function createSignInDoor(parts: Parts): SignInDoor {
       path.startsWith("/oauth/") ||
       path.startsWith("/authorize/"),
     answer: async (request, target, address) => {
+      const say = sayerAt(target.path);
       try {
         return await route(request, target, address);
       } catch (error) {
-        if (error instanceof CallRefused) return oauthError(error.status, "invalid_request", error.message);
+        if (error instanceof CallRefused) return say(error.status, "invalid_request", error.message);
         parts.log.error("sign-in failed unexpectedly", { path: target.path, ...describeError(error) });
-        return oauthError(500, "server_error", "Something went wrong here; try again.");
+        return say(500, "server_error", "Something went wrong here; try again.");
       }
     },
     isWell: () => server().isWell(),
@@ -160,7 +162,7 @@ const noStore = { "cache-control": "no-store" };
 /** RFC 9728: what the agent door is called, and who signs people in to it. */
 const resourceMetadata = (request: Request, resource: string, issuer: string): Response => {
   if (request.method !== "GET" && request.method !== "HEAD" && request.method !== "OPTIONS")
-    return notAllowed();
+    return notAllowed(oauthError, "GET, HEAD, OPTIONS");
   return Response.json(
     {
       resource,
@@ -186,19 +188,39 @@ function withoutSessionCookie(response: Response): Response {
   return response;
 }
 
-const oauthError = (status: number, error: string, description: string): Response =>
-  Response.json({ error, error_description: description }, { status, headers: noStore });
+const isPage = (path: string): boolean => path.startsWith("/oauth/") && path !== "/oauth/jwks";
 
-const foreignHost = (issuer: string): Response =>
-  oauthError(403, "invalid_request", `Sign-in is at ${issuer}; this request was sent to another host.`);
+/** A client sends its person's browser to `/authorize`, and does not see what that is told there. */
+const isForPeople = (path: string): boolean =>
+  isPage(path) || path === "/authorize" || path.startsWith("/authorize/");
 
-const tooMany = (): Response =>
-  Response.json(
-    {
-      error: "temporarily_unavailable",
-      error_description: "Too many requests; wait a minute, then try again.",
-    },
-    { status: 429, headers: { ...noStore, "retry-after": "60" } },
+/** Says no: to a client in the words of OAuth, to a person with a page. */
+type Say = (
+  status: number,
+  error: string,
+  description: string,
+  headers?: Readonly<Record<string, string>>,
+) => Response;
+
+const sayerAt = (path: string): Say => (isForPeople(path) ? sorryPage : oauthError);
+
+const oauthError: Say = (status, error, description, headers) =>
+  Response.json({ error, error_description: description }, { status, headers: { ...noStore, ...headers } });
+
+const sorryPage: Say = (status, _, description, headers) =>
+  pageResponse(
+    errorPage(status === 403 || status === 405 ? "Not here" : "Please try again", description),
+    status,
+    headers,
   );
 
-const notAllowed = (): Response => oauthError(405, "invalid_request", "This method is not served here.");
+const foreignHost = (say: Say, issuer: string): Response =>
+  say(403, "invalid_request", `Sign-in is at ${issuer}; this request was sent to another host.`);
+
+const tooMany = (say: Say): Response =>
+  say(429, "temporarily_unavailable", "Too many requests; wait a minute, then try again.", {
+    "retry-after": "60",
+  });
+
+const notAllowed = (say: Say, allow: string): Response =>
+  say(405, "invalid_request", "This method is not served here.", { allow });
