@@ -98,11 +98,11 @@ export function noteQuota({ known }: Pick<Call, "known">, { quotaStanding }: Tur
   if (quotaStanding) known.requests = tighter(known.requests, seenAt(clock.wallMs(), quotaStanding));
 }
 
-/** Whether it is sooner worth a try than what has no quota left. */
+/** Whether it is worth a try sooner than what has no quota left, which tells more, so it may take a second longer. */
 function opensWithin(waitMs: number, paused: Upstream | undefined, { health }: Gate): boolean {
   if (!paused) return false;
   const { retryInMs, outOfCredit } = health.waitFor(paused.name);
-  return outOfCredit !== true && retryInMs < waitMs;
+  return outOfCredit !== true && retryInMs + 1_000 < waitMs;
 }
 
 /** Where one waits for nothing but time, it is worth waiting for, however soon another is tried that has no credit. */
