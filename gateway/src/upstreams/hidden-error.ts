@@ -2,6 +2,7 @@
 
 import type { HiddenFailure } from "../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { isErrorTold } from "./dialects/dialect-errors.ts";
 
 /** What a vendor's error is answered with when its own status says that nothing failed, and the error names none. */
 export const hiddenErrorStatus = 502;
@@ -17,7 +18,7 @@ export function hiddenFailureIn(
 
 /** Under its name, or the whole of it, as older servers of open models say it. */
 export const saysError = (json: JsonObject): boolean =>
-  (json["error"] ?? null) !== null || json["object"] === "error";
+  isErrorTold(json["error"]) || json["object"] === "error";
 
 /** Routers of other vendors' models say the status in the error once they have sent the head of a success; others a word. */
 export function statusSaidIn(json: JsonObject): number {

@@ -2,6 +2,10 @@ import { anthropicErrorType, geminiErrorStatus, openaiErrorType } from "../../pl
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { Dialect } from "./dialect.ts";
 
+/** Whether a member that is called error tells of one: some servers send it empty with every piece of their answers. */
+export const isErrorTold = (error: unknown): boolean =>
+  typeof error === "object" && error !== null ? Object.keys(error).length > 0 : Boolean(error);
+
 /** The sentence in a vendor's error, whichever of the three shapes it has, or that of a server that resembles one of them. */
 export function readErrorMessage(json: unknown): string {
   const { error, message, detail } = bodyOf(json);

@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
+import { isErrorTold } from "../dialect-errors.ts";
 import { withExactArguments } from "../exact-json.ts";
 import { readStopReason } from "./stop-reason.ts";
 import { joined } from "./join-parts.ts";
@@ -42,8 +43,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
   return ({ data }) => {
     const json = parse(data);
     if (!isJsonObject(json)) return [];
-    if (json["error"] !== undefined && json["error"] !== null)
-      return [...endPart(), readStreamError(json["error"])];
+    if (isErrorTold(json["error"])) return [...endPart(), readStreamError(json["error"])];
 
     const response = readResponse(json);
     const events: ChatEvent[] = [];

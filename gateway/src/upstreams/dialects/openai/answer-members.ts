@@ -2,6 +2,7 @@
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ImagePart } from "../chat.ts";
+import { isErrorTold } from "../dialect-errors.ts";
 import { readContent } from "./content.ts";
 
 /** A text, or the texts of a list of parts, which some vendors answer with. */
@@ -44,7 +45,7 @@ export function readCalled(call: JsonObject): { readonly name: string; readonly 
 /** Routers of other vendors' models tell in a choice that the vendor behind them gave up; undefined when none did. */
 export function choiceError(choice: unknown): unknown {
   if (!isJsonObject(choice)) return undefined;
-  if (isJsonObject(choice["error"])) return choice["error"];
+  if (isErrorTold(choice["error"])) return choice["error"];
   return choice["finish_reason"] === "error" ? "the upstream ended its answer with an error" : undefined;
 }
 

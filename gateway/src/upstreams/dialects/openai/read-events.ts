@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
+import { isErrorTold } from "../dialect-errors.ts";
 import { choiceError, textOf } from "./answer-members.ts";
 import { createChoiceReader, type ChoiceReader } from "./read-event-choice.ts";
 import { readUsage } from "./usage.ts";
@@ -33,7 +34,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
 
   function readChunk(chunk: JsonObject): void {
     const chosen = choicesOf(chunk["choices"]);
-    const error = isError(chunk["error"]) ? chunk["error"] : choiceError(chosen[0]);
+    const error = isErrorTold(chunk["error"]) ? chunk["error"] : choiceError(chosen[0]);
     // Moonshot says it in the last choice.
     const usage = readUsage(chunk["usage"]) ?? readUsage(chosen.at(-1)?.["usage"]);
     if (error !== undefined && !failed) {
@@ -98,9 +99,6 @@ function parsed(data: string): JsonObject {
 
 const choicesOf = (value: unknown): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isJsonObject) : [];
-
-const isError = (value: unknown): boolean =>
-  isJsonObject(value) || (typeof value === "string" && value !== "");
 
 function readError(value: unknown): ChatEvent {
   const error = isJsonObject(value) ? value : { message: value };
