@@ -298,6 +298,30 @@ describe("an error that a model's vendor tells with the status of a success", ()
     }
   });
 
+  test("in a stream of responses is withheld also where it has no name of its own, as OpenAI says it there", async () => {
+    for (const [error, told] of [
+      [{ code: "insufficient_quota" }, false],
+      [{ code: "invalid_api_key" }, false],
+      [{ code: "rate_limit_exceeded" }, true],
+      [{ code: "server_error" }, true],
+    ] as const) {
+      meetAnew();
+      const account = await gateway.openAccount();
+      const flat = { type: "error", ...error, message: "pay at vendor.example", param: null };
+      const body = `event: error\ndata: ${JSON.stringify(flat)}\n\n`;
+      model.a.answerNext({ status: 200, headers: { "Content-Type": "text/event-stream" }, body });
+      const asked = { ...answeredInFull[2][1], stream: true };
+      const response = await gateway.post(account, "/v1/responses", asked);
+      const text = await response.text();
+      expect([error.code, text.includes("vendor.example"), text.includes("error")]).toEqual([
+        error.code,
+        told,
+        true,
+      ]);
+      expect(await gateway.receipt(account, response)).toMatchObject({ charged_micros_usd: 0 });
+    }
+  });
+
   test("that is a limit or the operator's is told them as one", async () => {
     for (const [code, status, word] of [
       [429, 429, "upstream_rate_limit"],

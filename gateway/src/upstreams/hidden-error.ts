@@ -22,7 +22,7 @@ export const saysError = (json: JsonObject): boolean =>
 
 /** Routers of other vendors' models say the status in the error once they have sent the head of a success; others a word. */
 export function statusSaidIn(json: JsonObject): number {
-  const error = isJsonObject(json["error"]) ? json["error"] : json;
+  const error = errorIn(json);
   const said = [error["code"], error["status"], error["type"]];
   const number = said.map(Number).find(isErrorStatus);
   if (number !== undefined) return number;
@@ -30,6 +30,9 @@ export function statusSaidIn(json: JsonObject): number {
   const word = words.find((each) => statusByWord.has(each));
   return statusByWord.get(word ?? "") ?? hiddenErrorStatus;
 }
+
+/** OpenAI's responses say it under no name in the events of a stream. */
+export const errorIn = (json: JsonObject): JsonObject => (isJsonObject(json["error"]) ? json["error"] : json);
 
 const isErrorStatus = (status: number): boolean => Number.isInteger(status) && status >= 400 && status <= 599;
 

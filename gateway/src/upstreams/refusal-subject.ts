@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import { readErrorMessage } from "./dialects/dialect-errors.ts";
+import { errorIn } from "./hidden-error.ts";
 import { aboutOurKey } from "./protocol.ts";
 
 /**
@@ -12,7 +13,7 @@ export function refusalSubject(
   json: unknown,
 ): "content" | "credit" | "call_size" | undefined {
   if (status === 402) return isAboutSize(readErrorMessage(json)) ? "call_size" : "credit";
-  const error = isJsonObject(json) && isJsonObject(json["error"]) ? json["error"] : {};
+  const error = isJsonObject(json) ? errorIn(json) : {};
   const words = [error["code"], error["type"]];
   if (status === 429) return words.includes("insufficient_quota") ? "credit" : undefined;
   if (status !== 403) return undefined;
