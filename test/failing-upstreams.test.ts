@@ -211,6 +211,8 @@ describe("an error that a model's vendor tells with the status of a success", ()
       { code: "insufficient_quota", type: "insufficient_quota" },
       { type: "billing_error" },
       { code: "insufficient_credits" },
+      { code: "billing_not_active", type: "billing_not_active" },
+      { code: "billing_hard_limit_reached", type: "invalid_request_error" },
       { status: "PERMISSION_DENIED" },
     ]) {
       meetAnew();
@@ -219,7 +221,7 @@ describe("an error that a model's vendor tells with the status of a success", ()
       for (const double of [model.a, model.b]) double.answerNext({ status: 200, headers: json, body: told });
       const response = await gateway.post(account, path, body);
       expect([response.status, response.headers.get("x-should-retry")]).toEqual([
-        error.code === "insufficient_quota" ? 429 : 503,
+        error.code === "insufficient_quota" || error.code === "billing_not_active" ? 429 : 503,
         "false",
       ]);
       expect(await response.text()).not.toContain("vendor.example");
@@ -280,6 +282,8 @@ describe("an error that a model's vendor tells with the status of a success", ()
       for (const [error, told] of [
         [{ code: 402 }, false],
         [{ code: "insufficient_quota" }, false],
+        [{ code: "billing_not_active", type: "billing_not_active" }, false],
+        [{ code: "billing_hard_limit_reached", type: "invalid_request_error" }, false],
         [{ type: "authentication_error" }, false],
         [{ code: 500 }, true],
       ] as const) {

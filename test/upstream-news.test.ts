@@ -106,11 +106,16 @@ describe("the log", () => {
         .map(({ event, upstream: name }) => [event, name]);
     const empty = "the operator's account at an upstream is out of credit; it rests while there are others";
 
+    const inactive = quota.replaceAll("insufficient_quota", "billing_not_active");
+    const limit =
+      '{"error":{"message":"no","type":"invalid_request_error","code":"billing_hard_limit_reached"}}';
     test.each([
       { status: 402, body: '{"error":{"message":"no"}}' },
       { status: 429, body: quota },
+      { status: 429, body: inactive },
+      { status: 400, body: limit },
     ])(
-      "says so once, in these words, while the upstream rests for a minute: $status",
+      "says so once, in these words, while the upstream rests for a minute: $status $body",
       async ({ status, body }) => {
         const both = await open(twoOfEach(financial.a.url, model.a.url));
         const account = await both.openAccount({ creditUsd: "50" });

@@ -80,10 +80,13 @@ function refusedByStatus(
   { speech: { protocol }, actingFor }: Sent,
 ): Exchanged | undefined {
   if (actingFor && status === 401) return { kind: "link_rejected", status };
-  if (status !== 429 && (actingFor || !aboutOurKey.has(status))) return undefined;
+  if (status !== 429 && (actingFor || !mayBeAboutUs(status))) return undefined;
   const json = jsonIn(roughTextOf(body));
   return refusedOf(status, json, retryAfterSeconds ?? protocol.waitToldIn?.(json));
 }
+
+/** OpenAI refuses images with a 400 once its account's limit is reached, which only the words tell from the caller's own. */
+const mayBeAboutUs = (status: number): boolean => status === 400 || aboutOurKey.has(status);
 
 /** A refusal that is not passed on as it came: a limit, or one about the operator. */
 function refusedOf(
@@ -95,7 +98,7 @@ function refusedOf(
   const outOfCredit = subject === "credit" || undefined;
   if (status === 429) return { kind: "rate_limited", status, retryAfterSeconds, outOfCredit };
   // What the caller wrote is the caller's to mend, and another key would not help.
-  if (!aboutOurKey.has(status) || subject === "content") return undefined;
+  if (!isAboutOperator(status, json)) return undefined;
   return { kind: "key_rejected", status, outOfCredit, callTooLarge: subject === "call_size" || undefined };
 }
 

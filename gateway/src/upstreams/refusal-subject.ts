@@ -15,7 +15,7 @@ export function refusalSubject(
   if (status === 402) return isAboutSize(readErrorMessage(json)) ? "call_size" : "credit";
   const error = isJsonObject(json) ? errorIn(json) : {};
   const words = [error["code"], error["type"]];
-  if (status === 429) return words.includes("insufficient_quota") ? "credit" : undefined;
+  if (words.some((word) => aboutCredit.has(word))) return "credit";
   if (status !== 403) return undefined;
   return isFlagged(error) || words.some((word) => aboutContent.has(word)) ? "content" : undefined;
 }
@@ -23,8 +23,15 @@ export function refusalSubject(
 /** What a vendor says of the operator's key or credit is no business of the caller's. */
 export function isAboutOperator(status: number, json: unknown): boolean {
   const subject = refusalSubject(status, json);
-  return status === 429 ? subject === "credit" : aboutOurKey.has(status) && subject !== "content";
+  return subject === "credit" || (aboutOurKey.has(status) && subject !== "content");
 }
+
+/** As OpenAI says it with a 429, and of images with a 400. */
+const aboutCredit: ReadonlySet<unknown> = new Set([
+  "insufficient_quota",
+  "billing_not_active",
+  "billing_hard_limit_reached",
+]);
 
 /** As OpenRouter says it, which counts what an account can afford in tokens: where that is none, no call is small enough. */
 const isAboutSize = (message: string): boolean =>
