@@ -136,6 +136,71 @@ describe("the log", () => {
       },
     );
 
+    const streams = [
+      { path: "/v1/chat/completions", wish: { ...chat, stream: true } },
+      { path: "/v1/messages", wish: { ...chat, stream: true } },
+      { path: "/v1/responses", wish: { model: "gpt-x", input: "Say it", stream: true } },
+    ];
+    const begun = (said: object): ScriptedAnswer => ({
+      status: 200,
+      headers: { "Content-Type": "text/event-stream" },
+      body: `data: ${JSON.stringify({ type: "error", error: said })}\n\n`,
+    });
+
+    test.each(streams)(
+      "says so once when it is said in a stream, and the next stream is another's: $path",
+      async ({ path, wish }) => {
+        for (const said of [
+          { code: "insufficient_quota" },
+          { code: 402 },
+          { code: "billing_hard_limit_reached", type: "invalid_request_error" },
+        ]) {
+          meetAnew();
+          const both = await open(twoOfEach(financial.a.url, model.a.url));
+          const account = await both.openAccount({ creditUsd: "50" });
+          const ask = async (): Promise<string> => (await both.post(account, path, wish)).text();
+          const before = model.a.requests.length;
+          for (let times = 0; times < 2; times++) model.a.answerNext(begun({ ...said, message: "no" }));
+          expect(await ask()).toContain("provider cannot go on");
+          for (let calls = 0; calls < 3; calls++) expect(await ask()).toContain("fox");
+          later(59_000);
+          expect(await ask()).toContain("fox");
+          expect(model.a.requests).toHaveLength(before + 1);
+          // One try in a minute finds what was paid in meanwhile.
+          later(1_000);
+          expect(await ask()).toContain("provider cannot go on");
+          expect(await ask()).toContain("fox");
+          expect(model.a.requests).toHaveLength(before + 2);
+          expect(errorsOf(both)).toEqual([[empty, "oa-a"]]);
+          expect(toldBy(both)).toEqual([]);
+          await both.close();
+        }
+      },
+    );
+
+    test.each(streams)(
+      "says each time that the key was refused, or a call too large, also in a stream: $path",
+      async ({ path, wish }) => {
+        const both = await open(twoOfEach(financial.a.url, model.a.url));
+        const account = await both.openAccount({ creditUsd: "50" });
+        const before = model.a.requests.length;
+        for (const said of [
+          { code: "invalid_api_key", message: "no" },
+          { code: 402, message: "You requested up to 100 tokens; lower max_tokens." },
+        ]) {
+          model.a.answerNext(begun(said));
+          expect(await (await both.post(account, path, wish)).text()).toContain("provider cannot go on");
+        }
+        // Neither gets better by waiting.
+        expect(model.a.requests).toHaveLength(before + 2);
+        expect(errorsOf(both)).toEqual([
+          ["an upstream refused the operator's key", "oa-a"],
+          ["the operator's account at an upstream has too little credit for so large a call", "oa-a"],
+        ]);
+        await both.close();
+      },
+    );
+
     test("says so also of an upstream that was told of before, and of one that asks for a moment only", async () => {
       for (const before of [error(500), error(429, { "Retry-After": "9" })]) {
         const only = await open(

@@ -104,7 +104,7 @@ function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number
   // A stream is counted when it is known how it ended.
   if (outcome !== "streaming") countAttempt(upstream, hidden === "malformed" ? hidden : outcome, gate);
   gate.metrics.observe("tollgate_upstream_seconds", { upstream: upstream.name }, endedAtMs - startedAtMs);
-  if (exchanged.kind === "key_rejected") logRejection(exchanged, upstream, gate);
+  logRejection(exchanged, upstream, gate);
   return {
     upstream: upstream.name,
     outcome,
@@ -115,19 +115,13 @@ function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number
 }
 
 /** An account out of credit is news of its upstream, told once; the key is good. */
-function logRejection(
-  { status, outOfCredit, callTooLarge }: Rejected,
-  { name: upstream }: Upstream,
-  { log }: Gate,
-): void {
-  if (outOfCredit) return;
-  const event = callTooLarge
+export function logRejection(exchanged: Exchanged, { name: upstream }: Upstream, { log }: Gate): void {
+  if (exchanged.kind !== "key_rejected" || exchanged.outOfCredit) return;
+  const event = exchanged.callTooLarge
     ? "the operator's account at an upstream has too little credit for so large a call"
     : "an upstream refused the operator's key";
-  log.error(event, { upstream, status });
+  log.error(event, { upstream, status: exchanged.status });
 }
-
-type Rejected = Extract<Exchanged, { kind: "key_rejected" }>;
 
 export const countAttempt = ({ name: upstream }: Upstream, outcome: string, { metrics }: Gate): void =>
   metrics.count("tollgate_upstream_attempts_total", { upstream, outcome });

@@ -3,10 +3,10 @@ import type { Deadline, Waiting } from "../platform/deadlines.ts";
 import { callerLeft, callerStalled } from "../ledger/call-record.ts";
 import { describeError } from "../platform/log.ts";
 import { createPacedBody, type Reader } from "../platform/paced-body.ts";
-import { verdictOfStream, type StreamEnd } from "../routing/upstream-health.ts";
+import { verdictOf, verdictOfStream, type StreamEnd } from "../routing/upstream-health.ts";
 
 import type { Answer } from "./call.ts";
-import { countAttempt, type Attempted } from "./forward.ts";
+import { countAttempt, logRejection, type Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import { logCall } from "./log-call.ts";
 import { deliveredSoFar, meterStream } from "./meter.ts";
@@ -287,7 +287,10 @@ class StreamedAnswer implements StreamTaker, Waiting {
   #judgeUpstream(): void {
     const { upstream, entry = "free" } = this.#attempted;
     const end = this.#streamEnd();
-    this.#gate.health.leave(upstream, entry, verdictOfStream(end));
+    const { refused } = this.#relay.read();
+    // What is refused in a stream says of its upstream what it would have said in place of one.
+    this.#gate.health.leave(upstream, entry, refused ? verdictOf(refused) : verdictOfStream(end));
+    if (refused) logRejection(refused, upstream, this.#gate);
     countAttempt(upstream, end === "gave_up" || end === "broke_off" ? end : "streaming", this.#gate);
   }
 

@@ -129,6 +129,9 @@ export type HiddenFailure = "malformed" | number;
 
 type Answered = Extract<Exchanged, { kind: "answered" }>;
 
+/** A refusal that is not passed on as it came: a limit, or one about the operator. */
+export type Refused = Extract<Exchanged, { kind: "rate_limited" | "key_rejected" }>;
+
 export const isSuccess = (exchanged: Exchanged): exchanged is Answered =>
   exchanged.kind === "answered" && isSuccessStatus(exchanged.status);
 
@@ -164,6 +167,8 @@ interface StreamReading {
   readonly complete: boolean;
   /** Whether the vendor itself said how it ended, be it with an error; otherwise it was cut, or ended too early. */
   readonly told: boolean;
+  /** That error, where it was about the operator: what it would have been instead of an answer. */
+  readonly refused?: Refused | undefined;
 }
 
 /** What the adapter read about tokens in a 2xx answer. */

@@ -5,9 +5,9 @@ import { oddUsage } from "./chat-tokens.ts";
 import type { ChatEvent } from "./dialects/chat.ts";
 import type { Dialect, SseEvent, WriteContext } from "./dialects/dialect.ts";
 import type { StreamRules } from "./frame-passer.ts";
-import { saysError, statusSaidIn } from "./hidden-error.ts";
+import { saysError } from "./hidden-error.ts";
 import type { NativeChat } from "./native-chat.ts";
-import { isAboutOperator } from "./refusal-subject.ts";
+import { withheldRefusal } from "./refusal-subject.ts";
 import { eventsShownTo } from "./shown-thoughts.ts";
 import { sseText, type SseFrame } from "./sse.ts";
 
@@ -40,7 +40,7 @@ export function chatStream(
       ...common,
       alike: form === serverSent,
       write: (frame, events) =>
-        events.includes(withheld)
+        events.some(isWithheld)
           ? sayError(withheld)
           : (native.showFrame?.(frame, context) ?? form.sayFrame(frame)),
       // A vendor that ended in good order but never said that it had finished is booked as having failed, so it is told
@@ -86,11 +86,13 @@ function withheldFrom(events: readonly ChatEvent[], { data }: SseEvent): readonl
   if (!events.some(isError)) return events;
   const json = parse(data);
   const said = json && (saysError(json) ? json : failureIn(json));
-  if (said === undefined || !isAboutOperator(statusSaidIn(said), said)) return events;
-  return events.map((event) => (isError(event) ? withheld : event));
+  const refused = said && withheldRefusal(said);
+  if (refused === undefined) return events;
+  return events.map((event) => (isError(event) ? { ...withheld, refused } : event));
 }
 
-const isError = ({ kind }: ChatEvent): boolean => kind === "error";
+const isError = (event: ChatEvent): event is StreamError => event.kind === "error";
+const isWithheld = (event: ChatEvent): boolean => isError(event) && event.refused !== undefined;
 
 /** How events are put on the wire: as server-sent events, or as the JSON array that Gemini's callers get without alt=sse. */
 interface StreamForm {

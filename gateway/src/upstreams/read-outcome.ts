@@ -3,7 +3,7 @@ import { exactTextOf, jsonIn, roughTextOf } from "./answer-text.ts";
 import { withExactArguments } from "./dialects/exact-json.ts";
 import type { HttpOutcome } from "./http-client.ts";
 import { aboutOurKey, type Exchange, type Protocol } from "./protocol.ts";
-import { isAboutOperator, refusalSubject } from "./refusal-subject.ts";
+import { isAboutOperator, refusedOf } from "./refusal-subject.ts";
 import { repeatsSecret } from "./repeated-secret.ts";
 import { readRetryAfterSeconds } from "./retry-after.ts";
 
@@ -22,7 +22,6 @@ interface Sent {
 
 type HttpAnswer = Extract<HttpOutcome, { kind: "answered" }>;
 type Answered = Extract<Exchanged, { kind: "answered" }>;
-type Refused = Extract<Exchanged, { kind: "rate_limited" | "key_rejected" }>;
 
 /** What a whole answer says: that the call was refused, that it failed, or what is passed on and paid for. */
 export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
@@ -87,20 +86,6 @@ function refusedByStatus(
 
 /** OpenAI refuses images with a 400 once its account's limit is reached, which only the words tell from the caller's own. */
 const mayBeAboutUs = (status: number): boolean => status === 400 || aboutOurKey.has(status);
-
-/** A refusal that is not passed on as it came: a limit, or one about the operator. */
-function refusedOf(
-  status: number,
-  json: unknown,
-  retryAfterSeconds: number | undefined,
-): Refused | undefined {
-  const subject = refusalSubject(status, json);
-  const outOfCredit = subject === "credit" || undefined;
-  if (status === 429) return { kind: "rate_limited", status, retryAfterSeconds, outOfCredit };
-  // What the caller wrote is the caller's to mend, and another key would not help.
-  if (!isAboutOperator(status, json)) return undefined;
-  return { kind: "key_rejected", status, outOfCredit, callTooLarge: subject === "call_size" || undefined };
-}
 
 /** An upstream that repeats what it was shown in confidence, a linked account's token too, must not tell it the caller. */
 function tellsSecret(

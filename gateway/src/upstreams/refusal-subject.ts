@@ -1,6 +1,7 @@
+import type { Refused } from "../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import { readErrorMessage } from "./dialects/dialect-errors.ts";
-import { errorIn } from "./hidden-error.ts";
+import { errorIn, statusSaidIn } from "./hidden-error.ts";
 import { aboutOurKey } from "./protocol.ts";
 
 /**
@@ -8,16 +9,29 @@ import { aboutOurKey } from "./protocol.ts";
  * account, which has nothing left to pay with, or this one call, which is larger than the account can pay for. Undefined
  * leaves it to the status.
  */
-export function refusalSubject(
-  status: number,
-  json: unknown,
-): "content" | "credit" | "call_size" | undefined {
+function refusalSubject(status: number, json: unknown): "content" | "credit" | "call_size" | undefined {
   if (status === 402) return isAboutSize(readErrorMessage(json)) ? "call_size" : "credit";
   const error = isJsonObject(json) ? errorIn(json) : {};
   const words = [error["code"], error["type"]];
   if (words.some((word) => aboutCredit.has(word))) return "credit";
   if (status !== 403) return undefined;
   return isFlagged(error) || words.some((word) => aboutContent.has(word)) ? "content" : undefined;
+}
+
+/** What is made of a refusal that is not passed on as it came; undefined for any other. */
+export function refusedOf(status: number, json: unknown, retryAfterSeconds?: number): Refused | undefined {
+  const subject = refusalSubject(status, json);
+  const outOfCredit = subject === "credit" || undefined;
+  if (status === 429) return { kind: "rate_limited", status, retryAfterSeconds, outOfCredit };
+  // What the caller wrote is the caller's to mend, and another key would not help.
+  if (!isAboutOperator(status, json)) return undefined;
+  return { kind: "key_rejected", status, outOfCredit, callTooLarge: subject === "call_size" || undefined };
+}
+
+/** A refusal in the middle of an answer; undefined where it is the caller's to know. */
+export function withheldRefusal(json: JsonObject): Refused | undefined {
+  const status = statusSaidIn(json);
+  return isAboutOperator(status, json) ? refusedOf(status, json) : undefined;
 }
 
 /** What a vendor says of the operator's key or credit is no business of the caller's. */

@@ -1,5 +1,5 @@
 import type { Quantities } from "../prices/quantities.ts";
-import type { TokenReading } from "../operation/upstream.ts";
+import type { Refused, TokenReading } from "../operation/upstream.ts";
 import type { ChatEvent, ChatUsage } from "./dialects/chat.ts";
 
 /** A vendor that is odd in one event is often odd in all of them; the first ones say how. */
@@ -13,6 +13,7 @@ export class StreamMeter {
   #outputBytes = 0;
   #stopped = false;
   #failed = false;
+  #refused: Refused | undefined;
   /** Figures told before the end are not the last word, unless nothing came after them: some count one token at the start. */
   #usageIsFinal = false;
   #bytesUntilUsage = 0;
@@ -29,6 +30,11 @@ export class StreamMeter {
     return this.#stopped || this.#failed;
   }
 
+  /** What the vendor said of the operator when it gave up. */
+  get refused(): Refused | undefined {
+    return this.#refused;
+  }
+
   add(events: readonly ChatEvent[], odd: readonly string[]): void {
     this.#stopped ||= events.some(({ kind }) => kind === "stop");
     for (const event of events) {
@@ -36,8 +42,10 @@ export class StreamMeter {
         this.#usage = event.usage;
         this.#usageIsFinal = this.#stopped;
         this.#bytesUntilUsage = this.#outputBytes;
-      } else if (event.kind === "error") this.#failed = true;
-      else if (event.kind === "stop") {
+      } else if (event.kind === "error") {
+        this.#failed = true;
+        this.#refused ??= event.refused;
+      } else if (event.kind === "stop") {
         if (event.odd !== undefined) this.#note([oddStop(event.odd)]);
       } else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
       else if (event.kind === "tool_call") this.#outputBytes += Buffer.byteLength(event.name);

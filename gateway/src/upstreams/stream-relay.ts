@@ -55,8 +55,8 @@ class FrameRelay implements StreamRelay, StreamReader {
   }
 
   read(): ReturnType<StreamRelay["read"]> {
-    const { complete, told } = this.#meter;
-    return { tokens: this.#meter.tokens(), complete, told };
+    const { complete, told, refused } = this.#meter;
+    return { tokens: this.#meter.tokens(), complete, told, refused };
   }
 
   onPiece(piece: Uint8Array): void {

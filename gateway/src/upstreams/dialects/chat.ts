@@ -1,6 +1,7 @@
 // A conversation with a model, in words of ours. Three vendors speak three dialects; each is read into this
 // and written from it, so any dialect can be served by any vendor without nine translations.
 
+import type { Refused } from "../../operation/upstream.ts";
 import type { JsonObject } from "../../platform/json.ts";
 
 export interface ChatRequest {
@@ -172,4 +173,11 @@ export type ChatEvent =
       readonly odd?: string;
     }
   /** The vendor gave up in the middle of its answer. */
-  | { readonly kind: "error"; readonly type: string; readonly code?: string; readonly message: string };
+  | {
+      readonly kind: "error";
+      readonly type: string;
+      readonly code?: string;
+      readonly message: string;
+      /** What it said of the operator's key or credit, which is withheld from the caller. */
+      readonly refused?: Refused;
+    };

@@ -4,11 +4,11 @@
 import type { TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
-import { hiddenFailureIn, saysError, statusSaidIn } from "../hidden-error.ts";
+import { hiddenFailureIn, saysError } from "../hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
 import { sseText, type SseFrame } from "../sse.ts";
 import type { StreamRules } from "../frame-passer.ts";
-import { isAboutOperator } from "../refusal-subject.ts";
+import { withheldRefusal } from "../refusal-subject.ts";
 import { quantitiesOf } from "../stream-meter.ts";
 import { nativeBody } from "./native-body.ts";
 import { readCount } from "./read-count.ts";
@@ -75,7 +75,7 @@ function streamRules(): StreamRules {
     contentType: "text/event-stream; charset=utf-8",
     read: (frame) => readEvents(eventOf(frame)),
     alike: true,
-    write: ({ text }, events) => (events.includes(withheld) ? sayError(withheldError) : text),
+    write: ({ text }, events) => (events.some(isWithheld) ? sayError(withheldError) : text),
     end: (ending) => (ending === "whole" ? "" : sayError(brokenOff)),
     oddFigures: (frame) => {
       const anomalies: string[] = [];
@@ -121,11 +121,13 @@ function readEvents(event: JsonObject | undefined): readonly ChatEvent[] {
 const modelIn = ({ model }: JsonObject): string | undefined =>
   typeof model === "string" ? model : undefined;
 
-const gaveUpBy = (json: JsonObject): ChatEvent =>
-  isAboutOperator(statusSaidIn(json), json) ? withheld : gaveUp;
+function gaveUpBy(json: JsonObject): ChatEvent {
+  const refused = withheldRefusal(json);
+  return refused ? { ...gaveUp, refused } : gaveUp;
+}
 
-const gaveUp: ChatEvent = { kind: "error", type: "error", message: "the provider gave up" };
-const withheld: ChatEvent = { ...gaveUp };
+const gaveUp = { kind: "error", type: "error", message: "the provider gave up" } as const;
+const isWithheld = (event: ChatEvent): boolean => event.kind === "error" && event.refused !== undefined;
 
 /** The response as it stands at the end; undefined for an event that is not the last. */
 function endOf(event: JsonObject | undefined): JsonObject | undefined {
