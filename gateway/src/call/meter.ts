@@ -94,8 +94,13 @@ export function deliveredSoFar({ priced }: BookedCall, relay: StreamRelay): Quan
 }
 
 /** Without a report, only delivered output is worth money; what it does not show is what we expected. */
-const toldBy = ({ used, estimate }: TokenReading, priced: PricedCall): Quantities | undefined =>
-  used ?? (estimate && { ...priced.estimate.expected, ...estimate });
+function toldBy({ used, estimate, isUncounted }: TokenReading, priced: PricedCall): Quantities | undefined {
+  if (used || !estimate) return used;
+  const { expected } = priced.estimate;
+  const told = { ...expected, ...estimate };
+  if (isUncounted !== true) return told;
+  return { ...told, output_tokens: Math.max(expected["output_tokens"] ?? 0, told["output_tokens"] ?? 0) };
+}
 
 /** The names of figures are the upstream's words, of any length. */
 const anomalyCharactersMax = 500;

@@ -177,6 +177,8 @@ export interface TokenReading {
   readonly used: Quantities | undefined;
   /** What the answer itself suggests was used, for when it reports nothing; undefined when it delivered no output. */
   readonly estimate: Quantities | undefined;
+  /** There is output that the estimate has no measure for, such as an image: then it is no less than what was expected. */
+  readonly isUncounted?: boolean;
   /** By which name the answer calls its model, where it does. */
   readonly model?: string | undefined;
   /** Figures that were negative, fractional or absurd and had to be bent into range; a reason to stop that nobody knows. */

@@ -15,9 +15,11 @@ export function readTokens(json: unknown, native: NativeChat, answer: ChatAnswer
   if (usage) return { used: quantitiesOf(usage), estimate: undefined, model, anomalies };
   const { parts } = answer ?? native.dialect.readAnswer(json);
   const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(textOf(part)), 0);
+  const isUncounted = parts.some(({ kind }) => kind === "image");
   return {
     used: undefined,
-    estimate: bytes > 0 ? { output_tokens: Math.ceil(bytes / 4) } : undefined,
+    estimate: bytes > 0 || isUncounted ? { output_tokens: Math.ceil(bytes / 4) } : undefined,
+    isUncounted,
     model,
     anomalies,
   };

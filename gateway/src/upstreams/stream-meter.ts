@@ -17,6 +17,10 @@ export class StreamMeter {
   /** Figures told before the end are not the last word, unless nothing came after them: some count one token at the start. */
   #usageIsFinal = false;
   #bytesUntilUsage = 0;
+  /** Images or sound came, whose bytes say nothing about their tokens. */
+  #hasMedia = false;
+  /** How much output the vendor had told when they came, until it has told more. */
+  #toldBeforeMedia: number | undefined;
   #anomalies: readonly string[] = none;
   #anomalyCount = 0;
 
@@ -42,6 +46,7 @@ export class StreamMeter {
         this.#usage = event.usage;
         this.#usageIsFinal = this.#stopped;
         this.#bytesUntilUsage = this.#outputBytes;
+        if (event.usage.output > (this.#toldBeforeMedia ?? 0)) this.#toldBeforeMedia = undefined;
       } else if (event.kind === "error") {
         this.#failed = true;
         this.#refused ??= event.refused;
@@ -50,8 +55,18 @@ export class StreamMeter {
       } else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
       else if (event.kind === "tool_call") this.#outputBytes += Buffer.byteLength(event.name);
       else if (event.kind === "start") this.#model ??= event.model;
+      else if (event.kind === "image") this.#noteMedia();
+      else if (event.kind === "media") {
+        this.#outputBytes += Buffer.byteLength(event.transcript);
+        if (event.hasBytes) this.#noteMedia();
+      }
     }
     if (odd.length > 0) this.#note(odd);
+  }
+
+  #noteMedia(): void {
+    this.#hasMedia = true;
+    this.#toldBeforeMedia ??= this.#usage?.output ?? 0;
   }
 
   #note(odd: readonly string[]): void {
@@ -67,7 +82,12 @@ export class StreamMeter {
 
   /** Some servers end their answer without saying how, after they have said what it used. */
   #nothingCameAfterUsage(): boolean {
-    return this.#stopped && this.#outputBytes > 0 && this.#outputBytes === this.#bytesUntilUsage;
+    const isCounted = this.#outputBytes === this.#bytesUntilUsage && this.#toldBeforeMedia === undefined;
+    return this.#stopped && this.#hasDelivered() && isCounted;
+  }
+
+  #hasDelivered(): boolean {
+    return this.#outputBytes > 0 || this.#hasMedia;
   }
 
   tokens(): TokenReading {
@@ -79,7 +99,8 @@ export class StreamMeter {
     return {
       used: usage && isFinal ? told : undefined,
       // A stream that broke off never told its final figures: what was seen to pass is what was used.
-      estimate: this.#outputBytes === 0 ? undefined : passed,
+      estimate: this.#hasDelivered() ? passed : undefined,
+      isUncounted: this.#toldBeforeMedia !== undefined,
       model: this.#model,
       anomalies: this.#anomalies,
       anomalyCount: this.#anomalyCount,

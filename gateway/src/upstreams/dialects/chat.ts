@@ -161,6 +161,11 @@ export type ChatEvent =
   | { readonly kind: "tool_arguments"; readonly index: number; readonly text: string }
   /** An image comes whole: it is a part of its own. */
   | { readonly kind: "image"; readonly index: number; readonly source: ImagePart["source"] }
+  /**
+   * Sound, or whatever else no other dialect has words for: it is only paid for. What is said in it may be written beside
+   * it, or come before the sound does.
+   */
+  | { readonly kind: "media"; readonly transcript: string; readonly hasBytes: boolean }
   /** No more of this part will come. */
   | { readonly kind: "part_end"; readonly index: number }
   /** What is known of usage so far; a later one replaces it. */

@@ -114,9 +114,23 @@ function readEvents(event: JsonObject | undefined): readonly ChatEvent[] {
       ...(type === "response.failed" ? [gaveUpBy(end)] : []),
     ];
   }
+  if (holdsMedia(event)) return [{ kind: "media", transcript: "", hasBytes: true }];
   const isPiece = typeof type === "string" && type.endsWith(".delta") && typeof delta === "string";
   return isPiece ? [{ kind: "text", index: 0, text: delta }] : [];
 }
+
+/** Sound comes in pieces, an image as often as it gets clearer and at last with its item. */
+function holdsMedia({ type, item }: JsonObject): boolean {
+  if (type === "response.output_item.done")
+    return isJsonObject(item) && item["type"] === "image_generation_call" && Boolean(item["result"]);
+  return mediaEvents.has(type);
+}
+
+const mediaEvents: ReadonlySet<unknown> = new Set([
+  "response.audio.delta",
+  "response.output_audio.delta",
+  "response.image_generation_call.partial_image",
+]);
 
 const modelIn = ({ model }: JsonObject): string | undefined =>
   typeof model === "string" ? model : undefined;

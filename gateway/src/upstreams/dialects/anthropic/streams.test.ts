@@ -58,7 +58,7 @@ function accumulate(events: readonly ChatEvent[]): ChatAnswer {
     else if (event.kind === "usage") answer = { ...answer, usage: event.usage };
     else if (event.kind === "stop")
       answer = { ...answer, stop: event.reason, stopSequence: event.stopSequence };
-    else if (event.kind !== "error" && event.kind !== "part_end") {
+    else if (event.kind !== "error" && event.kind !== "part_end" && event.kind !== "media") {
       const grown = grow(parts[event.index], event);
       if (grown !== undefined) parts[event.index] = grown;
     }

@@ -49,6 +49,8 @@ export function createEventWriter(context: WriteContext): EventWriter {
       case "stop":
         stopped = event;
         return [...start(), ...blocks.finish()];
+      case "media":
+        return [];
       case "error":
         return fail(event.type, event.message);
       default: {

@@ -36,10 +36,15 @@ function readCall({ id, name, args }: JsonObject, idIfNone: string): ToolCallPar
 }
 
 function readImage({ mimeType, data }: JsonObject): ImagePart | undefined {
-  if (typeof mimeType !== "string" || !mimeType.startsWith("image/") || typeof data !== "string") {
-    return undefined;
-  }
+  if (typeof mimeType !== "string" || !mimeType.startsWith("image/")) return undefined;
+  if (typeof data !== "string" || data === "") return undefined;
   return { kind: "image", source: { mimeType, base64: plainBase64(data) } };
+}
+
+/** Whether a part holds what no other dialect shows: sound, or a picture that was only a thought. */
+export function holdsMedia(part: unknown): boolean {
+  const media = isJsonObject(part) ? part["inlineData"] : undefined;
+  return isJsonObject(media) && typeof media["data"] === "string" && media["data"] !== "";
 }
 
 /** Calls without an id get one that no other answer will have, for a caller keeps calls of many answers. */

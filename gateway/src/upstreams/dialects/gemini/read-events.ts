@@ -5,7 +5,7 @@ import { isErrorTold } from "../dialect-errors.ts";
 import { withExactArguments } from "../exact-json.ts";
 import { readStopReason } from "./stop-reason.ts";
 import { joined } from "./join-parts.ts";
-import { madeUpCallId, readAnswerPart } from "./read-answer-part.ts";
+import { holdsMedia, madeUpCallId, readAnswerPart } from "./read-answer-part.ts";
 import type { AnswerPart } from "./read-answer-part.ts";
 import { readStreamError } from "./stream-error.ts";
 import { readResponse } from "./response.ts";
@@ -28,7 +28,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
 
   const readPart = (raw: unknown): ChatEvent[] => {
     const part = readAnswerPart(raw, madeUpCallId(id, calls));
-    if (part === undefined) return [];
+    if (part === undefined) return holdsMedia(raw) ? [{ kind: "media", transcript: "", hasBytes: true }] : [];
     const ended = joined(last, part) === undefined ? endPart() : [];
     if (last === undefined) index++;
     last = part;

@@ -70,6 +70,8 @@ export function createEventWriter(context: WriteContext): {
         }
         case "part_end":
           return say(...takeCall(event.index));
+        case "media":
+          return [];
         case "usage":
           usage = event.usage;
           return [];

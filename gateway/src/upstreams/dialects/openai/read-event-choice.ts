@@ -40,6 +40,7 @@ export function createChoiceReader(parts: {
       say("text", textOf(delta["content"]) + refusal);
       calls.read(delta);
       if (delta["images"] !== undefined) show(readImages(delta["images"]));
+      if (isJsonObject(delta["audio"])) hear(delta["audio"]);
       const finish = choice["finish_reason"];
       // Some compatible servers say an empty one in every piece until the last.
       if (typeof finish === "string" && finish !== "") end(finish);
@@ -62,6 +63,13 @@ export function createChoiceReader(parts: {
       parts.tell({ kind, index, source });
       parts.tell({ kind: "part_end", index });
     }
+  }
+
+  /** The transcript comes in pieces before the sound. */
+  function hear(audio: JsonObject): void {
+    const transcript = textOf(audio["transcript"]);
+    const hasBytes = textOf(audio["data"]) !== "";
+    if (transcript !== "" || hasBytes) parts.tell({ kind: "media", transcript, hasBytes });
   }
 
   function begin(): number {

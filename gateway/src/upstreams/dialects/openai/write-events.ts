@@ -35,6 +35,7 @@ export function createEventWriter(context: WriteContext): {
         case "tool_arguments":
           return writeArguments(event.index, event.text);
         case "part_end":
+        case "media":
           return [];
         case "usage":
           usage = event.usage;
