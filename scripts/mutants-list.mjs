@@ -1123,8 +1123,8 @@ export const mutants = [
   {
     name: "web traffic is given in a form that cannot be read for its price",
     file: "catalogue/traffic.ts",
-    find: 'if (name.toLowerCase() !== "format" || input === "json") continue;',
-    replace: 'if (name !== "format" || input === "json") continue;',
+    find: "onlyTaken.get(name.toLowerCase())",
+    replace: "onlyTaken.get(name)",
     tests: ["test/web-traffic.test.ts"],
   },
   {
