@@ -405,6 +405,24 @@ describe("a token that ended is renewed", () => {
     expect(await linking.gateway.balance(account)).toEqual({ ...before, held: 0 });
     expect((await linking.follow(account)).status).toBe(200);
   });
+
+  test("later when the platform is asked too often, or for a reason of its own: 503, and the link lives", async () => {
+    const account = await linked(lastingScopes);
+    linking.clock.advance(2 * hourMs);
+    linking.platform.expire();
+    for (const [status, error] of [
+      [429, "rate_limited"],
+      [429, "slow_down"],
+      [408, "request_timeout"],
+      [403, "forbidden"],
+    ] as const) {
+      const headers = { "Content-Type": "application/json" };
+      linking.platform.answerNext({ status, headers, body: JSON.stringify({ error }) });
+      const away = await linking.follow(account);
+      expect([away.status, await codeOf(away)]).toEqual([503, "provider_unavailable"]);
+    }
+    expect((await linking.follow(account)).status).toBe(200);
+  });
 });
 
 describe("a platform that does not accept the token", () => {

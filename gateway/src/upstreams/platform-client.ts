@@ -124,12 +124,15 @@ async function granted(ask: () => Promise<oauth.TokenEndpointResponse>): Promise
   } catch (error) {
     if (error instanceof Unreachable) return { kind: "failed", why: error.message, unreachable: true };
     if (!(error instanceof oauth.ResponseBodyError)) return { kind: "failed", why: nameOf(error) };
-    // These are about the operator's client, not about the person's grant.
-    const ours = error.status >= 500 || aboutOurClient.has(error.error);
-    return ours ? { kind: "failed", why: error.error } : { kind: "refused", error: error.error };
+    const isRefusal = refusing.has(error.status) && !aboutOurClient.has(error.error);
+    return isRefusal ? { kind: "refused", error: error.error } : { kind: "failed", why: error.error };
   }
 }
 
+/** RFC 6749 refuses a grant with these alone: whoever asks too often, or is kept out by a wall in between, may ask again. */
+const refusing: ReadonlySet<number> = new Set([400, 401]);
+
+/** These are about the operator's client, not about the person's grant. */
 const aboutOurClient: ReadonlySet<string> = new Set([
   "invalid_client",
   "unauthorized_client",
