@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseConfig } from "../gateway/src/config/load-config.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
+import type { Log } from "../gateway/src/platform/log.ts";
 import { catalogueFolder, openTestGateway, until, type TestGateway } from "./harness.ts";
 
 const closings: (() => unknown)[] = [];
@@ -18,14 +19,14 @@ async function open(options: Parameters<typeof openTestGateway>[0] = {}): Promis
 }
 
 /** A price list somewhere else, which a test can make fail. */
-function openSource(answer: () => Response | Promise<Response>) {
+function openSource(answer: (request: Request) => Response | Promise<Response>) {
   const state = { answer, asked: 0 };
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
-    fetch: () => {
+    fetch: (request) => {
       state.asked++;
-      return state.answer();
+      return state.answer(request);
     },
   });
   closings.push(() => server.stop(true));
@@ -83,6 +84,39 @@ test("a configured source is believed when its bytes have the configured hash", 
     source: url,
     items: [{ operation_id: "a", usd: "1" }],
   });
+});
+
+test("what lets the gateway in at the source is shown to nobody and stands in no log", async () => {
+  const password = "feed/password-0123";
+  const token = "token of the feed";
+  const { url, state } = openSource(({ headers, url: asked }) => {
+    const isOurs =
+      headers.get("authorization") === `Basic ${btoa(`feed:${password}`)}` &&
+      new URL(asked).searchParams.get("token") === token;
+    return isOurs ? new Response(list) : new Response("who are you?", { status: 401 });
+  });
+  const whole = new URL(url);
+  Object.assign(whole, { username: "feed", password: encodeURIComponent(password) });
+  whole.searchParams.set("token", token);
+  let log: Log | undefined;
+  const gateway = await open({
+    config: configOf(whole.href),
+    wrap: (parts) => {
+      log = parts.log;
+      return parts;
+    },
+  });
+  await until(async () => (await read(gateway)).freshness === "fresh");
+  expect((await read(gateway)).source).toBe(url);
+  state.answer = () => new Response("gone", { status: 404 });
+  await until(async () => (await read(gateway)).freshness === "stale");
+  expect((await read(gateway)).source).toBe(url);
+
+  log?.warn("somebody writes it down", { password, token, url: whole.href });
+  const logged = gateway.logged.join("");
+  expect(logged).toContain("somebody writes it down");
+  const secrets = [password, encodeURIComponent(password), token, "token+of+the+feed"];
+  for (const secret of secrets) expect(logged).not.toContain(secret);
 });
 
 test("without a verified snapshot the answer is 503 and says so, whatever the source does", async () => {

@@ -11,6 +11,7 @@ interface SalesData {
   readonly freshness: "fresh" | "stale";
   /** When its source was last seen to say this. */
   readonly observedAtMs: number;
+  /** What anybody may know of it. */
   readonly source: string;
   readonly items: readonly unknown[];
 }
@@ -103,7 +104,7 @@ export function createSalesShelf({ source, book, download, wallMs, log }: Parts)
       if (!snapshot) return undefined;
       const { observedAtMs, url, items } = snapshot;
       const isOfNow = snapshot.sha256 === configured.sha256 && url === configured.url;
-      return { freshness: failed || !isOfNow ? "stale" : "fresh", observedAtMs, source: url, items };
+      return { freshness: failed || !isOfNow ? "stale" : "fresh", observedAtMs, source: shown(url), items };
     },
     refresh: () => {
       wanted = true;
@@ -111,6 +112,12 @@ export function createSalesShelf({ source, book, download, wallMs, log }: Parts)
       running.catch((error: unknown) => log.warn("older sales data cannot be read", describeError(error)));
     },
   };
+}
+
+/** Anybody may read it: what lets the gateway in at the source, before the host or in the query, is not theirs. */
+function shown(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
 }
 
 const list = z.array(z.looseObject({}));

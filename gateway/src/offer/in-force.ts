@@ -1,3 +1,4 @@
+import { addressSecrets } from "../config/address-secrets.ts";
 import type { SalesConfig } from "../config/config.ts";
 import type { McpConfig } from "../config/mcp-config.ts";
 import type { UpstreamConfig } from "../config/upstream-config.ts";
@@ -33,6 +34,7 @@ export async function bringIntoForce(
 ): Promise<InForce> {
   const offer = createOffer(catalogue, config, sandboxUrl);
   log.hide([...config.upstreams.values()].flatMap(hiddenOf));
+  if (config.sales) log.hide(addressSecrets(config.sales.url));
   await store.ledger.recordPrices(offer.prices);
   return {
     offer,
