@@ -4,6 +4,7 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { parseConfig } from "../gateway/src/config/load-config.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
+import type { Log } from "../gateway/src/platform/log.ts";
 import { openAnthropicDouble } from "./doubles/anthropic.ts";
 import { openDashScopeDouble } from "./doubles/dashscope.ts";
 import { createKeeper } from "./doubles/exchange.ts";
@@ -420,6 +421,40 @@ models: { gpt-x: { via: [first, second], ${price} } }
     const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
     const contract = await (await fetch(`${gateway.url}/openapi/account.json`)).text();
     for (const said of [metrics, contract]) expect(said).not.toContain(gateToken);
+  });
+
+  test("nor does a password in the address, alone or in the word in which it is sent", async () => {
+    const password = "p@ssword-of-the-address";
+    const basic = btoa(`ada:${password}`);
+    const vendor = await keep(openOpenAiDouble({ key }));
+    const address = new URL(vendor.url);
+    Object.assign(address, { username: "ada", password: encodeURIComponent(password) });
+    let log: Log | undefined;
+    const gateway = await open(
+      `
+upstreams: { router: { protocol: openai, url: "${address.href}", key: ${key}, key_header: api-key } }
+models: { gpt-x: { via: [router], ${price} } }
+`,
+      {
+        wrap: (parts) => {
+          log = parts.log;
+          return parts;
+        },
+      },
+    );
+    const account = await gateway.openAccount();
+    const headers = { "content-type": "application/json" };
+    for (const repeated of [password, `Basic ${basic}`, address.href]) {
+      vendor.answerNext({ status: 400, headers, body: JSON.stringify({ error: { message: repeated } }) });
+      const [status, text] = await post(gateway, account, chat);
+      expect([status, text.includes(repeated)]).toEqual([503, false]);
+      log?.warn("somebody writes it down", { repeated });
+    }
+    expect(ownHeaders(last(vendor))).toEqual({ authorization: `Basic ${basic}`, "api-key": key });
+    const logged = gateway.logged.join("");
+    expect(logged).toContain("somebody writes it down");
+    for (const secret of [password, encodeURIComponent(password), basic])
+      expect(logged).not.toContain(secret);
   });
 
   test("do not come back in the middle of a stream", async () => {

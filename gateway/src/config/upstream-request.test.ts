@@ -5,7 +5,8 @@ const secret = "canary-9f8e7d6c5b4a";
 
 const upstreamOf = (members: string, environment: Readonly<Record<string, string>> = {}) => {
   const protocol = members.includes("protocol:") ? "" : "protocol: openai, ";
-  const text = `upstreams: { a: { ${protocol}url: "https://a.test/v1", ${members} } }`;
+  const url = members.includes("url:") ? "" : 'url: "https://a.test/v1", ';
+  const text = `upstreams: { a: { ${protocol}${url}${members} } }`;
   return parseConfig(text, "tollgate.yaml", environment).upstreams.get("a");
 };
 
@@ -42,6 +43,14 @@ test("headers, a header for the key and parameters are kept as they are sent", (
     query: undefined,
     secrets: [],
   });
+});
+
+test("a name and a password in an address give access, as they are written, meant and sent", () => {
+  const secretsOf = (user: string): readonly string[] =>
+    upstreamOf(`url: "https://${user}@a.test/v1", key: k-1`)?.secrets ?? [];
+  expect(secretsOf("ada:p%40ss")).toEqual(["k-1", "p%40ss", "p@ss", "YWRhOnBAc3M"]);
+  expect(secretsOf("a-token")).toEqual(["k-1", "a-token", "YS10b2tlbjo"]);
+  expect(secretsOf("ada:100%")).toEqual(["k-1", "100%", "YWRhOjEwMCU"]);
 });
 
 test("what gives access is told from what may stand in any answer", () => {

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { usualKeyHeader, type ProtocolWord } from "../operation/key-header.ts";
 import type { OwnQuery, Upstream } from "../operation/upstream.ts";
+import { addressSecrets } from "./address-secrets.ts";
 import { lookLikeSecrets } from "./look-like-secrets.ts";
 
 /** Mounted secrets tend to end in a line break, with which no request can be written and every vendor seems unreachable. */
@@ -68,6 +69,7 @@ export const requestMembers = {
 
 interface Written {
   readonly protocol: ProtocolWord;
+  readonly url: string;
   readonly key?: string | undefined;
   readonly key_header?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | null | undefined;
@@ -140,7 +142,11 @@ export function ownRequestOf(written: Written): OwnRequest {
         ? undefined
         : Object.freeze(Object.fromEntries(headers.map(([name, said]) => [name.toLowerCase(), said]))),
     query: parameters.length === 0 ? undefined : ownQueryOf(parameters),
-    secrets: [...(key === "" ? [] : [key]), ...lookLikeSecrets([...headers, ...parameters])],
+    secrets: [
+      ...(key === "" ? [] : [key]),
+      ...addressSecrets(written.url),
+      ...lookLikeSecrets([...headers, ...parameters]),
+    ],
   };
 }
 
