@@ -68,7 +68,7 @@ export interface Gateway {
   readonly callsInFlight: () => number;
   /** Is not ready for new callers from now on, and serves those who come nevertheless. */
   readonly announceStop: () => void;
-  /** Asks no upstream about tasks any more; resolves when nothing is under way. */
+  /** Asks no upstream about tasks any more, and lets nobody listen for news; resolves when nothing is under way. */
   readonly stop: () => Promise<void>;
 }
 
@@ -113,9 +113,9 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     publish: async () => void (await contracts.current()),
     callsInFlight: () => inFlight.calls,
     announceStop: () => void (isStopping = true),
-    stop: () => {
+    stop: async () => {
       clearInterval(refreshing);
-      return worker.stop();
+      await Promise.all([doors.agents.endListening(), worker.stop()]);
     },
   };
 }

@@ -119,7 +119,12 @@ export async function serve(parts: ServeParts): Promise<number> {
   await Promise.all([
     published,
     gateway.stop(),
-    drain({ ...parts, callsInFlight: gateway.callsInFlight, closed }),
+    drain({
+      ...parts,
+      callsInFlight: gateway.callsInFlight,
+      openRequests: listener.openRequests,
+      closed,
+    }),
   ]);
   await sandboxes.stop();
   log.info("stopped");

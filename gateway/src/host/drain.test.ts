@@ -3,10 +3,14 @@ import { systemClock } from "../platform/clock.ts";
 import { createLog } from "../platform/log.ts";
 import { drain } from "./drain.ts";
 
-async function stopWith(callsInFlight: () => number): Promise<readonly Record<string, unknown>[]> {
+async function stopWith(
+  callsInFlight: () => number,
+  openRequests: () => number = callsInFlight,
+): Promise<readonly Record<string, unknown>[]> {
   const lines: string[] = [];
   const log = createLog({ level: "info", nowMs: systemClock.wallMs, write: (line) => void lines.push(line) });
-  await drain({ callsInFlight, closed: Promise.resolve(), clock: systemClock, log, patienceMs: 200 });
+  const closed = Promise.resolve();
+  await drain({ callsInFlight, openRequests, closed, clock: systemClock, log, patienceMs: 200 });
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
@@ -27,4 +31,17 @@ test("a stop waits for the last call and then has nothing to say", async () => {
   expect(await stopWith(() => Math.max(0, calls))).toEqual([]);
   expect(calls).toBeLessThanOrEqual(0);
   clearInterval(ending);
+});
+
+test("a stop waits for the last answer to leave, and says how many did not", async () => {
+  let answers = 2;
+  const leaving = setInterval(() => answers--, 40);
+  const noCalls = (): number => 0;
+  expect(await stopWith(noCalls, () => Math.max(0, answers))).toEqual([]);
+  expect(answers).toBeLessThanOrEqual(0);
+  clearInterval(leaving);
+
+  expect(await stopWith(noCalls, () => 2)).toMatchObject([
+    { level: "warn", event: "answers were not read in time and are cut off", answers_cut: 2, waited_ms: 200 },
+  ]);
 });

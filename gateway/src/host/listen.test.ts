@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { createPacedBody } from "../platform/paced-body.ts";
 import { createListen } from "./listen.ts";
 
 /** The least that the listener can count is four seconds, and it counts in steps of four. */
@@ -42,6 +43,26 @@ test.concurrent("a stream may be silent for longer than a connection may be idle
   expect(await (await fetch(`http://127.0.0.1:${server.port}/stream`)).text()).toBe("data: 1\n\ndata: 2\n\n");
 });
 
+for (const path of ["/large", "/paced"]) {
+  test(`a request is open until all of its answer is taken, or its peer is gone: ${path}`, async () => {
+    const own = createListen()({ host: "127.0.0.1", port: 0, fetch: async () => answerTo(path) });
+    try {
+      expect(own.openRequests()).toBe(0);
+      const { socket, closed } = ask(path, own.port);
+      socket.pause();
+      await Bun.sleep(300);
+      expect(own.openRequests()).toBe(1);
+      const stopped = own.stop();
+      socket.resume();
+      expect(await closed).toBe("closed");
+      await stopped;
+      expect(own.openRequests()).toBe(0);
+    } finally {
+      await own.stop(true);
+    }
+  });
+}
+
 test("a port that is taken is named, and what to do about it", () => {
   const listenThere = (): unknown =>
     createListen()({ host: "127.0.0.1", port: server.port, fetch: async () => new Response() });
@@ -50,6 +71,7 @@ test("a port that is taken is named, and what to do about it", () => {
 
 async function answerTo(path: string): Promise<Response> {
   if (path === "/large") return new Response(large);
+  if (path === "/paced") return new Response(pacedBody());
   if (path === "/stream") {
     return new Response(twoEvents(), { headers: { "content-type": "text/event-stream" } });
   }
@@ -57,9 +79,18 @@ async function answerTo(path: string): Promise<Response> {
   return new Response("here");
 }
 
-function ask(path: string) {
+/** Whoever writes it does not wait for the last piece to be taken. */
+const pacedBody = (): ReadableStream =>
+  createPacedBody({
+    write: async (reader) => {
+      while (!reader.send(new Uint8Array(100_000)));
+    },
+    cancel: () => {},
+  });
+
+function ask(path: string, port = server.port) {
   let bytes = 0;
-  const socket = connect(server.port, "127.0.0.1");
+  const socket = connect(port, "127.0.0.1");
   socket.on("data", (piece) => (bytes += piece.length)).on("error", () => {});
   const closed = new Promise<"closed">((resolve) => socket.once("close", () => resolve("closed")));
   socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);

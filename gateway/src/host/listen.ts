@@ -9,6 +9,8 @@ export type Listen = (options: {
 
 interface Listening {
   readonly port: number;
+  /** Requests whose answers have not left to their last byte. A connection on which nothing is asked has none. */
+  readonly openRequests: () => number;
   /** Resolves when no connection is left; ends them all when told to hurry. */
   readonly stop: (hurry?: boolean) => Promise<void>;
 }
@@ -40,7 +42,11 @@ export const createListen =
       },
       error: () => Response.json({ error: "internal error", code: "internal" }, { status: 500 }),
     });
-    return { port: server.port ?? port, stop: (hurry) => server.stop(hurry) };
+    return {
+      port: server.port ?? port,
+      openRequests: () => server.pendingRequests,
+      stop: (hurry) => server.stop(hurry),
+    };
   };
 
 /** A class, because there is one for every request. */

@@ -5,7 +5,7 @@ export interface Reader {
 }
 
 interface Writing {
-  /** Sends the pieces, one after the other, and waits where it is told to; the body ends when it does. */
+  /** Sends the pieces, one after the other, and waits where it is told to; the body ends when all are taken. */
   readonly write: (reader: Reader) => Promise<void>;
   /** The reader has left. What is sent from now on is lost. */
   readonly cancel: () => void;
@@ -20,7 +20,10 @@ export const createPacedBody = ({ write, cancel }: Writing): ReadableStream<Uint
   new ReadableStream<Uint8Array>({
     type: "direct",
     pull: async (controller) => {
-      await write(new DirectReader(controller));
+      const reader = new DirectReader(controller);
+      await write(reader);
+      // Bun holds an answer for sent once its body has ended, and a stop would cut what is still to be read of it.
+      await reader.hasTaken().catch(() => {});
       controller.close();
     },
     cancel,
@@ -28,6 +31,7 @@ export const createPacedBody = ({ write, cancel }: Writing): ReadableStream<Uint
 
 class DirectReader implements Reader {
   readonly #controller: ReadableStreamDirectController;
+  #behind: Promise<number> | undefined;
 
   constructor(controller: ReadableStreamDirectController) {
     this.#controller = controller;
@@ -37,6 +41,11 @@ class DirectReader implements Reader {
     const taken = this.#controller.write(piece);
     // A small piece would otherwise wait for more of its kind.
     const sent = typeof taken === "number" ? this.#controller.flush() : taken;
-    return typeof sent === "number" ? undefined : sent;
+    this.#behind = typeof sent === "number" ? undefined : sent;
+    return this.#behind;
+  }
+
+  async hasTaken(): Promise<void> {
+    await this.#behind;
   }
 }

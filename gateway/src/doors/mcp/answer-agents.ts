@@ -42,6 +42,8 @@ export interface AgentParts extends Omit<ToolParts, "index" | "memory" | "states
 export interface AgentAnswers {
   readonly answer: (request: Request, visitor: Located) => Promise<Response>;
   readonly sessionCount: () => number;
+  /** Whoever only waits for news is sent away, now and from now on; what agents have asked for goes on. */
+  readonly endListening: () => Promise<void>;
 }
 
 /** The protocol library's own usual bound. */
@@ -64,6 +66,8 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
   };
   const onerror = (error: Error): void => gate.log.debug("agent protocol", describeError(error));
   const modern = createMcpHandler(createServer, { legacy: "reject", onerror });
+  // One of their own, because the library ends those who listen together with everything else that a handler is at.
+  const subscriptions = createMcpHandler(createServer, { legacy: "reject", onerror });
   const sessions = createSessions({
     createServer,
     newSessionId: parts.newSecretId,
@@ -72,10 +76,17 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     log: gate.log,
   });
 
-  const route = async (request: Request, body: unknown, introduced: AuthInfo): Promise<Response> =>
-    (await isLegacyRequest(request, body))
-      ? sessions.answer(request, body, introduced)
-      : modern.fetch(request, { authInfo: introduced, ...(body === undefined ? {} : { parsedBody: body }) });
+  let isStopping = false;
+  const route = async (request: Request, body: unknown, introduced: AuthInfo): Promise<Response> => {
+    const subscribes = isJsonObject(body) && body["method"] === "subscriptions/listen";
+    if (isStopping && (subscribes || request.method === "GET")) return stopping();
+    if (await isLegacyRequest(request, body)) return sessions.answer(request, body, introduced);
+    const handler = subscribes ? subscriptions : modern;
+    return handler.fetch(request, {
+      authInfo: introduced,
+      ...(body === undefined ? {} : { parsedBody: body }),
+    });
+  };
 
   const letIn = async (
     request: Request,
@@ -127,7 +138,13 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     return response;
   };
 
-  return { answer, sessionCount: sessions.count };
+  const endListening = async (): Promise<void> => {
+    isStopping = true;
+    sessions.endListening();
+    await subscriptions.close();
+  };
+
+  return { answer, sessionCount: sessions.count, endListening };
 }
 
 /** What is known of a request from its beginning, and what becomes known of it on the way. */
@@ -149,6 +166,9 @@ function asRefusal(error: unknown): CallRefused {
   if (error instanceof CallRefused) return error;
   throw error;
 }
+
+const stopping = (): Response =>
+  protocolError(503, -32000, "The gateway is about to stop; try again.", { "retry-after": "1" });
 
 const methods: ReadonlySet<string> = new Set(["POST", "GET", "DELETE"]);
 

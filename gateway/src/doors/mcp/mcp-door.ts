@@ -14,6 +14,8 @@ export interface McpDoor {
   readonly answer: AgentAnswers["answer"];
   /** False when the door could not be opened, and still cannot be. */
   readonly isWell: () => Promise<boolean>;
+  /** Agents may listen for news for ever, and would hold up a stop for nothing. */
+  readonly endListening: () => Promise<void>;
 }
 
 export function createMcpDoor(parts: AgentParts): McpDoor {
@@ -21,16 +23,14 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
 
   // The protocol's library takes more memory than all of the gateway's own code, and to many servers no agent ever
   // comes: it is loaded for the first one.
-  let sessionCount = (): number => 0;
+  let opened: AgentAnswers | undefined;
   const agents = openLate(async (): Promise<AgentAnswers> => {
     // By itself first: a file of ours that once lacked it would not be loaded again by the runtime.
     await import("@modelcontextprotocol/server");
     const { createAgentAnswers } = await import("./answer-agents.ts");
-    const answers = createAgentAnswers(parts);
-    ({ sessionCount } = answers);
-    return answers;
+    return (opened = createAgentAnswers(parts));
   });
-  gate.metrics.gauge("tollgate_agent_sessions", () => sessionCount());
+  gate.metrics.gauge("tollgate_agent_sessions", () => opened?.sessionCount() ?? 0);
 
   const answer: McpDoor["answer"] = async (request, visitor) => {
     try {
@@ -51,5 +51,6 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
       return response;
     },
     isWell: agents.isWell,
+    endListening: async () => opened?.endListening(),
   };
 }

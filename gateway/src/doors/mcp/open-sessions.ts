@@ -18,6 +18,8 @@ export interface OpenSessions {
   readonly find: (id: string) => Session | undefined;
   readonly add: (id: string, session: Session) => void;
   readonly remove: (id: string) => void;
+  /** Ends the streams on which clients only listen; what they asked for goes on. */
+  readonly endListening: () => void;
   /** Whether one more has room, once the oldest ones of whoever has too many have ended. */
   readonly makeRoom: (owner: Pick<Session, "principal" | "accountId">) => Promise<boolean>;
 }
@@ -68,6 +70,9 @@ export function createOpenSessions({ monotonicMs, onEnded }: Parts): OpenSession
     },
     add: (id, session) => void sessions.set(id, session),
     remove: (id) => void sessions.delete(id),
+    endListening: () => {
+      for (const { transport } of sessions.values()) transport.closeStandaloneSSEStream();
+    },
     makeRoom: async ({ principal, accountId }) => {
       await endOldest((session) => session.principal === principal, sessionsEachMax);
       await endOldest((session) => session.accountId === accountId, sessionsOfAccountMax);

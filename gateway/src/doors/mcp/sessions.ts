@@ -26,6 +26,7 @@ interface Parts {
 export interface Sessions {
   readonly answer: (request: Request, body: unknown, introduced: AuthInfo) => Promise<Response>;
   readonly count: () => number;
+  readonly endListening: () => void;
 }
 
 /** A session keeps what its client says about itself as long as it lives; a few hundred characters are usual. */
@@ -116,6 +117,7 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
 
   return {
     count: sessions.count,
+    endListening: sessions.endListening,
     answer: async (request, body, introduced) => {
       const id = request.headers.get("mcp-session-id");
       if (id === null)
