@@ -188,15 +188,49 @@ describe("what a body can be", () => {
   test("a body that never ends is cut off at the limit and the connection closed", async () => {
     const chunk = `10000\r\n${"a".repeat(65_536)}\r\n`;
     await expectClosedWith([413], {
-      announced: rerankBytes([`Content-Length: ${rerankBytesMax + 1}`], { body: "{" }),
       endless: rerankBytes(["Transfer-Encoding: chunked"], { body: chunk.repeat(170) }),
       "beyond any limit": rerankBytes([`Content-Length: ${1024 ** 3}`], { body: "{" }),
     });
   });
 
+  test("a client that sends too much, and looks for an answer when it has sent it, is told so each time and served on", async () => {
+    const times = 10;
+    const script = `
+      const [base, key] = process.argv.slice(1);
+      const post = async (path, body) => {
+        const headers = { authorization: "Bearer " + key, "content-type": "application/json", accept: "application/json, text/event-stream" };
+        const response = await fetch(base + path, { method: "POST", headers, body });
+        await response.text();
+        return response.status;
+      };
+      const large = Buffer.alloc(45_000_000, 32);
+      const told = [];
+      for (let time = 0; time < ${times}; time++) {
+        for (const [path, body] of [["/v1/rerank", large], ["/v1/rerank", ${JSON.stringify(goodRerank)}], ["/mcp", large]])
+          told.push(await post(path, body).catch((error) => error.cause?.code ?? String(error)));
+      }
+      console.log(JSON.stringify(told));
+    `;
+    const node = Bun.which("node") ?? "node";
+    const client = Bun.spawn([node, "--input-type=module", "-e", script, gateway.url, account.key]);
+    const told = JSON.parse(await new Response(client.stdout).text()) as unknown;
+    expect(told).toEqual(Array.from({ length: times }, () => [413, 200, 413]).flat());
+  });
+
+  test("what is left of a body that is too large is not taken for a request; the next one on its connection is", async () => {
+    const smuggled = rerankBytes([contentLength], { body: goodRerank });
+    const large = smuggled.padEnd(45_000_000, " ");
+    const head = rerankBytes([`Content-Length: ${large.length}`], { body: "" });
+    const next = rerankBytes([contentLength, "Connection: close"], { body: goodRerank });
+    const asked = (await gateway.sandbox.book()).length;
+    const { status, answers, closed } = await sendUntilClosed(gateway.port, head + large + next, 20_000);
+    expect({ status, answers, closed }).toEqual({ status: 413, answers: 2, closed: true });
+    expect((await gateway.sandbox.book()).length).toBe(asked + 1);
+  });
+
   test("a body beyond any limit is refused in the caller's dialect, under a request id", async () => {
     const line = "POST /v1/messages HTTP/1.1";
-    const lines = [`Content-Length: ${36 * 1024 ** 2}`];
+    const lines = [`Content-Length: ${1024 ** 3}`];
     const { status, headers, body } = await sendUntilClosed(
       gateway.port,
       rawRequest({ line, key: account, lines, body: "{" }),

@@ -3,7 +3,7 @@ import type { Offer } from "../../offer/offer.ts";
 import type { Located } from "../../platform/visitor.ts";
 import { forwardedHeaders } from "./forwarded-headers.ts";
 import { presentedKey } from "./presented-key.ts";
-import type { BodyReader } from "./read-body.ts";
+import { letsRestPass, type BodyReader } from "./read-body.ts";
 
 interface Arrived {
   readonly id: string;
@@ -73,6 +73,11 @@ export class HttpCall implements Call {
   /** Whether a page from another place made it; browsers say so with every such request. */
   get crossesOrigins(): boolean {
     return this.#header("origin") !== undefined;
+  }
+
+  /** Whether the connection can go on although not all of the body was read. */
+  get letsRestPass(): boolean {
+    return this.#request !== undefined && letsRestPass(this.#request.headers);
   }
 
   readBody(bytesMax: number): Promise<Uint8Array> {

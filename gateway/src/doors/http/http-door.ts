@@ -45,7 +45,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
     countCall(call, status, gate);
     logCall("call", call, status, gate, refusal?.code);
     const retryAfterSeconds = refusal?.details.retryAfterSeconds ?? askedByUpstream;
-    const closes = refusal !== undefined && closing.has(refusal.code);
+    const closes = refusal !== undefined && isClosing(refusal.code, call);
     return new Response(bodiless.has(status) ? unsent(body) : body, {
       status,
       headers: headersOf(call, {
@@ -112,11 +112,10 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
 }
 
 /** The rest of such a request is not worth reading, and must not be taken for the next one. */
-const closing: ReadonlySet<RefusalCode> = new Set([
-  "request_timeout",
-  "payload_too_large",
-  "method_not_allowed",
-]);
+const isClosing = (code: RefusalCode, call: HttpCall): boolean =>
+  closing.has(code) || (code === "payload_too_large" && !call.letsRestPass);
+
+const closing: ReadonlySet<RefusalCode> = new Set(["request_timeout", "method_not_allowed"]);
 
 const nowhere: Located = { address: () => undefined };
 

@@ -16,6 +16,18 @@ const acceptable =
 /** No honest text shrinks further than this. */
 const compressionRatioMax = 100;
 
+/** More than any client sends by mistake; seconds of a fast line, and no memory: what nobody reads is thrown away. */
+const passedBytesMax = 256 * 1024 * 1024;
+
+/**
+ * Whether the rest of a body that is refused is let pass. A connection that closes while its client still sends is broken to
+ * it, and many never look at the answer that came before. Without a length nobody knows when it would end.
+ */
+export function letsRestPass(headers: Headers): boolean {
+  const length = headers.get("content-length");
+  return length !== null && Number(length) <= passedBytesMax;
+}
+
 export function createBodyReader(timeoutMs: number, monotonicMs: () => number): BodyReader {
   const deadlines = createDeadlines(monotonicMs);
 

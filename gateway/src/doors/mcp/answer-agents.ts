@@ -15,7 +15,7 @@ import { CallRefused } from "../../platform/refusals.ts";
 import type { Located } from "../../platform/visitor.ts";
 import { tellRequestsLimit } from "../http/answer-headers.ts";
 import { presentedKey } from "../http/presented-key.ts";
-import type { BodyReader } from "../http/read-body.ts";
+import { letsRestPass, type BodyReader } from "../http/read-body.ts";
 import { createAnswerMemory } from "./answer-memory.ts";
 import { guardOrigin } from "./guard-origin.ts";
 import { protocolError } from "./protocol-error.ts";
@@ -124,7 +124,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     try {
       return await letIn(request, visitor, arrival);
     } catch (error) {
-      if (error instanceof CallRefused) return refused(error, addresses.mcpUrl);
+      if (error instanceof CallRefused) return refused(error, request, addresses.mcpUrl);
       gate.log.error("the agent door failed unexpectedly", describeError(error));
       return protocolError(500, -32603, "internal error");
     }
@@ -192,7 +192,7 @@ function isHeardBeyondLimit(message: unknown): boolean {
 }
 
 /** Refused before any message was handled, so HTTP says why. */
-function refused(refusal: CallRefused, mcpUrl: string): Response {
+function refused(refusal: CallRefused, request: Request, mcpUrl: string): Response {
   const { status, code, message, details } = refusal;
   const headers: Record<string, string> = {};
   if (details.retryAfterSeconds !== undefined) headers["retry-after"] = String(details.retryAfterSeconds);
@@ -205,6 +205,7 @@ function refused(refusal: CallRefused, mcpUrl: string): Response {
   if (code === "insufficient_scope") {
     headers["www-authenticate"] = bearerChallenge(mcpUrl, { error: code, description: message });
   }
-  if (status === 413 || status === 408) headers["connection"] = "close";
+  const goesOnSending = status === 413 && !letsRestPass(request.headers);
+  if (goesOnSending || status === 408) headers["connection"] = "close";
   return protocolError(status, -32000, message, headers, { code });
 }
