@@ -38,13 +38,21 @@ export function callerAddress(
   let address = peer;
   const hops = forwardedFor === null ? [] : forwardedFor.split(",");
   while (address !== undefined && isProxy(address) && hops.length > 0) {
-    const hop = (hops.pop() ?? "").trim();
+    const hop = withoutPort((hops.pop() ?? "").trim());
     // What is no address says nothing, and what stands before it was written by nobody we know.
     if (isIP(hop) === 0) break;
     address = hop;
   }
   return address;
 }
+
+/** Some proxies write where the connection came from to the last digit, and each one of a caller's has another port. */
+function withoutPort(hop: string): string {
+  const { v4, v6 } = withPort.exec(hop)?.groups ?? {};
+  return v4 ?? (v6 !== undefined && isIP(v6) === 6 ? v6 : hop);
+}
+
+const withPort = /^(?:(?<v4>[\d.]+):\d{1,5}|\[(?<v6>[^\]]+)\](?::\d{1,5})?)$/;
 
 /** Whom to blame for what came from an address: who has one of IPv6 has a whole /64 of them. */
 export const addressBlock = (address: string | undefined): string => {
