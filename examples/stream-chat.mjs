@@ -15,7 +15,8 @@ const stream = await client.stream("chat.completions.create", {
 let words = "";
 for await (const { data } of stream) {
   if (data === "[DONE]") break;
-  const text = JSON.parse(data).choices[0]?.delta?.content ?? "";
+  // The last event of an answer that broke off has no choices; the stream itself fails after it, and says what it cost.
+  const text = JSON.parse(data).choices?.[0]?.delta?.content ?? "";
   words += text;
   process.stdout.write(text);
 }

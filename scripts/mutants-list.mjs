@@ -931,6 +931,13 @@ export const mutants = [
     tests: ["client/src/client.test.ts"],
   },
   {
+    name: "the client takes a stream that its vendor broke off for a whole one",
+    file: "client/src/relay-stream.ts",
+    find: "        saidError ??= readStreamError(event);\n",
+    replace: "        readStreamError(event);\n",
+    tests: ["client/src/client.test.ts"],
+  },
+  {
     name: "a model goes to an upstream that says it has not got it",
     file: "gateway/src/offer/serving-upstreams.ts",
     find: "  upstream.models?.has(id) ??\n",

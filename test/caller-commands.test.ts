@@ -82,6 +82,32 @@ describe("tollgate call", () => {
     expect(Number(program["charged_micros_usd"])).toBeGreaterThan(0);
   });
 
+  test("with --stream fails when the vendor breaks off, and says so below the part that came, with its cost", async () => {
+    const chat = [
+      "call",
+      "chat.completions.create",
+      "--arg",
+      "model=gpt-4o-mini",
+      "--json-arg",
+      'messages=[{"role":"user","content":"Tell me a story."}]',
+      "--stream",
+    ];
+    await gateway.sandbox.fault({ vendor: "openai", mode: "cut_stream", after_events: 5 });
+    const people = await tollgate(chat);
+    expect(people.code).toBe(1);
+    expect(people.out).toMatch(/^\w.*\n$/);
+    expect(people.errors).toMatch(
+      /broke off.* Money moved: 0\.\d+ USD\. \(provider_request_failed; request /,
+    );
+    await gateway.sandbox.fault({ vendor: "openai", mode: "cut_stream", after_events: 5 });
+    const program = await tollgate([...chat, "--json"]);
+    expect(program).toMatchObject({ code: 1, out: "" });
+    const failure = json(program.errors);
+    expect(failure).toMatchObject({ kind: "unavailable", money_moved: "yes" });
+    const receipt = json((await tollgate(["receipt", String(failure["request_id"]), "--json"])).out);
+    expect(receipt["charged_micros_usd"]).toBe(Number(failure["charged_micros_usd"]));
+  });
+
   test("that could cost more than its cap fails, and says that no money moved", async () => {
     const before = await gateway.balance(account);
     const people = await tollgate(["call", ...snapshot, "--max-price-usd", "0.01"]);

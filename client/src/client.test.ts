@@ -205,6 +205,65 @@ describe("a stream", () => {
     expect(gateway.calls).toHaveLength(1);
   });
 
+  const broken: Readonly<Record<string, readonly [string, string]>> = {
+    "an error of OpenAI's": ['data: {"error":{"message":"It broke off.","code":"cut"}}\n\n', "cut"],
+    "an error of Anthropic's": [
+      'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"It broke off."}}\n\n',
+      "unavailable",
+    ],
+    "an error of Gemini's": ['data: {"error":{"code":502,"message":"It broke off."}}\n\n', "unavailable"],
+    "an error of a response": ['data: {"type":"error","code":"cut","message":"It broke off."}\n\n', "cut"],
+    "a failed response": [
+      'data: {"type":"response.failed","response":{"error":{"code":"cut","message":"It broke off."}}}\n\n',
+      "cut",
+    ],
+    "an error in words alone": ['data: {"error":"It broke off."}\n\n', "unavailable"],
+  };
+  for (const [name, [last, code]] of Object.entries(broken)) {
+    test(`that ends with ${name} hands that on, then fails and says what the part has cost`, async () => {
+      const client = await open({ answers: [events(two + last + closing)] });
+      const stream = await client.stream("chat.completions.create", chat);
+      const seen: string[] = [];
+      const reading = (async () => {
+        for await (const { data } of stream) seen.push(data);
+      })();
+      const error = await errorOf(reading);
+      expect(seen).toHaveLength(3);
+      expect(error).toMatchObject({
+        kind: "unavailable",
+        code,
+        message: "It broke off.",
+        moneyMoved: "yes",
+        chargedMicrosUsd: 12,
+        requestId: "req_1",
+      });
+      expect(await errorOf(stream.end())).toBe(error);
+      expect(gateway.calls).toHaveLength(1);
+    });
+  }
+
+  test("that ended with an error is no success either for who leaves it at the last event", async () => {
+    const error = 'data: {"error":{"message":"It broke off."}}\n\n';
+    const answers = [events(`${two}${error}data: [DONE]\n\n${closing}`)];
+    const client = await open({ answers, receipts: [receipt(12)] });
+    const stream = await client.stream("chat.completions.create", chat);
+    for await (const { data } of stream) if (data === "[DONE]") break;
+    expect(await errorOf(stream.end())).toMatchObject({ message: "It broke off.", chargedMicrosUsd: 12 });
+  });
+
+  test("whose events only speak of errors has not failed", async () => {
+    const spoken = [
+      'data: {"error":null,"choices":[{"delta":{"content":"\\"error\\""}}]}\n\n',
+      'data: {"error":{},"type":"response.created","response":{"error":null}}\n\n',
+      'data: {"error":"","choices":[{"type":"error"}]}\n\n',
+      'data: "error"\n\n',
+    ];
+    const client = await open({ answers: [events(spoken.join("") + closing)] });
+    const stream = await client.stream("chat.completions.create", chat);
+    for await (const _event of stream);
+    expect(await stream.end()).toEqual({ costMicrosUsd: 12 });
+  });
+
   test("that its caller stops may have cost something", async () => {
     const headers = { "content-type": "text/event-stream", "content-length": "1000" };
     const client = await open({ answers: [{ status: 200, body: two, headers }] });

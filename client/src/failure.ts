@@ -16,10 +16,12 @@ export function errorOf(
   facts: Partial<ErrorFacts> & Pick<ErrorFacts, "moneyMoved">,
 ): TollgateError {
   const { call, answer, attempts, requestId, cause } = failure;
-  const refusal = readRefusal(answer?.body);
+  const body = facts.body ?? answer?.body;
+  const refusal = readRefusal(body);
   const kind = facts.kind ?? kindOf(answer?.status);
   const own = kind === "connection" && neverLeft(cause) ? neverConnected : messages[kind];
-  return new TollgateError(own ?? refusal.message ?? `The gateway answered ${answer?.status}.`, {
+  const last = answer ? `The gateway answered ${answer.status}.` : "The answer broke off before its end.";
+  return new TollgateError(own ?? refusal.message ?? last, {
     kind,
     code: refusal.code ?? kind,
     status: answer?.status,
@@ -27,7 +29,7 @@ export function errorOf(
     idempotencyKey: call.idempotencyKey,
     retryAfterSeconds: answer?.retryAfterMs === undefined ? undefined : Math.ceil(answer.retryAfterMs / 1000),
     attempts,
-    body: answer?.body,
+    body,
     cause,
     ...facts,
   });

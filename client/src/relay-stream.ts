@@ -3,6 +3,7 @@ import { errorOf, type Failure } from "./failure.ts";
 import { lookUp } from "./look-up.ts";
 import { createPatience } from "./patience.ts";
 import { readAnswer, readHead } from "./read-answer.ts";
+import { readStreamError } from "./stream-error.ts";
 import { readEvents, type StreamEnd, type StreamEvent } from "./stream.ts";
 import type { OutgoingCall, Transport } from "./transport.ts";
 
@@ -28,16 +29,23 @@ export function relayStream(
   const { requestId } = readHead(response, transport.headerWord, transport.clock.nowMs());
   const failure: Failure = { call, attempts, requestId };
   let ended: StreamEnd | TollgateError | "not_yet" = "not_yet";
+  let saidError: unknown;
+
+  const endWith = (costMicrosUsd: number | undefined): StreamEnd | TollgateError =>
+    saidError === undefined ? { costMicrosUsd } : brokenOff(failure, saidError, costMicrosUsd);
 
   async function* events(): AsyncGenerator<StreamEvent> {
     try {
       if (!response.body) throw new Error("The stream has no body.");
-      const closing = yield* readEvents(response.body, transport.attemptTimeoutMs);
-      ended = { costMicrosUsd: closing.costMicrosUsd ?? (await chargedInTheEnd(failure, transport, signal)) };
+      const reading = readEvents(response.body, transport.attemptTimeoutMs);
+      const closing = yield* lookedAt(reading, (event) => {
+        saidError ??= readStreamError(event);
+      });
+      ended = endWith(closing.costMicrosUsd ?? (await chargedInTheEnd(failure, transport, signal)));
     } catch (cause) {
       ended = await cutOff({ ...failure, cause }, transport, signal);
-      throw ended;
     }
+    if (!("costMicrosUsd" in ended)) throw ended;
   }
   const iterator = events();
 
@@ -46,7 +54,7 @@ export function relayStream(
       await iterator.return(undefined);
       // An iteration that never began has nothing to end, so the stream itself is ended for it.
       if (response.body?.locked === false) await response.body.cancel().catch(() => {});
-      ended = { costMicrosUsd: await chargedInTheEnd(failure, transport, signal) };
+      ended = endWith(await chargedInTheEnd(failure, transport, signal));
     }
     if ("costMicrosUsd" in ended) return ended;
     throw ended;
@@ -58,6 +66,23 @@ export function relayStream(
     end,
     [Symbol.asyncIterator]: () => iterator,
   };
+}
+
+/** Hands every event on, after a look at it. Whoever leaves early leaves what is read, too. */
+async function* lookedAt(
+  reading: AsyncGenerator<StreamEvent, StreamEnd>,
+  look: (event: StreamEvent) => void,
+): AsyncGenerator<StreamEvent, StreamEnd> {
+  try {
+    for (;;) {
+      const next = await reading.next();
+      if (next.done === true) return next.value;
+      look(next.value);
+      yield next.value;
+    }
+  } finally {
+    await reading.return({ costMicrosUsd: undefined });
+  }
 }
 
 /** An answer that is no stream, though one was asked for, is read and told as it is; it was paid for all the same. */
@@ -72,6 +97,10 @@ export async function refuseWhole(
   const charged = answer.costMicrosUsd ?? (await chargedInTheEnd(failure, transport, signal));
   return errorOf(failure, { kind: "malformed_answer", code: "not_a_stream", ...moneyOf(charged) });
 }
+
+/** The vendor gave up in the middle, and the gateway said so in an event before it closed the stream as usual. */
+const brokenOff = (failure: Failure, said: unknown, charged: number | undefined): TollgateError =>
+  errorOf(failure, { kind: "unavailable", body: said, ...moneyOf(charged) });
 
 /** The connection is gone, but the gateway may still be reading to the end for an exact bill: the books will know. */
 async function cutOff(failure: Failure, transport: Transport, signal: AbortSignal): Promise<TollgateError> {

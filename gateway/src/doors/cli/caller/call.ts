@@ -108,12 +108,21 @@ async function streamed(
 ): Promise<Answer> {
   const stream = await client.stream(id, args, options);
   const events: unknown[] = [];
-  for await (const event of stream) {
-    const data = parsed(event.data);
-    // A program gets everything at the end, in one piece it can parse.
-    events.push(event.event === undefined ? { data } : { event: event.event, data });
-    const text = textOf(data);
-    if (text !== "") parts.write(text);
+  let isMidLine = false;
+  try {
+    for await (const event of stream) {
+      const data = parsed(event.data);
+      // A program gets everything at the end, in one piece it can parse.
+      events.push(event.event === undefined ? { data } : { event: event.event, data });
+      const text = textOf(data);
+      if (text === "") continue;
+      parts.write(text);
+      isMidLine = true;
+    }
+  } catch (error) {
+    // What went wrong is not the end of the sentence that it broke off.
+    if (isMidLine) parts.write("\n");
+    throw error;
   }
   const { costMicrosUsd } = await stream.end();
   const { requestId, idempotencyKey } = stream;
