@@ -192,9 +192,9 @@ export function createClient<const Own extends OperationTable = Record<never, ne
       (await send(build("social_a.link.start", args, {}), signal)).data as LinkStart,
     waitForTask: (taskId, waitOptions = {}) =>
       waitForTask(
-        async () => {
+        async (signal) => {
           const asked = build("tasks.get", { task_id: taskId }, {});
-          return (await send(asked, waitOptions.signal)).data as TaskState;
+          return (await send(asked, signal)).data as TaskState;
         },
         waitOptions,
         { clock, random },

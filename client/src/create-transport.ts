@@ -1,3 +1,4 @@
+import { atLeast, timerMs } from "./check-setting.ts";
 import { misuse } from "./errors.ts";
 import type { Names, OperationTable } from "./operation-facts.ts";
 import type { Transport } from "./transport.ts";
@@ -56,15 +57,4 @@ export function createTransport(options: ClientOptions, names: Names): Transport
     attemptTimeoutMs: timerMs("attemptTimeoutMs", options.attemptTimeoutMs ?? attemptTimeoutUsualMs),
     waitMaxMs: timerMs("waitMaxMs", options.waitMaxMs ?? waitUsualMs),
   };
-}
-
-/** Timers count no further than some 25 days. Told a longer time, or for ever, they fire at once. */
-const timerMsMax = 2 ** 31 - 1;
-
-const timerMs = (name: string, ms: number): number => Math.min(timerMsMax, atLeast(0, name, ms));
-
-/** What came from the environment may be no number at all, and no count would ever reach it. */
-function atLeast(least: number, name: string, value: number): number {
-  if (!(value >= least)) throw misuse("invalid_setting", `${name} must be a number from ${least}.`);
-  return value;
 }

@@ -63,9 +63,28 @@ describe("waiting for a task", () => {
     const usual = await wait(["RUNNING"]);
     expect(usual.ended).toBeInstanceOf(TollgateError);
     expect(usual.ended).toMatchObject({ kind: "timeout", code: "task_not_final", moneyMoved: "unknown" });
-    expect(usual.waitsMs.reduce((sum, ms) => sum + ms, 0)).toBe(5 * 60_000);
+    // One more look would be made when the time is over.
+    expect(usual.waitsMs.reduce((sum, ms) => sum + ms, 0)).toBe(5 * 60_000 - 4_000);
     const short = await wait(["RUNNING"], { timeoutMs: 9_000 });
     expect(short.waitsMs).toEqual([4_000, 4_000]);
+  });
+
+  test("does not begin with a time that is no number, because it would never end", async () => {
+    for (const options of [
+      { timeoutMs: NaN },
+      { timeoutMs: -1 },
+      { pollEveryMs: NaN },
+      { pollEveryMs: -1 },
+    ]) {
+      const { ended, polls } = await wait(["RUNNING"], options);
+      expect(ended).toMatchObject({ kind: "parameters", code: "invalid_setting", moneyMoved: "no" });
+      expect(polls).toBe(0);
+    }
+  });
+
+  test("may go on for longer than a timer counts", async () => {
+    const { ended } = await wait(["RUNNING", "SUCCEEDED"], { timeoutMs: Infinity });
+    expect(ended).toMatchObject({ output: { task_status: "SUCCEEDED" } });
   });
 
   test("says how far it is after each look", async () => {

@@ -1,3 +1,4 @@
+import { timerMs } from "./check-setting.ts";
 import { TollgateError } from "./errors.ts";
 import { membersOf } from "./read-answer.ts";
 import type { Clock } from "./waiting.ts";
@@ -54,43 +55,79 @@ const pollFloorMs = 500;
 
 /**
  * Polls until the task is final. `UNKNOWN` is not final: a task that was just made, or whose vendor is slow to tell,
- * can still come to its end.
+ * can still come to its end. A poll that is under way when the time is over is not waited for.
  */
 export async function waitForTask<Task>(
-  poll: () => Promise<Task>,
+  poll: (signal: AbortSignal) => Promise<Task>,
   options: WaitOptions,
   { clock, random }: { readonly clock: Clock; readonly random: () => number },
 ): Promise<Task> {
+  const timeoutMs = timerMs("timeoutMs", options.timeoutMs ?? timeoutUsualMs);
+  const pollEveryMs = timerMs("pollEveryMs", options.pollEveryMs ?? pollUsualMs);
+  // Without an interval of the caller's: three to five seconds, so that many waiters do not poll in step.
+  const spreadMs = options.pollEveryMs === undefined ? pollSpreadMs : 0;
   const startedMs = clock.nowMs();
-  const timeoutMs = options.timeoutMs ?? timeoutUsualMs;
-  for (let polls = 1; ; polls++) {
-    const task = await poll();
-    const status = statusOf(task);
-    const waitedMs = clock.nowMs() - startedMs;
-    options.onProgress?.({ status, polls, waitedMs, task });
-    if (final.has(status)) return task;
-    // Without an interval of the caller's: three to five seconds, so that many waiters do not poll in step.
-    const pauseMs = Math.max(pollFloorMs, options.pollEveryMs ?? pollUsualMs + pollSpreadMs * random());
-    if (waitedMs + pauseMs > timeoutMs) {
-      const seconds = Math.round(waitedMs / 1000);
-      throw new TollgateError(`The task is ${status} after ${seconds} s; it goes on without us.`, {
-        kind: "timeout",
-        code: "task_not_final",
-        moneyMoved: "unknown",
-        body: task,
+  const overtime = new AbortController();
+  const timer = setTimeout(() => overtime.abort(), timeoutMs);
+  const stops = [overtime.signal, ...(options.signal ? [options.signal] : [])];
+  let told: Task | undefined;
+
+  const unheard = (cause: unknown): unknown => {
+    if (options.signal?.aborted === true) return stopped(told, cause);
+    if (overtime.signal.aborted) return notFinal(told, clock.nowMs() - startedMs, cause);
+    return cause instanceof TollgateError ? inDoubt(cause) : cause;
+  };
+  try {
+    for (let polls = 1; ; polls++) {
+      const task = await poll(AbortSignal.any(stops)).catch((cause: unknown) => {
+        throw unheard(cause);
+      });
+      told = task;
+      const status = statusOf(task);
+      const waitedMs = clock.nowMs() - startedMs;
+      options.onProgress?.({ status, polls, waitedMs, task });
+      if (final.has(status)) return task;
+      const pauseMs = Math.max(pollFloorMs, pollEveryMs + spreadMs * random());
+      // The next look would come too late.
+      if (waitedMs + pauseMs >= timeoutMs) throw notFinal(task, waitedMs);
+      await clock.sleep(pauseMs, options.signal).catch((cause: unknown) => {
+        throw stopped(task, cause);
       });
     }
-    await clock.sleep(pauseMs, options.signal).catch((cause: unknown) => {
-      throw new TollgateError("Waiting was stopped by its caller; the task goes on.", {
-        kind: "aborted",
-        code: "aborted",
-        moneyMoved: "unknown",
-        body: task,
-        cause,
-      });
-    });
+  } finally {
+    clearTimeout(timer);
   }
 }
+
+function notFinal(task: unknown, waitedMs: number, cause?: unknown): TollgateError {
+  const seconds = Math.round(waitedMs / 1000);
+  const heard =
+    task === undefined
+      ? `Nothing was heard of the task for ${seconds} s; it may go on without us.`
+      : `The task is ${statusOf(task)} after ${seconds} s; it goes on without us.`;
+  const facts = { kind: "timeout", code: "task_not_final", moneyMoved: "unknown" } as const;
+  return new TollgateError(heard, { ...facts, body: task, cause });
+}
+
+const stopped = (task: unknown, cause: unknown): TollgateError =>
+  new TollgateError("Waiting was stopped by its caller; the task goes on.", {
+    kind: "aborted",
+    code: "aborted",
+    moneyMoved: "unknown",
+    body: task,
+    cause,
+  });
+
+/** A poll is free, but what it asked about is not: a task that cannot be asked about may have been charged. */
+const inDoubt = (error: TollgateError): TollgateError =>
+  error.attempts === 0
+    ? error
+    : new TollgateError(error.message, {
+        ...error,
+        moneyMoved: "unknown",
+        chargedMicrosUsd: undefined,
+        cause: error.cause,
+      });
 
 const final: ReadonlySet<TaskStatus> = new Set(["SUCCEEDED", "FAILED", "CANCELED"]);
 

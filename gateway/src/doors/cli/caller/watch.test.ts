@@ -52,3 +52,21 @@ test("watch shows how far a task is while it runs, and clears that away when it 
     await gateway.close();
   }
 });
+
+test("watch of a gateway that never answers ends in time, and says that the charge is not known", async () => {
+  const gateway = await openScriptedGateway({ answers: ["never"] });
+  const terminal = createTerminal({
+    openStore: () => Promise.reject(new Error("A caller's command opens no store.")),
+    caller: () => ({ apiKey: "tgk_test", baseUrl: gateway.transport.baseUrl }),
+  });
+  try {
+    const { exitCode, errors } = await terminal.run("watch", "t1", "--timeout-seconds", "1");
+    expect(exitCode).toBe(1);
+    expect(errors).toEqual([
+      "Nothing was heard of the task for 1 s; it may go on without us. " +
+        "Whether money moved is not known; the receipt will tell. (task_not_final)",
+    ]);
+  } finally {
+    await gateway.close();
+  }
+});
