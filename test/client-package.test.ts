@@ -29,8 +29,13 @@ afterAll(async () => {
 const node = Bun.which("node") ?? "node";
 const compiler = join(projectFolder, "node_modules/typescript/bin/tsc");
 
-async function run(command: readonly string[], folder: string): Promise<string> {
+async function run(
+  command: readonly string[],
+  folder: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const environment = {
+    ...more,
     HOME: process.env["HOME"],
     TOLLGATE_KEY: account.key,
     TOLLGATE_BASE_URL: gateway.url,
@@ -132,6 +137,52 @@ for (const [runtime, command] of [
     expect(Number(said["reported"])).toBeGreaterThan(0);
     expect(Number(said["booked"])).toBe(Number(said["reported"]));
   });
+}
+
+/** The usual five minutes are too long for a test; both runtimes let them be shortened, and count in whole seconds. */
+const slowProgram = `
+import { createServer } from "node:http";
+import { createClient } from "tollgate-client";
+
+const silentMs = 10_000;
+const headers = { "content-type": "application/json", "x-tollgate-cost-micros-usd": "5" };
+const server = createServer((request, response) => {
+  const beginsLate = request.url.includes("credits");
+  setTimeout(() => response.writeHead(200, headers).write("{"), beginsLate ? silentMs : 0);
+  setTimeout(() => response.end("}"), silentMs);
+});
+await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+const baseUrl = "http://127.0.0.1:" + server.address().port;
+
+const usual = Symbol.for("undici.globalDispatcher.1");
+if (process.versions.bun === undefined) {
+  new Headers();
+  const { constructor: Agent } = globalThis[usual];
+  globalThis[usual] = new Agent({ headersTimeout: 1_000, bodyTimeout: 1_000 });
+}
+
+const client = createClient({ apiKey: "tgk_test", baseUrl, attemptsMax: 1 });
+const asked = [
+  fetch(baseUrl + "/credits").then((answer) => answer.text()),
+  client.balance(),
+  client.call("rerank.create", { query: "a", documents: ["b"] }),
+];
+const ends = await Promise.allSettled(asked);
+console.log(JSON.stringify(ends.map(({ status }) => status)));
+process.exit();
+`;
+
+for (const [runtime, command] of [
+  ["Node", node],
+  ["Bun", process.execPath],
+] as const) {
+  test.concurrent(`on ${runtime} it waits for an answer that it paid for longer than ${runtime} itself would`, async () => {
+    const file = `slow-on-${runtime}.mjs`;
+    writeFileSync(join(project, file), slowProgram);
+    const shortened = { BUN_CONFIG_HTTP_IDLE_TIMEOUT: "1" };
+    const said = await run([command, file], project, shortened);
+    expect(JSON.parse(said)).toEqual(["rejected", "fulfilled", "fulfilled"]);
+  }, 30_000);
 }
 
 test("a browser's bundle of it needs nothing a browser does not have", async () => {

@@ -1,6 +1,7 @@
 import { atLeast, timerMs } from "./check-setting.ts";
 import { misuse } from "./errors.ts";
 import type { Names, OperationTable } from "./operation-facts.ts";
+import { patientFetch } from "./patient-fetch.ts";
 import type { Transport } from "./transport.ts";
 import { systemClock, type Clock } from "./waiting.ts";
 
@@ -18,6 +19,7 @@ export interface ClientOptions<Own extends OperationTable = OperationTable> {
   readonly attemptTimeoutMs?: number;
   /** A wait longer than this is left to you; a minute when not said. */
   readonly waitMaxMs?: number;
+  /** In place of the runtime's own. How long it waits for an answer is then its own affair, too. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -44,12 +46,11 @@ export function createTransport(options: ClientOptions, names: Names): Transport
   if (!/^https?:\/\//i.test(baseUrl) || !URL.canParse(baseUrl)) {
     throw misuse("invalid_base_url", "baseUrl must be an address that begins with http:// or https://.");
   }
-  const ownFetch = options.fetch ?? ((url, init) => fetch(url, init));
   return {
     baseUrl: baseUrl.replace(/\/+$/, ""),
     apiKey,
     headerWord: names.provider.toLowerCase(),
-    fetch: ownFetch,
+    fetch: options.fetch ?? patientFetch,
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
     newKey: options.newIdempotencyKey ?? (() => crypto.randomUUID()),
