@@ -938,6 +938,13 @@ export const mutants = [
     tests: ["client/src/client.test.ts"],
   },
   {
+    name: "the client takes its own earlier attempt at what is free for somebody else's",
+    file: "client/src/send-call.ts",
+    find: "  if (!answer || answer.status === 401) return",
+    replace: "  if (!call.billed || !answer || answer.status === 401) return",
+    tests: clientTests,
+  },
+  {
     name: "a model goes to an upstream that says it has not got it",
     file: "gateway/src/offer/serving-upstreams.ts",
     find: "  upstream.models?.has(id) ??\n",

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { createClient } from "../client/src/client.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 
 const rerank = { query: "apple pie", documents: ["how to bake an apple pie", "train timetable"] };
@@ -279,6 +280,27 @@ describe("an Idempotency-Key", () => {
     expect(conflict.original.request_id).toBe(first.id);
     expect((await tollgate.store.quotas.list("open")).filter(({ id }) => id === first.id)).toHaveLength(1);
   });
+});
+
+test("the client tells what is free as made, not as taken by another, when its answer was lost", async () => {
+  const account = await tollgate.openAccount();
+  let madeId: string | null = null;
+  const client = createClient({
+    apiKey: account.key,
+    baseUrl: tollgate.url,
+    fetch: async (url, init) => {
+      const response = await fetch(url, init);
+      if (madeId !== null) return response;
+      madeId = response.headers.get("x-request-id");
+      throw new TypeError("The answer is lost.");
+    },
+  });
+  const wish = { expected_rpm: 9_000, expected_tpm: 9_000_000, models: ["gpt-4o"], use_case: "search" };
+  for (const ask of [() => client.startLink(), () => client.call("limits.requests.create", wish)]) {
+    madeId = null;
+    const error = await ask().catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ kind: "answer_lost", moneyMoved: "no", requestId: madeId, attempts: 2 });
+  }
 });
 
 test("a key is told as taken even when a limit would refuse the call too", async () => {

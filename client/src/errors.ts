@@ -19,7 +19,7 @@ export type ErrorKind =
   | "unavailable"
   /** No answer came, or not a whole one. */
   | "connection"
-  /** The call was made and paid for, but its answer was lost on the way. The receipt says what it cost. */
+  /** The call was made, and paid for unless it is free, but its answer was lost on the way. The receipt says what it cost. */
   | "answer_lost"
   /** An answer came that is not what it says it is, such as JSON that does not parse. */
   | "malformed_answer"

@@ -1,4 +1,4 @@
-import { TollgateError, type ErrorFacts, type ErrorKind } from "./errors.ts";
+import { TollgateError, type ErrorFacts, type ErrorKind, type MoneyMoved } from "./errors.ts";
 import { readRefusal, type Answer } from "./read-answer.ts";
 import { neverLeft, type OutgoingCall } from "./transport.ts";
 
@@ -19,7 +19,7 @@ export function errorOf(
   const body = facts.body ?? answer?.body;
   const refusal = readRefusal(body);
   const kind = facts.kind ?? kindOf(answer?.status);
-  const own = kind === "connection" && neverLeft(cause) ? neverConnected : messages[kind];
+  const own = ownMessage(kind, facts.moneyMoved, cause);
   const last = answer ? `The gateway answered ${answer.status}.` : "The answer broke off before its end.";
   return new TollgateError(own ?? refusal.message ?? last, {
     kind,
@@ -35,7 +35,13 @@ export function errorOf(
   });
 }
 
-const neverConnected = "No connection to the gateway came about.";
+function ownMessage(kind: ErrorKind, moneyMoved: MoneyMoved, cause: unknown): string | undefined {
+  if (kind === "connection" && neverLeft(cause)) return "No connection to the gateway came about.";
+  if (kind === "answer_lost" && moneyMoved === "no") {
+    return "The call was made, but its answer was lost; nothing was charged for it.";
+  }
+  return messages[kind];
+}
 
 /** Where the gateway said nothing itself, or what it said last is not what matters. */
 const messages: Partial<Record<ErrorKind, string>> = {

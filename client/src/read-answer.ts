@@ -53,13 +53,18 @@ export function readRefusal(body: unknown): { code?: string; message?: string; r
 }
 
 /** What a 409 says about the call that has the key. */
-export function readOriginal(body: unknown): { requestId?: string; chargedMicrosUsd?: number } {
+export function readOriginal(body: unknown): {
+  requestId?: string;
+  chargedMicrosUsd?: number;
+  failed?: boolean;
+} {
   const outer = membersOf(body);
   const original = membersOf(outer["original"] ?? membersOf(outer["error"])["original"]);
-  const { request_id: requestId, charged_micros_usd: charged } = original;
+  const { request_id: requestId, charged_micros_usd: charged, status } = original;
   return {
     ...(typeof requestId === "string" ? { requestId } : {}),
     ...(typeof charged === "number" ? { chargedMicrosUsd: charged } : {}),
+    ...(typeof status === "string" ? { failed: status === "released" } : {}),
   };
 }
 

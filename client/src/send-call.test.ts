@@ -282,6 +282,40 @@ describe("a conflict", () => {
     expect(error).toMatchObject({ kind: "answer_lost", moneyMoved: "yes", chargedMicrosUsd: 6, attempts: 2 });
   });
 
+  test("with our own earlier attempt at what is free says that it was made, and that nothing was charged", async () => {
+    const free = { ...billedPost("k"), billed: false };
+    const original = { request_id: "req_first", status: "settled", charged_micros_usd: 0 };
+    const completed = conflict("request_already_completed", original);
+    const lost = await run({ answers: ["cut", completed] }, free);
+    expect(lost).toMatchObject({
+      kind: "answer_lost",
+      code: "request_already_completed",
+      requestId: "req_first",
+      moneyMoved: "no",
+      chargedMicrosUsd: 0,
+      attempts: 2,
+    });
+    expect(String(lost)).toContain("nothing was charged");
+    await gateway.close();
+    // Somebody else had the key.
+    const taken = await run({ answers: [completed] }, free);
+    expect(taken).toMatchObject({ kind: "conflict", requestId: "req_first", moneyMoved: "no", attempts: 1 });
+  });
+
+  test("with our own earlier attempt that failed is not taken for an answer that was lost", async () => {
+    const original = { request_id: "req_first", status: "released", charged_micros_usd: 0 };
+    const answers = ["cut", conflict("request_already_completed", original)] as const;
+    const error = await run({ answers }, billedPost("k"));
+    expect(error).toMatchObject({ kind: "conflict", requestId: "req_first", moneyMoved: "no", attempts: 2 });
+  });
+
+  test("about what is free costs nothing, also when its outcome is not known", async () => {
+    const answers = [conflict("outcome_unknown", {})];
+    const error = await run({ answers }, { ...billedPost("k"), billed: false });
+    expect(error).toMatchObject({ kind: "conflict", moneyMoved: "no", chargedMicrosUsd: 0 });
+    expect(gateway.lookUps).toEqual([]);
+  });
+
   test("whose outcome nobody knows stays unknown, unless the books have closed it", async () => {
     const answers = [conflict("outcome_unknown", { charged_micros_usd: 0 })];
     const receipts = [receipt("unknown", 0)];

@@ -147,24 +147,18 @@ async function lastWord(failure: Failure, transport: Transport, signal: AbortSig
 async function stopped(failure: Failure, transport: Transport, signal: AbortSignal): Promise<TollgateError> {
   const { call, answer } = failure;
   // A key is refused before anything else is looked at; it could not ask the books either.
-  if (!call.billed || !answer || answer.status === 401) return errorOf(failure, paid(0));
+  if (!answer || answer.status === 401) return errorOf(failure, paid(0));
+  const { code = "" } = readRefusal(answer.body);
+  if (answer.status === 409 && code.endsWith("request_already_completed")) return madeBefore(failure, answer);
+  if (!call.billed) return errorOf(failure, paid(0));
   if (answer.costMicrosUsd !== undefined) return errorOf(failure, paid(answer.costMicrosUsd));
   if (answer.status === 409) {
-    const { chargedMicrosUsd, requestId } = readOriginal(answer.body);
-    const { code = "" } = readRefusal(answer.body);
-    if (code.endsWith("outcome_unknown")) {
-      // Whether the vendor did the work is not known; what was charged for it may be.
-      const outcome = await lookUp({ ...call, requestId }, transport, signal);
-      const known = outcome?.found.kind === "ended";
-      return errorOf(failure, known ? paidBy(outcome) : { moneyMoved: "unknown" });
-    }
-    if (!code.endsWith("request_already_completed")) return errorOf(failure, paid(0));
-    const lost = failure.attempts > 1 && (chargedMicrosUsd ?? 0) > 0;
-    return errorOf(failure, {
-      ...(lost ? { kind: "answer_lost" } : {}),
-      ...(requestId === undefined ? {} : { requestId }),
-      ...paid(chargedMicrosUsd ?? 0),
-    });
+    if (!code.endsWith("outcome_unknown")) return errorOf(failure, paid(0));
+    // Whether the vendor did the work is not known; what was charged for it may be.
+    const { requestId } = readOriginal(answer.body);
+    const outcome = await lookUp({ ...call, requestId }, transport, signal);
+    const known = outcome?.found.kind === "ended";
+    return errorOf(failure, known ? paidBy(outcome) : { moneyMoved: "unknown" });
   }
   const outcome = await lookUp(
     { idempotencyKey: undefined, requestId: failure.requestId },
@@ -172,6 +166,16 @@ async function stopped(failure: Failure, transport: Transport, signal: AbortSign
     signal,
   );
   return errorOf(failure, outcome ? paidBy(outcome) : { moneyMoved: "unknown" });
+}
+
+/** The key's request has ended. Where an attempt of ours went before, it was that one, free or not, and its answer is gone. */
+function madeBefore(failure: Failure, { body }: Answer): TollgateError {
+  const { requestId, chargedMicrosUsd = 0, failed = false } = readOriginal(body);
+  return errorOf(failure, {
+    ...(failure.attempts > 1 && !failed ? { kind: "answer_lost" } : {}),
+    ...(requestId === undefined ? {} : { requestId }),
+    ...paid(chargedMicrosUsd),
+  });
 }
 
 function paidBy(outcome: Outcome | undefined): ReturnType<typeof paid> & { requestId?: string | undefined } {
