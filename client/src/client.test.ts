@@ -334,6 +334,25 @@ test("a link is begun, a task waited for, and what became of a key is asked", as
   expect(await client.outcome("k")).toMatchObject({ charged_micros_usd: 3 });
 });
 
+test("pages that are begun at a cursor end where a vendor hands that out again, and it is not paid twice", async () => {
+  const headers = { "x-tollgate-cost-micros-usd": "5" };
+  const page = (tweet: string, next: string): Scripted => ({
+    status: 200,
+    body: { tweets: [tweet], next_cursor: next },
+    headers,
+  });
+  const client = await open({ answers: [page("1", "b"), page("2", "a"), page("1", "b")] });
+  const read: unknown[] = [];
+  for await (const tweet of client.pages(
+    "social_a.tweet.quotes",
+    { tweetId: "1", cursor: "a" },
+    { items: ({ tweets }) => tweets ?? [], next: (answer) => answer.next_cursor },
+  ))
+    read.push(tweet);
+  expect(read).toEqual(["1", "2"]);
+  expect(gateway.calls.map(({ path }) => path.slice(-1))).toEqual(["a", "b"]);
+});
+
 describe("waiting for a task at a gateway", () => {
   const running = { status: 200, body: { output: { task_id: "t", task_status: "RUNNING" } } };
 

@@ -159,11 +159,14 @@ export function createClient<const Own extends OperationTable = Record<never, ne
     args: Arguments,
     by: Paging<unknown, Item>,
     pageOptions?: CallOptions,
-  ): AsyncGenerator<Item> =>
-    readPages(async (cursor) => {
-      const next = cursor === undefined ? args : { ...args, [by.cursor ?? "cursor"]: cursor };
-      return (await call(id, next, pageOptions)).data;
-    }, by);
+  ): AsyncGenerator<Item> => {
+    const { cursor: name = "cursor" } = by;
+    const load = async (cursor: string | undefined): Promise<unknown> => {
+      const asked = cursor === undefined ? args : { ...args, [name]: cursor };
+      return (await call(id, asked, pageOptions)).data;
+    };
+    return readPages(load, by, args[name]);
+  };
 
   // The types are the contract's word; the gateway's own tests hold its answers against the same contract.
   const typed = { call, quote, stream, pages } as unknown as Pick<

@@ -7,12 +7,13 @@ export interface Paging<Page, Item> {
   readonly cursor?: string;
 }
 
-/** Every item of every page, one page at a time. */
+/** Every item of every page, one page at a time. `begunAt` is the cursor that the first page is asked for with, if any. */
 export async function* readPages<Page, Item>(
   load: (cursor: string | undefined) => Promise<Page>,
   { items, next }: Paging<Page, Item>,
+  begunAt?: unknown,
 ): AsyncGenerator<Item> {
-  const seen = new Set<string>();
+  const seen = new Set<unknown>([typeof begunAt === "number" ? String(begunAt) : begunAt]);
   for (let cursor: string | undefined; ;) {
     const page = await load(cursor);
     yield* items(page);
