@@ -3,6 +3,7 @@ import { budgetWindowStartMs } from "../../keys/budget-window.ts";
 import type { Store } from "../../books/store.ts";
 import { usdFromMicros } from "../../platform/money.ts";
 import { isoTime } from "../../platform/clock.ts";
+import { knownAccount } from "./account.ts";
 import { CommandFailed, defineCommand, optional } from "./command.ts";
 import { fieldLines, isoTimeOrNull, table } from "./output.ts";
 import { withStore } from "./with-store.ts";
@@ -13,9 +14,11 @@ export const grantList = defineCommand({
   flags: { account: optional("ID", "of this account only") },
   run: async ({ flags }, parts) => {
     const nowMs = parts.clock.wallMs();
-    const grants = await withStore(parts, async (store) =>
-      Promise.all((await store.grants.list(flags.account)).map((grant) => grantJson(store, grant, nowMs))),
-    );
+    const grants = await withStore(parts, async (store) => {
+      if (flags.account !== undefined) knownAccount(flags.account, await store.accounts.find(flags.account));
+      const found = await store.grants.list(flags.account);
+      return Promise.all(found.map((grant) => grantJson(store, grant, nowMs)));
+    });
     const head = [
       "GRANT",
       "ACCOUNT",

@@ -12,6 +12,8 @@ describe("ids nobody has", () => {
     ["adjust", "--account", "acc_x", "--usd", "-1", "--reason", "r"],
     ["key", "issue", "--account", "acc_x"],
     ["key", "list", "--account", "acc_x"],
+    ["link", "list", "--account", "acc_x"],
+    ["grant", "list", "--account", "acc_x"],
   ];
   const unknownKey = [
     ["key", "update", "key_x", "--name", "n"],
