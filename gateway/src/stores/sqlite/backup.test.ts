@@ -325,7 +325,11 @@ describe("restore", () => {
     },
     { name: "a text", make: () => writeFileSync(backup, "SQLite format 4, honestly"), why: /./ },
     { name: "an empty file", make: () => writeFileSync(backup, ""), why: /schema 0/ },
-    { name: "a folder", make: () => mkdirSync(backup), why: /./ },
+    {
+      name: "a folder",
+      make: () => mkdirSync(backup),
+      why: /backup\S* is a folder; name one of the backups/,
+    },
     {
       name: "a backup of a newer program",
       make: () => {

@@ -218,6 +218,8 @@ function holdsBooks(db: Database): boolean {
 /** Copies what the database says, not its bytes: beside the file there may be a log with the newest of it. */
 function copyChecked(backup: string, copy: string, fingerprint: string | undefined): void {
   if (!existsSync(backup)) throw new Error(`There is no file ${backup}.`);
+  if (statSync(backup).isDirectory())
+    throw new Error(`${backup} is a folder; name one of the backups in it.`);
   const db = new Database(backup, { readonly: true, safeIntegers: true });
   try {
     checkBackup(db, backup);
