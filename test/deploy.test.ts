@@ -161,6 +161,16 @@ test("neither systemd nor Docker kills the gateway before running calls were giv
   expect(waited * 1000).toBeGreaterThan(patienceUsualMs);
 });
 
+test("in the image the program owns every folder that the manual puts a volume or a backup into", () => {
+  const image = textOf("Dockerfile");
+  const owned = (/^RUN install -d -m 700 -o node -g node (.*)$/m.exec(image)?.[1] ?? "").split(" ");
+  const manual = textOf("README.md");
+  const volumes = [...manual.matchAll(/-v [\w-]+:(\/\w+)/g)].map(([, folder = ""]) => folder);
+  const backups = /backup (\/\w+) --keep/.exec(manual)?.[1] ?? "";
+  expect(new Set([...volumes, backups])).toEqual(new Set(owned));
+  expect(image).toMatch(/^USER node$/m);
+});
+
 test("the image holds whatever the program imports of its own", () => {
   const kept = [...textOf("Dockerfile.dockerignore").matchAll(/^!(.*)$/gm)].map(([, name = ""]) => name);
   for (const name of kept) expect([name, existsSync(join(projectFolder, name))]).toEqual([name, true]);
