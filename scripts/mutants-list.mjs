@@ -265,6 +265,13 @@ export const mutants = [
     tests: ["test/store-faults.test.ts"],
   },
   {
+    name: "a call that was never sent keeps its idempotency key where its end is written late",
+    file: "gateway/src/call/settle.ts",
+    find: "    if (didNothing(exchanged)) return takeBack(error, paid, gate);\n",
+    replace: "",
+    tests: ["test/store-faults.test.ts"],
+  },
+  {
     name: "an end in doubt is told as free",
     file: "gateway/src/call/settle.ts",
     find: "const isFree = error instanceof NotWritten;",
@@ -373,9 +380,9 @@ export const mutants = [
   {
     name: "a call is settled after it was answered",
     file: "gateway/src/call/settle.ts",
-    find: "resolved = await writeEnd(paid, attempted, metered, gate);\n  } catch (error) {\n    endLater",
+    find: "resolved = await writeEnd(paid, attempted, metered, gate);\n  } catch (error) {\n    if (didNothing",
     replace:
-      'writeEnd(paid, attempted, metered, gate).catch(() => {});\n    resolved = { chargedMicros: 0n, writtenOffMicros: 0n, valueMicros: 0n, state: "settled", first: true };\n  } catch (error) {\n    endLater',
+      'writeEnd(paid, attempted, metered, gate).catch(() => {});\n    resolved = { chargedMicros: 0n, writtenOffMicros: 0n, valueMicros: 0n, state: "settled", first: true };\n  } catch (error) {\n    if (didNothing',
     tests: ["test/spending.test.ts"],
   },
   {

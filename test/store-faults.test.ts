@@ -16,6 +16,7 @@ import { join } from "node:path";
 import type { Store } from "../gateway/src/books/store.ts";
 import { InDoubt, StoreBusy } from "../gateway/src/ledger/store-errors.ts";
 import { expectWithin } from "../gateway/src/platform/test-within.ts";
+import { openOpenAiDouble } from "./doubles/openai.ts";
 import { openGatewayProcess, openTestGateway, type TestAccount, type TestGateway, until } from "./harness.ts";
 import { dialects } from "./streams/dialects.ts";
 import {
@@ -263,6 +264,49 @@ describe("the end of a call that the store did not take", () => {
     expect(error.message).toEndWith("its receipt tells whether it was charged.");
     expect(receipt).toMatchObject({ status: "settled", charged_micros_usd: 48_000 });
   });
+});
+
+describe("the end of a call that was never sent", () => {
+  type Release = Store["ledger"]["release"];
+  const inDoubt: (release: Release) => Release = (release) => async (ending) => {
+    await release(ending);
+    throw new InDoubt();
+  };
+  const notWritten: (release: Release) => Release = () => () => Promise.reject(new StoreBusy());
+
+  for (const [how, fail] of Object.entries({ "in doubt": inDoubt, "not written": notWritten })) {
+    test(`${how}, is written later, and its idempotency key is free`, async () => {
+      let releases = 0;
+      const vendor = await openOpenAiDouble({ key: "k-0123456789" });
+      await vendor.close();
+      tollgate = await openTestGateway({
+        config: `
+sandbox: off
+upstreams: { away: { protocol: openai, url: "${vendor.url}", key: k-0123456789 } }
+models: { gpt-x: { via: [away], price: { input: 1, output: 1 }, max_output_tokens: 9 } }
+`,
+        wrap: (parts) => {
+          const { ledger } = parts.store;
+          const release: Release = (ending) =>
+            (releases++ === 0 ? fail(ledger.release) : ledger.release)(ending);
+          return { ...parts, store: { ...parts.store, ledger: { ...ledger, release } } };
+        },
+      });
+      const account = await tollgate.openAccount();
+      const ask = async (): Promise<Response> => {
+        const body = { model: "gpt-x", messages: [{ role: "user", content: "hi" }] };
+        return tollgate.post(account, "/v1/chat/completions", body, { "idempotency-key": "once" });
+      };
+      const unbooked = await ask();
+      expect([unbooked.status, unbooked.headers.get("retry-after")]).toEqual([503, "1"]);
+      await until(() => releases === 2);
+      await until(async () => (await tollgate.balance(account)).held === 0);
+      expect((await ask()).status).toBe(502);
+      const { data } = (await (await tollgate.call(account, "/v1/requests")).json()) as { data: object[] };
+      const failed = { status: "released", outcome: "failed", charged_micros_usd: 0 };
+      expect(data).toMatchObject([failed, failed]);
+    });
+  }
 });
 
 describe("a hold that the store did not take", () => {

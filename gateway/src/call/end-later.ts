@@ -1,6 +1,6 @@
 import type { Release } from "../ledger/ledger.ts";
 import type { Gate } from "./gate.ts";
-import type { PaidCall } from "./paid-call.ts";
+import type { BookedCall } from "./paid-call.ts";
 import { writeLater } from "./write-later.ts";
 
 /**
@@ -11,10 +11,10 @@ export const endLater = (callId: string, gate: Gate): void =>
   releaseLater({ callId, outcome: "unknown" }, gate);
 
 /**
- * The same for a call that was never sent, should its hold be on disk all the same: its idempotency key is free again, for
- * its caller was told to try again.
+ * The same for a call for which no upstream did anything, should its hold be on disk: its idempotency key is free again,
+ * for its caller was told to try again.
  */
-export function takeBackLater({ call, caller, wishes: { claim } }: PaidCall, gate: Gate): void {
+export function takeBackLater({ call, caller, wishes: { claim } }: BookedCall, gate: Gate): void {
   const freed = claim && { accountId: caller.accountId, keyHash: claim.keyHash };
   releaseLater({ callId: call.id, outcome: "failed", freed }, gate);
 }

@@ -4,7 +4,7 @@ import { NotWritten } from "../ledger/store-errors.ts";
 import { valuePico } from "../prices/terms.ts";
 import { neverSent, type Exchanged } from "../operation/upstream.ts";
 import type { Answer } from "./call.ts";
-import { endLater } from "./end-later.ts";
+import { endLater, takeBackLater } from "./end-later.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "./gate.ts";
 import type { Metered } from "./meter.ts";
@@ -30,6 +30,7 @@ export async function settle(
   try {
     resolved = await writeEnd(paid, attempted, metered, gate);
   } catch (error) {
+    if (didNothing(exchanged)) return takeBack(error, paid, gate);
     endLater(paid.call.id, gate);
     const isFree = error instanceof NotWritten;
     if (isFree) paid.call.known.costMicros = 0n;
@@ -92,6 +93,14 @@ const countEnd = (
   gate: Gate,
 ): void =>
   countCharge(resolved, { callId: call.id, operationId: operation.id, upstream: upstream.name }, gate);
+
+/** Whether or not its end is in the books, nobody pays for what no upstream did, and it may be tried again. */
+function takeBack(error: unknown, paid: BookedCall, gate: Gate): never {
+  takeBackLater(paid, gate);
+  paid.call.known.costMicros = 0n;
+  const message = "No upstream did anything for the call, which could not be booked; it is not charged.";
+  return refuseUnbooked(error, paid.call, { message, retryable: true }, gate);
+}
 
 /** True when the upstream certainly did no work, so that a retry under the same idempotency key is safe. */
 const didNothing = (exchanged: Exchanged): boolean =>
