@@ -243,7 +243,7 @@ describe("misbehaviour", () => {
       everyMs: 10,
       contentType: "text/event-stream",
     });
-    const { text } = await sendRaw(vendor.port, GET, { waitMs: 1_000 });
+    const { text } = await sendRaw(vendor.port, GET, { waitMs: 150 });
     expect(text.split(": ping").length).toBeGreaterThan(3);
     await Bun.sleep(50);
     expect(vendor.connections().open).toBe(0);
@@ -273,7 +273,7 @@ describe("misbehaviour", () => {
     expect(responses.at(-1)?.body).toBe(BODY);
 
     vendor.answerNext({ kind: "interim-flood", count: Infinity, status: 100 });
-    const endless = await sendRaw(vendor.port, GET, { waitMs: 1_000 });
+    const endless = await sendRaw(vendor.port, GET, { waitMs: 100 });
     expect(endless.responses.length).toBeGreaterThan(50);
     expect(endless.responses.every(({ status }) => status === 100)).toBe(true);
   });
