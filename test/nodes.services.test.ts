@@ -53,6 +53,10 @@ const balanceOf = async (account: TestAccount, node = three[0]): Promise<number>
   return answer.balance_micros_usd;
 };
 
+const wentAlone = "this node limits by itself";
+const cameBack = "limits are counted in Redis again";
+const countOf = (node: RealNode, event: string): number => node.stderr().split(event).length - 1;
+
 const receiptOf = async (account: TestAccount, requestId: string, node = three[0]): Promise<Receipt> =>
   (await (await node.call(account, `/v1/requests/${requestId}`)).json()) as Receipt;
 
@@ -125,10 +129,22 @@ test("an Idempotency-Key lets one of many calls through, to whichever nodes they
 });
 
 test("a key is let through as often as its limit says, by all nodes together", async () => {
-  const account = await nodes.openAccount("0", "free");
-  const statuses = await atAll(90, async (node) => (await node.call(account, balancePath)).status);
-  expect(statuses.filter((status) => status === 200)).toHaveLength(60);
-  expect(statuses.filter((status) => status === 429)).toHaveLength(30);
+  const outages = (): number => three.reduce((sum, node) => sum + countOf(node, wentAlone), 0);
+  const comeAtOnce = async (): Promise<{ served: number; refused: number; wentAlone: boolean }> => {
+    await until(() => three.every((node) => countOf(node, wentAlone) === countOf(node, cameBack)));
+    const account = await nodes.openAccount("0", "free");
+    const before = outages();
+    const statuses = await atAll(90, async (node) => (await node.call(account, balancePath)).status);
+    const served = statuses.filter((status) => status === 200).length;
+    const refused = statuses.filter((status) => status === 429).length;
+    // What a node logs comes by another way than what it answers.
+    await Bun.sleep(200);
+    return { served, refused, wentAlone: outages() > before };
+  };
+  // A busy machine may keep Redis from answering within 50 ms. Then a node limits by itself, and nothing is shown here.
+  let came = await comeAtOnce();
+  for (let times = 1; times < 10 && came.wentAlone; times++) came = await comeAtOnce();
+  expect(came).toEqual({ served: 60, refused: 30, wentAlone: false });
 });
 
 test("a key that the command line revoked stops at every node within five seconds", async () => {
