@@ -2,7 +2,8 @@
 // lies elsewhere. Names mean the same wherever two dialects share them, so there is one rule for all.
 
 import { DecidingNames } from "../gateway/src/operation/define-operation.ts";
-import { holdsUrl, lookAtText, telling, type FoundMedia } from "./conversation-media.ts";
+import { lookAtText, mayTell, mediaMembers, type FoundMedia } from "./conversation-media.ts";
+import { lookAtPart } from "./conversation-parts.ts";
 import { lookAtTool, lookAtTools, type FoundTools } from "./conversation-tools.ts";
 import { checkDearer, dearerNames, runsDearly } from "./dearer-members.ts";
 
@@ -29,6 +30,7 @@ export function readInput(body: JsonObject, { comparesNames, goesByAddress }: As
     goesByAddress,
     unbounded: false,
     media: 0,
+    shown: 0,
     recordedIn: undefined,
     mayBeHeard: false,
     spokenBy: undefined,
@@ -150,27 +152,41 @@ function look(value: unknown, under: string, found: Found): void {
     return;
   }
   if (!isObject(value)) return;
+  const shownBefore = found.shown;
   for (const name in value) {
     if (found.comparesNames) partNames.check(name);
     const inner = value[name];
     if (typeof inner === "string") {
       if (name === "type") {
         if (under === "input") lookAtItem(inner, value, found);
-      } else if (telling.has(name)) lookAtText(name, inner, { under, beside: value }, found);
+      } else if (mayTell(name)) lookAtText(name, inner, { under, beside: value }, found);
     } else if (typeof inner !== "object" || inner === null) continue;
     else if (name === "tools") lookAtTools(inner, `${under}.tools`, found);
     else if (name === "definition" && value["type"] === "tool_definition")
       lookAtTool(inner, `${under}.definition`, found);
-    else if (!notReadFrom.has(name)) look(inner, isImageSource(name, value) ? "image_url" : name, found);
+    else if (!notReadFrom.has(name)) {
+      if (Array.isArray(inner) && mayTell(name)) lookAtTexts(name, inner, { under, beside: value }, found);
+      look(inner, isImageSource(name, value) ? "image_url" : name, found);
+    }
   }
+  lookAtPart(value, under, shownBefore, found);
+}
+
+/** A film as its frames, or several addresses where others give one. */
+function lookAtTexts(
+  name: string,
+  list: readonly unknown[],
+  where: { readonly under: string; readonly beside: JsonObject },
+  found: Found,
+): void {
+  for (const element of list) if (typeof element === "string") lookAtText(name, element, where, found);
 }
 
 /** Anthropic's word for where an image is; that of a document may have any number of pages. */
 const isImageSource = (name: string, { type }: JsonObject): boolean => name === "source" && type === "image";
 
 const partNames = new DecidingNames([
-  ...telling,
-  ...holdsUrl,
+  ...mediaMembers,
   "type",
   "tools",
   "definition",
@@ -178,7 +194,6 @@ const partNames = new DecidingNames([
   "mimeType",
   "mime_type",
   "format",
-  "audio",
 ]);
 
 /** What a vendor adds of its own may be anything. */

@@ -13,6 +13,8 @@ export interface FoundMedia {
   unbounded: boolean;
   /** Images, recordings and files, in the body or elsewhere. */
   media: number;
+  /** All that was looked at in place of words: media, and files of plain text. */
+  shown: number;
   /** Those of them that are certainly images. */
   images: number;
   /** Bytes of the body that are media and not text. */
@@ -23,25 +25,45 @@ export interface FoundMedia {
   mayBeHeard: boolean;
 }
 
-const addresses: ReadonlySet<string> = new Set([
+/** Some vendors take a text or a list of texts for these, others what holds an address, or all of it. */
+const mediaNames: ReadonlySet<string> = new Set([
+  "audio",
+  "input_audio",
+  "video",
+  "input_video",
+  "document",
+  "input_document",
+  "file",
+  "input_file",
+  "pdf",
+  "image",
+  "input_image",
+]);
+
+/** Every vendor has words of its own for where something is, and they end alike: document_url, fileUri. */
+const isAddress = (name: string): boolean => name === "file_id" || /.ur[il]$/i.test(name);
+
+/** What holds an address under a name that means nothing by itself. */
+const holdsAddress = (name: string): boolean => name === "source" || mediaNames.has(name) || isAddress(name);
+
+const byName: ReadonlySet<string> = new Set([...mediaNames, "url", "uri", "data", "file_data", "id"]);
+
+/** Whether a text of this name may say something, so that all others are passed over. */
+export const mayTell = (name: string): boolean => byName.has(name) || isAddress(name);
+
+/** Those of these names that vendors are known to use, so that none of them comes in other letters. */
+export const mediaMembers: readonly string[] = [
+  ...byName,
+  "source",
   "file_id",
   "file_url",
+  "document_url",
   "image_url",
   "video_url",
   "audio_url",
   "fileUri",
   "file_uri",
-]);
-/** Every text that may say something, so that all others are passed over. */
-export const telling: ReadonlySet<string> = new Set([...addresses, "url", "data", "file_data", "id"]);
-/** What holds an address under a name that means nothing by itself. */
-export const holdsUrl: ReadonlySet<string> = new Set([
-  "image_url",
-  "video_url",
-  "audio_url",
-  "file",
-  "source",
-]);
+];
 
 /** What a text says by the name of its member, and by what it stands under and beside. */
 export function lookAtText(
@@ -50,19 +72,21 @@ export function lookAtText(
   { under, beside }: { readonly under: string; readonly beside: JsonObject },
   found: FoundMedia,
 ): void {
-  if (addresses.has(name) || (name === "url" && holdsUrl.has(under))) {
+  if (isAddress(name) || mediaNames.has(name) || (isBareAddress(name) && holdsAddress(under))) {
     const inside = typeInside(text);
-    const mediaType = inside ?? typeElsewhere(name, text, { under, beside }, found);
-    if (inside !== undefined) addMedia(inside, text, found);
+    const sounding = [name, under].find(isSound);
+    const mediaType = sounding ? "audio/" : (inside ?? typeElsewhere(name, text, { under, beside }, found));
+    if (mediaNames.has(name)) addAddressOrAll(text, found);
+    else if (inside !== undefined) addMedia(mediaType, text, found);
     else if (isImageAddress(name, under) && mediaType.startsWith("image/")) addImage(found);
     else addElsewhere(found);
-    addSound(mediaType, under, found);
+    addSound(mediaType, sounding ?? under, found);
   } else if (name === "file_data") {
     const mediaType = typeInside(text) ?? "";
     addMedia(mediaType, text, found);
     addSound(mediaType, under, found);
   } else if (name === "data") {
-    const type = isRecording(under, beside) ? "audio/" : mediaTypeBeside(beside);
+    const type = isRecording(under, beside) ? "audio/" : (mediaTypeBeside(beside) ?? typeOfHolder(under));
     // Without a type it is nothing to look at or listen to, but a text that the vendor has sealed.
     if (type === undefined) return;
     addMedia(type, text, found);
@@ -72,6 +96,13 @@ export function lookAtText(
     found.mayBeHeard = true;
   }
 }
+
+const isBareAddress = (name: string): boolean => name === "url" || name === "uri";
+
+/** What is called so is heard, whatever type it bears. */
+const isSound = (name: string): boolean => /audio/i.test(name);
+
+const typeOfHolder = (under: string): string | undefined => (mediaNames.has(under) ? "" : undefined);
 
 /** Elsewhere a format beside data may be that of a sealed text. */
 const isRecording = (under: string, { format }: JsonObject): boolean =>
@@ -94,7 +125,6 @@ function typeElsewhere(
   { goesByAddress }: FoundMedia,
 ): string {
   if (isImageAddress(name, under)) return goesByAddress ? (typeByName(address) ?? "") : "image/";
-  if (name === "audio_url" || under === "audio_url") return "audio/";
   const { format } = beside;
   return mediaTypeBeside(beside) ?? (typeof format === "string" ? format.toLowerCase() : "");
 }
@@ -117,16 +147,25 @@ const isImageAddress = (name: string, under: string): boolean =>
 
 /** Wherever an image is, it is one image. */
 function addImage(found: FoundMedia): void {
+  found.shown++;
   found.media++;
   found.images++;
 }
 
 function addElsewhere(found: FoundMedia): void {
+  found.shown++;
   found.unbounded = true;
   found.media++;
 }
 
+/** Vendors go by the name of its member, and by no type that is written beside it. */
+function addAddressOrAll(text: string, found: FoundMedia): void {
+  addElsewhere(found);
+  found.mediaBytes += text.length;
+}
+
 function addMedia(mediaType: string, data: string, found: FoundMedia): void {
+  found.shown++;
   if (mediaType.startsWith("text/")) return;
   found.media++;
   found.mediaBytes += data.length;

@@ -1093,6 +1093,27 @@ export const mutants = [
     tests: ["test/conversation-holds.test.ts"],
   },
   {
+    name: "a part that nobody knows holds what its words come to",
+    file: "catalogue/conversation-input.ts",
+    find: "  lookAtPart(value, under, shownBefore, found);\n",
+    replace: "",
+    tests: ["test/conversation-holds.test.ts"],
+  },
+  {
+    name: "the frames of a film hold nothing",
+    file: "catalogue/conversation-input.ts",
+    find: "if (Array.isArray(inner) && mayTell(name))",
+    replace: "if (Array.isArray(inner) && name === '')",
+    tests: ["test/conversation-holds.test.ts"],
+  },
+  {
+    name: "a document at an address holds nothing",
+    file: "catalogue/conversation-media.ts",
+    find: "/.ur[il]$/i.test(name)",
+    replace: "/^(image|file|video|audio)_url$/.test(name)",
+    tests: ["test/conversation-holds.test.ts"],
+  },
+  {
     name: "a router may ask dearer models",
     file: "catalogue/dearer-members.ts",
     find: "  if (member && member.runsTools !== true) refuseDearer(name, member);\n",

@@ -74,6 +74,12 @@ describe("audio that has a price", () => {
   test("is held at it: what is heard, what may be, and what is spoken", async () => {
     expect(await mostOf(chatPath, chat([recording]))).toBe(10_000 * 40 + 100 * 10);
     expect(await mostOf(chatPath, chat([recording], spoken))).toBe(10_000 * 40 + 100 * 80);
+    for (const part of [
+      { type: "input_audio", input_audio: "https://example.com/fox.mp3" },
+      { type: "video", video: "https://example.com/fox.mp4" },
+      { type: "unheard_of", of: "https://example.com/fox" },
+    ])
+      expect(await mostOf(chatPath, chat([part]))).toBe(10_000 * 40 + 100 * 10);
     const body = chat("hello", spoken);
     expect(await mostOf(chatPath, body)).toBe(JSON.stringify(body).length * 2 + 100 * 80);
     for (const part of [sung, film])
@@ -175,6 +181,15 @@ describe("audio that has no price", () => {
     ["input_audio", chatPath, chat([recording], {}, "gpt-4o")],
     ["input_audio", chatPath, chat([{ input_audio: { data: "UklGRg==" } }], {}, "gpt-4o")],
     ["audio", chatPath, chat([{ audio: { data: "UklGRg==", format: "wav" } }], {}, "gpt-4o")],
+    [
+      "input_audio",
+      chatPath,
+      chat([{ type: "input_audio", input_audio: "https://a.org/fox.mp3" }], {}, "gpt-4o"),
+    ],
+    ["input_audio", chatPath, chat([{ input_audio: ["UklGRg=="] }], {}, "gpt-4o")],
+    ["input_audio", chatPath, chat([{ input_audio: { url: "https://a.org/fox.mp3" } }], {}, "gpt-4o")],
+    ["audio_url", chatPath, chat([{ audio_url: { url: "data:text/plain,UklGRg" } }], {}, "gpt-4o")],
+    ["audio", chatPath, chat([{ type: "audio", url: "https://a.org/fox.mp3" }], {}, "gpt-4o")],
     ["modalities", chatPath, chat("hello", { modalities: ["text", "audio"] }, "gpt-4o")],
     ["audio", chatPath, chat("hello", { audio: { voice: "alloy", format: "wav" } }, "gpt-4o")],
     ["inlineData", geminiPath("deaf"), generate(sung)],

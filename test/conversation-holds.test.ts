@@ -23,6 +23,23 @@ describe("what is not in the body holds all that the model can read", () => {
     { type: "file", file: { file_id: "file_1" } },
     { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" } },
     { type: "video_url", video_url: { url: "https://example.com/fox.mp4" } },
+    { type: "document_url", document_url: "https://example.com/a.pdf" },
+    { document_url: "https://example.com/a.pdf" },
+    { type: "file_url", file_url: { url: "https://example.com/a.pdf" } },
+    { type: "pdf_url", pdf_url: { uri: "https://example.com/a.pdf" } },
+    { type: "text", text: "Read it.", attachmentUrl: "https://example.com/a.pdf" },
+    { type: "file", file: "https://example.com/a.pdf" },
+    { type: "file", file: { content: "https://example.com/a.pdf" } },
+    { type: "document", document: { url: "https://example.com/a.pdf" } },
+    { type: "input_video", input_video: { url: "https://example.com/fox.mp4" } },
+    { input_video: { data: "AAAAGGZ0eXA=" } },
+    { type: "video", video: "https://example.com/fox.mp4" },
+    { type: "video", video: ["https://example.com/0.jpg", "https://example.com/1.jpg"] },
+    { video: ["https://example.com/0.jpg", "https://example.com/1.jpg"] },
+    { video: "https://example.com/fox.mp4", mime_type: "image/png" },
+    { type: "video_url", video_url: { url: ["https://example.com/0.jpg", "https://example.com/1.jpg"] } },
+    { type: "image", image: "https://example.com/fox.png" },
+    { type: "3d_scene", scene: "fox" },
   ];
   test.each(chatParts)("in the OpenAI dialect: %j", async (part) => {
     expect(await mostOf(chat.path, chat.body([part]))).toBe(holdFor(128_000, chat));
@@ -163,6 +180,16 @@ describe("what is in the body holds a token a byte", () => {
   const texts: readonly (readonly [string, Spoken, object])[] = [
     ["a plain text", chat, chat.body("Look at https://example.com/fox.png, file_id: file_1")],
     ["a text in parts", chat, chat.body([{ type: "text", text: picture }])],
+    ["a file of plain text", chat, chat.body([{ type: "file", file: { file_data: "data:text/plain,Hi" } }])],
+    ["texts one after another", chat, chat.body(["Look at", picture])],
+    [
+      "thoughts that were given back, and where they were taken from",
+      chat,
+      chat.body([
+        { type: "thinking", thinking: [{ type: "text", text: "Well." }] },
+        { type: "reference", reference_ids: [1] },
+      ]),
+    ],
     ["no tools", chat, chat.body("Say it.", { tools: [] })],
     [
       "what a page was quoted with",
@@ -200,6 +227,33 @@ describe("what is in the body holds a token a byte", () => {
       messages.body([
         { type: "document", source: { type: "text", media_type: "text/plain", data: "Once upon a time." } },
       ]),
+    ],
+    [
+      "a document made of texts",
+      messages,
+      messages.body([{ type: "document", source: { type: "content", content: [...said] } }]),
+    ],
+    [
+      "what a tool of the vendor's found, given back to it",
+      messages,
+      messages.body("Say it.", {
+        messages: [
+          {
+            role: "assistant",
+            content: [
+              { type: "server_tool_use", id: "srv_1", name: "web_search", input: { query: "fox" } },
+              {
+                type: "web_search_tool_result",
+                tool_use_id: "srv_1",
+                content: [
+                  { type: "web_search_result", url: picture, title: "A fox", encrypted_content: "QUJD" },
+                ],
+              },
+            ],
+          },
+          { role: "user", content: [{ type: "search_result", source: picture, title: "A", content: said }] },
+        ],
+      }),
     ],
     [
       "what was thought, sealed by its vendor in a format of its own",

@@ -28,6 +28,7 @@ describe("an image, in the body or at an address, holds the most that an image c
     ],
     ["OpenAI, at an address", chat, { type: "image_url", image_url: { url: picture } }],
     ["OpenAI, at a bare address", chat, { type: "image_url", image_url: picture }],
+    ["OpenAI, one in a list", chat, { type: "image_url", image_url: [picture] }],
     ["Responses, at an address", responses, { type: "input_image", image_url: picture }],
     ["Anthropic, at an address", messages, { type: "image", source: { type: "url", url: picture } }],
     ["Anthropic, in a file", messages, { type: "image", source: { type: "file", file_id: "file_1" } }],
