@@ -1,5 +1,5 @@
 // Members by which a vendor, or a router that speaks like one, does more than was priced: it asks another model, runs tools
-// that it bills by use, or writes more than was held. All that are known stand here, each with why.
+// that it bills by use, or writes more than was held or is ever seen. All that are known stand here, each with why.
 
 import { DecidingNames, refuse } from "../gateway/src/operation/define-operation.ts";
 
@@ -51,6 +51,7 @@ const declared: Readonly<Record<string, DearerMember>> = {
   num_return_sequences: { why: "it is another word for n, which is what is held", isHarmless: isN },
   n_cmpl: { why: "it is another word for n, which is what is held", isHarmless: isN },
   n_predict: { why: "some servers write so much, whatever the limit says that is held" },
+  deferred: { why: "an answer that is fetched later could not be metered when it is written" },
 
   // Which tools are run
   web_search_options: { why: "it has the web searched, which is billed by use", runsTools: true },

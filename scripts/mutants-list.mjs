@@ -1121,6 +1121,13 @@ export const mutants = [
     tests: ["test/dearer-members.test.ts"],
   },
   {
+    name: "an answer that is fetched later is written for nothing",
+    file: "catalogue/dearer-members.ts",
+    find: "  deferred: {",
+    replace: "  deferred_answer: {",
+    tests: ["test/dearer-members.test.ts"],
+  },
+  {
     name: "audio is sold as text",
     file: "catalogue/conversations.ts",
     find: "if (heard !== undefined && model.dearestHeardUnit === undefined)",

@@ -79,6 +79,9 @@ describe("is refused by name, and nothing is sent", () => {
     ["use_beam_search", chatPath, chat({ use_beam_search: true })],
     ["n_predict", chatPath, chat({ n_predict: 100_000 })],
     ["num_return_sequences", chatPath, chat({ num_return_sequences: 8 })],
+    ["deferred", chatPath, chat({ deferred: true })],
+    ["deferred", chatPath, chat({ deferred: true, stream: true })],
+    ["Deferred", chatPath, chat({ Deferred: true })],
     ["plugins", chatPath, chat({ plugins: [{ id: "web" }] })],
     ["search_parameters", chatPath, chat({ search_parameters: { mode: "on" } })],
     ["enable_search", chatPath, chat({ enable_search: true })],
@@ -117,6 +120,7 @@ test("passes where it asks for nothing", async () => {
     plugins: [],
     search_parameters: { mode: "off" },
     enable_search: false,
+    deferred: false,
     transforms: ["middle-out"],
   };
   const response = await gateway.post(account, chatPath, chat(nothing));
