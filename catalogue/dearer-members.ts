@@ -60,6 +60,16 @@ const declared: Readonly<Record<string, DearerMember>> = {
     runsTools: true,
     isHarmless: (value) => isObject(value) && value["mode"] === "off",
   },
+  web_search: {
+    why: "it has the web searched, which is billed by use",
+    runsTools: true,
+    isHarmless: (value) => isObject(value) && value["enable"] === false && areOff(value, /^enable$/iu),
+  },
+  venice_parameters: {
+    why: "they have the web searched and pages read, which is billed by use",
+    runsTools: true,
+    isHarmless: (value) => isObject(value) && areOff(value, /search|scrap/iu),
+  },
   enable_search: { why: "it has the web searched, which is billed by use", runsTools: true },
   enable_code_interpreter: { why: "it has code run, and what it says is read", runsTools: true },
   plugins: { why: "they search the web or read files, which is billed by use", runsTools: true },
@@ -69,6 +79,13 @@ const declared: Readonly<Record<string, DearerMember>> = {
 
 function isN(value: unknown, { n }: JsonObject): boolean {
   return value === (n ?? 1);
+}
+
+/** In whichever letters: none of those that bear such a name switches anything on. */
+function areOff(members: JsonObject, names: RegExp): boolean {
+  return Object.entries(members).every(
+    ([name, value]) => !names.test(name) || value === false || value === "off" || value === null,
+  );
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -1121,6 +1121,13 @@ export const mutants = [
     tests: ["test/dearer-members.test.ts"],
   },
   {
+    name: "a search in a vendor's own words is not seen",
+    file: "catalogue/dearer-members.ts",
+    find: "areOff(value, /search|scrap/iu)",
+    replace: "areOff(value, /^search$/)",
+    tests: ["test/dearer-members.test.ts"],
+  },
+  {
     name: "an answer that is fetched later is written for nothing",
     file: "catalogue/dearer-members.ts",
     find: "  deferred: {",

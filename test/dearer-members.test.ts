@@ -86,6 +86,18 @@ describe("is refused by name, and nothing is sent", () => {
     ["search_parameters", chatPath, chat({ search_parameters: { mode: "on" } })],
     ["enable_search", chatPath, chat({ enable_search: true })],
     ["web_search_options", chatPath, chat({ web_search_options: {} })],
+    ["web_search", chatPath, chat({ web_search: { enable: true } })],
+    ["web_search", chatPath, chat({ web_search: { enable: false, Enable: true } })],
+    ["web_search", chatPath, chat({ web_search: {} })],
+    ["Web_Search", chatPath, chat({ Web_Search: { enable: true } })],
+    ["venice_parameters", chatPath, chat({ venice_parameters: { enable_web_search: "on" } })],
+    ["venice_parameters", chatPath, chat({ venice_parameters: { enable_web_search: "auto" } })],
+    ["venice_parameters", chatPath, chat({ venice_parameters: { enable_web_scraping: true } })],
+    [
+      "venice_parameters",
+      chatPath,
+      chat({ venice_parameters: { enable_web_search: "off", Enable_Web_Search: "on" } }),
+    ],
     ["models", "/v1/responses", { model: "cheap", input: "hello", models: ["gpt-5"] }],
     [
       "generationConfig.routingConfig",
@@ -120,6 +132,8 @@ test("passes where it asks for nothing", async () => {
     plugins: [],
     search_parameters: { mode: "off" },
     enable_search: false,
+    web_search: { enable: false, enable_citation: true },
+    venice_parameters: { enable_web_search: "off", enable_web_scraping: false, disable_thinking: true },
     deferred: false,
     transforms: ["middle-out"],
   };
@@ -160,6 +174,8 @@ test("passes where it runs tools that the operator allows, and holds all that th
     { plugins: [{ id: "web" }] },
     { search_parameters: { mode: "on" } },
     { enable_search: true },
+    { web_search: { enable: true } },
+    { venice_parameters: { enable_web_search: "auto" } },
   ];
   for (const more of tools) {
     const quoted = await gateway.post(account, chatPath, chat(more, "bold"), quote);
