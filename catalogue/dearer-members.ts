@@ -51,6 +51,10 @@ const declared: Readonly<Record<string, DearerMember>> = {
   num_return_sequences: { why: "it is another word for n, which is what is held", isHarmless: isN },
   n_cmpl: { why: "it is another word for n, which is what is held", isHarmless: isN },
   n_predict: { why: "some servers write so much, whatever the limit says that is held" },
+  multi_agent: {
+    why: "several agents read and write in one call, and what is held covers one",
+    isHarmless: (value) => isObject(value) && value["enabled"] === false && areOff(value, /^enabled$/iu),
+  },
   deferred: { why: "an answer that is fetched later could not be metered when it is written" },
 
   // Which tools are run

@@ -1121,6 +1121,13 @@ export const mutants = [
     tests: ["test/dearer-members.test.ts"],
   },
   {
+    name: "several agents work for what one is held",
+    file: "catalogue/dearer-members.ts",
+    find: 'value["enabled"] === false && areOff(value, /^enabled$/iu)',
+    replace: 'value["enabled"] !== undefined',
+    tests: ["test/dearer-members.test.ts"],
+  },
+  {
     name: "a search in a vendor's own words is not seen",
     file: "catalogue/dearer-members.ts",
     find: "areOff(value, /search|scrap/iu)",

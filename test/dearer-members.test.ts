@@ -98,6 +98,14 @@ describe("is refused by name, and nothing is sent", () => {
       chatPath,
       chat({ venice_parameters: { enable_web_search: "off", Enable_Web_Search: "on" } }),
     ],
+    ["multi_agent", "/v1/responses", { model: "cheap", input: "hello", multi_agent: { enabled: true } }],
+    ["multi_agent", "/v1/responses", { model: "bold", input: "hello", multi_agent: {} }],
+    [
+      "multi_agent",
+      "/v1/responses",
+      { model: "cheap", input: "hello", multi_agent: { enabled: false, Enabled: true } },
+    ],
+    ["Multi_Agent", "/v1/responses", { model: "cheap", input: "hello", Multi_Agent: { enabled: true } }],
     ["models", "/v1/responses", { model: "cheap", input: "hello", models: ["gpt-5"] }],
     [
       "generationConfig.routingConfig",
@@ -134,6 +142,7 @@ test("passes where it asks for nothing", async () => {
     enable_search: false,
     web_search: { enable: false, enable_citation: true },
     venice_parameters: { enable_web_search: "off", enable_web_scraping: false, disable_thinking: true },
+    multi_agent: { enabled: false },
     deferred: false,
     transforms: ["middle-out"],
   };
