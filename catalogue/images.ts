@@ -49,8 +49,10 @@ export const imagesGenerate = defineOperation({
       const inputTokens = Math.ceil(Buffer.byteLength(body.prompt) / 4);
       const isOpenAis = model.names.every(heedsQuality);
       const pixels = pixelsOf(body, isOpenAis ? pixelsLeast : pixelsAuto);
-      const usual = images * tokensOf(pixels, qualityOf(body.quality, "medium"));
-      const most = images * tokensOf(pixels, isOpenAis ? qualityOf(body.quality, "high") : "high");
+      const perToken = model.names.every(isFirst) ? pixelsPerTokenFirst : pixelsPerToken;
+      const usual = images * Math.ceil(pixels / perToken[qualityOf(body.quality, "medium")]);
+      const worst = isOpenAis ? qualityOf(body.quality, "high") : "high";
+      const most = images * Math.ceil(pixels / perToken[worst]);
       return {
         expected: { input_tokens: inputTokens, output_tokens: usual },
         tokens: inputTokens + most,
@@ -63,6 +65,9 @@ export const imagesGenerate = defineOperation({
 
 /** Quality makes an image of OpenAI's cheaper; to others the word means nothing, or they never heard of it. */
 const heedsQuality = (name: string): boolean => /^(?:openai\/)?(?:chat)?gpt-image-/i.test(name);
+
+/** The generation of OpenAI's that draws with the fewest tokens; whatever else bears a number or none may take more. */
+const isFirst = (name: string): boolean => /^(?:openai\/)?gpt-image-1(?:[.-]|$)/i.test(name);
 
 /** By other words for `n` a vendor draws more images than were held for; unless they say the same. */
 const otherCounts = new DecidingNames([
@@ -93,14 +98,19 @@ function checkCounts(body: Readonly<Record<string, unknown>>, images: number): v
 }
 
 /**
- * Pixels a token, by quality. The vendor's table (1024x1024, 1024x1536, 1536x1024) is 272, 408, 400 tokens in low,
- * 1056, 1584, 1568 in medium and 4160, 6240, 6208 in high quality: with these divisors no figure of it is exceeded.
- * Vendors that bill by area alone take a token for 256 pixels, which the highest quality covers.
+ * Pixels a token, by quality. What the vendor asks for an image of 1024x1024 by gpt-image-2 comes to 200 tokens in low, 1767 in
+ * medium and 7033 in high quality, and to fewer a pixel for larger ones: with these divisors no figure is exceeded. Vendors
+ * that bill by area alone take a token for 256 pixels, which the highest quality covers.
  */
-const pixelsPerToken = { low: 3_855, medium: 992, high: 252 } as const;
+const pixelsPerToken = { low: 3_855, medium: 593, high: 149 } as const;
+/**
+ * The vendor's table for gpt-image-1 (1024x1024, 1024x1536, 1536x1024) is 272, 408, 400 tokens in low, 1056, 1584, 1568 in
+ * medium and 4160, 6240, 6208 in high quality.
+ */
+const pixelsPerTokenFirst = { low: 3_855, medium: 992, high: 252 } as const;
 type Quality = keyof typeof pixelsPerToken;
 
-/** The smallest image of that table. */
+/** The smallest image of these figures. */
 const pixelsLeast = 1_024 * 1_024;
 /** The largest image a vendor chooses by itself, and the largest one that has a name instead of a size ("4K"). */
 const pixelsAuto = 1_024 * 1_536;
@@ -108,8 +118,6 @@ const pixelsNamed = 4_096 * 4_096;
 
 const qualityOf = (asked: string | null | undefined, otherwise: Quality): Quality =>
   asked === "low" || asked === "medium" || asked === "high" ? asked : otherwise;
-
-const tokensOf = (pixels: number, quality: Quality): number => Math.ceil(pixels / pixelsPerToken[quality]);
 
 /** Other words for the size, of which a vendor may heed any: then it may be the largest. */
 const otherSizes = new DecidingNames(["width", "height", "image_size", "resolution"]);

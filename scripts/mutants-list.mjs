@@ -1121,6 +1121,13 @@ export const mutants = [
     tests: ["test/dearer-members.test.ts"],
   },
   {
+    name: "a later image model holds what the first one takes",
+    file: "catalogue/images.ts",
+    find: "model.names.every(isFirst)",
+    replace: "model.names.every(heedsQuality)",
+    tests: ["test/images.test.ts"],
+  },
+  {
     name: "several agents work for what one is held",
     file: "catalogue/dearer-members.ts",
     find: 'value["enabled"] === false && areOff(value, /^enabled$/iu)',

@@ -64,6 +64,29 @@ describe("images", () => {
     expect(named.max_cost_micros_usd).toBeGreaterThan(auto.max_cost_micros_usd);
   });
 
+  test("hold what a later model of OpenAI's takes, which is more than the first, and no less for one of unknown name", async () => {
+    const account = await gateway.openAccount();
+    // By what its vendor asks for an image, at 30 USD for a million tokens.
+    const later = {
+      low: { "1024x1024": 200, "1024x1536": 167, "1536x1024": 167 },
+      medium: { "1024x1024": 1_767, "1024x1536": 1_367, "1536x1024": 1_367 },
+      high: { "1024x1024": 7_033, "1024x1536": 5_500, "1536x1024": 5_500 },
+    } as const;
+    for (const [quality, sizes] of Object.entries(later)) {
+      for (const [size, tokens] of Object.entries(sizes)) {
+        const body = { model: "gpt-image-2", prompt, quality, size };
+        const { max_cost_micros_usd: most } = await quoteOf(account, imagesPath, body);
+        expect(most).toBeGreaterThanOrEqual(tokens * 30);
+      }
+    }
+    const auto = await quoteOf(account, imagesPath, { model: "gpt-image-2", prompt });
+    expect(auto.max_cost_micros_usd).toBeGreaterThanOrEqual(7_033 * 30);
+    for (const model of ["org/model-x", "seedream-4"]) {
+      const quote = await quoteOf(account, imagesPath, { model, prompt, size: "1024x1024" });
+      expect(quote.max_cost_micros_usd).toBeGreaterThanOrEqual(7_033 * 2);
+    }
+  });
+
   test("hold the highest quality of a model that is not OpenAI's, whatever is asked for", async () => {
     const account = await gateway.openAccount();
     const most = async (more: object): Promise<number> =>
