@@ -1121,6 +1121,20 @@ export const mutants = [
     tests: ["test/dearer-members.test.ts"],
   },
   {
+    name: "a model is sold by what it has no price for",
+    file: "gateway/src/offer/offer-model.ts",
+    find: " || missingPrices(operation, model).length > 0",
+    replace: "",
+    tests: ["test/offered-models.test.ts"],
+  },
+  {
+    name: "seconds of video are sold at the price of tokens",
+    file: "gateway/src/operation/video-seconds.ts",
+    find: "  const units = unitsOfSeconds(prices).map(({ unit }) => unit);\n",
+    replace: "  const units = Object.keys(prices);\n",
+    tests: ["gateway/src/tasks/task-rules.test.ts"],
+  },
+  {
     name: "a later image model holds what the first one takes",
     file: "catalogue/images.ts",
     find: "model.names.every(isFirst)",

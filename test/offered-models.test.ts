@@ -76,6 +76,51 @@ models:
   });
 });
 
+test("a model without a price in what it is sold by is not served, and the operator is told which", async () => {
+  const gateway = await openTestGateway({
+    config: `
+models:
+  wan2.6-t2v: { price: { input: 1, output: 2 } }
+  jina-reranker-v3: { price: { second_720p: 0.1 } }
+  text-embedding-3-small: { price: { second_720p: 0.1 } }
+  gpt-image-1: { price: { second_720p: 0.1, output: 40 } }
+  gpt-4o: { price: { second_720p: 0.1, output: 10 } }
+  gpt-4.1: { price: { second_720p: 0.1 } }
+`,
+  });
+  const account = await gateway.openAccount();
+  const messages = [{ role: "user", content: "hi" }];
+  const videoPath = "/apis/v1/services/aigc/video-generation/video-synthesis";
+  const sold: readonly (readonly [path: string, lacks: string, operationId: string, body: Named])[] = [
+    [videoPath, "seconds", "video.synthesis.create", { model: "wan2.6-t2v", input: { prompt: "fox" } }],
+    ["/v1/rerank", "input", "rerank.create", { model: "jina-reranker-v3", query: "q", documents: ["d"] }],
+    ["/v1/embeddings", "input", "embeddings.create", { model: "text-embedding-3-small", input: "hi" }],
+    ["/v1/images/generations", "input", "images.generate", { model: "gpt-image-1", prompt: "fox" }],
+    ["/v1/chat/completions", "input", "chat.completions.create", { model: "gpt-4o", messages }],
+    ["/v1/chat/completions", "input and output", "chat.completions.create", { model: "gpt-4.1", messages }],
+  ];
+  for (const [path, lacks, operationId, body] of sold) {
+    for (const asked of [{}, { "x-tollgate-cost-mode": "quote" }]) {
+      const response = await gateway.post(account, path, body, { "x-tollgate-async": "enable", ...asked });
+      expect([path, response.status, await response.text()]).toEqual([
+        path,
+        503,
+        expect.stringContaining("billing_config_invalid") as string,
+      ]);
+    }
+    expect(gapsOf(gateway.gateway.offer())).toContain(
+      `models.${body.model}: no price for ${lacks}, so it is not offered for ${operationId}`,
+    );
+  }
+  expect(await gateway.sandbox.book()).toEqual([]);
+  await gateway.close();
+});
+
+interface Named {
+  readonly model: string;
+  readonly [name: string]: unknown;
+}
+
 describe("a way that is written down", () => {
   const upstreams = `upstreams:
   findata: { protocol: financialdatasets, url: "http://127.0.0.1:9", key: fd-key-000000 }
@@ -137,7 +182,7 @@ models:
     expect(gapsOf(offer)).toEqual([]);
   });
 
-  test("to a model without a price for output is told to the operator", async () => {
+  test("to a model without a price for output, or for what is read, is told to the operator", async () => {
     const offer = await offerOf(`
 models:
   embedder: { via: [openai], price: { input: 1 } }
@@ -148,6 +193,10 @@ models:
     ]);
     expect(gapsOf(offer)).toContain(
       "models.forgetful: no price for output, so it is not offered for chat.completions.create",
+    );
+    const filmed = await offerOf("models: { own-ranker: { via: [jina], price: { second_720p: 0.1 } } }");
+    expect(gapsOf(filmed)).toContain(
+      "models.own-ranker: no price for input, so it is not offered for rerank.create",
     );
     expect(offer.operations.get("chat.completions.create")?.unpricedModels).toContain("forgetful");
   });

@@ -4,7 +4,7 @@ import { isSold, type Operation } from "../operation/operation.ts";
 import type { Gap } from "./gap.ts";
 import { whyNotServed } from "./is-served.ts";
 import type { Model } from "./merge-models.ts";
-import { lacksOutputPrice } from "./offer-model.ts";
+import { missingPrices } from "./missing-prices.ts";
 import type { OfferedOperation, OfferSources } from "./offer.ts";
 
 interface Bound extends OfferSources {
@@ -19,7 +19,7 @@ export function findGaps(bound: Bound): Gap[] {
   return [
     ...unpricedModels(models),
     ...offered.flatMap((one) => [
-      ...unpricedOutput(one.operation, models),
+      ...unpricedParts(one.operation, models),
       ...unfitPriceWords(one.operation, config.operations.get(one.operation.id)),
       ...missingDefault(one, config),
     ]),
@@ -33,10 +33,12 @@ export function findGaps(bound: Bound): Gap[] {
 const unpricedModels = (models: readonly Model[]): Gap[] =>
   models.filter(({ price }) => !price).map(({ id }) => ({ kind: "unpriced_model", model: id }));
 
-const unpricedOutput = (operation: Operation, models: readonly Model[]): Gap[] =>
+const unpricedParts = (operation: Operation, models: readonly Model[]): Gap[] =>
   models
-    .filter((model) => model.price && lacksOutputPrice(operation, model))
-    .map(({ id }) => ({ kind: "unpriced_output", model: id, operationId: operation.id }));
+    .filter(({ price }) => price)
+    .map((model) => ({ model: model.id, parts: missingPrices(operation, model) }))
+    .filter(({ parts }) => parts.length > 0)
+    .map(({ model, parts }) => ({ kind: "unpriced_parts", model, parts, operationId: operation.id }));
 
 /** A price in words that do not fit the operation would be ignored. */
 function unfitPriceWords({ id: operationId, price }: Operation, written: OperationConfig | undefined): Gap[] {

@@ -1,3 +1,5 @@
+import type { Part } from "./missing-prices.ts";
+
 /** Something the catalogue has, or the operator wrote, that is not on offer or does nothing. */
 export type Gap = OperationGap | ModelGap | UpstreamGap;
 
@@ -19,7 +21,12 @@ type OperationGap =
 
 type ModelGap =
   | { readonly kind: "unknown_model_off" | "unpriced_model"; readonly model: string }
-  | { readonly kind: "unpriced_output"; readonly model: string; readonly operationId: string };
+  | {
+      readonly kind: "unpriced_parts";
+      readonly model: string;
+      readonly parts: readonly Part[];
+      readonly operationId: string;
+    };
 
 type UpstreamGap =
   | { readonly kind: "no_links"; readonly upstream: string }
@@ -55,8 +62,8 @@ export function describeGap(gap: Gap): string {
       return `models.${gap.model}: there is no such model to be off`;
     case "unpriced_model":
       return `models.${gap.model}: no price, so it is not offered`;
-    case "unpriced_output":
-      return `models.${gap.model}: no price for output, so it is not offered for ${gap.operationId}`;
+    case "unpriced_parts":
+      return `models.${gap.model}: no price for ${gap.parts.join(" and ")}, so it is not offered for ${gap.operationId}`;
     case "no_links":
       return `upstreams.${gap.upstream}: protocol x needs authorize_url, token_url and client_id, or nobody can link an account`;
     case "unknown_model_listed":

@@ -79,11 +79,11 @@ function configuredModel(
 /** What a model of the operator's own is for, where it shows; otherwise whatever its upstream does. */
 function kindsBy(protocols: readonly string[], written: ModelConfig): readonly ModelKind[] {
   const { price, maxOutputTokens } = written;
+  if (protocols.length > 0 && protocols.every((protocol) => rerankProtocols.has(protocol))) return ["rerank"];
   if (price && secondWords.some((word) => price[word] !== undefined)) return ["video"];
   // Only a price by the second makes a model one for video; nothing else about it shows that.
   const kinds = kindsOf(written).filter((kind) => kind !== "video" || !price);
   if (protocols.length === 0) return kinds;
-  if (protocols.every((protocol) => rerankProtocols.has(protocol))) return ["rerank"];
   // Only an embedding has no output to pay for; one that is bounded shows that its price was forgotten.
   const onlyInput =
     price !== undefined && price["output_tokens"] === undefined && maxOutputTokens === undefined;

@@ -1,11 +1,15 @@
-import { modelKindOf, type ModelKind, type Operation } from "../operation/operation.ts";
+import { modelKindOf, type Operation } from "../operation/operation.ts";
 import { createTerms } from "../prices/terms.ts";
 import type { Pico } from "../platform/money.ts";
 import type { Model } from "./merge-models.ts";
+import { missingPrices } from "./missing-prices.ts";
 import type { OfferedModel, OfferedOperation } from "./offer.ts";
 import { hasModel } from "./serving-upstreams.ts";
 
-/** Undefined when no upstream of the operation knows the model; `unpriced` when one does, and nobody set a price. */
+/**
+ * Undefined when no upstream of the operation knows the model; `unpriced` when one does, and nobody set a price for what it is
+ * sold by.
+ */
 export function offerModel(
   operation: Operation,
   model: Model,
@@ -17,7 +21,7 @@ export function offerModel(
   const { via } = model;
   if (via !== undefined) fitting.sort((a, b) => via.indexOf(a.name) - via.indexOf(b.name));
   if (fitting.length === 0) return undefined;
-  if (!model.price || lacksOutputPrice(operation, model)) return "unpriced";
+  if (!model.price || missingPrices(operation, model).length > 0) return "unpriced";
   const price =
     operation.price.kind === "free" ? {} : kind === "chat" ? completePrice(model.price) : model.price;
   return {
@@ -54,15 +58,6 @@ const dearestOf = (price: Readonly<Record<string, Pico>>, units: readonly string
   units
     .filter((unit) => price[unit] !== undefined)
     .toSorted((a, b) => Number((price[b] ?? 0n) - (price[a] ?? 0n)))[0];
-
-/** Whether such a model would write for nothing in an operation of this kind. */
-export function lacksOutputPrice(operation: Operation, { kinds, price }: Model): boolean {
-  const kind = modelKindOf(operation);
-  if (kind === undefined || !kinds.includes(kind) || operation.price.kind === "free") return false;
-  return paysForOutput.has(kind) && price?.["output_tokens"] === undefined;
-}
-
-const paysForOutput: ReadonlySet<ModelKind> = new Set(["chat", "image"]);
 
 /**
  * Cached tokens are input tokens: where nobody set a price of their own for them, they cost the same. What is kept for an hour costs

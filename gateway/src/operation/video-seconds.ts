@@ -33,15 +33,21 @@ export interface AskedVideo extends Pick<VideoWish, "resolution"> {
  * everything with a price is lower, it is the dearest.
  */
 export function secondUnit(resolution: number | undefined, prices: Prices): string {
-  const priced = Object.keys(prices)
-    .map((unit) => ({ unit, figure: Number(/^second_(\d+)p$/.exec(unit)?.[1]) }))
+  const priced = unitsOfSeconds(prices)
     .filter(({ figure }) => resolution !== undefined && figure >= resolution)
     .toSorted((a, b) => a.figure - b.figure);
   return priced[0]?.unit ?? dearestUnit(prices);
 }
 
+/** Tokens may have a price beside them, by which no second is sold. */
+const unitsOfSeconds = (prices: Prices): { readonly unit: string; readonly figure: number }[] =>
+  Object.keys(prices)
+    .map((unit) => ({ unit, figure: Number(/^second_(\d+)p$/.exec(unit)?.[1]) }))
+    .filter(({ figure }) => !Number.isNaN(figure));
+
 function dearestUnit(prices: Prices): string {
-  const [dearest] = Object.keys(prices).toSorted((a, b) => Number((prices[b] ?? 0n) - (prices[a] ?? 0n)));
+  const units = unitsOfSeconds(prices).map(({ unit }) => unit);
+  const [dearest] = units.toSorted((a, b) => Number((prices[b] ?? 0n) - (prices[a] ?? 0n)));
   if (dearest === undefined) throw new Error("A video model without a price was offered.");
   return dearest;
 }

@@ -205,11 +205,16 @@ test("times are written as the specification shows them, and read back", () => {
   }
 });
 
-test("a resolution without a price costs as the next higher one, and the dearest above all", () => {
+test("a resolution without a price costs as the next higher one, and the dearest above all; tokens are no seconds", () => {
   expect([360, 720, 721, 2160, undefined].map((figure) => secondUnit(figure, prices))).toEqual([
     "second_720p",
     "second_720p",
     "second_1080p",
+    "second_1080p",
+    "second_1080p",
+  ]);
+  const beside = { ...prices, input_tokens: 900_000_000_000n };
+  expect([2160, undefined].map((figure) => secondUnit(figure, beside))).toEqual([
     "second_1080p",
     "second_1080p",
   ]);

@@ -1,0 +1,27 @@
+import { modelKindOf, type ModelKind, type Operation } from "../operation/operation.ts";
+import { secondWords } from "../operation/video-seconds.ts";
+import type { Model } from "./merge-models.ts";
+
+/** What a model is sold by in an operation of its kind, and has no price for: it would be done for nothing, or nearly. */
+export function missingPrices(operation: Operation, { kinds, price = {} }: Model): readonly Part[] {
+  const kind = modelKindOf(operation);
+  if (kind === undefined || !kinds.includes(kind) || operation.price.kind === "free") return [];
+  return soldBy[kind].filter((part) => units[part].every((unit) => price[unit] === undefined));
+}
+
+const soldBy: Readonly<Record<ModelKind, readonly Part[]>> = {
+  chat: ["input", "output"],
+  image: ["input", "output"],
+  embedding: ["input"],
+  rerank: ["input"],
+  video: ["seconds"],
+};
+
+export type Part = keyof typeof units;
+
+/** A price for any of its units is one: a resolution without its own costs what another does. */
+const units = {
+  input: ["input_tokens"],
+  output: ["output_tokens"],
+  seconds: secondWords,
+} as const satisfies Record<string, readonly string[]>;
