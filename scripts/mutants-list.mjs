@@ -1205,6 +1205,27 @@ export const mutants = [
     tests: ["test/audio.test.ts"],
   },
   {
+    name: "what was heard is forgotten in the stream that a whole answer of OpenAI's becomes",
+    file: "gateway/src/upstreams/dialects/openai/usage.ts",
+    find: "      audio_tokens: audio && audio.input + audio.cacheRead,\n",
+    replace: "",
+    tests: ["test/audio.test.ts"],
+  },
+  {
+    name: "what was heard is forgotten in the stream that a whole answer of Google's becomes",
+    file: "gateway/src/upstreams/dialects/gemini/usage.ts",
+    find: "    ...writeAudio(usage.audio),\n",
+    replace: "",
+    tests: ["test/audio.test.ts"],
+  },
+  {
+    name: "sound is paid for and dropped where its vendor answers a stream whole",
+    file: "gateway/src/upstreams/said-in-events.ts",
+    find: "if (callers === native.dialect && holdsSound(json)) return undefined;",
+    replace: "",
+    tests: ["test/audio.test.ts"],
+  },
+  {
     name: "audio from a cache is sold as text that was not in it",
     file: "gateway/src/call/sold-as-written.ts",
     find: '["cache_read_audio_tokens", "cache_read_tokens"]',

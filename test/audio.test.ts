@@ -157,6 +157,98 @@ describe("audio that has a price", () => {
     expect(await receiptOf(await gateway.post(account, path, generate(sung)))).toMatchObject(heard);
   });
 
+  test("is charged at it where a vendor answers whole to who asked for a stream, and the sound passes as it came", async () => {
+    const completion = {
+      id: "chatcmpl-1",
+      object: "chat.completion",
+      created: 1,
+      model: "talker",
+      choices: [
+        {
+          index: 0,
+          finish_reason: "stop",
+          message: {
+            role: "assistant",
+            content: null,
+            audio: { id: "a", data: "UklGRg==", transcript: "Hi." },
+          },
+        },
+      ],
+      usage: {
+        prompt_tokens: 1_000,
+        completion_tokens: 200,
+        total_tokens: 1_200,
+        prompt_tokens_details: { audio_tokens: 990, cached_tokens: 0 },
+        completion_tokens_details: { audio_tokens: 180, reasoning_tokens: 0 },
+      },
+    };
+    const settled = {
+      usage: { input_tokens: 10, input_audio_tokens: 990, output_tokens: 20, output_audio_tokens: 180 },
+      usage_source: "provider",
+      charged_micros_usd: 10 * 2 + 990 * 40 + 20 * 10 + 180 * 80,
+    };
+    const wish = chat([recording], { ...spoken, max_tokens: 300, stream: true });
+    answer = () => Response.json(completion);
+    const passed = await gateway.post(account, chatPath, wish);
+    expect(await passed.clone().json()).toEqual(completion);
+    expect(await receiptOf(passed)).toMatchObject(settled);
+
+    // What was heard alone is answered in words, and these come as the stream that was asked for.
+    const [choice] = completion.choices;
+    const written = { ...choice, message: { role: "assistant", content: "Hi.", audio: null } };
+    answer = () => Response.json({ ...completion, choices: [written] });
+    const streamed = await gateway.post(account, chatPath, wish);
+    expect(streamed.headers.get("content-type")).toStartWith("text/event-stream");
+    expect(await receiptOf(streamed)).toMatchObject(settled);
+
+    // No other dialect has words for sound: its callers get what there is beside it, in the stream they asked for.
+    answer = () => Response.json(completion);
+    const translated = await gateway.post(account, "/v1/messages", chat("And?", { stream: true }));
+    expect(await translated.clone().text()).toContain('"type":"message_stop"');
+    expect(await receiptOf(translated)).toMatchObject({ usage: settled.usage });
+  });
+
+  test("is charged at it where Google answers whole to who asked for a stream, and what is no picture passes as it came", async () => {
+    const path = `${geminiPath("listener").replace(":g", ":streamG")}?alt=sse`;
+    answer = () => Response.json(content);
+    const streamed = await gateway.post(account, path, generate(sung));
+    expect(streamed.headers.get("content-type")).toStartWith("text/event-stream");
+    expect(await receiptOf(streamed)).toMatchObject(heard);
+
+    const picture = { inlineData: { mimeType: "image/png", data: "iVBORw==" } };
+    for (const [part, type] of [
+      [sung, "application/json"],
+      [{ ...picture, thought: true }, "application/json"],
+      [picture, "text/event-stream"],
+    ] as const) {
+      const said = { ...content, candidates: [{ content: { role: "model", parts: [part] } }] };
+      answer = () => Response.json(said);
+      const response = await gateway.post(account, path, generate(sung));
+      expect(response.headers.get("content-type")).toStartWith(type);
+      expect(await response.clone().text()).toContain(part.inlineData.data);
+      expect(await receiptOf(response)).toMatchObject(heard);
+    }
+  });
+
+  test("is told to callers of another dialect, whole or in a stream", async () => {
+    answer = () => Response.json(content);
+    const prompt = { model: "listener", max_tokens: 100, messages: [{ role: "user", content: "And?" }] };
+    const details = { cached_tokens: 300, audio_tokens: 800 };
+    const whole = await gateway.post(account, chatPath, prompt);
+    expect(await whole.clone().json()).toMatchObject({
+      usage: { prompt_tokens: 1_000, prompt_tokens_details: details },
+    });
+    expect(await receiptOf(whole)).toMatchObject({ usage: heard.usage });
+    const streamed = await gateway.post(account, chatPath, {
+      ...prompt,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    expect(streamed.headers.get("content-type")).toStartWith("text/event-stream");
+    expect(await streamed.clone().text()).toContain(`"prompt_tokens_details":${JSON.stringify(details)}`);
+    expect(await receiptOf(streamed)).toMatchObject({ usage: heard.usage });
+  });
+
   test("is in the usage report as what was read and written", async () => {
     const other = await gateway.openAccount();
     answer = () => Response.json(content);

@@ -1,17 +1,16 @@
 import type { Dispatch } from "../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
-import { chatFailureIn, failureIn, isFilled, isWithoutAnswer } from "./chat-failure.ts";
+import { chatFailureIn, failureIn, isWithoutAnswer } from "./chat-failure.ts";
 import { chatStream } from "./chat-stream.ts";
 import { readTokens } from "./chat-tokens.ts";
-import { eventsOf } from "./dialects/answer-events.ts";
 import { Inexpressible, type Dialect, type WriteContext } from "./dialects/dialect.ts";
 import { withExactArguments } from "./dialects/exact-json.ts";
 import { writeDialectError, readErrorMessage } from "./dialects/dialect-errors.ts";
 import { hiddenErrorStatus, statusSaidIn } from "./hidden-error.ts";
 import type { NativeChat } from "./native-chat.ts";
 import type { Exchange, VendorRequest } from "./protocol.ts";
+import { saidInEvents } from "./said-in-events.ts";
 import { asShownTo } from "./shown-thoughts.ts";
-import { sseText } from "./sse.ts";
 
 /** A conversation with this vendor, for callers of any dialect: passed through where both speak the same, translated elsewhere. */
 export function chatExchange(native: NativeChat, dialects: Readonly<Record<string, Dialect>>): Exchange {
@@ -56,24 +55,9 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
       const callers = callersOf(dispatch);
       return callers === own ? undefined : writeDialectError(callers.name, status, readErrorMessage(json));
     },
-    asEvents: (json, dispatch) =>
-      canBeSaidInEvents(json, native) ? saidInEvents(own, json, contextOf(dispatch)) : undefined,
+    asEvents: (json, dispatch) => saidInEvents(json, native, callersOf(dispatch), contextOf(dispatch)),
     stream: (dispatch) => chatStream(callersOf(dispatch), native, contextOf(dispatch), dispatch),
   };
-}
-
-/** One answer that says what it used: of events that did not say it nobody could tell, and several would become one. */
-function canBeSaidInEvents(json: unknown, { dialect, usageOf }: NativeChat): boolean {
-  if (!isJsonObject(json) || failureIn(json) || !dialect.readUsage(usageOf(json))) return false;
-  const choices = json["choices"] ?? json["candidates"];
-  return Array.isArray(choices) ? choices.length === 1 : isFilled(json["content"]);
-}
-
-/** What the answer used is said too, as it is in every stream that is asked for here. */
-function saidInEvents(dialect: Dialect, json: unknown, context: WriteContext): string {
-  const writer = dialect.createEventWriter({ ...context, includeUsage: true });
-  const said = eventsOf(dialect.readAnswer(json)).flatMap((event) => writer.write(event));
-  return [...said, ...writer.end()].map(sseText).join("");
 }
 
 /** The vendor's own and the caller's; copied only where there are both. */

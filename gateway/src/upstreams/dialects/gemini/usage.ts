@@ -61,5 +61,19 @@ export function writeUsage(usage: ChatUsage): JsonObject {
     candidatesTokenCount: usage.output - (thoughts ?? 0),
     thoughtsTokenCount: thoughts,
     totalTokenCount: prompt + usage.output,
+    ...writeAudio(usage.audio),
   });
 }
+
+/** Of the rest nobody says whether it was read or seen. */
+const writeAudio = (audio: ChatUsage["audio"]): JsonObject =>
+  audio === undefined
+    ? {}
+    : {
+        promptTokensDetails: audioOf(audio.input + audio.cacheRead),
+        cacheTokensDetails: audioOf(audio.cacheRead),
+        candidatesTokensDetails: audioOf(audio.output),
+      };
+
+const audioOf = (tokenCount: number): readonly JsonObject[] | undefined =>
+  tokenCount === 0 ? undefined : [{ modality: "AUDIO", tokenCount }];

@@ -61,6 +61,7 @@ const writtenIn = (details: JsonObject): number =>
   count(details, "cache_write_tokens") ?? count(details, "cache_creation_input_tokens") ?? 0;
 
 export function writeUsage(usage: ChatUsage): JsonObject {
+  const { reasoning, audio } = usage;
   const cacheWrites = usage.cacheWrite + usage.cacheWrite1h;
   const prompt = usage.input + usage.cacheRead + cacheWrites;
   return withoutUndefined({
@@ -70,9 +71,12 @@ export function writeUsage(usage: ChatUsage): JsonObject {
     prompt_tokens_details: withoutUndefined({
       cached_tokens: usage.cacheRead,
       cache_write_tokens: cacheWrites === 0 ? undefined : cacheWrites,
+      audio_tokens: audio && audio.input + audio.cacheRead,
     }),
     completion_tokens_details:
-      usage.reasoning === undefined ? undefined : { reasoning_tokens: usage.reasoning },
+      reasoning === undefined && audio === undefined
+        ? undefined
+        : withoutUndefined({ reasoning_tokens: reasoning, audio_tokens: audio?.output }),
   });
 }
 
