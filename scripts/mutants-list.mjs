@@ -1205,6 +1205,13 @@ export const mutants = [
     tests: ["test/audio.test.ts"],
   },
   {
+    name: "a conversation that another vendor's model went on with is lost to Claude for its ids",
+    file: "gateway/src/upstreams/protocols/anthropic.ts",
+    find: "nativeBody(withToolUseIds(own).rawBody, body, set)",
+    replace: "nativeBody(own.rawBody, body, set)",
+    tests: ["test/changed-models.test.ts"],
+  },
+  {
     name: "what was heard is forgotten in the stream that a whole answer of OpenAI's becomes",
     file: "gateway/src/upstreams/dialects/openai/usage.ts",
     find: "      audio_tokens: audio && audio.input + audio.cacheRead,\n",

@@ -103,6 +103,25 @@ describe("a conversation goes from one model to another and back, in the middle 
   });
 });
 
+test("calls whose ids Anthropic does not take are gone on with by Claude, and keep their ids for the caller", async () => {
+  for (const streamed of [false, true]) {
+    const talk = anthropicTalk(streamed);
+    const ids = ["functions.look_up:0", "functions.look_up:1"];
+    reply = { toolCalls: ids.map((id) => ({ id, name: "look_up", arguments: "{}" })) };
+    await talk.ask("gpt-x");
+    talk.answerCalls();
+    reply = thinkingCall;
+    await talk.ask("claude-x");
+    talk.answerCalls();
+    await talk.ask("gpt-x");
+    const { messages } = sentTo(vendors["gpt-x"]) as { messages: readonly object[] };
+    expect(messages.slice(1, 4)).toMatchObject([
+      { tool_calls: ids.map((id) => ({ id })) },
+      ...ids.map((id) => ({ tool_call_id: id })),
+    ]);
+  }
+});
+
 test("what a vendor signed comes back to it through another's dialect", async () => {
   for (const streamed of [false, true]) {
     for (const [talk, model, signature] of [
@@ -178,6 +197,16 @@ test("what stands beside something foreign stays as it was written", async () =>
   const write = (blocks: string): string =>
     `{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${blocks}]},${result}]}`;
   expect(await passedOn("claude-x", "/v1/messages", write(`${foreign} , ${rest}`))).toBe(write(rest));
+});
+
+test("beside an id that Anthropic does not take, everything stays as it was written", async () => {
+  const odd = '"id":"functions.f\\u003a0"';
+  const write = (id: string, answered: string): string =>
+    `{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use",${id},"name":"f","input":{"n":90071992547409931234,${odd},"type":"tool_use"}},{"type":"tool_use","id":"b","name":"f","input":{ }}]},{"role":"user","content":[{"type":"tool_result",${answered},"content":"tool_use functions.f:0"},{"type":"tool_result","tool_use_id":"b"}]}]}`;
+  const hash = new Bun.CryptoHasher("sha256").update("functions.f:0").digest("hex").slice(0, 32);
+  expect(await passedOn("claude-x", "/v1/messages", write(odd, '"tool_use_id":"functions.f:0"'))).toBe(
+    write(`"id":"toolu_${hash}"`, `"tool_use_id":"toolu_${hash}"`),
+  );
 });
 
 test("a call that nobody signed says so to a Gemini that asks, in Google's word, and nothing to one that does not", async () => {

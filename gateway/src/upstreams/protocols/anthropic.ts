@@ -11,6 +11,7 @@ import type { Dispatch } from "../../operation/upstream.ts";
 import { markStart } from "../dialects/marks.ts";
 import { nativeBody } from "./native-body.ts";
 import { readListing } from "./read-listing.ts";
+import { withToolUseIds } from "./with-tool-use-ids.ts";
 import { withoutMarked, type ForeignRule } from "./without-marked.ts";
 
 const headers = { "anthropic-version": "2023-06-01" };
@@ -67,7 +68,9 @@ const foreign: ForeignRule = {
 function ownBody({ input }: Dispatch): string | Uint8Array {
   const own = withoutMarked(input, foreign);
   const body = isJsonObject(own.body) ? own.body : {};
-  return nativeBody(own.rawBody, body, withoutThinking(body, own !== input));
+  // By its id a call is known for another vendor's, so ids change after that.
+  const set = withoutThinking(body, own !== input);
+  return nativeBody(withToolUseIds(own).rawBody, body, set);
 }
 
 const nothing = Object.freeze({});

@@ -4,6 +4,7 @@ import { Inexpressible } from "../dialect.ts";
 import { isBlank, writeDocumentBlock, writeImageBlock, writeTextBlock } from "./content-blocks.ts";
 import { defined } from "./members.ts";
 import { writeToolInput } from "./tool-input.ts";
+import { toolUseId } from "./tool-use-id.ts";
 
 export function writeSystem(system: readonly TextPart[]): string | JsonObject[] | undefined {
   const parts = system.filter((part) => !isBlank(part));
@@ -101,9 +102,3 @@ function writeResultContent(content: ToolResultPart["content"]): string | JsonOb
   const blocks = content.filter((part) => part.kind !== "text" || !isBlank(part)).map(writeUserPart);
   return blocks.length === 0 ? undefined : blocks;
 }
-
-/** Anthropic's ids are made of letters, digits, `_` and `-`; other vendors' need not be. */
-const toolUseId = (id: string): string =>
-  /^[a-zA-Z0-9_-]+$/.test(id)
-    ? id
-    : `toolu_${new Bun.CryptoHasher("sha256").update(id).digest("hex").slice(0, 32)}`;
