@@ -1212,6 +1212,13 @@ export const mutants = [
     tests: ["test/changed-models.test.ts"],
   },
   {
+    name: "what was said between calls and their results stands between them before OpenAI",
+    file: "gateway/src/upstreams/dialects/openai/turns.ts",
+    find: "return runs.flatMap(joined);",
+    replace: "return runs.flat();",
+    tests: ["test/dialect-members.test.ts"],
+  },
+  {
     name: "what was heard is forgotten in the stream that a whole answer of OpenAI's becomes",
     file: "gateway/src/upstreams/dialects/openai/usage.ts",
     find: "      audio_tokens: audio && audio.input + audio.cacheRead,\n",

@@ -150,7 +150,72 @@ const longLabel = JSON.stringify({ device_id: "d".repeat(64), session_id: "s".re
 
 const loose = { type: "object", properties: { a: { type: "string" } } };
 
+const use = (id: string) => ({ type: "tool_use", id, name: "look_up", input: {} });
+const used = (id: string, content: unknown) => ({ type: "tool_result", tool_use_id: id, content });
+const shown = { type: "image", source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" } };
+const call = (id: string) => ({ id, function: { name: "look_up" } });
+const called = { role: "assistant", tool_calls: [call("toolu_1"), call("toolu_2")] };
+const told = ["toolu_1", "toolu_2"].map((id) => ({ role: "tool", tool_call_id: id }));
+
 const sayable: readonly Sayable[] = [
+  {
+    promise: "results that the caller split, one with an image, follow their calls to OpenAI directly",
+    spoken: "anthropic",
+    vendor: "openai",
+    members: {
+      tools: [claudeTool],
+      messages: [
+        { role: "user", content: "Look." },
+        { role: "assistant", content: [use("toolu_1"), use("toolu_2")] },
+        { role: "user", content: "Here they are." },
+        { role: "user", content: [used("toolu_1", [shown])] },
+        { role: "user", content: [used("toolu_2", "ok")] },
+      ],
+    },
+    said: {
+      messages: [
+        {},
+        called,
+        ...told,
+        {
+          role: "user",
+          content: [
+            { text: "From the result of toolu_1:" },
+            { type: "image_url" },
+            { text: "Here they are." },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    promise: "calls that the caller split are the calls of one turn to OpenAI",
+    spoken: "anthropic",
+    vendor: "openai",
+    members: {
+      tools: [claudeTool],
+      messages: [
+        { role: "user", content: "Look." },
+        { role: "assistant", content: [use("toolu_1")] },
+        { role: "assistant", content: [use("toolu_2")] },
+        { role: "assistant", content: "One moment." },
+        { role: "user", content: [used("toolu_1", "ok"), used("toolu_2", "ok")] },
+      ],
+    },
+    said: { messages: [{}, { ...called, content: "One moment." }, ...told] },
+  },
+  {
+    promise: "messages of one role stay messages of their own to OpenAI where no tool is in them",
+    spoken: "anthropic",
+    vendor: "openai",
+    members: {
+      messages: [
+        { role: "user", content: "Hello." },
+        { role: "user", content: "Are you there?" },
+      ],
+    },
+    said: { messages: [{ content: "Hello." }, { content: "Are you there?" }] },
+  },
   {
     promise: "a schema with an optional member is one to OpenAI, though not a strict one",
     spoken: "anthropic",

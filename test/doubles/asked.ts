@@ -81,8 +81,8 @@ export const turnsOf = (drafts: readonly Draft[]): readonly Turn[] => {
 };
 
 /**
- * The first call that the next turn does not answer, or answer to no call of the turn before: what OpenAI and
- * Anthropic both refuse, each in its own words.
+ * The first call that the next turn does not answer, or answer to no call of the turn before: what Anthropic refuses,
+ * to which neighbours with one role are one turn.
  */
 export const toolMismatch = (
   turns: readonly Turn[],

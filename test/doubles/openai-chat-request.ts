@@ -1,12 +1,13 @@
 // What OpenAI checks of a chat completion, and what it asks for.
 
-import { toolMismatch, turnsOf } from "./asked.ts";
+import { turnsOf } from "./asked.ts";
 import type { Asked, Draft, Turn } from "./asked.ts";
 import { listOf, numberOrNull, objectOf, objectsOf, parsedOr, stringOf, stringOrNull } from "./json-read.ts";
 import { fields } from "./known-fields.ts";
 import type { Shape } from "./known-fields.ts";
 import { invalid, missing, unknownParameter } from "./openai-refusal.ts";
 import type { Problem } from "./openai-refusal.ts";
+import { checkToolOrder } from "./openai-tool-order.ts";
 import { isObject, isPositiveInteger } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
@@ -124,14 +125,7 @@ const checkMessages = (messages: unknown): Problem | undefined => {
     const problem = checkMessage(message, param);
     if (problem) return problem;
   }
-  const mismatch = toolMismatch(conversationOf(objectsOf(messages)));
-  if (!mismatch) return undefined;
-  const message =
-    mismatch.kind === "unanswered"
-      ? "An assistant message with 'tool_calls' must be followed by tool messages responding to each " +
-        `'tool_call_id'. The following tool_call_ids did not have response messages: ${mismatch.id}`
-      : "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.";
-  return { message, param: "messages" };
+  return checkToolOrder(objectsOf(messages));
 };
 
 const checkMessage = (message: JsonObject, param: string): Problem | undefined => {

@@ -166,11 +166,20 @@ describe("openai", () => {
     const told = { role: "tool", tool_call_id: "call_1", content: "noon" };
     const status = async (messages: readonly object[], rest: object = {}): Promise<number> =>
       (await post(`${vendor.url}/chat/completions`, { ...chat, ...rest, messages })).status;
-    const [hi] = chat.messages;
+    const hi = { ...chat.messages[0] };
     expect(await status([{ ...hi }, calling, told])).toBe(200);
     expect(await status([{ ...hi }, calling, { role: "user", content: "and?" }])).toBe(400);
     expect(await status([{ ...hi }, told])).toBe(400);
     expect(await status([{ ...hi, cache_control: { type: "ephemeral" } }])).toBe(400);
+    // The answers follow their calls directly, and only theirs.
+    const other = { role: "assistant", content: null, tool_calls: [{ ...call, id: "call_2" }] };
+    const toldOther = { ...told, tool_call_id: "call_2" };
+    const both = { ...calling, tool_calls: [call, { ...call, id: "call_2" }] };
+    expect(await status([hi, both, toldOther, told, hi])).toBe(200);
+    expect(await status([hi, both, told, hi, toldOther])).toBe(400);
+    expect(await status([hi, calling, hi, told])).toBe(400);
+    expect(await status([hi, calling, other, told, toldOther])).toBe(400);
+    expect(await status([hi, calling, told, toldOther])).toBe(400);
     expect(await status([{ ...hi }], { tool_choice: "auto" })).toBe(400);
   });
 

@@ -47,6 +47,16 @@ const message: fc.Arbitrary<ChatMessage> = fc.oneof(
   }),
   fc.record({ role: fc.constant("assistant" as const), parts: flat([atMostOneText, listOf(call)]) }),
 );
+const messages = fc.array(message, { maxLength: 5 });
+const hasTool = ({ parts }: ChatMessage): boolean =>
+  parts.some(({ kind }) => kind === "tool_call" || kind === "tool_result");
+/** Neighbours with one role are told as one turn where a tool is in them, and not as they were. */
+const withoutSplitTurns = (all: readonly ChatMessage[]): ChatMessage[] =>
+  all.reduce<ChatMessage[]>((kept, each) => {
+    const before = kept.at(-1);
+    const isSplit = before?.role === each.role && [before, each].some(hasTool);
+    return isSplit ? kept : [...kept, each];
+  }, []);
 const schema: fc.Arbitrary<JsonObject> = fc.dictionary(
   words.filter((name) => name !== "__proto__"),
   // A negative zero does not survive JSON itself.
@@ -79,7 +89,7 @@ const settings = fc.record({
   // It takes "none", which other models do not, and the efforts below.
   model: fc.constant("gpt-5.2"),
   system: atMostOneText,
-  messages: fc.array(message, { maxLength: 5 }),
+  messages: messages.map(withoutSplitTurns),
   outputTokensMax: maybe(fc.nat()),
   temperature: maybe(number),
   topP: maybe(number),
@@ -121,6 +131,36 @@ test("a request that can be said in this dialect is read back as it was", () => 
     }),
   );
 });
+
+test("nothing stands between calls and their results, and no part is lost, however the turns were split", () => {
+  fc.assert(
+    fc.property(messages, (split) => {
+      const sent = writeRequest({ ...said, messages: split })["messages"] as JsonObject[];
+      for (const [at, { role }] of sent.entries()) {
+        const before = sent[at - 1];
+        if (before?.["tool_calls"] !== undefined) expect(role).not.toBe("assistant");
+        if (role === "tool" && before?.["role"] === "user")
+          throw new Error("A user's message stands before a result.");
+      }
+      const back = readRequest({ messages: sent }, said).messages;
+      for (const kind of ["tool_call", "tool_result", "image"] as const)
+        expect(partsOf(back, kind)).toEqual(partsOf(split, kind));
+      const textsBack = partsOf(back, "text").map((part) => part.text);
+      expect(textsBack.join("").replaceAll("\n\n", "")).toBe(
+        partsOf(split, "text")
+          .map((part) => part.text)
+          .join("")
+          .replaceAll("\n\n", ""),
+      );
+    }),
+  );
+});
+
+const said = readRequest({ messages: [] }, { model: "gpt-5.2", stream: false });
+const partsOf = <K extends ChatPart["kind"]>(all: readonly ChatMessage[], kind: K) =>
+  all
+    .flatMap(({ parts }) => parts)
+    .filter((part): part is Extract<ChatPart, { kind: K }> => part.kind === kind);
 
 const count = fc.nat(1_000_000);
 const usage = fc

@@ -79,12 +79,14 @@ test("several texts are one text, whoever says them; beside an image each stays 
     written(
       { role: "assistant", parts: [...texts, call] },
       { role: "user", parts: [result({ content: texts }), ...texts] },
+      { role: "assistant", parts: texts },
       { role: "user", parts: [...texts, image] },
     ),
   ).toMatchObject([
     { role: "assistant", content: "a\n\nb" },
     { role: "tool", content: "a\n\nb" },
     { role: "user", content: "a\n\nb" },
+    { role: "assistant", content: "a\n\nb" },
     { role: "user", content: [{ text: "a" }, { text: "b" }, { type: "image_url" }] },
   ]);
 });
@@ -123,12 +125,19 @@ test("that a tool failed is said in words", () => {
 test("an earlier answer is written without its thinking and without other vendors' tokens", () => {
   const thought = { kind: "reasoning", text: "hm", signature: "s" } as const;
   const parts = [thought, { ...call, signature: "s" }];
-  expect(written({ role: "assistant", parts }, { role: "assistant", parts: [thought, text("a")] })).toEqual([
+  expect(
+    written(
+      { role: "assistant", parts },
+      { role: "user", parts: [result({})] },
+      { role: "assistant", parts: [thought, text("a")] },
+    ),
+  ).toEqual([
     {
       role: "assistant",
       content: null,
       tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }],
     },
+    { role: "tool", tool_call_id: "1", content: "" },
     { role: "assistant", content: "a" },
   ]);
 });

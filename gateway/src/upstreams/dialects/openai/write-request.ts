@@ -10,6 +10,7 @@ import { writeOutput } from "./output-format.ts";
 import { writeSampling } from "./sampling.ts";
 import { writeToolCall } from "./tool-calls.ts";
 import { writeToolChoice, writeTools } from "./tools.ts";
+import { turnsOf } from "./turns.ts";
 
 export function writeRequest(request: ChatRequest): JsonObject {
   if (request.topK !== undefined)
@@ -51,10 +52,8 @@ const writeSystem = (system: readonly TextPart[]): readonly JsonObject[] =>
 
 function writeMessages({ messages, model }: ChatRequest): readonly JsonObject[] {
   const wantsThoughts = wantsThoughtsBack.test(model);
-  return messages.flatMap(({ role, parts }, at) =>
-    role === "user"
-      ? writeUser(parts, `messages[${at}]`)
-      : [writeAssistant(parts, `messages[${at}]`, wantsThoughts)],
+  return turnsOf(messages).flatMap(({ role, parts, field }) =>
+    role === "user" ? writeUser(parts, field) : [writeAssistant(parts, field, wantsThoughts)],
   );
 }
 
