@@ -1219,6 +1219,13 @@ export const mutants = [
     tests: ["test/dialect-members.test.ts"],
   },
   {
+    name: "OpenAI is to be strict about a schema with words beside a reference",
+    file: "gateway/src/upstreams/dialects/openai/strict-schema.ts",
+    find: 'if (schema["$ref"] !== undefined) return words.length === 1;',
+    replace: 'if (schema["$ref"] !== undefined) return true;',
+    tests: ["gateway/src/upstreams/dialects/openai/write-request.test.ts"],
+  },
+  {
     name: "what was heard is forgotten in the stream that a whole answer of OpenAI's becomes",
     file: "gateway/src/upstreams/dialects/openai/usage.ts",
     find: "      audio_tokens: audio && audio.input + audio.cacheRead,\n",

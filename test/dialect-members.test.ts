@@ -150,6 +150,14 @@ const longLabel = JSON.stringify({ device_id: "d".repeat(64), session_id: "s".re
 
 const loose = { type: "object", properties: { a: { type: "string" } } };
 
+const referring = (member: object) => ({
+  type: "object",
+  properties: { a: member },
+  required: ["a"],
+  additionalProperties: false,
+  $defs: { name: { type: "string" } },
+});
+
 const use = (id: string) => ({ type: "tool_use", id, name: "look_up", input: {} });
 const used = (id: string, content: unknown) => ({ type: "tool_result", tool_use_id: id, content });
 const shown = { type: "image", source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" } };
@@ -229,6 +237,19 @@ const sayable: readonly Sayable[] = [
       tools: [{ function: { parameters: loose } }],
     },
   },
+  ...Object.entries({
+    "with words beside a reference": referring({ $ref: "#/$defs/name", description: "Its name." }),
+    "that leaves a type open": referring({ description: "Whatever it is." }),
+  }).map(([what, schema]): Sayable => ({
+    promise: `a schema ${what} is one to OpenAI, though not a strict one`,
+    spoken: "anthropic",
+    vendor: "openai",
+    members: {
+      output_config: { format: { type: "json_schema", schema } },
+      tools: [{ name: "look_up", input_schema: schema, strict: true }],
+    },
+    said: { response_format: { json_schema: { schema } }, tools: [{ function: { parameters: schema } }] },
+  })),
   {
     promise: "functions that Gemini validates are functions to OpenAI",
     spoken: "gemini",

@@ -273,8 +273,18 @@ const checkStrict = (body: JsonObject): Problem | undefined => {
 
 const checkStrictSchema = (schema: unknown, param: string): Problem | undefined => {
   if (!isClosed(schema)) return invalid(param, "a schema whose objects are closed and require all");
-  const word = refusedWord(schema);
-  return word === undefined ? undefined : { message: `Invalid schema: ${word}.`, param };
+  const odd = refusedWord(schema) ?? oddSchema(schema);
+  return odd === undefined ? undefined : { message: `Invalid schema: ${odd}.`, param };
+};
+
+/** A reference stands alone, and everything else says its type. */
+const oddSchema = (schema: unknown): string | undefined => {
+  const { $ref, type, anyOf, items, ...members } = objectOf(schema);
+  if ($ref !== undefined && Object.keys(objectOf(schema)).length > 1) return "$ref cannot have keywords";
+  if ($ref === undefined && type === undefined && anyOf === undefined) return "schema must have a 'type' key";
+  const named = BY_NAME.flatMap((name) => Object.values(objectOf(members[name])));
+  const within = [...named, ...listOf(anyOf), ...(items === undefined ? [] : [items])];
+  return within.map(oddSchema).find((found) => found !== undefined);
 };
 
 const STRICTLY_REFUSED = ["default", "minLength", "maxLength", "uniqueItems", "propertyNames"];

@@ -106,6 +106,16 @@ describe("openai", () => {
     await refused(post(url, { ...chat, response_format: { type: "json_schema", json_schema } }), 400, {
       message: "Invalid schema: 'minLength' is not permitted.",
     });
+    for (const [member, why] of [
+      [{ $ref: "#", description: "a" }, "$ref cannot have keywords"],
+      [{ anyOf: [{ const: "a" }] }, "schema must have a 'type' key"],
+    ] as const) {
+      const odd = { ...json_schema, schema: { ...schema, properties: { default: member } } };
+      const response_format = { type: "json_schema", json_schema: odd };
+      await refused(post(url, { ...chat, response_format }), 400, {
+        message: `Invalid schema: ${why}.`,
+      });
+    }
     const texts = [{ role: "user", content: [{ type: "text", text: "a" }] }];
     await refused(post(url, { ...chat, model: "deepseek-x", messages: texts }), 400, { code: null });
     await refused(post(url, { ...chat, model: "gpt-y" }), 404, { code: "model_not_found" });

@@ -11,7 +11,11 @@ export const strictFor = (schema: JsonObject, strict: boolean | undefined): bool
 
 /** Every object in it is closed and requires all that it lists, and nothing is said that OpenAI does not take. */
 function isStrict(schema: JsonObject): boolean {
-  if (!Object.keys(schema).every((word) => schema[word] === undefined || takenWords.has(word))) return false;
+  const words = Object.keys(schema).filter((word) => schema[word] !== undefined);
+  // A reference stands alone; everything else says what it is.
+  if (schema["$ref"] !== undefined) return words.length === 1;
+  if (schema["type"] === undefined && schema["anyOf"] === undefined) return false;
+  if (!words.every((word) => takenWords.has(word))) return false;
   if (schema["format"] !== undefined && !takenFormats.has(schema["format"])) return false;
   if (describesObject(schema) && !isClosed(schema)) return false;
   return innerSchemas(schema).every((inner) => isJsonObject(inner) && isStrict(inner));
@@ -32,7 +36,6 @@ const takenWords: ReadonlySet<string> = new Set([
   "minItems",
   "maxItems",
   "anyOf",
-  "$ref",
   "$defs",
   "definitions",
   "minimum",

@@ -212,6 +212,13 @@ const strictlyRefused: Readonly<Record<string, JsonObject>> = {
   "a length of a text": holding({ ...a, minLength: 1 }),
   "a list without doubles": holding({ type: "array", items: a, uniqueItems: true }),
   "names of members": { ...person, propertyNames: a },
+  "words beside a reference": {
+    ...holding({ $ref: "#/$defs/p", description: "Who it is." }),
+    $defs: { p: person },
+  },
+  "a type that is not said": holding({ enum: ["b", "c"] }),
+  "a type that is not said deep within": holding({ type: "array", items: { anyOf: [{ const: "b" }] } }),
+  "anything at all": holding({}),
 };
 
 test.each(Object.entries(strictlyTaken))("a strict schema stays strict: %s", (_, schema) => {
