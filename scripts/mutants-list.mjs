@@ -1226,6 +1226,13 @@ export const mutants = [
     tests: ["gateway/src/upstreams/dialects/openai/write-request.test.ts"],
   },
   {
+    name: "a model may call functions that Gemini's caller did not allow",
+    file: "gateway/src/upstreams/dialects/gemini/tools.ts",
+    find: "return declared.filter(({ name }) => names.has(name));",
+    replace: "return declared;",
+    tests: ["gateway/src/upstreams/dialects/gemini/read-request.test.ts"],
+  },
+  {
     name: "what was heard is forgotten in the stream that a whole answer of OpenAI's becomes",
     file: "gateway/src/upstreams/dialects/openai/usage.ts",
     find: "      audio_tokens: audio && audio.input + audio.cacheRead,\n",

@@ -260,6 +260,21 @@ const sayable: readonly Sayable[] = [
     },
     said: { tools: [{ function: { name: "look_up", parameters: loose } }], tool_choice: "auto" },
   },
+  ...(["openai", "anthropic"] as const).map((vendor): Sayable => ({
+    promise: `a call of any function by its name, which LangChain asks Gemini for, is asked of ${vendor}`,
+    spoken: "gemini",
+    vendor,
+    members: {
+      tools: [{ functionDeclarations: [{ name: "look_up" }, { name: "look_down" }] }],
+      toolConfig: {
+        functionCallingConfig: { mode: "ANY", allowedFunctionNames: ["look_up", "look_down"] },
+      },
+    },
+    said:
+      vendor === "openai"
+        ? { tools: [{}, {}], tool_choice: "required" }
+        : { tools: [{}, {}], tool_choice: { type: "any" } },
+  })),
   {
     promise: "an end user's label that OpenAI takes reaches it",
     spoken: "anthropic",

@@ -107,6 +107,23 @@ test("every mode of function calling has its choice", () => {
   expect(() => choice("SOMETIMES")).toThrow("mode");
 });
 
+test("a call of one of several functions is a call of any where no others are declared", () => {
+  const asked = (...allowedFunctionNames: readonly string[]): unknown[] => {
+    const { tools, toolChoice } = read({
+      tools: [
+        { functionDeclarations: [{ name: "f" }, { name: "g" }] },
+        { functionDeclarations: [{ name: "h" }] },
+      ],
+      toolConfig: { functionCallingConfig: { mode: "ANY", allowedFunctionNames } },
+    });
+    return [toolChoice, tools.map(({ name }) => name)];
+  };
+  expect(asked("f", "g", "h")).toEqual(["required", ["f", "g", "h"]]);
+  expect(asked("h", "f", "h")).toEqual(["required", ["f", "h"]]);
+  expect(asked("g", "g")).toEqual([{ name: "g" }, ["f", "g", "h"]]);
+  expect(() => asked("f", "x")).toThrow('allowedFunctionNames: "x" is not declared');
+});
+
 test("a validated mode is a free choice among strict tools", () => {
   const request = read({
     tools: [{ functionDeclarations: [{ name: "f" }] }],

@@ -12,7 +12,7 @@ import { toJsonSchema } from "./schema.ts";
 type Tools = Pick<ChatRequest, "tools" | "toolChoice">;
 
 export function readTools(tools: Member | undefined, config: Member | undefined): Tools {
-  const { toolChoice, strict } = readChoice(config);
+  const { toolChoice, strict, allowed } = readChoice(config);
   const declared = elementsOf(tools).flatMap((tool) => {
     const members = membersOf(tool);
     const declarations = elementsOf(members.take("functionDeclarations"));
@@ -20,7 +20,23 @@ export function readTools(tools: Member | undefined, config: Member | undefined)
     members.refuseRest();
     return declarations.map((declaration) => readDeclaration(declaration, strict));
   });
-  return { tools: declared, toolChoice };
+  return { tools: allowed === undefined ? declared : onlyAllowed(declared, allowed), toolChoice };
+}
+
+/** Few vendors let a model choose among some of its functions only; what is not declared is called nowhere. */
+function onlyAllowed(
+  declared: readonly ToolDefinition[],
+  { names, path }: Allowed,
+): readonly ToolDefinition[] {
+  const known = new Set(declared.map(({ name }) => name));
+  const unknown = [...names].find((name) => !known.has(name));
+  if (unknown !== undefined) throw new Inexpressible(path, `${JSON.stringify(unknown)} is not declared`);
+  return declared.filter(({ name }) => names.has(name));
+}
+
+interface Allowed {
+  readonly names: ReadonlySet<string>;
+  readonly path: string;
 }
 
 function readDeclaration(declaration: Member, strict: boolean | undefined): ToolDefinition {
@@ -44,38 +60,45 @@ function readDeclaration(declaration: Member, strict: boolean | undefined): Tool
 
 const noParameters: JsonObject = { type: "object", properties: {} };
 
-function readChoice(config: Member | undefined): {
+interface Choice {
   readonly toolChoice: ToolChoice | undefined;
-  readonly strict: boolean | undefined;
-} {
-  if (config === undefined) return { toolChoice: undefined, strict: undefined };
+  readonly strict?: boolean;
+  /** Several functions, of which one is to be called. */
+  readonly allowed?: Allowed;
+}
+
+function readChoice(config: Member | undefined): Choice {
+  if (config === undefined) return { toolChoice: undefined };
   const members = membersOf(config);
   const calling = members.take("functionCallingConfig");
   members.refuseRest();
-  if (calling === undefined) return { toolChoice: undefined, strict: undefined };
+  if (calling === undefined) return { toolChoice: undefined };
 
   const inner = membersOf(calling);
   const mode = inner.take("mode");
   const wanted = textOf(mode)?.toUpperCase();
   const allowed = inner.take("allowedFunctionNames");
-  const names = textsOf(allowed);
+  const names = new Set(textsOf(allowed));
   inner.refuseRest();
-  const [only] = names;
-  if (allowed !== undefined && only !== undefined && (names.length > 1 || wanted !== "ANY")) {
-    throw new Inexpressible(allowed.path, "only one name, in mode ANY, can be translated");
+  if (allowed !== undefined && names.size > 0 && wanted !== "ANY") {
+    throw new Inexpressible(allowed.path, "can be translated in mode ANY only");
   }
   switch (wanted) {
     case undefined:
     case "MODE_UNSPECIFIED":
-      return { toolChoice: undefined, strict: undefined };
+      return { toolChoice: undefined };
     case "AUTO":
-      return { toolChoice: "auto", strict: undefined };
+      return { toolChoice: "auto" };
     case "VALIDATED":
       return { toolChoice: "auto", strict: true };
     case "NONE":
-      return { toolChoice: "none", strict: undefined };
-    case "ANY":
-      return { toolChoice: only === undefined ? "required" : { name: only }, strict: undefined };
+      return { toolChoice: "none" };
+    case "ANY": {
+      const [only] = names;
+      if (allowed === undefined || only === undefined) return { toolChoice: "required" };
+      if (names.size === 1) return { toolChoice: { name: only } };
+      return { toolChoice: "required", allowed: { names, path: allowed.path } };
+    }
     default:
       throw new Inexpressible(mode?.path ?? calling.path, "is not a mode of function calling");
   }
