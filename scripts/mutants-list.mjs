@@ -685,6 +685,20 @@ export const mutants = [
     tests: ["gateway/src/upstreams/http-client.test.ts"],
   },
   {
+    name: "a vendor that cannot be connected to is waited for as long as for an answer",
+    file: "gateway/src/upstreams/http/exchange.ts",
+    find: 'onMissed: () => this.#giveUp("unreachable"),',
+    replace: "onMissed: () => {},",
+    tests: ["gateway/src/upstreams/http-client.test.ts"],
+  },
+  {
+    name: "an answer over a new connection has no more time than the connection",
+    file: "gateway/src/upstreams/http/exchange.ts",
+    find: "    if (this.#connecting) this.#parts.deadlines.end(this.#connecting);\n",
+    replace: "",
+    tests: ["gateway/src/upstreams/http-client.test.ts"],
+  },
+  {
     name: "what a vendor says unasked is taken for the next call's answer",
     file: "gateway/src/upstreams/http-client.ts",
     find: "if (hasExcess || connection.hasUnsent",

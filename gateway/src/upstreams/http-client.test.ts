@@ -74,6 +74,17 @@ test("where no connection stands in time, it is certain that nothing was sent", 
   expect(outcome).toEqual(noAnswer("timeout", false));
 });
 
+test("a connection has a time of its own to come about in, and what waited for it was not sent; an answer may take longer", async () => {
+  const neverShakesHands = await openVendor(() => {});
+  const slow = await openVendor((socket) => setTimeout(() => socket.write(ok), 400));
+  const client = createHttpClient({ connectTimeoutMs: 100 });
+  await expectWithin(1_000, async () => {
+    const outcome = await get(client, neverShakesHands.url.replace("http:", "https:"), 30_000);
+    expect(outcome).toEqual(noAnswer("unreachable", false));
+  });
+  expect(await get(client, slow.url, 30_000)).toEqual(answer("ok"));
+});
+
 test("a request is written as HTTP says it", async () => {
   const vendor = await openVendor((socket) => socket.write(ok));
   const client = createHttpClient();

@@ -34,6 +34,8 @@ type Limits = ExchangeParts["limits"] & PoolLimits;
 
 const usualLimits: Limits = {
   answerBytesMax: 64 * 1024 * 1024,
+  // Whoever is there answers within a second, from anywhere; who is not may keep the system trying for two minutes.
+  connectTimeoutMs: 5_000,
   // Models that think say nothing for minutes, and some vendors send blank lines until a whole answer is ready.
   silenceTimeoutMs: 5 * 60_000,
   bodyTimeoutMs: 15 * 60_000,

@@ -26,6 +26,8 @@ export interface ExchangeParts extends StreamParts {
   readonly limits: StreamParts["limits"] & {
     /** An answer is read whole, so it is bounded; video and files never pass through here. */
     readonly answerBytesMax: number;
+    /** A name must be found, and TCP and TLS must stand, within this time. */
+    readonly connectTimeoutMs: number;
     /** Once an answer has begun it must end within this time, however little of it comes at once. */
     readonly bodyTimeoutMs: number;
   };
@@ -55,6 +57,8 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
   readonly #parts: ExchangeParts;
   /** Of the first byte, then of silence. */
   readonly #deadline: Deadline;
+  /** Of a connection that has to be opened first. */
+  #connecting: Deadline | undefined;
   /** Of a body that does not come all at once. */
   #lifetime: Deadline | undefined;
   readonly #answer = new ResponseReader();
@@ -70,13 +74,16 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
 
   /** Looks for a connection that takes the request; one that was closed while it was idle takes none of it. */
   begin(): void {
-    const { pool } = this.#parts;
+    const { pool, deadlines, limits } = this.#parts;
     const { origin, bytes } = this.#outgoing;
     for (let idle = pool.take(origin, this); idle; idle = pool.take(origin, this)) {
       this.#connection = idle;
       if (idle.write(bytes)) return;
       idle.close();
     }
+    this.#connecting = deadlines.set(limits.connectTimeoutMs, {
+      onMissed: () => this.#giveUp("unreachable"),
+    });
     this.#connection = pool.open(origin, this);
     if (!this.#connection) this.#giveUp("unreachable");
   }
@@ -86,6 +93,7 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
   }
 
   onReady(connection: Connection): void {
+    if (this.#connecting) this.#parts.deadlines.end(this.#connecting);
     this.#connection = connection;
     if (!connection.write(this.#outgoing.bytes)) this.#giveUp("unreachable");
   }
@@ -177,8 +185,10 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
   }
 
   #endDeadlines(): void {
-    this.#parts.deadlines.end(this.#deadline);
-    if (this.#lifetime) this.#parts.deadlines.end(this.#lifetime);
+    const { deadlines } = this.#parts;
+    deadlines.end(this.#deadline);
+    if (this.#connecting) deadlines.end(this.#connecting);
+    if (this.#lifetime) deadlines.end(this.#lifetime);
   }
 
   #hasWritten(): boolean {
