@@ -924,6 +924,20 @@ export const mutants = [
     tests: ["test/agent-sessions.test.ts"],
   },
   {
+    name: "a session ends for another one in the middle of its call",
+    file: "gateway/src/doors/mcp/open-sessions.ts",
+    find: ".filter(([, session]) => isIdle(session))",
+    replace: "",
+    tests: ["test/agent-sessions.test.ts"],
+  },
+  {
+    name: "sessions that are opened at once are not counted",
+    file: "gateway/src/doors/mcp/sessions.ts",
+    find: "const { running, server, transport } = add(id, owner);",
+    replace: "await othersEnded;\n    const { running, server, transport } = add(id, owner);",
+    tests: ["test/agent-sessions.test.ts"],
+  },
+  {
     name: "the client sends a paid call again without asking what became of it",
     file: "client/src/retry-rules.ts",
     find: 'const inDoubt: Verdict = billed ? "look_up" : "send_again";',

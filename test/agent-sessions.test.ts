@@ -1,13 +1,21 @@
 // Sessions of the protocol's older revisions: whose they are, how many there may be, and when they end.
 
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { heapStats } from "bun:jsc";
 import { snapshot, useAgentAccount } from "./agent-account.ts";
-import { openOldClient, send, type Rpc } from "./agent-client.ts";
+import { openOldClient, send, type OldClient, type Rpc } from "./agent-client.ts";
 import { openTestGateway } from "./harness.ts";
 import { createVirtualClock } from "./virtual-clock.ts";
 
 const { gateway, account, mcp } = await useAgentAccount();
+
+const busy = await openTestGateway({ config: "tiers: { enterprise: { rpm: 10000 } }" });
+const busyMcp = `${busy.url}/mcp`;
+beforeEach(() => busy.sandbox.clear());
+afterAll(async () => {
+  expect(await busy.audit()).toEqual([]);
+  await busy.close();
+});
 
 describe("sessions of the older revisions", () => {
   test("belong to the credential that opened them", async () => {
@@ -105,6 +113,67 @@ describe("sessions of the older revisions", () => {
     const first = await openOldClient(mcp, key);
     for (let opened = 0; opened < 50; opened++) await openOldClient(mcp, key);
     expect((await first.ask("tools/list")).status).toBe(404);
+  });
+
+  describe("in their bound", () => {
+    const openSome = (key: string, count: number): Promise<OldClient[]> =>
+      Promise.all(Array.from({ length: count }, () => openOldClient(busyMcp, key)));
+    const call = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "use", arguments: snapshot },
+    };
+    const readCall = async (client: OldClient): Promise<string> => (await client.open(call)).text();
+    const sessionCount = async (): Promise<number> => {
+      const told = await (await fetch(`${busy.url}/metrics`)).text();
+      return Number(/^tollgate_agent_sessions (\d+)$/m.exec(told)?.[1]);
+    };
+
+    test("end no call that runs: the oldest that is idle goes first", async () => {
+      const { key } = await busy.openAccount({ tier: "enterprise", creditUsd: "20" });
+      await busy.sandbox.fault({ vendor: "financialdatasets", latency_ms: 3_000 });
+      const running = await openOldClient(busyMcp, key);
+      const answer = readCall(running);
+      await busy.sandbox.busyWith(1);
+      const idle = await openOldClient(busyMcp, key);
+      await openSome(key, 49);
+      expect(await answer).toContain('"status":"completed"');
+      expect((await idle.ask("tools/list")).status).toBe(404);
+      expect((await running.ask("tools/list")).status).toBe(200);
+    });
+
+    test("are opened no more while all of them are busy", async () => {
+      const { key } = await busy.openAccount({ tier: "enterprise", creditUsd: "20" });
+      await busy.sandbox.fault({ vendor: "financialdatasets", latency_ms: 1_500, times: 50 });
+      const clients = await openSome(key, 50);
+      const answers = clients.map(readCall);
+      await busy.sandbox.busyWith(50);
+      expect((await openOldClient(busyMcp, key)).sessionId).toBe("");
+      for (const answer of await Promise.all(answers)) expect(answer).toContain('"status":"completed"');
+      expect((await openOldClient(busyMcp, key)).sessionId).not.toBe("");
+    });
+
+    test("stay within it however many come at once", async () => {
+      const { key } = await busy.openAccount({ tier: "enterprise", creditUsd: "20" });
+      const before = await sessionCount();
+      for (let burst = 0; burst < 3; burst++) {
+        await openSome(key, 150);
+        expect((await sessionCount()) - before).toBe(50);
+      }
+    });
+
+    test("are not kept busy by a request that was cancelled", async () => {
+      const { key } = await busy.openAccount({ tier: "enterprise", creditUsd: "20" });
+      await busy.sandbox.fault({ vendor: "financialdatasets", latency_ms: 1_500 });
+      const old = await openOldClient(busyMcp, key);
+      const answer = readCall(old);
+      await busy.sandbox.busyWith(1);
+      await old.open({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } });
+      expect(await answer).not.toContain("result");
+      await openSome(key, 50);
+      expect((await old.ask("tools/list")).status).toBe(404);
+    });
   });
 
   test("are bounded for each account too, however many keys it has", async () => {

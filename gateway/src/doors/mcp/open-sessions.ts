@@ -1,4 +1,5 @@
 import type { McpServer, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import type { RunningRequests } from "./running-requests.ts";
 import { sessionLifeMs } from "./session-records.ts";
 
 export interface Session {
@@ -7,6 +8,7 @@ export interface Session {
   readonly accountId: string;
   readonly server: McpServer;
   readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly running: RunningRequests;
   usedAtMs: number;
   /** When the store last heard that it is used. */
   extendedAtMs: number;
@@ -20,8 +22,12 @@ export interface OpenSessions {
   readonly remove: (id: string) => void;
   /** Ends the streams on which clients only listen; what they asked for goes on. */
   readonly endListening: () => void;
-  /** Whether one more has room, once the oldest ones of whoever has too many have ended. */
-  readonly makeRoom: (owner: Pick<Session, "principal" | "accountId">) => Promise<boolean>;
+  /**
+   * Makes room for one more, which is to be added before anything is waited for: of whoever has too many, the one that
+   * has been idle longest ends, which is kept when the promise is. Undefined when there is no room: all of theirs are
+   * busy, or there are too many in all.
+   */
+  readonly makeRoom: (owner: Pick<Session, "principal" | "accountId">) => Promise<unknown> | undefined;
 }
 
 interface Parts {
@@ -32,10 +38,12 @@ interface Parts {
 
 const sweepEveryMs = 60_000;
 const sessionsMax = 5_000;
-/** One client needs one; a client that opens them without end only displaces its own. */
-const sessionsEachMax = 50;
-/** Whoever has many keys, or signs in many times, displaces their own too, and nobody else's. */
-const sessionsOfAccountMax = 200;
+const bounds = [
+  // One client needs one; a client that opens them without end only displaces its own.
+  { whose: "principal", most: 50 },
+  // Whoever has many keys, or signs in many times, displaces their own too, and nobody else's.
+  { whose: "accountId", most: 200 },
+] as const;
 
 export function createOpenSessions({ monotonicMs, onEnded }: Parts): OpenSessions {
   const sessions = new Map<string, Session>();
@@ -46,25 +54,19 @@ export function createOpenSessions({ monotonicMs, onEnded }: Parts): OpenSession
     sessions.delete(id);
     session?.server.close().catch(() => {});
   };
-  const isIdle = ({ usedAtMs }: Session): boolean => monotonicMs() - usedAtMs > sessionLifeMs;
+  const isIdle = ({ running }: Session): boolean => running.count() === 0;
+  const isOver = (session: Session): boolean =>
+    isIdle(session) && monotonicMs() - session.usedAtMs > sessionLifeMs;
   const sweeper = setInterval(() => {
-    for (const [id, session] of sessions) if (isIdle(session)) drop(id);
+    for (const [id, session] of sessions) if (isOver(session)) drop(id);
   }, sweepEveryMs);
   sweeper.unref();
-
-  const endOldest = async (isOwn: (session: Session) => boolean, most: number): Promise<void> => {
-    const own = [...sessions].filter(([, session]) => isOwn(session));
-    const [oldest] = own.toSorted(([, a], [, b]) => a.usedAtMs - b.usedAtMs);
-    if (!oldest || own.length < most) return;
-    drop(oldest[0]);
-    await onEnded(oldest[0]);
-  };
 
   return {
     count: () => sessions.size,
     find: (id) => {
       const session = sessions.get(id);
-      if (!session || !isIdle(session)) return session;
+      if (!session || !isOver(session)) return session;
       drop(id);
       return undefined;
     },
@@ -73,10 +75,22 @@ export function createOpenSessions({ monotonicMs, onEnded }: Parts): OpenSession
     endListening: () => {
       for (const { transport } of sessions.values()) transport.closeStandaloneSSEStream();
     },
-    makeRoom: async ({ principal, accountId }) => {
-      await endOldest((session) => session.principal === principal, sessionsEachMax);
-      await endOldest((session) => session.accountId === accountId, sessionsOfAccountMax);
-      return sessions.size < sessionsMax;
+    makeRoom: (owner) => {
+      const ended: string[] = [];
+      for (const { whose, most } of bounds) {
+        const own = [...sessions].filter(
+          ([id, session]) => session[whose] === owner[whose] && !ended.includes(id),
+        );
+        if (own.length < most) continue;
+        const [oldest] = own
+          .filter(([, session]) => isIdle(session))
+          .toSorted(([, a], [, b]) => a.usedAtMs - b.usedAtMs);
+        if (!oldest) return undefined;
+        ended.push(oldest[0]);
+      }
+      if (sessions.size - ended.length >= sessionsMax) return undefined;
+      for (const id of ended) drop(id);
+      return Promise.all(ended.map(onEnded));
     },
   };
 }

@@ -6,8 +6,10 @@ import {
   type McpServer,
 } from "@modelcontextprotocol/server";
 import { describeError, type Log } from "../../platform/log.ts";
+import { isJsonObject } from "../../platform/json.ts";
 import { createOpenSessions, type OpenSessions, type Session } from "./open-sessions.ts";
 import { protocolError } from "./protocol-error.ts";
+import { createRunningRequests } from "./running-requests.ts";
 import { extendEveryMs, type Introduction, type SessionRecords } from "./session-records.ts";
 import { callerOf } from "./visit.ts";
 
@@ -46,32 +48,55 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
     request: Request,
     introduced: AuthInfo,
     body: InitializeRequest,
-    newId: () => string,
-  ): Promise<{ readonly response: Response; readonly id: string | undefined } | "no_room"> => {
+    id: string,
+  ): Promise<{ readonly response: Response; readonly isOpen: boolean } | "no_room"> => {
     const owner = { principal: introduced.clientId, accountId: callerOf(introduced).accountId };
-    if (!(await sessions.makeRoom(owner))) return "no_room";
-    const server = createServer();
-    const transport = createTransport({ ...owner, server }, { newId, sessions, records, monotonicMs });
-    await server.connect(transport);
-    const response = await transport.handleRequest(request, { parsedBody: body, authInfo: introduced });
-    if (transport.sessionId === undefined) await server.close();
-    return { response, id: transport.sessionId };
+    const othersEnded = sessions.makeRoom(owner);
+    if (!othersEnded) return "no_room";
+    const { running, server, transport } = add(id, owner);
+    try {
+      const response = await running.answer(body, async () => {
+        await server.connect(transport);
+        return transport.handleRequest(request, { parsedBody: body, authInfo: introduced });
+      });
+      await othersEnded;
+      return { response, isOpen: transport.sessionId !== undefined };
+    } finally {
+      if (transport.sessionId === undefined) {
+        sessions.remove(id);
+        await server.close();
+      }
+    }
+  };
+
+  const add = (id: string, owner: Pick<Session, "principal" | "accountId">): Session => {
+    const nowMs = monotonicMs();
+    const session: Session = {
+      ...owner,
+      server: createServer(),
+      transport: createTransport(id, sessions, records),
+      running: createRunningRequests(() => noteUse(id, session)),
+      usedAtMs: nowMs,
+      extendedAtMs: nowMs,
+    };
+    sessions.add(id, session);
+    return session;
   };
 
   const open = async (request: Request, body: InitializeRequest, introduced: AuthInfo): Promise<Response> => {
     const introduction = usedParams(body);
     if (JSON.stringify(introduction).length > introductionCharactersMax) return introducedTooLong();
     const said = { ...body, params: introduction };
-    const opened = await initialize(request, introduced, said, newSessionId);
+    const id = newSessionId();
+    const opened = await initialize(request, introduced, said, id);
     if (opened === "no_room") return noRoom();
-    const { response, id } = opened;
-    if (id !== undefined) {
+    if (opened.isOpen) {
       const principal = introduced.clientId;
       const grantId = callerOf(introduced).grant?.id;
       // Before the client hears of it: its next request may come to another process.
       await orTell(records.keep({ id, principal, grantId, introduction }));
     }
-    return response;
+    return opened.response;
   };
 
   /** Says for the client once more what it said when it opened the session. */
@@ -83,7 +108,7 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
     const introduction = await records.find({ id, principal: introduced.clientId });
     if (!introduction) return undefined;
     const request = new Request(url, { method: "POST", headers: asClientsSend });
-    const opened = await initialize(request, introduced, initializeRequest(introduction), () => id);
+    const opened = await initialize(request, introduced, initializeRequest(introduction), id);
     if (opened === "no_room") return opened;
     await opened.response.text();
     const session = sessions.find(id);
@@ -97,12 +122,12 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
     url: string,
     introduced: AuthInfo,
   ): Promise<Session | "no_room" | undefined> => {
-    const session = sessions.find(id);
-    // A session of somebody else looks like none at all.
-    if (session) return session.principal === introduced.clientId ? session : undefined;
     const asked = JSON.stringify([introduced.clientId, id]);
     const earlier = reopening.get(asked);
     if (earlier) return earlier;
+    const session = sessions.find(id);
+    // A session of somebody else looks like none at all.
+    if (session) return session.principal === introduced.clientId ? session : undefined;
     const opening = reopen(id, url, introduced).finally(() => reopening.delete(asked));
     reopening.set(asked, opening);
     return opening;
@@ -126,32 +151,41 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
       if (!session) return protocolError(404, -32001, "Session not found");
       if (session === "no_room") return noRoom();
       noteUse(id, session);
-      return session.transport.handleRequest(request, {
-        ...(body === undefined ? {} : { parsedBody: body }),
-        authInfo: introduced,
-      });
+      const { transport, running } = session;
+      const response = await running.answer(body, () =>
+        transport.handleRequest(request, {
+          ...(body === undefined ? {} : { parsedBody: body }),
+          authInfo: introduced,
+        }),
+      );
+      // The library answers no request that was cancelled, and would leave its stream open for ever.
+      const cancelled = cancelledIn(body);
+      if (cancelled !== undefined) transport.closeSSEStream(cancelled);
+      return response;
     },
   };
 }
 
 /** Apart from what opens it, because all that these functions can see lives as long as the session: its request is not for that. */
-function createTransport(
-  session: Pick<Session, "principal" | "accountId" | "server">,
-  parts: Pick<Parts, "records" | "monotonicMs"> & { newId: () => string; sessions: OpenSessions },
-): WebStandardStreamableHTTPServerTransport {
-  const { newId, sessions, records, monotonicMs } = parts;
-  const transport = new WebStandardStreamableHTTPServerTransport({
-    sessionIdGenerator: newId,
-    onsessioninitialized: (id) => {
-      const nowMs = monotonicMs();
-      sessions.add(id, { ...session, transport, usedAtMs: nowMs, extendedAtMs: nowMs });
-    },
-    onsessionclosed: (id) => {
+const createTransport = (
+  id: string,
+  sessions: OpenSessions,
+  records: SessionRecords,
+): WebStandardStreamableHTTPServerTransport =>
+  new WebStandardStreamableHTTPServerTransport({
+    sessionIdGenerator: () => id,
+    onsessionclosed: () => {
       sessions.remove(id);
       return records.forget(id);
     },
   });
-  return transport;
+
+/** The id of the request that its client wants no answer to any more. */
+function cancelledIn(message: unknown): string | number | undefined {
+  if (!isJsonObject(message) || message["method"] !== "notifications/cancelled") return undefined;
+  const { params } = message;
+  const id = isJsonObject(params) ? params["requestId"] : undefined;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 
 const notOpened = (method: string): Response =>
