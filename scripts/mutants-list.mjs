@@ -931,6 +931,20 @@ export const mutants = [
     tests: ["test/agent-sessions.test.ts"],
   },
   {
+    name: "a request that is repeated while it runs leaves the first one without an answer",
+    file: "gateway/src/doors/mcp/running-requests.ts",
+    find: "if (!earlier) return begin(id, message, handle);",
+    replace: "return begin(id, message, handle);",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
+    name: "another request with the id of one that runs gets that one's answer",
+    file: "gateway/src/doors/mcp/running-requests.ts",
+    find: "if (!isDeepStrictEqual(earlier.message, message)) return takenId();",
+    replace: "",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
     name: "sessions that are opened at once are not counted",
     file: "gateway/src/doors/mcp/sessions.ts",
     find: "const { running, server, transport } = add(id, owner);",

@@ -130,7 +130,11 @@ export interface OldClient {
   readonly sessionId: string;
   readonly ask: (method: string, params?: object, id?: number | string) => Promise<Rpc>;
   /** Sends without waiting for the answer's end: what a request that needs the other direction is made of. */
-  readonly open: (message: object, headers?: Readonly<Record<string, string>>) => Promise<Response>;
+  readonly open: (
+    message: object,
+    headers?: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ) => Promise<Response>;
 }
 
 export async function openOldClient(
@@ -156,8 +160,13 @@ export async function openOldClient(
   });
   const sessionId = opened.headers.get("mcp-session-id") ?? "";
   const inSession = { ...headers, "mcp-session-id": sessionId, "mcp-protocol-version": version };
-  const open = (message: object, more: Readonly<Record<string, string>> = {}): Promise<Response> =>
-    fetch(url, { method: "POST", headers: { ...inSession, ...more }, body: JSON.stringify(message) });
+  const open: OldClient["open"] = (message, more = {}, signal) =>
+    fetch(url, {
+      method: "POST",
+      headers: { ...inSession, ...more },
+      body: JSON.stringify(message),
+      ...(signal ? { signal } : {}),
+    });
   await (await open({ jsonrpc: "2.0", method: "notifications/initialized" })).body?.cancel();
   let ids = 0;
   return {

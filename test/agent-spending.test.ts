@@ -262,6 +262,38 @@ describe("repeating", () => {
     expect(await spent()).toBe(2 * snapshotMicros);
   });
 
+  test("a request of a session that is repeated while it runs is answered as often as it came, and bought once", async () => {
+    const old = await openOldClient(mcp, account.key);
+    const call = { name: "use", arguments: snapshot(0.1) };
+    await gateway.sandbox.fault({ vendor: "financialdatasets", latency_ms: 600 });
+    const first = old.ask("tools/call", call, 7);
+    await gateway.sandbox.busyWith(1);
+    const [other, ...same] = await Promise.all([
+      old.ask("tools/call", { name: "use", arguments: snapshot(0.2) }, 7),
+      old.ask("tools/call", call, 7),
+      old.ask("tools/call", call, 7),
+    ]);
+    expect([other.status, other.message.error?.code]).toEqual([400, -32600]);
+    const { message } = await first;
+    expect(message.result).toMatchObject({ structuredContent: { status: "completed" } });
+    for (const repeated of same) expect(repeated.message).toEqual(message);
+    expect(await spent()).toBe(snapshotMicros);
+  }, 10_000);
+
+  test("a request of a session whose connection broke while it ran is answered when it is repeated", async () => {
+    const old = await openOldClient(mcp, account.key);
+    const params = { name: "use", arguments: snapshot(0.1) };
+    await gateway.sandbox.fault({ vendor: "financialdatasets", latency_ms: 600 });
+    const leaving = new AbortController();
+    const broken = old.open({ jsonrpc: "2.0", id: 7, method: "tools/call", params }, {}, leaving.signal);
+    await gateway.sandbox.busyWith(1);
+    leaving.abort();
+    expect(await broken.catch(() => "left")).toBe("left");
+    const { message } = await old.ask("tools/call", params, 7);
+    expect(message.result).toMatchObject({ structuredContent: { status: "completed" } });
+    expect(await spent()).toBe(snapshotMicros);
+  }, 10_000);
+
   test("without a session every request is its own: equal ones are both bought", async () => {
     await use(snapshot(0.1));
     await use(snapshot(0.1));

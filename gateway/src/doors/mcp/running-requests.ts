@@ -1,41 +1,75 @@
+import { isDeepStrictEqual } from "node:util";
 import { isJsonObject } from "../../platform/json.ts";
-import { shareAnswer } from "./shared-answer.ts";
+import { protocolError } from "./protocol-error.ts";
+import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 
-/** The requests of a session that have no answer yet, also those whose client has lost its connection. */
+/**
+ * The requests of a session that have no answer yet, also those whose client has lost its connection. The protocol's
+ * library knows one stream for each id: a request that is repeated while it runs never comes to it, and is given the
+ * first one's answer.
+ */
 export interface RunningRequests {
   readonly count: () => number;
+  /** The answer to a message, by who handles it unless the same request runs already. */
   readonly answer: (message: unknown, handle: () => Promise<Response>) => Promise<Response>;
 }
 
-export function createRunningRequests(onEnded: () => void): RunningRequests {
-  let running = 0;
+type RequestId = string | number;
 
-  const begin = async (handle: () => Promise<Response>): Promise<Response> => {
-    running++;
+interface Running {
+  readonly message: unknown;
+  /** Undefined when it was refused before it ran. */
+  readonly begun: Promise<SharedAnswer | undefined>;
+}
+
+export function createRunningRequests(onEnded: () => void): RunningRequests {
+  const running = new Map<RequestId, Running>();
+
+  const begin = async (
+    id: RequestId,
+    message: unknown,
+    handle: () => Promise<Response>,
+  ): Promise<Response> => {
+    const { promise: begun, resolve } = Promise.withResolvers<SharedAnswer | undefined>();
+    running.set(id, { message, begun });
     const end = (): void => {
-      running--;
+      running.delete(id);
       onEnded();
     };
-    let isRunning = false;
+    let shared: SharedAnswer | undefined;
     try {
       const response = await handle();
       const stream = streamIn(response);
       if (!stream) return response;
-      isRunning = true;
-      return shareAnswer(response, stream, end).open();
+      shared = shareAnswer(response, stream, end);
+      return shared.open();
     } finally {
-      if (!isRunning) end();
+      if (!shared) end();
+      resolve(shared);
     }
   };
 
-  return {
-    count: () => running,
-    answer: (message, handle) => (isRequest(message) ? begin(handle) : handle()),
+  const answer: RunningRequests["answer"] = async (message, handle) => {
+    const id = requestIdOf(message);
+    if (id === undefined) return handle();
+    const earlier = running.get(id);
+    if (!earlier) return begin(id, message, handle);
+    if (!isDeepStrictEqual(earlier.message, message)) return takenId();
+    const shared = await earlier.begun;
+    return shared ? shared.open() : answer(message, handle);
   };
+
+  return { count: () => running.size, answer };
 }
 
-const isRequest = (message: unknown): boolean =>
-  isJsonObject(message) && typeof message["method"] === "string" && message["id"] !== undefined;
+function requestIdOf(message: unknown): RequestId | undefined {
+  if (!isJsonObject(message) || typeof message["method"] !== "string") return undefined;
+  const { id } = message;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
+}
 
 const streamIn = ({ headers, body }: Response): ReadableStream<Uint8Array> | null =>
   headers.get("content-type")?.startsWith("text/event-stream") === true ? body : null;
+
+const takenId = (): Response =>
+  protocolError(400, -32600, "Invalid Request: another request with this id is still running");
