@@ -65,6 +65,37 @@ describe("life signs", () => {
     }
   });
 
+  test("metrics are told to no proxy of this machine without the token, whichever header it writes", async () => {
+    const token = "the operator's token";
+    const open = await openTestGateway({ parts: { operatorToken: token } });
+    const behind = await openTestGateway({
+      config: "trusted_proxies: [127.0.0.1]",
+      parts: { operatorToken: token },
+    });
+    try {
+      const statusAt = async (url: string, headers: Record<string, string>): Promise<number> =>
+        (await fetch(`${url}/metrics`, { headers })).status;
+      const proxied = {
+        "x-forwarded-for": "203.0.113.9",
+        "x-forwarded-host": "api.example.com",
+        "x-forwarded-proto": "https",
+        "x-real-ip": "203.0.113.9",
+        forwarded: "for=203.0.113.9",
+        via: "1.1 proxy",
+      };
+      for (const [name, value] of Object.entries(proxied)) {
+        expect([name, await statusAt(open.url, { [name]: value })]).toEqual([name, 403]);
+        expect(await statusAt(open.url, { [name]: value, authorization: `Bearer ${token}` })).toBe(200);
+      }
+      expect(await statusAt(open.url, {})).toBe(200);
+      expect(await statusAt(behind.url, {})).toBe(403);
+      expect(await statusAt(behind.url, { authorization: `Bearer ${token}` })).toBe(200);
+    } finally {
+      await open.close();
+      await behind.close();
+    }
+  });
+
   test("healthz, readyz and metrics need no key; metrics are for this machine or the operator's token", async () => {
     const tollgate = await openTestGateway({ parts: { operatorToken: "the operator's token" } });
     try {

@@ -106,6 +106,7 @@ export function createDoors(parts: Parts): Doors {
     pages: createOperatorPages({
       metrics: parts.metrics,
       operatorToken: parts.operatorToken,
+      isProxy: (address) => inForce().isProxy(address),
       readiness: () => findFailing({ agents, signIn }, parts),
     }),
     site: createSiteDoor({ contracts: parts.contracts, sales: parts.sales, offer, newId, refuse }),

@@ -1,5 +1,6 @@
 import { isSameSecret } from "../../keys/is-same-secret.ts";
 import { isIP } from "node:net";
+import type { IsProxy } from "../../platform/caller-address.ts";
 import type { Metrics } from "../../platform/metrics.ts";
 
 /** Names what the gateway cannot do without right now; undefined when it is ready. */
@@ -10,6 +11,7 @@ interface Parts {
   readonly readiness: Readiness;
   /** Lets the operator read metrics from elsewhere than this machine. */
   readonly operatorToken: string | undefined;
+  readonly isProxy: IsProxy;
 }
 
 /** Life signs and figures for whoever runs the gateway. No caller's key opens or closes them. */
@@ -19,7 +21,7 @@ export interface OperatorPages {
   ) => ((request: Request, address: string | undefined) => Promise<Response>) | undefined;
 }
 
-export function createOperatorPages({ metrics, readiness, operatorToken }: Parts): OperatorPages {
+export function createOperatorPages({ metrics, readiness, ...operator }: Parts): OperatorPages {
   const pages: Record<string, (request: Request, address: string | undefined) => Promise<Response>> = {
     "/healthz": async () => Response.json({ status: "live" }),
     "/readyz": async () => {
@@ -29,7 +31,7 @@ export function createOperatorPages({ metrics, readiness, operatorToken }: Parts
         : Response.json({ status: "not ready", failing }, { status: 503 });
     },
     "/metrics": async (request, address) => {
-      if (!isOperator(request, address, operatorToken)) {
+      if (!isOperator(request, address, operator)) {
         return Response.json({ error: "metrics are for the operator", code: "forbidden" }, { status: 403 });
       }
       return new Response(metrics.render(), { headers: { "content-type": "text/plain; version=0.0.4" } });
@@ -40,12 +42,26 @@ export function createOperatorPages({ metrics, readiness, operatorToken }: Parts
 
 const loopback = /^(127\.|::1$|::ffff:127\.)/;
 
+/** What proxies write, the usual ones at least one of them. One that writes nothing looks like this machine itself. */
+const writtenByProxies = [
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+  "forwarded",
+  "via",
+];
+
 /** A request from this machine itself, unless a proxy on this machine passed it on for somebody else. */
-function isOperator(request: Request, address: string | undefined, token: string | undefined): boolean {
+function isOperator(
+  request: Request,
+  address: string | undefined,
+  { operatorToken: token, isProxy }: Pick<Parts, "operatorToken" | "isProxy">,
+): boolean {
   const presented = request.headers.get("authorization") ?? "";
   if (token !== undefined && isSameSecret(presented, `Bearer ${token}`)) return true;
-  const forwarded = request.headers.has("x-forwarded-for") || request.headers.has("forwarded");
-  return !forwarded && address !== undefined && loopback.test(address) && namesThisMachine(request);
+  if (address === undefined || !loopback.test(address) || isProxy(address)) return false;
+  return !writtenByProxies.some((name) => request.headers.has(name)) && namesThisMachine(request);
 }
 
 /** A page in the operator's own browser can reach us under a name of its own that it points here; by number it cannot. */
