@@ -833,6 +833,13 @@ export const mutants = [
     tests: ["test/sign-in.test.ts"],
   },
   {
+    name: "a client that registered before registration was closed still signs people in",
+    file: "gateway/src/doors/oauth/record-adapter.ts",
+    find: 'if (kind === "Client" && !parts.knowsRegistered) return undefined;',
+    replace: "",
+    tests: ["test/sign-in-clients.test.ts"],
+  },
+  {
     name: "a yes that is pressed twice lets two clients in",
     file: "gateway/src/doors/oauth/let-in.ts",
     find: "const id = grantIdOf(consent.interactionId, secrets);",

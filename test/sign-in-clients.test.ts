@@ -1,8 +1,10 @@
 // Who may come as a client: by registering itself, by an address that describes it, or known to the operator.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, setSystemTime, test } from "bun:test";
-import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
-import { createClient, createPerson, redirectUri, registerClient } from "./oauth-person.ts";
+import { parseConfig } from "../gateway/src/config/load-config.ts";
+import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
+import { catalogueFolder, openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import { createClient, createPerson, redirectUri, registerClient, signInWith } from "./oauth-person.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -39,6 +41,10 @@ const register = (metadata: unknown, to = gateway): Promise<Response> =>
     body: typeof metadata === "string" ? metadata : JSON.stringify(metadata),
   });
 const person = () => createPerson(gateway.url, account.key);
+
+async function reload({ gateway: running, sandbox }: TestGateway, config: string): Promise<void> {
+  await running.reload(await loadCatalogue([catalogueFolder]), parseConfig(config, "test", {}), sandbox.url);
+}
 
 describe("registering", () => {
   test("a client gets an id, no secret, and both grant types in the answer", async () => {
@@ -178,6 +184,51 @@ describe("registering", () => {
       expect((await register({ redirect_uris: [redirectUri] }, own)).status).toBe(404);
       const metadata = await (await fetch(`${own.url}/.well-known/oauth-authorization-server`)).json();
       expect(metadata as object).not.toHaveProperty("registration_endpoint");
+    } finally {
+      await own.close();
+    }
+  });
+
+  test("while registration is closed, clients that registered before are nobody, and the operator's and those known by an address go on", async () => {
+    const byAddress = "https://client.example/goes-on.json";
+    const described = { client_id: byAddress, client_name: "By address", redirect_uris: [redirectUri] };
+    const listed = `clients: { desk: { name: Desk, redirect_uris: ['${redirectUri}'] } }`;
+    const own = await openTestGateway({
+      config: `mcp: { ${listed} }`,
+      parts: { fetchDocument: async () => Response.json(described) },
+    });
+    const registration = (is: "open" | "off"): Promise<void> =>
+      reload(own, `mcp: { registration: ${is}, ${listed} }`);
+    try {
+      const mine = await own.openAccount();
+      const browser = () => createPerson(own.url, mine.key);
+      const { client, refresh_token: renewal } = await signInWith(own.url, mine.key);
+      const person = browser();
+      const page = await person.open(client.begin().url);
+      const redeemed = client.begin();
+      const returned = await browser().allow(redeemed.url);
+
+      await registration("off");
+      const { response, left } = await browser().open(client.begin().url);
+      expect([response.status, left]).toEqual([400, false]);
+      const code = client.redeem(returned, redeemed.verifier).catch(String);
+      expect(await code).toContain("invalid_client");
+      const refused = await client.refresh(renewal);
+      expect(await refused.json()).toMatchObject({ error: "invalid_client" });
+      const consent = await person.submit(page, { action: "sign_in", key: mine.key });
+      const bounds = { spend: "yes", per_call_usd: "1", per_day_usd: "10", days: "30" };
+      const allowed = await person.submit(consent, { action: "allow", ...bounds });
+      expect([allowed.response.status, allowed.left]).toEqual([400, false]);
+      for (const id of ["desk", byAddress]) {
+        const known = createClient(own.url, id);
+        const { url, verifier } = known.begin();
+        const tokens = await known.redeem(await browser().allow(url), verifier);
+        expect((await known.refresh(tokens.refresh_token)).status).toBe(200);
+      }
+
+      await registration("open");
+      expect((await client.refresh(renewal)).status).toBe(200);
+      expect((await browser().open(client.begin().url)).response.status).toBe(200);
     } finally {
       await own.close();
     }

@@ -26,6 +26,7 @@ beforeEach(async () => {
     secrets,
     sealing: createSealing(secrets.keyFor("test"), randomBytes),
     nowMs: () => nowMs,
+    knowsRegistered: true,
     ended: () => new Error("ended"),
   });
   const account = {

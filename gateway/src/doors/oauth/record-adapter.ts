@@ -10,6 +10,8 @@ interface Parts {
   readonly secrets: Secrets;
   readonly sealing: Sealing;
   readonly nowMs: () => number;
+  /** Whether clients that registered themselves are known. They are kept when not, for when they are again. */
+  readonly knowsRegistered: boolean;
   /** The error that tells a client that its code was used, or that its grant ended meanwhile. */
   readonly ended: () => Error;
 }
@@ -69,6 +71,8 @@ export const createRecordAdapters =
         if (!written) throw parts.ended();
       },
       find: async (id) => {
+        // Only clients that registered are among the records, so the operator's and those with a document are not meant.
+        if (kind === "Client" && !parts.knowsRegistered) return undefined;
         const idHash = secrets.hashKey(id);
         if (kind === "Grant" && !(await lives(id))) return undefined;
         return read(await records.find(kind, idHash, nowMs()), idHash, id);

@@ -52,6 +52,7 @@ export function configureServer(parts: ConfigurationParts, { errors, prompts }: 
       secrets,
       sealing,
       nowMs: clock.wallMs,
+      knowsRegistered: config.registration === "open",
       ended: () => new errors.InvalidGrant("the grant has ended, or its code was used"),
     }),
     routes,
