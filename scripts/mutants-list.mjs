@@ -833,6 +833,13 @@ export const mutants = [
     tests: ["test/sign-in.test.ts"],
   },
   {
+    name: "the price list keeps the price of an hour's cache to itself",
+    file: "gateway/src/doors/site/website/price-tables.ts",
+    find: "hour !== minutes",
+    replace: "false",
+    tests: ["test/site.test.ts"],
+  },
+  {
     name: "a client that registered before registration was closed still signs people in",
     file: "gateway/src/doors/oauth/record-adapter.ts",
     find: 'if (kind === "Client" && !parts.knowsRegistered) return undefined;',

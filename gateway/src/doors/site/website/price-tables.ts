@@ -41,19 +41,20 @@ export function modelPrices(offer: Offer, search: Search): Table {
   const models = listModels(offer)
     .filter(({ id, kind }) => kind !== "video" && fits(search, "models", [id, kind, kindWords[kind] ?? kind]))
     .toSorted((a, b) => order(a.kind, b.kind) || order(a.id, b.id));
-  const isUsed = (word: string): boolean =>
-    models.some(({ price_usd_per_million_tokens: price }) => price[word] !== undefined);
-  const prices = modelPriceWords.filter(([word, , isUsual]) => isUsual || isUsed(word));
+  const prices = modelPriceColumns.filter(
+    ({ isNeededFor }) =>
+      isNeededFor === undefined || models.some((model) => isNeededFor(model.price_usd_per_million_tokens)),
+  );
   const rows = models.map(({ id, kind, price_usd_per_million_tokens: price, context_tokens: context }) => [
     `\`${id}\``,
-    ...prices.map(([word]) => price[word] ?? "–"),
+    ...prices.map(({ word }) => price[word] ?? "–"),
     context === null ? "–" : context.toLocaleString("en-US"),
     kindWords[kind] ?? kind,
   ]);
   return {
     kind: "table",
     caption: "Models, USD per 1,000,000 tokens",
-    columns: ["Model", ...prices.map(([, title]) => title), "Context", "For"],
+    columns: ["Model", ...prices.map(({ title }) => title), "Context", "For"],
     figures: [...prices, "context"].map((_, at) => at + 1),
     rows,
   };
@@ -116,14 +117,30 @@ const videoPrices = (
     })
     .join("; ");
 
-/** What is heard and spoken has a column where any model has a price for it. */
-const modelPriceWords: readonly (readonly [word: string, title: string, isUsual: boolean])[] = [
-  ["input", "Input", true],
-  ["output", "Output", true],
-  ["cache_read", "Cache read", true],
-  ["cache_write", "Cache write", true],
-  ["input_audio", "Audio input", false],
-  ["output_audio", "Audio output", false],
+interface PriceColumn {
+  readonly word: string;
+  readonly title: string;
+  /** The table has the column where a model needs it; without this, always. */
+  readonly isNeededFor?: (price: Readonly<Record<string, string>>) => boolean;
+}
+
+const modelPriceColumns: readonly PriceColumn[] = [
+  { word: "input", title: "Input" },
+  { word: "output", title: "Output" },
+  { word: "cache_read", title: "Cache read" },
+  { word: "cache_write", title: "Cache write" },
+  {
+    word: "cache_write_1h",
+    title: "1 h cache write",
+    isNeededFor: ({ cache_write_1h: hour, cache_write: minutes }) => hour !== minutes,
+  },
+  { word: "input_audio", title: "Audio input", isNeededFor: (price) => "input_audio" in price },
+  {
+    word: "cache_read_audio",
+    title: "Audio cache read",
+    isNeededFor: (price) => "cache_read_audio" in price,
+  },
+  { word: "output_audio", title: "Audio output", isNeededFor: (price) => "output_audio" in price },
 ];
 
 const kindWords: Readonly<Record<string, string>> = {
