@@ -144,6 +144,9 @@ export const quotaApplication = z
   })
   .meta({ id: "QuotaApplication" });
 
+const ofOwnModels =
+  "Of a model that only the operator knows, the most it writes for a caller who sets no limit.";
+
 export const model = z
   .object({
     object: z.literal("model"),
@@ -154,8 +157,16 @@ export const model = z
     display_name: z.string(),
     kind: z.string().describe("chat, rerank, embedding, image, video."),
     owned_by: z.string(),
-    max_output_tokens: count.nullable(),
-    context_tokens: count.nullable(),
+    max_output_tokens: count
+      .nullable()
+      .describe(
+        `The highest limit of output that its vendor takes. ${ofOwnModels} Null of models that do not converse.`,
+      ),
+    context_tokens: count
+      .nullable()
+      .describe(
+        "The most a conversation can hold, input and output together; null when nobody wrote it down.",
+      ),
     price_usd_per_million_tokens: z
       .record(z.string(), z.string())
       .describe("USD per 1,000,000 tokens, as decimal strings, by price word."),
@@ -181,8 +192,10 @@ export const geminiModel = z
   .object({
     name: z.string(),
     displayName: z.string(),
-    inputTokenLimit: count.optional(),
-    outputTokenLimit: count,
+    inputTokenLimit: count
+      .optional()
+      .describe("The most a conversation can hold; left out when nobody wrote it down."),
+    outputTokenLimit: count.describe(`The highest limit of output that its vendor takes. ${ofOwnModels}`),
     supportedGenerationMethods: z.array(z.string()),
   })
   .meta({ id: "GeminiModel" });

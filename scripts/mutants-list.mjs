@@ -833,6 +833,13 @@ export const mutants = [
     tests: ["test/sign-in.test.ts"],
   },
   {
+    name: "lists of models tell what is written unasked as the most that can be asked for",
+    file: "gateway/src/offer/list-models.ts",
+    find: "outputTokensMax ?? unaskedOutputTokensMax;",
+    replace: "Math.min(outputTokensMax ?? unaskedOutputTokensMax, unaskedOutputTokensMax);",
+    tests: ["test/model-lists.test.ts"],
+  },
+  {
     name: "the price list keeps the price of an hour's cache to itself",
     file: "gateway/src/doors/site/website/price-tables.ts",
     find: "hour !== minutes",

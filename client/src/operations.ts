@@ -626,7 +626,12 @@ export interface Followed {
 export interface GeminiModel {
   readonly name: string;
   readonly displayName: string;
+  /** The most a conversation can hold; left out when nobody wrote it down. */
   readonly inputTokenLimit?: number | undefined;
+  /**
+   * The highest limit of output that its vendor takes. Of a model that only the operator knows, the most it writes
+   * for a caller who sets no limit.
+   */
   readonly outputTokenLimit: number;
   readonly supportedGenerationMethods: readonly string[];
 }
@@ -771,7 +776,12 @@ export interface Model {
   /** chat, rerank, embedding, image, video. */
   readonly kind: string;
   readonly owned_by: string;
+  /**
+   * The highest limit of output that its vendor takes. Of a model that only the operator knows, the most it writes
+   * for a caller who sets no limit. Null of models that do not converse.
+   */
   readonly max_output_tokens: number | null;
+  /** The most a conversation can hold, input and output together; null when nobody wrote it down. */
   readonly context_tokens: number | null;
   /** USD per 1,000,000 tokens, as decimal strings, by price word. */
   readonly price_usd_per_million_tokens: Readonly<Record<string, string>>;

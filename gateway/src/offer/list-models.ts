@@ -1,6 +1,7 @@
 import { priceWordOf } from "../config/price-words.ts";
 import type { Allowed } from "../keys/allowed-names.ts";
 import type { ModelListing } from "../operation/books.ts";
+import type { ModelFacts } from "../operation/operation.ts";
 import { usdFromPico, type Pico } from "../platform/money.ts";
 import { mayUseModel, mayUseOperation } from "./may-use.ts";
 import type { Offer } from "./offer.ts";
@@ -21,7 +22,7 @@ export function listModels(offer: Offer, allowed: Allowed = everything): ModelLi
         id: model.id,
         kind: price.modelKind,
         owned_by: model.upstreams[0]?.name ?? "unknown",
-        max_output_tokens: price.modelKind === "chat" ? model.facts.unaskedOutputTokensMax : null,
+        max_output_tokens: price.modelKind === "chat" ? mostOutputTokens(model.facts) : null,
         context_tokens: model.facts.contextTokens ?? null,
         ...listPrices(price.kind, model.terms.unitPricesPico),
         price_version: model.terms.version,
@@ -30,6 +31,10 @@ export function listModels(offer: Offer, allowed: Allowed = everything): ModelLi
   }
   return [...listed.values()];
 }
+
+/** What its vendor takes as a limit; of a model of the operator's own nobody knows more than what it is sent with. */
+const mostOutputTokens = ({ outputTokensMax, unaskedOutputTokensMax }: ModelFacts): number =>
+  outputTokensMax ?? unaskedOutputTokensMax;
 
 const listPrices = (kind: "per_token" | "per_second", unitPricesPico: Readonly<Record<string, Pico>>) =>
   kind === "per_token"
