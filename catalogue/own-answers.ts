@@ -84,7 +84,9 @@ export const receipt = z
     usage: z.record(z.string(), count).describe("What was metered, by unit."),
     usage_source: z.enum(["provider", "estimated", "none"]),
     prices: z.array(z.object({ unit: z.string(), quantity: count, unit_price_usd: z.string() })),
-    price_version: z.string(),
+    price_version: z
+      .string()
+      .describe("The version of the price that the call was held under: that of its model at its operation."),
     plan_multiplier: z.string(),
     held_micros_usd: microsUsd,
     usage_value_micros_usd: microsUsd,
@@ -174,7 +176,11 @@ export const model = z
       .record(z.string(), z.string())
       .describe("USD per second of video, as decimal strings, by resolution; of video models only.")
       .optional(),
-    price_version: z.string(),
+    price_version: z
+      .string()
+      .describe(
+        "The version of its price at the first operation that offers it to this key. Each operation has one of its own, which is what quotes and receipts name; `x-price` in the contract has them all.",
+      ),
   })
   .meta({ id: "Model" });
 

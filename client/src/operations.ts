@@ -787,6 +787,10 @@ export interface Model {
   readonly price_usd_per_million_tokens: Readonly<Record<string, string>>;
   /** USD per second of video, as decimal strings, by resolution; of video models only. */
   readonly price_usd_per_second?: Readonly<Record<string, string>> | undefined;
+  /**
+   * The version of its price at the first operation that offers it to this key. Each operation has one of its own,
+   * which is what quotes and receipts name; `x-price` in the contract has them all.
+   */
   readonly price_version: string;
 }
 
@@ -862,6 +866,7 @@ export interface Receipt {
     readonly quantity: number;
     readonly unit_price_usd: string;
   }[];
+  /** The version of the price that the call was held under: that of its model at its operation. */
   readonly price_version: string;
   readonly plan_multiplier: string;
   readonly held_micros_usd: number;

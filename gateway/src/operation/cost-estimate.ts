@@ -11,7 +11,7 @@ export const costEstimate = z
     max_cost_micros_usd: z.int().min(0),
     may_exceed_estimate: z.boolean(),
     estimated_at: z.iso.datetime(),
-    price_version: z.string(),
+    price_version: z.string().describe("The version of the price of this operation and model."),
     breakdown: z.array(
       z.object({
         unit: z.string(),
