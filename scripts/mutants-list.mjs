@@ -840,6 +840,13 @@ export const mutants = [
     tests: ["test/model-lists.test.ts"],
   },
   {
+    name: "a contract is said to have been current only until it was published",
+    file: "gateway/src/contract/contract-shelf.ts",
+    find: "if (before && before.contentHash !== contentHash)",
+    replace: "if (!before)",
+    tests: ["test/contracts.test.ts"],
+  },
+  {
     name: "the price list keeps the price of an hour's cache to itself",
     file: "gateway/src/doors/site/website/price-tables.ts",
     find: "hour !== minutes",

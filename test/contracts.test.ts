@@ -15,6 +15,7 @@ import {
   until,
   type TestGateway,
 } from "./harness.ts";
+import { createVirtualClock } from "./virtual-clock.ts";
 
 const opened: { close: () => Promise<void> }[] = [];
 const folders: string[] = [];
@@ -203,6 +204,50 @@ test("an earlier contract is served after a reload and after a restart, byte for
   expect(earlier.headers.get("x-tollgate-docs-revision")).toBe(before.docsRevision);
   const history = (await (await get(restarted, "/api/contracts/history")).json()) as { data: Version[] };
   expect(history.data.map(({ contentHash }) => contentHash)).toEqual([after.contentHash, before.contentHash]);
+});
+
+test("the history says until when each contract was current, whatever it was published again for", async () => {
+  const folder = folderOfItsOwn();
+  const clock = createVirtualClock();
+  const day = 24 * 60 * 60_000;
+  const dayOf = (time: string): number => Math.ceil((Date.parse(time) - startMs) / day);
+  const startMs = clock.wallMs();
+  const history = async (at: TestGateway): Promise<(readonly [string, number])[]> => {
+    const { data } = (await (await get(at, "/api/contracts/history")).json()) as {
+      data: { contentHash: string; last_current_at: string }[];
+    };
+    return data.map((one) => [one.contentHash, dayOf(one.last_current_at)] as const);
+  };
+  const gateway = await openTestGateway({ folder, clock, parts: { addresses } });
+  const { contentHash: first } = await versionOf(gateway);
+  clock.advance(3 * day);
+  expect(await history(gateway)).toEqual([[first, 3]]);
+  await reload(gateway, dearer);
+  const { contentHash: second } = await versionOf(gateway);
+  clock.advance(2 * day);
+  expect(await history(gateway)).toEqual([
+    [second, 5],
+    [first, 3],
+  ]);
+  await gateway.close();
+
+  const restarted = await open({ folder, clock, parts: { addresses }, config: dearer });
+  await versionOf(restarted);
+  clock.advance(day);
+  await reload(restarted, "names: { social_a: chirp }");
+  const { contentHash: third } = await versionOf(restarted);
+  clock.advance(day);
+  expect(await history(restarted)).toEqual([
+    [third, 7],
+    [second, 6],
+    [first, 3],
+  ]);
+  await reload(restarted, "");
+  expect(await history(restarted)).toEqual([
+    [first, 7],
+    [third, 7],
+    [second, 6],
+  ]);
 });
 
 test("damaged bytes are never served: an earlier contract is 503, today's is written anew", async () => {

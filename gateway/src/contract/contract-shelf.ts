@@ -29,6 +29,7 @@ export interface ContractShelf {
   readonly current: () => Promise<Contract | undefined>;
   readonly account: () => Contract | undefined;
   readonly load: (contentHash: string) => Promise<Loaded>;
+  /** What was current last comes first; today's contract is so now. */
   readonly history: (limit: number) => Promise<readonly PublicationListing[]>;
 }
 
@@ -44,14 +45,14 @@ export function createContractShelf({ offer, addresses, book, wallMs, log }: Par
   };
 
   const keep = async (contract: Contract): Promise<void> => {
+    const { contentHash, docsRevision: revision, bytes } = contract;
+    const nowMs = wallMs();
     try {
-      await book.keep({
-        kind: "contract",
-        contentHash: contract.contentHash,
-        revision: contract.docsRevision,
-        publishedAtMs: wallMs(),
-        bytes: contract.bytes,
-      });
+      const before = await book.latest("contract");
+      await book.keep({ kind: "contract", contentHash, revision, publishedAtMs: nowMs, bytes });
+      // What it takes the place of was current until a moment ago, however long before it was published.
+      if (before && before.contentHash !== contentHash)
+        await book.keep({ ...before, publishedAtMs: nowMs - 1 });
     } catch (error) {
       log.error("the contract could not be kept for later", describeError(error));
     }
@@ -100,7 +101,13 @@ export function createContractShelf({ offer, addresses, book, wallMs, log }: Par
         return "unavailable";
       }
     },
-    history: (limit) => book.list("contract", limit),
+    history: async (limit) => {
+      const today = await current();
+      const kept = await book.list("contract", limit);
+      return kept.map((one) =>
+        one.contentHash === today?.contentHash ? { ...one, publishedAtMs: wallMs() } : one,
+      );
+    },
   };
 }
 

@@ -5,7 +5,7 @@ export interface Publication {
   readonly contentHash: string;
   /** What they were made from: the docs revision of a contract, the address of sales data. */
   readonly revision: string;
-  /** When they were last what is current. */
+  /** When they were last known to be what is current. */
   readonly publishedAtMs: number;
   readonly bytes: Uint8Array;
 }

@@ -78,7 +78,6 @@ export function createContractPages({ contracts, offer }: Parts): Readonly<Recor
     },
 
     "/api/contracts/history": async () => {
-      await contracts.current();
       const versions = (await contracts.history(historyMax)).map((one) => ({
         contentHash: one.contentHash,
         docsRevision: one.revision,
