@@ -311,14 +311,14 @@ export async function openGatewayProcess(options: ProcessOptions): Promise<Gatew
   const greeted = new Promise<void>((resolve) => (ready = resolve));
   collect(child.stdout, (text) => {
     greeting += text;
-    if (/^Documentation: .+\n/m.test(greeting)) ready?.();
+    if (/^(?:Documentation: |\{"address":).+\n/m.test(greeting)) ready?.();
   }).catch(() => {});
   const failed = child.exited.then(async (code) => {
     await complained;
     throw new Error(`exit ${code}: ${stderr}`);
   });
   await Promise.race([greeted, failed]);
-  const url = /Tollgate is open at (\S+)/.exec(greeting)?.[1] ?? "";
+  const url = /(?:Tollgate is open at |"address":")([^\s"]+)/.exec(greeting)?.[1] ?? "";
   return {
     url,
     pid: child.pid,

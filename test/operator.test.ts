@@ -55,6 +55,26 @@ describe("the first start", () => {
     expect(again.status).toBe(200);
   });
 
+  test("tells a program in one line of JSON where it is open, and of a new key once", async () => {
+    const first = await start({ flags: ["--json"] });
+    const told = JSON.parse(first.greeting) as Record<string, string>;
+    expect(first.greeting.split("\n")).toHaveLength(2);
+    expect(Object.keys(told)).toEqual(["address", "account_id", "key_id", "key"]);
+    expect(told["key"]).toMatch(/^tgk_[0-9A-Za-z]{36}$/);
+    expect(first.stderr()).not.toContain(told["key"] ?? "tgk_");
+    const limits = await fetch(`${told["address"]}/v1/limits`, {
+      headers: { authorization: `Bearer ${told["key"]}` },
+    });
+    expect(await limits.json()).toMatchObject({
+      workspace_id: told["account_id"] ?? "",
+      key_id: told["key_id"] ?? "",
+    });
+    first.signal("SIGTERM");
+    expect(await first.exited).toBe(0);
+    const second = await start({ flags: ["--json"] });
+    expect(Object.keys(JSON.parse(second.greeting) as object)).toEqual(["address"]);
+  });
+
   test("after an upgrade says once that the data was brought forward", async () => {
     const earlier = new Database(join(folder, "tollgate.db"), { create: true, safeIntegers: true });
     migrate(earlier, schemaVersion - 1);

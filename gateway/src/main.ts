@@ -121,7 +121,7 @@ async function cliParts(settings: Settings): Promise<CliParts> {
     }),
     write: output.write,
     showProgress,
-    serve: async ({ allowSandboxPublic }) => {
+    serve: async ({ allowSandboxPublic }, greet) => {
       checkAddress(settings);
       const { startServer } = await import("./start-server.ts");
       return startServer({
@@ -134,7 +134,7 @@ async function cliParts(settings: Settings): Promise<CliParts> {
         data,
         secrets: secrets(),
         newId,
-        print,
+        greet,
       });
     },
   };

@@ -45,8 +45,17 @@ export interface ServeParts {
   readonly fetchDocument: NonNullable<GatewayParts["fetchDocument"]>;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly print: (text: string) => void;
+  /** Says that it is open: words for people, the same facts for a program. */
+  readonly greet: (words: string, facts: OpenFacts) => void;
   readonly listen: Listen;
+}
+
+/** The account and its key are told when they were just made, and never again. */
+interface OpenFacts {
+  readonly address: string;
+  readonly account_id?: string | undefined;
+  readonly key_id?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 /** Describing the whole offer is a third of a second's work, and whoever waited for the start comes first. */
@@ -89,15 +98,14 @@ export async function serve(parts: ServeParts): Promise<number> {
     nowMs: parts.clock.wallMs(),
   });
   const listensOn = hostAndPort(settings.host, listener.port);
-  parts.print(
-    greeting({
-      addresses,
-      listensOn: settings.baseUrl === undefined ? undefined : listensOn,
-      newKey,
-      sandbox: config.sandbox !== "off",
-      firstCall: exampleOf(gateway.offer()),
-    }),
-  );
+  const words = greeting({
+    addresses,
+    listensOn: settings.baseUrl === undefined ? undefined : listensOn,
+    newKey,
+    sandbox: config.sandbox !== "off",
+    firstCall: exampleOf(gateway.offer()),
+  });
+  parts.greet(words, { address: baseUrl, ...(await ownerOf(newKey, parts)) });
   parts.metrics.gauge("tollgate_build_info", () => [[{ version }, 1]]);
   log.info("serving", {
     version,
@@ -137,6 +145,15 @@ async function announceStop(gateway: Gateway, { settings: { stopDelayMs }, log }
   gateway.announceStop();
   log.info("stopping soon, as /readyz says by now", { serves_on_ms: stopDelayMs });
   await Bun.sleep(stopDelayMs);
+}
+
+async function ownerOf(
+  key: string | undefined,
+  { store, secrets, clock }: ServeParts,
+): Promise<Omit<OpenFacts, "address">> {
+  if (key === undefined) return {};
+  const owner = await store.keys.findCredential(secrets.hashKey(key), clock.wallMs());
+  return { account_id: owner?.accountId, key_id: owner?.keyId, key };
 }
 
 function exampleOf(offer: Offer): ExampleRequest | undefined {

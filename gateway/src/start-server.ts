@@ -31,7 +31,7 @@ type StartParts = Pick<
   | "allowSandboxPublic"
   | "secrets"
   | "newId"
-  | "print"
+  | "greet"
 > & { readonly data: DataPlace };
 
 /** Serves until told to stop. Resolves with the exit code. */

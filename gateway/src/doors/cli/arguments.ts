@@ -27,7 +27,11 @@ export function parseArguments(command: Command, words: readonly string[]): Give
     }
     found.set(name, [...earlier, next]);
   }
-  return { operand: takeOperand(command, operands), flags: flagsOf(command, found) };
+  return {
+    operand: takeOperand(command, operands),
+    flags: flagsOf(command, found),
+    asJson: found.has("json"),
+  };
 }
 
 function unknownFlag({ words, flags }: Command, name: string): WrongUsage {

@@ -50,7 +50,8 @@ export interface CliParts {
   }>;
   /** Opens a file again whose move broke off; tells its name. */
   readonly undoMove: (file: string | undefined) => Promise<string>;
-  readonly serve: (flags: ServeFlags) => Promise<number>;
+  /** Greets when it is open, with words for people and facts for programs; resolves with the exit code. */
+  readonly serve: (flags: ServeFlags, greet: (words: string, facts: object) => void) => Promise<number>;
   /** May throw ConfigError. */
   readonly loadOffer: () => Promise<{ readonly config: Config; readonly offer: Offer }>;
   /** Throws why a server with these settings would refuse to start, whatever its data. */

@@ -38,6 +38,8 @@ export interface Given<Declared extends Flags> {
   /** The one word that is not a flag, where the command takes one; otherwise empty. */
   readonly operand: string;
   readonly flags: GivenFlags<Declared>;
+  /** Whether a program reads the answer; only who says something before the end has to know. */
+  readonly asJson: boolean;
 }
 
 export interface Command<Declared extends Flags = Flags> {

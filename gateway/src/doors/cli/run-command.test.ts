@@ -255,6 +255,18 @@ describe("serve, backup and restore", () => {
     expect(served).toEqual([false, true]);
   });
 
+  test("serve greets while it goes on, people in words and programs with one object", async () => {
+    const serving = createTerminal({
+      openStore: () => Promise.reject(new Error("serve opens its own store")),
+      serve: async (_, greet) => {
+        greet("It is open.\nHave a look.", { address: "http://127.0.0.1:8787" });
+        return 0;
+      },
+    });
+    expect((await serving.run("serve")).out).toEqual(["It is open.\nHave a look."]);
+    expect((await serving.run("serve", "--json")).out).toEqual(['{"address":"http://127.0.0.1:8787"}']);
+  });
+
   test("backup and restore name the file, and pass on why it cannot be done", async () => {
     const files: string[] = [];
     const take = async (file: string): Promise<undefined> => {
