@@ -840,6 +840,20 @@ export const mutants = [
     tests: ["test/model-lists.test.ts"],
   },
   {
+    name: "the contract keeps the headers about tokens from refusals",
+    file: "gateway/src/contract/describe-headers.ts",
+    find: 'price.kind === "per_token" ? tokenHeaders : [];',
+    replace: "price.kind === undefined ? tokenHeaders : [];",
+    tests: ["test/contract-answers.test.ts"],
+  },
+  {
+    name: "the contract keeps from errors of vendors that the sandbox answered",
+    file: "gateway/src/contract/describe-headers.ts",
+    find: "if (asked) written.push",
+    replace: "if (asked && refused) written.push",
+    tests: ["test/contract-answers.test.ts"],
+  },
+  {
     name: "a contract is said to have been current only until it was published",
     file: "gateway/src/contract/contract-shelf.ts",
     find: "if (before && before.contentHash !== contentHash)",

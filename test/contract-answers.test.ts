@@ -88,6 +88,7 @@ async function send(made: MadeRequest, caller: TestAccount): Promise<Answered> {
   if (status === 429) expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
   return {
     status,
+    headers: [...headers.keys()].filter((name) => name.startsWith("x-")),
     contentType: headers.get("content-type") ?? "",
     text: await response.text(),
     fromUpstream: headers.has("x-tollgate-upstream"),
@@ -175,6 +176,80 @@ test("a quote and a receipt are answered as declared", async () => {
   expect((await check(receipts, receipt)).status).toBe(200);
 });
 
+describe("the headers are declared", () => {
+  const exampleOf = (id: string): MadeRequest => {
+    const made = exampleRequest(operationOf(id));
+    if (!made) throw new Error(`${id} has no example.`);
+    return made;
+  };
+  /** What is declared, and was really said. */
+  const saidBy = async (id: string, made: MadeRequest, caller?: TestAccount): Promise<Answered> =>
+    check(operationOf(id), made, caller);
+
+  test("of answers about a task", async () => {
+    const caller = await openAccount();
+    const creation = exampleOf("video.synthesis.create");
+    const { text } = await saidBy("video.synthesis.create", creation, caller);
+    const { output } = JSON.parse(text) as { output: { task_id: string } };
+    for (const id of ["tasks.get", "tasks.cancel"]) {
+      const { method, path: template } = operationOf(id);
+      const path = template.replace("{task_id}", output.task_id);
+      const made = { method, path, query: [], headers: {}, body: undefined, key: "own", wrong: "" } as const;
+      const { status, headers } = await saidBy(id, made, caller);
+      expect([id, status, headers.includes("x-tollgate-upstream")]).toEqual([id, 200, true]);
+    }
+  });
+
+  test("of a vendor's error that is passed on, in every dialect", async () => {
+    for (const [id, vendor] of [
+      ["chat.completions.create", "openai"],
+      ["messages.create", "anthropic"],
+      ["models.generate_content", "gemini"],
+      ["messages.count_tokens", "anthropic"],
+      ["rerank.create", "jina"],
+      ["financial.metrics.snapshot", "financialdatasets"],
+    ] as const) {
+      for (const vendorSays of [400, 418, 500]) {
+        await gateway.sandbox.fault({ vendor, status: vendorSays, body: "{}", times: 1 });
+        const { status, headers } = await saidBy(id, exampleOf(id), await openAccount());
+        const isFree = id.endsWith("count_tokens");
+        expect([id, status, headers.includes("x-tollgate-upstream")]).toEqual([id, vendorSays, true]);
+        expect([id, headers.includes("x-tollgate-cost-micros-usd")]).toEqual([id, !isFree]);
+      }
+      await gateway.sandbox.clear();
+    }
+  });
+
+  test("of a busy vendor, of one that does not answer, of what cannot be paid and of what is repeated", async () => {
+    const poor = await gateway.openAccount({ tier: "enterprise", creditUsd: "0" });
+    for (const [id, vendor] of [
+      ["chat.completions.create", "openai"],
+      ["messages.create", "anthropic"],
+      ["rerank.create", "jina"],
+      ["research.deep_search", "perplexity"],
+    ] as const) {
+      const made = exampleOf(id);
+      for (const [fault, expected] of [
+        [{ status: 429 }, 429],
+        [{ status: 401 }, 503],
+        [{ mode: "close" }, 502],
+      ] as const) {
+        await gateway.sandbox.fault({ ...fault, vendor, body: "{}", times: 9 });
+        const { status, headers } = await saidBy(id, made, await openAccount());
+        expect([id, status, headers.includes("x-tollgate-upstream")]).toEqual([id, expected, true]);
+        await gateway.sandbox.clear();
+      }
+      const unpaid = await saidBy(id, made, poor);
+      expect([id, unpaid.status, unpaid.headers.includes("x-should-retry")]).toEqual([id, 402, true]);
+      const once = { ...made, headers: { ...made.headers, "idempotency-key": crypto.randomUUID() } };
+      const caller = await openAccount();
+      expect((await saidBy(id, once, caller)).status).toBe(200);
+      const again = await saidBy(id, once, caller);
+      expect([id, again.status, again.headers.includes("x-should-retry")]).toEqual([id, 409, true]);
+    }
+  });
+});
+
 test("what a key may not call is refused as declared, by every operation of a vendor and by no other", async () => {
   const tier = { tier: "enterprise", creditUsd: "10000" } as const;
   const noOperation = await gateway.openAccount({ ...tier, allowedOperations: ["nothing"] });
@@ -200,7 +275,16 @@ test("what a key may not call is refused as declared, by every operation of a ve
 
 test("the judge notices what is not declared", () => {
   const operation = operationOf("rerank.create");
-  const answer = { status: 200, contentType: "application/json", text: "{}", fromUpstream: true };
+  const answer = {
+    status: 200,
+    headers: ["x-request-id"],
+    contentType: "application/json",
+    text: "{}",
+    fromUpstream: true,
+  };
+  expect(judge.fault(operation, { ...answer, headers: ["x-request-id", "x-other"] })).toBe(
+    "the headers x-other are not declared for 200",
+  );
   expect(judge.fault(operation, answer)).toContain("not as declared");
   expect(judge.fault(operation, { ...answer, status: 418, fromUpstream: false })).toContain("418");
   expect(judge.fault(operation, { ...answer, status: 400, fromUpstream: false })).toContain(

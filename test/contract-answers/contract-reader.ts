@@ -17,6 +17,8 @@ interface Body {
 }
 
 interface DeclaredResponse {
+  /** The names of its headers, in lower case. */
+  readonly headers: ReadonlySet<string>;
   readonly content: Readonly<Record<string, Json>>;
 }
 
@@ -54,12 +56,17 @@ function readOperation(document: Json, method: string, path: string, described: 
     body: body === undefined ? undefined : readBody(objectOf(body)),
     responses: Object.fromEntries(
       Object.entries(objectOf(described["responses"])).map(([status, written]) => {
-        const content = objectOf(resolve(document, written)["content"]);
+        const response = resolve(document, written);
+        const content = objectOf(response["content"]);
+        const headers = Object.keys(objectOf(response["headers"])).map((name) => name.toLowerCase());
         const schemas = Object.entries(content).map(([type, one]) => [
           type,
           objectOf(objectOf(one)["schema"]),
         ]);
-        return [status, { content: Object.fromEntries(schemas) as Record<string, Json> }];
+        return [
+          status,
+          { headers: new Set(headers), content: Object.fromEntries(schemas) as Record<string, Json> },
+        ];
       }),
     ),
     models: listOf(price["models"]).map((one) => String(objectOf(one)["model"])),

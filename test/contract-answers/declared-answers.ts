@@ -1,4 +1,4 @@
-// Whether an answer is one of those that its operation declares: status, content type and body.
+// Whether an answer is one of those that its operation declares: status, headers, content type and body.
 
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
@@ -6,6 +6,8 @@ import { listOf, objectOf, type DeclaredOperation, type Json } from "./contract-
 
 export interface Answered {
   readonly status: number;
+  /** The names of those that are no other protocol's: all that begin with "x-", in lower case. */
+  readonly headers: readonly string[];
   readonly contentType: string;
   readonly text: string;
   /** An upstream was asked, so what it said may have been passed on. */
@@ -30,10 +32,12 @@ export function createJudge(document: Json): Judge {
   };
 
   return {
-    fault: (operation, { status, contentType, text, fromUpstream }) => {
+    fault: (operation, { status, headers, contentType, text, fromUpstream }) => {
       const declared = operation.responses[String(status)];
       const response = declared ?? (fromUpstream ? operation.responses["default"] : undefined);
       if (!response) return `the status ${status} is not declared`;
+      const undeclared = headers.filter((name) => !response.headers.has(name));
+      if (undeclared.length > 0) return `the headers ${undeclared.join(", ")} are not declared for ${status}`;
       const type = contentType.split(";")[0]?.trim() ?? "";
       const schema = response.content[type] ?? (fromUpstream ? response.content["*/*"] : undefined);
       if (!schema) return `the content type "${contentType}" is not declared for ${status}`;

@@ -10,7 +10,7 @@ import { refusals, type RefusalCode } from "../platform/refusals.ts";
 import { createAccountContract, createContract, sha256, type Contract } from "./create-contract.ts";
 import { refusalName } from "./describe-answers.ts";
 import { refusalsByStatus } from "./refusals-by-status.ts";
-import { refusalsOf } from "./refusals-of.ts";
+import { asksUpstream, refusalsOf } from "./refusals-of.ts";
 
 const catalogue = await loadCatalogue([join(import.meta.dir, "../../../catalogue")]);
 
@@ -18,13 +18,19 @@ interface Document {
   readonly openapi: string;
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly components: { readonly responses: Readonly<Record<string, DescribedAnswer>> };
+}
+
+interface DescribedAnswer {
+  readonly $ref?: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
 }
 
 interface Described {
   readonly operationId: string;
   readonly parameters?: readonly { readonly name?: string; readonly $ref?: string }[];
   readonly security: readonly object[];
-  readonly responses: Readonly<Record<string, unknown>>;
+  readonly responses: Readonly<Record<string, DescribedAnswer>>;
   readonly "x-price": Readonly<Record<string, unknown>>;
   readonly "x-definition"?: string;
   readonly "x-streams"?: string;
@@ -235,6 +241,30 @@ test("no two different refusals share a name", () => {
       const name = refusalName(path, status, codes);
       expect([name, byName.get(name) ?? codes.join()]).toEqual([name, codes.join()]);
       byName.set(name, codes.join());
+    }
+  }
+});
+
+test("headers about tokens, charges and upstreams are named where there can be some, and nowhere else", () => {
+  const contract = createContract(inputOf());
+  const { components } = read(contract);
+  const described = operationsIn(contract);
+  for (const operation of catalogue.operations) {
+    const { id, price } = operation;
+    for (const [status, written] of Object.entries(described.get(id)?.responses ?? {})) {
+      const { headers = {} } = components.responses[written.$ref?.split("/").at(-1) ?? ""] ?? written;
+      const about = (word: string): boolean => Object.keys(headers).some((name) => name.endsWith(word));
+      const isOurs = status === "401" || status === "402";
+      expect([id, status, about("-Tokens")]).toEqual([id, status, price.kind === "per_token"]);
+      if (price.kind === "free" || isOurs)
+        expect([id, status, about("Cost-Micros-USD")]).toEqual([id, status, false]);
+      if (!asksUpstream(operation) || isOurs) {
+        expect([id, status, about("-Upstream")]).toEqual([
+          id,
+          status,
+          id === "tasks.get" && status === "200",
+        ]);
+      }
     }
   }
 });

@@ -6,7 +6,7 @@ import { dialectOf } from "../platform/dialect.ts";
 import type { JsonObject } from "../platform/json.ts";
 import type { RefusalCode } from "../platform/refusals.ts";
 import type { Components } from "./components.ts";
-import { answerHeaders, refusalHeaders } from "./describe-headers.ts";
+import { answerHeaders, headersName, refusalHeaders, type Negative } from "./describe-headers.ts";
 import { refusalSchema } from "./refusal-schema.ts";
 import { refusalsByStatus, upstreamMeaning, type RefusalsOfStatus } from "./refusals-by-status.ts";
 import { asksUpstream } from "./refusals-of.ts";
@@ -18,9 +18,10 @@ export function describeAnswers(
   names: Names,
   components: Components,
 ): JsonObject {
+  const context = { operation, path, names, components };
   const refused = refusalsByStatus(operation).map((refusal): [string, JsonObject] => [
     String(refusal.status),
-    describeRefusal(refusal, { operation, path, components }),
+    describeRefusal(refusal, context),
   ]);
   return {
     "200": {
@@ -29,7 +30,7 @@ export function describeAnswers(
       content: describeSuccess(operation, components),
     },
     ...Object.fromEntries(refused),
-    ...(asksUpstream(operation) ? { default: upstreamAnswer(components) } : {}),
+    ...(asksUpstream(operation) ? { default: upstreamAnswer(context) } : {}),
   };
 }
 
@@ -63,22 +64,28 @@ function describeSuccess(operation: Operation, components: Components): JsonObje
 interface Context {
   readonly operation: Operation;
   readonly path: string;
+  readonly names: Names;
   readonly components: Components;
 }
 
 /** Refusals of one shape are written once, under a name that says which they are. */
 function describeRefusal(
   { status, meaning, codes }: RefusalsOfStatus,
-  { operation, path, components }: Context,
+  { operation, path, names, components }: Context,
 ): JsonObject {
   const dialect = dialectOf(path);
   const passedOn = asksUpstream(operation) && !oursAlone.has(status);
-  const name = refusalName(path, status, codes) + (passedOn ? "OrUpstream" : "");
+  const negative: Negative = {
+    operation,
+    refused: { status, codes },
+    asked: passedOn || codes.some((code) => saidAfterAsking.has(code)),
+  };
+  const name = refusalName(path, status, codes) + (passedOn ? "OrUpstream" : "") + headersName(negative);
   return components.shared("responses", name, () => {
     const schema = components.schema(refusalSchema({ dialect, path, status, codes }));
     return {
       description: `${meaning} Codes: ${codes.join(", ")}.`,
-      headers: refusalHeaders(status, components),
+      headers: refusalHeaders(negative, names, components),
       content: passedOn
         ? {
             "application/json": { schema: { anyOf: [schema, components.schema(upstreamWords)] } },
@@ -92,16 +99,21 @@ function describeRefusal(
 /** What an upstream says with these statuses is about the operator, so it is withheld and said in our words. */
 const oursAlone: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 
+/** And with these of ours an upstream has been asked all the same. */
+const saidAfterAsking: ReadonlySet<RefusalCode> = new Set(["upstream_rate_limit", "link_expired"]);
+
 const upstreamWords = z
   .unknown()
   .meta({ id: "UpstreamAnswer", description: "The upstream's own words, passed on as they came." });
 
-const upstreamAnswer = (components: Components): JsonObject =>
-  components.shared("responses", "Upstream", () => ({
+function upstreamAnswer({ operation, names, components }: Context): JsonObject {
+  const negative: Negative = { operation, refused: undefined, asked: true };
+  return components.shared("responses", `Upstream${headersName(negative)}`, () => ({
     description: upstreamMeaning,
-    headers: refusalHeaders(0, components),
+    headers: refusalHeaders(negative, names, components),
     content: { "*/*": { schema: {} } },
   }));
+}
 
 /** Up to two codes name themselves; more are known by what they have in common, if anything. */
 export function refusalName(path: string, status: number, codes: readonly RefusalCode[]): string {

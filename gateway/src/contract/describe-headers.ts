@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { idempotencyKeptHours, idempotencyKeyPattern } from "../ledger/idempotency-key.ts";
 import type { Names } from "../operation/names.ts";
-import { isSold, takesIdempotencyKey, type Operation } from "../operation/operation.ts";
+import { isAboutTask, isSold, takesIdempotencyKey, type Operation } from "../operation/operation.ts";
 import type { JsonObject } from "../platform/json.ts";
+import type { RefusalCode } from "../platform/refusals.ts";
 import type { Components } from "./components.ts";
 import { refusalsOf } from "./refusals-of.ts";
 
@@ -86,22 +87,54 @@ const remembersKeys = (operation: Operation): boolean =>
 
 /** Headers that a successful answer of this operation can carry. None is promised on every answer. */
 export function answerHeaders(operation: Operation, names: Names, components: Components): JsonObject {
-  const { provider } = names;
-  const written = [...limitHeaders];
-  if (operation.price.kind === "per_token") written.push(...tokenHeaders);
-  if (operation.price.kind !== "free") {
-    written.push([`X-${provider}-Cost-Micros-USD`, "What the call was charged, in micro-USD.", integer]);
-  }
-  if (isSold(operation)) {
-    const description = "`sandbox` when the built-in stand-in answered instead of a real vendor.";
-    written.push([`X-${provider}-Upstream`, description, z.string()]);
-  }
+  const written = [...limitHeaders, ...tokenHeadersOf(operation)];
+  if (isSold(operation) && operation.streams) written.push(unbuffered);
+  if (isSold(operation) || isAboutTask(operation)) written.push(...upstreamHeaders(operation, names));
   return describeHeaders(written, components);
 }
 
+/** An answer that says no, of an operation: in our words, an upstream's, or either. */
+export interface Negative {
+  readonly operation: Operation;
+  /** Undefined for all those that are only an upstream's. */
+  readonly refused: { readonly status: number; readonly codes: readonly RefusalCode[] } | undefined;
+  /** Whether an upstream may have been asked before it is said. */
+  readonly asked: boolean;
+}
+
 /** Headers of an answer that says no. */
-export const refusalHeaders = (status: number, components: Components): JsonObject =>
-  describeHeaders(mayBeRepeated.has(status) ? [...limitHeaders, retryAfter] : limitHeaders, components);
+export function refusalHeaders(
+  { operation, refused, asked }: Negative,
+  names: Names,
+  components: Components,
+): JsonObject {
+  const written = [...limitHeaders, ...tokenHeadersOf(operation)];
+  // What vendors ask to wait is passed on with their own faults.
+  if (refused === undefined || mayBeRepeated.has(refused.status) || (asked && refused.status >= 500))
+    written.push(retryAfter);
+  if (refused && (saysWhether.has(refused.status) || refused.codes.some((code) => codesThatSay.has(code))))
+    written.push(shouldRetry);
+  if (asked) written.push(...upstreamHeaders(operation, names));
+  return describeHeaders(written, components);
+}
+
+/** What tells it from one of the same words that comes with other headers. */
+export const headersName = ({ operation: { price }, asked }: Negative): string =>
+  price.kind === "per_token" ? "OfTokens" : asked && price.kind === "free" ? "Free" : "";
+
+const tokenHeadersOf = ({ price }: Operation): readonly Header[] =>
+  price.kind === "per_token" ? tokenHeaders : [];
+
+const upstreamHeaders = ({ price }: Operation, { provider }: Names): Header[] => [
+  ...(price.kind === "free"
+    ? []
+    : [[`X-${provider}-Cost-Micros-USD`, "What the call was charged, in micro-USD.", integer] as const]),
+  [
+    `X-${provider}-Upstream`,
+    "`sandbox` when the built-in stand-in answered instead of a real vendor.",
+    z.string(),
+  ],
+];
 
 type Header = readonly [name: string, description: string, schema: z.ZodType];
 
@@ -122,6 +155,21 @@ const tokenHeaders: readonly Header[] = [
 
 const retryAfter: Header = ["Retry-After", "Seconds to wait before trying again, where that helps.", integer];
 const mayBeRepeated: ReadonlySet<number> = new Set([409, 429, 503]);
+
+const shouldRetry: Header = [
+  "X-Should-Retry",
+  "Whether to send the call again without asking anybody; where it is missing, as the client likes.",
+  z.enum(["true", "false"]),
+];
+/** Of these statuses every refusal says it, of others these codes. */
+const saysWhether: ReadonlySet<number> = new Set([402, 409, 502, 503]);
+const codesThatSay: ReadonlySet<RefusalCode> = new Set(["approval_required", "upstream_rate_limit"]);
+
+const unbuffered: Header = [
+  "X-Accel-Buffering",
+  "`no` on a stream: what stands between passes each event on at once.",
+  z.string(),
+];
 
 const describeHeaders = (headers: readonly Header[], components: Components): JsonObject =>
   Object.fromEntries(

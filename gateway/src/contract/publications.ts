@@ -29,5 +29,5 @@ export interface PublicationBook {
   readonly list: (kind: PublicationKind, limit: number) => Promise<readonly PublicationListing[]>;
 }
 
-/** Packed, a contract takes some 20 KB: a thousand are years of price changes in the space of a few photographs. */
+/** Packed, a contract takes some 30 KB: a thousand are years of price changes in the space of a few photographs. */
 export const publicationsMax = 1_000;
