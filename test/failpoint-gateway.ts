@@ -3,7 +3,7 @@
 
 import { completeAddresses } from "../gateway/src/config/addresses.ts";
 import { parseConfig } from "../gateway/src/config/load-config.ts";
-import { createGateway } from "../gateway/src/gateway.ts";
+import { createGateway, type Gateway } from "../gateway/src/gateway.ts";
 import { createSecrets } from "../gateway/src/keys/secrets.ts";
 import { createListen } from "../gateway/src/host/listen.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
@@ -30,11 +30,11 @@ const failpoint = [...failpoints, ...streamFailpoints, ...taskFailpoints].find((
 const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + Number(ahead) };
 const die = (): void => void process.kill(process.pid, "SIGKILL");
 
-const open: { answer?: (request: Request) => Promise<Response> } = {};
+const open: { answer?: Gateway["answer"] } = {};
 const server = createListen()({
   host: "127.0.0.1",
   port: 0,
-  fetch: async (request) => open.answer?.(request) ?? new Response("not ready", { status: 503 }),
+  answer: async (request) => open.answer?.(request) ?? new Response("not ready", { status: 503 }),
 });
 const parts = {
   catalogue: await loadCatalogue([catalogueFolder]),
@@ -53,8 +53,8 @@ const parts = {
 };
 const gateway = await createGateway(failpoint ? withFailpoint(parts, failpoint, die) : parts);
 open.answer = async (request) => {
-  const response = await gateway.fetch(request);
+  const answer = await gateway.answer(request);
   if (failpoint === "respond.before_end") die();
-  return response;
+  return answer;
 };
 process.stdout.write(`${server.port}\n`);

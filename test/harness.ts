@@ -105,8 +105,8 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
   const server = createListen()({
     host: "127.0.0.1",
     port: 0,
-    fetch: async (request, peer) =>
-      open.gateway?.fetch(request, peer) ?? new Response("not ready", { status: 503 }),
+    answer: async (request, peer) =>
+      open.gateway?.answer(request, peer) ?? new Response("not ready", { status: 503 }),
   });
   const url = `http://127.0.0.1:${server.port}`;
   const parts: GatewayParts = {

@@ -36,35 +36,6 @@ describe("life signs", () => {
     expect(await child.exited).toBe(0);
   });
 
-  test("the listener is told when it is the peer's turn, so that it can close idle connections", async () => {
-    const tollgate = await openTestGateway();
-    try {
-      const told: string[] = [];
-      const peer = { address: () => "127.0.0.1", answered: (how: string) => void told.push(how) };
-      const ask = (path: string, init?: RequestInit): Promise<Response> =>
-        tollgate.gateway.fetch(new Request(tollgate.url + path, init), peer);
-      await ask("/healthz");
-      await ask("/v1/usage");
-      expect(told).toEqual(["whole", "whole"]);
-      const { key } = await tollgate.openAccount();
-      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-      const question = {
-        model: "gpt-4o-mini",
-        messages: [{ role: "user", content: "Hello." }],
-        stream: true,
-      };
-      const stream = await ask("/v1/chat/completions", {
-        method: "POST",
-        headers,
-        body: JSON.stringify(question),
-      });
-      expect(told).toEqual(["whole", "whole", "streamed"]);
-      await stream.text();
-    } finally {
-      await tollgate.close();
-    }
-  });
-
   test("metrics are told to no proxy of this machine without the token, whichever header it writes", async () => {
     const token = "the operator's token";
     const open = await openTestGateway({ parts: { operatorToken: token } });

@@ -208,20 +208,6 @@ describe("a Gemini stream without alt=sse", () => {
   });
 });
 
-test("a Gemini stream without alt=sse is told to the listener as a stream, which may be silent for long", async () => {
-  const account = await draining.openAccount();
-  const told: string[] = [];
-  const peer = { address: () => "127.0.0.1", answered: (how: string) => void told.push(how) };
-  const path = `/v1beta/models/${models.openai}:streamGenerateContent`;
-  const request = new Request(draining.url + path, {
-    method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify(dialects.gemini.body(talk, models.openai, true)),
-  });
-  await (await draining.gateway.fetch(request, peer)).text();
-  expect(told).toEqual(["streamed"]);
-});
-
 describe("a vendor that does not end as it should", () => {
   interface Broken {
     readonly what: string;

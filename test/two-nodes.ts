@@ -38,8 +38,8 @@ export async function openTwoNodes({
   const balancer = createListen()({
     host: "127.0.0.1",
     port: 0,
-    fetch: async (request, peer) =>
-      nodes[always ?? turns++ % 2]?.gateway.fetch(request, peer) ??
+    answer: async (request, peer) =>
+      nodes[always ?? turns++ % 2]?.gateway.answer(request, peer) ??
       new Response("not ready", { status: 503 }),
   });
   const url = `http://127.0.0.1:${balancer.port}`;

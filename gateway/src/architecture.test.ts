@@ -94,7 +94,7 @@ const technologies: Record<string, RegExp> = {
   "stores/sqlite": /"bun:sqlite"/,
   "stores/postgres": /import \{[^}]*\bSQL\b[^}]*\} from "bun"|\bBun\.(sql|SQL)\b/,
   "stores/redis": /\bRedisClient\b|\bBun\.redis\b/,
-  host: /\bBun\.serve\b/,
+  host: /\bBun\.(serve|listen)\b/,
 };
 
 /** Tests, the suites that several of them share, and what helps them. */

@@ -4,10 +4,11 @@ import { answerPreflight } from "./doors/http/preflight.ts";
 import type { BodyReader } from "./doors/http/read-body.ts";
 import { followSandboxLink } from "./doors/http/sandbox-links.ts";
 import type { Offer } from "./offer/offer.ts";
+import type { HttpRequest } from "./platform/http-request.ts";
 import type { InFlight } from "./platform/in-flight.ts";
-import { isEventStream } from "./platform/event-stream.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import { CallRefused } from "./platform/refusals.ts";
+import type { Reply } from "./platform/reply.ts";
 import type { Visitor } from "./platform/visitor.ts";
 
 interface Parts extends Doors {
@@ -20,41 +21,42 @@ interface Parts extends Doors {
 }
 
 /** Leads each request to the door it is meant for. */
-export function createFrontDoor(parts: Parts): (request: Request, visitor: Visitor) => Promise<Response> {
+export function createFrontDoor(
+  parts: Parts,
+): (request: HttpRequest, visitor: Visitor) => Promise<Reply | Response> {
   const { calls, agents, linkPages, signIn, account, pages, site, website } = parts;
   const { offer, addresses, bodies, newId, inFlight, log } = parts;
 
-  const serve = (request: Request, visitor: Visitor): Promise<Response> => {
-    const target = splitTarget(request.url);
+  const serve = (request: HttpRequest, visitor: Visitor): Promise<Reply | Response> => {
+    const target = splitTarget(request.target);
     const { path, rawQuery } = target;
     const broken = brokenRequest(request);
-    if (broken) return attend(visitor, closing(calls.refuse(broken, path)));
+    if (broken) return attend({ ...calls.refuse(broken, path), closes: true });
     // People come to these from a platform, without a key, so they are found before a key is asked for.
     const linkPage = linkPages.find(request.method, path);
-    if (linkPage) return attend(visitor, linkPage(request, rawQuery));
-    if (agents.serves(path, request)) return attend(visitor, agents.answer(request, visitor));
-    if (!isApiPath(path)) return attend(visitor, servePage(request, target, visitor));
+    if (linkPage) return attend(linkPage(request.toRequest(), rawQuery));
+    if (agents.serves(path, request.headers)) return attend(agents.answer(request.toRequest(), visitor));
+    if (!isApiPath(path)) return attend(servePage(request.toRequest(), target, visitor));
     const preflight = answerPreflight(request, newId);
-    return preflight ? attend(visitor, preflight) : calls.answer(request, target, visitor);
+    return preflight ? attend(preflight) : calls.answer(request, target, visitor);
   };
 
-  /** The door for calls attends to its visitors itself: whatever is done around every call is worth a promise less. */
-  const attend = async (visitor: Visitor, answer: Response | Promise<Response>): Promise<Response> => {
+  /** The door for calls counts them itself: whatever is done around every call is worth a promise less. */
+  const attend = async (answer: Reply | Response | Promise<Reply | Response>): Promise<Reply | Response> => {
     inFlight.calls++;
     try {
-      const response = await answer;
-      const streams = isEventStream(response.headers.get("content-type") ?? undefined);
-      return visitor.answered(response, streams ? "streamed" : "whole");
+      return await answer;
     } finally {
       inFlight.calls--;
     }
   };
 
   /** Every answer has a name by which it can be asked about, also one that went wrong. */
-  const servePage: typeof findPage = async (request, target, visitor) => {
+  const servePage = async (request: Request, target: Target, visitor: Visitor): Promise<Reply | Response> => {
     try {
       const response = await findPage(request, target, visitor);
-      if (!response.headers.has("x-request-id")) response.headers.set("x-request-id", newId());
+      if (response instanceof Response && !response.headers.has("x-request-id"))
+        response.headers.set("x-request-id", newId());
       return response;
     } catch (error) {
       if (error instanceof CallRefused) return calls.refuse(error, target.path);
@@ -65,9 +67,9 @@ export function createFrontDoor(parts: Parts): (request: Request, visitor: Visit
 
   const findPage = async (
     request: Request,
-    { path, rawQuery }: { readonly path: string; readonly rawQuery: string },
+    { path, rawQuery }: Target,
     visitor: Visitor,
-  ): Promise<Response> => {
+  ): Promise<Reply | Response> => {
     for (const door of [signIn, account]) {
       if (door.owns(path)) return door.answer(request, { path, rawQuery }, visitor.address());
     }
@@ -100,43 +102,29 @@ const isApiPath = (path: string): boolean =>
 
 const apiRoots: ReadonlySet<string> = new Set(["/v1", "/v1beta", "/apis/v1"]);
 
-function splitTarget(url: string): { path: string; rawQuery: string } {
-  // HTTP/1.0 without a Host leaves the bare path; everything else arrives as an absolute address.
-  const start = url.startsWith("/") ? 0 : Math.max(0, url.indexOf("/", url.indexOf("://") + 3));
-  const fragment = url.indexOf("#");
-  const end = fragment === -1 ? url.length : fragment;
-  const question = url.indexOf("?");
-  if (question === -1 || question > end) return { path: url.slice(start, end), rawQuery: "" };
-  return { path: url.slice(start, question), rawQuery: url.slice(question + 1, end) };
+interface Target {
+  readonly path: string;
+  readonly rawQuery: string;
 }
 
-/** Two readers may see different ends of this request, so nothing after it can be trusted. */
-function closing(response: Response): Response {
-  response.headers.set("connection", "close");
-  return response;
+function splitTarget(target: string): Target {
+  const question = target.indexOf("?");
+  if (question === -1) return { path: target, rawQuery: "" };
+  return { path: target.slice(0, question), rawQuery: target.slice(question + 1) };
 }
 
-/** Nobody needs more; the HTTP parser itself would take twice as many. One that comes again under its name counts once. */
+/** Nobody needs more. */
 const headersMax = 100;
 
-/** What the HTTP parser lets through although two readers could understand it differently, or it is too much. */
-function brokenRequest(request: Request): CallRefused | undefined {
-  if (request.method === "CONNECT" || request.method === "TRACE") {
-    return new CallRefused("method_not_allowed", "this method is not served");
-  }
-  if (request.headers.count > headersMax) {
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** What no door should have to look at. */
+function brokenRequest(request: HttpRequest): CallRefused | undefined {
+  const { fault } = request;
+  if (fault) return new CallRefused(fault.code, fault.message);
+  if (!methods.has(request.method)) return new CallRefused("method_not_allowed", "this method is not served");
+  if (request.headers.areMoreThan(headersMax)) {
     return new CallRefused("headers_too_large", `the request has more than ${headersMax} headers`);
-  }
-  const host = request.headers.get("host");
-  if (host?.includes(",") === true) {
-    return new CallRefused("invalid_parameters", "Host: given more than once");
-  }
-  // An address is made of the Host where that is possible; HTTP/1.0 may come without one.
-  if (host !== null && request.url.startsWith("/")) {
-    return new CallRefused("invalid_parameters", "Host: expected an address");
-  }
-  if (request.headers.get("content-length")?.includes(",") === true) {
-    return new CallRefused("invalid_parameters", "Content-Length: given more than once");
   }
   return undefined;
 }

@@ -22,10 +22,12 @@ import type { Catalogue } from "./operation/catalogue.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import { systemBytes, systemChance } from "./platform/chance.ts";
 import type { Clock } from "./platform/clock.ts";
+import type { HttpRequest } from "./platform/http-request.ts";
 import { createInFlight, type InFlight } from "./platform/in-flight.ts";
 import type { Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
 import { unknownPeer, type Peer } from "./platform/peer.ts";
+import type { Reply } from "./platform/reply.ts";
 import { Visitor } from "./platform/visitor.ts";
 import type { UpstreamHealth } from "./routing/upstream-health.ts";
 
@@ -59,7 +61,7 @@ export interface GatewayParts {
 }
 
 export interface Gateway {
-  readonly fetch: (request: Request, peer?: Peer) => Promise<Response>;
+  readonly answer: (request: HttpRequest, peer?: Peer) => Promise<Reply | Response>;
   readonly offer: () => Offer;
   /** Swaps what is on sale for calls that begin from now on. */
   readonly reload: (catalogue: Catalogue, config: Config, sandboxUrl: string | undefined) => Promise<Offer>;
@@ -103,7 +105,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   showGauges(gate, offer, inFlight);
 
   return {
-    fetch: (request, peer = unknownPeer) => answer(request, new Visitor(request, peer, inForce.isProxy)),
+    answer: (request, peer = unknownPeer) => answer(request, new Visitor(request, peer, inForce.isProxy)),
     offer,
     reload: async (catalogue, config, sandboxUrl) => {
       inForce = await bringIntoForce({ catalogue, config, sandboxUrl }, parts);

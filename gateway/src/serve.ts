@@ -71,7 +71,7 @@ export async function serve(parts: ServeParts): Promise<number> {
   const listener = parts.listen({
     host: settings.host,
     port: settings.port,
-    fetch: (request, peer) => open.gateway?.fetch(request, peer) ?? notReady(),
+    answer: (request, peer) => open.gateway?.answer(request, peer) ?? notReady(),
   });
   const baseUrl = settings.baseUrl ?? addressOf(settings.host, listener.port);
   const sandboxes = createSandboxes(parts, `${baseUrl}/sandbox`);

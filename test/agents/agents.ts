@@ -2,6 +2,7 @@
 // heavy and need a newer Node, so they are installed apart: `npm run agents` does both.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { askDirectly } from "../ask-directly.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,7 +54,7 @@ async function openForSuite(extended: boolean) {
     fetch: (request) => {
       const headers = new Headers(request.headers);
       headers.set("authorization", `Bearer ${key}`);
-      return behind.gateway.fetch(new Request(request, { headers }));
+      return askDirectly(behind.gateway, new Request(request, { headers }));
     },
   });
   return {

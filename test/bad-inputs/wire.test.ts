@@ -6,7 +6,7 @@ import { openAttackerListener } from "../doubles/vendor-double.ts";
 import { contentLength, goodRerank, openBadInputGateway, snapshotPath } from "./bad-input-gateway.ts";
 import { flat, read } from "./error-shapes.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";
-import { rawRequest, sendForOne } from "./raw-request.ts";
+import { rawRequest, sendForOne, sendUntilClosed } from "./raw-request.ts";
 
 const { gateway, account, rerankBytes, expectClosedWith, close } = await openBadInputGateway();
 afterAll(close);
@@ -160,6 +160,26 @@ describe("what the wire can do", () => {
         key: account,
       }),
     });
+  });
+
+  test("what is no request is refused in words, under a request id, and counted", async () => {
+    const refused = {
+      "GET / HTTP/1.1\r\n\r\n": 400,
+      [`GET / HTTP/1.1\r\nX: ${"a".repeat(17_000)}\r\n\r\n`]: 431,
+    };
+    for (const [bytes, expected] of Object.entries(refused)) {
+      const { status, headers, body } = await sendUntilClosed(gateway.port, bytes);
+      expect([status, JSON.parse(body)]).toEqual([
+        expected,
+        {
+          error: expect.any(String) as string,
+          code: expected === 431 ? "headers_too_large" : "invalid_parameters",
+          request_id: headers["x-request-id"],
+        },
+      ]);
+    }
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    expect(metrics).toMatch(/tollgate_refusals_total\{code="headers_too_large"\} \d+/);
   });
 
   test("two Authorization headers are refused, even equal ones", async () => {

@@ -4,6 +4,7 @@ import type { SeenStanding } from "../limits/call-limits.ts";
 import type { Want } from "../limits/limiter.ts";
 import type { Offer } from "../offer/offer.ts";
 import type { Micros } from "../platform/money.ts";
+import type { PacedBody } from "../platform/paced-body.ts";
 
 /** What the caller showed at the door. */
 export type PresentedKey =
@@ -39,7 +40,7 @@ export interface Call {
   };
   readonly offer: Offer;
   readonly receivedAtMs: number;
-  readonly readBody: (bytesMax: number) => Promise<Uint8Array>;
+  readonly readBody: (bytesMax: number) => Uint8Array | Promise<Uint8Array>;
   /** What became known on the way, for whoever answers, also when the call is refused. */
   readonly known: Known;
 }
@@ -85,7 +86,7 @@ export const nothingKnown = (): Known => ({
 export interface Answer {
   readonly status: number;
   readonly contentType: string | undefined;
-  readonly body: Uint8Array | string | ReadableStream<Uint8Array>;
+  readonly body: Uint8Array | string | PacedBody;
   /** How long the upstream asks to be left alone, where it failed. */
   readonly retryAfterSeconds?: number;
   /** Resolves when a streamed body has ended and is booked. */

@@ -2,7 +2,7 @@ import type { StreamRelay, StreamTaker } from "../operation/upstream.ts";
 import type { Deadline, Waiting } from "../platform/deadlines.ts";
 import { callerLeft, callerStalled } from "../ledger/call-record.ts";
 import { describeError } from "../platform/log.ts";
-import { createPacedBody, type Reader } from "../platform/paced-body.ts";
+import type { PacedBody, Reader } from "../platform/paced-body.ts";
 import { verdictOf, verdictOfStream, type StreamEnd } from "../routing/upstream-health.ts";
 
 import type { Answer } from "./call.ts";
@@ -30,15 +30,11 @@ export function streamAnswer(paid: BookedCall, attempted: Attempted, share: Shar
   if (exchanged.kind !== "streaming") throw new Error("There is no stream to answer with.");
   const { relay, status, contentType } = exchanged;
   const streamed = new StreamedAnswer(paid, attempted, relay, share, gate);
-  const body = createPacedBody({
-    write: (reader) => streamed.passOn(reader),
-    cancel: () => streamed.goOnWithoutCaller(),
-  });
-  return { status, contentType, body, ended: streamed.ended };
+  return { status, contentType, body: streamed, ended: streamed.ended };
 }
 
 /** A class, because thousands may be open at once, and every piece of each comes through here. */
-class StreamedAnswer implements StreamTaker, Waiting {
+class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   /** Resolves when the end is booked. */
   readonly ended: Promise<void>;
 
@@ -78,7 +74,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
     this.#hasEnded = resolve;
   }
 
-  async passOn(reader: Reader): Promise<void> {
+  async write(reader: Reader): Promise<void> {
     // Then it is read to its end, or was, without anybody to pass it on to.
     if (this.#callerLeft) return;
     try {
@@ -88,7 +84,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
     } catch (error) {
       // A bug of ours must not leave the call open for ever.
       this.#logError("a stream could not be passed on", error);
-      this.goOnWithoutCaller();
+      this.#goOnWithoutCaller();
     }
     await this.#over.promise;
     if (this.#callerLeft) return;
@@ -113,7 +109,11 @@ class StreamedAnswer implements StreamTaker, Waiting {
     this.#over.resolve();
   }
 
-  goOnWithoutCaller(): void {
+  cancel(): void {
+    this.#goOnWithoutCaller();
+  }
+
+  #goOnWithoutCaller(): void {
     if (this.#callerLeft) return;
     this.#callerLeft = true;
     this.#leftEarly = !this.#relay.read().complete;
@@ -139,7 +139,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
     try {
       return this.#caller?.send(piece);
     } catch {
-      this.goOnWithoutCaller();
+      this.#goOnWithoutCaller();
       return undefined;
     }
   }
@@ -156,7 +156,7 @@ class StreamedAnswer implements StreamTaker, Waiting {
         this.#callerStalled ||= monotonicMs() - sinceMs >= stallMs;
         this.#relay.resume();
       })
-      .catch(() => this.goOnWithoutCaller());
+      .catch(() => this.#goOnWithoutCaller());
   }
 
   /** The pace is looked at every few seconds, because to look at every piece would cost more than to pass it. */

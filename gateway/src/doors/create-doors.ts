@@ -11,6 +11,8 @@ import type { Clock } from "../platform/clock.ts";
 import type { InFlight } from "../platform/in-flight.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import type { CallRefused } from "../platform/refusals.ts";
+import { responseOf } from "../platform/reply.ts";
 import { createAccountDoor, type AccountDoor } from "./account/account-door.ts";
 import { createHttpDoor, type HttpDoor } from "./http/http-door.ts";
 import { createLinkPages, type LinkPages } from "./http/link-pages.ts";
@@ -66,7 +68,7 @@ export function createDoors(parts: Parts): Doors {
   const mcp = () => inForce().mcp;
 
   const calls = createHttpDoor({ gate, offer, bodies, newId, inFlight: parts.inFlight });
-  const { refuse } = calls;
+  const refuse = (refusal: CallRefused, path: string): Response => responseOf(calls.refuse(refusal, path));
   const agents = createMcpDoor({
     gate,
     offer,

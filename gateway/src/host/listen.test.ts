@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { createPacedBody } from "../platform/paced-body.ts";
+import type { PacedBody } from "../platform/paced-body.ts";
+import type { Reply } from "../platform/reply.ts";
 import { createListen } from "./listen.ts";
 
 /** The least that the listener can count is four seconds, and it counts in steps of four. */
@@ -8,15 +9,10 @@ const idleSeconds = 4;
 const overMs = 2 * idleSeconds * 1_000 + 1_000;
 const large = new Uint8Array(64 * 1024 ** 2);
 
-const server = createListen({ idleSeconds, silenceSeconds: 3 * idleSeconds })({
+const server = createListen({ idleSeconds, stalledSeconds: 3 * idleSeconds })({
   host: "127.0.0.1",
   port: 0,
-  fetch: async (request, peer) => {
-    const { pathname } = new URL(request.url);
-    const response = await answerTo(pathname);
-    peer.answered(pathname === "/stream" ? "streamed" : "whole");
-    return response;
-  },
+  answer: (request) => answerTo(request.target),
 });
 afterAll(() => server.stop(true));
 
@@ -45,7 +41,7 @@ test.concurrent("a stream may be silent for longer than a connection may be idle
 
 for (const path of ["/large", "/paced"]) {
   test(`a request is open until all of its answer is taken, or its peer is gone: ${path}`, async () => {
-    const own = createListen()({ host: "127.0.0.1", port: 0, fetch: async () => answerTo(path) });
+    const own = createListen()({ host: "127.0.0.1", port: 0, answer: () => answerTo(path) });
     try {
       expect(own.openRequests()).toBe(0);
       const { socket, closed } = ask(path, own.port);
@@ -65,13 +61,13 @@ for (const path of ["/large", "/paced"]) {
 
 test("a port that is taken is named, and what to do about it", () => {
   const listenThere = (): unknown =>
-    createListen()({ host: "127.0.0.1", port: server.port, fetch: async () => new Response() });
+    createListen()({ host: "127.0.0.1", port: server.port, answer: async () => new Response() });
   expect(listenThere).toThrow(`Port ${server.port} is taken; set PORT to serve at another one.`);
 });
 
-async function answerTo(path: string): Promise<Response> {
+async function answerTo(path: string): Promise<Reply | Response> {
   if (path === "/large") return new Response(large);
-  if (path === "/paced") return new Response(pacedBody());
+  if (path === "/paced") return { status: 200, headerLines: "", body: pacedBody, closes: false };
   if (path === "/stream") {
     return new Response(twoEvents(), { headers: { "content-type": "text/event-stream" } });
   }
@@ -80,13 +76,12 @@ async function answerTo(path: string): Promise<Response> {
 }
 
 /** Whoever writes it does not wait for the last piece to be taken. */
-const pacedBody = (): ReadableStream =>
-  createPacedBody({
-    write: async (reader) => {
-      while (!reader.send(new Uint8Array(100_000)));
-    },
-    cancel: () => {},
-  });
+const pacedBody: PacedBody = {
+  write: async (reader) => {
+    while (!reader.send(new Uint8Array(100_000)));
+  },
+  cancel: () => {},
+};
 
 function ask(path: string, port = server.port) {
   let bytes = 0;

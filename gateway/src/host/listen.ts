@@ -1,10 +1,14 @@
+import type { Socket, SocketHandler } from "bun";
+import type { HttpRequest } from "../platform/http-request.ts";
 import type { Peer } from "../platform/peer.ts";
+import type { Reply } from "../platform/reply.ts";
+import { HttpConnection, type ConnectionHost } from "./http/http-connection.ts";
 
 /** Takes requests from the network. */
 export type Listen = (options: {
   readonly host: string;
   readonly port: number;
-  readonly fetch: (request: Request, peer: Peer) => Promise<Response>;
+  readonly answer: (request: HttpRequest, peer: Peer) => Promise<Reply | Response>;
 }) => Listening;
 
 interface Listening {
@@ -18,63 +22,100 @@ interface Listening {
 interface Patience {
   /** For the next request, or for a peer that does not read its answer. A call that waits for its upstream is not idle. */
   readonly idleSeconds: number;
-  /** For the next event of a stream: some dialects have no word for "still here". */
-  readonly silenceSeconds: number;
+  /** For a peer that does not read its stream: it may be thinking about what it has read. */
+  readonly stalledSeconds: number;
 }
 
-/** More than four minutes cannot be told apart from for ever by this listener. */
-const usualPatience: Patience = { idleSeconds: 60, silenceSeconds: 255 };
+const usualPatience: Patience = { idleSeconds: 60, stalledSeconds: 255 };
 
-/** Bodies are bounded by whoever reads them, with a refusal that says so; those nobody reads take no memory. */
-const requestBytesMax = 2 ** 40;
-
+/**
+ * HTTP/1.1 over TCP. Bun's own server would do, but its requests and answers are the web's, with everything the web gave
+ * them, and cost more than all that a call does between them.
+ */
 export const createListen =
   (patience: Patience = usualPatience): Listen =>
-  ({ host, port, fetch }) => {
-    const server = serveOrSay({
-      hostname: host,
-      port,
-      idleTimeout: patience.idleSeconds,
-      maxRequestBodySize: requestBytesMax,
-      fetch: (request, bun) => {
-        bun.timeout(request, 0);
-        return fetch(request, new BunPeer(request, bun, patience));
-      },
-      error: () => Response.json({ error: "internal error", code: "internal" }, { status: 500 }),
-    });
+  ({ host: hostname, port, answer }) => {
+    const host = new Host(patience, answer);
+    const listener = listenOrSay({ hostname, port, socket: eventsFor(host) });
     return {
-      port: server.port ?? port,
-      openRequests: () => server.pendingRequests,
-      stop: (hurry) => server.stop(hurry),
+      port: listener.port,
+      openRequests: () => host.openRequests,
+      stop: (hurry = false) => {
+        listener.stop();
+        return host.stop(hurry);
+      },
     };
   };
 
-/** A class, because there is one for every request. */
-class BunPeer implements Peer {
-  readonly #request: Request;
-  readonly #server: Bun.Server<undefined>;
-  readonly #patience: Patience;
+/** All connections of a listener, and the second hand by which their patience is counted. */
+class Host implements ConnectionHost {
+  readonly answer: ConnectionHost["answer"];
+  readonly idleSeconds: number;
+  readonly stalledSeconds: number;
+  dateLine = dateLineNow();
+  isStopping = false;
+  openRequests = 0;
+  readonly #connections = new Set<HttpConnection>();
+  readonly #ticking: NodeJS.Timeout;
+  readonly #left = Promise.withResolvers<void>();
 
-  constructor(request: Request, server: Bun.Server<undefined>, patience: Patience) {
-    this.#request = request;
-    this.#server = server;
-    this.#patience = patience;
+  constructor({ idleSeconds, stalledSeconds }: Patience, answer: ConnectionHost["answer"]) {
+    this.answer = answer;
+    this.idleSeconds = idleSeconds;
+    this.stalledSeconds = stalledSeconds;
+    this.#ticking = setInterval(() => this.#tick(), 1_000).unref();
   }
 
-  address(): string | undefined {
-    return this.#server.requestIP(this.#request)?.address;
+  open(socket: Socket<HttpConnection>): void {
+    socket.data = new HttpConnection(this, socket);
+    this.#connections.add(socket.data);
   }
 
-  answered(how: "whole" | "streamed"): void {
-    const { silenceSeconds, idleSeconds } = this.#patience;
-    this.#server.timeout(this.#request, how === "streamed" ? silenceSeconds : idleSeconds);
+  readonly onGone = (connection: HttpConnection): void => {
+    this.#connections.delete(connection);
+    this.#endIfEmpty();
+  };
+
+  stop(hurry: boolean): Promise<void> {
+    this.isStopping = true;
+    for (const connection of this.#connections) {
+      if (hurry) connection.terminate();
+      else connection.stop();
+    }
+    this.#endIfEmpty();
+    return this.#left.promise;
+  }
+
+  #tick(): void {
+    this.dateLine = dateLineNow();
+    for (const connection of this.#connections) connection.tick();
+  }
+
+  #endIfEmpty(): void {
+    if (!this.isStopping || this.#connections.size > 0) return;
+    clearInterval(this.#ticking);
+    this.#left.resolve();
   }
 }
 
+const dateLineNow = (): string => `date: ${new Date().toUTCString()}\r\n`;
+
+const eventsFor = (host: Host): SocketHandler<HttpConnection> => ({
+  open: (socket) => host.open(socket),
+  data: (socket, bytes) => socket.data.received(bytes),
+  drain: (socket) => socket.data.drained(),
+  // Whoever says that nothing more comes has left: a client that wants its answer keeps its side open. Bun closes ours.
+  end: (socket) => socket.data.lost(),
+  close: (socket) => socket.data.lost(),
+  error: (socket) => socket.data.terminate(),
+});
+
 /** Whoever starts a second one, or has another program there, should not have to guess what to do. */
-function serveOrSay(options: Bun.Serve.Options<undefined> & { port: number }): Bun.Server<undefined> {
+function listenOrSay(
+  options: Bun.TCPSocketListenOptions<HttpConnection>,
+): Bun.TCPSocketListener<HttpConnection> {
   try {
-    return Bun.serve(options);
+    return Bun.listen(options);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
     throw new Error(`Port ${options.port} is taken; set PORT to serve at another one.`, { cause: error });

@@ -1,4 +1,5 @@
 import { callerAddress, type IsProxy } from "./caller-address.ts";
+import type { HttpRequest } from "./http-request.ts";
 import type { Peer } from "./peer.ts";
 
 /** Whoever can be told where it came from. */
@@ -8,11 +9,11 @@ export interface Located {
 
 /** Who sent a request, looked at through the operator's proxies. A class, because there is one for every request. */
 export class Visitor implements Located {
-  readonly #request: Request;
+  readonly #request: HttpRequest;
   readonly #peer: Peer;
   readonly #isProxy: IsProxy;
 
-  constructor(request: Request, peer: Peer, isProxy: IsProxy) {
+  constructor(request: HttpRequest, peer: Peer, isProxy: IsProxy) {
     this.#request = request;
     this.#peer = peer;
     this.#isProxy = isProxy;
@@ -22,11 +23,5 @@ export class Visitor implements Located {
   address(): string | undefined {
     const forwardedFor = this.#request.headers.get("x-forwarded-for");
     return callerAddress(this.#peer.address(), forwardedFor, this.#isProxy);
-  }
-
-  /** From here on it is their turn. */
-  answered(response: Response, how: "whole" | "streamed"): Response {
-    this.#peer.answered(how);
-    return response;
   }
 }

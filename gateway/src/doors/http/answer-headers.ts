@@ -1,11 +1,7 @@
 import type { Call } from "../../call/call.ts";
-import { resetSecondsOf } from "../../limits/limit-times.ts";
 import type { SeenStanding } from "../../limits/call-limits.ts";
-import type { Offer } from "../../offer/offer.ts";
+import { resetSecondsOf } from "../../limits/limit-times.ts";
 import { isAnthropicPath } from "../../platform/dialect.ts";
-
-/** The headers of one answer, to be copied into a `Response` before the next answer's are asked for. */
-export type AnswerHeaders = (call: Call, about: AboutAnswer) => Headers;
 
 interface AboutAnswer {
   /** When it is written. */
@@ -14,87 +10,45 @@ interface AboutAnswer {
   /** It comes piece by piece, whatever it is called. */
   readonly streams?: boolean;
   readonly retryAfterSeconds?: number | undefined;
-  /** The connection ends with this answer. */
-  readonly closes?: boolean;
   /** Whether a client should send the call again by itself; undefined where it may decide as it likes. */
   readonly retryable?: boolean | undefined;
   /** It is read by a page from another place. */
   readonly crossesOrigins?: boolean;
 }
 
-/**
- * Nine headers cost more than many a step of the call, and most of them say what the last answer's said. So there is
- * one sheet, on which only what differs is written anew; a `Response` takes a copy of it, which is cheap.
- */
-export function createAnswerHeaders(): AnswerHeaders {
-  let sheet = new Headers();
-  const written: (string | number | bigint | undefined)[] = [];
-  /** Headers are put in the same order each time, so each is known by its place. */
-  let place = 0;
-  let names: Offer["headers"] | undefined;
-
-  const put = (name: string, value: string | number | bigint | undefined): void => {
-    const at = place++;
-    if (written[at] === value) return;
-    written[at] = value;
-    if (value === undefined) sheet.delete(name);
-    else sheet.set(name, String(value));
-  };
-
-  const putLimit = (names: LimitNames, standing: SeenStanding | undefined, nowMs: number): void => {
-    put(names.limit, standing?.limit);
-    put(names.remaining, standing?.remaining);
-    put(names.reset, standing && resetSecondsOf(standing.resetsAtMs, nowMs));
-  };
-
-  return ({ id, path, known, offer }, about) => {
-    const { nowMs, contentType, streams = false, retryAfterSeconds, retryable } = about;
-    const { closes = false, crossesOrigins = false } = about;
-    if (offer.headers !== names) {
-      // Another offer may call them differently, and what the one before wrote must not stay.
-      sheet = new Headers();
-      written.length = 0;
-      names = offer.headers;
-    }
-    place = 0;
-    put("x-request-id", id);
-    // By this name the dialect's official client knows it.
-    put("request-id", isAnthropicPath(path) ? id : undefined);
-    put("content-type", contentType);
-    put("cache-control", streams ? "no-cache" : undefined);
-    put("x-accel-buffering", streams ? "no" : undefined);
-    put("retry-after", retryAfterSeconds);
-    // The official clients of two dialects would else repeat whatever ends with a 409 or a 5xx.
-    put("x-should-retry", retryable === undefined ? undefined : String(retryable));
-    put("access-control-allow-origin", crossesOrigins ? "*" : undefined);
-    put("access-control-expose-headers", crossesOrigins ? "*" : undefined);
-    put("connection", closes ? "close" : undefined);
-    putLimit(requestsLimit, known.requests, nowMs);
-    putLimit(tokensLimit, known.tokens, nowMs);
-    put(offer.headers.costMicrosUsd, known.costMicros);
-    put(offer.headers.upstream, known.servedBySandbox === true ? "sandbox" : undefined);
-    return sheet;
-  };
+/** The headers of a call's answer, as lines. */
+export function answerHeaders({ id, path, known, offer }: Call, about: AboutAnswer): string {
+  const { nowMs, contentType, streams = false, retryAfterSeconds, retryable, crossesOrigins = false } = about;
+  let lines = `x-request-id: ${id}\r\n`;
+  // By this name the dialect's official client knows it.
+  if (isAnthropicPath(path)) lines += `request-id: ${id}\r\n`;
+  if (contentType !== undefined) lines += `content-type: ${plainOr(contentType)}\r\n`;
+  if (streams) lines += "cache-control: no-cache\r\nx-accel-buffering: no\r\n";
+  if (retryAfterSeconds !== undefined) lines += `retry-after: ${retryAfterSeconds}\r\n`;
+  // The official clients of two dialects would else repeat whatever ends with a 409 or a 5xx.
+  if (retryable !== undefined) lines += `x-should-retry: ${retryable}\r\n`;
+  if (crossesOrigins) lines += "access-control-allow-origin: *\r\naccess-control-expose-headers: *\r\n";
+  if (known.requests) lines += limitLines("requests", known.requests, nowMs);
+  if (known.tokens) lines += limitLines("tokens", known.tokens, nowMs);
+  if (known.costMicros !== undefined) lines += `${offer.headers.costMicrosUsd}: ${known.costMicros}\r\n`;
+  if (known.servedBySandbox === true) lines += `${offer.headers.upstream}: sandbox\r\n`;
+  return lines;
 }
+
+/** An upstream says it, and nothing it says may end the line or begin another. */
+const plainOr = (contentType: string): string =>
+  plain.test(contentType) ? contentType : "application/octet-stream";
+
+const plain = /^[\x20-\x7e]*$/;
+
+const limitLines = (of: string, { limit, remaining, resetsAtMs }: SeenStanding, nowMs: number): string =>
+  `x-ratelimit-limit-${of}: ${limit}\r\n` +
+  `x-ratelimit-remaining-${of}: ${remaining}\r\n` +
+  `x-ratelimit-reset-${of}: ${resetSecondsOf(resetsAtMs, nowMs)}\r\n`;
 
 /** Says how the limit on requests stands, at a door whose answers are written by somebody else. */
 export function tellRequestsLimit(headers: Headers, standing: SeenStanding, nowMs: number): void {
-  headers.set(requestsLimit.limit, String(standing.limit));
-  headers.set(requestsLimit.remaining, String(standing.remaining));
-  headers.set(requestsLimit.reset, String(resetSecondsOf(standing.resetsAtMs, nowMs)));
+  headers.set("x-ratelimit-limit-requests", String(standing.limit));
+  headers.set("x-ratelimit-remaining-requests", String(standing.remaining));
+  headers.set("x-ratelimit-reset-requests", String(resetSecondsOf(standing.resetsAtMs, nowMs)));
 }
-
-interface LimitNames {
-  readonly limit: string;
-  readonly remaining: string;
-  readonly reset: string;
-}
-
-const limitNames = (of: string): LimitNames => ({
-  limit: `x-ratelimit-limit-${of}`,
-  remaining: `x-ratelimit-remaining-${of}`,
-  reset: `x-ratelimit-reset-${of}`,
-});
-
-const requestsLimit = limitNames("requests");
-const tokensLimit = limitNames("tokens");

@@ -1,5 +1,6 @@
 import { nothingKnown, type Call, type Known, type PresentedKey } from "../../call/call.ts";
 import type { Offer } from "../../offer/offer.ts";
+import type { HttpRequest } from "../../platform/http-request.ts";
 import type { Located } from "../../platform/visitor.ts";
 import { forwardedHeaders } from "./forwarded-headers.ts";
 import { presentedKey } from "./presented-key.ts";
@@ -9,7 +10,7 @@ interface Arrived {
   readonly id: string;
   readonly receivedAtMs: number;
   /** Undefined for what is refused before it is read. */
-  readonly request: Request | undefined;
+  readonly request: HttpRequest | undefined;
   readonly path: string;
   readonly rawQuery: string;
   readonly visitor: Located;
@@ -32,7 +33,7 @@ export class HttpCall implements Call {
   readonly forwarded: Readonly<Record<string, string>>;
   readonly offer: Offer;
   readonly known: Known = nothingKnown();
-  readonly #request: Request | undefined;
+  readonly #request: HttpRequest | undefined;
   readonly #visitor: Located;
   readonly #bodies: BodyReader;
 
@@ -80,8 +81,8 @@ export class HttpCall implements Call {
     return this.#request !== undefined && letsRestPass(this.#request.headers);
   }
 
-  readBody(bytesMax: number): Promise<Uint8Array> {
-    return this.#request ? this.#bodies.read(this.#request, bytesMax) : Promise.resolve(noBytes);
+  readBody(bytesMax: number): Uint8Array | Promise<Uint8Array> {
+    return this.#request ? this.#bodies.read(this.#request, bytesMax) : noBytes;
   }
 
   /** Where the operator has another name, ours is heeded too: a cap or a quote that is not understood would be a purchase. */

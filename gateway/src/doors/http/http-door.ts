@@ -9,8 +9,10 @@ import type { InFlight } from "../../platform/in-flight.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused, type RefusalCode } from "../../platform/refusals.ts";
 import { dialectOf } from "../../platform/dialect.ts";
-import type { Located, Visitor } from "../../platform/visitor.ts";
-import { createAnswerHeaders } from "./answer-headers.ts";
+import type { HttpRequest } from "../../platform/http-request.ts";
+import type { Reply } from "../../platform/reply.ts";
+import type { Located } from "../../platform/visitor.ts";
+import { answerHeaders } from "./answer-headers.ts";
 import { HttpCall } from "./http-call.ts";
 import type { BodyReader } from "./read-body.ts";
 import { refusalBody } from "./refusal-body.ts";
@@ -30,37 +32,32 @@ interface Target {
 
 /** Turns HTTP into calls and their ends back into HTTP. Knows headers and shapes; decides nothing about money. */
 export interface HttpDoor {
-  readonly answer: (request: Request, target: Target, visitor: Visitor) => Promise<Response>;
-  readonly refuse: (refusal: CallRefused, path: string) => Response;
+  readonly answer: (request: HttpRequest, target: Target, visitor: Located) => Promise<Reply>;
+  readonly refuse: (refusal: CallRefused, path: string) => Reply;
 }
 
 export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts): HttpDoor {
-  const headersOf = createAnswerHeaders();
-
   const respond = (
     call: HttpCall,
     { status, contentType, body, ended, retryAfterSeconds: askedByUpstream }: Answer,
     refusal?: CallRefused,
-  ): Response => {
+  ): Reply => {
     countCall(call, status, gate);
     logCall("call", call, status, gate, refusal?.code);
     const retryAfterSeconds = refusal?.details.retryAfterSeconds ?? askedByUpstream;
     const closes = refusal !== undefined && isClosing(refusal.code, call);
-    return new Response(bodiless.has(status) ? unsent(body) : body, {
-      status,
-      headers: headersOf(call, {
-        nowMs: gate.clock.wallMs(),
-        contentType,
-        streams: ended !== undefined,
-        retryAfterSeconds,
-        closes,
-        retryable: refusal?.retryable,
-        crossesOrigins: call.crossesOrigins,
-      }),
+    const headerLines = answerHeaders(call, {
+      nowMs: gate.clock.wallMs(),
+      contentType,
+      streams: ended !== undefined,
+      retryAfterSeconds,
+      retryable: refusal?.retryable,
+      crossesOrigins: call.crossesOrigins,
     });
+    return { status, headerLines, body, closes };
   };
 
-  const refused = (call: HttpCall, refusal: CallRefused): Response => {
+  const refused = (call: HttpCall, refusal: CallRefused): Reply => {
     gate.metrics.count("tollgate_refusals_total", { code: refusal.code });
     const body = refusalBody(refusal, {
       dialect: dialectOf(call.path),
@@ -72,7 +69,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
     return respond(call, jsonAnswer(refusal.status, body), refusal);
   };
 
-  const open = (request: Request | undefined, { path, rawQuery }: Target, visitor: Located): HttpCall =>
+  const open = (request: HttpRequest | undefined, { path, rawQuery }: Target, visitor: Located): HttpCall =>
     new HttpCall({
       id: newId(),
       receivedAtMs: gate.clock.wallMs(),
@@ -89,20 +86,19 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
       const call = open(request, target, visitor);
       inFlight.calls++;
       try {
-        const answer = await runCall(call, gate);
-        return visitor.answered(respond(call, answer), answer.ended ? "streamed" : "whole");
+        return respond(call, await runCall(call, gate));
       } catch (error) {
         if (error instanceof CallRefused) {
           const seeing = seeTokens(call, gate);
           if (seeing) await seeing;
-          return visitor.answered(refused(call, error), "whole");
+          return refused(call, error);
         }
         gate.log.error("a call failed unexpectedly", {
           request_id: call.id,
           path: target.path,
           ...describeError(error),
         });
-        return visitor.answered(refused(call, new CallRefused("internal", "internal error")), "whole");
+        return refused(call, new CallRefused("internal", "internal error"));
       } finally {
         inFlight.calls--;
       }
@@ -118,11 +114,3 @@ const isClosing = (code: RefusalCode, call: HttpCall): boolean =>
 const closing: ReadonlySet<RefusalCode> = new Set(["request_timeout", "method_not_allowed"]);
 
 const nowhere: Located = { address: () => undefined };
-
-const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
-
-/** Whoever would have written a stream hears that nobody reads it, and ends its call. */
-function unsent(body: Answer["body"]): null {
-  if (body instanceof ReadableStream) body.cancel().catch(() => {});
-  return null;
-}

@@ -1,10 +1,11 @@
 import type { PresentedKey } from "../../call/call.ts";
 import { keyHeaderOf } from "../../platform/dialect.ts";
+import type { HttpHeaders } from "../../platform/http-request.ts";
 
 const bearer = /^bearer +(\S+)$/i;
 
 /** The key as the caller sent it: a bearer, or the header its dialect's official client uses. Never the query. */
-export function presentedKey(headers: Headers, path: string): PresentedKey {
+export function presentedKey(headers: HttpHeaders, path: string): PresentedKey {
   const authorization = headers.get("authorization");
   if (authorization !== null && authorization !== "") {
     // Two Authorization headers arrive joined by a comma, which no key contains.

@@ -2,11 +2,13 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { createDeadlines, type Deadline, type Deadlines, type Waiting } from "../../platform/deadlines.ts";
 import { codeOf } from "../../platform/error-code.ts";
+import type { HttpHeaders, SentBody } from "../../platform/http-request.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
 
 /** Reads request bodies within limits of size, time and compression. */
 export interface BodyReader {
-  readonly read: (request: Request, bytesMax: number) => Promise<Uint8Array>;
+  /** Not a promise where the body is here: nearly every call's comes with its head. */
+  readonly read: (request: SentBody, bytesMax: number) => Uint8Array | Promise<Uint8Array>;
 }
 
 /** JSON by any of the names under which clients send it; curl's own default is one of them. */
@@ -23,7 +25,7 @@ const passedBytesMax = 256 * 1024 * 1024;
  * Whether the rest of a body that is refused is let pass. A connection that closes while its client still sends is broken to
  * it, and many never look at the answer that came before. Without a length nobody knows when it would end.
  */
-export function letsRestPass(headers: Headers): boolean {
+export function letsRestPass(headers: HttpHeaders): boolean {
   const length = headers.get("content-length");
   return length !== null && Number(length) <= passedBytesMax;
 }
@@ -39,6 +41,9 @@ export function createBodyReader(timeoutMs: number, monotonicMs: () => number): 
       const packed = isPacked(headers.get("content-encoding"));
       const length = headers.get("content-length");
       if (length !== null && Number(length) > bytesMax) tooLarge(bytesMax);
+      const { arrivedBody } = request;
+      if (arrivedBody && arrivedBody.length > bytesMax) tooLarge(bytesMax);
+      if (arrivedBody) return packed ? decompress(arrivedBody, bytesMax) : arrivedBody;
       const arriving = length === null ? readChunks(request, bytesMax) : request.bytes();
       const body = new ArrivingBody(arriving, deadlines, timeoutMs).whole;
       return packed ? body.then((bytes) => decompress(bytes, bytesMax)) : body;
@@ -46,7 +51,6 @@ export function createBodyReader(timeoutMs: number, monotonicMs: () => number): 
   };
 }
 
-/** A class, because nearly every call has one, and functions made for each cost more. */
 class ArrivingBody implements Waiting {
   readonly #awaited = Promise.withResolvers<Uint8Array>();
   readonly #deadlines: Deadlines;
@@ -97,12 +101,11 @@ function whyBroken(error: unknown): Error {
     : error;
 }
 
-async function readChunks(request: Request, bytesMax: number): Promise<Uint8Array> {
+async function readChunks(request: SentBody, bytesMax: number): Promise<Uint8Array> {
   if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let total = 0;
-  // A request's body yields bytes; only its type does not say so.
-  for await (const chunk of request.body as AsyncIterable<Uint8Array>) {
+  for await (const chunk of request.body) {
     total += chunk.byteLength;
     if (total > bytesMax) tooLarge(bytesMax);
     chunks.push(chunk);

@@ -1,4 +1,5 @@
 import type { McpServer } from "@modelcontextprotocol/server";
+import type { HttpHeaders } from "../../platform/http-request.ts";
 import { describeError } from "../../platform/log.ts";
 import { openLate } from "../../platform/open-late.ts";
 import type { AgentAnswers, AgentParts } from "./answer-agents.ts";
@@ -10,7 +11,7 @@ export type AgentServer = McpServer;
 /** The door for agents. */
 export interface McpDoor {
   /** Whether a request is for this door: its path, and its host too where the door has one of its own. */
-  readonly serves: (path: string, request: Request) => boolean;
+  readonly serves: (path: string, headers: HttpHeaders) => boolean;
   readonly answer: AgentAnswers["answer"];
   /** False when the door could not be opened, and still cannot be. */
   readonly isWell: () => Promise<boolean>;
@@ -44,7 +45,7 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
   const { pathname, host } = new URL(addresses.mcpUrl);
   const ownHost = host !== new URL(addresses.baseUrl).host && host !== new URL(addresses.siteUrl).host;
   return {
-    serves: (path, request) => path === pathname && (!ownHost || request.headers.get("host") === host),
+    serves: (path, headers) => path === pathname && (!ownHost || headers.get("host") === host),
     answer: async (request, visitor) => {
       const response = await answer(request, visitor);
       response.headers.set("x-request-id", parts.newId());

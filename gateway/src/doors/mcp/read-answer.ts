@@ -41,10 +41,13 @@ async function readText(body: Answer["body"]): Promise<string> {
   const kept: Uint8Array[] = [];
   let bytes = 0;
   // Read to its end although only the beginning is kept: leaving early would change what is billed.
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    if (bytes <= resultBytesMax) kept.push(chunk);
-    bytes += chunk.byteLength;
-  }
+  await body.write({
+    send: (piece) => {
+      if (bytes <= resultBytesMax) kept.push(typeof piece === "string" ? Buffer.from(piece) : piece);
+      bytes += piece.length;
+      return undefined;
+    },
+  });
   // A character cut in the middle would read as a replacement sign.
   return new TextDecoder().decode(Buffer.concat(kept), { stream: true });
 }

@@ -11,7 +11,7 @@ export interface FormParts {
   readonly people: People;
   readonly limiter: Limiter;
   readonly origins: () => ReadonlySet<string>;
-  readonly readBody: (request: Request, bytesMax: number) => Promise<Uint8Array>;
+  readonly readBody: (request: Request, bytesMax: number) => Uint8Array | Promise<Uint8Array>;
 }
 
 export interface Asked {

@@ -1,4 +1,4 @@
-import { ChunkedBody } from "./chunked-body.ts";
+import { ChunkedBody } from "../../platform/chunked-body.ts";
 import { readResponseHead, type ResponseHead } from "./response-head.ts";
 
 /** Twice what Node and nginx allow; a head without end must not fill the memory. */

@@ -1,0 +1,114 @@
+/** What takes bytes, and says how many it took, or less than none when nobody is there. */
+interface Sink {
+  write(bytes: string | Uint8Array, byteOffset?: number, byteLength?: number): number;
+}
+
+interface Owner {
+  /** Nobody is there any more, whether or not the socket says so by itself. */
+  readonly terminate: () => void;
+}
+
+/** Writes to one peer, and keeps what the kernel does not take at once. */
+export class SocketWriter {
+  readonly #sink: Sink;
+  readonly #owner: Owner;
+  #unsent: Uint8Array | undefined;
+  #behind: PromiseWithResolvers<void> | undefined;
+
+  constructor(sink: Sink, owner: Owner) {
+    this.#sink = sink;
+    this.#owner = owner;
+  }
+
+  /** Whether the peer has yet to take something. */
+  get isBehind(): boolean {
+    return this.#unsent !== undefined;
+  }
+
+  write(bytes: string | Uint8Array): void {
+    if (this.#unsent) this.#unsent = Buffer.concat([this.#unsent, bytesOf(bytes)]);
+    else {
+      const written = this.#sink.write(bytes);
+      const size = typeof bytes === "string" ? Buffer.byteLength(bytes) : bytes.length;
+      if (written < 0) this.#owner.terminate();
+      else if (written < size) this.#unsent = bytesOf(bytes).subarray(written);
+    }
+  }
+
+  /** A piece of a body in chunks, which is not empty. Put together where the last one was, because a stream has hundreds. */
+  writeChunk(piece: string | Uint8Array, before = ""): void {
+    const size = typeof piece === "string" ? Buffer.byteLength(piece) : piece.length;
+    const most = before.length + sizeLineBytesMax + size + 2;
+    const frame = most > scratch.length ? Buffer.allocUnsafe(most) : scratch;
+    if (before !== "") frame.write(before, 0, "latin1");
+    const start = writeSizeLine(frame, before.length, size);
+    if (typeof piece === "string") frame.write(piece, start, "utf8");
+    else frame.set(piece, start);
+    const end = start + size;
+    frame[end] = CR;
+    frame[end + 1] = LF;
+    const written = this.#unsent ? 0 : this.#sink.write(frame, 0, end + 2);
+    if (written < 0) this.#owner.terminate();
+    else if (written < end + 2) this.#keep(Buffer.from(frame.subarray(written, end + 2)));
+  }
+
+  /** Undefined when everything was taken. Fails when the peer leaves. */
+  taken(): Promise<void> | undefined {
+    if (!this.#unsent) return undefined;
+    this.#behind ??= Promise.withResolvers<void>();
+    return this.#behind.promise;
+  }
+
+  /** The peer can take more: how much it took. */
+  drain(): number {
+    const bytes = this.#unsent;
+    if (!bytes) return 0;
+    const written = this.#sink.write(bytes);
+    if (written < 0) {
+      this.#owner.terminate();
+      return 0;
+    }
+    this.#unsent = written < bytes.length ? bytes.subarray(written) : undefined;
+    if (!this.#unsent) {
+      this.#behind?.resolve();
+      this.#behind = undefined;
+    }
+    return written;
+  }
+
+  lose(why: Error): void {
+    this.#unsent = undefined;
+    // Whoever waits is told; if nobody does, nobody has to be.
+    this.#behind?.promise.catch(() => {});
+    this.#behind?.reject(why);
+    this.#behind = undefined;
+  }
+
+  #keep(rest: Uint8Array): void {
+    this.#unsent = this.#unsent ? Buffer.concat([this.#unsent, rest]) : rest;
+  }
+}
+
+const scratch = Buffer.allocUnsafe(64 * 1024);
+const CR = 0x0d;
+const LF = 0x0a;
+
+/** Eight digits and the line's end. */
+const sizeLineBytesMax = 10;
+
+/** Byte by byte, because to make a text of it takes longer. Says where the line ends. */
+function writeSizeLine(frame: Buffer, start: number, size: number): number {
+  let at = start;
+  let shift = 28;
+  while (shift > 0 && size >>> shift === 0) shift -= 4;
+  for (; shift >= 0; shift -= 4) {
+    const digit = (size >>> shift) & 0xf;
+    frame[at++] = digit < 10 ? 0x30 + digit : 0x57 + digit;
+  }
+  frame[at++] = CR;
+  frame[at++] = LF;
+  return at;
+}
+
+const bytesOf = (bytes: string | Uint8Array): Uint8Array =>
+  typeof bytes === "string" ? Buffer.from(bytes) : bytes;

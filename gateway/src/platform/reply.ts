@@ -1,0 +1,29 @@
+import type { PacedBody } from "./paced-body.ts";
+
+/**
+ * What is answered to a call. It says no more than what must be written, because a `Response` costs as much as many a step
+ * of the call; pages, of which there are few, are answered with one.
+ */
+export interface Reply {
+  readonly status: number;
+  /** Lines as they are sent, each with its end: all but those about the body's length and the connection. */
+  readonly headerLines: string;
+  readonly body: string | Uint8Array | PacedBody;
+  /** The connection ends with this answer. */
+  readonly closes: boolean;
+}
+
+export const isPaced = (body: Reply["body"]): body is PacedBody =>
+  typeof body !== "string" && !(body instanceof Uint8Array);
+
+/** The same in the web's own form, where somebody has to add to it. Only of one that is here as a whole. */
+export function responseOf({ status, headerLines, body, closes }: Reply): Response {
+  if (isPaced(body)) throw new Error("A stream has no other form.");
+  const headers = new Headers();
+  for (const line of headerLines.split("\r\n").filter((each) => each !== "")) {
+    const colon = line.indexOf(":");
+    headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
+  }
+  if (closes) headers.set("connection", "close");
+  return new Response(body, { status, headers });
+}
