@@ -39,6 +39,22 @@ export const mutants = [
     only: "exactly as many are held as the key's budget allows",
   },
   {
+    name: "nodes: a key that was looked at before its first budget is never looked at again",
+    file: `${postgres}/ledger-batch.ts`,
+    find: "  await learnKeys(query, outdatedKeys(holds, facts, batch.known), batch.known.keys);\n",
+    replace: "",
+    tests: nodes,
+    only: "each counts once in the budget that its key is given meanwhile",
+  },
+  {
+    name: "nodes: a key is given its first budget while others decide by its account",
+    file: `${postgres}/postgres-keys.ts`,
+    find: "    if (wanted.budget) await lockAccountOf(query, keyId);\n",
+    replace: "",
+    tests: nodes,
+    only: "each counts once in the budget that its key is given meanwhile",
+  },
+  {
     name: "nodes: a grant's day does not count what is held",
     file: facts,
     find: "      if (call.grantId !== null) bounds.push(grantDay(call.grantId, dayStartMs(call.createdAtMs)));\n",

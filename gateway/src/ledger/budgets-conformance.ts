@@ -2,7 +2,14 @@
 
 import { expect, test } from "bun:test";
 import type { Budget } from "../keys/keys.ts";
-import { middayMs, useOf, withBooks, type TestBooks, type OpenStore } from "./shared-conformance.ts";
+import {
+  middayMs,
+  useOf,
+  withBooks,
+  type Caller,
+  type TestBooks,
+  type OpenStore,
+} from "./shared-conformance.ts";
 
 export function budgetsConformance(openStore: OpenStore): void {
   const budgetTest = (name: string, run: (books: TestBooks) => Promise<void>): void =>
@@ -128,6 +135,97 @@ export function budgetsConformance(openStore: OpenStore): void {
     expect(await useOf(books, caller, "month", tenthMs)).toEqual({ spentMicros: 930n, heldMicros: 0n });
   });
 
+  budgetTest("a budget that a key is given later counts what it has spent", async (books) => {
+    const caller = await books.openCaller();
+    const beside = await books.openKey(caller);
+    const septemberMs = Date.UTC(2026, 8, 30, 12);
+    const firstMs = Date.UTC(2026, 9, 1);
+    for (const [atMs, units] of [
+      [septemberMs, 1],
+      [firstMs, 20],
+      [middayMs, 300],
+    ] as const) {
+      await books.settle(await books.held(caller, { atMs, amountMicros: 300n }), { units }, { atMs });
+      await books.settle(await books.held(beside, { atMs }), { units: 7 }, { atMs });
+    }
+    const given = await giveBudget(books, caller, { limitMicros: 400n, window: "total" });
+    expect(await books.hold(given, { amountMicros: 80n })).toEqual({
+      kind: "budget_exceeded",
+      spentMicros: 321n,
+      heldMicros: 0n,
+    });
+    await books.held(given, { amountMicros: 79n });
+    for (const [window, spentMicros] of [
+      ["day", 300n],
+      ["month", 320n],
+      ["total", 321n],
+    ] as const)
+      expect(await useOf(books, given, window, middayMs)).toEqual({ spentMicros, heldMicros: 79n });
+    expect(await useOf(books, given, "day", firstMs)).toEqual({ spentMicros: 20n, heldMicros: 0n });
+    expect(await useOf(books, beside, "total", middayMs)).toEqual({ spentMicros: 0n, heldMicros: 0n });
+  });
+
+  budgetTest("what is under way when a key is given a budget counts in it once", async (books) => {
+    const caller = await books.openCaller();
+    const yesterdayMs = middayMs - 86_400_000;
+    const [settled, released, left] = [
+      await books.held(caller),
+      await books.held(caller, { atMs: yesterdayMs, amountMicros: 200n }),
+      await books.held(caller, { amountMicros: 30n }),
+    ];
+    const given = await giveBudget(books, caller, { limitMicros: 1_000n, window: "total" });
+    expect(await useOf(books, given, "total", middayMs)).toEqual({ spentMicros: 0n, heldMicros: 330n });
+    expect(await useOf(books, given, "day", middayMs)).toEqual({ spentMicros: 0n, heldMicros: 130n });
+    expect((await books.hold(given, { amountMicros: 671n })).kind).toBe("budget_exceeded");
+    await books.settle(settled, { units: 40 });
+    await books.release(released);
+    const tooMuch = await books.hold(given, { amountMicros: 931n });
+    expect(tooMuch).toEqual({ kind: "budget_exceeded", spentMicros: 40n, heldMicros: 30n });
+    await books.restart();
+    expect(await books.settle(left, { units: 30 })).toMatchObject({ first: false, state: "released" });
+    expect(await useOf(books, given, "total", middayMs)).toEqual({ spentMicros: 40n, heldMicros: 0n });
+  });
+
+  budgetTest("a call that did not know of its key's new budget counts in it", async (books) => {
+    const caller = await books.openCaller();
+    await books.settle(await books.held(caller), { units: 5 });
+    const given = await giveBudget(books, caller, { limitMicros: 100n, window: "month" });
+    const unaware = await books.held(caller, { amountMicros: 60n });
+    const tooMuch = await books.hold(given, { amountMicros: 36n });
+    expect(tooMuch).toEqual({ kind: "budget_exceeded", spentMicros: 5n, heldMicros: 60n });
+    await books.settle(unaware, { units: 50 });
+    expect(await useOf(books, given, "month", middayMs)).toEqual({ spentMicros: 55n, heldMicros: 0n });
+  });
+
+  budgetTest("a budget taken away and given again counts what was spent without it", async (books) => {
+    const caller = await books.openCaller({ budget: { limitMicros: 100n, window: "total" } });
+    await books.settle(await books.held(caller), { units: 60 });
+    await books.store().keys.update(caller.keyId, { budget: null });
+    const without = { ...caller, budget: undefined };
+    await books.settle(await books.held(without), { units: 100 });
+    const given = await giveBudget(books, caller, { limitMicros: 200n, window: "month" });
+    const tooMuch = await books.hold(given, { amountMicros: 41n });
+    expect(tooMuch).toEqual({ kind: "budget_exceeded", spentMicros: 160n, heldMicros: 0n });
+    await books.held(given, { amountMicros: 40n });
+  });
+
+  budgetTest(
+    "what a key had spent before its first budget counts in the day it was charged",
+    async (books) => {
+      const caller = await books.openCaller();
+      const midnightMs = Date.UTC(2026, 9, 21);
+      const [before, across] = [
+        await books.held(caller, { atMs: midnightMs - 2 }),
+        await books.held(caller, { atMs: midnightMs - 2 }),
+      ];
+      await books.settle(before, { units: 10 }, { atMs: midnightMs - 1 });
+      await books.settle(across, { units: 3 }, { atMs: midnightMs });
+      const given = await giveBudget(books, caller, { limitMicros: 100n, window: "day" });
+      expect(await useOf(books, given, "day", midnightMs - 1)).toEqual({ spentMicros: 10n, heldMicros: 0n });
+      expect(await useOf(books, given, "day", midnightMs)).toEqual({ spentMicros: 3n, heldMicros: 0n });
+    },
+  );
+
   budgetTest("what ends after a payment counts in its budget as what it cost, and no more", async (books) => {
     const caller = await books.openCaller({ budget: { limitMicros: 300n, window: "day" } });
     const callId = await books.held(caller);
@@ -154,4 +252,10 @@ export function budgetsConformance(openStore: OpenStore): void {
     await books.settle(await books.held(caller), { units: 5_000 });
     expect(await useOf(books, caller, "day", middayMs)).toEqual({ spentMicros: 100n, heldMicros: 0n });
   });
+}
+
+/** The same caller, as whoever asks for its key's credential from now on knows it. */
+async function giveBudget(books: TestBooks, caller: Caller, budget: Budget): Promise<Caller> {
+  await books.store().keys.update(caller.keyId, { budget });
+  return { ...caller, budget };
 }

@@ -145,10 +145,27 @@ export const auditRulesIn = (words: AuditWords): readonly AuditRule[] => [
   {
     name: "a budget is the sum of its calls",
     violations: boundDifference("budget", {
-      kept: `SELECT key_id AS subject, ${words.budgetStart.ofBudget} AS start_ms, spent_micros, held_micros FROM budget`,
+      kept: `SELECT key_id AS subject, ${words.budgetStart.ofBudget} AS start_ms,
+                    spent_micros - spent_before_micros AS spent_micros, held_micros FROM budget`,
       of: "key_id",
       startMs: words.budgetStart.ofCall,
     }),
+  },
+  {
+    name: "what was spent before a budget is the sum of the calls that ended before it",
+    violations: boundDifference("day before the budget", {
+      kept: `SELECT key_id AS subject, ${words.budgetStart.ofBudget} AS start_ms,
+                    spent_before_micros AS spent_micros, 0 AS held_micros FROM budget`,
+      of: "key_id",
+      startMs: `CASE WHEN ${words.budgetStart.ofCall} IS NULL AND key_id IN (SELECT id FROM key WHERE counts_days)
+                     THEN settled_at_ms - settled_at_ms % 86400000 END`,
+    }),
+  },
+  {
+    name: "an open call of a key that has had a budget counts in it",
+    violations: `
+      SELECT call.id AS subject, 'counts in no day of ' || key_id AS detail FROM call JOIN key ON key.id = key_id
+      WHERE settled_at_ms IS NULL AND ${words.budgetStart.ofCall} IS NULL AND counts_days`,
   },
   {
     name: "a grant's day is the sum of its calls",

@@ -76,6 +76,8 @@ function checkWhole(amount: number): void {
 /** What the row of a hold refers to, as far as the books have it. */
 interface Referable {
   readonly knowsKey: (keyId: string) => boolean;
+  /** Whether the key has, or had, a budget. Only the books know: whoever calls may have been let in before it had one. */
+  readonly countsDays: (keyId: string) => boolean;
   readonly knowsPrices: (version: string) => boolean;
 }
 
@@ -91,7 +93,7 @@ export function checkPostable(
   checkWhole(createdAtMs);
 }
 
-export const heldCallFor = (request: HoldRequest, runId: bigint): HeldCall => ({
+export const heldCallFor = (request: HoldRequest, runId: bigint, books: Referable): HeldCall => ({
   callId: request.callId,
   accountId: request.accountId,
   keyId: request.keyId,
@@ -100,7 +102,7 @@ export const heldCallFor = (request: HoldRequest, runId: bigint): HeldCall => ({
   heldMicros: request.amountMicros,
   priceVersion: request.terms.version,
   multiplierPpm: request.multiplierPpm,
-  budgetDayMs: request.budget ? dayStartMs(request.createdAtMs) : null,
+  budgetDayMs: request.budget || books.countsDays(request.keyId) ? dayStartMs(request.createdAtMs) : null,
   grantId: request.grant?.id ?? null,
   runId,
   createdAtMs: request.createdAtMs,

@@ -4,7 +4,7 @@ import type { IdempotencyClaim } from "../ledger/ledger.ts";
 import type { Quantities } from "../prices/quantities.ts";
 import type { Micros } from "../platform/money.ts";
 
-/** What is known of a call from the moment it is held; none of it ever changes. */
+/** What is known of a call from the moment it is held. None of it ever changes, but for the first budget of its key. */
 export interface HeldCall {
   readonly callId: string;
   readonly accountId: string;
@@ -14,7 +14,10 @@ export interface HeldCall {
   readonly heldMicros: Micros;
   readonly priceVersion: string;
   readonly multiplierPpm: bigint;
-  /** The row of the key's budget that it counts in: its day, and in calls of earlier programs also its month, or 0. */
+  /**
+   * The row of the key's budget that it counts in: its day, and in calls of earlier programs also its month, or 0. Null for
+   * keys that never had a budget.
+   */
   readonly budgetDayMs: number | null;
   readonly grantId: string | null;
   readonly runId: bigint;

@@ -101,7 +101,7 @@ describe("what earlier programs wrote", () => {
        FROM budget WHERE key_id = 'key_day'`,
     );
     file.run("DELETE FROM budget WHERE key_id = 'key_day'");
-    file.run("INSERT INTO budget SELECT 'key_day', ?1, spent_micros, held_micros FROM whole", [
+    file.run("INSERT INTO budget SELECT 'key_day', ?1, spent_micros, held_micros, 0 FROM whole", [
       windowStartMs,
     ]);
     file.run(

@@ -415,8 +415,23 @@ export const corruptions: readonly Corruption[] = [
   { name: "a budget deleted", sql: ["DELETE FROM budget"], subject: "key_day" },
   {
     name: "a budget for calls that had none",
-    sql: [`INSERT INTO budget VALUES ('key_a', ${startMs}, 5, 0)`],
+    sql: [`INSERT INTO budget VALUES ('key_a', ${startMs}, 5, 0, 0)`],
     subject: "key_a",
+  },
+  {
+    name: "what was spent before a budget made up",
+    sql: ["UPDATE budget SET spent_before_micros = 1, spent_micros = spent_micros + 1"],
+    subject: "key_day",
+  },
+  {
+    name: "what was spent before a budget left out of it",
+    sql: ["UPDATE key SET counts_days = true WHERE id = 'key_a'"],
+    subject: "key_a",
+  },
+  {
+    name: "an open call left out of its key's budget",
+    sql: ["UPDATE key SET counts_days = true WHERE id = 'key_a'"],
+    subject: "open",
   },
   {
     name: "a grant's day for calls that had none",

@@ -16,7 +16,7 @@ export const promises: readonly TablePromises[] = [
     table: "account",
     keys: ["id"],
     present: `id, name, tier, plan_multiplier_ppm, suspended, posted_micros, held_micros, topped_up_micros,
-              charge_carry_atto, value_carry_pico, created_at_ms`,
+              charge_carry_atto, value_carry_pico, budgets_begun, created_at_ms`,
     checks: [
       "tier IN ('free', 'starter', 'growth', 'enterprise')",
       "plan_multiplier_ppm >= 0",
@@ -33,7 +33,7 @@ export const promises: readonly TablePromises[] = [
   {
     table: "key",
     keys: ["id"],
-    present: "id, account_id, name, scope, created_at_ms",
+    present: "id, account_id, name, scope, counts_days, created_at_ms",
     checks: [
       "scope IN ('key', 'account')",
       "budget_micros >= 0",
@@ -44,8 +44,8 @@ export const promises: readonly TablePromises[] = [
   {
     table: "budget",
     keys: ["key_id, day_start_ms"],
-    present: "key_id, day_start_ms, spent_micros, held_micros",
-    checks: ["spent_micros >= 0", "held_micros >= 0"],
+    present: "key_id, day_start_ms, spent_micros, held_micros, spent_before_micros",
+    checks: ["spent_micros >= 0", "held_micros >= 0", "spent_before_micros BETWEEN 0 AND spent_micros"],
   },
   { table: "price", keys: ["version"], present: "version, operation_id, unit_prices", checks: [] },
   {

@@ -60,8 +60,15 @@ export interface Asked {
  * ever removed, so whoever has seen one need not look again; one that is missing fails its wish alone, and not the batch.
  */
 export interface Postable {
-  readonly keyIds: Set<string>;
+  readonly keys: Map<string, KnownKey>;
   readonly priceVersions: Set<string>;
+}
+
+export interface KnownKey {
+  /** From its first budget on, and for ever. */
+  readonly countsDays: boolean;
+  /** How many keys of its account had begun to when this one was looked at; it may be one that came later. */
+  readonly budgetsBegun: bigint;
 }
 
 /**
@@ -75,7 +82,8 @@ export function decideWishes(
 ): { readonly granted: readonly Granted[]; readonly changes: Changes } {
   const whyNotHeld = createWhyNotHeld(facts);
   const books = {
-    knowsKey: (keyId: string) => asked.known.keyIds.has(keyId),
+    knowsKey: (keyId: string) => asked.known.keys.has(keyId),
+    countsDays: (keyId: string) => asked.known.keys.get(keyId)?.countsDays === true,
     knowsPrices: (version: string) => asked.known.priceVersions.has(version),
   };
   const sums = createSums();
@@ -104,7 +112,7 @@ export function decideWishes(
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
     checkPostable(request, books);
-    const call = heldCallFor(request, asked.runId);
+    const call = heldCallFor(request, asked.runId, books);
     facts.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
     sums.addHeld(call, call.heldMicros);
     facts.calls.set(call.callId, heldNow(call, request.terms));

@@ -72,7 +72,7 @@ export async function readFactRows(query: Query, wanted: Wanted, lock: Lock): Pr
     wanted.accountIds.length === 0
       ? none
       : query<AccountRow>(
-          `SELECT id, suspended, posted_micros, held_micros, charge_carry_atto, value_carry_pico
+          `SELECT id, suspended, posted_micros, held_micros, charge_carry_atto, value_carry_pico, budgets_begun
              FROM account WHERE id = ANY($1::text[]) ORDER BY id ${forUpdate} ${lock === "skip" ? "SKIP LOCKED" : ""}`,
           [wanted.accountIds],
         ),
@@ -188,6 +188,7 @@ export interface AccountRow {
   held_micros: bigint;
   charge_carry_atto: bigint;
   value_carry_pico: bigint;
+  budgets_begun: bigint;
 }
 
 export interface CallRow {

@@ -13,7 +13,12 @@ test("a key that was seen before is held for in the very batch that makes room f
     const runs = createRuns({ db, wallMs: () => 1, monotonicMs, deadAfterMs: 15_000 });
     try {
       const known = {
-        keyIds: new Set([seen.keyId, ...Array.from({ length: 60_000 }, (_, n) => `key_of_others_${n}`)]),
+        keys: new Map(
+          [seen.keyId, ...Array.from({ length: 60_000 }, (_, n) => `key_of_others_${n}`)].map((keyId) => [
+            keyId,
+            { countsDays: false, budgetsBegun: 0n },
+          ]),
+        ),
         priceVersions: new Set<string>(),
       };
       const runId = await runs.begin(1);
@@ -32,7 +37,7 @@ test("a key that was seen before is held for in the very batch that makes room f
         }),
       );
       expect(granted).toEqual([{ result: { kind: "held" } }, { result: { kind: "held" } }]);
-      expect([...known.keyIds].toSorted()).toEqual([seen.keyId, fresh.keyId].toSorted());
+      expect([...known.keys.keys()].toSorted()).toEqual([seen.keyId, fresh.keyId].toSorted());
     } finally {
       await runs.end();
       await db.close();

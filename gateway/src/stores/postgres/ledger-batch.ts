@@ -5,6 +5,7 @@ import {
   decideWishes,
   type Asked,
   type Granted,
+  type KnownKey,
   type Postable,
   type Wish,
 } from "./decide-wishes.ts";
@@ -68,6 +69,7 @@ export async function decideBatch(query: Query, batch: Batch): Promise<Decision<
     const call = facts.calls.get(callId);
     if (call && !wanted.accountIds.includes(call.held.accountId)) throw new CameLater();
   }
+  await learnKeys(query, outdatedKeys(holds, facts, batch.known), batch.known.keys);
   const doubtful = await findDoubtful(query, batch, facts);
   const { granted, changes } = decideWishes(batch, facts, doubtful);
   return { result: granted, writes: writesOf(changes) };
@@ -104,29 +106,47 @@ async function findDoubtful(
 async function learnPostable(
   query: Query,
   holds: readonly HoldRequest[],
-  { keyIds, priceVersions }: Postable,
+  { keys, priceVersions }: Postable,
 ): Promise<void> {
   // Before anything is looked for: whoever of this batch is forgotten is looked at again.
-  for (const known of [keyIds, priceVersions]) if (known.size > knownMax) known.clear();
-  const keys = unique(holds.map(({ keyId }) => keyId)).filter((id) => !keyIds.has(id));
-  const prices = unique(holds.map(({ terms }) => terms.version)).filter(
-    (version) => !priceVersions.has(version),
-  );
-  await Promise.all([
-    learn(query, "SELECT id AS name FROM key WHERE id = ANY($1::text[])", keys, keyIds),
-    learn(query, "SELECT version AS name FROM price WHERE version = ANY($1::text[])", prices, priceVersions),
-  ]);
+  for (const known of [keys, priceVersions]) if (known.size > knownMax) known.clear();
+  const keyIds = unique(holds.map(({ keyId }) => keyId)).filter((id) => !keys.has(id));
+  const versions = unique(holds.map(({ terms }) => terms.version)).filter((each) => !priceVersions.has(each));
+  await Promise.all([learnKeys(query, keyIds, keys), learnPrices(query, versions, priceVersions)]);
 }
 
-async function learn(
+async function learnKeys(
   query: Query,
-  text: string,
-  wanted: readonly string[],
-  known: Set<string>,
+  keyIds: readonly string[],
+  known: Map<string, KnownKey>,
 ): Promise<void> {
-  if (wanted.length === 0) return;
-  const found = await query<{ name: string }>(text, [wanted]);
-  for (const { name } of found) known.add(name);
+  if (keyIds.length === 0) return;
+  const found = await query<{ id: string; counts_days: boolean; budgets_begun: bigint }>(
+    `SELECT key.id, counts_days, budgets_begun FROM key JOIN account ON account.id = account_id
+     WHERE key.id = ANY($1::text[])`,
+    [keyIds],
+  );
+  for (const row of found)
+    known.set(row.id, { countsDays: row.counts_days, budgetsBegun: row.budgets_begun });
+}
+
+async function learnPrices(query: Query, versions: readonly string[], known: Set<string>): Promise<void> {
+  if (versions.length === 0) return;
+  const found = await query<{ version: string }>(
+    "SELECT version FROM price WHERE version = ANY($1::text[])",
+    [versions],
+  );
+  for (const { version } of found) known.add(version);
+}
+
+/** Keys that may count their days by now, for all that was known of them when another one of their account began to. */
+function outdatedKeys(holds: readonly HoldRequest[], facts: LedgerFacts, { keys }: Postable): string[] {
+  const outdated = holds.filter(({ accountId, keyId, budget }) => {
+    const key = budget ? undefined : keys.get(keyId);
+    const account = facts.account(accountId);
+    return key?.countsDays === false && account && key.budgetsBegun !== account.budgetsBegun;
+  });
+  return unique(outdated.map(({ keyId }) => keyId));
 }
 
 /** A few megabytes. */

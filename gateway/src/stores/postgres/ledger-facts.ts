@@ -26,6 +26,7 @@ import type { Query } from "./query.ts";
 /** Where an account stands; the batch moves these figures as it decides. */
 interface AccountFacts {
   readonly suspended: boolean;
+  readonly budgetsBegun: bigint;
   postedMicros: Micros;
   heldMicros: Micros;
   chargeCarryAtto: bigint;
@@ -198,6 +199,7 @@ function listIn<Kept>(lists: Map<string, Kept[]>, name: string): Kept[] {
 
 const accountOf = (row: AccountRow): AccountFacts => ({
   suspended: row.suspended,
+  budgetsBegun: row.budgets_begun,
   postedMicros: row.posted_micros,
   heldMicros: row.held_micros,
   chargeCarryAtto: row.charge_carry_atto,

@@ -3,6 +3,7 @@ import { openTestDatabase, type TestDatabase } from "../../../../test/services/p
 import { openNode } from "../../../../test/services/postgres-nodes.ts";
 import { openDatabase, type Database } from "./database.ts";
 import { migrate, migrations } from "./migrations.ts";
+import { auditBooks } from "./postgres-audit.ts";
 
 /** As a later version would have them. */
 const later = [...migrations, "ALTER TABLE account ADD COLUMN motto text"];
@@ -35,6 +36,41 @@ test("data of an earlier version are brought forward, and those of a newer one r
   );
   const opened = await openNode({ url: database.url, name: "old_" }).catch(String);
   expect(opened).toContain("newer Tollgate");
+});
+
+test("a key of an earlier version counts what it spent without its budget, too", async () => {
+  await migrate(db, 0, migrations.slice(0, 3));
+  const ended = "'settled', 'succeeded'";
+  await db.write(async (query) => {
+    for (const statement of [
+      `INSERT INTO account (id, name, tier, plan_multiplier_ppm, held_micros, posted_micros, created_at_ms)
+         VALUES ('acc_1', 'one', 'free', 1000000, 40, 900, 1)`,
+      `INSERT INTO key (id, account_id, name, scope, budget_micros, budget_window, created_at_ms)
+         VALUES ('key_1', 'acc_1', 'k', 'key', 500, 'total', 1), ('key_2', 'acc_1', 'k', 'key', NULL, NULL, 1)`,
+      "INSERT INTO budget VALUES ('key_1', 0, 60, 0)",
+      `INSERT INTO call (id, account_id, key_id, operation_id, state, outcome, held_micros, charged_micros, price_version,
+                         multiplier_ppm, budget_day_start_ms, run_id, created_at_ms, settled_at_ms)
+         VALUES ('call_1', 'acc_1', 'key_1', 'sold', ${ended}, 100, 60, 'v', 1000000, 0, 1, 1000, 2000),
+                ('call_2', 'acc_1', 'key_1', 'sold', ${ended}, 100, 5, 'v', 1000000, NULL, 1, 1000, 2000),
+                ('call_3', 'acc_1', 'key_1', 'sold', ${ended}, 100, 20, 'v', 1000000, NULL, 1, 1000, 86400000),
+                ('call_4', 'acc_1', 'key_1', 'sold', 'held', NULL, 40, 0, 'v', 1000000, NULL, 1, 86400001, NULL),
+                ('call_5', 'acc_1', 'key_2', 'sold', ${ended}, 100, 15, 'v', 1000000, NULL, 1, 1000, 2000)`,
+    ])
+      await query(statement);
+  });
+  await migrate(db, 0);
+  expect(await db.read("SELECT * FROM budget ORDER BY day_start_ms")).toEqual([
+    { key_id: "key_1", day_start_ms: 0n, spent_micros: 65n, held_micros: 0n, spent_before_micros: 5n },
+    {
+      key_id: "key_1",
+      day_start_ms: 86_400_000n,
+      spent_micros: 20n,
+      held_micros: 40n,
+      spent_before_micros: 20n,
+    },
+  ]);
+  const findings = (await auditBooks(db.read)).findings.filter(({ rule }) => rule.includes("budget"));
+  expect(findings).toEqual([]);
 });
 
 test("under a node that serves nothing is changed, and once it has stopped everything", async () => {

@@ -377,6 +377,33 @@ export const migrations: readonly string[] = [
   CREATE INDEX link_attempt_unkeyed ON link_attempt (key_id, created_at_ms) WHERE key_hash IS NULL;
   DROP INDEX link_attempt_of_key;
   `,
+
+  // A key counts its days from its first budget on, and what it had spent until then is brought over (budget-days.ts). A node
+  // that has looked at an account's keys need not look again until another one of them begins.
+  `
+  ALTER TABLE key ADD COLUMN counts_days boolean NOT NULL DEFAULT false;
+  ALTER TABLE account ADD COLUMN budgets_begun bigint NOT NULL DEFAULT 0;
+  ALTER TABLE budget ADD COLUMN spent_before_micros bigint NOT NULL DEFAULT 0
+    CHECK (spent_before_micros BETWEEN 0 AND spent_micros);
+
+  UPDATE key SET counts_days = true
+  WHERE budget_micros IS NOT NULL OR EXISTS (SELECT FROM budget WHERE key_id = key.id);
+  INSERT INTO budget (key_id, day_start_ms, spent_micros, held_micros, spent_before_micros)
+  SELECT key_id, settled_at_ms - settled_at_ms % 86400000, sum(charged_micros), 0, sum(charged_micros)
+  FROM call JOIN key ON key.id = key_id
+  WHERE counts_days AND budget_day_start_ms IS NULL AND charged_micros > 0
+  GROUP BY 1, 2
+  ON CONFLICT (key_id, day_start_ms) DO UPDATE SET
+    spent_micros = budget.spent_micros + excluded.spent_micros, spent_before_micros = excluded.spent_before_micros;
+  WITH counted AS (
+    UPDATE call SET budget_day_start_ms = call.created_at_ms - call.created_at_ms % 86400000
+    FROM key WHERE key.id = key_id AND counts_days AND settled_at_ms IS NULL AND budget_day_start_ms IS NULL
+    RETURNING key_id, budget_day_start_ms, held_micros
+  )
+  INSERT INTO budget (key_id, day_start_ms, spent_micros, held_micros)
+  SELECT key_id, budget_day_start_ms, 0, sum(held_micros) FROM counted GROUP BY 1, 2
+  ON CONFLICT (key_id, day_start_ms) DO UPDATE SET held_micros = budget.held_micros + excluded.held_micros;
+  `,
 ];
 
 /** Any number, as long as nobody else who locks by number in this database has the same. */

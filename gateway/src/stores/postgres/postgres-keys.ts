@@ -10,6 +10,7 @@ import {
   type KeyRow,
   type SecretRow,
 } from "../key-rows.ts";
+import { beginBudgetDays } from "./budget-days.ts";
 import type { Database } from "./database.ts";
 import type { Query } from "./query.ts";
 
@@ -33,12 +34,14 @@ export function createPostgresKeys(db: Database): KeyBook {
       key.expiresAtMs ?? null,
       writtenList(key.allowedModels),
       writtenList(key.allowedOperations),
+      key.budget !== undefined,
     ]);
     await query(insertSecret, [key.secretHash, key.id, key.last4, key.nowMs]);
     return findKey(query, key.id);
   };
 
   const change = async (query: Query, keyId: string, wanted: KeyChange): Promise<Key | undefined> => {
+    if (wanted.budget) await lockAccountOf(query, keyId);
     const before = await findToChange(query, keyId);
     if (!before) return undefined;
     const budget = wanted.budget === undefined ? before.budget : wanted.budget;
@@ -54,6 +57,7 @@ export function createPostgresKeys(db: Database): KeyBook {
       writtenList(allowedOperations),
       keyId,
     ]);
+    if (wanted.budget) await beginBudgetDays(query, keyId);
     return findKey(query, keyId);
   };
 
@@ -95,6 +99,12 @@ export function createPostgresKeys(db: Database): KeyBook {
   };
 }
 
+/** Before the key: in this order all do who have both. */
+const lockAccountOf = (query: Query, keyId: string): Promise<unknown> =>
+  query("SELECT id FROM account WHERE id = (SELECT account_id FROM key WHERE id = $1) FOR NO KEY UPDATE", [
+    keyId,
+  ]);
+
 /** Whoever changes a key by what it was waits for whoever changes it now, so that no rotation outlives a revocation. */
 async function findToChange(query: Query, keyId: string): Promise<Key | undefined> {
   await query("SELECT id FROM key WHERE id = $1 FOR NO KEY UPDATE", [keyId]);
@@ -125,8 +135,8 @@ const listOfAccount = `${wholeKey} WHERE account_id = $1 ORDER BY created_at_ms,
 
 const insert = `
   INSERT INTO key (id, account_id, name, scope, budget_micros, budget_window, created_at_ms, expires_at_ms,
-                   allowed_models, allowed_operations)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
+                   allowed_models, allowed_operations, counts_days)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
 
 const insertSecret = "INSERT INTO key_secret (hash, key_id, last4, created_at_ms) VALUES ($1, $2, $3, $4)";
 

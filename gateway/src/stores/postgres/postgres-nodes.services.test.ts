@@ -46,6 +46,37 @@ describe("of holds that come to three nodes at once", () => {
     });
   });
 
+  promise("each counts once in the budget that its key is given meanwhile", async (nodes) => {
+    const first = await nodes.node(0).openCaller();
+    const others = Array.from({ length: 23 }, () => nodes.node(0).openKey(first));
+    const callers = [first, ...(await Promise.all(others))];
+    const callAt = async (n: number, caller: Caller): Promise<void> => {
+      const callId = await nodes.node(n).held(caller);
+      if (n % 3 > 0) await nodes.node(n + 1).settle(callId, { units: 10 });
+    };
+    const callAtAll = (): Promise<unknown> =>
+      Promise.all(Array.from({ length: 6 }, (_, n) => callers.map((caller) => callAt(n, caller))).flat());
+    await callAtAll();
+    const budget = { limitMicros: 1_000_000n, window: "total" } as const;
+    const without = callers.map(({ keyId }) => keyId);
+    const giveBudgets = async (): Promise<void> => {
+      for (let keyId = without.at(-1); keyId !== undefined; keyId = without.at(-1)) {
+        await nodes.node(1).store().keys.update(keyId, { budget });
+        without.pop();
+      }
+    };
+    const giving = giveBudgets();
+    let rounds = 2;
+    for (; without.length > 0; rounds++) await callAtAll();
+    await giving;
+    await callAtAll();
+    for (const caller of callers)
+      expect(await useOf(nodes.node(2), caller, "total", middayMs)).toEqual({
+        spentMicros: BigInt(rounds) * 40n,
+        heldMicros: BigInt(rounds) * 200n,
+      });
+  });
+
   promise("exactly as many are held as the day of a grant allows", async (nodes) => {
     const caller = await nodes.node(0).openCaller();
     const grant = await openGrant(nodes.node(0), caller, 5_000n);

@@ -54,7 +54,7 @@ export function createWishQueue(parts: QueueParts): WishQueue {
   let underWay: readonly Queued[] = [];
   let underWaySinceMs = Number.NEGATIVE_INFINITY;
   let writing: Promise<void> | undefined;
-  const known: Postable = { keyIds: new Set(), priceVersions: new Set() };
+  const known: Postable = { keys: new Map(), priceVersions: new Set() };
   const notes = createCallNotes(() => {
     if (runs.current() !== undefined) writeSoon();
   });
@@ -158,7 +158,7 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     if (error instanceof RunEnded) {
       // Another process took this one for dead. Whatever it held has been ended, or will be, and asking says how. Or
       // somebody brought back older books, to which what was seen may be new.
-      known.keyIds.clear();
+      known.keys.clear();
       known.priceVersions.clear();
       await runs.goOnAfter(error.runId).catch(() => {});
     }

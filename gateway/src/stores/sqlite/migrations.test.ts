@@ -164,6 +164,32 @@ describe("a file of an earlier program", () => {
     await store.close();
   });
 
+  test("whose key spent without its budget, too, counts all of it from the next run on", async () => {
+    const ended = `state = 'settled', outcome = 'succeeded', value_micros = 25, charged_micros = 25, used = '{"units":25}',
+                   usage_source = 'provider', settled_at_ms = 86400500`;
+    const path = oldFile(15, [
+      "UPDATE call SET budget_window_start_ms = NULL WHERE id = 'call_3'",
+      `UPDATE call SET ${ended} WHERE id = 'call_3'`,
+      "UPDATE budget SET held_micros = 0",
+      "UPDATE account SET posted_micros = 915, held_micros = 0 WHERE id = 'acc_1'",
+      `INSERT INTO unlisted (lists) VALUES ('{"acc_1":["call_3"]}')`,
+      `INSERT INTO usage_bucket
+         SELECT 'acc_1', width, 86400, 'key_1', 1, 0, 0, 0, 0, 0, 25, 25
+         FROM (SELECT 1 AS width UNION SELECT 60 UNION SELECT 3600 UNION SELECT 86400)`,
+      // One that was held without the budget, and that only the journal knows.
+      `INSERT INTO journal (lines) VALUES ('[["held","call_4","acc_1","key_1","sold",null,"40","${terms.version}","1000000",null,null,"1",86400700]]')`,
+    ]);
+    const store = openSqliteStore({ path });
+    expect((await store.auditor.audit()).findings).toEqual([]);
+    expect(await store.ledger.beginRun(86_401_000)).toMatchObject({ releasedCalls: 1, releasedMicros: 40n });
+    const day = await store.keys.budgetUse("key_1", "day", 86_400_000);
+    expect(day).toEqual({ spentMicros: 25n, heldMicros: 0n });
+    const total = await store.keys.budgetUse("key_1", "total", 86_400_000);
+    expect(total).toEqual({ spentMicros: 85n, heldMicros: 0n });
+    expect((await store.auditor.audit()).findings).toEqual([]);
+    await store.close();
+  });
+
   test("with an open question keeps it, expected to cost the most it may", async () => {
     const path = oldFile(11, [
       "INSERT INTO approval VALUES ('apr_1', 'acc_1', 'key_1', NULL, 'x', 1, 9000, NULL, NULL);",

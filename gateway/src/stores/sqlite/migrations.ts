@@ -477,6 +477,14 @@ const migrations: readonly string[] = [
   CREATE INDEX link_attempt_unkeyed ON link_attempt (key_id, created_at_ms) WHERE key_hash IS NULL;
   DROP INDEX link_attempt_of_key;
   `,
+
+  // A key counts its days from its first budget on, and what it had spent until then is brought over (budget-days.ts). For
+  // keys that have a budget now the next run does it, when the journal is posted.
+  `
+  ALTER TABLE key ADD COLUMN counts_days INTEGER NOT NULL DEFAULT 0 CHECK (counts_days = 0 OR counts_days = 1);
+  ALTER TABLE budget ADD COLUMN spent_before_micros INTEGER NOT NULL DEFAULT 0
+    CHECK (spent_before_micros >= 0 AND spent_before_micros <= spent_micros);
+  `,
 ];
 
 export const schemaVersion = migrations.length;

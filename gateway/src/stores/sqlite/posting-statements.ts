@@ -10,7 +10,7 @@ export function preparePosting(db: Database) {
                           value_carry_pico = coalesce(?4, value_carry_pico) WHERE id = ?5`,
     ),
     openBudget: db.query<never, [string, number, bigint, bigint]>(
-      "INSERT INTO budget VALUES (?1, ?2, ?3, ?4)",
+      "INSERT INTO budget (key_id, window_start_ms, spent_micros, held_micros) VALUES (?1, ?2, ?3, ?4)",
     ),
     moveBudget: db.query<never, [bigint, bigint, string, number]>(
       `UPDATE budget SET spent_micros = spent_micros + ?1, held_micros = held_micros + ?2

@@ -11,11 +11,17 @@ import {
   type KeyRow,
   type SecretRow,
 } from "../key-rows.ts";
+import type { BudgetDays } from "./budget-days.ts";
 import type { PostedBooks } from "./posted-books.ts";
 import { sumBudget } from "./budget-rows.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
-export function createSqliteKeys(db: Database, commits: GroupCommit, books: PostedBooks): KeyBook {
+export function createSqliteKeys(
+  db: Database,
+  commits: GroupCommit,
+  books: PostedBooks,
+  budgetDays: BudgetDays,
+): KeyBook {
   const sql = prepare(db);
 
   const find = (keyId: string): Key | undefined => {
@@ -37,6 +43,7 @@ export function createSqliteKeys(db: Database, commits: GroupCommit, books: Post
       key.expiresAtMs ?? null,
       writtenList(key.allowedModels),
       writtenList(key.allowedOperations),
+      key.budget ? 1 : 0,
     );
     sql.insertSecret.run(key.secretHash, key.id, key.last4, key.nowMs);
     return find(key.id);
@@ -58,6 +65,7 @@ export function createSqliteKeys(db: Database, commits: GroupCommit, books: Post
       writtenList(allowedOperations),
       keyId,
     );
+    if (change.budget) budgetDays.begin(keyId);
     return find(keyId);
   };
 
@@ -76,7 +84,7 @@ export function createSqliteKeys(db: Database, commits: GroupCommit, books: Post
       (accountId === undefined ? sql.listAll.all() : sql.listOfAccount.all(accountId)).map((row) =>
         keyOf(row, sql.secrets.all(row.id)),
       ),
-    update: (keyId, change) => commits.run(() => update(keyId, change)),
+    update: (keyId, change) => (change.budget ? books : commits).run(() => update(keyId, change)),
     rotate: (rotation) => commits.run(() => rotate(rotation)),
     revoke: (keyId, nowMs) =>
       commits.run(() => {
@@ -120,11 +128,12 @@ function prepare(db: Database) {
         number | null,
         string | null,
         string | null,
+        number,
       ]
     >(
       `INSERT INTO key (id, account_id, name, scope, budget_micros, budget_window, created_at_ms, expires_at_ms,
-                        allowed_models, allowed_operations)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+                        allowed_models, allowed_operations, counts_days)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
     ),
     insertSecret: db.query<never, [Uint8Array, string, string, number]>(
       "INSERT INTO key_secret (hash, key_id, last4, created_at_ms) VALUES (?1, ?2, ?3, ?4)",

@@ -27,6 +27,7 @@ import {
   type Evidence,
 } from "../call-ends.ts";
 import type { HeldCall } from "../held-call.ts";
+import type { BudgetDays } from "./budget-days.ts";
 import type { EarlierCalls } from "./earlier-calls.ts";
 import type { PostedBooks } from "./posted-books.ts";
 import type { GroupCommit } from "./group-commit.ts";
@@ -53,6 +54,7 @@ interface Parts {
   readonly sentMarks: SentMarks;
   readonly books: PostedBooks;
   readonly tasks: TaskRows;
+  readonly budgetDays: BudgetDays;
   /** False when what room there is must be kept for calls that already run. */
   readonly hasRoom: () => boolean;
 }
@@ -64,7 +66,7 @@ interface Parts {
  */
 export function createSqliteLedger(parts: Parts): Ledger {
   const { db, commits, journal, claims, unpaidClaims, earlierCalls, standings, openCalls } = parts;
-  const { sentMarks, books, tasks, hasRoom } = parts;
+  const { sentMarks, books, tasks, budgetDays, hasRoom } = parts;
   const sql = prepareLedger(db);
   const approvals = prepareApprovalUses(db);
   const whyNotHeld = createWhyNotHeld({
@@ -86,7 +88,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
     checkPostable(request, standings);
-    const call = heldCallFor(request, runId);
+    const call = heldCallFor(request, runId, standings);
     standings.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
     journal.hold(call);
     if (!request.task) openCalls.set(call.callId, call);
@@ -151,6 +153,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
 
   const beginRun = (nowMs: number): Recovery => {
     journal.post();
+    standings.forget();
+    budgetDays.beginMissing();
     const nextRunId = sql.insertRun.get(nowMs)?.id;
     if (nextRunId === undefined) throw new Error("The store did not number this run.");
     let releasedMicros = 0n;

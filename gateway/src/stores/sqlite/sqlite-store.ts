@@ -3,6 +3,7 @@ import { StoreFull } from "../../ledger/store-errors.ts";
 import type { Store } from "../../books/store.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
+import { createBudgetDays } from "./budget-days.ts";
 import { createPostedBooks } from "./posted-books.ts";
 import { createClaims } from "./claims.ts";
 import { createBallast, type Ballast } from "./ballast.ts";
@@ -75,6 +76,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   const openCalls = new TransitMap<HeldCall>();
   const sentMarks = createSentMarks();
   const tasks = createTaskRows(db);
+  const budgetDays = createBudgetDays(db, openCalls);
   const ballast =
     options.ballastPath === undefined ? undefined : createBallast(options.ballastPath, monotonicMs);
   const commits = createGroupCommit({
@@ -120,10 +122,11 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       sentMarks,
       books,
       tasks,
+      budgetDays,
       hasRoom: () => hasRoom(ballast),
     }),
     accounts: createSqliteAccounts(db, books),
-    keys: createSqliteKeys(db, commits, books),
+    keys: createSqliteKeys(db, commits, books, budgetDays),
     usage: createSqliteUsage(db, books),
     calls: createSqliteCalls(db, books, claims, options.lookedThroughMax),
     quotas: createSqliteQuotas(db, commits, earlierCalls, unpaidClaims),

@@ -33,6 +33,7 @@ export interface Standings {
    */
   readonly move: (call: HeldCall, by: BoundStanding) => void;
   readonly knowsKey: (keyId: string) => boolean;
+  readonly countsDays: (keyId: string) => boolean;
   readonly knowsPrices: (version: string) => boolean;
   /** Only when everything is posted. */
   readonly forget: () => void;
@@ -49,13 +50,23 @@ export function createStandings(db: Database, post: () => void): Standings {
   /** A key that has unposted lines has a window here. */
   const budgets = new Map<string, WindowStanding[]>();
   const grantDays = new Map<string, Map<number, BoundStanding>>();
-  /** Keys and prices that are in the books. They never leave them. */
-  const known = new Set<string>();
+  /** Keys and prices that are in the books, which they never leave; and of keys, whether they count their days. */
+  const keys = new Map<string, boolean>();
+  const prices = new Set<string>();
 
-  const isKnown = (name: string, ask: { readonly get: (name: string) => unknown }): boolean => {
-    if (known.has(name)) return true;
-    if (ask.get(name) === null) return false;
-    known.add(name);
+  const countsDays = (keyId: string): boolean | undefined => {
+    const known = keys.get(keyId);
+    if (known !== undefined) return known;
+    const row = sql.key.get(keyId);
+    if (!row) return undefined;
+    keys.set(keyId, row.counts_days === 1n);
+    return row.counts_days === 1n;
+  };
+
+  const knowsPrices = (version: string): boolean => {
+    if (prices.has(version)) return true;
+    if (sql.prices.get(version) === null) return false;
+    prices.add(version);
     return true;
   };
 
@@ -112,7 +123,8 @@ export function createStandings(db: Database, post: () => void): Standings {
     accounts.clear();
     budgets.clear();
     grantDays.clear();
-    known.clear();
+    keys.clear();
+    prices.clear();
   };
 
   return {
@@ -120,11 +132,13 @@ export function createStandings(db: Database, post: () => void): Standings {
     budget,
     grantDay,
     move,
-    knowsKey: (keyId) => isKnown(keyId, sql.key),
-    knowsPrices: (version) => isKnown(version, sql.prices),
+    knowsKey: (keyId) => countsDays(keyId) !== undefined,
+    countsDays: (keyId) => countsDays(keyId) === true,
+    knowsPrices,
     forget,
     forgetWhenMany: () => {
-      if (accounts.size + budgets.size + grantDays.size + known.size > standingsMax) forget();
+      const size = accounts.size + budgets.size + grantDays.size + keys.size + prices.size;
+      if (size > standingsMax) forget();
     },
   };
 }
@@ -146,7 +160,7 @@ const standingOf = (row: BoundRow | null): BoundStanding => ({
 
 function prepare(db: Database) {
   return {
-    key: db.query<{ id: string }, [string]>("SELECT id FROM key WHERE id = ?1"),
+    key: db.query<{ counts_days: bigint }, [string]>("SELECT counts_days FROM key WHERE id = ?1"),
     prices: db.query<{ version: string }, [string]>("SELECT version FROM price WHERE version = ?1"),
     account: db.query<
       {
