@@ -60,6 +60,20 @@ export const mutants = [
     tests: ["gateway/src/stores/sqlite/call-lists.test.ts"],
   },
   {
+    name: "room that a full disk has only without its ballast is taken for it again",
+    file: "gateway/src/stores/sqlite/ballast.ts",
+    find: "    if (freeBytesIn(dirname(path)) < freeBytesMin) return false;\n",
+    replace: "",
+    tests: ["gateway/src/stores/sqlite/ballast.test.ts"],
+  },
+  {
+    name: "a ballast that was written in part counts as whole",
+    file: "gateway/src/stores/sqlite/ballast.ts",
+    find: "?.size === ballastBytes) return true;",
+    replace: " !== undefined) return true;",
+    tests: ["gateway/src/stores/sqlite/ballast.test.ts"],
+  },
+  {
     name: "the balance is not guarded",
     file: whyNotHeld,
     find: "if (!account || availableMicros < amountMicros)",

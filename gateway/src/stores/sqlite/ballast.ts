@@ -1,8 +1,9 @@
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
 
 /**
  * Room kept for the end of running calls. When the disk is full the ballast is thrown overboard: no new call
- * is taken, but those that run can still be settled. It is taken on again once there is room.
+ * is taken, but those that run can still be settled. It is taken on again once somebody has made room.
  */
 export interface Ballast {
   /** True when there was something to throw overboard. */
@@ -14,6 +15,8 @@ export interface Ballast {
 
 /** Thousands of settlements fit into this; a fresh clone hardly notices it. */
 const ballastBytes = 8 * 1024 * 1024;
+/** Just as much room is there when it has been thrown overboard and nobody has done anything about the disk. */
+const freeBytesMin = 2 * ballastBytes;
 const restoreEveryMs = 5_000;
 
 export function createBallast(path: string, monotonicMs: () => number): Ballast {
@@ -38,12 +41,17 @@ export function createBallast(path: string, monotonicMs: () => number): Ballast 
 
 /** False when the disk has no room for it. */
 function fill(path: string): boolean {
-  if (existsSync(path)) return true;
+  if (statSync(path, { throwIfNoEntry: false })?.size === ballastBytes) return true;
   try {
+    // One of another size is what a process left behind that was killed while it wrote.
+    rmSync(path, { force: true });
+    if (freeBytesIn(dirname(path)) < freeBytesMin) return false;
     const file = openSync(path, "wx", 0o600);
     try {
       const zeros = Buffer.alloc(1024 * 1024);
-      for (let written = 0; written < ballastBytes; written += zeros.byteLength) writeSync(file, zeros);
+      // The last write that finds any room takes what there is, and says how much that was.
+      for (let written = 0; written < ballastBytes;)
+        written += writeSync(file, zeros, 0, Math.min(zeros.byteLength, ballastBytes - written));
       fsyncSync(file);
     } finally {
       closeSync(file);
@@ -53,4 +61,9 @@ function fill(path: string): boolean {
     rmSync(path, { force: true });
     return false;
   }
+}
+
+function freeBytesIn(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
