@@ -74,6 +74,14 @@ export const mutants = [
     tests: ["gateway/src/stores/sqlite/ballast.test.ts"],
   },
   {
+    name: "a restored file may lose its name to a power cut",
+    file: "gateway/src/stores/sqlite/backup.ts",
+    find: "  syncFolder(dirname(resolve(path)));\n",
+    replace: "",
+    tests: ["test/store-faults.test.ts"],
+    only: "that fails when a restored file has its name is told",
+  },
+  {
     name: "the balance is not guarded",
     file: whyNotHeld,
     find: "if (!account || availableMicros < amountMicros)",

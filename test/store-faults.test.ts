@@ -15,9 +15,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Store } from "../gateway/src/books/store.ts";
 import { InDoubt, StoreBusy } from "../gateway/src/ledger/store-errors.ts";
+import { openSqliteStore } from "../gateway/src/stores/sqlite/sqlite-store.ts";
 import { expectWithin } from "../gateway/src/platform/test-within.ts";
 import { openOpenAiDouble } from "./doubles/openai.ts";
-import { openGatewayProcess, openTestGateway, type TestAccount, type TestGateway, until } from "./harness.ts";
+import {
+  openGatewayProcess,
+  openTestGateway,
+  runTollgate,
+  type TestAccount,
+  type TestGateway,
+  until,
+} from "./harness.ts";
 import { dialects } from "./streams/dialects.ts";
 import {
   expectChargeOf,
@@ -549,6 +557,28 @@ describe.skipIf((compiler === null || process.platform !== "linux") && process.e
         expect(others.filter((ms) => ms < fsyncMs / 2).length).toBeGreaterThan(10);
         slow.signal("SIGTERM");
         expect(await slow.exited).toBe(0);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+
+    test("that fails when a restored file has its name is told: a power cut could take the name away", async () => {
+      tollgate = await openTestGateway();
+      const folder = mkdtempSync(join(tmpdir(), "tollgate-fsync-"));
+      try {
+        const backup = join(folder, "backup.db");
+        await openSqliteStore({ path: backup }).close();
+        const data = join(folder, "data");
+        const restored = await runTollgate(["restore", backup], {
+          folder,
+          environment: {
+            TOLLGATE_DATA: data,
+            LD_PRELOAD: buildInterposer(folder),
+            FSYNC_FAILS_WHEN: join(data, "tollgate.db"),
+          },
+        });
+        expect(restored.code).not.toBe(0);
+        expect(restored.errors).toContain("EIO");
       } finally {
         rmSync(folder, { recursive: true, force: true });
       }

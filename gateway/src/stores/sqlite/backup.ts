@@ -121,6 +121,7 @@ export function restore({
   // The old write-ahead log belongs to the old file; left behind, it would be replayed into the new one.
   for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
   renameSync(arriving, path);
+  syncFolder(dirname(resolve(path)));
   return kept;
 }
 
