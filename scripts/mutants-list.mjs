@@ -82,6 +82,13 @@ export const mutants = [
     only: "that fails when a restored file has its name is told",
   },
   {
+    name: "what the next start charges is missing among the charges",
+    file: "gateway/src/ledger/tell-recovery.ts",
+    find: "  for (const charge of charges) countMicros(charge, metrics);\n",
+    replace: "",
+    tests: ["test/stated-usage.test.ts"],
+  },
+  {
     name: "the balance is not guarded",
     file: whyNotHeld,
     find: "if (!account || availableMicros < amountMicros)",

@@ -19,6 +19,18 @@ export async function receiptOfDied(
   path: string,
   body: object,
 ): Promise<Receipt> {
+  const { receipt, next } = await startAfterDeath(gateway, account, path, body);
+  await next.close();
+  return receipt;
+}
+
+/** The next start, and what it made of a stream that was still open when the gateway died. */
+export async function startAfterDeath(
+  gateway: TestGateway,
+  account: TestAccount,
+  path: string,
+  body: object,
+): Promise<{ readonly receipt: Receipt; readonly next: TestGateway }> {
   const leaving = new AbortController();
   const response = await gateway.call(account, path, {
     method: "POST",
@@ -36,8 +48,9 @@ export async function receiptOfDied(
   // To the next one, whoever has the file open is as good as dead.
   const next = await openTestGateway({ data: gateway.data });
   try {
-    return await next.receipt(account, response);
-  } finally {
+    return { receipt: await next.receipt(account, response), next };
+  } catch (error) {
     await next.close();
+    throw error;
   }
 }

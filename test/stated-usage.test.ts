@@ -1,7 +1,7 @@
 // Usage and success as upstreams state them, true or not: what is believed, what is charged, and what is written off.
 
 import { describe, expect, test } from "bun:test";
-import { begunStream, receiptOfDied } from "./died-stream.ts";
+import { begunStream, receiptOfDied, startAfterDeath } from "./died-stream.ts";
 import { omitted, type JsonValue } from "./doubles/vendor-checks.ts";
 import { chat, configFor, creditMicros, ranking, tagPath, useFaultyVendors } from "./faulty-vendors.ts";
 import { openTestGateway } from "./harness.ts";
@@ -221,6 +221,26 @@ describe("usage as the upstream states it", () => {
         usage: { input_tokens: reachTokens, output_tokens: 1 },
       });
       expect(await doomed.audit()).toEqual([]);
+    } finally {
+      await doomed.close();
+      await vendor.stop(true);
+    }
+  });
+
+  test("what the next start charges for a stream that was cut is counted among the charges", async () => {
+    const delta = { choices: [{ index: 0, delta: { content: "word" } }] };
+    const vendor = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => begunStream(delta) });
+    const doomed = await openTestGateway({ config: configFor(() => vendor.url.origin) });
+    try {
+      const account = await doomed.openAccount();
+      const streamed = { ...chat, stream: true };
+      const { receipt, next } = await startAfterDeath(doomed, account, "/v1/chat/completions", streamed);
+      const metrics = await (await fetch(`${next.url}/metrics`)).text();
+      await next.close();
+      expect(receipt.charged_micros_usd).toBeGreaterThan(0);
+      expect(metrics).toContain(
+        `tollgate_charged_micros_usd_total{operation="${receipt.operation_id}"} ${receipt.charged_micros_usd}\n`,
+      );
     } finally {
       await doomed.close();
       await vendor.stop(true);

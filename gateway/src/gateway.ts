@@ -83,7 +83,7 @@ const salesRefreshUsualMs = 10 * 60_000;
 /** Puts the parts together. Begins a run of the ledger, so everything a dead process left open is resolved first. */
 export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const { store, clock, log, random = systemChance, randomBytes = systemBytes } = parts;
-  tellRecovery(await store.ledger.beginRun(clock.wallMs()), log);
+  tellRecovery(await store.ledger.beginRun(clock.wallMs()), parts);
 
   let inForce = await bringIntoForce(parts, parts);
   const offer = (): Offer => inForce.offer;

@@ -56,7 +56,7 @@ export async function startServer(parts: StartParts): Promise<number> {
     },
     onBroughtForward: (schemas) => log.warn(broughtForward(schemas)),
     onLostNote: (error) => log.error("a note about a call could not be written", describeError(error)),
-    onRecovered: (recovery) => tellRecovery(recovery, log),
+    onRecovered: (recovery) => tellRecovery(recovery, { log, metrics }),
   });
   const store = await claimed(opened, secrets);
   try {

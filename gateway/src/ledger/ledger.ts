@@ -114,8 +114,16 @@ export interface Recovery {
   readonly releasedMicros: Micros;
   /** Streams that were cut by the crash, charged for what they had delivered. */
   readonly settledCalls: number;
+  /** What those came to, each operation once. */
+  readonly charges: readonly RecoveredCharge[];
   /** Tasks that were being created: nobody knows whether their vendors have them. Their holds stay. */
   readonly lostTasks: number;
+}
+
+export interface RecoveredCharge {
+  readonly operationId: string;
+  readonly chargedMicros: Micros;
+  readonly writtenOffMicros: Micros;
 }
 
 /**

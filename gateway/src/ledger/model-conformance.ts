@@ -169,6 +169,7 @@ const restart = (): Command =>
       releasedCalls: open.length,
       releasedMicros,
       settledCalls: 0,
+      charges: [],
       lostTasks: 0,
     });
   });

@@ -1,10 +1,12 @@
 // What every ledger must do about calls that a process before this one left open.
 
 import { expect, test } from "bun:test";
+import { createTerms } from "../prices/terms.ts";
 import {
   becomes,
   failureOf,
   middayMs,
+  operationId,
   useOf,
   withBooks,
   type TestBooks,
@@ -28,7 +30,13 @@ export function runsConformance(openStore: OpenStore): void {
     const entries = await books.entries();
 
     const recovery = await books.restart(middayMs + 60_000);
-    expect(recovery).toEqual({ releasedCalls: 2, releasedMicros: 350n, settledCalls: 0, lostTasks: 0 });
+    expect(recovery).toEqual({
+      releasedCalls: 2,
+      releasedMicros: 350n,
+      settledCalls: 0,
+      charges: [],
+      lostTasks: 0,
+    });
     expect(await books.balance(caller)).toEqual({ posted: 999_960n, held: 0n });
     expect(await useOf(books, caller, "month", middayMs)).toEqual({ spentMicros: 40n, heldMicros: 0n });
     expect(await books.entries()).toBe(entries);
@@ -55,8 +63,18 @@ export function runsConformance(openStore: OpenStore): void {
       books.store().ledger.noteProgress(short, { units: 40 });
       books.store().ledger.noteProgress(long, { units: 400 });
       await books.held(caller);
+      const other = createTerms("conformance.other", undefined, { units: 1_000_000n });
+      const sold = { operationId: "conformance.other", model: undefined, terms: other };
+      await books.store().ledger.recordPrices([sold]);
+      const elsewhere = await books.held(caller, { operationId: sold.operationId, terms: other });
+      books.store().ledger.noteProgress(elsewhere, { units: 7 });
+      await books.held(caller);
       const recovery = await books.restart();
-      expect(recovery).toMatchObject({ releasedCalls: 1, settledCalls: 2, lostTasks: 0 });
+      expect(recovery).toMatchObject({ releasedCalls: 2, settledCalls: 3, lostTasks: 0 });
+      expect(recovery.charges.toSorted((a, b) => (a.operationId < b.operationId ? -1 : 1))).toEqual([
+        { operationId: sold.operationId, chargedMicros: 7n, writtenOffMicros: 0n },
+        { operationId, chargedMicros: 140n, writtenOffMicros: 300n },
+      ]);
       const settled = { state: "settled", outcome: "unknown", usageSource: "estimated" } as const;
       expect(await books.receipt(caller, short)).toMatchObject({ ...settled, chargedMicros: 40n });
       expect(await books.receipt(caller, long)).toMatchObject({
@@ -64,7 +82,7 @@ export function runsConformance(openStore: OpenStore): void {
         chargedMicros: 100n,
         writtenOffMicros: 300n,
       });
-      expect(await books.balance(caller)).toEqual({ posted: 9_860n, held: 0n });
+      expect(await books.balance(caller)).toEqual({ posted: 9_853n, held: 0n });
     },
   );
 
@@ -119,6 +137,7 @@ export function runsConformance(openStore: OpenStore): void {
       releasedCalls: 0,
       releasedMicros: 0n,
       settledCalls: 0,
+      charges: [],
       lostTasks: 0,
     });
     await books.held(caller);
@@ -126,12 +145,14 @@ export function runsConformance(openStore: OpenStore): void {
       releasedCalls: 1,
       releasedMicros: 100n,
       settledCalls: 0,
+      charges: [],
       lostTasks: 0,
     });
     expect(await books.restart()).toEqual({
       releasedCalls: 0,
       releasedMicros: 0n,
       settledCalls: 0,
+      charges: [],
       lostTasks: 0,
     });
   });

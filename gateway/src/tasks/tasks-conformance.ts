@@ -211,7 +211,13 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
         const [zombie] = await claimDue(books, middayMs);
         if (!zombie) throw new Error("It was not claimed.");
         const recovery = await books.restart();
-        expect(recovery).toEqual({ releasedCalls: 1, releasedMicros: 100n, settledCalls: 0, lostTasks: 1 });
+        expect(recovery).toEqual({
+          releasedCalls: 1,
+          releasedMicros: 100n,
+          settledCalls: 0,
+          charges: [],
+          lostTasks: 1,
+        });
         expect((await books.receipt(caller, plain)).state).toBe("released");
         expect((await books.balance(caller)).held).toBe(200n);
         expect((await found(books, caller, lost.taskId)).state).toBe("LOST");

@@ -1,4 +1,5 @@
-import type { Recovery, Release, Resolved } from "../../ledger/ledger.ts";
+import type { RecoveredCharge, Recovery, Release, Resolved } from "../../ledger/ledger.ts";
+import { chargesByOperation } from "../recovered-charges.ts";
 import type { Database } from "./database.ts";
 
 const orphansAtOnce = 200;
@@ -9,23 +10,38 @@ export async function endWhatIsLeft(
   release: (release: Release) => Promise<Resolved>,
   nowMs: number,
 ): Promise<Recovery> {
-  let [releasedCalls, releasedMicros, settledCalls] = [0, 0n, 0];
+  let [releasedCalls, releasedMicros] = [0, 0n];
+  const settled: RecoveredCharge[] = [];
   const lostTasks = await loseTasks(db);
   for (;;) {
-    const orphans = await db.read<{ id: string; held_micros: bigint }>(findOrphans, [orphansAtOnce]);
-    if (orphans.length === 0) return { releasedCalls, releasedMicros, settledCalls, lostTasks };
+    const orphans = await db.read<OrphanRow>(findOrphans, [orphansAtOnce]);
+    if (orphans.length === 0)
+      return {
+        releasedCalls,
+        releasedMicros,
+        settledCalls: settled.length,
+        charges: chargesByOperation(settled),
+        lostTasks,
+      };
     const ended = await Promise.all(
       orphans.map(({ id }) =>
         release({ callId: id, outcome: "unknown", httpStatus: undefined, attempts: [], settledAtMs: nowMs }),
       ),
     );
-    for (const [at, { first, state }] of ended.entries()) {
-      if (!first) continue;
-      if (state === "settled") settledCalls++;
+    for (const [at, { operation_id: operationId, held_micros: heldMicros }] of orphans.entries()) {
+      const end = ended[at];
+      if (!end?.first) continue;
+      if (end.state === "settled") settled.push({ operationId, ...end });
       else releasedCalls++;
-      if (state === "released") releasedMicros += orphans[at]?.held_micros ?? 0n;
+      if (end.state === "released") releasedMicros += heldMicros;
     }
   }
+}
+
+interface OrphanRow {
+  readonly id: string;
+  readonly operation_id: string;
+  readonly held_micros: bigint;
 }
 
 /** Whether a run that has ended left anything that is to be ended. */
@@ -55,7 +71,7 @@ const orphaned = `
   WHERE call.settled_at_ms IS NULL AND run.ended_at_ms IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM task WHERE call_id = call.id AND task.ended_at_ms IS NULL)`;
 
-const findOrphans = `SELECT call.id, call.held_micros ${orphaned} ORDER BY call.id LIMIT $1`;
+const findOrphans = `SELECT call.id, call.operation_id, call.held_micros ${orphaned} ORDER BY call.id LIMIT $1`;
 
 const claimsLeft = `
   FROM task JOIN run ON run.id = lease_run_id

@@ -303,6 +303,7 @@ describe("restore", () => {
       releasedCalls: 0,
       releasedMicros: 0n,
       settledCalls: 0,
+      charges: [],
       lostTasks: 0,
     });
     await pay(again, "pay_1");

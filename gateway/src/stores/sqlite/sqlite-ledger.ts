@@ -3,6 +3,7 @@ import type {
   HoldRequest,
   HoldResult,
   Ledger,
+  RecoveredCharge,
   Recovery,
   Release,
   Resolved,
@@ -27,6 +28,7 @@ import {
   type Evidence,
 } from "../call-ends.ts";
 import type { HeldCall } from "../held-call.ts";
+import { chargesByOperation } from "../recovered-charges.ts";
 import type { BudgetDays } from "./budget-days.ts";
 import type { EarlierCalls } from "./earlier-calls.ts";
 import type { PostedBooks } from "./posted-books.ts";
@@ -158,15 +160,15 @@ export function createSqliteLedger(parts: Parts): Ledger {
     const nextRunId = sql.insertRun.get(nowMs)?.id;
     if (nextRunId === undefined) throw new Error("The store did not number this run.");
     let releasedMicros = 0n;
-    let settledCalls = 0;
+    const settled: RecoveredCharge[] = [];
     const lostTasks = tasks.recover();
     const orphans = sql.orphans.all(nextRunId);
     for (const orphan of orphans) {
       const call = heldCallOf(orphan);
       const evidence = evidenceOf(orphan);
       const ending = { outcome: "unknown", httpStatus: undefined, attempts: [], settledAtMs: nowMs } as const;
-      endOpen(call, { callId: call.callId, ...evidence, ...ending }, evidence.state);
-      if (evidence.state === "settled") settledCalls++;
+      const charge = endOpen(call, { callId: call.callId, ...evidence, ...ending }, evidence.state);
+      if (evidence.state === "settled") settled.push({ operationId: call.operationId, ...charge });
       else releasedMicros += call.heldMicros;
     }
     journal.post();
@@ -177,7 +179,13 @@ export function createSqliteLedger(parts: Parts): Ledger {
     if (broken)
       throw new Error(`Account ${broken.subject}: ${broken.detail}. Run "tollgate audit" before serving.`);
     runId = nextRunId;
-    return { releasedCalls: orphans.length - settledCalls, releasedMicros, settledCalls, lostTasks };
+    return {
+      releasedCalls: orphans.length - settled.length,
+      releasedMicros,
+      settledCalls: settled.length,
+      charges: chargesByOperation(settled),
+      lostTasks,
+    };
   };
 
   let markingSoon = false;
