@@ -288,7 +288,7 @@ describe("repeating", () => {
     const broken = old.open({ jsonrpc: "2.0", id: 7, method: "tools/call", params }, {}, leaving.signal);
     await gateway.sandbox.busyWith(1);
     leaving.abort();
-    expect(await broken.catch(() => "left")).toBe("left");
+    expect(await broken.then((response) => response.text()).catch(() => "left")).toBe("left");
     const { message } = await old.ask("tools/call", params, 7);
     expect(message.result).toMatchObject({ structuredContent: { status: "completed" } });
     expect(await spent()).toBe(snapshotMicros);

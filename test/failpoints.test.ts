@@ -224,6 +224,7 @@ describe("a stream", () => {
 });
 
 describe("a process killed in the middle of a stream", () => {
+  // Each waits for seconds of its own process, so they wait together.
   const stream = { ...body, stream: true, max_tokens: 4_000 };
 
   interface Kill {
@@ -269,7 +270,7 @@ describe("a process killed in the middle of a stream", () => {
     }
   };
 
-  test("is charged for what it had delivered, give or take two seconds, and not for its hold", async () => {
+  test.concurrent("is charged for what it had delivered, give or take two seconds, and not for its hold", async () => {
     const { receipt, findings, held } = await booksAfter({ afterMs: 4_500 });
     expect(receipt?.status).toBe("settled");
     expect(receipt?.charged_micros_usd).toBeGreaterThan(0);
@@ -277,23 +278,24 @@ describe("a process killed in the middle of a stream", () => {
     expect({ findings, held }).toEqual({ findings: [], held: 0 });
   });
 
-  test("before anything was noted is released", async () => {
+  test.concurrent("before anything was noted is released", async () => {
     const { receipt, findings, held } = await booksAfter({ afterMs: 500 });
     expect(receipt).toMatchObject({ status: "released", charged_micros_usd: 0 });
     expect({ findings, held }).toEqual({ findings: [], held: 0 });
   });
 
-  test("is charged although the caller had left, for what was read on until then too", async () => {
-    const early = await booksAfter({ afterMs: 4_500, leaves: true });
-    const late = await booksAfter({ afterMs: 10_000, leaves: true });
-    const charges = [early, late].map(({ receipt }) => receipt?.charged_micros_usd ?? 0);
+  test.concurrent("is charged although the caller had left, for what was read on until then too", async () => {
+    const books = await Promise.all([
+      booksAfter({ afterMs: 4_500, leaves: true }),
+      booksAfter({ afterMs: 10_000, leaves: true }),
+    ]);
+    const charges = books.map(({ receipt }) => receipt?.charged_micros_usd ?? 0);
     expect(charges[0]).toBeGreaterThan(0);
     expect(charges[1]).toBeGreaterThan(charges[0] ?? 0);
-    for (const { findings, held } of [early, late])
-      expect({ findings, held }).toEqual({ findings: [], held: 0 });
+    for (const { findings, held } of books) expect({ findings, held }).toEqual({ findings: [], held: 0 });
   });
 
-  test("that has begun and said nothing yet is released: as if its vendor had cut it there", async () => {
+  test.concurrent("that has begun and said nothing yet is released: as if its vendor had cut it there", async () => {
     const silent = { mode: "stall_stream", after_events: 1, latency_ms: 60_000 };
     const { receipt, findings, held } = await booksAfter({ afterMs: 4_500, fault: silent });
     expect(receipt).toMatchObject({ status: "released", charged_micros_usd: 0 });

@@ -138,7 +138,7 @@ function prepareSteps(db: Database) {
          value_micros = value_micros + excluded.value_micros, charged_micros = charged_micros + excluded.charged_micros`,
     ),
     budgets: db.query<never, []>(
-      `INSERT INTO budget SELECT key_id, at_ms - at_ms % ${dayMs}, sum(micros), 0 FROM made GROUP BY 1, 2`,
+      `INSERT INTO budget SELECT key_id, at_ms - at_ms % ${dayMs}, sum(micros), 0, 0 FROM made GROUP BY 1, 2`,
     ),
     accounts: db.query<never, []>(
       `UPDATE account SET posted_micros = posted_micros - spent

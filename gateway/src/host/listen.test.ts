@@ -4,9 +4,9 @@ import type { PacedBody } from "../platform/paced-body.ts";
 import type { Reply } from "../platform/reply.ts";
 import { createListen } from "./listen.ts";
 
-/** The least that the listener can count is four seconds, and it counts in steps of four. */
-const idleSeconds = 4;
-const overMs = 2 * idleSeconds * 1_000 + 1_000;
+/** The listener counts in seconds. */
+const idleSeconds = 2;
+const overMs = 2 * idleSeconds * 1_000 + 500;
 const large = new Uint8Array(64 * 1024 ** 2);
 
 const server = createListen({ idleSeconds, stalledSeconds: 3 * idleSeconds })({

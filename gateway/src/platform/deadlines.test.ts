@@ -21,7 +21,7 @@ function watched() {
   };
 }
 
-test("a deadline is missed once, when its time has come and not before", async () => {
+test.concurrent("a deadline is missed once, when its time has come and not before", async () => {
   const { set, pass, missed } = watched();
   set("soon", 10);
   set("later", 30);
@@ -36,7 +36,7 @@ test("a deadline is missed once, when its time has come and not before", async (
   expect(missed).toEqual(["soon", "later"]);
 });
 
-test("what has ended is not missed, and what was moved is missed later", async () => {
+test.concurrent("what has ended is not missed, and what was moved is missed later", async () => {
   const { deadlines, set, pass, missed } = watched();
   const ended = set("ended", 10);
   const moved = set("moved", 10);
@@ -50,7 +50,7 @@ test("what has ended is not missed, and what was moved is missed later", async (
   expect(missed).toEqual(["moved"]);
 });
 
-test("a deadline that had ended can be set again by moving it, also after a time without any", async () => {
+test.concurrent("a deadline that had ended can be set again by moving it, also after a time without any", async () => {
   const { deadlines, set, pass, missed } = watched();
   const deadline = set("again", 10);
   deadlines.end(deadline);
@@ -61,7 +61,7 @@ test("a deadline that had ended can be set again by moving it, also after a time
   expect(missed).toEqual(["again"]);
 });
 
-test("a time begins with the first look at it, so that nobody has less than the time given", async () => {
+test.concurrent("a time begins with the first look at it, so that nobody has less than the time given", async () => {
   const { set, pass, missed } = watched();
   set("given", 10);
   await pass(10);
@@ -70,7 +70,7 @@ test("a time begins with the first look at it, so that nobody has less than the 
   expect(missed).toEqual(["given"]);
 });
 
-test("a deadline moved from far away to near, or back, is missed when its last time has come", async () => {
+test.concurrent("a deadline moved from far away to near, or back, is missed when its last time has come", async () => {
   const { deadlines, set, pass, missed } = watched();
   const nearer = set("nearer", 60_000);
   const farther = set("farther", 10);
@@ -83,7 +83,7 @@ test("a deadline moved from far away to near, or back, is missed when its last t
   expect(missed).toEqual(["nearer", "farther"]);
 });
 
-test("who is told may end or move others that were missed at the same look, and set itself again", async () => {
+test.concurrent("who is told may end or move others that were missed at the same look, and set itself again", async () => {
   const { deadlines, pass, missed } = watched();
   const first = deadlines.set(10, {
     onMissed: () => {
@@ -106,7 +106,7 @@ test("who is told may end or move others that were missed at the same look, and 
   expect(missed).toEqual(["first", "first", "first"]);
 });
 
-test("of many that come and go each is ended by itself, and the others stay", async () => {
+test.concurrent("of many that come and go each is ended by itself, and the others stay", async () => {
   const { deadlines, set, pass, missed } = watched();
   const all = Array.from({ length: 50 }, (_, number) => set(`${number}`, 10));
   for (const [number, deadline] of all.entries()) if (number % 3 !== 0) deadlines.end(deadline);
