@@ -1,5 +1,7 @@
 // A body in chunks, as it arrives in whatever pieces. Everything between the chunks is left out.
 
+import { partOf } from "./buffer-part.ts";
+
 /** A line that gives a chunk's size is a few bytes, and trailers are rare: nothing there may go on without end. */
 const framingBytesMax = 16 * 1024;
 /** More than anybody sends, and far from where numbers lose their units. */
@@ -66,7 +68,7 @@ export class ChunkedBody {
       at++;
     }
     this.excessBytes = piece.length - at;
-    return partOf(piece, start, end);
+    return partOf(piece, start, end, copiedBytesMax);
   }
 
   /**
@@ -155,18 +157,6 @@ export class ChunkedBody {
     if (byte === expected) this.#awaits = then;
     else this.#isMalformed = true;
   }
-}
-
-/**
- * A few bytes are copied: the first view of a small buffer, as sockets hand them over, moves all of it to another place,
- * which costs several times as much.
- */
-function partOf(piece: Buffer, start: number, end: number): Buffer {
-  const length = end - start;
-  if (length > copiedBytesMax) return piece.subarray(start, end);
-  const part = Buffer.allocUnsafe(length);
-  piece.copy(part, 0, start, end);
-  return part;
 }
 
 const copiedBytesMax = 1_024;

@@ -30,3 +30,9 @@ export interface HttpRequest extends SentBody {
   /** The same in the web's own form, for pages and for libraries. */
   toRequest(): Request;
 }
+
+/**
+ * How much of a body that is not read is let pass. More than any client sends by mistake; seconds of a fast line, and no
+ * memory: what nobody reads is thrown away.
+ */
+export const passedBytesMax = 256 * 1024 * 1024;

@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { createDeadlines, type Deadline, type Deadlines, type Waiting } from "../../platform/deadlines.ts";
 import { codeOf } from "../../platform/error-code.ts";
-import type { HttpHeaders, SentBody } from "../../platform/http-request.ts";
+import { passedBytesMax, type HttpHeaders, type SentBody } from "../../platform/http-request.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
 
 /** Reads request bodies within limits of size, time and compression. */
@@ -17,9 +17,6 @@ const acceptable =
 
 /** No honest text shrinks further than this. */
 const compressionRatioMax = 100;
-
-/** More than any client sends by mistake; seconds of a fast line, and no memory: what nobody reads is thrown away. */
-const passedBytesMax = 256 * 1024 * 1024;
 
 /**
  * Whether the rest of a body that is refused is let pass. A connection that closes while its client still sends is broken to

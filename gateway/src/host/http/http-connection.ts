@@ -1,5 +1,6 @@
+import { partOf } from "../../platform/buffer-part.ts";
 import { ChunkedBody } from "../../platform/chunked-body.ts";
-import type { Fault, HttpRequest } from "../../platform/http-request.ts";
+import { passedBytesMax, type Fault, type HttpRequest } from "../../platform/http-request.ts";
 import type { PacedBody, Reader } from "../../platform/paced-body.ts";
 import type { Peer } from "../../platform/peer.ts";
 import { isPaced, type Reply } from "../../platform/reply.ts";
@@ -42,8 +43,6 @@ export interface PeerSocket {
 const headBytesMax = 16 * 1024;
 /** What comes before anybody asks for it waits at the other side, beyond this. */
 const aheadBytesMax = 256 * 1024;
-/** More than any client sends by mistake; seconds of a fast line, and no memory: what nobody reads is thrown away. */
-const passedBytesMax = 256 * 1024 * 1024;
 const passingSeconds = 300;
 /** What is closed while its client still sends is broken to it, with the answer: so the rest is heard for a while. */
 const lingerSeconds = 5;
@@ -227,7 +226,7 @@ export class HttpConnection implements Peer, Reader {
     this.#closes = !head.keepAlive || fault !== undefined;
     if (!chunked && bodyEnd <= bytes.length) {
       this.#ahead = bodyEnd === bytes.length ? undefined : bytes.subarray(bodyEnd);
-      const body = contentLength === 0 ? undefined : partOf(bytes, bodyStart, bodyEnd);
+      const body = contentLength === 0 ? undefined : partOf(bytes, bodyStart, bodyEnd, copiedBytesMax);
       this.#work(new ArrivedRequest(head, body, undefined));
       return;
     }
@@ -428,14 +427,6 @@ function isHeadSoFar(bytes: Buffer, from: number): boolean {
     if (bytes[at - 1] !== CR) return false;
   }
   return true;
-}
-
-/** Of a small piece a copy: the first view of a buffer, as sockets hand it over, costs several times as much. */
-function partOf(bytes: Buffer, start: number, end: number): Buffer {
-  if (end - start > copiedBytesMax) return bytes.subarray(start, end);
-  const part = Buffer.allocUnsafe(end - start);
-  bytes.copy(part, 0, start, end);
-  return part;
 }
 
 const copiedBytesMax = 4_096;

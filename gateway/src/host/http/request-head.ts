@@ -1,3 +1,4 @@
+import { isSpelledAt } from "../../platform/header-name.ts";
 import type { Fault, HttpHeaders } from "../../platform/http-request.ts";
 
 /** What a request says before its body. */
@@ -105,14 +106,6 @@ export class ArrivedHeaders implements HttpHeaders {
       names.add(this.#text.slice(this.#lines[at], this.#lines[at + 1]).toLowerCase());
     return names;
   }
-}
-
-function isSpelledAt(text: string, start: number, name: string): boolean {
-  for (let at = 0; at < name.length; at++) {
-    // Of the characters in the names that anybody asks for, this makes no two alike but a letter's two cases.
-    if ((text.charCodeAt(start + at) | 0x20) !== (name.charCodeAt(at) | 0x20)) return false;
-  }
-  return true;
 }
 
 /** Request line and headers: no folded lines, nothing between a name and its colon, no control characters but tabs. */

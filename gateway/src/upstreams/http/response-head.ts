@@ -1,3 +1,5 @@
+import { isSpelledAt } from "../../platform/header-name.ts";
+
 /** What an answer says before its body: of its headers only what somebody here needs. */
 export interface ResponseHead {
   readonly status: number;
@@ -102,20 +104,12 @@ const names = [
   "transfer-encoding",
 ] as const;
 
-/** The name that stands there, however it is spelled, if anybody here needs it. Compared in place, without a copy of it. */
+/** The name that stands there, however it is spelled, if anybody here needs it. */
 function nameAt(text: string, start: number, end: number): (typeof names)[number] | undefined {
   for (const name of names) {
     if (name.length === end - start && isSpelledAt(text, start, name)) return name;
   }
   return undefined;
-}
-
-function isSpelledAt(text: string, start: number, name: string): boolean {
-  for (let at = 0; at < name.length; at++) {
-    // Of the characters that a name may have, this makes no two alike but a letter's two cases.
-    if ((text.charCodeAt(start + at) | 0x20) !== name.charCodeAt(at)) return false;
-  }
-  return true;
 }
 
 function digitsIn(text: string, start: number, end: number): number {
