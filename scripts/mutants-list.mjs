@@ -1262,6 +1262,27 @@ export const mutants = [
     tests: ["test/failing-upstreams.test.ts"],
   },
   {
+    name: "an error with which a stream begins is passed on as a stream",
+    file: "gateway/src/upstreams/forwarder.ts",
+    find: "const failure = opening && failureToldIn(opening, exchange);",
+    replace: "const failure = opening && failureToldIn(opening, {} as typeof exchange);",
+    tests: ["test/failing-upstreams.test.ts"],
+  },
+  {
+    name: "output beside an error in the first event of a stream is given up for another upstream",
+    file: "gateway/src/upstreams/dialects/openai/answer-members.ts",
+    find: '(isWritten(choice["message"]) || isWritten(choice["delta"]))',
+    replace: 'isWritten(choice["message"])',
+    tests: ["test/failing-upstreams.test.ts"],
+  },
+  {
+    name: "the first event of a stream is waited for without end",
+    file: "gateway/src/upstreams/http/exchange.ts",
+    find: "deadlines.move(this.#deadline, Math.min(limits.openingWaitMs, this.#silenceTimeoutMs()));",
+    replace: "deadlines.end(this.#deadline);",
+    tests: ["gateway/src/upstreams/http-client.test.ts"],
+  },
+  {
     name: "an error in place of embeddings is an answer",
     file: "gateway/src/upstreams/protocols/openai-embeddings.ts",
     find: "  hiddenFailure: (json) => hiddenFailureIn(json, hasDelivered),\n",

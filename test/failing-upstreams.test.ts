@@ -270,10 +270,14 @@ describe("an error that a model's vendor tells with the status of a success", ()
     }
   });
 
+  /** An event that says nothing yet, in which a stream has begun all the same. */
+  const begun =
+    'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\n';
+
   test("in a stream is withheld where it is about the operator, and costs nothing before any output", async () => {
     const events = { "Content-Type": "text/event-stream" };
     const said = (error: object): string =>
-      `data: ${JSON.stringify({ error: { ...error, message: "pay at vendor.example" }, usage })}\n\n`;
+      `${begun}data: ${JSON.stringify({ error: { ...error, message: "pay at vendor.example" }, usage })}\n\n`;
     for (const [path, body] of [
       ["/v1/chat/completions", { ...chat, stream: true }],
       ["/v1/messages", { ...chat, stream: true }],
@@ -312,7 +316,7 @@ describe("an error that a model's vendor tells with the status of a success", ()
       meetAnew();
       const account = await gateway.openAccount();
       const flat = { type: "error", ...error, message: "pay at vendor.example", param: null };
-      const body = `event: error\ndata: ${JSON.stringify(flat)}\n\n`;
+      const body = `${begun}event: error\ndata: ${JSON.stringify(flat)}\n\n`;
       model.a.answerNext({ status: 200, headers: { "Content-Type": "text/event-stream" }, body });
       const asked = { ...answeredInFull[2][1], stream: true };
       const response = await gateway.post(account, "/v1/responses", asked);
@@ -436,4 +440,92 @@ describe("when both upstreams fail", () => {
       expect(await gateway.balance(account)).toEqual({ balance: creditMicros - charged, held: 0 });
     },
   );
+});
+
+describe("an error with which a stream begins", () => {
+  const streamed = { ...chat, stream: true };
+  const paths = [
+    ["/v1/chat/completions", streamed],
+    ["/v1/messages", streamed],
+    ["/v1beta/models/gpt-x:streamGenerateContent?alt=sse", { contents: [{ parts: [{ text: "Say it" }] }] }],
+    ["/v1/responses", { model: "gpt-x", input: "Say it", stream: true }],
+  ] as const;
+  const beginning = (said: object, before = ""): ScriptedAnswer => ({
+    status: 200,
+    headers: { "Content-Type": "text/event-stream" },
+    body: `${before}data: ${JSON.stringify(said)}\n\n`,
+  });
+  const message = "pay at vendor.example";
+
+  test.each(paths)(
+    "is asked elsewhere where its status would be, and one call is charged: %s",
+    async (path, body) => {
+      for (const [error, status] of [
+        [{ code: 503, message }, 503],
+        [{ type: "overloaded_error", message }, 529],
+        [{ code: "rate_limit_exceeded", message }, 429],
+        [{ code: "insufficient_quota", message }, 429],
+        [{ code: "invalid_api_key", message }, 401],
+      ] as const) {
+        meetAnew();
+        const account = await gateway.openAccount();
+        // Some say in comments that they are at work.
+        model.a.answerNext(beginning({ error }, ": PROCESSING\n\n: PROCESSING\n\n"));
+        const response = await gateway.post(account, path, body);
+        const text = await response.text();
+        expect([response.status, text.includes("fox"), text.includes(message)]).toEqual([200, true, false]);
+        const receipt = await gateway.receipt(account, response);
+        expect(receipt).toMatchObject({ outcome: "succeeded", charged_micros_usd: chatMicros });
+        expect(receipt.attempts).toMatchObject([
+          { upstream: "oa-a", status },
+          { upstream: "oa-b", outcome: "streaming", status: 200 },
+        ]);
+      }
+    },
+  );
+
+  test.each(paths)(
+    "is told by its status where nobody else is to be asked, and costs nothing: %s",
+    async (path, body) => {
+      for (const [error, status, shown, asked] of [
+        [{ type: "invalid_request_error", message }, 400, message, [model.a]],
+        [{ type: "timeout_error", message }, 504, message, [model.a]],
+        [{ type: "server_error", message }, 502, message, [model.a, model.b]],
+        [{ code: "rate_limit_exceeded", message }, 429, "upstream_rate_limit", [model.a, model.b]],
+        [{ code: "invalid_api_key", message }, 503, "provider_unavailable", [model.a, model.b]],
+      ] as const) {
+        meetAnew();
+        const account = await gateway.openAccount();
+        for (const double of asked) double.answerNext(beginning({ error }));
+        const response = await gateway.post(account, path, body);
+        const text = await response.text();
+        expect([response.status, text]).toMatchObject([status, expect.stringContaining(shown)]);
+        expect(JSON.parse(text)).toHaveProperty("error");
+        const receipt = await gateway.receipt(account, response);
+        expect(receipt).toMatchObject({ outcome: "failed", charged_micros_usd: 0 });
+        expect(receipt.attempts).toHaveLength(asked.length);
+        expect(await gateway.balance(account)).toEqual({ balance: creditMicros, held: 0 });
+      }
+    },
+  );
+
+  test("is one also where it has no name of its own, as OpenAI's responses say it", async () => {
+    const account = await gateway.openAccount();
+    const flat = { type: "error", code: "server_error", message: "not now", param: null };
+    for (const double of [model.a, model.b]) double.answerNext(beginning(flat));
+    const response = await gateway.post(account, "/v1/responses", paths[3][1]);
+    expect([response.status, await response.json()]).toMatchObject([502, { error: { message: "not now" } }]);
+  });
+
+  test("stands in place of an answer, not beside one", async () => {
+    const account = await gateway.openAccount();
+    const words = [{ index: 0, delta: { role: "assistant", content: "The quick" } }];
+    model.a.answerNext(beginning({ choices: words, error: { code: 503, message: "too late" } }));
+    const response = await gateway.post(account, "/v1/chat/completions", streamed);
+    expect([response.status, await response.text()]).toMatchObject([
+      200,
+      expect.stringContaining("The quick"),
+    ]);
+    expect((await gateway.receipt(account, response)).attempts).toMatchObject([{ upstream: "oa-a" }]);
+  });
 });

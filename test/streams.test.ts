@@ -257,7 +257,10 @@ describe("a vendor that does not end as it should", () => {
     },
   );
 
-  test.each(table)(
+  /** Where an error is the very first event, there is no stream: that is told by its status. */
+  const withStream = table.filter(({ vendor, script }) => vendor !== "gemini" || script.fault !== "error");
+
+  test.each(withStream)(
     "and $what before it said anything is paid nothing: $vendor",
     async ({ vendor, script, error }) => {
       const account = await impatient.openAccount();
@@ -272,6 +275,23 @@ describe("a vendor that does not end as it should", () => {
       });
       await untilFree(impatient, account);
       expect(await impatient.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
+    },
+  );
+
+  test.each([
+    ["openai", openaiClient, 502],
+    ["anthropic", anthropicClient, 529],
+    ["gemini", googleClient, 503],
+  ] as const)(
+    "and gives up with an error in its first event is heard by official clients as by its status: %s",
+    async (vendor, create, status) => {
+      const account = await draining.openAccount();
+      vendors.doubles[vendor].answerNext({ kind: "stream", fault: "error", afterEvents: 0 });
+      const asking = create(draining.url, account.key).stream(models[vendor], { text: "Go on, please." });
+      const refusal: unknown = await asking.catch((error: unknown) => error);
+      expect(refusal).toMatchObject({ status });
+      const receipt = await lastReceipt(draining, account);
+      expect(receipt).toMatchObject({ outcome: "failed", charged_micros_usd: 0, http_status: status });
     },
   );
 

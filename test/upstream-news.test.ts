@@ -144,7 +144,8 @@ describe("the log", () => {
     const begun = (said: object): ScriptedAnswer => ({
       status: 200,
       headers: { "Content-Type": "text/event-stream" },
-      body: `data: ${JSON.stringify({ type: "error", error: said })}\n\n`,
+      // Whoever says it before anything else is asked elsewhere; here the stream has begun.
+      body: `data: {"choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\ndata: ${JSON.stringify({ type: "error", error: said })}\n\n`,
     });
 
     test.each(streams)(

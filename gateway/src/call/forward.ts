@@ -134,7 +134,7 @@ const failedInside: ReadonlySet<HiddenFailure> = new Set([429, 500, 502, 503, 52
 
 /**
  * Whether another upstream may be asked. Never after a timeout, a cut connection or an answer nobody could read,
- * because the work may be done and billed; never once a stream has begun. The sandbox's faults are meant to be seen.
+ * because the work may be done and billed; never once the first event of a stream has come. The sandbox's faults are meant to be seen.
  */
 function mayRepeat(exchanged: Exchanged, upstream: Upstream, { repeatable }: SoldOperation): boolean {
   if (upstream.sandbox) return false;

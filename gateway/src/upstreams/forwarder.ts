@@ -9,9 +9,10 @@ import {
 } from "../operation/upstream.ts";
 import { jsonIn, roughTextOf } from "./answer-text.ts";
 import type { HttpClient, HttpOutcome, HttpStream, OutcomeReader } from "./http-client.ts";
-import { Inexpressible } from "./dialects/dialect.ts";
+import { Inexpressible, type SseEvent } from "./dialects/dialect.ts";
 import { withExactArguments } from "./dialects/exact-json.ts";
 import type { OwnAnswer, Protocol, VendorRequest } from "./protocol.ts";
+import { failureToldIn } from "./opening-failure.ts";
 import { readOutcome, type Understanding } from "./read-outcome.ts";
 import { renameModel } from "./rename-model.ts";
 import { requestHeaders, type Headers } from "./request-headers.ts";
@@ -91,14 +92,19 @@ class Sending implements OutcomeReader<HttpOutcome | HttpStream, Exchanged> {
     this.actingFor = actingFor;
   }
 
-  read(outcome: HttpOutcome | HttpStream): Exchanged {
-    if (outcome.kind === "streaming") return this.#passOn(outcome);
+  read(outcome: HttpOutcome | HttpStream, opening?: SseEvent): Exchanged {
+    if (outcome.kind === "streaming") return this.#passOn(outcome, opening);
     const stream = outcome.kind === "answered" ? streamIn(outcome, this.speech) : undefined;
-    return stream ? this.#passOn(stream) : readOutcome(outcome, this);
+    return stream ? this.#passOn(stream, stream.opening) : readOutcome(outcome, this);
   }
 
-  #passOn(stream: HttpStream): Exchanged {
+  #passOn(stream: HttpStream, opening: SseEvent | undefined): Exchanged {
     const { exchange, dispatch, room } = this.speech;
+    const failure = opening && failureToldIn(opening, exchange);
+    if (failure) {
+      stream.leave();
+      return readOutcome(failure, this);
+    }
     const rules = exchange.stream?.(dispatch);
     if (!rules) throw new Error("A stream came for an exchange that has none.");
     const { contentType } = rules;
@@ -114,7 +120,7 @@ class Sending implements OutcomeReader<HttpOutcome | HttpStream, Exchanged> {
 function streamIn(
   { status, body }: Extract<HttpOutcome, { kind: "answered" }>,
   { exchange, dispatch }: Speech,
-): HttpStream | undefined {
+): WholeStream | undefined {
   if (exchange.stream === undefined || !isSuccessStatus(status)) return undefined;
   // Whoever speaks another dialect and asked for a whole answer would get one that nobody ever wrote.
   if (!dispatch.streaming && exchange.translates?.(dispatch) === true) return undefined;

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import type { NoAnswerReason } from "../operation/upstream.ts";
 import { expectWithin } from "../platform/test-within.ts";
-import { createHttpClient, type HttpClient, type HttpOutcome } from "./http-client.ts";
+import { createHttpClient, type HttpClient, type HttpOutcome, type HttpStream } from "./http-client.ts";
 
 type Limits = Parameters<typeof createHttpClient>[0];
 
@@ -431,6 +431,42 @@ test("a stream is handed over from its first piece on, whenever its reader comes
     await Bun.sleep(waitMs);
     start();
     expect([await ended, text()]).toEqual(["whole", "hello"]);
+  }
+});
+
+test("a stream is told of with its first event, in whatever pieces that comes and after whatever comments", async () => {
+  const event = "event: error\ndata: {}\n\n";
+  const text = `: at work\n\n: at work\n\n${event}`;
+  const chunks = [...text].map((letter) => `1\r\n${letter}\r\n`);
+  const vendor = await openVendor((socket) => {
+    socket.write(streamHead);
+    chunks.forEach((chunk, at) => setTimeout(() => socket.write(chunk), at));
+  });
+  const read = (outcome: HttpOutcome | HttpStream, opening?: object) => [outcome.kind, opening];
+  const request = {
+    url: vendor.url,
+    method: "POST",
+    headers: {},
+    body: "{}",
+    firstByteTimeoutMs: 1_000,
+  } as const;
+  const told = await createHttpClient().ask(request, true, { read });
+  expect(told).toEqual(["streaming", { event: "error", data: "{}" }]);
+});
+
+test("a stream is told of without its first event where that is long in coming, or long itself", async () => {
+  for (const [first, waitMs] of [
+    [": at work\n\n", 100],
+    [`data: ${"x".repeat(70_000)}`, 60_000],
+  ] as const) {
+    const vendor = await openVendor((socket) =>
+      socket.write(`${streamHead}${first.length.toString(16)}\r\n${first}\r\n`),
+    );
+    await expectWithin(1_000, async () => {
+      const { stream, start, text } = await openStream(vendor.url, { openingWaitMs: waitMs });
+      start();
+      expect([stream.kind, text().slice(0, 9)]).toEqual(["streaming", first.slice(0, 9)]);
+    });
   }
 });
 

@@ -39,6 +39,8 @@ const usualLimits: Limits = {
   // Models that think say nothing for minutes, and some vendors send blank lines until a whole answer is ready.
   silenceTimeoutMs: 5 * 60_000,
   bodyTimeoutMs: 15 * 60_000,
+  // A model that thinks for longer has begun all the same, and its caller is told so.
+  openingWaitMs: 2_000,
   streamTimeoutMs: 15 * 60_000,
   connectionsMax: 20_000,
   idleMaxPerOrigin: 256,

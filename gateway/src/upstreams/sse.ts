@@ -171,6 +171,17 @@ export function frameOf(text: string): SseFrame {
   return { text, event: data === undefined ? undefined : { event, data } };
 }
 
+/** The first event, once all of it has come; comments before it are passed over. */
+export function firstEventIn(bytes: Uint8Array): SseEvent | undefined {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, endOfFrames(bytes, -1)).toString();
+  for (let start = 0, end = 0; start < text.length; start = end) {
+    end = endOfFrame(text, start);
+    const { event } = frameOf(text.slice(start, end));
+    if (event) return event;
+  }
+  return undefined;
+}
+
 /** An event as text of a stream. */
 export const sseText = ({ event, data }: SseEvent): string =>
   `${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`;

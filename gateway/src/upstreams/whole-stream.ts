@@ -1,4 +1,6 @@
+import type { SseEvent } from "./dialects/dialect.ts";
 import type { HttpStream, StreamReader } from "./http/http-stream.ts";
+import { firstEventIn } from "./sse.ts";
 
 /**
  * Whether a body is events: a proxy in between packed them or gave them another type, or a vendor sent them unasked. Nearly
@@ -19,6 +21,10 @@ export class WholeStream implements HttpStream {
   constructor(status: number, body: Uint8Array) {
     this.status = status;
     this.#body = body;
+  }
+
+  get opening(): SseEvent | undefined {
+    return firstEventIn(this.#body.subarray(0, pieceBytes));
   }
 
   start(reader: StreamReader): void {

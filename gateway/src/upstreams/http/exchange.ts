@@ -2,6 +2,8 @@ import { isSuccessStatus, type NoAnswerReason } from "../../operation/upstream.t
 import type { Deadline, Waiting } from "../../platform/deadlines.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
+import type { SseEvent } from "../dialects/dialect.ts";
+import { firstEventIn } from "../sse.ts";
 import { decompress } from "./decompress.ts";
 import { ReceivedStream, type HttpStream, type StreamParts } from "./http-stream.ts";
 import type { Origin } from "./origin.ts";
@@ -30,12 +32,17 @@ export interface ExchangeParts extends StreamParts {
     readonly connectTimeoutMs: number;
     /** Once an answer has begun it must end within this time, however little of it comes at once. */
     readonly bodyTimeoutMs: number;
+    /** How long the first event of a stream is waited for before whoever asked is told of the stream. */
+    readonly openingWaitMs: number;
   };
 }
 
-/** Makes of an outcome what its asker wants to know. A throw is a bug of ours, and reaches whoever asked. */
+/**
+ * Makes of an outcome what its asker wants to know, and of the first event of a stream, where that came in time. A throw is
+ * a bug of ours, and reaches whoever asked.
+ */
 export interface OutcomeReader<Outcome, Read> {
-  readonly read: (outcome: Outcome) => Read;
+  readonly read: (outcome: Outcome, opening?: SseEvent) => Read;
 }
 
 /** What leaves, and where it goes. */
@@ -65,6 +72,8 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
   #connection: Connection | undefined;
   #pieces: Buffer[] = [];
   #bodyBytes = 0;
+  /** The answer is a stream that is not told of before its first event is known. */
+  #opens = false;
 
   constructor(outgoing: Outgoing<Read>, parts: ExchangeParts) {
     this.#outgoing = outgoing;
@@ -89,7 +98,8 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
   }
 
   onMissed(): void {
-    this.#giveUp("timeout");
+    if (this.#opens) this.#passOn();
+    else this.#giveUp("timeout");
   }
 
   onReady(connection: Connection): void {
@@ -102,11 +112,15 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
     const hadHead = this.#answer.head !== undefined;
     const piece = this.#answer.push(bytes);
     const { head, state } = this.#answer;
-    if (state === "malformed") this.#giveUp("malformed");
-    else if (head && (hadHead || this.#accept(head, piece))) this.#add(head, piece);
+    if (state === "malformed" && !this.#opens) this.#giveUp("malformed");
+    else if (head && (hadHead || this.#accept(head))) this.#add(head, piece);
   }
 
   onClosed(how: "ended" | "broken"): void {
+    if (this.#opens) {
+      this.#passOn()?.onClosed(how);
+      return;
+    }
     // TLS is not asked whether its end was the other side's wish, so only a frame of its own ends a body there.
     if (how === "ended" && !this.#outgoing.origin.secure) this.#answer.end();
     const { head, state } = this.#answer;
@@ -114,15 +128,15 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
     else this.#giveUp(this.#hasWritten() ? "cut_off" : "unreachable");
   }
 
-  /** Whether the answer is one to read whole; if not, the exchange is over, or goes on as a stream. */
-  #accept(head: ResponseHead, piece: Buffer): boolean {
+  /** Whether more of the answer is wanted; if not, the exchange is over. */
+  #accept(head: ResponseHead): boolean {
     const { limits, deadlines } = this.#parts;
     const { status, contentLength = 0 } = head;
     if (status >= 300 && status < 400) this.#giveUp("redirect");
     else if (this.#connection && this.#outgoing.mayStream && beginsStream(head)) {
-      deadlines.end(this.#deadline);
-      const begun = { firstPiece: piece, silenceTimeoutMs: this.#silenceTimeoutMs() };
-      this.#tell(new ReceivedStream(this.#connection, this.#answer, begun, this.#parts));
+      this.#opens = true;
+      deadlines.move(this.#deadline, Math.min(limits.openingWaitMs, this.#silenceTimeoutMs()));
+      return true;
     } else if (contentLength > limits.answerBytesMax) this.#giveUp("too_large");
     else {
       if (this.#answer.state === "body") this.#lifetime = deadlines.set(limits.bodyTimeoutMs, this);
@@ -138,6 +152,10 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
       return;
     }
     if (piece.length > 0) this.#pieces.push(piece);
+    if (this.#opens) {
+      this.#lookForOpening(piece);
+      return;
+    }
     if (this.#answer.state !== "whole") {
       this.#parts.deadlines.move(this.#deadline, this.#silenceTimeoutMs());
       return;
@@ -146,10 +164,31 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
     this.#complete(head);
   }
 
+  /** What a vendor says first may be that it will not answer: so whoever asked is told of both at once. */
+  #lookForOpening(piece: Buffer): void {
+    // Only the end of a line ends an event, so what comes letter by letter is not joined with every letter.
+    const event = endsLine(piece) ? firstEventIn(this.#joined()) : undefined;
+    if (event || this.#answer.state !== "body" || this.#bodyBytes > openingBytesMax) this.#passOn(event);
+  }
+
+  #passOn(opening?: SseEvent): ReceivedStream | undefined {
+    this.#opens = false;
+    this.#endDeadlines();
+    if (!this.#connection) return undefined;
+    const begun = { firstPiece: this.#joined(), silenceTimeoutMs: this.#silenceTimeoutMs() };
+    const stream = new ReceivedStream(this.#connection, this.#answer, begun, this.#parts);
+    this.#tell(stream, opening);
+    return stream;
+  }
+
+  #joined(): Buffer {
+    const [first = nothing] = this.#pieces;
+    return this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : first;
+  }
+
   #complete(head: ResponseHead): void {
     this.#endDeadlines();
-    const [first = nothing] = this.#pieces;
-    const raw = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : first;
+    const raw = this.#joined();
     const { contentEncoding } = head;
     if (contentEncoding === undefined) {
       this.#tell(answered(head, raw));
@@ -170,10 +209,10 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
   }
 
   /** Read here and now, so that nobody has to wait once more for what has come. */
-  #tell(outcome: HttpOutcome | HttpStream): void {
+  #tell(outcome: HttpOutcome | HttpStream, opening?: SseEvent): void {
     const { asked, reader } = this.#outgoing;
     try {
-      asked.resolve(reader.read(outcome));
+      asked.resolve(reader.read(outcome, opening));
     } catch (error) {
       asked.reject(error);
     }
@@ -196,7 +235,12 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
   }
 }
 
+/** A first event that is longer is no refusal. */
+const openingBytesMax = 64 * 1024;
+
 const nothing = Buffer.alloc(0);
+
+const endsLine = (piece: Buffer): boolean => piece.includes(0x0a) || piece.includes(0x0d);
 
 const beginsStream = ({ status, contentEncoding, contentType }: ResponseHead): boolean =>
   isSuccessStatus(status) &&

@@ -49,9 +49,12 @@ export function choiceError(choice: unknown): unknown {
   return choice["finish_reason"] === "error" ? "the upstream ended its answer with an error" : undefined;
 }
 
-/** Whether one of an answer's choices says, calls or has thought anything. */
+/** Whether one of the choices of an answer, or of an event of one, says, calls or has thought anything. */
 export const hasWritten = (choices: unknown): boolean =>
-  Array.isArray(choices) && choices.some((choice) => isJsonObject(choice) && isWritten(choice["message"]));
+  Array.isArray(choices) &&
+  choices.some(
+    (choice) => isJsonObject(choice) && (isWritten(choice["message"]) || isWritten(choice["delta"])),
+  );
 
 const isWritten = (message: unknown): boolean =>
   isJsonObject(message) &&

@@ -1,0 +1,37 @@
+import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import type { SseEvent } from "./dialects/dialect.ts";
+import type { HttpOutcome } from "./http-client.ts";
+import type { Exchange } from "./protocol.ts";
+
+/**
+ * The error with which a stream begins in place of an answer, as the answer that it would have been had its vendor known of
+ * it before the head. Nothing has reached the caller yet, so there is still a status to tell it by, and another upstream
+ * to ask.
+ */
+export function failureToldIn({ data }: SseEvent, exchange: Exchange): HttpOutcome | undefined {
+  // Nearly every stream begins otherwise, and is not parsed twice for that.
+  if (!data.includes("error")) return undefined;
+  const json = errorIn(data);
+  const status = json && exchange.hiddenFailure?.(json);
+  if (typeof status !== "number") return undefined;
+  const body = Buffer.from(JSON.stringify(json));
+  return {
+    kind: "answered",
+    status,
+    contentType: "application/json",
+    retryAfter: undefined,
+    date: undefined,
+    body,
+  };
+}
+
+/** OpenAI's responses say it under no name in the events of a stream. */
+function errorIn(data: string): JsonObject | undefined {
+  try {
+    const json: unknown = JSON.parse(data);
+    if (!isJsonObject(json)) return undefined;
+    return json["type"] === "error" && json["error"] === undefined ? { error: json } : json;
+  } catch {
+    return undefined;
+  }
+}
