@@ -1563,4 +1563,18 @@ export const mutants = [
     replace: "Boolean(error)",
     tests: ["test/odd-streams.test.ts"],
   },
+  {
+    name: "a sandbox that starts again knows nothing of the videos that are held for",
+    file: "gateway/src/host/sandbox-process.ts",
+    find: "      SANDBOX_FILE: file,\n",
+    replace: "",
+    tests: ["test/sandbox-restarts.test.ts"],
+  },
+  {
+    name: "what the sandbox gave up is back after a restart",
+    file: "sandbox/src/shelf.ts",
+    find: "    file?.remove(name, id);\n",
+    replace: "",
+    tests: ["sandbox/src/vendors/x/x.test.ts"],
+  },
 ];

@@ -194,6 +194,7 @@ function createSandboxes(parts: ServeParts, publicUrl: string) {
         program: join(parts.projectFolder, "sandbox/src/main.ts"),
         publicUrl,
         controlToken: Buffer.from(parts.randomBytes(16)).toString("hex"),
+        file: sandboxFile(parts.settings),
         environment: parts.environment,
         log: parts.log,
       });
@@ -202,6 +203,10 @@ function createSandboxes(parts: ServeParts, publicUrl: string) {
     stop: async () => running?.stop(),
   };
 }
+
+/** Beside the books, where one server at a time may write; nodes of a Postgres need not have a place to write at all. */
+const sandboxFile = ({ store }: Settings): string | undefined =>
+  store.kind === "sqlite" ? `${store.path}.sandbox` : undefined;
 
 /** Puts a changed configuration in force, or keeps the old one and says why. */
 async function reload(

@@ -1,12 +1,15 @@
 import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { at, failureOf } from "./test-sandbox.ts";
 
-const start = async (env: Record<string, string> = {}) => {
+const start = async (env: Record<string, string> = {}, stderr: "inherit" | "pipe" = "inherit") => {
   const program = Bun.spawn([process.execPath, `${import.meta.dir}/main.ts`], {
     env: { ...process.env, ...env },
     stdin: "pipe",
     stdout: "pipe",
-    stderr: "inherit",
+    stderr,
   });
   const { value } = await program.stdout.getReader().read();
   const line = new TextDecoder().decode(value);
@@ -51,6 +54,27 @@ test("takes its key, its public address, its control token and its poll quota fr
   expect((await fetch(`${url}/_control/book`, { headers: { "x-sandbox-control": "t" } })).status).toBe(200);
   program.kill("SIGTERM");
   await program.exited;
+});
+
+test("keeps links good over restarts in the file it is given, and serves without a file that it cannot use", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sandbox-file-"));
+  const file = { SANDBOX_FILE: join(folder, "sandbox.db"), SANDBOX_PUBLIC_URL: "http://gate.test/s" };
+  const cached = async ({ program, url }: Awaited<ReturnType<typeof start>>, path: string) => {
+    const answer: unknown = await (await fetch(url + path, { headers: bearer })).json();
+    program.kill("SIGKILL");
+    await program.exited;
+    return answer;
+  };
+  const given = await cached(await start(file), "/tikhub/tiktok/web/fetch_tag_detail?tag_name=cats");
+  const link = String(at(given, "cache_url")).replace("http://gate.test/s", "/public");
+  expect(await cached(await start(file), link)).toEqual(given);
+
+  writeFileSync(join(folder, "words"), "this is no file of shelves, and it stays as it is ".repeat(99));
+  const unusable = await start({ SANDBOX_FILE: join(folder, "words") }, "pipe");
+  expect((await fetch(`${unusable.url}/openai/models`, { headers: bearer })).status).toBe(200);
+  unusable.program.kill("SIGTERM");
+  expect(await new Response(unusable.program.stderr).text()).toContain("forgets its work when it stops");
+  rmSync(folder, { recursive: true, force: true });
 });
 
 test("exits with its parent when told to, and only then", async () => {

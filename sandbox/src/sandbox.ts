@@ -24,6 +24,7 @@ import { createTwitterApi } from "./vendors/twitterapi.ts";
 import { createVoyage } from "./vendors/voyage.ts";
 import { createX } from "./vendors/x/x.ts";
 import type { Book } from "./book.ts";
+import type { ShelfFile } from "./shelf-file.ts";
 import type { Vendor } from "./vendor.ts";
 
 export interface SandboxOptions {
@@ -38,6 +39,8 @@ export interface SandboxOptions {
   readonly controlToken?: string | undefined;
   /** How many polls of video tasks a second are answered; the vendor's own figure when not said. */
   readonly pollQps?: number | undefined;
+  /** Where tasks, tokens and cached answers outlast the program; without it they end with it. */
+  readonly file?: ShelfFile | undefined;
 }
 
 export interface Sandbox {
@@ -53,12 +56,13 @@ export const createSandbox = ({
   key = "sandbox",
   controlToken,
   pollQps,
+  file,
 }: SandboxOptions): Sandbox => {
   const book = createBook();
   const faults = createFaults();
-  const tikhub = createTikHub({ key, publicUrl, secret });
-  const x = createX({ publicUrl });
-  const dashscope = createDashScope({ key, publicUrl, secret, pollQps });
+  const tikhub = createTikHub({ key, publicUrl, secret, file });
+  const x = createX({ publicUrl, file });
+  const dashscope = createDashScope({ key, publicUrl, secret, pollQps, file });
   const vendors: ReadonlyMap<string, Vendor> = new Map([
     ["openai", createOpenAi({ key })],
     ["anthropic", createAnthropic({ key })],

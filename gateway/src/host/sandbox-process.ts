@@ -12,12 +12,14 @@ interface Options {
   /** Where the links it hands out are served. */
   readonly publicUrl: string;
   readonly controlToken: string;
+  /** Where it keeps what its callers still need, its own secret included; undefined: nowhere. */
+  readonly file: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
 }
 
 const restartAfterMs = 1_000;
-/** It has nothing to save; should it not go by then, it goes when its input closes. */
+/** What it has to save it has saved before it answers; should it not go by then, it goes when its input closes. */
 const stopPatienceMs = 2_000;
 
 export async function openSandboxProcess(options: Options): Promise<SandboxProcess> {
@@ -52,7 +54,7 @@ export async function openSandboxProcess(options: Options): Promise<SandboxProce
   };
 }
 
-function spawn({ program, publicUrl, controlToken, environment }: Options, port: number) {
+function spawn({ program, publicUrl, controlToken, file, environment }: Options, port: number) {
   return Bun.spawn([process.execPath, program], {
     // Vendor keys and our own secret are none of the sandbox's business.
     env: {
@@ -60,6 +62,7 @@ function spawn({ program, publicUrl, controlToken, environment }: Options, port:
       SANDBOX_PORT: String(port),
       SANDBOX_PUBLIC_URL: publicUrl,
       SANDBOX_CONTROL_TOKEN: controlToken,
+      SANDBOX_FILE: file,
       SANDBOX_EXIT_WITH_PARENT: "1",
     },
     stdin: "pipe",

@@ -1,8 +1,10 @@
 // TikHub, the reseller: every answer in one envelope, and readable again for a day at its cache link.
 import { createHmac } from "node:crypto";
 import { fingerprint } from "../seeded.ts";
+import { createShelf } from "../shelf.ts";
 import { bearerOf } from "../vendor.ts";
 import { endpoints } from "./tikhub-data.ts";
+import type { ShelfFile } from "../shelf-file.ts";
 import type { JsonObject, Vendor, VendorAnswer } from "../vendor.ts";
 import type { DataRefused } from "./tikhub-data.ts";
 
@@ -13,24 +15,23 @@ export interface TikHub extends Vendor {
 
 interface Asked {
   readonly path: string;
-  readonly query: URLSearchParams;
+  readonly query: string;
   readonly atMs: number;
 }
 
 const cacheMs = 24 * 60 * 60 * 1000;
 const cachedMax = 10_000;
 
-export const createTikHub = ({
-  key,
-  publicUrl,
-  secret,
-}: {
-  key: string;
-  publicUrl: string;
-  secret: string;
-}): TikHub => {
+interface TikHubOptions {
+  readonly key: string;
+  readonly publicUrl: string;
+  readonly secret: string;
+  readonly file: ShelfFile | undefined;
+}
+
+export const createTikHub = ({ key, publicUrl, secret, file }: TikHubOptions): TikHub => {
   // Answers follow from what was asked and when, so the question is all that has to be kept.
-  const askedById = new Map<string, Asked>();
+  const shelf = createShelf<Asked>({ name: "tikhub", thingsMax: cachedMax, file });
 
   const answer: Vendor["answer"] = ({ method, path, query, headers, nowMs }) => {
     if (bearerOf(headers) !== key) return refuse(401, "Invalid or missing API token.");
@@ -38,22 +39,19 @@ export const createTikHub = ({
     if (endpoint === undefined) return refuse(404, `Path ${path} not found.`);
     if (method !== "GET") return refuse(405, "Method Not Allowed");
 
-    const asked = { path, query, atMs: nowMs };
+    const asked = { path, query: query.toString(), atMs: nowMs };
     const found = endpoint(query, nowMs);
     if ("refused" in found) return refuseData(found);
 
     const id = idOf(asked);
-    askedById.delete(id);
-    askedById.set(id, asked);
-    const [oldest] = askedById.keys();
-    if (askedById.size > cachedMax && oldest !== undefined) askedById.delete(oldest);
+    shelf.put(id, asked, { untilMs: nowMs + cacheMs, nowMs });
     return { status: 200, body: envelope(asked, id, found.data), billed: { calls: 1 } };
   };
 
   const cached: TikHub["cached"] = ({ id, nowMs }) => {
-    const asked = askedById.get(id);
-    if (asked === undefined || nowMs - asked.atMs >= cacheMs) return undefined;
-    const found = endpoints[asked.path]?.(asked.query, asked.atMs);
+    const asked = shelf.find(id, nowMs);
+    if (asked === undefined) return undefined;
+    const found = endpoints[asked.path]?.(new URLSearchParams(asked.query), asked.atMs);
     return found === undefined || "refused" in found ? undefined : envelope(asked, id, found.data);
   };
 
@@ -74,7 +72,7 @@ export const createTikHub = ({
       "本次请求将被缓存，你可以使用下面的 URL 直接访问缓存结果，有效期为 24 小时，访问缓存不会产生额外费用。",
     cache_url: `${publicUrl}/reseller-cache/${id}`,
     router: `/api/v1${asked.path}`,
-    params: Object.fromEntries(asked.query),
+    params: Object.fromEntries(new URLSearchParams(asked.query)),
     data,
   });
 
@@ -106,7 +104,7 @@ const refuseData = ({ refused, parameter, message }: DataRefused): VendorAnswer 
   };
 };
 
-const textOf = ({ path, query, atMs }: Asked): string => `${path}?${query.toString()} ${atMs}`;
+const textOf = ({ path, query, atMs }: Asked): string => `${path}?${query} ${atMs}`;
 
 const requestIdOf = (asked: Asked): string =>
   fingerprint(textOf(asked)).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");

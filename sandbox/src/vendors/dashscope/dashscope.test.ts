@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { openShelfFile } from "../../shelf-file.ts";
 import { anyString, at, createTestSandbox, matching, startMs } from "../../test-sandbox.ts";
-import { createTaskShelf } from "./task-shelf.ts";
 
 const createPath = "/dashscope/services/aigc/video-generation/video-synthesis";
 const asynchronous = { authorization: "Bearer sandbox", "x-dashscope-async": "enable" };
@@ -284,37 +284,18 @@ describe("the video vendor", () => {
   });
 });
 
-test("the vendor's memory is bounded: the oldest tasks are forgotten first, and those that ran out", () => {
-  const shelf = createTaskShelf({ tasksMax: 3 });
-  const put = (id: string, submittedAtMs: number, keptMs = 1_000) =>
-    shelf.put(
-      {
-        id,
-        submittedAtMs,
-        model: "m",
-        prompt: "p",
-        seconds: 5,
-        resolution: 720,
-        size: undefined,
-        flaw: undefined,
-        canceledAtMs: undefined,
-        billed: false,
-        direction: {
-          queuedMs: 0,
-          runningMs: 0,
-          ending: "succeeds",
-          canceledSeconds: 0,
-          keptMs,
-          refused: false,
-        },
-      },
-      submittedAtMs,
-    );
-  const known = (nowMs: number) => ["a", "b", "c", "d"].filter((id) => shelf.find(id, nowMs) !== undefined);
-  for (const id of ["a", "b", "c"]) put(id, startMs);
-  put("a", startMs);
-  expect(known(startMs)).toEqual(["a", "b", "c"]);
-  put("d", startMs + 1);
-  expect(known(startMs + 1)).toEqual(["b", "c", "d"]);
-  expect(known(startMs + 1_000)).toEqual(["d"]);
+test("a new program goes on with the tasks of the one before: a canceled one stays so, and none is billed twice", async () => {
+  const file = openShelfFile(":memory:", startMs);
+  const before = open({ file });
+  const ended = await before.order("[queued 0] [running 0]");
+  const running = await before.order("a red fox");
+  const canceled = await before.order("a red fox");
+  const told = await before.poll(ended);
+  await before.cancel(canceled);
+
+  const after = open({ file });
+  after.clock.ms += 10_000;
+  expect(at(await after.poll(ended), "output")).toEqual(at(told, "output"));
+  expect([await after.status(running), await after.status(canceled)]).toEqual(["SUCCEEDED", "CANCELED"]);
+  expect(after.book.read().entries.map(({ billed }) => billed)).toEqual([null, { seconds_1080p: 5 }, null]);
 });

@@ -1,13 +1,15 @@
 // DashScope, the video vendor: a task is created, takes its time, and is asked about until it has ended.
 import { createHash } from "node:crypto";
+import { createShelf } from "../../shelf.ts";
 import { bearerOf } from "../../vendor.ts";
 import { error, refuse } from "./errors.ts";
 import { createPollQuota } from "./poll-quota.ts";
 import { readOrder } from "./order.ts";
 import { billedFor, reportOf, statusOf } from "./task.ts";
-import { createTaskShelf } from "./task-shelf.ts";
 import { createVideoLinks } from "./video-links.ts";
+import type { ShelfFile } from "../../shelf-file.ts";
 import type { Vendor, VendorAnswer, VendorCall } from "../../vendor.ts";
+import type { Task } from "./task.ts";
 import type { VideoLinks } from "./video-links.ts";
 
 export interface DashScope extends Vendor {
@@ -21,18 +23,23 @@ export interface DashScopeOptions {
   readonly secret: string;
   /** How many polls a second the vendor answers. */
   readonly pollQps?: number | undefined;
+  readonly file: ShelfFile | undefined;
 }
 
 // Documented, per account; a sandbox with one key has one account.
 const pollQpsUsual = 20;
+
+// Prompts are cut, so this is at most some 400 MB, and 40 MB with prompts of the usual length.
+const tasksMax = 100_000;
 
 export const createDashScope = ({
   key,
   publicUrl,
   secret,
   pollQps = pollQpsUsual,
+  file,
 }: DashScopeOptions): DashScope => {
-  const shelf = createTaskShelf();
+  const shelf = createShelf<Task>({ name: "dashscope", thingsMax: tasksMax, file });
   const quota = createPollQuota(pollQps);
   const links = createVideoLinks({ publicUrl, secret });
   let answers = 0;
@@ -66,7 +73,7 @@ export const createDashScope = ({
     if ("refused" in order) return order.refused;
 
     const taskId = uuidOf(`task ${id}`);
-    shelf.put({ id: taskId, ...order, submittedAtMs: nowMs, canceledAtMs: undefined, billed: false }, nowMs);
+    keep({ id: taskId, ...order, submittedAtMs: nowMs, canceledAtMs: undefined, billed: false }, nowMs);
     return told({ output: { task_id: taskId, task_status: "PENDING" } });
   };
 
@@ -77,7 +84,7 @@ export const createDashScope = ({
 
     // The vendor bills a task once, in the book on the first answer that says so.
     const billed = task.billed ? null : billedFor(task, nowMs);
-    if (billed !== null) shelf.put({ ...task, billed: true }, nowMs);
+    if (billed !== null) keep({ ...task, billed: true }, nowMs);
     return { ...told(reportOf(task, nowMs, links.sign)), billed };
   };
 
@@ -90,9 +97,12 @@ export const createDashScope = ({
         "UnsupportedOperation",
       );
     }
-    shelf.put({ ...task, canceledAtMs: nowMs }, nowMs);
+    keep({ ...task, canceledAtMs: nowMs }, nowMs);
     return told({});
   };
+
+  const keep = (task: Task, nowMs: number): void =>
+    shelf.put(task.id, task, { untilMs: task.submittedAtMs + task.direction.keptMs, nowMs });
 
   return { answer, refuse, links };
 };

@@ -1,5 +1,8 @@
-// What the authorization server remembers, for as long as the program runs.
+// What the authorization server remembers.
+import { createShelf } from "../../shelf.ts";
 import type { Adapter, AdapterPayload } from "oidc-provider";
+import type { ShelfFile } from "../../shelf-file.ts";
+import type { Shelf } from "../../shelf.ts";
 
 export interface TokenStore {
   /** The library asks for one drawer by the name of each kind of thing it keeps. */
@@ -11,50 +14,52 @@ export interface TokenStore {
 // Of each kind, so that visitors who only open the sign-in page never push out a token.
 const keptMax = 10_000;
 
-export const createTokenStore = (): TokenStore => {
-  const kinds = new Map<string, Map<string, AdapterPayload>>();
+export const createTokenStore = (file: ShelfFile | undefined): TokenStore => {
+  const shelves = new Map<string, Shelf<AdapterPayload>>();
 
-  const keptOf = (kind: string): Map<string, AdapterPayload> => {
-    const kept = kinds.get(kind) ?? new Map<string, AdapterPayload>();
-    kinds.set(kind, kept);
-    return kept;
+  const shelfOf = (kind: string): Shelf<AdapterPayload> => {
+    const shelf = shelves.get(kind) ?? createShelf({ name: `x ${kind}`, thingsMax: keptMax, file });
+    shelves.set(kind, shelf);
+    return shelf;
   };
 
   return {
-    drawer: (kind) => createDrawer(keptOf(kind)),
+    drawer: (kind) => createDrawer(shelfOf(kind)),
 
     forget(kind) {
-      const kept = keptOf(kind);
-      const count = kept.size;
-      kept.clear();
-      return count;
+      const shelf = shelfOf(kind);
+      const all = shelf.all();
+      for (const [id] of all) shelf.remove(id);
+      return all.length;
     },
   };
 };
 
-const createDrawer = (kept: Map<string, AdapterPayload>): Adapter => ({
-  async upsert(id, payload) {
-    kept.delete(id);
-    kept.set(id, payload);
-    const [oldest] = kept.keys();
-    if (kept.size > keptMax && oldest !== undefined) kept.delete(oldest);
-  },
-  // A copy: the library writes into what it is given.
-  find: async (id) => copyOf(kept.get(id)),
-  findByUid: async (uid) => copyOf([...kept.values()].find((payload) => payload.uid === uid)),
-  // Only asked for by the device flow, which this platform does not offer.
-  findByUserCode: async () => undefined,
-  async consume(id) {
-    const payload = kept.get(id);
-    if (payload !== undefined) kept.set(id, { ...payload, consumed: Math.floor(Date.now() / 1000) });
-  },
-  async destroy(id) {
-    kept.delete(id);
-  },
-  async revokeByGrantId(grantId) {
-    for (const [id, payload] of kept) if (payload.grantId === grantId) kept.delete(id);
-  },
-});
+const createDrawer = (shelf: Shelf<AdapterPayload>): Adapter => {
+  const put = (id: string, payload: AdapterPayload): void =>
+    shelf.put(id, payload, { untilMs: (payload.exp ?? Infinity) * 1000, nowMs: Date.now() });
+
+  return {
+    async upsert(id, payload) {
+      put(id, payload);
+    },
+    // A copy: the library writes into what it is given.
+    find: async (id) => copyOf(shelf.find(id, Date.now())),
+    findByUid: async (uid) => copyOf(shelf.all().find(([, payload]) => payload.uid === uid)?.[1]),
+    // Only asked for by the device flow, which this platform does not offer.
+    findByUserCode: async () => undefined,
+    async consume(id) {
+      const payload = shelf.find(id, Date.now());
+      if (payload !== undefined) put(id, { ...payload, consumed: Math.floor(Date.now() / 1000) });
+    },
+    async destroy(id) {
+      shelf.remove(id);
+    },
+    async revokeByGrantId(grantId) {
+      for (const [id, payload] of shelf.all()) if (payload.grantId === grantId) shelf.remove(id);
+    },
+  };
+};
 
 const copyOf = (payload: AdapterPayload | undefined): AdapterPayload | undefined =>
   payload === undefined ? undefined : structuredClone(payload);

@@ -1,14 +1,16 @@
 import { describe, expect, test } from "bun:test";
+import { openShelfFile } from "../../shelf-file.ts";
 import { anyString, at, containing, createTestSandbox, matching } from "../../test-sandbox.ts";
 import { basic, callback, createRequest, createVisitor, everyday } from "./test-visitor.ts";
+import type { ShelfFile } from "../../shelf-file.ts";
 
 const publicUrl = "http://gate.test/s";
 const ada = "1801000000000000101";
 const ben = "1801000000000000102";
 const cleo = "1801000000000000103";
 
-const openPlatform = () => {
-  const sandbox = createTestSandbox({ publicUrl });
+const openPlatform = (file?: ShelfFile) => {
+  const sandbox = createTestSandbox({ publicUrl, file });
   const visitor = createVisitor({ fetch: (request) => sandbox.fetch(request), publicUrl });
 
   const authorize = async (changed: Record<string, string> = {}, person = "ada") => {
@@ -286,6 +288,21 @@ describe("tokens", () => {
       (await revoke("revoke", { token: other.refresh }, `Basic ${btoa("tollgate-sandbox:guess")}`)).status,
     ).toBe(401);
     expect(billed().filter((units) => units?.["revocations"] === 1)).toHaveLength(1);
+  });
+
+  test("are in a new program what they were in the one before: good, used, or revoked", async () => {
+    const file = openShelfFile(":memory:", Date.now());
+    const before = openPlatform(file);
+    const [kept, revoked, used] = [await before.link(), await before.link(), await before.link()];
+    await before.revoke("revoke", { token: revoked.refresh });
+    await before.refresh(used.refresh);
+
+    const { follow, refresh } = openPlatform(file);
+    expect((await follow(kept.access)).status).toBe(200);
+    expect((await refresh(kept.refresh)).status).toBe(200);
+    expect(await follow(revoked.access)).toMatchObject(unauthorized);
+    for (const token of [kept, revoked, used])
+      expect(await refresh(token.refresh)).toMatchObject(invalidGrant);
   });
 
   test("run out when a test wants it: those for access, or all", async () => {

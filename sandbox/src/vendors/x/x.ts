@@ -4,6 +4,7 @@ import { createPlatform } from "./platform.ts";
 import { personById } from "./persons.ts";
 import { createTokenStore } from "./token-store.ts";
 import type { JsonObject, Vendor, VendorAnswer, VendorCall } from "../../vendor.ts";
+import type { ShelfFile } from "../../shelf-file.ts";
 import type { Person } from "./persons.ts";
 
 export interface X extends Vendor {
@@ -15,8 +16,13 @@ export interface X extends Vendor {
   claimIssuer(issuer: string | undefined): void;
 }
 
-export const createX = ({ publicUrl }: { publicUrl: string }): X => {
-  const store = createTokenStore();
+interface XOptions {
+  readonly publicUrl: string;
+  readonly file: ShelfFile | undefined;
+}
+
+export const createX = ({ publicUrl, file }: XOptions): X => {
+  const store = createTokenStore(file);
   const platform = createPlatform(publicUrl, store);
   let claimedIssuer: string | undefined;
 
