@@ -182,10 +182,31 @@ test("a dearer or cheaper call is a change that breaks nobody", () => {
     },
   ]);
   expect(only(priced("10"), priced("9"))).toMatchObject([{ kind: "price_lowered", breaking: false }]);
-  expect(only(priced("1"), priced("1", "other"))).toMatchObject([
-    { kind: "price_removed", breaking: false },
-    { kind: "price_added", breaking: false },
-  ]);
+});
+
+test("a model that is taken from sale breaks its callers; one more does not", () => {
+  const selling = (...models: readonly string[]) =>
+    contract({
+      "x-price": {
+        kind: "per_token",
+        default_model: null,
+        models: models.map((model) => ({ model, usd_per_unit: { input: "1", output: "2" } })),
+      },
+    });
+  const gone = {
+    kind: "model_removed",
+    at: "price models a",
+    breaking: true,
+    reason: "it is not sold any more",
+  };
+  const come = { kind: "model_added", at: "price models b", breaking: false, reason: "it is sold now" };
+  const between = (before: JsonObject, after: JsonObject) => {
+    const { breaking, changed } = compareContracts(before, after);
+    return { breaking, changes: changed.flatMap(({ changes }) => changes) };
+  };
+  expect(between(selling("a", "c"), selling("c"))).toEqual({ breaking: true, changes: [gone] });
+  expect(between(selling("c"), selling("b", "c"))).toEqual({ breaking: false, changes: [come] });
+  expect(between(selling("a"), selling("b"))).toEqual({ breaking: true, changes: [gone, come] });
 });
 
 test("other words and what became of a definition are told", () => {

@@ -152,8 +152,21 @@ function compareContents(sides: Sides, was: JsonObject, is: JsonObject, at: stri
   });
 }
 
-/** A dearer call is a change worth telling, but no caller's code is wrong because of it. */
+/** A price lists the models that are sold: whoever calls one that is gone is refused, whatever it cost. */
 function comparePrices(was: unknown, is: unknown): Change[] {
+  const [before, after] = [modelsIn(was), modelsIn(is)];
+  const both = before.filter((model) => after.includes(model));
+  const gone = before.filter((model) => !both.includes(model));
+  const come = after.filter((model) => !both.includes(model));
+  return [
+    ...gone.map((model) => changed("model_removed", placeOf(model), true, "it is not sold any more")),
+    ...come.map((model) => changed("model_added", placeOf(model), false, "it is sold now")),
+    ...compareAmounts(priceOfOnly(both, was), priceOfOnly(both, is)),
+  ];
+}
+
+/** A dearer call is a change worth telling, but no caller's code is wrong because of it. */
+function compareAmounts(was: unknown, is: unknown): Change[] {
   const before = amountsIn(was, "price");
   const after = amountsIn(is, "price");
   const changes: Change[] = [];
@@ -189,6 +202,17 @@ function amountsIn(price: unknown, at: string): Map<string, string> {
     }),
   );
 }
+
+const placeOf = (model: string): string => `price models ${model}`;
+
+const modelsIn = (price: unknown): string[] =>
+  isJsonObject(price) ? listIn(price, "models").flatMap((one) => modelIn(one) ?? []) : [];
+
+/** The price without what it says of other models. */
+const priceOfOnly = (models: readonly string[], price: unknown): unknown =>
+  isJsonObject(price) && "models" in price
+    ? { ...price, models: listIn(price, "models").filter((one) => models.includes(modelIn(one) ?? "")) }
+    : price;
 
 const modelIn = (price: unknown): string | undefined =>
   isJsonObject(price) && typeof price["model"] === "string" ? price["model"] : undefined;
