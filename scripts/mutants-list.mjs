@@ -557,6 +557,13 @@ export const mutants = [
     tests: ["gateway/src/host/http/http-connection.test.ts"],
   },
   {
+    name: "a link that is one too many uses up the key's requests",
+    file: "gateway/src/call/answer-from-books.ts",
+    find: "if (error instanceof CallRefused && error.status === 429) await returnCounted(call, gate);",
+    replace: "",
+    tests: ["test/links.test.ts"],
+  },
+  {
     name: "what was counted leaves its minute a millisecond too early",
     file: "gateway/src/limits/sliding-minute.ts",
     find: "const minuteMs = 60_000;",

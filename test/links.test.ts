@@ -113,6 +113,9 @@ describe("a link is begun", () => {
       "600",
       "quota_exceeded",
     ]);
+    // Who is refused by a limit uses up nothing of another.
+    const left = (response: Response | undefined) => response?.headers.get("x-ratelimit-remaining-requests");
+    expect(left(more)).toBe(left(starts.at(-1)));
     const back = await fetch(`${own.gateway.url}${callbackPath}?error=access_denied&state=${state}`);
     expect(await back.text()).not.toContain("not known");
     expect((await own.gateway.post(caller, startPath, {})).status).toBe(200);

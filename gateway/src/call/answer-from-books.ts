@@ -1,8 +1,10 @@
 import type { Credential } from "../keys/keys.ts";
 import { limitsOf } from "../limits/tiers.ts";
 import { changesFreely, type CallInput, type OwnOperation } from "../operation/operation.ts";
+import { CallRefused } from "../platform/refusals.ts";
 import { jsonAnswer, type Answer, type Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
+import { returnCounted } from "./refuse-by-limit.ts";
 import { refuseUnbooked, whyUnread, whyUnwritten } from "./refuse-unbooked.ts";
 import type { Wishes } from "./wishes.ts";
 
@@ -24,6 +26,7 @@ export async function answerFromBooks(
   try {
     return jsonAnswer(200, await operation.answer(input, asker, gate.books));
   } catch (error) {
+    if (error instanceof CallRefused && error.status === 429) await returnCounted(call, gate);
     const told = changesFreely(operation) ? whyUnwritten(error) : whyUnread(error);
     if (!told) throw error;
     return refuseUnbooked(error, call, told, gate);
