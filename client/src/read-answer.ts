@@ -12,6 +12,8 @@ export interface Answer {
   /** What the call cost, in micro-USD, where the answer says so. */
   readonly costMicrosUsd: number | undefined;
   readonly retryAfterMs: number | undefined;
+  /** False where the gateway says that the call is not to be sent again without asking anybody. */
+  readonly shouldRetry: boolean;
 }
 
 export async function readAnswer(response: Response, headerWord: string, nowMs: number): Promise<Answer> {
@@ -27,13 +29,14 @@ export async function readAnswer(response: Response, headerWord: string, nowMs: 
   };
 }
 
-type Head = Pick<Answer, "requestId" | "costMicrosUsd" | "retryAfterMs">;
+type Head = Pick<Answer, "requestId" | "costMicrosUsd" | "retryAfterMs" | "shouldRetry">;
 
 /** What the headers tell before any byte of the body is read. */
 export const readHead = (response: Response, headerWord: string, nowMs: number): Head => ({
   requestId: response.headers.get("x-request-id") ?? undefined,
   costMicrosUsd: wholeNumber(response.headers.get(`x-${headerWord}-cost-micros-usd`)),
   retryAfterMs: readRetryAfterMs(response.headers.get("retry-after"), nowMs),
+  shouldRetry: response.headers.get("x-should-retry") !== "false",
 });
 
 /** The gateway's word for what it refused, wherever the dialect of the path puts it. */

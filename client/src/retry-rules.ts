@@ -7,6 +7,8 @@ export type Attempt =
       readonly status: number;
       readonly code?: string;
       readonly retryable?: boolean;
+      /** False where the gateway tells every client, in a header, not to send it again by itself. */
+      readonly shouldRetry?: boolean;
     }
   /** No whole answer came: the gateway may or may not have done the work, unless nothing reached it. */
   | { readonly kind: "no_answer"; readonly neverLeft?: boolean };
@@ -25,10 +27,11 @@ export type Verdict = "done" | "stop" | "send_again" | "look_up" | "wait_and_loo
 export function judge(attempt: Attempt, { billed }: CallNature): Verdict {
   const inDoubt: Verdict = billed ? "look_up" : "send_again";
   if (attempt.kind === "no_answer") return attempt.neverLeft === true ? "send_again" : inDoubt;
-  const { status, code = "", retryable } = attempt;
+  const { status, code = "", retryable, shouldRetry } = attempt;
   if (status < 400) return "done";
-  // A refusal by a limit happens before anything is held, and an upstream's 429 before anything is made.
-  if (status === 429) return "send_again";
+  // A refusal by a limit happens before anything is held, and an upstream's 429 before anything is made. Where the
+  // operator's account there has no credit left, a person has to see to it, and no wait of ours helps.
+  if (status === 429) return shouldRetry === false ? "stop" : "send_again";
   if (status === 409) return code.endsWith("request_in_progress") ? "wait_and_look_up" : "stop";
   if (status === 408) return inDoubt;
   if (status < 500) return "stop";

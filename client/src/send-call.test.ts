@@ -73,6 +73,25 @@ describe("what must change before it is asked again is never sent twice", () => 
     );
     expect(error).toMatchObject({ kind: "unavailable", attempts: 1 });
   });
+
+  test("429 that says it is not to be sent again, such as of a vendor's account without credit", async () => {
+    const empty: Scripted = {
+      status: 429,
+      body: { error: { code: "upstream_rate_limit", message: "busy" } },
+      headers: { "retry-after": "60", "x-should-retry": "false" },
+    };
+    for (const call of [billedPost("k"), billedGet, freeGet]) {
+      const error = await run({ answers: [empty] }, call);
+      expect(error).toMatchObject({
+        kind: "rate_limit",
+        moneyMoved: "no",
+        attempts: 1,
+        retryAfterSeconds: 60,
+      });
+      expect(gateway.waitsMs).toEqual([]);
+      await gateway.close();
+    }
+  });
 });
 
 describe("a limit is waited for", () => {

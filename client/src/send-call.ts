@@ -92,7 +92,7 @@ async function whatNext(
   const refusal = readRefusal(answer?.body);
   const verdict = judge(
     answer
-      ? { kind: "answered", status: answer.status, ...refusal }
+      ? { kind: "answered", status: answer.status, shouldRetry: answer.shouldRetry, ...refusal }
       : { kind: "no_answer", neverLeft: neverLeft(cause) },
     call,
   );
