@@ -165,6 +165,15 @@ test("a snapshot outlives its source, stale and with its own time, also through 
   expect(await read(gateway)).toEqual(stale);
   await gateway.close();
 
+  const hangs = Promise.withResolvers<Response>();
+  state.answer = () => hangs.promise;
+  const hanging = await openTestGateway({ folder, config: configOf(url) });
+  await until(async () => (await read(hanging)).status === 200);
+  expect(await read(hanging)).toEqual(stale);
+  hangs.resolve(new Response("gone", { status: 404 }));
+  await hanging.close();
+
+  state.answer = () => new Response("gone", { status: 404 });
   const restarted = await open({ folder, config: configOf(url) });
   await until(async () => (await read(restarted)).freshness === "stale");
   expect(await read(restarted)).toEqual(stale);

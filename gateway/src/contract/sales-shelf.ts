@@ -49,7 +49,7 @@ interface Snapshot {
 
 export function createSalesShelf({ source, book, download, wallMs, log }: Parts): SalesShelf {
   let snapshot: Snapshot | undefined;
-  let failed = false;
+  let seen = false;
   let wanted = false;
   let running: Promise<void> | undefined;
 
@@ -69,20 +69,25 @@ export function createSalesShelf({ source, book, download, wallMs, log }: Parts)
 
   /** What an earlier run of the program verified last. */
   const remember = async (): Promise<void> => {
-    const kept = await book.latest("sales");
-    if (!kept || sha256(kept.bytes) !== kept.contentHash) return;
-    const { contentHash, revision: url, publishedAtMs: observedAtMs, bytes } = kept;
-    snapshot ??= { sha256: contentHash, url, observedAtMs, items: itemsIn(bytes) };
+    try {
+      const kept = await book.latest("sales");
+      if (!kept || sha256(kept.bytes) !== kept.contentHash) return;
+      const { contentHash, revision: url, publishedAtMs: observedAtMs, bytes } = kept;
+      snapshot = { sha256: contentHash, url, observedAtMs, items: itemsIn(bytes) };
+    } catch (error) {
+      log.warn("older sales data cannot be read", describeError(error));
+    }
   };
 
   const look = async (configured: SalesConfig): Promise<void> => {
+    // First, because the source may take its time: until it has been seen, what was verified before is there, stale.
+    if (!snapshot) await remember();
     try {
       await observe(configured);
-      failed = false;
+      seen = true;
     } catch (error) {
-      failed = true;
+      seen = false;
       log.warn("the source of sales data cannot be verified", describeError(error));
-      if (!snapshot) await remember();
     }
   };
 
@@ -104,12 +109,11 @@ export function createSalesShelf({ source, book, download, wallMs, log }: Parts)
       if (!snapshot) return undefined;
       const { observedAtMs, url, items } = snapshot;
       const isOfNow = snapshot.sha256 === configured.sha256 && url === configured.url;
-      return { freshness: failed || !isOfNow ? "stale" : "fresh", observedAtMs, source: shown(url), items };
+      return { freshness: seen && isOfNow ? "fresh" : "stale", observedAtMs, source: shown(url), items };
     },
     refresh: () => {
       wanted = true;
-      if (!running) running = run().finally(() => (running = undefined));
-      running.catch((error: unknown) => log.warn("older sales data cannot be read", describeError(error)));
+      running ??= run().finally(() => (running = undefined));
     },
   };
 }
