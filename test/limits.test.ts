@@ -344,9 +344,16 @@ test("an operator's own limit on an operation binds each key, and is shown among
     expect((await tollgate.call(account, snapshot)).status).toBe(200);
     const refused = await tollgate.call(account, snapshot);
     expect(refused.status).toBe(429);
+    // Whose limit it is, since the key has one of the same name.
     expect(((await refused.json()) as Limited).error).toMatchObject({
       code: "rate_limit_exceeded",
-      limit: { name: "requests_per_minute", limit: 2, remaining: 0 },
+      message: expect.stringContaining("requests per minute for financial.metrics.snapshot is 2.") as string,
+      limit: {
+        name: "requests_per_minute",
+        applies_to: ["financial.metrics.snapshot"],
+        limit: 2,
+        remaining: 0,
+      },
     });
     expect((await tollgate.call(other, snapshot)).status).toBe(200);
     expect((await tollgate.call(account, "/v1/credits/balance")).status).toBe(200);

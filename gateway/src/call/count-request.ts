@@ -28,9 +28,7 @@ export function countOperation(
   if (operation.limits?.rpm) return count(call, groupRequests(caller.keyId, operation.limits.rpm), gate);
 }
 
-type Counted = Pick<Visit, "known">;
-
-function count(call: Counted, want: Want, gate: Gate): void | Promise<void> {
+function count(call: Visit, want: Want, gate: Gate): void | Promise<void> {
   const wants = [want];
   const take = gate.limiter.take(wants);
   return take instanceof Promise
@@ -38,7 +36,7 @@ function count(call: Counted, want: Want, gate: Gate): void | Promise<void> {
     : note(call, wants, take, gate);
 }
 
-function note(call: Counted, wants: readonly Want[], take: Take, gate: Gate): void | Promise<never> {
+function note(call: Visit, wants: readonly Want[], take: Take, gate: Gate): void | Promise<never> {
   if (take.kind === "refused") return refuseByLimit(call, take, gate);
   const [standing] = take.standings;
   if (standing) call.known.requests = tighter(call.known.requests, seenAt(gate.clock.wallMs(), standing));

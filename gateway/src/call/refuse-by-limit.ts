@@ -1,18 +1,23 @@
 import { seenAt, tighter, type SeenStanding } from "../limits/call-limits.ts";
 import { resetSeconds, retrySeconds } from "../limits/limit-times.ts";
 import type { Standing, Take, Want } from "../limits/limiter.ts";
+import { operationsInGroup } from "../offer/list-limits.ts";
 import { refuse, type RefusalCode } from "../platform/refusals.ts";
 import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 
 type Counted = Pick<Call, "known">;
+type Limited = Pick<Call, "known" | "offer">;
 type Refused = Extract<Take, { kind: "refused" }>;
 
 /** Says which limit was hit and when to come back. A call refused by a limit consumes nothing of any limit. */
-export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate): Promise<never> {
+export async function refuseByLimit(call: Limited, refused: Refused, gate: Gate): Promise<never> {
   await returnCounted(call, gate);
   const { want, standing, retryInMs } = refused;
-  const { name, code, what } = describe(want, standing);
+  // An operation's own limit has the name of the key's, so it is told whose it is.
+  const group = want.kind === "rate" ? want.group : undefined;
+  const appliesTo = group === undefined ? undefined : operationsInGroup(call.offer, group);
+  const { name, code, what } = describe(want, standing, appliesTo);
   const nowMs = gate.clock.wallMs();
   // When this call would fit: that is when a slot is given back, long before its lease ends, or when as much has left the
   // minute as it needs, which may be later than the oldest.
@@ -26,6 +31,7 @@ export async function refuseByLimit(call: Counted, refused: Refused, gate: Gate)
     inError: {
       limit: {
         name,
+        ...(appliesTo && { applies_to: appliesTo }),
         limit: want.limit,
         remaining: standing.remaining,
         reset: resetSeconds(retryInMs, nowMs),
@@ -48,7 +54,11 @@ export async function returnCounted({ known }: Counted, gate: Gate): Promise<voi
   if (requests) known.requests = requests;
 }
 
-function describe(want: Want, { remaining }: Standing): { name: string; code: RefusalCode; what: string } {
+function describe(
+  want: Want,
+  { remaining }: Standing,
+  appliesTo: readonly string[] | undefined,
+): { name: string; code: RefusalCode; what: string } {
   const { limit } = want;
   if (want.kind === "slot") {
     return {
@@ -74,7 +84,7 @@ function describe(want: Want, { remaining }: Standing): { name: string; code: Re
       return {
         name: "requests_per_minute",
         code: "rate_limit_exceeded",
-        what: `This key's limit of requests per minute is ${limit}`,
+        what: `This key's limit of requests per minute${appliesTo ? ` for ${appliesTo.join(", ")}` : ""} is ${limit}`,
       };
   }
 }

@@ -129,6 +129,12 @@ const beside = (status: number): Record<string, z.ZodType> => (status === 409 ? 
 const standing = z
   .object({
     name: z.string(),
+    applies_to: z
+      .array(z.string())
+      .optional()
+      .describe(
+        "Ids of the operations whose own limit it is, where `requests_per_minute` is not that of all the key's requests.",
+      ),
     limit: z.int().nullable(),
     remaining: z.int(),
     reset: z.int().nullable().describe("Unix seconds."),

@@ -46,6 +46,7 @@ export const groupRequests = (
   kind: "rate",
   of: "requests",
   name: `requests ${keyId} ${group}`,
+  group,
   amount: 1,
   limit,
 });

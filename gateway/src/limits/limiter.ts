@@ -3,6 +3,8 @@ export interface RateWant {
   readonly kind: "rate";
   readonly of: "requests" | "tokens" | "upstream";
   readonly name: string;
+  /** The group of operations that it is counted for, where it is not for all of a key's. */
+  readonly group?: string;
   readonly amount: number;
   readonly limit: number;
 }

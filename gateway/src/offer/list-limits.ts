@@ -37,8 +37,7 @@ export function listLimits(offer: Offer): SharedLimit[] {
     ),
   );
   for (const [group, limit] of groups) {
-    const operations = idsWhere(({ operation }) => operation.limits?.rpm?.group === group);
-    limits.push({ kind: "group", group, limit, operations });
+    limits.push({ kind: "group", group, limit, operations: operationsInGroup(offer, group) });
   }
   const taskMax = Math.max(...offered.map(({ operation }) => openTasksOf(operation)));
   if (taskMax > 0) {
@@ -55,3 +54,9 @@ export function listLimits(offer: Offer): SharedLimit[] {
   }
   return limits;
 }
+
+/** The operations that share one limit of requests per minute. */
+export const operationsInGroup = ({ operations }: Pick<Offer, "operations">, group: string): string[] =>
+  [...operations.values()]
+    .filter(({ operation }) => operation.limits?.rpm?.group === group)
+    .map(({ operation }) => operation.id);
