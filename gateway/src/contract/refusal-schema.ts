@@ -142,5 +142,13 @@ const standing = z
   .meta({ id: "LimitStanding" });
 
 const original = z
-  .object({ request_id: z.string(), status: z.string(), charged_micros_usd: z.int() })
+  .object({
+    request_id: z.string(),
+    status: z
+      .string()
+      .describe(
+        "How it stands: as in its receipt, but `unknown` wherever nobody knows how it ended, also once its hold went back and the receipt says `released` with the outcome `unknown`.",
+      ),
+    charged_micros_usd: z.int(),
+  })
   .meta({ id: "OriginalRequest", description: "The call that took the idempotency key." });
