@@ -46,7 +46,7 @@ export const usageGet = defineOperation({
       .optional()
       .describe("Window end, Unix seconds, exclusive; when absent the end of the running second."),
   }),
-  notes: `A window of at most ${usageDaysMax} days that starts no later than now and ends after it starts.`,
+  notes: `A window of at most ${usageDaysMax} days that starts no later than at the end of the running second and ends after it starts. What is told of the running second is not final: whoever lines up one window after the other sends an \`end_time\` of a few seconds ago.`,
   response: usageReport,
   example: {
     query: { start_time: "1767225600", end_time: "1767312000" },
@@ -64,14 +64,17 @@ export const usageGet = defineOperation({
   answer: (input, asker, books) => {
     const { start_time: startSeconds, end_time: endAsked } = input.query;
     const nowSeconds = Math.floor(asker.nowMs / 1000);
-    if (startSeconds > nowSeconds) refuse("invalid_parameters", "start_time must not be in the future");
     // The running second counts too: a call that was just answered is in the report.
-    const endSeconds = endAsked ?? nowSeconds + 1;
-    if (endSeconds <= startSeconds) refuse("invalid_parameters", "end_time must be after start_time");
+    const endUsual = nowSeconds + 1;
+    // A report may begin where the one before has ended; in the same second there is nothing to tell yet.
+    if (startSeconds > endUsual) refuse("invalid_parameters", "start_time must not be in the future");
+    if (endAsked !== undefined && endAsked <= startSeconds) {
+      refuse("invalid_parameters", "end_time must be after start_time");
+    }
     if ((endAsked ?? nowSeconds) - startSeconds > usageDaysMax * secondsPerDay) {
       refuse("invalid_parameters", `the window must not be longer than ${usageDaysMax} days`);
     }
-    return books.usage(asker, { startSeconds, endSeconds });
+    return books.usage(asker, { startSeconds, endSeconds: endAsked ?? endUsual });
   },
 });
 

@@ -387,7 +387,8 @@ export interface Inputs {
   readonly "traffic_analytics.website.traffic_engagement": Readonly<Record<string, unknown>>;
   /**
    * What was used and charged, in UTC days, for this key or its whole account. A window of at most 400 days that
-   * starts no later than now and ends after it starts.
+   * starts no later than at the end of the running second and ends after it starts. What is told of the running
+   * second is not final: whoever lines up one window after the other sends an `end_time` of a few seconds ago.
    */
   readonly "usage.get": {
     /** Window start, Unix seconds. */

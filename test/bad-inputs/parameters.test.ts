@@ -178,10 +178,34 @@ describe("what parameters can say", () => {
         [`start_time=${start - 1}`, 400],
         [`start_time=${start}&end_time=${now + 1}`, 400],
         [`start_time=${now}&end_time=${now + 1}`, 200],
-        [`start_time=${now + 1}&end_time=${now + 2}`, 400],
+        [`start_time=${now + 1}&end_time=${now + 2}`, 200],
+        [`start_time=${now + 1}&end_time=${now + 1}`, 400],
+        [`start_time=${now + 2}`, 400],
+        [`start_time=${now + 2}&end_time=${now + 3}`, 400],
       ] as const) {
         expect([query, (await still.call(asker, `/v1/usage?${query}`)).status]).toEqual([query, status]);
       }
+    } finally {
+      await still.close();
+    }
+  });
+
+  test("a usage report can begin where the one before has ended, also in the same second", async () => {
+    const clock = createVirtualClock();
+    const still = await openTestGateway({ clock });
+    try {
+      const asker = await still.openAccount();
+      const now = clock.wallMs() / 1000;
+      const report = (start: number) => read(still.call(asker, `/v1/usage?start_time=${start}`));
+      expect((await report(now)).body).toMatchObject({ start_time: now, end_time: now + 1 });
+      const next = { start_time: now + 1, end_time: now + 1, totals: { requests: 0 }, buckets: [] };
+      expect((await report(now + 1)).body).toMatchObject(next);
+      clock.advance(1_000);
+      expect((await report(now + 1)).body).toMatchObject({
+        start_time: now + 1,
+        end_time: now + 2,
+        buckets: [{ start_time: now + 1, end_time: now + 2 }],
+      });
     } finally {
       await still.close();
     }

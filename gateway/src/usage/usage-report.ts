@@ -129,10 +129,13 @@ function reportOf(scope: UsageScope, window: UsageWindow, rows: readonly DaySums
   let totals = noUsage;
   const buckets: UsageReport["buckets"][number][] = [];
   for (let day = dayStartSeconds(window.startSeconds); day < window.endSeconds; day += secondsPerDay) {
+    const startSeconds = Math.max(day, window.startSeconds);
+    // No part of a day is in a window that ends where it starts.
+    if (startSeconds === window.endSeconds) break;
     const sums = byDay.get(day) ?? noUsage;
     totals = addSums(totals, sums);
     buckets.push({
-      start_time: Math.max(day, window.startSeconds),
+      start_time: startSeconds,
       end_time: Math.min(day + secondsPerDay, window.endSeconds),
       ...figuresOf(sums),
     });
