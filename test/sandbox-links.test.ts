@@ -48,6 +48,9 @@ test("a video comes whole, or in the part that a player asks for, with its lengt
     "accept-ranges": "bytes",
   });
 
+  const head = await fetch(link, { method: "HEAD" });
+  expect([head.status, headersOf(head), (await head.bytes()).length]).toEqual([200, headersOf(whole), 0]);
+
   const part = await fetch(link, { headers: { range: "bytes=100-299" } });
   expect(part.status).toBe(206);
   expect(headersOf(part)).toEqual({

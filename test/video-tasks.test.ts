@@ -144,6 +144,26 @@ describe("a video task", () => {
     expect((await ask()).status).toBe(200);
   });
 
+  test("answers HEAD like GET, at the same pace", async () => {
+    const account = await rich();
+    const { output } = await createTask(gateway, account, video("[queued 0] [running 60000] a red fox"));
+    const ask = (method: "GET" | "HEAD") => gateway.call(account, taskPath(output.task_id), { method });
+    const [got, head] = [await ask("GET"), await ask("HEAD")];
+    expect([head.status, head.headers.get("content-type"), await head.text()]).toEqual([
+      200,
+      got.headers.get("content-type"),
+      "",
+    ]);
+    expect(head.headers.get("content-length")).toBe(String((await got.bytes()).length));
+    // The two have used up what may be asked in a second, by either method.
+    expect([(await ask("HEAD")).status, (await ask("GET")).status]).toEqual([429, 429]);
+    const limit = "x-ratelimit-remaining-requests";
+    expect(Number(head.headers.get(limit))).toBe(Number(got.headers.get(limit)) - 1);
+    expect(
+      (await gateway.call(account, `${taskPath(output.task_id)}/cancel`, { method: "HEAD" })).status,
+    ).toBe(404);
+  });
+
   test("is held at what was asked for, at the model's own choice, or at the most", async () => {
     const account = await rich();
     const quoted = async (parameters: object | undefined): Promise<number> => {

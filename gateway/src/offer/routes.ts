@@ -1,3 +1,4 @@
+import { isSold } from "../operation/operation.ts";
 import { ConfigError } from "../platform/config-error.ts";
 import type { OfferedOperation } from "./offer.ts";
 
@@ -61,7 +62,7 @@ export function createRoutes(all: readonly OfferedOperation[]): Routes {
 
 /** Who asks for the head alone gets that of what the gateway answers itself; nobody pays for a body that is not sent. */
 const headOf = (found: Found | undefined): Found | undefined =>
-  found && "answer" in found.offered.operation ? found : undefined;
+  found && !isSold(found.offered.operation) ? found : undefined;
 
 function checkPaths(all: readonly OfferedOperation[]): void {
   const taken = new Map<string, string>();

@@ -26,7 +26,8 @@ export async function followSandboxLink(
   const form = isPage && request.method === "POST" ? await bodies.read(request, formBytesMax) : undefined;
   try {
     if (isPage) return await visitPlatform(request, form, target, `${baseUrl}/sandbox`);
-    return request.method === "GET" ? await fetchFile(request, target) : undefined;
+    const reads = request.method === "GET" || request.method === "HEAD";
+    return reads ? await fetchFile(request, target) : undefined;
   } catch {
     // A sandbox that was stopped or hangs is no fault of the gateway's.
     return refuse("provider_request_failed", "provider request failed");
@@ -44,6 +45,7 @@ async function fetchFile(request: Request, target: string): Promise<Response> {
     signal: AbortSignal.timeout(timeoutMs),
   });
   // Read whole: it is small, and a body that is still coming would be sent without the length that players go by.
+  // The listener leaves it out of an answer to HEAD.
   return new Response(await response.arrayBuffer(), {
     status: response.status,
     headers: { "content-type": "application/octet-stream", ...picked(response.headers, fromFile) },
