@@ -885,7 +885,7 @@ export const mutants = [
   {
     name: "pricing a batch counts against limits",
     file: "gateway/src/doors/mcp/run-operation.ts",
-    find: "  if (request) counted.push(request);\n",
+    find: "  if (request) known.counted.push(request);\n",
     replace: "",
     tests: ["test/agent-batches.test.ts"],
   },

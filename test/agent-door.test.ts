@@ -316,6 +316,20 @@ describe("limits", () => {
     await tight.close();
   });
 
+  test("the answer of a tool says how the tightest limit stands that its calls met", async () => {
+    const tight = await openTestGateway({ config: "operations: { financial.metrics.snapshot: { rpm: 3 } }" });
+    const { key } = await tight.openAccount({ creditUsd: "1" });
+    const url = `${tight.url}/mcp`;
+    const told = async (name: string, args: object): Promise<unknown[]> => {
+      const { headers } = await askModern(url, key, "tools/call", { name, arguments: args });
+      return ["limit", "remaining"].map((part) => headers.get(`x-ratelimit-${part}-requests`));
+    };
+    expect(await told("use", snapshot)).toEqual(["3", "2"]);
+    expect(await told("batch_use", { calls: [snapshot, snapshot] })).toEqual(["3", "0"]);
+    expect(await told("use", snapshot)).toEqual(["3", "0"]);
+    await tight.close();
+  });
+
   test("beyond the limit the door answers 429, and a tool says when to come back", async () => {
     const tight = await openTestGateway({ config: "tiers: { free: { rpm: 3, tpm: 1000, concurrency: 1 } }" });
     const { key } = await tight.openAccount({ tier: "free" });

@@ -21,8 +21,8 @@ export interface AgentCall {
   readonly call: Pick<UseArguments, "operation_id" | "arguments" | "max_price_usd">;
   readonly presented: PresentedKey;
   readonly caller: Credential;
-  /** The request it came with, counted at the door; the first call takes it over. */
-  readonly counted: Known["counted"];
+  /** Of the request it came with, counted at the door: the first call takes that over, and all tell it how limits stand. */
+  readonly known: Pick<Known, "counted" | "requests">;
   readonly offer: Offer;
   readonly capMicros: Micros;
   readonly idempotencyKey: string | undefined;
@@ -41,14 +41,18 @@ export async function openCall(
 ): Promise<Call> {
   const { gate } = parts;
   const { offer, caller } = wanted;
-  const opened = { known: { counted: wanted.counted.splice(0) }, receivedAtMs: gate.clock.wallMs(), offer };
+  const opened = {
+    known: { counted: wanted.known.counted.splice(0) },
+    receivedAtMs: gate.clock.wallMs(),
+    offer,
+  };
   let request: WrittenRequest;
   try {
     request = requestOf(wanted);
   } catch (error) {
     // A request that cannot even be written was still a request, and counts like the others.
     await countRequest(opened, caller, gate);
-    if (costMode === "quote") wanted.counted.push(...opened.known.counted);
+    if (costMode === "quote") wanted.known.counted.push(...opened.known.counted);
     throw error;
   }
   return {

@@ -106,11 +106,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     if (body instanceof Response) return body;
     // checkCredential lets nobody pass who presented nothing.
     const value = presented.kind === "key" ? presented.value : "";
-    return route(
-      request,
-      body,
-      introduce({ caller, counted: known.counted, limited }, value, addresses.mcpUrl),
-    );
+    return route(request, body, introduce({ caller, known, limited }, value, addresses.mcpUrl));
   };
 
   const answerArrival = async (request: Request, visitor: Located, arrival: Arrival): Promise<Response> => {

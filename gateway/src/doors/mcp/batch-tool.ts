@@ -74,7 +74,7 @@ const totalOf = (given: BatchArguments): Micros =>
  * above the policy, nothing is priced: no price could change anything.
  */
 async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Promise<PlannedCall[]> {
-  const { presented, caller, counted, offer, images } = visit;
+  const { presented, caller, known, offer, images } = visit;
   const coveredMicros = caller.grant?.spendPolicy.perCallMicros ?? parts.settings().autoApproveMicros;
   const fitsAnyway =
     capsOf(given) <= totalOf(given) &&
@@ -88,7 +88,7 @@ async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Prom
       call,
       presented,
       caller,
-      counted,
+      known,
       offer,
       capMicros,
       idempotencyKey: call.idempotency_key,

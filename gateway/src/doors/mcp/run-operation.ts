@@ -3,6 +3,7 @@ import { countCall } from "../../call/count-call.ts";
 import type { Gate } from "../../call/gate.ts";
 import { logCall } from "../../call/log-call.ts";
 import { runCall } from "../../call/run-call.ts";
+import { tighter } from "../../limits/call-limits.ts";
 import { isSuccessStatus } from "../../operation/upstream.ts";
 import { describeError } from "../../platform/log.ts";
 import type { Micros } from "../../platform/money.ts";
@@ -37,6 +38,7 @@ export async function runOperation(wanted: AgentCall, parts: RunParts): Promise<
   try {
     call = await openCall(wanted, undefined, parts);
     const answer = await runCall(call, gate);
+    noteLimit(call, wanted);
     countCall(call, answer.status, gate);
     logCall("call", call, answer.status, gate);
     const told = { ...head, ...(await tell(call, answer, wanted)) };
@@ -47,11 +49,17 @@ export async function runOperation(wanted: AgentCall, parts: RunParts): Promise<
     countCall(call ?? { known: nothingKnown(), receivedAtMs: gate.clock.wallMs() }, refusal.status, gate);
     if (call) logCall("call", call, refusal.status, gate, refusal.code);
     if (refusal.code === "approval_required" && call) await handBack(call, wanted, gate);
+    else if (call) noteLimit(call, wanted);
     const told = { ...head, ...facts(call), ...receiptOf(refusal), ...refusedAs(refusal, call) };
     return { told, refusal, cost: call && costOf(call) };
   } finally {
     running();
   }
+}
+
+/** Whoever made the request is told of the tightest limit that any of its calls met. */
+function noteLimit(call: Call, { known }: AgentCall): void {
+  if (call.known.requests) known.requests = tighter(known.requests, call.known.requests);
 }
 
 /** Free operations are never priced. */
@@ -64,10 +72,10 @@ const costOf = ({ known: { atMostMicros = 0n, expectedMicros = atMostMicros } }:
  * An operation's own limit is for what it does; a call that was only quoted, or waits for its person, did nothing and
  * comes again. Where it comes again in the same request, as in a session, that request has been counted already.
  */
-async function handBack(call: Call, { counted }: AgentCall, gate: Gate): Promise<void> {
+async function handBack(call: Call, { known }: AgentCall, gate: Gate): Promise<void> {
   const [request, ...own] = call.known.counted;
   for (const { wants, takenAtMs } of own) await gate.limiter.giveBack(wants, takenAtMs);
-  if (request) counted.push(request);
+  if (request) known.counted.push(request);
 }
 
 /**

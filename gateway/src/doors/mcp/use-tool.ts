@@ -26,13 +26,13 @@ export async function useOperation(
     return refusedCall(given, new CallRefused("request_timeout", "Cancelled."));
 
   const claim = standing.kind === "claimable" ? { id: standing.approval.id, digest } : undefined;
-  const { presented, caller, counted, offer, images } = visit;
+  const { presented, caller, known, offer, images } = visit;
   const ended = await runOperation(
     {
       call: given,
       presented,
       caller,
-      counted,
+      known,
       offer,
       capMicros,
       idempotencyKey: given.idempotency_key ?? visit.onceAs,

@@ -31,7 +31,7 @@ export interface ToolParts {
 export interface Visit {
   readonly presented: PresentedKey;
   readonly caller: Credential;
-  readonly counted: Known["counted"];
+  readonly known: Known;
   readonly limited: CallRefused | undefined;
   readonly offer: Offer;
   readonly ctx: ServerContext;
@@ -48,8 +48,11 @@ const principalOf = ({ accountId, keyId, grant }: Credential): string =>
 
 interface Guest {
   readonly caller: Credential;
-  /** What the request was counted as at the door: the first call made of it does not count again. */
-  readonly counted: Known["counted"];
+  /**
+   * What the request was counted as at the door: the first call made of it does not count again. How the limit on
+   * requests stands is told with the answer, so the calls write it down there.
+   */
+  readonly known: Known;
   /** Set when the key has asked too often: the tool only says so. */
   readonly limited: CallRefused | undefined;
 }
@@ -74,11 +77,11 @@ const guestOf = ({ extra }: AuthInfo): Guest => extra?.["guest"] as Guest;
 export function visitOf(ctx: ServerContext, server: McpServer, offer: Offer): Omit<Visit, "onceAs"> {
   const introduced = ctx.http?.authInfo;
   if (!introduced) throw new Error("A tool was asked for by nobody.");
-  const { caller, counted, limited } = guestOf(introduced);
+  const { caller, known, limited } = guestOf(introduced);
   return {
     presented: { kind: "key", value: introduced.token },
     caller,
-    counted,
+    known,
     limited,
     offer,
     ctx,
