@@ -897,6 +897,27 @@ export const mutants = [
     tests: ["test/agent-spending.test.ts"],
   },
   {
+    name: "a batch that also reads is bought again when a transport repeats it",
+    file: "gateway/src/doors/mcp/only-reads.ts",
+    find: "calls.every(",
+    replace: "calls.some(",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
+    name: "what is free and changes something happens again when a transport repeats it",
+    file: "gateway/src/doors/mcp/only-reads.ts",
+    find: " && !changesFreely(operation)",
+    replace: "",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
+    name: "a session is told old answers of free reads",
+    file: "gateway/src/doors/mcp/tool-server.ts",
+    find: " || onlyReads(given, offer)",
+    replace: "",
+    tests: ["test/agent-spending.test.ts"],
+  },
+  {
     name: "idempotency keys of agents hold for writes only",
     file: "gateway/src/doors/mcp/agent-call.ts",
     find: "keysHoldForAll: true,",

@@ -262,6 +262,42 @@ describe("repeating", () => {
     expect(await spent()).toBe(2 * snapshotMicros);
   });
 
+  test("a free read is answered anew, also under an id that its session had: a client that resumes counts from the start", async () => {
+    const old = await openOldClient(mcp, account.key);
+    const balance = { operation_id: "credits.balance", arguments: {}, max_price_usd: 0 };
+    const read = async () => {
+      const alone = await old.ask("tools/call", { name: "use", arguments: balance }, 7);
+      const together = await old.ask("tools/call", { name: "batch_use", arguments: { calls: [balance] } }, 7);
+      return [alone, together].map(({ message }) => message.result?.["structuredContent"]);
+    };
+    const told = (micros: number) => {
+      const result = { balance_micros_usd: micros };
+      return [{ result }, { results: [{ result }] }];
+    };
+    expect(await read()).toMatchObject(told(5_000_000));
+    await old.ask("tools/call", { name: "use", arguments: snapshot(0.1) }, 8);
+    expect(await read()).toMatchObject(told(5_000_000 - snapshotMicros));
+  });
+
+  test("what is free and changes something happens once, however often a transport repeats it", async () => {
+    const old = await openOldClient(mcp, account.key);
+    const wish = { expected_rpm: 600, expected_tpm: 1_000, models: ["gpt-4o"], use_case: "Tickers." };
+    const apply = { operation_id: "limits.requests.create", arguments: wish, max_price_usd: 0 };
+    const first = await old.ask("tools/call", { name: "use", arguments: apply }, 7);
+    const second = await old.ask("tools/call", { name: "use", arguments: apply }, 7);
+    expect(first.message.result).toMatchObject({ structuredContent: { status: "completed" } });
+    expect(second.message.result).toEqual(first.message.result);
+  });
+
+  test("a batch with anything paid in it is bought once, whatever else it reads", async () => {
+    const old = await openOldClient(mcp, account.key);
+    const balance = { operation_id: "credits.balance", arguments: {}, max_price_usd: 0 };
+    const batch = { name: "batch_use", arguments: { calls: [balance, snapshot(0.1)] } };
+    const first = await old.ask("tools/call", batch, 7);
+    expect((await old.ask("tools/call", batch, 7)).message.result).toEqual(first.message.result);
+    expect(await spent()).toBe(snapshotMicros);
+  });
+
   test("a request of a session that is repeated while it runs is answered as often as it came, and bought once", async () => {
     const old = await openOldClient(mcp, account.key);
     const call = { name: "use", arguments: snapshot(0.1) };

@@ -14,6 +14,7 @@ import { CallRefused, refuse } from "../../platform/refusals.ts";
 import { useBatch } from "./batch-tool.ts";
 import { listCategories } from "./categories.ts";
 import { describeOperation, type DetailsArguments } from "./details-tool.ts";
+import { onlyReads } from "./only-reads.ts";
 import { withProgress } from "./progress.ts";
 import { searchOperations, type SearchArguments } from "./search-tool.ts";
 import { refusedTool, toolAnswer, type ToolAnswer } from "./tool-answer.ts";
@@ -70,12 +71,13 @@ function answerOnce(
   server: McpServer,
   parts: ToolParts,
 ): Promise<ToolAnswer> {
+  const offer = parts.offer();
   const answer = (onceAs?: string): Promise<ToolAnswer> =>
-    answerTool(asked, { ...visitOf(ctx, server, parts.offer()), onceAs }, parts);
+    answerTool(asked, { ...visitOf(ctx, server, offer), onceAs }, parts);
   const { name, given } = asked;
   // The later rounds of a request carry its id too, and are not repetitions of it.
   const laterRound = ctx.mcpReq.inputResponses !== undefined || ctx.mcpReq.requestState() !== undefined;
-  if (ctx.sessionId === undefined || !spends(name) || laterRound) return answer();
+  if (ctx.sessionId === undefined || laterRound || !spends(name) || onlyReads(given, offer)) return answer();
   const request = JSON.stringify([ctx.sessionId, ctx.mcpReq.id, name, given]);
   const onceAs = new Bun.CryptoHasher("sha256").update(request).digest("base64url");
   return parts.memory.once(onceAs, () => answer(onceAs));
