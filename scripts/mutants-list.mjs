@@ -897,6 +897,13 @@ export const mutants = [
     tests: ["test/agent-spending.test.ts"],
   },
   {
+    name: "the configuration lets codes be sent anywhere",
+    file: "gateway/src/config/mcp-config.ts",
+    find: "whyNotRedirect(written) === undefined",
+    replace: "URL.canParse(written)",
+    tests: ["gateway/src/config/mcp-config.test.ts"],
+  },
+  {
     name: "a batch that also reads is bought again when a transport repeats it",
     file: "gateway/src/doors/mcp/only-reads.ts",
     find: "calls.every(",

@@ -36,7 +36,15 @@ mcp:
   });
 });
 
-test.each([
+test("clients go back to pages under https, and to programs on the person's own machine", () => {
+  const redirectUris = ["https://desk.example/cb?x=1", "http://127.0.0.1:4711/cb", "http://localhost/cb"];
+  const { mcp } = parse(
+    `mcp: { clients: { desk: { name: D, redirect_uris: ${JSON.stringify(redirectUris)} } } }`,
+  );
+  expect(mcp.clients.get("desk")).toMatchObject({ redirectUris });
+});
+
+test.each<string[]>([
   ["mcp: { auto_approve_usd: lots }", "mcp.auto_approve_usd"],
   ["mcp: { auto_approve_usd: -1 }", "mcp.auto_approve_usd"],
   ["mcp: { grant_days: 0 }", "mcp.grant_days"],
@@ -47,7 +55,21 @@ test.each([
     "mcp: { clients: { desk: { name: D, redirect_uris: ['https://x/'], secret: short } } }",
     "mcp.clients.desk.secret",
   ],
+  ...[
+    "cursor://callback",
+    "https://x/#here",
+    "javascript:alert(1)",
+    "http://other.example/cb",
+    "https://a:b@x/",
+  ].map((uri) => [
+    `mcp: { clients: { desk: { name: D, redirect_uris: ['https://x/', '${uri}'] } } }`,
+    "mcp.clients.desk.redirect_uris.1: expected a redirect URI that sign-in accepts; it ",
+  ]),
+  [
+    "mcp: { clients: { desk: { name: D, redirect_uris: ['https://x/'], secret: 'sechzehn Buchstaben für' } } }",
+    "mcp.clients.desk.secret: expected ASCII characters alone",
+  ],
   ["mcp: { surprise: 1 }", "mcp"],
-])("%s is refused by its path in the file", (text, path) => {
+])("%s is refused by its path in the file", (text = "", path = "") => {
   expect(() => parse(text)).toThrow(path);
 });

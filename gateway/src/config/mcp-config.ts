@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { whyNotRedirect } from "../grants/redirect-policy.ts";
 import type { Micros } from "../platform/money.ts";
 import { numeric, usd } from "./numbers.ts";
 
@@ -27,11 +28,20 @@ export interface StaticClient {
 
 export const grantDaysMax = 365;
 
+/** The rule of registration: sign-in accepts no other, so a client with another would be known and never come in. */
+const redirectUri = z.string().refine((written) => whyNotRedirect(written) === undefined, {
+  error: ({ input }) => `expected a redirect URI that sign-in accepts; ${whyNotRedirect(input)}`,
+});
+
 const staticClient = z
   .strictObject({
     name: z.string().min(1).max(80),
-    redirect_uris: z.array(z.url()).min(1).max(20),
-    secret: z.string().min(16, "expected at least 16 characters").optional(),
+    redirect_uris: z.array(redirectUri).min(1).max(20),
+    secret: z
+      .string()
+      .min(16, "expected at least 16 characters")
+      .regex(/^[ -~]*$/, "expected ASCII characters alone, as OAuth allows no others")
+      .optional(),
   })
   .transform((written): StaticClient => ({
     name: written.name,

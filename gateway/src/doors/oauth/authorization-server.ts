@@ -1,11 +1,11 @@
 import type { EventEmitter } from "node:events";
 import type { default as ProviderClass, KoaContextWithOIDC } from "oidc-provider";
+import { isLoopback, isRegisteredRedirect } from "../../grants/redirect-policy.ts";
 import type { Addresses } from "../../config/addresses.ts";
 import type { McpConfig } from "../../config/mcp-config.ts";
 import { createSecret } from "../../keys/key-format.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { quietly } from "./quietly.ts";
-import { isLoopback, isRegisteredRedirect } from "./redirect-policy.ts";
 import { configureServer, nobodysDocument, type ConfigurationParts } from "./server-configuration.ts";
 
 export type Provider = ProviderClass;

@@ -3,6 +3,7 @@
 import type { Addresses } from "../../config/addresses.ts";
 import type { McpConfig } from "../../config/mcp-config.ts";
 import type { GrantScope, SpendPolicy } from "../../grants/grants.ts";
+import { isLoopback } from "../../grants/redirect-policy.ts";
 import type { Key } from "../../keys/keys.ts";
 import type { Secrets } from "../../keys/secrets.ts";
 import type { Store } from "../../books/store.ts";
@@ -19,7 +20,6 @@ import { consentDays, consentPage, type ConsentFields, type ConsentProblem } fro
 import { errorPage } from "../people/message-page.ts";
 import { notUnderstood } from "../people/with-person.ts";
 import type { Person } from "../people/person.ts";
-import { isLoopback } from "./redirect-policy.ts";
 import { plainName } from "./registration.ts";
 
 export interface ConsentParts extends FormParts {

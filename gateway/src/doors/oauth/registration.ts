@@ -2,8 +2,8 @@
 // nobody fetch an address, lock itself to the scopes it first heard of, or paint itself as somebody else at length.
 
 import { z } from "zod";
+import { whyNotRedirect } from "../../grants/redirect-policy.ts";
 import { parseJson } from "../../platform/json.ts";
-import { whyNotRedirect } from "./redirect-policy.ts";
 
 export const registrationBytesMax = 16 * 1024;
 const clientNameMax = 80;

@@ -9,6 +9,7 @@ import type {
 import type { Addresses } from "../../config/addresses.ts";
 import { grantDaysMax, type McpConfig } from "../../config/mcp-config.ts";
 import { grantScopes } from "../../grants/grants.ts";
+import { whyNotRedirect } from "../../grants/redirect-policy.ts";
 import { isLive } from "../../platform/life.ts";
 import { createSealing } from "../../keys/sealing.ts";
 import type { Secrets } from "../../keys/secrets.ts";
@@ -18,7 +19,6 @@ import { writePage } from "../pages/small-page.ts";
 import { errorPage } from "../people/message-page.ts";
 import { createCookieSigner } from "./cookie-signer.ts";
 import { createRecordAdapters } from "./record-adapter.ts";
-import { whyNotRedirect } from "./redirect-policy.ts";
 import { signingKey } from "./signing-key.ts";
 
 /** Fetches a small public document by an address that a stranger wrote: https only, and never into our own network. */
