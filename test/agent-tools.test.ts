@@ -1,11 +1,19 @@
 // What agents are told before they buy: tools, operations, their prices, and nothing that an upstream made up.
 
 import { describe, expect, test } from "bun:test";
+import addFormats from "ajv-formats";
+import Ajv2020 from "ajv/dist/2020.js";
 import { snapshot, useAgentAccount } from "./agent-account.ts";
 import { askModern, openOldClient, useTool } from "./agent-client.ts";
 import { openTestGateway } from "./harness.ts";
 
 const { gateway, account, mcp } = await useAgentAccount();
+
+interface Details {
+  readonly input_schema: { readonly properties: object };
+  readonly output_schema?: object;
+  readonly examples?: readonly object[];
+}
 
 describe("what agents are told", () => {
   test("the five tools are listed in one order, with schemas, honest hints, and for everybody alike", async () => {
@@ -103,6 +111,57 @@ describe("what agents are told", () => {
     });
     expect(structuredContent).not.toHaveProperty("input_schema");
     expect(structuredContent["pricing"]).toMatchObject({ model: "per_token", quote_supported: true });
+  });
+
+  test("details hold together: every example fits its schema and works, and what comes is as they say", async () => {
+    const schemas = new Ajv2020({ strict: false });
+    addFormats(schemas);
+    const breaks = (schema: object, value: unknown): string | undefined =>
+      schemas.validate(schema, value) ? undefined : schemas.errorsText();
+    const wrong: string[] = [];
+    const refused: Record<string, unknown> = {};
+    for (const id of gateway.gateway.offer().operations.keys()) {
+      const { structuredContent } = await useTool(mcp, account.key, "get_details", { operation_id: id });
+      const { input_schema: input, output_schema: output, examples } = structuredContent as unknown as Details;
+      if (output) schemas.compile(output);
+      for (const example of examples ?? []) {
+        const why = breaks(input, example);
+        if (why !== undefined) wrong.push(`the example of ${id}: ${why}`);
+        const unnamed = Object.keys(example).filter((name) => !(name in input.properties));
+        if (unnamed.length > 0) wrong.push(`the example of ${id} has ${unnamed.join()}`);
+        const given = { operation_id: id, arguments: example, max_price_usd: 1 };
+        const used = (await useTool(mcp, account.key, "use", given)).structuredContent;
+        const { status, result, error } = used as { status: string; result: unknown; error?: { code: string } };
+        if (status !== "completed" && status !== "accepted") refused[id] = error?.code;
+        else if (output && breaks(output, result)) wrong.push(`the answer of ${id}: ${breaks(output, result)}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(refused).toEqual({});
+  }, 30_000);
+
+  test("an answer that is a list is told as it comes, whole or as events", async () => {
+    const operation_id = "models.stream_generate_content";
+    const { output_schema } = (await useTool(mcp, account.key, "get_details", { operation_id }))
+      .structuredContent as unknown as Details;
+    const asked = { model: "gemini-2.5-flash", contents: [{ parts: [{ text: "Hello." }] }] };
+    for (const [more, member] of [
+      [{}, "value"],
+      [{ alt: "sse" }, "text"],
+    ] as const) {
+      const given = { operation_id, arguments: { ...asked, ...more }, max_price_usd: 1 };
+      const { result } = (await useTool(mcp, account.key, "use", given)).structuredContent;
+      expect(Object.keys(result as object)).toEqual([member]);
+      expect(new Ajv2020({ strict: false }).validate(output_schema ?? {}, result)).toBe(true);
+    }
+  });
+
+  test("what a definition leaves open is not invented for an example", async () => {
+    for (const id of ["reseller.social_b.user_stories", "traffic_analytics.website.traffic_engagement"]) {
+      const { structuredContent } = await useTool(mcp, account.key, "get_details", { operation_id: id });
+      expect(structuredContent).toMatchObject({ definition: "pending" });
+      expect(structuredContent).not.toHaveProperty("examples");
+    }
   });
 
   test("categories count what is on offer", async () => {

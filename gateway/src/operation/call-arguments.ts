@@ -54,6 +54,24 @@ export function argumentsSchema(operation: Operation, path: string): JsonObject 
   };
 }
 
+/** Arguments that work as they stand, where there is an example. What a definition leaves open is invented for none. */
+export function exampleArguments({ example, definition, query }: Operation): JsonObject | undefined {
+  if (!example || definition === "pending") return undefined;
+  const members = membersOf(schemaOf(query));
+  const inQuery = Object.entries(example.query ?? {}).map(([name, written]): [string, unknown] => [
+    name,
+    typed(written, members[name]),
+  ]);
+  return { ...example.params, ...Object.fromEntries(inQuery), ...example.body };
+}
+
+/** A query is text, whatever it means; an argument has the type that its schema says. */
+function typed(written: string, schema: unknown): unknown {
+  const type = isJsonObject(schema) ? schema["type"] : undefined;
+  if (type === "integer" || type === "number") return Number(written);
+  return type === "boolean" ? written === "true" : written;
+}
+
 /** A parameter as people look for it. */
 export interface Parameter {
   readonly name: string;

@@ -1,9 +1,9 @@
 import type { Allowed } from "../../keys/allowed-names.ts";
 import { mayUseModel } from "../../offer/may-use.ts";
 import type { OfferedOperation } from "../../offer/offer.ts";
-import { argumentsSchema } from "../../operation/call-arguments.ts";
+import { argumentsSchema, exampleArguments } from "../../operation/call-arguments.ts";
 import type { TierLimits } from "../../limits/tiers.ts";
-import { exampleArguments, linkScopes, outputSchema } from "./operation-facts.ts";
+import { linkScopes, outputSchema } from "./operation-facts.ts";
 import { pricingOf } from "./pricing.ts";
 import { resultBytesMax } from "./read-answer.ts";
 import { headline } from "./search-tool.ts";

@@ -19,7 +19,7 @@ export const pollOperationId = (offer: Offer): string | undefined =>
 export const linkScopes = (operation: Operation): readonly string[] | undefined =>
   isSold(operation) ? operation.link?.scopes : undefined;
 
-/** The JSON Schema of a good answer, where it is written down. */
+/** The JSON Schema of the result that a good answer becomes, where that is written down. */
 export function outputSchema({ response }: Operation): JsonObject | undefined {
   if (!response) return undefined;
   const {
@@ -30,8 +30,18 @@ export function outputSchema({ response }: Operation): JsonObject | undefined {
     io: "output",
     unrepresentable: "any",
   });
-  return writtenOut(schema, $defs) as JsonObject;
+  const answer = writtenOut(schema, $defs) as JsonObject;
+  return answer["type"] === "object" ? answer : inResult(answer);
 }
+
+/** A result is an object, so an answer that is none comes inside of one: as JSON or, as streams of events do, as text. */
+const inResult = (answer: JsonObject): JsonObject => ({
+  type: "object",
+  properties: {
+    value: answer,
+    text: { type: "string", description: "The answer as it came, where it is not JSON." },
+  },
+});
 
 /** Named parts in their places: not every client follows references. No answer of ours contains itself. */
 function writtenOut(schema: unknown, named: Readonly<Record<string, unknown>>): unknown {
@@ -46,7 +56,3 @@ function writtenOut(schema: unknown, named: Readonly<Record<string, unknown>>): 
       .map(([member, value]) => [member, writtenOut(value, named)]),
   );
 }
-
-/** Arguments that work as they stand, where there is an example. */
-export const exampleArguments = ({ example }: Operation): JsonObject | undefined =>
-  example && { ...example.params, ...example.query, ...example.body };
