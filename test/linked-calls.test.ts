@@ -3,6 +3,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { InDoubt } from "../gateway/src/ledger/store-errors.ts";
+import { useTool } from "./agent-client.ts";
 import { nested, read } from "./bad-inputs/error-shapes.ts";
 import { readBooks } from "./bad-inputs/nothing-happened.ts";
 import { headerValues } from "./doubles/http-wire.ts";
@@ -202,6 +203,22 @@ describe("403 and no trace", () => {
         await read(linking.follow(account)),
       ),
     );
+  });
+
+  test("without a scope it needs, in the words of agents: link_scope_missing, which no new sign-in helps", async () => {
+    const { key } = await linked(["tweet.read", "users.read", "offline.access"]);
+    const follow = { operation_id: "social_a.follow", arguments: { target_user_id: "1" }, max_price_usd: 1 };
+    await expectNoTrace(async () => {
+      const { structuredContent } = await useTool(`${linking.gateway.url}/mcp`, key, "use", follow);
+      expect(structuredContent).toMatchObject({
+        status: "refused",
+        error: {
+          code: "link_scope_missing",
+          message: "The linked account did not allow follows.write; link it again with it. Nothing was charged.",
+          charged: "no",
+        },
+      });
+    });
   });
 
   test("when the token ended and there is none to renew it with: link_expired", async () => {

@@ -36,13 +36,17 @@ export function toolError(refusal: CallRefused, charged: ToolError["charged"]): 
   const message = shorten(refusal.message);
   const original = details.beside?.original;
   return {
-    code: words[code] ?? code,
+    code: wordFor(refusal),
     message: `${message}${endsSentence.test(message) ? "" : "."} ${original ? tellOf(original) : advice(charged)}`,
     retryable: charged === "no" && (refusal.retryable ?? passing.has(code)),
     ...(details.retryAfterSeconds === undefined ? {} : { retry_after_seconds: details.retryAfterSeconds }),
     charged,
   };
 }
+
+/** A link that lacks scopes is told apart from a sign-in that does: different things help. */
+const wordFor = ({ code, details }: CallRefused): string =>
+  details.inError?.["missing_scopes"] === undefined ? (words[code] ?? code) : "link_scope_missing";
 
 /** A message may name what was sent, which can be megabytes long. */
 const messageCharactersMax = 1_000;
