@@ -970,8 +970,8 @@ export const mutants = [
   {
     name: "a client that was to open a page answers for its person",
     file: "gateway/src/doors/mcp/ask-approval.ts",
-    find: 'state.mode === "form" ? await recordAnswer(visit, state.approval, parts) : undefined;',
-    replace: "await recordAnswer(visit, state.approval, parts);",
+    find: 'if (mode === "url" && answer.action === "accept") return undefined;',
+    replace: "",
     tests: ["test/agent-forms.test.ts"],
   },
   {

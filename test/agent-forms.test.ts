@@ -174,6 +174,29 @@ describe("where the client can show a form", () => {
     expect(await spent()).toBe(snapshotMicros);
   });
 
+  test("a client that was to open a page and says that its person declined is heard; that it was closed decides nothing", async () => {
+    const pages = { capabilities: { elicitation: { url: {} } } };
+    const ask = async () => {
+      const { requestState, inputRequests } = await useTool(mcp, account.key, "use", dear(), pages);
+      const { params } = inputRequests?.["approval"] ?? {};
+      const { url } = params as { url: string };
+      const answer = (action: string) => {
+        const round = { requestState, inputResponses: { approval: { action } } };
+        return useTool(mcp, account.key, "use", dear(), { ...pages, round });
+      };
+      return { url, answer };
+    };
+    const first = await ask();
+    expect((await first.answer("cancel")).structuredContent["status"]).toBe("approval_required");
+    expect(errorOf(await first.answer("decline"))).toMatchObject({ code: "approval_declined", charged: "no" });
+    expect((await first.answer("accept")).structuredContent["status"]).toBe("refused");
+
+    const second = await ask();
+    await decide(second.url, "approve");
+    expect(errorOf(await second.answer("decline"))["code"]).toBe("approval_declined");
+    expect(await spent()).toBe(0);
+  });
+
   test("a client of an older revision is asked through its session", async () => {
     const text = await askOldClient(({ old, id }) =>
       old.open({ jsonrpc: "2.0", id, result: { action: "accept", content: { approve: true } } }),

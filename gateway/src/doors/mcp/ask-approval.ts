@@ -30,7 +30,7 @@ export async function readStanding(
   if (state) {
     if (state.question !== came.digest)
       return refused("This was approved for other arguments or another cap.");
-    const no = state.mode === "form" ? await recordAnswer(visit, state.approval, parts) : undefined;
+    const no = await recordAnswer(visit, state, parts);
     if (no) return no;
   }
   const id = state?.approval ?? came.approvalId;
@@ -39,13 +39,19 @@ export async function readStanding(
 
 /**
  * A form's answer becomes the decision. A no is returned: it refuses this request, whatever was said elsewhere before. A
- * person who closed the form, or wrote a maximum that cannot be read, has not decided.
+ * person who closed the form, or wrote a maximum that cannot be read, has not decided. Whoever was sent to a page says yes
+ * there, and can say no without opening it.
  */
-async function recordAnswer(visit: Visit, id: string, parts: ToolParts): Promise<Standing | undefined> {
+async function recordAnswer(
+  visit: Visit,
+  { approval: id, mode }: AskedState,
+  parts: ToolParts,
+): Promise<Standing | undefined> {
   const { approvals, gate } = parts;
   const { accountId } = visit.caller;
   const answer = inputResponse(visit.ctx.mcpReq.inputResponses, questionName);
   if (answer.kind !== "elicit" || answer.action === "cancel") return undefined;
+  if (mode === "url" && answer.action === "accept") return undefined;
 
   const agreed = answer.action === "accept" && answer.content?.["approve"] === true;
   const most = readMost(answer.content?.["max_usd"]);
