@@ -188,7 +188,10 @@ describe("where the client can show a form", () => {
     };
     const first = await ask();
     expect((await first.answer("cancel")).structuredContent["status"]).toBe("approval_required");
-    expect(errorOf(await first.answer("decline"))).toMatchObject({ code: "approval_declined", charged: "no" });
+    expect(errorOf(await first.answer("decline"))).toMatchObject({
+      code: "approval_declined",
+      charged: "no",
+    });
     expect((await first.answer("accept")).structuredContent["status"]).toBe("refused");
 
     const second = await ask();
@@ -204,6 +207,19 @@ describe("where the client can show a form", () => {
     expect(text).toContain('"status":"completed"');
     expect(await spent()).toBe(snapshotMicros);
   });
+
+  test("a client that asked for progress hears of it while its person is asked", async () => {
+    const text = await askOldClient(
+      async ({ old, id }) => {
+        await Bun.sleep(6_500);
+        await old.open({ jsonrpc: "2.0", id, result: { action: "accept", content: { approve: true } } });
+      },
+      { progressToken: "mine" },
+    );
+    expect(text).toContain('"status":"completed"');
+    const told = [...text.matchAll(/"progressToken":"mine","progress":(\d+)/g)].map(([, figure]) => figure);
+    expect(told).toEqual(["3", "6"]);
+  }, 15_000);
 
   test("a yes, or a cancellation, is heard also when the key is at its limit meanwhile", async () => {
     await account.reopen({ creditUsd, tier: "free" });
@@ -243,9 +259,9 @@ interface Asked {
 }
 
 /** Lets a client with a session begin a dear call, and reacts once to the question; answers with all that came. */
-async function askOldClient(react: (asked: Asked) => Promise<unknown>): Promise<string> {
+async function askOldClient(react: (asked: Asked) => Promise<unknown>, meta: object = {}): Promise<string> {
   const old = await openOldClient(mcp, account.key, { elicitation: {} });
-  const params = { name: "use", arguments: dear() };
+  const params = { name: "use", arguments: dear(), _meta: meta };
   const response = await old.open({ jsonrpc: "2.0", id: 5, method: "tools/call", params });
   let text = "";
   let asked = false;

@@ -122,7 +122,11 @@ describe("what agents are told", () => {
     const refused: Record<string, unknown> = {};
     for (const id of gateway.gateway.offer().operations.keys()) {
       const { structuredContent } = await useTool(mcp, account.key, "get_details", { operation_id: id });
-      const { input_schema: input, output_schema: output, examples } = structuredContent as unknown as Details;
+      const {
+        input_schema: input,
+        output_schema: output,
+        examples,
+      } = structuredContent as unknown as Details;
       if (output) schemas.compile(output);
       for (const example of examples ?? []) {
         const why = breaks(input, example);
@@ -131,9 +135,14 @@ describe("what agents are told", () => {
         if (unnamed.length > 0) wrong.push(`the example of ${id} has ${unnamed.join()}`);
         const given = { operation_id: id, arguments: example, max_price_usd: 1 };
         const used = (await useTool(mcp, account.key, "use", given)).structuredContent;
-        const { status, result, error } = used as { status: string; result: unknown; error?: { code: string } };
+        const { status, result, error } = used as {
+          status: string;
+          result: unknown;
+          error?: { code: string };
+        };
         if (status !== "completed" && status !== "accepted") refused[id] = error?.code;
-        else if (output && breaks(output, result)) wrong.push(`the answer of ${id}: ${breaks(output, result)}`);
+        else if (output && breaks(output, result))
+          wrong.push(`the answer of ${id}: ${breaks(output, result)}`);
       }
     }
     expect(wrong).toEqual([]);

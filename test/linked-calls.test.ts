@@ -214,7 +214,8 @@ describe("403 and no trace", () => {
         status: "refused",
         error: {
           code: "link_scope_missing",
-          message: "The linked account did not allow follows.write; link it again with it. Nothing was charged.",
+          message:
+            "The linked account did not allow follows.write; link it again with it. Nothing was charged.",
           charged: "no",
         },
       });

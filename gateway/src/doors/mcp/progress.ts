@@ -1,22 +1,32 @@
-import type { ServerContext } from "@modelcontextprotocol/server";
+import type { ProgressNotification, ProgressToken, ServerContext } from "@modelcontextprotocol/server";
 
 /** Often enough for a client that gives up on silence, seldom enough not to flood it. */
 const everyMs = 3_000;
 
-/** Tells a client that asked for it that the work goes on. The figures only ever grow. */
+/** Tells a client that asked for it that the work goes on. */
 export async function withProgress<Result>(ctx: ServerContext, work: () => Promise<Result>): Promise<Result> {
-  const progressToken = ctx.mcpReq._meta?.progressToken;
-  if (progressToken === undefined) return work();
+  // A session does it itself: there a request goes on while its person is asked, between two rounds of work.
+  if (ctx.sessionId !== undefined) return work();
+  const end = beginProgress(ctx.mcpReq._meta?.progressToken, ctx.mcpReq.notify);
+  try {
+    return await work();
+  } finally {
+    end();
+  }
+}
+
+/** Tells of it until that is ended. The figures only ever grow. */
+export function beginProgress(
+  progressToken: ProgressToken | undefined,
+  notify: (progress: ProgressNotification) => Promise<void>,
+): () => void {
+  if (progressToken === undefined) return () => {};
   let seconds = 0;
   const timer = setInterval(() => {
     seconds += everyMs / 1000;
     const params = { progressToken, progress: seconds, message: `running for ${seconds} s` };
     // A client that has gone hears nothing; the work goes on all the same.
-    ctx.mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
+    notify({ method: "notifications/progress", params }).catch(() => {});
   }, everyMs);
-  try {
-    return await work();
-  } finally {
-    clearInterval(timer);
-  }
+  return () => clearInterval(timer);
 }

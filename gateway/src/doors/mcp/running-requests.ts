@@ -16,13 +16,16 @@ export interface RunningRequests {
 
 type RequestId = string | number;
 
+/** What is done when a request begins; it answers with what is done when that has ended. */
+type OnBegun = (id: RequestId, message: unknown) => () => void;
+
 interface Running {
   readonly message: unknown;
   /** Undefined when it was refused before it ran. */
   readonly begun: Promise<SharedAnswer | undefined>;
 }
 
-export function createRunningRequests(onEnded: () => void): RunningRequests {
+export function createRunningRequests(onBegun: OnBegun): RunningRequests {
   const running = new Map<RequestId, Running>();
 
   const begin = async (
@@ -32,6 +35,7 @@ export function createRunningRequests(onEnded: () => void): RunningRequests {
   ): Promise<Response> => {
     const { promise: begun, resolve } = Promise.withResolvers<SharedAnswer | undefined>();
     running.set(id, { message, begun });
+    const onEnded = onBegun(id, message);
     const end = (): void => {
       running.delete(id);
       onEnded();

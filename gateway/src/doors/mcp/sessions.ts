@@ -4,13 +4,16 @@ import {
   type AuthInfo,
   type InitializeRequest,
   type McpServer,
+  type ProgressToken,
 } from "@modelcontextprotocol/server";
 import { describeError, type Log } from "../../platform/log.ts";
 import { isJsonObject } from "../../platform/json.ts";
 import { createOpenSessions, type OpenSessions, type Session } from "./open-sessions.ts";
+import { beginProgress } from "./progress.ts";
 import { protocolError } from "./protocol-error.ts";
 import { createRunningRequests } from "./running-requests.ts";
 import { extendEveryMs, type Introduction, type SessionRecords } from "./session-records.ts";
+import { toolNames } from "./tools.ts";
 import { callerOf } from "./visit.ts";
 
 interface Parts {
@@ -75,7 +78,15 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
       ...owner,
       server: createServer(),
       transport: createTransport(id, sessions, records),
-      running: createRunningRequests(() => noteUse(id, session)),
+      running: createRunningRequests((requestId, message) => {
+        const endProgress = beginProgress(progressTokenIn(message), (progress) =>
+          session.server.server.notification(progress, { relatedRequestId: requestId }),
+        );
+        return () => {
+          endProgress();
+          noteUse(id, session);
+        };
+      }),
       usedAtMs: nowMs,
       extendedAtMs: nowMs,
     };
@@ -179,6 +190,15 @@ const createTransport = (
       return records.forget(id);
     },
   });
+
+/** What progress of a tool is to be told under, where its client wants that. Tools that are not ours tell it themselves. */
+function progressTokenIn(message: unknown): ProgressToken | undefined {
+  const { params } = isJsonObject(message) ? message : {};
+  const { name, _meta: meta } = isJsonObject(params) ? params : {};
+  const { progressToken: token } = isJsonObject(meta) ? meta : {};
+  const isOurs = toolNames.some((one) => one === name);
+  return isOurs && (typeof token === "string" || typeof token === "number") ? token : undefined;
+}
 
 /** The id of the request that its client wants no answer to any more. */
 function cancelledIn(message: unknown): string | number | undefined {
