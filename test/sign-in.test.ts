@@ -562,9 +562,11 @@ describe("the pages", () => {
       const elsewhere = { headers: { host: "evil.example" } };
       for (const path of pages) {
         const put = await ask(path, { method: "PUT" });
-        expect(put.headers.get("allow")).toBe("GET, POST");
+        expect(put.headers.get("allow")).toBe("GET, HEAD, POST");
         await expectPage(put, 405, "This method is not served here.");
         await expectPage(await ask(path, elsewhere), 403, `Sign-in is at ${own.url}`);
+        const [head, got] = [await ask(path, { method: "HEAD" }), await ask(path)];
+        expect([path, head.status, await head.text()]).toEqual([path, got.status, ""]);
       }
       await expectPage(await ask("/oauth/grants", large), 413, 'role="alert"');
       await expectJson(await ask("/token", large), 413, "invalid_request");

@@ -50,7 +50,7 @@ export async function answerConsent(asked: Asked, parts: ConsentParts): Promise<
   const about = {
     purpose: `${waiting.clientName} wants to use your account. First show that it is yours.`,
   };
-  if (asked.request.method === "GET") {
+  if (asked.request.method !== "POST") {
     if (!person.key) return askForKey(asked, person, about, parts);
     return show({ asked, person, key: person.key, waiting }, proposed(waiting, parts.config()), parts);
   }

@@ -109,7 +109,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     if (resourcePaths.has(path)) return resourceMetadata(request, addresses.mcpUrl, issuer);
     if (!(await mayCome(address, limiter))) return tooMany(say);
     if (isPage(path)) {
-      if (request.method !== "GET" && request.method !== "POST") return notAllowed(say, "GET, POST");
+      if (!pageMethods.has(request.method)) return notAllowed(say, [...pageMethods].join(", "));
       if (path.startsWith("/oauth/sign-in/")) return answerConsent(asked, pages);
       if (path.startsWith(approvalPages)) return answerApproval(asked, pages);
       if (path === "/oauth/grants") return answerGrants(asked, pages);
@@ -156,6 +156,8 @@ const serverPaths: ReadonlySet<string> = new Set([
   "/.well-known/oauth-authorization-server",
   "/.well-known/openid-configuration",
 ]);
+
+const pageMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
 
 const noStore = { "cache-control": "no-store" };
 
