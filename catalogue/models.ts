@@ -32,15 +32,12 @@ export const modelsGet = defineOperation({
   params: { id: "The model's name; a slash in it may be escaped or not." },
   slashesAtEnd: true,
   response: modelAnswer,
-  refuses: ["model_not_found", "unknown_endpoint"],
+  refuses: ["model_not_found"],
   example: { params: { id: "gpt-4o-mini" } },
   price: free,
   answer: async ({ params }, asker, books) => {
-    const { id: wanted = "" } = params;
-    const model = books.models(asker).find(({ id }) => id === wanted);
-    if (model) return inOpenAiAndAnthropic(model);
-    // What follows a slash is another path, unless it belongs to a model's name.
-    return wanted.includes("/") ? noSuchPath() : noSuchModel();
+    const model = books.models(asker).find(({ id }) => id === params["id"]);
+    return model ? inOpenAiAndAnthropic(model) : noSuchModel();
   },
 });
 
@@ -79,7 +76,7 @@ export const modelsGetGemini = defineOperation({
     const model = books.models(asker).find(({ id }) => id === wanted);
     if (model && converses(model)) return inGemini(model);
     // What follows a colon is a verb in this dialect, unless it belongs to a model's name.
-    return /[:/]/.test(wanted) ? noSuchPath() : noSuchModel();
+    return wanted.includes(":") ? refuse("unknown_endpoint", "api endpoint not found") : noSuchModel();
   },
 });
 
@@ -102,8 +99,6 @@ const inGemini = ({ id, context_tokens: contextTokens, max_output_tokens: output
   outputTokenLimit: outputTokens,
   supportedGenerationMethods: ["generateContent", "countTokens"],
 });
-
-const noSuchPath = (): never => refuse("unknown_endpoint", "api endpoint not found");
 
 const noSuchModel = (): never =>
   refuse(

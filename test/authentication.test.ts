@@ -57,7 +57,6 @@ const unknownPaths = [
   "/v1/nothing",
   "/v1/requests/x/y",
   "/v1/images/nothing",
-  "/v1/models/x/nothing",
   "/v1/modelsx",
   "/v1/messages/nothing",
   "/v1beta/nothing",

@@ -65,6 +65,18 @@ describe("the lists of models", () => {
       expect([name, gemini.status, full]).toEqual([name, 200, `models/${decodeURIComponent(name)}`]);
     }
 
+    // A name that nobody has is one, with a slash in it or without; only a verb of Gemini's makes it another path.
+    for (const name of ["nobody", "openai/gpt", "openai%2Fgpt", "org/model-x/more"]) {
+      for (const root of ["/v1/models/", "/v1beta/models/"]) {
+        const missing = await gateway.call(account, root + name);
+        expect([root + name, missing.status, await missing.text()]).toEqual([
+          root + name,
+          404,
+          expect.stringContaining("model_not_found") as string,
+        ]);
+      }
+    }
+
     const asked = gemini.requests.length;
     for (const name of ["%", "org%2", "%ff", "org%2Fmodel-g%00", "..%2Fmodels%2Forg%2Fmodel-g"]) {
       expect([name, await statusOf(`/v1beta/models/${name}:generateContent`)]).toEqual([name, 404]);
