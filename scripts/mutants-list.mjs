@@ -897,6 +897,20 @@ export const mutants = [
     tests: ["test/agent-spending.test.ts"],
   },
   {
+    name: "a stranger's name for this gateway is said back to them",
+    file: "gateway/src/config/addresses.ts",
+    find: " || !isLoopback(asked.hostname)",
+    replace: "",
+    tests: ["test/agent-door.test.ts"],
+  },
+  {
+    name: "a gateway that is known by an address is called as its own machine",
+    file: "gateway/src/config/addresses.ts",
+    find: 'if (ours.protocol !== "http:" || !isLoopback(ours.hostname)) return url;',
+    replace: "",
+    tests: ["test/agent-door.test.ts"],
+  },
+  {
     name: "the configuration lets codes be sent anywhere",
     file: "gateway/src/config/mcp-config.ts",
     find: "whyNotRedirect(written) === undefined",

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Receipt } from "../client/src/operations.ts";
+import { completeAddresses } from "../gateway/src/config/addresses.ts";
 import { snapshot, useAgentAccount } from "./agent-account.ts";
 import { askModern, modernHeaders, openOldClient, useTool, type ToolResult } from "./agent-client.ts";
 import { expectNothingHappened } from "./bad-inputs/nothing-happened.ts";
@@ -104,6 +105,68 @@ describe("who gets in", () => {
     const { structuredContent } = await useTool(mcp, access_token, "use", snapshot);
     expect(structuredContent).toMatchObject({ status: "completed", settled_micros_usd: snapshotMicros });
     expect(await gateway.balance(account)).toEqual({ balance: before.balance - snapshotMicros, held: 0 });
+  });
+});
+
+describe("on this machine", () => {
+  const metadataPath = "/.well-known/oauth-protected-resource/mcp";
+  const metadataAt = (host: string): Promise<Response> =>
+    fetch(gateway.url + metadataPath, { headers: { host } });
+
+  test.each(["localhost", "[::1]"])(
+    "the door is called %s where it was asked for so, and signs in",
+    async (name) => {
+      const host = `${name}:${gateway.port}`;
+      const { headers } = await askModern(mcp, undefined, "tools/list", {}, { headers: { host } });
+      expect(headers.get("www-authenticate")).toContain(`resource_metadata="http://${host}${metadataPath}"`);
+      const resource = `http://${host}/mcp`;
+      expect(await (await metadataAt(host)).json()).toMatchObject({
+        resource,
+        authorization_servers: [gateway.url],
+      });
+
+      const client = await registerClient(gateway.url);
+      const { url, verifier } = client.begin({ resource });
+      const returned = await createPerson(gateway.url, account.key).allow(url);
+      const traded = await client.trade({
+        grant_type: "authorization_code",
+        code: returned.searchParams.get("code") ?? "",
+        redirect_uri: client.redirectUri,
+        code_verifier: verifier,
+        resource,
+      });
+      const { access_token: token, refresh_token: renewal } = (await traded.json()) as Record<string, string>;
+      expect((await askModern(mcp, token, "tools/list", {}, { headers: { host } })).status).toBe(200);
+      const renewed = { grant_type: "refresh_token", refresh_token: renewal, resource };
+      expect((await client.trade(renewed)).status).toBe(200);
+    },
+  );
+
+  test("no other name is said back, nor another port", async () => {
+    for (const host of ["evil.example", `evil.example:${gateway.port}`, "localhost:1", "localhost"]) {
+      expect([host, (await metadataAt(host)).status]).toEqual([host, 403]);
+      const { headers } = await askModern(mcp, undefined, "tools/list", {}, { headers: { host } });
+      expect(headers.get("www-authenticate") ?? "").not.toContain(`//${host}/`);
+    }
+    const client = await registerClient(gateway.url);
+    for (const resource of ["http://localhost:1/mcp", `https://localhost:${gateway.port}/mcp`]) {
+      const returned = await createPerson(gateway.url, account.key).open(client.begin({ resource }).url);
+      expect([resource, returned.url.searchParams.get("error")]).toEqual([resource, "invalid_target"]);
+    }
+  });
+
+  test("a gateway that is known by another address has no names of this machine", async () => {
+    const known = await openTestGateway({
+      wrap: (parts) => ({
+        ...parts,
+        addresses: completeAddresses(parts.addresses.baseUrl.replace("127.0.0.1", "gate.example")),
+      }),
+    });
+    const ask = (host: string): Promise<Response> => fetch(known.url + metadataPath, { headers: { host } });
+    expect((await ask(`localhost:${known.port}`)).status).toBe(403);
+    const host = `gate.example:${known.port}`;
+    expect(await (await ask(host)).json()).toMatchObject({ resource: `http://${host}/mcp` });
+    await known.close();
   });
 });
 

@@ -1,3 +1,5 @@
+import { isLoopback } from "../grants/redirect-policy.ts";
+
 /** The addresses under which callers, agents and readers know this gateway. */
 export interface Addresses {
   readonly baseUrl: string;
@@ -44,6 +46,18 @@ export const allowedHosts = (addresses: Addresses, more: readonly string[]): Rea
     ...[addresses.baseUrl, addresses.mcpUrl, addresses.siteUrl].map((url) => new URL(url).host),
     ...more,
   ]);
+
+/**
+ * An address of ours under the name by which it was asked for, where both are names of this machine: clients take no other
+ * for the one they know. What anybody else calls us is not said back to them.
+ */
+export function asAskedFor(url: string, host: string | null): string {
+  const ours = new URL(url);
+  const asked = URL.parse(`http://${host}`);
+  if (ours.protocol !== "http:" || !isLoopback(ours.hostname)) return url;
+  if (!asked || asked.host !== host || !isLoopback(asked.hostname) || asked.port !== ours.port) return url;
+  return `${asked.origin}${url.slice(ours.origin.length)}`;
+}
 
 /** Whether only this machine finds that host. */
 export const isThisMachine = (host: string): boolean =>

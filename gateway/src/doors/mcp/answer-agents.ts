@@ -7,7 +7,7 @@ import {
 import { checkCredential } from "../../call/authenticate.ts";
 import { nothingKnown, type Known } from "../../call/call.ts";
 import { countRequest } from "../../call/count-request.ts";
-import type { Addresses } from "../../config/addresses.ts";
+import { asAskedFor, type Addresses } from "../../config/addresses.ts";
 import { bearerChallenge } from "../../grants/challenge.ts";
 import { isJsonObject, parseJson } from "../../platform/json.ts";
 import { describeError } from "../../platform/log.ts";
@@ -76,6 +76,8 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     log: gate.log,
   });
 
+  const mcpUrlFor = ({ headers }: Request): string => asAskedFor(addresses.mcpUrl, headers.get("host"));
+
   let isStopping = false;
   const route = async (request: Request, body: unknown, introduced: AuthInfo): Promise<Response> => {
     const subscribes = isJsonObject(body) && body["method"] === "subscriptions/listen";
@@ -106,7 +108,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     if (body instanceof Response) return body;
     // checkCredential lets nobody pass who presented nothing.
     const value = presented.kind === "key" ? presented.value : "";
-    return route(request, body, introduce({ caller, known, limited }, value, addresses.mcpUrl));
+    return route(request, body, introduce({ caller, known, limited }, value, mcpUrlFor(request)));
   };
 
   const answerArrival = async (request: Request, visitor: Located, arrival: Arrival): Promise<Response> => {
@@ -120,7 +122,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     try {
       return await letIn(request, visitor, arrival);
     } catch (error) {
-      if (error instanceof CallRefused) return refused(error, request, addresses.mcpUrl);
+      if (error instanceof CallRefused) return refused(error, request, mcpUrlFor(request));
       gate.log.error("the agent door failed unexpectedly", describeError(error));
       return protocolError(500, -32603, "internal error");
     }

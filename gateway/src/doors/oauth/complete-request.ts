@@ -1,5 +1,6 @@
 // What clients leave out, or write in a way of their own, before the authorization server compares it to the letter.
 
+import { asAskedFor } from "../../config/addresses.ts";
 import { grantScopes } from "../../grants/grants.ts";
 import { formFields } from "../pages/form-fields.ts";
 
@@ -24,10 +25,10 @@ export function completeForm(body: Uint8Array, mcpUrl: string): Uint8Array {
   return new TextEncoder().encode(form.toString());
 }
 
-/** An address without a path may be written with a slash at its end, and clients do. */
+/** An address without a path may be written with a slash at its end, and one on this machine under any name of that. */
 function nameResource(given: URLSearchParams, mcpUrl: string): void {
-  const written = given.getAll("resource");
-  if (written.length === 1 && URL.parse(written[0] ?? "")?.href === new URL(mcpUrl).href) {
-    given.set("resource", mcpUrl);
-  }
+  const [written = "", ...more] = given.getAll("resource");
+  const asked = URL.parse(written);
+  if (!asked || more.length > 0) return;
+  if (asked.href === new URL(asAskedFor(mcpUrl, asked.host)).href) given.set("resource", mcpUrl);
 }

@@ -1,5 +1,5 @@
 import { approvalPages } from "../../approvals/approval-page.ts";
-import { allowedHosts } from "../../config/addresses.ts";
+import { allowedHosts, asAskedFor } from "../../config/addresses.ts";
 import type { McpConfig } from "../../config/mcp-config.ts";
 import { resourceMetadataPath } from "../../grants/challenge.ts";
 import { grantScopes } from "../../grants/grants.ts";
@@ -103,10 +103,15 @@ export function createSignInDoor(parts: Parts): SignInDoor {
   const route: SignInDoor["answer"] = async (request, { path, rawQuery }, address) => {
     const asked: Asked = { request, path, search: searchOf(rawQuery), address };
     const say = sayerAt(path);
-    if (!allowedHosts(addresses, parts.config().allowedHosts).has(request.headers.get("host") ?? "")) {
-      return foreignHost(say, issuer);
-    }
-    if (resourcePaths.has(path)) return resourceMetadata(request, addresses.mcpUrl, issuer);
+    const host = request.headers.get("host") ?? "";
+    const resource = asAskedFor(addresses.mcpUrl, host);
+    const describesResource = resourcePaths.has(path);
+    // The agent door answers to every name of this machine, and so does what describes it; people sign in under one.
+    const isOurs =
+      allowedHosts(addresses, parts.config().allowedHosts).has(host) ||
+      (describesResource && new URL(resource).host === host);
+    if (!isOurs) return foreignHost(say, issuer);
+    if (describesResource) return resourceMetadata(request, resource, issuer);
     if (!(await mayCome(address, limiter))) return tooMany(say);
     if (isPage(path)) {
       if (!pageMethods.has(request.method)) return notAllowed(say, [...pageMethods].join(", "));
