@@ -522,6 +522,20 @@ export const mutants = [
     tests: ["gateway/src/host/http/http-connection.test.ts"],
   },
   {
+    name: "what stands between chunks is kept with them",
+    file: "gateway/src/platform/buffer-part.ts",
+    find: "length > copiedBytesMax && length * 2 >= bytes.length",
+    replace: "length > copiedBytesMax",
+    tests: ["gateway/src/platform/chunked-body.test.ts"],
+  },
+  {
+    name: "what stands between chunks is counted for each chunk alone",
+    file: "gateway/src/platform/chunked-body.ts",
+    find: "this.#paddingBytes > paddingBytesMax + this.#dataBytes",
+    replace: "this.#framingBytes > paddingBytesMax + this.#dataBytes",
+    tests: ["gateway/src/platform/chunked-body.test.ts"],
+  },
+  {
     name: "a connection is cut while its client still sends",
     file: "gateway/src/host/http/http-connection.ts",
     find: "    this.#socket.shutdown();",

@@ -4,6 +4,8 @@ import { partOf } from "./buffer-part.ts";
 
 /** A line that gives a chunk's size is a few bytes, and trailers are rare: nothing there may go on without end. */
 const framingBytesMax = 16 * 1024;
+/** What stands between the chunks and says nothing is counted by nobody else: in all it may be this, and as much as the data. */
+const paddingBytesMax = 16 * 1024;
 /** More than anybody sends, and far from where numbers lose their units. */
 const chunkBytesMax = 2 ** 48;
 
@@ -26,6 +28,8 @@ export class ChunkedBody {
   /** Of the chunk that is being read: its size while that is being read, then what is still to come of it. */
   #left = 0;
   #framingBytes = 0;
+  #paddingBytes = 0;
+  #dataBytes = 0;
   #isMalformed = false;
   /** How much of the last piece lay behind the body's end. */
   excessBytes = 0;
@@ -59,6 +63,7 @@ export class ChunkedBody {
         }
         at += length;
         this.#left -= length;
+        this.#dataBytes += length;
         if (this.#left === 0) this.#awaits = "CR of data";
         continue;
       }
@@ -143,14 +148,21 @@ export class ChunkedBody {
 
   #addDigit(byte: number): void {
     const digit = hexDigit(byte);
+    if (digit === 0 && this.#left === 0) this.#pad();
     this.#left = this.#left * 16 + digit;
     if (digit < 0 || this.#left > chunkBytesMax) this.#isMalformed = true;
   }
 
   /** Leaves out what is of no interest up to the line's end. */
   #skip(byte: number, atItsEnd: Awaits): void {
+    this.#pad();
     if (byte === CR) this.#awaits = atItsEnd;
     else if ((byte < space && byte !== tab) || byte === del) this.#isMalformed = true;
+  }
+
+  #pad(): void {
+    this.#paddingBytes++;
+    if (this.#paddingBytes > paddingBytesMax + this.#dataBytes) this.#isMalformed = true;
   }
 
   #expect(expected: number, byte: number, then: Awaits): void {
