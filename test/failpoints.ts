@@ -102,7 +102,7 @@ export function withFailpoint(parts: GatewayParts, at: AnyFailpoint, act: () => 
 
   return {
     ...parts,
-    forwarder: createForwarder({ ...http, ask }, protocols),
+    forwarder: createForwarder({ ...httpClient, ...http, ask }, protocols),
     limiter: {
       ...parts.limiter,
       take: async (wants) => {

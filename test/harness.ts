@@ -12,7 +12,7 @@ import type { Budget, KeyScope } from "../gateway/src/keys/keys.ts";
 import { createSecrets } from "../gateway/src/keys/secrets.ts";
 import type { Store } from "../gateway/src/books/store.ts";
 import type { TierName } from "../gateway/src/limits/tiers.ts";
-import { createListen } from "../gateway/src/host/listen.ts";
+import { createListen, type Listen } from "../gateway/src/host/listen.ts";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
 import { systemClock, type Clock } from "../gateway/src/platform/clock.ts";
 import { createLog } from "../gateway/src/platform/log.ts";
@@ -38,6 +38,7 @@ export interface TestGateway {
   readonly url: string;
   readonly port: number;
   readonly gateway: Gateway;
+  readonly listener: ReturnType<Listen>;
   readonly store: Store;
   readonly data: TestData;
   /** Where SQLite's file is; not for tests that are run on Postgres too. */
@@ -157,6 +158,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     url,
     port: server.port,
     gateway,
+    listener: server,
     store,
     data,
     get databasePath() {

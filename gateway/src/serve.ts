@@ -38,6 +38,8 @@ export interface ServeParts {
   readonly secrets: Secrets;
   readonly limiter: Limiter;
   readonly forwarder: Forwarder;
+  /** Waits for no upstream any more: whatever is still open there ends as it stands. */
+  readonly leaveUpstreams: () => void;
   readonly platformClient: PlatformClient;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -131,6 +133,7 @@ export async function serve(parts: ServeParts): Promise<number> {
       ...parts,
       callsInFlight: gateway.callsInFlight,
       openRequests: listener.openRequests,
+      cutAnswers: listener.cut,
       closed,
     }),
   ]);

@@ -65,6 +65,7 @@ export async function startServer(parts: StartParts): Promise<number> {
       store,
       limiter: limits.limiter,
       forwarder: createForwarder(httpClient, protocols),
+      leaveUpstreams: httpClient.giveUp,
       platformClient: createPlatformClient(httpClient),
       clock: systemClock,
       randomBytes: systemBytes,

@@ -3,14 +3,27 @@ import { systemClock } from "../platform/clock.ts";
 import { createLog } from "../platform/log.ts";
 import { drain } from "./drain.ts";
 
+/** The calls end when no upstream is waited for any more, unless it is told that they do not. */
 async function stopWith(
-  callsInFlight: () => number,
-  openRequests: () => number = callsInFlight,
+  running: () => number,
+  answering: () => number = running,
+  { callsEnd = true } = {},
 ): Promise<readonly Record<string, unknown>[]> {
   const lines: string[] = [];
   const log = createLog({ level: "info", nowMs: systemClock.wallMs, write: (line) => void lines.push(line) });
-  const closed = Promise.resolve();
-  await drain({ callsInFlight, openRequests, closed, clock: systemClock, log, patienceMs: 200 });
+  let areCallsLeft = false;
+  let areAnswersCut = false;
+  await drain({
+    callsInFlight: () => (areCallsLeft ? 0 : running()),
+    openRequests: () => (areAnswersCut ? 0 : answering()),
+    leaveUpstreams: () => void (areCallsLeft = callsEnd),
+    cutAnswers: () => void (areAnswersCut = true),
+    closed: Promise.resolve(),
+    clock: systemClock,
+    log,
+    patienceMs: 200,
+    bookingMs: 100,
+  });
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
@@ -43,5 +56,17 @@ test("a stop waits for the last answer to leave, and says how many did not", asy
 
   expect(await stopWith(noCalls, () => 2)).toMatchObject([
     { level: "warn", event: "answers were not read in time and are cut off", answers_cut: 2, waited_ms: 200 },
+  ]);
+});
+
+test("a stop says of how many calls it could not see the end", async () => {
+  const said = await stopWith(
+    () => 3,
+    () => 0,
+    { callsEnd: false },
+  );
+  expect(said).toMatchObject([
+    { level: "warn", calls_cut: 3 },
+    { level: "error", event: "calls could not be ended; the next start ends them", calls: 3 },
   ]);
 });

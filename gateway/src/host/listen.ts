@@ -15,6 +15,8 @@ interface Listening {
   readonly port: number;
   /** Requests whose answers have not left to their last byte. A connection on which nothing is asked has none. */
   readonly openRequests: () => number;
+  /** Breaks off what has not left of them, and lets go of the callers. */
+  readonly cut: () => void;
   /** Resolves when no connection is left; ends them all when told to hurry. */
   readonly stop: (hurry?: boolean) => Promise<void>;
 }
@@ -40,6 +42,7 @@ export const createListen =
     return {
       port: listener.port,
       openRequests: () => host.openRequests,
+      cut: () => host.cut(),
       stop: (hurry = false) => {
         listener.stop();
         return host.stop(hurry);
@@ -75,6 +78,10 @@ class Host implements ConnectionHost {
     this.#connections.delete(connection);
     this.#endIfEmpty();
   };
+
+  cut(): void {
+    for (const connection of this.#connections) connection.cut();
+  }
 
   stop(hurry: boolean): Promise<void> {
     this.isStopping = true;

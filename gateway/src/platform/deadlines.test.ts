@@ -50,6 +50,25 @@ test.concurrent("what has ended is not missed, and what was moved is missed late
   expect(missed).toEqual(["moved"]);
 });
 
+test.concurrent("all can be missed at once, near and far, but for those that one of them ends", async () => {
+  const { deadlines, set, pass, missed } = watched();
+  set("near", 10);
+  const ended = set("ended", 60_000);
+  deadlines.set(10, {
+    onMissed: () => {
+      missed.push("ends another");
+      deadlines.end(ended);
+      set("set by it", 30);
+    },
+  });
+  set("far", 60_000);
+  deadlines.missAll();
+  expect(missed).toEqual(["near", "ends another", "far"]);
+  await pass(0);
+  await pass(30);
+  expect(missed).toEqual(["near", "ends another", "far", "set by it"]);
+});
+
 test.concurrent("a deadline that had ended can be set again by moving it, also after a time without any", async () => {
   const { deadlines, set, pass, missed } = watched();
   const deadline = set("again", 10);

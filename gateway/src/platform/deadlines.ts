@@ -8,6 +8,8 @@ export interface Deadlines {
   /** Also sets one again that was missed or had ended. */
   readonly move: (deadline: Deadline, waitMs: number) => void;
   readonly end: (deadline: Deadline) => void;
+  /** Tells everybody who waits now that the time is over. */
+  readonly missAll: () => void;
 }
 
 /** Not a function, which would have to be made anew for each deadline: whoever sets one waits for it itself. */
@@ -84,6 +86,15 @@ export function createDeadlines(monotonicMs: () => number): Deadlines {
     last.place = place;
   };
 
+  const missAll = (): void => {
+    for (const deadline of [...near.kept, ...far.kept]) {
+      // It may have been ended by who was told before.
+      if (!deadline.round) continue;
+      end(deadline);
+      deadline.waiting.onMissed();
+    }
+  };
+
   const roundFor = (waitMs: number): Round => (waitMs < farMs ? near : far);
 
   return {
@@ -101,6 +112,7 @@ export function createDeadlines(monotonicMs: () => number): Deadlines {
       keep(deadline, round);
     },
     end,
+    missAll,
   };
 }
 

@@ -28,6 +28,8 @@ export interface HttpClient {
     mayStream: boolean,
     reader: OutcomeReader<HttpOutcome | HttpStream, Read>,
   ) => Promise<Read>;
+  /** Waits for nobody any more: what was asked and is not answered is a timeout, streams break off, and nothing else leaves. */
+  readonly giveUp: () => void;
 }
 
 type Limits = ExchangeParts["limits"] & PoolLimits;
@@ -56,6 +58,8 @@ export function createHttpClient(changes: Partial<Limits> = {}): HttpClient {
   const { monotonicMs } = systemClock;
   const pool = createConnectionPool(limits, monotonicMs);
   const targetOf = createTargetFinder();
+  const deadlines = createDeadlines(monotonicMs);
+  let hasGivenUp = false;
 
   const release = (connection: Connection, { head, hasExcess }: ResponseReader): void => {
     // What comes unasked, or lies unsent, would be taken for a part of the next exchange.
@@ -66,14 +70,14 @@ export function createHttpClient(changes: Partial<Limits> = {}): HttpClient {
     limits,
     pool,
     release,
-    deadlines: createDeadlines(monotonicMs),
+    deadlines,
   };
 
   const ask: HttpClient["ask"] = (request, mayStream, reader) => {
     const target = targetOf(request.url);
     const bytes = writeRequest(request, target);
     const asked = Promise.withResolvers<ReturnType<typeof reader.read>>();
-    if (bytes === undefined) asked.resolve(reader.read(noAnswer("unreachable", false)));
+    if (bytes === undefined || hasGivenUp) asked.resolve(reader.read(noAnswer("unreachable", false)));
     else new Exchange({ request, origin: target.origin, bytes, mayStream, reader, asked }, parts).begin();
     return asked.promise;
   };
@@ -82,6 +86,10 @@ export function createHttpClient(changes: Partial<Limits> = {}): HttpClient {
     send: (request) => ask(request, false, asWhole),
     open: (request) => ask(request, true, asItCame),
     ask,
+    giveUp: () => {
+      hasGivenUp = true;
+      deadlines.missAll();
+    },
   };
 }
 

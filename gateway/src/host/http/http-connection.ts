@@ -143,6 +143,11 @@ export class HttpConnection implements Peer, Reader {
     else this.#closes = true;
   }
 
+  /** Breaks off an answer that has not left; one that has is delivered. */
+  cut(): void {
+    if (this.#phase === "working" || this.#phase === "answering") this.terminate();
+  }
+
   terminate(): void {
     if (this.#phase === "gone") return;
     this.#socket.terminate();
