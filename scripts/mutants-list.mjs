@@ -536,6 +536,13 @@ export const mutants = [
     tests: ["gateway/src/platform/chunked-body.test.ts"],
   },
   {
+    name: "chunks that are none are nobody's business where the body is not read",
+    file: "gateway/src/host/http/http-connection.ts",
+    find: "chunks?.isMalformed !== true",
+    replace: "true",
+    tests: ["test/bad-inputs/wire.test.ts"],
+  },
+  {
     name: "a connection is cut while its client still sends",
     file: "gateway/src/host/http/http-connection.ts",
     find: "    this.#socket.shutdown();",

@@ -62,6 +62,21 @@ describe("what the wire can do", () => {
     });
   });
 
+  test("such a chunk is refused also where nobody would read it, with a call that costs money", async () => {
+    const bought = (body: string): string =>
+      rawRequest({
+        line: `GET ${snapshotPath} HTTP/1.1`,
+        key: account,
+        lines: ["Transfer-Encoding: chunked"],
+        body,
+      });
+    await expectClosedWith([400], {
+      "0x size": bought("0x3\r\nabc\r\n0\r\n\r\n"),
+      "LF in an extension": bought("3;a\nb\r\nabc\r\n0\r\n\r\n"),
+      "behind a good one": bought("3\r\nabc\r\nno\r\n"),
+    });
+  });
+
   test("HTTP/1.0 with chunks is refused", async () => {
     await expectClosedWith([400], {
       chunked: rerankBytes(["Transfer-Encoding: chunked"], {

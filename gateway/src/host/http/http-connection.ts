@@ -238,10 +238,13 @@ export class HttpConnection implements Peer, Reader {
     this.#ahead = undefined;
     this.#body = new RequestBody(this);
     this.#bodyLeft = contentLength;
-    this.#chunks = chunked ? new ChunkedBody() : undefined;
+    const chunks = chunked ? new ChunkedBody() : undefined;
+    this.#chunks = chunks;
     this.#awaitsContinue = head.awaitsContinue && bytes.length === bodyStart;
     if (bodyStart < bytes.length) this.#takeBody(bytes.subarray(bodyStart));
-    this.#work(new ArrivedRequest(head, undefined, this.#body));
+    // Not every call reads its body, so nobody else may notice.
+    const isHttp = chunks?.isMalformed !== true;
+    this.#work(new ArrivedRequest(isHttp ? head : { ...head, fault: notHttp }, undefined, this.#body));
   }
 
   #work(request: ArrivedRequest): void {
