@@ -36,6 +36,26 @@ describe("life signs", () => {
     expect(await child.exited).toBe(0);
   });
 
+  test("whoever comes while it starts waits for it, and is answered like everybody else", async () => {
+    const port = await freePort();
+    const starting = start({ port });
+    const first = async (path: string): Promise<unknown[]> => {
+      for (;;) {
+        const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: "GET" }).catch(() => {});
+        if (response) return [path, response.status, response.headers.get("x-request-id") !== null];
+        await Bun.sleep(1);
+      }
+    };
+    const expected = [
+      ["/healthz", 200, true],
+      ["/readyz", 200, true],
+      ["/v1/models", 401, true],
+      ["/v1beta/models", 401, true],
+    ];
+    expect(await Promise.all(expected.map(([path]) => first(String(path))))).toEqual(expected);
+    await starting;
+  });
+
   test("metrics are told to no proxy of this machine without the token, whichever header it writes", async () => {
     const token = "the operator's token";
     const open = await openTestGateway({ parts: { operatorToken: token } });

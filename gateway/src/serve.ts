@@ -23,8 +23,11 @@ import type { Catalogue } from "./operation/catalogue.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import type { Clock } from "./platform/clock.ts";
 import { ConfigError } from "./platform/config-error.ts";
+import type { HttpRequest } from "./platform/http-request.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
+import type { Peer } from "./platform/peer.ts";
+import type { Reply } from "./platform/reply.ts";
 
 export interface ServeParts {
   readonly settings: Settings;
@@ -63,6 +66,9 @@ interface OpenFacts {
 /** Describing the whole offer is a third of a second's work, and whoever waited for the start comes first. */
 const publishAfterMs = 2_000;
 
+/** A start takes less than a second, and longer where much is to be recovered; probes and clients wait for some seconds. */
+const startingMs = 5_000;
+
 /** Serves until told to stop. Resolves with the exit code. */
 export async function serve(parts: ServeParts): Promise<number> {
   const { settings, log, version } = parts;
@@ -70,10 +76,12 @@ export async function serve(parts: ServeParts): Promise<number> {
   checkPublic(config, parts);
 
   const open: { gateway?: Gateway } = {};
+  const opening = Promise.withResolvers<Gateway>();
   const listener = parts.listen({
     host: settings.host,
     port: settings.port,
-    answer: (request, peer) => open.gateway?.answer(request, peer) ?? notReady(),
+    answer: (request, peer) =>
+      open.gateway?.answer(request, peer) ?? answerEarly(request, peer, opening.promise, parts),
   });
   const baseUrl = settings.baseUrl ?? addressOf(settings.host, listener.port);
   const sandboxes = createSandboxes(parts, `${baseUrl}/sandbox`);
@@ -90,6 +98,7 @@ export async function serve(parts: ServeParts): Promise<number> {
   // From the first call on, whoever stops the process lets running calls end.
   const stopped = stopSignal();
   open.gateway = gateway;
+  opening.resolve(gateway);
   tellOffer(gateway.offer(), log);
   if (isNamelessPublic(settings.host, baseUrl))
     log.warn(namelessPublic, { host: settings.host, address: baseUrl });
@@ -184,8 +193,18 @@ const sandboxOfOneNode =
   "this node has a sandbox of its own, which knows nothing of the videos and links made at other nodes; " +
   "start one for all of them and write its address, as in sandbox: http://127.0.0.1:9100";
 
-const notReady = async (): Promise<Response> =>
-  Response.json({ status: "not ready", failing: "starting" }, { status: 503 });
+/** Whoever comes while it starts waits, and is answered like everybody else; not for ever, should something hold up the start. */
+async function answerEarly(
+  request: HttpRequest,
+  peer: Peer,
+  opening: Promise<Gateway>,
+  { newId }: ServeParts,
+): Promise<Reply | Response> {
+  const gateway = await Promise.race([opening, Bun.sleep(startingMs)]);
+  if (gateway) return gateway.answer(request, peer);
+  const headers = { "x-request-id": newId(), "retry-after": "1" };
+  return Response.json({ status: "not ready", failing: "starting" }, { status: 503, headers });
+}
 
 function createSandboxes(parts: ServeParts, publicUrl: string) {
   let running: SandboxProcess | undefined;
