@@ -101,7 +101,8 @@ describe("tollgate doctor --ask", () => {
     expect(headerValues(asked?.headers ?? [], "anthropic-beta")).toEqual(["some"]);
     expect(gemini.requests.map(({ target }) => target)).toContain("/v1beta/models?pageSize=1000&tenant=acme");
     // Without the key its other headers are still there; the double lets in nobody who lacks either.
-    expect(azure.requests.filter(({ method }) => method === "GET").map(({ target }) => target)).toEqual([
+    const targets = azure.requests.map(({ target }) => target);
+    expect(targets.filter((target) => target !== "/")).toEqual([
       "/v1/models?api-version=2024-10-21",
       "/v1/models?api-version=2024-10-21",
     ]);
@@ -191,7 +192,7 @@ describe("tollgate doctor --ask", () => {
     ]);
     expect([code, out.includes("key")]).toEqual([0, false]);
     const heard = openai.requests.slice(before);
-    expect(heard.map(({ method }) => method)).toEqual(["HEAD"]);
+    expect(heard.map(({ method, target }) => [method, target])).toEqual([["GET", "/"]]);
     expect(headerValues(heard[0]?.headers ?? [], "authorization")).toEqual([]);
   });
 });

@@ -19,7 +19,6 @@ import {
   withoutPasswords,
 } from "./host/installation.ts";
 import { createOutput } from "./host/output.ts";
-import { probe } from "./host/probe.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./books/store.ts";
 import { createOffer } from "./offer/create-offer.ts";
@@ -34,6 +33,7 @@ import { openOldBooks } from "./stores/sqlite/old-books.ts";
 import { sqlitePlace } from "./stores/sqlite/sqlite-place.ts";
 import { httpClient } from "./upstreams/http-client.ts";
 import { createPlatformClient } from "./upstreams/platform-client.ts";
+import { probe } from "./upstreams/probe.ts";
 
 const projectFolder = join(import.meta.dir, "../..");
 const environment = process.env;
