@@ -543,6 +543,13 @@ export const mutants = [
     tests: ["test/bad-inputs/wire.test.ts"],
   },
   {
+    name: "a call is ended to make room for a connection",
+    file: "gateway/src/host/listen.ts",
+    find: "connection !== newcomer && connection.isWaiting",
+    replace: "connection !== newcomer",
+    tests: ["gateway/src/host/listen.test.ts"],
+  },
+  {
     name: "a connection is cut while its client still sends",
     file: "gateway/src/host/http/http-connection.ts",
     find: "    this.#socket.shutdown();",

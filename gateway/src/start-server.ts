@@ -74,7 +74,12 @@ export async function startServer(parts: StartParts): Promise<number> {
       }),
       log,
       metrics,
-      listen: createListen(),
+      listen: createListen({
+        onFull: (ended) =>
+          log.warn("more connections than this process may have; those that waited longest were ended", {
+            ended,
+          }),
+      }),
     });
   } finally {
     await limits.close();

@@ -39,6 +39,29 @@ test.concurrent("a stream may be silent for longer than a connection may be idle
   expect(await (await fetch(`http://127.0.0.1:${server.port}/stream`)).text()).toBe("data: 1\n\ndata: 2\n\n");
 });
 
+test("where there is no room for more connections, those that have waited longest are ended, and no call", async () => {
+  const told: number[] = [];
+  const own = createListen({ connectionsMax: 8, onFull: (ended) => void told.push(ended) })({
+    host: "127.0.0.1",
+    port: 0,
+    answer: (request) => answerTo(request.target),
+  });
+  try {
+    const slow = fetch(`http://127.0.0.1:${own.port}/slow`);
+    await Bun.sleep(100);
+    const silent = Array.from({ length: 20 }, () => connect(own.port, "127.0.0.1"));
+    const closed = silent.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
+    await Promise.all(closed.slice(0, 12));
+    expect(await (await fetch(`http://127.0.0.1:${own.port}/here`)).text()).toBe("here");
+    expect(silent.slice(14).filter((socket) => socket.readyState !== "open")).toEqual([]);
+    expect(await (await slow).text()).toBe("here");
+    expect(told).toHaveLength(1);
+    for (const socket of silent) socket.destroy();
+  } finally {
+    await own.stop(true);
+  }
+});
+
 for (const path of ["/large", "/paced"]) {
   test(`a request is open until all of its answer is taken, or its peer is gone: ${path}`, async () => {
     const own = createListen()({ host: "127.0.0.1", port: 0, answer: () => answerTo(path) });

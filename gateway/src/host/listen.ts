@@ -2,6 +2,7 @@ import type { Socket, SocketHandler } from "bun";
 import type { HttpRequest } from "../platform/http-request.ts";
 import type { Peer } from "../platform/peer.ts";
 import type { Reply } from "../platform/reply.ts";
+import { connectionsMaxUsual } from "./connections-max.ts";
 import { HttpConnection, type ConnectionHost } from "./http/http-connection.ts";
 
 /** Takes requests from the network. */
@@ -28,16 +29,25 @@ interface Patience {
   readonly stalledSeconds: number;
 }
 
-const usualPatience: Patience = { idleSeconds: 60, stalledSeconds: 255 };
+interface Room {
+  /** Every connection is a file of the process: without a free one nobody new is let in, or told that they are not. */
+  readonly connectionsMax: number;
+  /** Hears now and then how many connections were ended to make room. */
+  readonly onFull: (ended: number) => void;
+}
+
+type Limits = Patience & Room;
+
+const tellFullEverySeconds = 60;
 
 /**
  * HTTP/1.1 over TCP. Bun's own server would do, but its requests and answers are the web's, with everything the web gave
  * them, and cost more than all that a call does between them.
  */
 export const createListen =
-  (patience: Patience = usualPatience): Listen =>
+  (changes: Partial<Limits> = {}): Listen =>
   ({ host: hostname, port, answer }) => {
-    const host = new Host(patience, answer);
+    const host = new Host({ ...usualLimits(), ...changes }, answer);
     const listener = listenOrSay({ hostname, port, socket: eventsFor(host) });
     return {
       port: listener.port,
@@ -50,6 +60,13 @@ export const createListen =
     };
   };
 
+const usualLimits = (): Limits => ({
+  idleSeconds: 60,
+  stalledSeconds: 255,
+  connectionsMax: connectionsMaxUsual(),
+  onFull: () => {},
+});
+
 /** All connections of a listener, and the second hand by which their patience is counted. */
 class Host implements ConnectionHost {
   readonly answer: ConnectionHost["answer"];
@@ -61,17 +78,22 @@ class Host implements ConnectionHost {
   readonly #connections = new Set<HttpConnection>();
   readonly #ticking: NodeJS.Timeout;
   readonly #left = Promise.withResolvers<void>();
+  readonly #room: Room;
+  #endedForRoom = 0;
+  #secondsSinceTold = tellFullEverySeconds;
 
-  constructor({ idleSeconds, stalledSeconds }: Patience, answer: ConnectionHost["answer"]) {
+  constructor(limits: Limits, answer: ConnectionHost["answer"]) {
     this.answer = answer;
-    this.idleSeconds = idleSeconds;
-    this.stalledSeconds = stalledSeconds;
+    this.idleSeconds = limits.idleSeconds;
+    this.stalledSeconds = limits.stalledSeconds;
+    this.#room = limits;
     this.#ticking = setInterval(() => this.#tick(), 1_000).unref();
   }
 
   open(socket: Socket<HttpConnection>): void {
     socket.data = new HttpConnection(this, socket);
     this.#connections.add(socket.data);
+    if (this.#connections.size > this.#room.connectionsMax) this.#makeRoom(socket.data);
   }
 
   readonly onGone = (connection: HttpConnection): void => {
@@ -96,6 +118,22 @@ class Host implements ConnectionHost {
   #tick(): void {
     this.dateLine = dateLineNow();
     for (const connection of this.#connections) connection.tick();
+    this.#secondsSinceTold++;
+    if (this.#endedForRoom === 0 || this.#secondsSinceTold < tellFullEverySeconds) return;
+    this.#room.onFull(this.#endedForRoom);
+    this.#endedForRoom = 0;
+    this.#secondsSinceTold = 0;
+  }
+
+  /** Those that have waited longest make room, several at once because all are looked at; where none waits, the newcomer. */
+  #makeRoom(newcomer: HttpConnection): void {
+    const waiting = [...this.#connections]
+      .filter((connection) => connection !== newcomer && connection.isWaiting)
+      .toSorted((one, other) => other.quietSeconds - one.quietSeconds)
+      .slice(0, Math.ceil(this.#room.connectionsMax / 16));
+    const ended = waiting.length > 0 ? waiting : [newcomer];
+    for (const connection of ended) connection.letGo();
+    this.#endedForRoom += ended.length;
   }
 
   #endIfEmpty(): void {

@@ -60,7 +60,7 @@ export class HttpConnection implements Peer, Reader {
   readonly #writer: SocketWriter;
   #phase: Phase = "waiting";
   /** Seconds in which nothing moved although it should. */
-  #quietSeconds = 0;
+  quietSeconds = 0;
   /** Seconds since the answer had left, and the rest of its request was let pass. */
   #passingSeconds = 0;
 
@@ -87,6 +87,11 @@ export class HttpConnection implements Peer, Reader {
     this.#writer = new SocketWriter(socket, this);
   }
 
+  /** Nothing is asked on it. */
+  get isWaiting(): boolean {
+    return this.#phase === "waiting";
+  }
+
   address(): string | undefined {
     return this.#socket.remoteAddress;
   }
@@ -107,7 +112,7 @@ export class HttpConnection implements Peer, Reader {
   }
 
   drained(): void {
-    if (this.#writer.drain() > 0) this.#quietSeconds = 0;
+    if (this.#writer.drain() > 0) this.quietSeconds = 0;
     if (this.#phase === "answering" && !this.#stream && !this.#writer.isBehind) this.#answered();
   }
 
@@ -129,12 +134,12 @@ export class HttpConnection implements Peer, Reader {
 
   /** Another second has passed. */
   tick(): void {
-    this.#quietSeconds++;
+    this.quietSeconds++;
     const isPassing = this.#phase === "passing" || this.#phase === "ending";
     this.#passingSeconds = isPassing ? this.#passingSeconds + 1 : 0;
     const limit = this.#patienceSeconds();
-    if (limit === undefined) this.#quietSeconds = 0;
-    else if (this.#quietSeconds > limit || this.#passingSeconds > passingSeconds) this.#giveUp();
+    if (limit === undefined) this.quietSeconds = 0;
+    else if (this.quietSeconds > limit || this.#passingSeconds > passingSeconds) this.#giveUp();
   }
 
   /** Nothing new is taken; what runs may end. */
@@ -151,6 +156,11 @@ export class HttpConnection implements Peer, Reader {
   terminate(): void {
     if (this.#phase === "gone") return;
     this.#socket.terminate();
+    this.lost();
+  }
+
+  letGo(): void {
+    this.#socket.end();
     this.lost();
   }
 
@@ -179,12 +189,7 @@ export class HttpConnection implements Peer, Reader {
   #giveUp(): void {
     if (this.#phase === "waiting") this.#end();
     else if (this.#phase === "answering") this.terminate();
-    else this.#letGo();
-  }
-
-  #letGo(): void {
-    this.#socket.end();
-    this.lost();
+    else this.letGo();
   }
 
   #patienceSeconds(): number | undefined {
@@ -227,7 +232,7 @@ export class HttpConnection implements Peer, Reader {
     const bodyEnd = bodyStart + contentLength;
     this.#phase = "working";
     this.#host.openRequests++;
-    this.#quietSeconds = 0;
+    this.quietSeconds = 0;
     this.#closes = !head.keepAlive || fault !== undefined;
     if (!chunked && bodyEnd <= bytes.length) {
       this.#ahead = bodyEnd === bytes.length ? undefined : bytes.subarray(bodyEnd);
@@ -294,9 +299,9 @@ export class HttpConnection implements Peer, Reader {
 
   /** Nobody reads what is left of a request that was answered. */
   #pass(bytes: number): void {
-    this.#quietSeconds = 0;
+    this.quietSeconds = 0;
     this.#passedBytes += bytes;
-    if (this.#passedBytes > passedBytesMax) this.#letGo();
+    if (this.#passedBytes > passedBytesMax) this.letGo();
   }
 
   #answer(answer: Reply | Response, request: ArrivedRequest): void {
@@ -316,7 +321,7 @@ export class HttpConnection implements Peer, Reader {
 
   #reply({ status, headerLines, body, closes }: Reply, { method, head }: ArrivedRequest): void {
     this.#phase = "answering";
-    this.#quietSeconds = 0;
+    this.quietSeconds = 0;
     this.#closes ||= closes;
     const start = statusLine(status) + headerLines;
     const isUnsent = hasNoBody(status) || method === "HEAD";
@@ -377,7 +382,7 @@ export class HttpConnection implements Peer, Reader {
     this.#host.openRequests--;
     this.#request = undefined;
     this.#passedBytes = 0;
-    this.#quietSeconds = 0;
+    this.quietSeconds = 0;
     this.#body?.breakOff();
     if (this.#closes || !this.#isBodyArriving()) this.#next();
     else {
@@ -393,7 +398,7 @@ export class HttpConnection implements Peer, Reader {
       return;
     }
     this.#phase = "waiting";
-    this.#quietSeconds = 0;
+    this.quietSeconds = 0;
     this.#resume();
     if (this.#ahead) this.#readHead(this.#ahead.length);
   }
@@ -405,7 +410,7 @@ export class HttpConnection implements Peer, Reader {
 
   #end(): void {
     this.#phase = "ending";
-    this.#quietSeconds = 0;
+    this.quietSeconds = 0;
     this.#ahead = undefined;
     this.#resume();
     this.#socket.shutdown();
