@@ -1043,6 +1043,20 @@ export const mutants = [
     tests: ["test/agent-approval.test.ts"],
   },
   {
+    name: "the operator's bound on a call is multiplied by the factor",
+    file: "gateway/src/offer/estimate-call.ts",
+    find: "if (factorPpm === 0n) return",
+    replace: "if (factorPpm >= 0n) return",
+    tests: ["test/research.test.ts"],
+  },
+  {
+    name: "agents are told a usual price above the most that is charged",
+    file: "gateway/src/doors/mcp/pricing.ts",
+    find: "value(estimateCost(price, offered).expected, terms)",
+    replace: "value({ micro_usd: 50_000 }, terms)",
+    tests: ["test/research.test.ts"],
+  },
+  {
     name: "a person is told the most a call may cost as what it is expected to cost",
     file: "gateway/src/call/refuse-hold.ts",
     find: "call.known.expectedMicros = expectedMicros(priced);",

@@ -1,8 +1,11 @@
 // Deep research through each vendor: what leaves, what comes back, and the vendor's own cost passed on to the micro.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { priceOf } from "../gateway/src/contract/price-of.ts";
+import { priceInWords } from "../gateway/src/contract/sales-items.ts";
 import { describeGap } from "../gateway/src/offer/gap.ts";
 import { readCostMicros } from "../gateway/src/upstreams/protocols/read-cost.ts";
+import { useTool } from "./agent-client.ts";
 import { openExaDouble } from "./doubles/exa.ts";
 import { headerValues } from "./doubles/http-wire.ts";
 import { openPerplexityDouble } from "./doubles/perplexity.ts";
@@ -359,7 +362,7 @@ describe("deep research", () => {
     doubles.exa.answerNext(scripted({ output: { content: "Because." }, costDollars: { total: 0.1 } }));
     const response = await gateway.post(account, path, { query });
     expect(await gateway.receipt(account, response)).toMatchObject({
-      held_micros_usd: 250_000,
+      held_micros_usd: 200_000,
       usage: { micro_usd: 100_000 },
       prices: [{ unit: "micro_usd", quantity: 100_000, unit_price_usd: "0.00000125" }],
       charged_micros_usd: 125_000,
@@ -371,6 +374,56 @@ describe("deep research", () => {
         .gaps.map(describeGap)
         .filter((gap) => gap.includes("deep_search")),
     ).toEqual([]);
+    await gateway.close();
+  });
+
+  test("costs no more than the operator's bound, factor and all, and every door says that bound", async () => {
+    const more = "operations: { research.deep_search: { cost_factor: 2, max_cost_usd: 0.06 } }";
+    const gateway = await openTestGateway({ config: configFor("exa", doubles.exa.url, more) });
+    const account = await gateway.openAccount();
+
+    const quoted = await gateway.post(account, path, { query }, { "x-tollgate-cost-mode": "quote" });
+    expect(await json<object>(quoted)).toMatchObject({
+      estimated_cost_micros_usd: 60_000,
+      max_cost_micros_usd: 60_000,
+      may_exceed_estimate: false,
+      breakdown: [{ unit: "micro_usd", quantity: 30_000, unit_price_usd: "0.000002" }],
+    });
+    const details = await useTool(`${gateway.url}/mcp`, account.key, "get_details", {
+      operation_id: "research.deep_search",
+    });
+    expect(details.structuredContent["pricing"]).toMatchObject({ estimate_usd: 0.06, max_usd: 0.06 });
+    const offered = gateway.gateway.offer().operations.get("research.deep_search");
+    if (!offered) throw new Error("not on sale");
+    const published = priceOf(offered);
+    expect(published).toMatchObject({ cost_factor: "2", usual_usd: "0.06", at_most_usd: "0.06" });
+    expect(priceInWords(published)).toBe("what the vendor reports × 2, at most 0.06 USD");
+
+    doubles.exa.answerNext(scripted({ output: { content: "Because." }, costDollars: { total: 0.05 } }));
+    const response = await gateway.post(account, path, { query }, { "x-tollgate-max-price-usd": "0.06" });
+    const receipt = await gateway.receipt(account, response);
+    expect(receipt).toMatchObject({
+      held_micros_usd: 60_000,
+      usage: { micro_usd: 50_000 },
+      usage_value_micros_usd: 100_000,
+      charged_micros_usd: 60_000,
+    });
+    expect(receipt.explanation).toContain("40000 micro-USD above the hold were written off");
+    expect(await gateway.audit()).toEqual([]);
+    await gateway.close();
+  });
+
+  test.each([
+    ["of which the bound is no multiple", { cost_factor: 0.7, max_cost_usd: 0.000_02 }, 20],
+    ["that leaves a part of the bound", { cost_factor: 3, max_cost_usd: 0.2 }, 199_998],
+    ["of nothing", { cost_factor: 0, max_cost_usd: 0.2 }, 0],
+    ["as small as they come", { cost_factor: 0.000_001, max_cost_usd: 1_000_000 }, 1_000_000],
+  ])("is held for by a factor %s, never above the bound", async (_what, written, heldMicros) => {
+    const more = `operations: { research.deep_search: ${JSON.stringify(written)} }`;
+    const gateway = await openTestGateway({ config: configFor("exa", doubles.exa.url, more) });
+    const account = await gateway.openAccount();
+    const quoted = await gateway.post(account, path, { query }, { "x-tollgate-cost-mode": "quote" });
+    expect(await json<object>(quoted)).toMatchObject({ max_cost_micros_usd: heldMicros });
     await gateway.close();
   });
 

@@ -1,7 +1,17 @@
 import { priceWordOf } from "../config/price-words.ts";
+import { estimateCost, type PriceOf } from "../offer/estimate-call.ts";
 import type { OfferedOperation } from "../offer/offer.ts";
 import { costUnit } from "../operation/price.ts";
-import { multiplierFromPpm, usdFromMicros, usdFromPico, type Pico } from "../platform/money.ts";
+import { valuePico } from "../prices/terms.ts";
+import {
+  microsRoundedUp,
+  multiplierFromPpm,
+  multiplierOne,
+  usdFromMicros,
+  usdFromPico,
+  type Micros,
+  type Pico,
+} from "../platform/money.ts";
 
 /** A published price. All are estimates: what a call costs is settled when it ends, and plans may multiply it. */
 export type PublishedPrice =
@@ -37,6 +47,7 @@ export type PublishedPrice =
       readonly unit: string;
       /** What the vendor reports is charged times this. */
       readonly cost_factor: string;
+      /** What is usually charged, and what is charged at most: times the factor already. */
       readonly usual_usd: string;
       readonly at_most_usd: string;
       readonly price_version: string | null;
@@ -67,7 +78,7 @@ export function priceOf(offered: OfferedOperation): PublishedPrice {
         ...common,
         unit: costUnit,
         cost_factor: multiplierFromPpm(offered.terms?.unitPricesPico[costUnit] ?? 0n),
-        usual_usd: price.usualUsd,
+        usual_usd: usdFromMicros(usualMicros(price, offered)),
         at_most_usd: usdFromMicros(offered.mostCostMicros ?? 0n),
         price_version: version,
       };
@@ -83,6 +94,11 @@ export function priceOf(offered: OfferedOperation): PublishedPrice {
       return { kind: "per_second", ...common, unit: "second", models: modelPrices(offered, perOne) };
   }
 }
+
+const usualMicros = (price: PriceOf<"by_cost">, offered: OfferedOperation): Micros =>
+  offered.terms
+    ? microsRoundedUp(valuePico(estimateCost(price, offered).expected, offered.terms) * multiplierOne)
+    : 0n;
 
 type PriceLine = [word: string, usd: string];
 

@@ -1,10 +1,11 @@
 import type { CallInput, Estimate, PriceContract } from "../operation/operation.ts";
 import { costUnit } from "../operation/price.ts";
 import { estimateVideo } from "../operation/video-seconds.ts";
-import { microsFromUsd } from "../platform/money.ts";
+import { quantityMax } from "../prices/quantities.ts";
+import { microsFromUsd, multiplierOne, type Micros } from "../platform/money.ts";
 import type { OfferedModel, OfferedOperation } from "./offer.ts";
 
-type PriceOf<Kind extends PriceContract["kind"]> = Extract<PriceContract, { kind: Kind }>;
+export type PriceOf<Kind extends PriceContract["kind"]> = Extract<PriceContract, { kind: Kind }>;
 
 export function estimateUnits(price: PriceOf<"per_unit">, input: CallInput): Estimate {
   const requested = price.requested(input);
@@ -14,11 +15,20 @@ export function estimateUnits(price: PriceOf<"per_unit">, input: CallInput): Est
 
 export function estimateCost(
   price: PriceOf<"by_cost">,
-  { mostCostMicros = 0n }: Pick<OfferedOperation, "mostCostMicros">,
+  { terms, mostCostMicros = 0n }: Pick<OfferedOperation, "terms" | "mostCostMicros">,
 ): Estimate {
-  const atMost = Number(mostCostMicros);
+  const atMost = costWithin(mostCostMicros, terms?.unitPricesPico[costUnit] ?? multiplierOne);
   const expected = Math.min(Number(microsFromUsd(price.usualUsd) ?? 0n), atMost);
   return { expected: { [costUnit]: expected }, atMost: { [costUnit]: atMost } };
+}
+
+/**
+ * The most that the vendor may report before its cost, times the factor, passes what may be charged. Rounded down:
+ * what is held for it is never above the bound, though it may miss it by less than the price of one micro-USD.
+ */
+function costWithin(mostMicros: Micros, factorPpm: bigint): number {
+  if (factorPpm === 0n) return Number(mostMicros);
+  return Math.min(Number((mostMicros * multiplierOne) / factorPpm), quantityMax);
 }
 
 export function estimateSeconds(

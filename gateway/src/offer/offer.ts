@@ -48,7 +48,7 @@ export interface OfferedOperation {
   readonly path: string;
   /** The price of an operation that has one price; undefined when nobody set one, or when models have it. */
   readonly terms: Terms | undefined;
-  /** What is held for an operation whose vendor says afterwards what it cost. */
+  /** The most that is charged, at list price, for an operation whose vendor says afterwards what it cost. */
   readonly mostCostMicros: Micros | undefined;
   readonly upstreams: readonly Upstream[];
   /** The upstreams stand in the order of `via`; otherwise their weights choose. */

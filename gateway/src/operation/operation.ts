@@ -113,9 +113,9 @@ interface PerSecond<Input> {
  */
 interface ByCost {
   readonly kind: "by_cost";
-  /** What a call usually costs, for a quote. */
+  /** What the vendor usually reports, for a quote. */
   readonly usualUsd: string;
-  /** What is held for a call. The operator may set another in the configuration (`max_cost_usd`). */
+  /** The most that is held and charged for a call, at list price. The operator may set another in the configuration (`max_cost_usd`). */
   readonly atMostUsd: string;
 }
 

@@ -1,10 +1,10 @@
+import { estimateCost } from "../../offer/estimate-call.ts";
 import type { OfferedOperation } from "../../offer/offer.ts";
 import type { ModelKind } from "../../operation/operation.ts";
-import { costUnit } from "../../operation/price.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import { valuePico, type Terms } from "../../prices/terms.ts";
 import { estimateVideo } from "../../operation/video-seconds.ts";
-import { microsFromUsd, microsRoundedUp, type Micros } from "../../platform/money.ts";
+import { microsRoundedUp, type Micros } from "../../platform/money.ts";
 import { usdNumber } from "./tool-shapes.ts";
 
 export interface Pricing {
@@ -75,19 +75,20 @@ export function estimateOf(offered: OfferedOperation, multiplierPpm: bigint): Mi
       return value(estimateVideo({ seconds: undefined, resolution: undefined }, usual).expected, model.terms);
     }
     case "by_cost":
-      return value({ [costUnit]: Number(microsFromUsd(price.usualUsd) ?? 0n) }, terms);
+      return value(estimateCost(price, offered).expected, terms);
   }
 }
 
 /** Only where it does not depend on what is asked for. */
 function mostOf(
-  { operation: { price }, terms, mostCostMicros }: OfferedOperation,
+  offered: OfferedOperation,
   estimateMicros: Micros,
   multiplierPpm: bigint,
 ): Micros | undefined {
+  const { price } = offered.operation;
   if (price.kind === "free" || (price.kind === "per_unit" && !price.atMost)) return estimateMicros;
-  if (price.kind !== "by_cost" || mostCostMicros === undefined) return undefined;
-  return valueOf({ [costUnit]: Number(mostCostMicros) }, terms, multiplierPpm);
+  if (price.kind !== "by_cost") return undefined;
+  return valueOf(estimateCost(price, offered).atMost, offered.terms, multiplierPpm);
 }
 
 /** By the same arithmetic as a hold, so that what is told here is enough to be let through. */
