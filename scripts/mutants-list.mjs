@@ -1267,6 +1267,20 @@ export const mutants = [
     tests: clientTests,
   },
   {
+    name: "the client takes a connection that broke for one that never came about",
+    file: "client/src/transport.ts",
+    find: '  if (syscall !== undefined && syscall !== "connect" && syscall !== "getaddrinfo") return false;\n',
+    replace: "",
+    tests: ["client/src/transport.test.ts"],
+  },
+  {
+    name: "the client forgets its doubt when the gateway is no longer trusted",
+    file: "client/src/send-call.ts",
+    find: 'return { kind: "give_up", doubted: false };',
+    replace: 'return { kind: "end", error: errorOf(failure, paid(0)) };',
+    tests: clientTests,
+  },
+  {
     name: "the client gives up in doubt and says that nothing was paid",
     file: "client/src/send-call.ts",
     find: "throw doubted ? await lastWord(tried, transport, signal) : giveUp();",

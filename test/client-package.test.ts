@@ -185,6 +185,48 @@ for (const [runtime, command] of [
   }, 30_000);
 }
 
+/** Nothing listens where the second leads: it is where the first was. */
+const strangersProgram = `
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
+import { createClient, isTollgateError } from "tollgate-client";
+
+const credentials = { key: readFileSync("stranger.key"), cert: readFileSync("stranger.pem") };
+const server = createServer(credentials, (_, response) => response.end("{}"));
+await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+const baseUrl = "https://127.0.0.1:" + server.address().port;
+
+const clock = { nowMs: Date.now, sleep: async () => {} };
+const client = createClient({ apiKey: "tgk_test", baseUrl, attemptsMax: 2, clock });
+const call = () =>
+  client
+    .call("rerank.create", { query: "a", documents: ["b"] })
+    .catch((error) => isTollgateError(error) && [error.kind, error.moneyMoved, error.attempts]);
+const untrusted = await call();
+await new Promise((resolve) => server.close(resolve));
+console.log(JSON.stringify([untrusted, await call()]));
+process.exit();
+`;
+
+for (const [runtime, command] of [
+  ["Node", node],
+  ["Bun", process.execPath],
+] as const) {
+  test.skipIf(Bun.which("openssl") === null)(
+    `on ${runtime} nothing is spent at a gateway that is not trusted, nor at one that is not there (with a certificate made by openssl)`,
+    async () => {
+      const made =
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=stranger";
+      await run([...made.split(" "), "-keyout", "stranger.key", "-out", "stranger.pem"], project);
+      writeFileSync(join(project, "strangers.mjs"), strangersProgram);
+      expect(JSON.parse(await run([command, "strangers.mjs"], project))).toEqual([
+        ["connection", "no", 1],
+        ["connection", "no", 2],
+      ]);
+    },
+  );
+}
+
 test("a browser's bundle of it needs nothing a browser does not have", async () => {
   const entry = join(project, "browser.js");
   writeFileSync(

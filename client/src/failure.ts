@@ -1,6 +1,6 @@
 import { TollgateError, type ErrorFacts, type ErrorKind, type MoneyMoved } from "./errors.ts";
 import { readRefusal, type Answer } from "./read-answer.ts";
-import { neverLeft, type OutgoingCall } from "./transport.ts";
+import { neverLeft, untrusted, type OutgoingCall } from "./transport.ts";
 
 /** An attempt that did not bring what the caller came for. Without an `answer` nothing whole came back. */
 export interface Failure {
@@ -36,6 +36,9 @@ export function errorOf(
 }
 
 function ownMessage(kind: ErrorKind, moneyMoved: MoneyMoved, cause: unknown): string | undefined {
+  const distrust = kind === "connection" ? untrusted(cause) : undefined;
+  if (distrust !== undefined)
+    return `No connection to the gateway came about that can be trusted (${distrust}).`;
   if (kind === "connection" && neverLeft(cause)) return "No connection to the gateway came about.";
   if (kind === "answer_lost" && moneyMoved === "no") {
     return "The call was made, but its answer was lost; nothing was charged for it.";

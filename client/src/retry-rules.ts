@@ -10,8 +10,11 @@ export type Attempt =
       /** False where the gateway tells every client, in a header, not to send it again by itself. */
       readonly shouldRetry?: boolean;
     }
-  /** No whole answer came: the gateway may or may not have done the work, unless nothing reached it. */
-  | { readonly kind: "no_answer"; readonly neverLeft?: boolean };
+  /**
+   * No whole answer came: the gateway may or may not have done the work, unless nothing reached it, as nothing reaches
+   * one that is not trusted.
+   */
+  | { readonly kind: "no_answer"; readonly neverLeft?: boolean; readonly untrusted?: boolean };
 
 export interface CallNature {
   /** Money may move: what ended in doubt is looked up before it is sent again. */
@@ -26,7 +29,10 @@ export type Verdict = "done" | "stop" | "send_again" | "look_up" | "wait_and_loo
 
 export function judge(attempt: Attempt, { billed }: CallNature): Verdict {
   const inDoubt: Verdict = billed ? "look_up" : "send_again";
-  if (attempt.kind === "no_answer") return attempt.neverLeft === true ? "send_again" : inDoubt;
+  if (attempt.kind === "no_answer") {
+    if (attempt.untrusted === true) return "stop";
+    return attempt.neverLeft === true ? "send_again" : inDoubt;
+  }
   const { status, code = "", retryable, shouldRetry } = attempt;
   if (status < 400) return "done";
   // A refusal by a limit happens before anything is held, and an upstream's 429 before anything is made. Where the

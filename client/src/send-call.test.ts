@@ -346,6 +346,40 @@ describe("a conflict", () => {
   });
 });
 
+describe("a gateway whose certificate is not trusted", () => {
+  const untrusted = () => Promise.reject(Object.assign(new Error("no"), { code: "CERT_HAS_EXPIRED" }));
+  const send = (transport: ScriptedGateway["transport"]): Promise<unknown> =>
+    sendCall(billedPost("k"), transport, new AbortController().signal, readWhole(transport)).catch(
+      (error: unknown) => error,
+    );
+
+  test("is asked once, and nothing is spent", async () => {
+    gateway = await openScriptedGateway({ answers: [fine] });
+    const error = await send({ ...gateway.transport, fetch: untrusted });
+    expect(error).toMatchObject({
+      kind: "connection",
+      code: "connection",
+      moneyMoved: "no",
+      chargedMicrosUsd: 0,
+      attempts: 1,
+    });
+    expect(String(error)).toContain("CERT_HAS_EXPIRED");
+    expect(gateway.waitsMs).toEqual([]);
+  });
+
+  test("leaves an earlier attempt that was in doubt in doubt", async () => {
+    gateway = await openScriptedGateway({ answers: ["gone"] });
+    const { fetch } = gateway.transport;
+    let sent = 0;
+    const once: typeof fetch = (url, init) => {
+      if (init.method === "POST") sent++;
+      return sent < 2 ? fetch(url, init) : untrusted();
+    };
+    const error = await send({ ...gateway.transport, fetch: once });
+    expect(error).toMatchObject({ kind: "connection", moneyMoved: "unknown", attempts: 2 });
+  });
+});
+
 describe("a caller that stops", () => {
   const stopOn = async (signal: AbortSignal, answers: readonly Scripted[]): Promise<unknown> => {
     gateway = await openScriptedGateway({ answers });

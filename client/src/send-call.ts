@@ -7,7 +7,7 @@ import { lookUp, type Outcome } from "./look-up.ts";
 import { createPatience, type Patience } from "./patience.ts";
 import { readAnswer, readHead, readOriginal, readRefusal, type Answer } from "./read-answer.ts";
 import { decide, judge } from "./retry-rules.ts";
-import { neverLeft, open, type OutgoingCall, type Transport } from "./transport.ts";
+import { neverLeft, open, untrusted, type OutgoingCall, type Transport } from "./transport.ts";
 
 export interface Sent<Value> {
   readonly value: Value;
@@ -34,7 +34,7 @@ export async function sendCall<Value>(
     doubted ||= next.doubted;
     const giveUp = (): TollgateError =>
       errorOf(tried, doubted ? { moneyMoved: "unknown" } : { moneyMoved: "no", chargedMicrosUsd: 0 });
-    if (attempts >= transport.attemptsMax)
+    if (next.kind === "give_up" || attempts >= transport.attemptsMax)
       throw doubted ? await lastWord(tried, transport, signal) : giveUp();
     await patience.wait(tried.answer?.retryAfterMs, giveUp);
   }
@@ -80,7 +80,9 @@ async function tryOnce<Value>(
 type Next =
   | { readonly kind: "end"; readonly error: TollgateError }
   /** `doubted`: an attempt before may have arrived after all, so giving up needs another look. */
-  | { readonly kind: "again"; readonly doubted: boolean };
+  | { readonly kind: "again"; readonly doubted: boolean }
+  /** Nothing left, and nothing would the next time; what an attempt before did is another matter. */
+  | { readonly kind: "give_up"; readonly doubted: false };
 
 async function whatNext(
   failure: Failure,
@@ -93,10 +95,11 @@ async function whatNext(
   const verdict = judge(
     answer
       ? { kind: "answered", status: answer.status, shouldRetry: answer.shouldRetry, ...refusal }
-      : { kind: "no_answer", neverLeft: neverLeft(cause) },
+      : { kind: "no_answer", neverLeft: neverLeft(cause), untrusted: untrusted(cause) !== undefined },
     call,
   );
   if (verdict === "send_again") return { kind: "again", doubted: false };
+  if (verdict === "stop" && !answer) return { kind: "give_up", doubted: false };
   const isRunning = verdict === "wait_and_look_up";
   const error =
     verdict === "stop"

@@ -36,6 +36,30 @@ test("a paid GET leaves once, also where the gateway closes connections that wer
   }
 });
 
+test("a gateway that cannot be reached, or not be trusted, has not heard of the call", () => {
+  const failing = (code: string, more: object = {}) => Object.assign(new Error(code), { code, ...more });
+  const asNodeSays = (cause: Error) => new TypeError("fetch failed", { cause });
+  for (const code of ["EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT", "CERT_HAS_EXPIRED"]) {
+    expect([code, neverLeft(failing(code)), neverLeft(asNodeSays(failing(code)))]).toEqual([
+      code,
+      true,
+      true,
+    ]);
+  }
+  const timedOut = failing("ETIMEDOUT", { syscall: "connect" });
+  expect(neverLeft(asNodeSays(timedOut))).toBe(true);
+  const bothFamilies = Object.assign(new AggregateError([timedOut, failing("EHOSTUNREACH")]), {
+    code: "ETIMEDOUT",
+  });
+  expect(neverLeft(asNodeSays(bothFamilies))).toBe(true);
+  // The same words of a connection that had come about, and one that Bun also says of a connection that breaks later.
+  for (const code of ["EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT", "ECONNREFUSED"]) {
+    expect([code, neverLeft(asNodeSays(failing(code, { syscall: "read" })))]).toEqual([code, false]);
+  }
+  expect(neverLeft(failing("ETIMEDOUT"))).toBe(false);
+  expect(neverLeft(failing("EPROTO"))).toBe(false);
+});
+
 test("only a connection that never came about proves that nothing left", () => {
   const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
   expect(neverLeft(refused)).toBe(true);

@@ -55,11 +55,63 @@ export async function open(
   });
 }
 
-/** True when no connection came about, so that nothing can have happened at the other end. */
-export function neverLeft(cause: unknown): boolean {
-  const codes = [cause, membersOf(cause)["cause"]].map((error) => membersOf(error)["code"]);
-  return codes.some((code) => typeof code === "string" && connectFailures.has(code));
+/**
+ * True when no connection came about, so that nothing can have happened at the other end. Browsers do not tell; there
+ * every failure stays in doubt.
+ */
+export const neverLeft = (cause: unknown): boolean =>
+  untrusted(cause) !== undefined || errorsIn(cause).some(isUnreachable);
+
+/** The runtime's word for why the other end was not trusted with the request. It stays so, however often it is asked. */
+export const untrusted = (cause: unknown): string | undefined =>
+  errorsIn(cause)
+    .map(({ code }) => code)
+    .find((code) => typeof code === "string" && trustFailures.has(code)) as string | undefined;
+
+/** Bun tells it in the error itself, Node in its cause. */
+const errorsIn = (cause: unknown): Readonly<Record<string, unknown>>[] =>
+  [cause, membersOf(cause)["cause"]].map(membersOf);
+
+/**
+ * A connection that had come about can break with the same words, so an error that names its step must name one before
+ * that; and where Node tried several addresses, all of them must have failed so.
+ */
+function isUnreachable({ code, syscall, errors }: Readonly<Record<string, unknown>>): boolean {
+  if (Array.isArray(errors) && errors.length > 0) return errors.map(membersOf).every(isUnreachable);
+  if (code === "ETIMEDOUT") return syscall === "connect";
+  if (syscall !== undefined && syscall !== "connect" && syscall !== "getaddrinfo") return false;
+  return typeof code === "string" && connectFailures.has(code);
 }
 
-/** Browsers do not tell; there every failure stays in doubt. */
-const connectFailures: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
+const connectFailures: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/**
+ * The other end has no certificate that is good here, or speaks no TLS. Not `EPROTO`: Bun says it of a handshake that
+ * failed and of a connection that broke later alike.
+ */
+const trustFailures: ReadonlySet<string> = new Set([
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "CERT_REVOKED",
+  "CERT_UNTRUSTED",
+  "CERT_REJECTED",
+  "CERT_SIGNATURE_FAILURE",
+  "CERT_CHAIN_TOO_LONG",
+  "INVALID_CA",
+  "INVALID_PURPOSE",
+  "HOSTNAME_MISMATCH",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "ERR_SSL_WRONG_VERSION_NUMBER",
+]);
