@@ -1281,6 +1281,13 @@ export const mutants = [
     tests: clientTests,
   },
   {
+    name: "the client tries to send a cap that cannot be sent",
+    file: "client/src/build-call.ts",
+    find: "if (/^\\d{1,15}(?:\\.\\d{1,18})?$/.test(decimal)) return decimal;",
+    replace: "return decimal;",
+    tests: ["client/src/build-call.test.ts"],
+  },
+  {
     name: "the client gives up in doubt and says that nothing was paid",
     file: "client/src/send-call.ts",
     find: "throw doubted ? await lastWord(tried, transport, signal) : giveUp();",

@@ -157,6 +157,23 @@ describe("tollgate call", () => {
     }
   });
 
+  test("with a cap or a key that cannot be sent is exit code 2, and nothing is asked", async () => {
+    const wrong: readonly (readonly [string, string, string])[] = [
+      ["--max-price-usd", "0.05€", "--max-price-usd takes USD, like 0.05.\n"],
+      ["--max-price-usd", "0,05", "--max-price-usd takes USD, like 0.05.\n"],
+      ["--idempotency-key", "two words", "--idempotency-key takes 1 to 255 visible ASCII characters.\n"],
+    ];
+    const before = await gateway.balance(account);
+    for (const [flag, value, errors] of wrong) {
+      expect(await tollgate(["call", ...rerank, flag, value])).toMatchObject({ code: 2, out: "", errors });
+    }
+    expect(await tollgate(["call", ...snapshot, "--idempotency-key", "k"])).toMatchObject({
+      code: 2,
+      errors: "financial.metrics.snapshot takes no idempotency key; leave --idempotency-key out.\n",
+    });
+    expect(await gateway.balance(account)).toEqual(before);
+  });
+
   test("asked for in the wrong way says which flag to change, and what is refused keeps its name", async () => {
     const gemini = [
       "models.stream_generate_content",

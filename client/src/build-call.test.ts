@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { buildCall, type CallOptions } from "./build-call.ts";
+import { TollgateError } from "./errors.ts";
 import { usualNames, type Arguments, type OperationFacts } from "./operation-facts.ts";
 
 const get: OperationFacts = { method: "GET", path: "/v1/things/{id}", billed: true, keyed: false };
@@ -42,6 +43,15 @@ describe("arguments", () => {
     expect([path, body]).toEqual(["/v1/m:make?units=metric", '{"city":"Oslo"}']);
     const bodiless = build({ ...post, inQuery: "all" }, { model: "m", units: "metric" });
     expect([bodiless.path, bodiless.body]).toEqual(["/v1/m:make?units=metric", undefined]);
+  });
+
+  test("that cannot be said at all are refused as what they are", () => {
+    const circle: Record<string, unknown> = {};
+    circle["self"] = circle;
+    for (const args of [{ query: 1n }, { query: circle }]) {
+      expect(() => build(post, { model: "m", ...args })).toThrow(TollgateError);
+    }
+    expect(() => build(get, { id: "\ud800" })).toThrow(TollgateError);
   });
 
   test("that the path needs must be there", () => {
@@ -93,6 +103,24 @@ test("a cap is written as a plain decimal, however the number would print itself
   expect(capOf("0.010")).toBe("0.010");
   expect(capOf(0.25)).toBe("0.25");
   expect(capOf(1e-7)).toBe("0.000000100000");
+});
+
+test("a cap that is no plain decimal is refused before anything is sent", () => {
+  for (const maxPriceUsd of [
+    "0,05 €",
+    "0.05€",
+    "",
+    "1e-3",
+    "-1",
+    "0.05\n",
+    ".5",
+    Number.NaN,
+    -1,
+    Infinity,
+    1e21,
+  ]) {
+    expect(() => build(get, { id: "1" }, { maxPriceUsd })).toThrow('a decimal such as "0.01"');
+  }
 });
 
 test("a task is asked for as one, and what always streams is asked for as events", () => {

@@ -23,11 +23,12 @@ export function buildCall(
   if (options.idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(options.idempotencyKey)) {
     throw misuse("invalid_idempotency_key", "An idempotency key is 1 to 255 visible ASCII characters.");
   }
+  const cap = options.maxPriceUsd === undefined ? undefined : decimalOf(options.maxPriceUsd);
   const inPath = new Set<string>();
   const path = facts.path.replaceAll(/\{(\w+)\}/g, (_brace, name: string) => {
     if (isPlaceholder(name, names)) return names[name];
     inPath.add(name);
-    return encodeURIComponent(segmentOf(name, args[name]));
+    return segmentOf(name, args[name]);
   });
   const rest = Object.entries(args).filter(([name, value]) => !inPath.has(name) && value !== undefined);
   const query = queryOf([...usualQuery(facts, args), ...rest.filter(([name]) => goesIntoQuery(facts, name))]);
@@ -35,17 +36,21 @@ export function buildCall(
   return {
     method: facts.method,
     path: query === "" ? path : `${path}?${query}`,
-    ...(hasBody(facts) ? { body: JSON.stringify(Object.fromEntries(inBody)) } : {}),
+    ...(hasBody(facts) ? { body: bodyOf(inBody) } : {}),
     headers: {
       ...(facts.startsTask ? { [`x-${names.provider}-async`]: "enable" } : {}),
-      ...(options.maxPriceUsd === undefined
-        ? {}
-        : { [`x-${names.provider}-max-price-usd`]: decimalOf(options.maxPriceUsd) }),
+      ...(cap === undefined ? {} : { [`x-${names.provider}-max-price-usd`]: cap }),
     },
     billed: facts.billed,
     idempotencyKey: facts.keyed ? (options.idempotencyKey ?? newKey()) : undefined,
     repeatsAnswer: facts.startsTask === true,
   };
+}
+
+/** Programs that no compiler checks may pass none, or something else. */
+export function checkArguments(args: Arguments | undefined = {}): Arguments {
+  if (typeof args === "object" && args !== null && !Array.isArray(args)) return args;
+  throw misuse("invalid_argument", "The arguments of a call are an object, with a member for each.");
 }
 
 const hasBody = ({ method, inQuery }: OperationFacts<object>): boolean =>
@@ -67,13 +72,26 @@ function segmentOf(name: string, value: unknown): string {
   const text = asText(name, value);
   if (text === "." || text === "..")
     throw misuse("invalid_argument", `"${name}" is part of the address and cannot be "${text}".`);
-  return text;
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    throw misuse("invalid_argument", `"${name}" is part of the address and has half a character in it.`);
+  }
 }
 
 function asText(name: string, value: unknown): string {
   if (typeof value === "string" && value !== "") return value;
   if (typeof value === "number") return String(value);
   throw misuse("missing_argument", `"${name}" is part of the address and must be a text or a number.`);
+}
+
+/** Numbers beyond JSON (1n) and what contains itself. */
+function bodyOf(entries: readonly (readonly [string, unknown])[]): string {
+  try {
+    return JSON.stringify(Object.fromEntries(entries));
+  } catch (error) {
+    throw misuse("invalid_argument", `The arguments cannot be written as JSON: ${String(error)}`);
+  }
 }
 
 function queryOf(entries: readonly (readonly [string, unknown])[]): string {
@@ -95,6 +113,13 @@ function inQuery(name: string, value: unknown): string {
   );
 }
 
-/** A decimal without an exponent, whatever way the number would print itself. */
-const decimalOf = (amount: string | number): string =>
-  typeof amount === "string" || !/e/i.test(String(amount)) ? String(amount) : amount.toFixed(12);
+/**
+ * A decimal without an exponent, whatever way the number would print itself. The gateway takes no other, and some cannot
+ * even be sent ("0,05 €"): a failure to send would look like an answer that is lost.
+ */
+function decimalOf(amount: string | number): string {
+  const decimal =
+    typeof amount === "string" || !/e/i.test(String(amount)) ? String(amount) : amount.toFixed(12);
+  if (/^\d{1,15}(?:\.\d{1,18})?$/.test(decimal)) return decimal;
+  throw misuse("invalid_max_price", 'maxPriceUsd is USD, as a decimal such as "0.01".');
+}

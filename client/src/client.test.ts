@@ -49,6 +49,41 @@ describe("a call", () => {
     expect(seen?.path).toBe("/v1/rerank");
   });
 
+  test("without arguments is one with none, and with what is no object an error like any other", async () => {
+    const client = await open({ answers: [{ status: 200, body: { currency: "USD" } }] });
+    // As a program that no compiler checks has it.
+    const loose = client as unknown as Record<
+      "call" | "quote" | "stream",
+      (id: string, args?: unknown) => Promise<unknown>
+    >;
+    expect(await loose.call("credits.balance")).toMatchObject({ data: { currency: "USD" } });
+    for (const args of [null, "query", 1]) {
+      for (const ask of [loose.call, loose.quote]) {
+        expect(await errorOf(ask("rerank.create", args))).toMatchObject({
+          kind: "parameters",
+          code: "invalid_argument",
+          moneyMoved: "no",
+          attempts: 0,
+        });
+      }
+      expect(await errorOf(loose.stream("messages.create", args))).toBeInstanceOf(TollgateError);
+    }
+    expect(gateway.calls).toHaveLength(1);
+  });
+
+  test("that cannot be written down is an error like any other", async () => {
+    const client = await open({ answers: [{ status: 200 }] });
+    const unsayable = { query: 1n } as unknown as typeof rerank;
+    for (const failing of [client.call("rerank.create", unsayable), client.receipt("\ud800")]) {
+      expect(await errorOf(failing)).toMatchObject({
+        code: "invalid_argument",
+        moneyMoved: "no",
+        attempts: 0,
+      });
+    }
+    expect(gateway.calls).toEqual([]);
+  });
+
   test("has a key of its own each time", async () => {
     const client = await open({ answers: [{ status: 200 }], receipts: [receipt(1)] });
     for (const _ of [1, 2]) await client.call("rerank.create", rerank);

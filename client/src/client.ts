@@ -1,7 +1,7 @@
 // A client that keeps the gateway's rules: what it sends again is safe to send again, what it reports as charged is
 // what the ledger says, and every logical call has one idempotency key.
 
-import { buildCall, type CallOptions } from "./build-call.ts";
+import { buildCall, checkArguments, type CallOptions } from "./build-call.ts";
 import { createTransport, type ClientOptions } from "./create-transport.ts";
 import { misuse, type TollgateError } from "./errors.ts";
 import { errorOf, type Failure } from "./failure.ts";
@@ -105,8 +105,8 @@ export function createClient<const Own extends OperationTable = Record<never, ne
   const factsOf = createFactsOf(options.operations ?? {});
   const { clock, random } = transport;
 
-  const build = (id: string, args: Arguments, callOptions: CallOptions): OutgoingCall =>
-    buildCall(factsOf(id), args, { names, options: callOptions, newKey: transport.newKey });
+  const build = (id: string, args: Arguments | undefined, callOptions: CallOptions): OutgoingCall =>
+    buildCall(factsOf(id), checkArguments(args), { names, options: callOptions, newKey: transport.newKey });
 
   const send = async (outgoing: OutgoingCall, signal = never()): Promise<Result<unknown>> => {
     const { value, attempts } = await sendCall(outgoing, transport, signal, readWhole(transport));
@@ -123,14 +123,14 @@ export function createClient<const Own extends OperationTable = Record<never, ne
     };
   };
 
-  const call = async (id: string, args: Arguments, callOptions: CallOptions = {}) => {
-    if (factsOf(id).streams === "always" || args["stream"] === true) {
+  const call = async (id: string, args?: Arguments, callOptions: CallOptions = {}) => {
+    if (factsOf(id).streams === "always" || checkArguments(args)["stream"] === true) {
       throw misuse("would_stream", `${id} would stream here; ask for it with stream().`);
     }
     return send(build(id, args, callOptions), callOptions.signal);
   };
 
-  const quote = async (id: string, args: Arguments, { signal }: Signal = {}): Promise<Quote> => {
+  const quote = async (id: string, args?: Arguments, { signal }: Signal = {}): Promise<Quote> => {
     const outgoing = build(id, args, {});
     const headers = { ...outgoing.headers, [`x-${transport.headerWord}-cost-mode`]: "quote" };
     const asking = { ...outgoing, headers, billed: false, idempotencyKey: undefined };
@@ -141,10 +141,15 @@ export function createClient<const Own extends OperationTable = Record<never, ne
     throw unreadable(failure, await chargedInTheEnd(failure, transport, signal ?? never()), "not_a_quote");
   };
 
-  const stream = async (id: string, args: Arguments, callOptions: CallOptions = {}): Promise<EventStream> => {
+  const stream = async (
+    id: string,
+    args?: Arguments,
+    callOptions: CallOptions = {},
+  ): Promise<EventStream> => {
     const { streams } = factsOf(id);
     if (streams === undefined) throw misuse("does_not_stream", `${id} does not stream.`);
-    const outgoing = build(id, streams === "flag" ? { ...args, stream: true } : args, callOptions);
+    const asked = checkArguments(args);
+    const outgoing = build(id, streams === "flag" ? { ...asked, stream: true } : asked, callOptions);
     const signal = callOptions.signal ?? never();
     const { value: response, attempts } = await sendCall(outgoing, transport, signal, async (head) => head);
     const sent = { call: outgoing, attempts };
@@ -156,10 +161,11 @@ export function createClient<const Own extends OperationTable = Record<never, ne
 
   const pages = <Item>(
     id: string,
-    args: Arguments,
+    given: Arguments | undefined,
     by: Paging<unknown, Item>,
     pageOptions?: CallOptions,
   ): AsyncGenerator<Item> => {
+    const args = checkArguments(given);
     const { cursor: name = "cursor" } = by;
     const load = async (cursor: string | undefined): Promise<unknown> => {
       const asked = cursor === undefined ? args : { ...args, [name]: cursor };

@@ -74,6 +74,11 @@ function inOurWords(error: unknown, id: string): unknown {
   const code = error instanceof CommandFailed && "code" in error.details ? error.details.code : undefined;
   if (code === "would_stream") return new WrongUsage(`${id} would stream here; ask for it with --stream.`);
   if (code === "does_not_stream") return new WrongUsage(`${id} does not stream; leave --stream out.`);
+  if (code === "invalid_max_price") return new WrongUsage("--max-price-usd takes USD, like 0.05.");
+  if (code === "invalid_idempotency_key")
+    return new WrongUsage("--idempotency-key takes 1 to 255 visible ASCII characters.");
+  if (code === "takes_no_idempotency_key")
+    return new WrongUsage(`${id} takes no idempotency key; leave --idempotency-key out.`);
   return error;
 }
 
