@@ -82,6 +82,22 @@ describe("tollgate call", () => {
     expect(Number(program["charged_micros_usd"])).toBeGreaterThan(0);
   });
 
+  test("with --stream stops when its reader has gone, without a word", async () => {
+    await gateway.sandbox.fault({ vendor: "openai", mode: "slow_body", latency_ms: 1_000 });
+    const chat = `call chat.completions.create --arg model=gpt-4o-mini --json-arg max_tokens=400 --stream`;
+    const messages = '--json-arg \'messages=[{"role":"user","content":"Tell me a long story."}]\'';
+    const program = `"${process.execPath}" "${join(projectFolder, "gateway/src/main.ts")}"`;
+    const startedMs = performance.now();
+    const ran = await runProgram(
+      ["bash", "-c", `${program} ${chat} ${messages} | head -c 3; echo "\${PIPESTATUS[0]}"`],
+      { folder, environment: { TOLLGATE_KEY: account.key, TOLLGATE_BASE_URL: gateway.url } },
+    );
+    expect(ran.errors).toBe("");
+    expect(ran.out).toMatch(/^.{3}0\n$/);
+    // The whole of it takes eight.
+    expect(performance.now() - startedMs).toBeLessThan(6_000);
+  });
+
   test("with --stream fails when the vendor breaks off, and says so below the part that came, with its cost", async () => {
     const chat = [
       "call",

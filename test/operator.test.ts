@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { migrate, schemaVersion } from "../gateway/src/stores/sqlite/migrations.ts";
-import { projectFolder, runTollgate, until } from "./harness.ts";
+import { projectFolder, runProgram, runTollgate, until } from "./harness.ts";
 import { allToldBy, openStarts, type Starts } from "./operator-starts.ts";
 
 let starts: Starts;
@@ -26,6 +26,31 @@ afterEach(() => starts.close());
 
 const start: Starts["start"] = (meant) => starts.start(meant);
 const complaint: Starts["complaint"] = (environment) => starts.complaint(environment);
+
+describe("a command", () => {
+  const withoutRoom = existsSync("/dev/full");
+  test.skipIf(!withoutRoom)("whose words could not be written fails, though it was done", async () => {
+    const program = `"${process.execPath}" "${join(projectFolder, "gateway/src/main.ts")}"`;
+    for (const flag of ["", "--json"]) {
+      const command = `${program} account create --name a ${flag} > /dev/full`;
+      const { code, errors } = await runProgram(["bash", "-c", command], { folder });
+      expect(code).toBe(1);
+      expect(errors).toContain("could not be written: ENOSPC");
+      const last = errors.trimEnd().split("\n").at(-1) ?? "";
+      if (flag === "--json") expect(Object.keys(JSON.parse(last) as object)).toEqual(["error"]);
+    }
+  });
+
+  test("in an environment that is wrong keeps to --json, and helps all the same", async () => {
+    const run = (...words: string[]) => runTollgate(words, { folder, environment: { PORT: "abc" } });
+    const sentence = "PORT must be a number from 0 to 65535.";
+    expect(await run("account", "list")).toMatchObject({ code: 1, out: "", errors: `${sentence}\n` });
+    const { code, errors } = await run("account", "list", "--json");
+    expect([code, JSON.parse(errors)]).toEqual([1, { error: sentence }]);
+    expect(await run("help")).toMatchObject({ code: 0, errors: "" });
+    expect(await run("account", "lost")).toMatchObject({ code: 2 });
+  });
+});
 
 describe("the first start", () => {
   test("greets with a key once, and the three commands it prints work as pasted", async () => {

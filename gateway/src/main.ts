@@ -9,7 +9,7 @@ import { readSettings, usualFileIn, type Settings } from "./config/environment.t
 import { loadConfig } from "./config/load-config.ts";
 import { checkPublic } from "./config/public-sandbox.ts";
 import type { CliParts } from "./doors/cli/cli-parts.ts";
-import { runCommand } from "./doors/cli/run-command.ts";
+import { runCommand, tellFailure } from "./doors/cli/run-command.ts";
 import {
   checkAddress,
   checkSecret,
@@ -40,8 +40,8 @@ const environment = process.env;
 const newId = (): string => Bun.randomUUIDv7();
 const output = createOutput(process.stdout);
 const errorOutput = createOutput(process.stderr);
-const print = (text: string): void => output.write(`${text}\n`);
-const printError = (text: string): void => errorOutput.write(`${text}\n`);
+const print = (text: string): void => void output.write(`${text}\n`);
+const printError = (text: string): void => void errorOutput.write(`${text}\n`);
 
 /** A terminal shows one line that changes; a file or a pipe gets none of it. */
 const showProgress = (line: string | undefined): void => {
@@ -49,12 +49,16 @@ const showProgress = (line: string | undefined): void => {
 };
 
 async function main(words: readonly string[]): Promise<number> {
-  try {
-    return await runCommand(words, await cliParts(readSettings(environment, process.cwd())));
-  } catch (error) {
-    printError(messageOf(error));
-    return 1;
-  }
+  const exitCode = await runCommand(words, { print, printError }, () =>
+    cliParts(readSettings(environment, process.cwd())),
+  );
+  const [lost] = await Promise.all([output.taken(), errorOutput.taken()]);
+  if (exitCode !== 0 || lost === undefined) return exitCode;
+  // A key that is told once was made, and nobody has it: whoever called must not take this for success.
+  const unheard = `It was done, but what there is to say about it could not be written: ${messageOf(lost)}`;
+  tellFailure(new Error(unheard), words, { printError });
+  await errorOutput.taken();
+  return 1;
 }
 
 async function cliParts(settings: Settings): Promise<CliParts> {
@@ -206,6 +210,4 @@ async function withBothBooks<Result>(
 const packageVersion = (): string =>
   (JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8")) as { version: string }).version;
 
-const exitCode = await main(process.argv.slice(2));
-await Promise.all([output.taken(), errorOutput.taken()]);
-process.exit(exitCode);
+process.exit(await main(process.argv.slice(2)));

@@ -25,6 +25,26 @@ test("a terminal is given no command that a model or a vendor wrote", async () =
   expect(await written(harmless, true)).toBe(harmless);
 });
 
+/** Takes nothing, for this reason. */
+const failingWith = (code: string) =>
+  createOutput(
+    new Writable({ write: (_piece, _encoding, done) => done(Object.assign(new Error(code), { code })) }),
+  );
+
+test("what could not be written is told, and whoever has more to say hears of it", async () => {
+  const full = failingWith("ENOSPC");
+  full.write("the key, once");
+  expect(await full.taken()).toMatchObject({ code: "ENOSPC" });
+  expect(full.write("more")).toBe(false);
+});
+
+test("a reader who has gone is no failure, and stops whoever has more to say", async () => {
+  const left = failingWith("EPIPE");
+  left.write("one");
+  expect(await left.taken()).toBeUndefined();
+  expect(left.write("two")).toBe(false);
+});
+
 test("a file or a program gets every character", async () => {
   expect(await written(renames, false)).toBe(renames);
 });

@@ -74,8 +74,8 @@ export interface CliParts {
   readonly version: () => string;
   /** Whose calls the caller's commands make, and where. */
   readonly caller: () => CallerSettings;
-  /** Text without an end of line, for answers that come piece by piece. */
-  readonly write: (text: string) => void;
+  /** Text without an end of line, for answers that come piece by piece. False once nobody takes it. */
+  readonly write: (text: string) => boolean;
   /** Shows how far something is, in the place of what was shown before; nothing clears it. */
   readonly showProgress: (line: string | undefined) => void;
 }

@@ -68,29 +68,51 @@ const habits: ReadonlyMap<string, string> = new Map([
   ["--version", "version"],
 ]);
 
-export async function runCommand(words: readonly string[], parts: CliParts): Promise<number> {
-  const asJson = words.includes("--json");
+/** Where a command speaks, whatever else of it there is. */
+type Speech = Pick<CliParts, "print" | "printError">;
+
+/** `prepare` may fail, as an environment may be wrong; whoever asks for help, or asks wrongly, does without it. */
+export async function runCommand(
+  words: readonly string[],
+  speech: Speech,
+  prepare: () => Promise<CliParts>,
+): Promise<number> {
+  const asJson = isForProgram(words);
   try {
-    // A program reads one object; what people see meanwhile would stand before it.
-    const quiet = { ...parts, write: () => {}, showProgress: () => {} };
-    const answer = await answerTo(words, asJson ? quiet : parts);
+    const answer = await answerTo(words, async () => {
+      const parts = await prepare();
+      // A program reads one object; what people see meanwhile would stand before it.
+      return asJson ? { ...parts, write: () => true, showProgress: () => {} } : parts;
+    });
     const json = answer.json === undefined ? [] : [JSON.stringify(answer.json)];
-    for (const line of asJson ? json : answer.lines) parts.print(line);
+    for (const line of asJson ? json : answer.lines) speech.print(line);
     return answer.exitCode;
   } catch (error) {
-    const sentence = withoutOurSecrets(messageOf(error));
-    const details = error instanceof CommandFailed ? error.details : {};
-    parts.printError(asJson ? JSON.stringify({ error: sentence, ...details }) : sentence);
+    tellFailure(error, words, speech);
     return error instanceof WrongUsage ? 2 : 1;
   }
 }
 
-async function answerTo(typed: readonly string[], parts: CliParts): Promise<Answer> {
+/** One sentence for people, one object for programs. */
+export function tellFailure(
+  error: unknown,
+  words: readonly string[],
+  { printError }: Pick<Speech, "printError">,
+): void {
+  const sentence = withoutOurSecrets(messageOf(error));
+  const details = error instanceof CommandFailed ? error.details : {};
+  printError(isForProgram(words) ? JSON.stringify({ error: sentence, ...details }) : sentence);
+}
+
+const isForProgram = (words: readonly string[]): boolean => words.includes("--json");
+
+async function answerTo(typed: readonly string[], prepare: () => Promise<CliParts>): Promise<Answer> {
   const words = typed.map((word, at) => (at === 0 || word === "-h" ? (habits.get(word) ?? word) : word));
   if (words[0] === "help" || words.includes("--help")) return helpAbout(words);
   const command = commands.find((one) => one.words.every((word, at) => words[at] === word));
   if (!command) throw unknownCommand(words);
-  return command.run(parseArguments(command, words.slice(command.words.length)), parts);
+  const given = parseArguments(command, words.slice(command.words.length));
+  return command.run(given, await prepare());
 }
 
 /** `help`, `help key`, `key --help`, `key issue --help`: the words before any flag say what about. */

@@ -32,7 +32,11 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
   const run = async (...words: string[]): Promise<Shown> => {
     const out: string[] = [];
     const errors: string[] = [];
-    const exitCode = await runCommand(words, {
+    const speech = {
+      print: (line: string) => void out.push(line),
+      printError: (line: string) => void errors.push(line),
+    };
+    const exitCode = await runCommand(words, speech, async () => ({
       openOrBeginStore: parts.openStore,
       hasData: async () => true,
       secrets: () => testSecrets,
@@ -57,12 +61,11 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
       askListing: unexpected,
       version: () => "1.2.3",
       caller: () => ({ apiKey: undefined, baseUrl: "http://127.0.0.1:9" }),
-      write: (text) => void out.push(text),
+      write: (text) => out.push(text) > 0,
       showProgress: () => {},
       ...parts,
-      print: (line) => void out.push(line),
-      printError: (line) => void errors.push(line),
-    });
+      ...speech,
+    }));
     return { exitCode, out, errors };
   };
 

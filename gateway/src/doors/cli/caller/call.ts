@@ -114,6 +114,7 @@ async function streamed(
   const stream = await client.stream(id, args, options);
   const events: unknown[] = [];
   let isMidLine = false;
+  let isHeard = true;
   try {
     for await (const event of stream) {
       const data = parsed(event.data);
@@ -121,14 +122,17 @@ async function streamed(
       events.push(event.event === undefined ? { data } : { event: event.event, data });
       const text = textOf(data);
       if (text === "") continue;
-      parts.write(text);
+      isHeard = parts.write(text);
       isMidLine = true;
+      if (!isHeard) break;
     }
   } catch (error) {
     // What went wrong is not the end of the sentence that it broke off.
     if (isMidLine) parts.write("\n");
     throw error;
   }
+  // Whoever read it has gone, and nobody is left to be told what it cost.
+  if (!isHeard) return { lines: [], json: undefined, exitCode: 0 };
   const { costMicrosUsd } = await stream.end();
   const { requestId, idempotencyKey } = stream;
   return {
