@@ -49,6 +49,31 @@ describe("the configuration", () => {
     await until(async () => (await price()) === 30_000);
   });
 
+  test("that appears after the start is read, and once it was there its absence changes nothing", async () => {
+    const gateway = await start();
+    const headers = {
+      authorization: `Bearer ${/tgk_\w{36}/.exec(gateway.greeting)?.[0]}`,
+      "x-tollgate-cost-mode": "quote",
+    };
+    const price = async (): Promise<number> => {
+      const url = `${gateway.url}/apis/v1/financial/financial-metrics/snapshot?ticker=A`;
+      const quote = (await (await fetch(url, { headers })).json()) as { max_cost_micros_usd: number };
+      return quote.max_cost_micros_usd;
+    };
+    expect(await price()).toBe(48_000);
+    gateway.signal("SIGHUP");
+    await until(() => gateway.stderr().includes("configuration reloaded"));
+    expect(await price()).toBe(48_000);
+    writeFileSync(
+      join(folder, "tollgate.yaml"),
+      "operations: { financial.metrics.snapshot: { price_usd: 0.02 } }",
+    );
+    await until(async () => (await price()) === 20_000);
+    rmSync(join(folder, "tollgate.yaml"));
+    await until(() => gateway.stderr().includes("there is no such file"));
+    expect(await price()).toBe(20_000);
+  });
+
   test("that sells something at a doubtful price is warned of in the log, once at the start and at each reload", async () => {
     const configWith = (input: string): string =>
       `models: { pasted: { price: { input: ${input}, output: 2 } } }\n`;

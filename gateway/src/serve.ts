@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { addressOf, completeAddresses, hostAndPort, isThisMachine } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
@@ -72,7 +73,8 @@ const startingMs = 5_000;
 /** Serves until told to stop. Resolves with the exit code. */
 export async function serve(parts: ServeParts): Promise<number> {
   const { settings, log, version } = parts;
-  const config = readConfig(parts);
+  const readConfig = createConfigReader(parts);
+  const config = readConfig();
   checkPublic(config, parts);
 
   const open: { gateway?: Gateway } = {};
@@ -125,7 +127,9 @@ export async function serve(parts: ServeParts): Promise<number> {
     operations: gateway.offer().operations.size,
   });
 
-  const stopWatching = reloadOnChange(parts.settings.configFile, () => reload(parts, gateway, sandboxes));
+  const stopWatching = reloadOnChange(settings.configFile.path, () =>
+    reload(parts, gateway, sandboxes, readConfig),
+  );
   let published: Promise<void> | undefined;
   const publishing = setTimeout(() => void (published = gateway.publish()), publishAfterMs);
   await stopped;
@@ -178,8 +182,18 @@ function tellOffer({ gaps, notes }: Offer, log: Log): void {
   for (const note of notes) log.warn("on offer, perhaps not as meant", { note });
 }
 
-const readConfig = ({ settings, environment }: ServeParts): Config =>
-  loadConfig(settings.configFile, environment);
+/**
+ * The usual file may appear after the start. Once it was there it must be: one that is about to be replaced would put
+ * everything back to the defaults for a moment, prices too.
+ */
+function createConfigReader({ settings, environment }: ServeParts): () => Config {
+  const { path } = settings.configFile;
+  let { mayBeAbsent } = settings.configFile;
+  return () => {
+    mayBeAbsent &&= !existsSync(path);
+    return loadConfig({ path, mayBeAbsent }, environment);
+  };
+}
 
 /** It listens to others, and calls itself by an address that only this machine finds. */
 const isNamelessPublic = (host: string, baseUrl: string): boolean =>
@@ -235,9 +249,10 @@ async function reload(
   parts: ServeParts,
   gateway: Gateway,
   sandboxes: ReturnType<typeof createSandboxes>,
+  readConfig: () => Config,
 ): Promise<void> {
   try {
-    const config = readConfig(parts);
+    const config = readConfig();
     checkPublic(config, parts);
     const catalogue = await parts.readCatalogue(config);
     const offer = await gateway.reload(catalogue, config, await sandboxes.urlFor(config));

@@ -1,7 +1,6 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isLogLevel } from "../platform/log.ts";
-import type { Environment } from "./load-config.ts";
+import type { ConfigFile, Environment } from "./load-config.ts";
 
 /** What is set outside the configuration file, because it belongs to the machine and not to the offer. */
 export interface Settings {
@@ -11,7 +10,7 @@ export interface Settings {
   readonly siteUrl: string | undefined;
   readonly mcpUrl: string | undefined;
   readonly dataFolder: string;
-  readonly configFile: string | undefined;
+  readonly configFile: ConfigFile;
   readonly store: StoreSetting;
   readonly limits: LimitsSetting;
   readonly secret: string | undefined;
@@ -51,7 +50,7 @@ export function readSettings(given: Environment, folder: string): Settings {
     siteUrl: readAddress(environment, "TOLLGATE_SITE_URL"),
     mcpUrl: readAddress(environment, "TOLLGATE_MCP_URL"),
     dataFolder,
-    configFile: findConfig(environment["TOLLGATE_CONFIG"], folder),
+    configFile: placeOfConfig(environment["TOLLGATE_CONFIG"], folder),
     store: readStore(environment["TOLLGATE_STORE"], dataFolder),
     limits: readLimits(environment["TOLLGATE_LIMITS"]),
     secret: environment["TOLLGATE_SECRET"],
@@ -103,11 +102,11 @@ function readStopDelay(written: string | undefined): number {
   return Number(written) * 1000;
 }
 
-function findConfig(written: string | undefined, folder: string): string | undefined {
-  if (written !== undefined) return written;
-  const usual = join(folder, "tollgate.yaml");
-  return existsSync(usual) ? usual : undefined;
-}
+/** A file that somebody named must be there; the usual one need not. */
+const placeOfConfig = (written: string | undefined, folder: string): ConfigFile => ({
+  path: written ?? join(folder, "tollgate.yaml"),
+  mayBeAbsent: written === undefined,
+});
 
 /** Where the data is, unless anything else is said. */
 export const usualFileIn = (dataFolder: string): string => join(dataFolder, "tollgate.db");

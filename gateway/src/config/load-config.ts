@@ -7,10 +7,18 @@ import { repeatedNames } from "./repeated-names.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+export interface ConfigFile {
+  readonly path: string;
+  /** Without it there are the defaults. */
+  readonly mayBeAbsent: boolean;
+}
+
 /** Reads the file, or the defaults when there is none. */
-export function loadConfig(file: string | undefined, environment: Environment): Config {
-  if (file === undefined) return parseConfig("", "the built-in configuration", environment);
-  if (!existsSync(file)) throw new ConfigError(file, ["there is no such file"]);
+export function loadConfig({ path: file, mayBeAbsent }: ConfigFile, environment: Environment): Config {
+  if (!existsSync(file)) {
+    if (mayBeAbsent) return parseConfig("", "the built-in configuration", environment);
+    throw new ConfigError(file, ["there is no such file"]);
+  }
   const config = parseConfig(readFileSync(file, "utf8"), file, environment);
   // Whoever writes a folder into a file means it from there, wherever the program was started.
   const folder = dirname(file);

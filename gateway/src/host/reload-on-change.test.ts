@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { reloadOnChange } from "./reload-on-change.ts";
 
 /** Reloads that end when they are told to. */
@@ -18,11 +19,13 @@ function openReloads() {
   return { counts, reload, end };
 }
 
+/** These tests are about the signal alone. */
+const nowhere = join(import.meta.dir, "no-such-file");
 const signal = (): void => void process.emit("SIGHUP");
 
 test("reloads follow one another, and all that is wanted meanwhile is one more", async () => {
   const { counts, reload, end } = openReloads();
-  const stop = reloadOnChange(undefined, reload);
+  const stop = reloadOnChange(nowhere, reload);
   for (let times = 0; times < 5; times++) signal();
   expect(counts).toEqual({ begun: 1, most: 1 });
   await end();
@@ -38,7 +41,7 @@ test("reloads follow one another, and all that is wanted meanwhile is one more",
 test("a stop ends it, also for what was wanted before, and is not itself ended by the signal", async () => {
   const { counts, reload, end } = openReloads();
   const listening = process.listenerCount("SIGHUP");
-  const stop = reloadOnChange(undefined, reload);
+  const stop = reloadOnChange(nowhere, reload);
   signal();
   signal();
   stop();

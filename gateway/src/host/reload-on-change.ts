@@ -4,7 +4,7 @@ import { watchFile } from "./watch-file.ts";
  * Reloads when the file changes and at SIGHUP, one reload at a time: the newest file must win. Whatever comes while one
  * runs is one more reload after it. `reload` tells of its own failures.
  */
-export function reloadOnChange(file: string | undefined, reload: () => Promise<void>): () => void {
+export function reloadOnChange(file: string, reload: () => Promise<void>): () => void {
   let isRunning = false;
   let isWanted = false;
   let isStopped = false;
@@ -27,7 +27,7 @@ export function reloadOnChange(file: string | undefined, reload: () => Promise<v
   };
 
   process.on("SIGHUP", onChange);
-  const stopWatching = file === undefined ? () => {} : watchFile(file, onChange);
+  const stopWatching = watchFile(file, onChange);
   return () => {
     // Still listened for: a signal that nobody listens for would end the program in the middle of its stop.
     isStopped = true;
