@@ -37,6 +37,9 @@ export function isConnectionLost(error: unknown): boolean {
   return state === "" && codeOf(error).startsWith("ERR_POSTGRES_") && !ourMistakes.has(codeOf(error));
 }
 
+/** Whether not even a connection came about: the server is not there, or not where it was looked for. */
+export const isUnreached = (error: unknown): boolean => unreached.has(codeOf(error));
+
 /** What everybody but the store need not know Postgres for. */
 export function toldAs(error: unknown): unknown {
   if (error instanceof NotWritten || error instanceof InDoubt) return error;
@@ -47,6 +50,12 @@ export function toldAs(error: unknown): unknown {
 const shutdownStates = new Set(["57P01", "57P02", "57P03", "57P05"]);
 /** Serialization, deadlock, a lock or a statement that took too long, too many connections. */
 const passingStates = new Set(["40001", "40P01", "55P03", "57014", "53300", "25P03"]);
+/** The driver says no more than this of a host that nobody knows, a port where nobody listens, and one that hangs up. */
+const unreached = new Set([
+  "ERR_POSTGRES_CONNECTION_REFUSED",
+  "ERR_POSTGRES_CONNECTION_FAILED",
+  "ERR_POSTGRES_CONNECTION_TIMEOUT",
+]);
 /** The driver refuses what we wrote: trying again would never end. */
 const ourMistakes = new Set([
   "ERR_POSTGRES_SYNTAX_ERROR",

@@ -1,5 +1,7 @@
+import { StoreBusy } from "../../ledger/store-errors.ts";
 import type { DataPlace } from "../data-place.ts";
 import { openDatabase, type Database } from "./database.ts";
+import { isUnreached } from "./failures.ts";
 import { findSecret } from "./installation-rows.ts";
 import { hasSchema, lookAtSchema } from "./migrations.ts";
 import { openPostgresStore } from "./postgres-store.ts";
@@ -57,8 +59,15 @@ export async function naming<Opened>(name: string, open: () => Promise<Opened>):
   try {
     return await open();
   } catch (error) {
-    throw new Error(`${name} cannot be used: ${messageOf(error)}`, { cause: error });
+    throw new Error(`${name} cannot be used: ${whyNot(error)}`, { cause: error });
   }
+}
+
+/** Whoever waits for a store in vain is told that it was busy; whoever opens it can mend an address. */
+function whyNot(error: unknown): string {
+  const { cause } = error instanceof StoreBusy ? error : {};
+  if (!isUnreached(cause)) return messageOf(error);
+  return `no connection to it came about (${messageOf(cause)}). Is it running, and are its host and port right?`;
 }
 
 /** For people and logs. */
