@@ -114,6 +114,17 @@ test("people see the same in a table, and what it sums to", async () => {
   expect(out[6]).toBe("The entries shown sum to 100.451999 USD; the balance is 100.451999 USD.");
 });
 
+test("an id that a shell would take apart is told as it is to be typed", async () => {
+  for (const reference of ["invoice 7; rm -rf", "Ada's"]) {
+    terminal.pass(1_000);
+    await terminal.json("topup", "--account", accountId, "--usd", "1", "--reference", reference);
+    const { out } = await terminal.run("account", "ledger", accountId, "--limit", "1");
+    const typed = out.at(-1)?.replace("There are older ones: --before ", "");
+    const read = Bun.spawnSync(["bash", "-c", `printf '%s|' ${typed}`]).stdout.toString();
+    expect(read).toBe(`top_up:${accountId}:${reference}|`);
+  }
+});
+
 test("a page that is cut says how to go on, with ids and with times", async () => {
   await live();
   const first = await terminal.run("account", "ledger", accountId, "--limit", "3");

@@ -35,7 +35,7 @@ export const accountLedger = defineCommand({
       lines: [
         ...table(["BOOKED", "KIND", "AMOUNT", "BALANCE", "ABOUT", "ID"], entries.map(rowOf), "No entries."),
         `The entries shown sum to ${usd(sumMicros)}; the balance is ${usd(balanceMicros)}.`,
-        ...(next === undefined ? [] : [`There are older ones: --before ${next}`]),
+        ...(next === undefined ? [] : [`There are older ones: --before ${asTyped(next)}`]),
       ],
       json: {
         account_id: operand,
@@ -55,6 +55,9 @@ function readBefore(written: string | undefined): EntryFilter["before"] {
   // No id begins as a date does.
   return /^\d{4}-\d\d-/.test(written) ? { atMs: readMomentMs("before", written) } : { id: written };
 }
+
+/** An id may be the operator's own words; what a shell would take apart or obey is quoted, so that the line can be pasted. */
+const asTyped = (id: string): string => (/^[\w.:@/-]+$/.test(id) ? id : `'${id.replaceAll("'", "'\\''")}'`);
 
 const rowOf = (entry: Entry): string[] => [
   isoTime(entry.bookedAtMs),

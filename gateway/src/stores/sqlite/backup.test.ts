@@ -332,6 +332,11 @@ describe("restore", () => {
       why: /backup\S* is a folder; name one of the backups/,
     },
     {
+      name: "what nobody can open, a socket",
+      make: () => Bun.listen({ unix: backup, socket: { data: () => {} } }).unref(),
+      why: /backup\S* cannot be opened: unable to open database file/,
+    },
+    {
       name: "a backup of a newer program",
       make: () => {
         copyFileSync(path, backup);

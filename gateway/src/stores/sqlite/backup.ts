@@ -221,7 +221,7 @@ function copyChecked(backup: string, copy: string, fingerprint: string | undefin
   if (!existsSync(backup)) throw new Error(`There is no file ${backup}.`);
   if (statSync(backup).isDirectory())
     throw new Error(`${backup} is a folder; name one of the backups in it.`);
-  const db = new Database(backup, { readonly: true, safeIntegers: true });
+  const db = namingFile(backup, () => new Database(backup, { readonly: true, safeIntegers: true }));
   try {
     checkBackup(db, backup);
     checkSecret(db, backup, fingerprint);
