@@ -3,9 +3,12 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import {
+  closeSync,
+  constants,
   copyFileSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -51,6 +54,36 @@ describe("a command", () => {
     expect(await run("account", "lost")).toMatchObject({ code: 2 });
   });
 });
+
+test("a log that nobody reads stops neither calls nor the stop", async () => {
+  const pipe = join(folder, "log");
+  Bun.spawnSync(["mkfifo", pipe]);
+  const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+  const stderr = openSync(pipe, "w");
+  const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), "serve", "--json"], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"], PORT: "0", TOLLGATE_DATA: folder, TOLLGATE_LOG: "debug" },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr,
+  });
+  try {
+    const greeting = new TextDecoder().decode((await child.stdout.getReader().read()).value);
+    const { address, key } = JSON.parse(greeting) as { address: string; key: string };
+    // Many times what a pipe holds.
+    for (let calls = 0; calls < 1_000; calls++) {
+      const { status } = await fetch(`${address}/v1/credits/balance`, {
+        headers: { authorization: `Bearer ${key}` },
+      });
+      expect([200, 429]).toContain(status);
+    }
+    child.kill("SIGTERM");
+    expect(await child.exited).toBe(0);
+  } finally {
+    child.kill("SIGKILL");
+    for (const fd of [reader, stderr]) closeSync(fd);
+  }
+}, 60_000);
 
 describe("the first start", () => {
   test("greets with a key once, and the three commands it prints work as pasted", async () => {

@@ -5,6 +5,7 @@ import type { Settings } from "./config/environment.ts";
 import { createDocumentFetch } from "./host/fetch-document.ts";
 import { claimed } from "./host/installation.ts";
 import { createListen } from "./host/listen.ts";
+import { openLogOutput } from "./host/log-output.ts";
 import { tellRecovery } from "./ledger/tell-recovery.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { systemBytes } from "./platform/chance.ts";
@@ -38,11 +39,12 @@ type StartParts = Pick<
 export async function startServer(parts: StartParts): Promise<number> {
   const { settings, data, secrets } = parts;
   const metrics = createMetrics();
-  const log = createLog({
-    level: settings.logLevel,
-    nowMs: systemClock.wallMs,
-    write: (line) => void process.stderr.write(line),
+  const logOutput = openLogOutput(process.stderr, {
+    onLost: () => metrics.count("tollgate_log_lines_lost_total"),
+    onCaughtUp: (lines) => log.warn("lines are missing here, because nobody read this log", { lines }),
   });
+  const { logLevel: level } = settings;
+  const log = createLog({ level, nowMs: systemClock.wallMs, write: logOutput.write });
   if (settings.store.kind === "postgres") log.hide(settings.store.secrets);
   const limits = await openLimits(parts, log, metrics);
   const { store: opened, leave } = await data.openForServing({
@@ -85,6 +87,7 @@ export async function startServer(parts: StartParts): Promise<number> {
     await limits.close();
     await store.close();
     leave();
+    await logOutput.taken();
   }
 }
 

@@ -1,0 +1,106 @@
+import { constants, fstatSync, openSync, writeSync } from "node:fs";
+import { codeOf } from "../platform/error-code.ts";
+
+/** Where the log goes, without ever keeping a call waiting. */
+export interface LogOutput {
+  readonly write: (line: string) => void;
+  /** Waits for a reader who is behind until everything was taken, but no longer than a moment. */
+  readonly taken: () => Promise<void>;
+}
+
+interface LogOutputOptions {
+  /** So much waits for a reader who is behind: some thousand lines. What comes then is lost. */
+  readonly waitingBytesMax?: number;
+  /** For each line that is. */
+  readonly onLost: () => void;
+  /** Once the reader is back, so that the log itself says what is missing in it. */
+  readonly onCaughtUp: (lostLines: number) => void;
+}
+
+const waitingBytesUsual = 1_048_576;
+const againAfterMs = 50;
+const takenWithinMs = 1_000;
+
+/**
+ * To write to a pipe whose reader stands still is to stand still, with every call there is: a pipe is written only as far
+ * as it takes something. Files and terminals are always read.
+ */
+export function openLogOutput(
+  stream: NodeJS.WritableStream & { readonly fd: number },
+  options: LogOutputOptions,
+): LogOutput {
+  const pipe = openPipe(stream.fd);
+  if (pipe === undefined) return { write: (line) => void stream.write(line), taken: async () => {} };
+  return writeAsTaken(pipe, options);
+}
+
+/** The same pipe once more: whether a write waits is a matter of how it was opened, and others have this one open, too. */
+function openPipe(fd: number): number | undefined {
+  try {
+    if (!fstatSync(fd).isFIFO()) return undefined;
+    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch {
+    // Not every system shows a process its files by name.
+    return undefined;
+  }
+}
+
+function writeAsTaken(
+  pipe: number,
+  { waitingBytesMax = waitingBytesUsual, onLost, onCaughtUp }: LogOutputOptions,
+): LogOutput {
+  let waiting: Buffer[] = [];
+  let waitingBytes = 0;
+  let lost = 0;
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  const wait = (bytes: Buffer): void => {
+    waiting.push(bytes);
+    waitingBytes += bytes.length;
+    timer ??= setInterval(goOn, againAfterMs).unref();
+  };
+
+  const goOn = (): void => {
+    const all = waiting;
+    waiting = [];
+    waitingBytes = 0;
+    for (const [at, bytes] of all.entries()) {
+      const rest = writeSome(pipe, bytes);
+      if (rest.length === 0) continue;
+      for (const left of [rest, ...all.slice(at + 1)]) wait(left);
+      return;
+    }
+    clearInterval(timer);
+    timer = undefined;
+    if (lost === 0) return;
+    const lines = lost;
+    lost = 0;
+    onCaughtUp(lines);
+  };
+
+  return {
+    write: (line) => {
+      const bytes = Buffer.from(line);
+      const rest = waiting.length === 0 ? writeSome(pipe, bytes) : bytes;
+      if (rest.length === 0) return;
+      // A line that was begun is ended, or the next one would be spoilt, too.
+      const isBegun = rest.length < bytes.length;
+      if (isBegun || waitingBytes + rest.length <= waitingBytesMax) return wait(rest);
+      lost++;
+      onLost();
+    },
+    taken: async () => {
+      for (let waitedMs = 0; waiting.length > 0 && waitedMs < takenWithinMs; waitedMs += againAfterMs)
+        await Bun.sleep(againAfterMs);
+    },
+  };
+}
+
+/** Writes what is taken at once, and answers with the rest; nothing is left of a line when nobody will ever read it. */
+function writeSome(pipe: number, bytes: Buffer): Buffer {
+  try {
+    return bytes.subarray(writeSync(pipe, bytes));
+  } catch (error) {
+    return codeOf(error) === "EAGAIN" ? bytes : Buffer.alloc(0);
+  }
+}
