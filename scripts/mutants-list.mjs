@@ -590,6 +590,8 @@ export const mutants = [
     find: "if (error instanceof CallRefused && error.status === 429) await returnCounted(call, gate);",
     replace: "",
     tests: ["test/links.test.ts"],
+  },
+  {
     name: "a stop leaves open what it cuts off",
     file: "gateway/src/host/drain.ts",
     find: "    leaveUpstreams();",
@@ -1707,5 +1709,19 @@ export const mutants = [
     find: "    file?.remove(name, id);\n",
     replace: "",
     tests: ["sandbox/src/vendors/x/x.test.ts"],
+  },
+  {
+    name: "a stream is cut after a quarter of an hour, however alive it is",
+    file: "gateway/src/upstreams/http-client.ts",
+    find: "streamTimeoutMs: 6 * 60 * 60_000",
+    replace: "streamTimeoutMs: 15 * 60_000",
+    tests: ["gateway/src/upstreams/http-client.test.ts"],
+  },
+  {
+    name: "a caller who stops reading keeps its vendor waiting for hours",
+    file: "gateway/src/upstreams/http/http-stream.ts",
+    find: "deadlines.move(this.#silence, limits.pauseTimeoutMs);",
+    replace: "deadlines.end(this.#silence);",
+    tests: ["gateway/src/upstreams/http-client.test.ts"],
   },
 ];

@@ -1,8 +1,15 @@
 import { afterEach, expect, test } from "bun:test";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import type { NoAnswerReason } from "../operation/upstream.ts";
+import { keySlot } from "../limits/call-limits.ts";
 import { expectWithin } from "../platform/test-within.ts";
-import { createHttpClient, type HttpClient, type HttpOutcome, type HttpStream } from "./http-client.ts";
+import {
+  createHttpClient,
+  usualLimits,
+  type HttpClient,
+  type HttpOutcome,
+  type HttpStream,
+} from "./http-client.ts";
 
 type Limits = Parameters<typeof createHttpClient>[0];
 
@@ -507,10 +514,34 @@ test("a stream that breaks off, falls silent, lasts too long, is not HTTP or is 
 });
 
 test("a stream whose reader never goes on ends all the same, when its time is over", async () => {
-  const vendor = await openVendor((socket) => socket.write(`${streamHead}5\r\nhello\r\n`));
-  const { stream, start, ended } = await openStream(vendor.url, { streamTimeoutMs: 200 });
-  start(() => stream.pause());
-  expect(await ended).toBe("broken");
+  for (const limits of [{ pauseTimeoutMs: 200 }, { streamTimeoutMs: 200 }]) {
+    const vendor = await openVendor((socket) => socket.write(`${streamHead}5\r\nhello\r\n`));
+    const { stream, start, ended } = await openStream(vendor.url, { ...limits, openingWaitMs: 20 });
+    start(() => stream.pause());
+    expect(await ended).toBe("broken");
+  }
+});
+
+test("a stream lasts while its vendor speaks and its reader reads, however long that is in all", async () => {
+  const vendor = await openVendor((socket) => {
+    socket.write(streamHead);
+    for (let at = 1; at <= 16; at++) setTimeout(() => socket.write("9\r\ndata: .\n\n\r\n"), at * 50);
+    setTimeout(() => socket.write("0\r\n\r\n"), 850);
+  });
+  const limits = { silenceTimeoutMs: 400, pauseTimeoutMs: 400 };
+  const { stream, start, ended, text } = await openStream(vendor.url, limits);
+  start(() => {
+    stream.pause();
+    setTimeout(() => stream.resume(), 20);
+  });
+  expect([await ended, text()]).toEqual(["whole", "data: .\n\n".repeat(16)]);
+});
+
+test("a live stream is never ended within the time that the longest answers take, and keeps its slot until its end", () => {
+  const hourMs = 60 * 60_000;
+  expect(usualLimits.streamTimeoutMs).toBeGreaterThanOrEqual(6 * hourMs);
+  const slot = keySlot("key", "call", 1);
+  expect(slot.kind === "slot" && slot.leaseMs).toBeGreaterThan(usualLimits.streamTimeoutMs);
 });
 
 test("a stream that is paused takes no more from its vendor than the system keeps, and goes on where it was", async () => {

@@ -34,7 +34,7 @@ export interface HttpClient {
 
 type Limits = ExchangeParts["limits"] & PoolLimits;
 
-const usualLimits: Limits = {
+export const usualLimits: Limits = {
   answerBytesMax: 64 * 1024 * 1024,
   // Whoever is there answers within a second, from anywhere; who is not may keep the system trying for two minutes.
   connectTimeoutMs: 5_000,
@@ -43,7 +43,9 @@ const usualLimits: Limits = {
   bodyTimeoutMs: 15 * 60_000,
   // A model that thinks for longer has begun all the same, and its caller is told so.
   openingWaitMs: 2_000,
-  streamTimeoutMs: 15 * 60_000,
+  pauseTimeoutMs: 15 * 60_000,
+  // Whoever goes on speaking is heard: half of an answer is paid for, and helps nobody. This is for one without an end.
+  streamTimeoutMs: 6 * 60 * 60_000,
   connectionsMax: 20_000,
   idleMaxPerOrigin: 256,
   idleMs: 4_000,

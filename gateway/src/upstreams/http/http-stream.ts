@@ -25,8 +25,10 @@ export interface StreamReader {
 export type StreamEnding = "whole" | "broken";
 
 interface StreamLimits {
-  /** How long an answer that has begun may be silent, where its request does not say, and how long a stream may last in all. */
+  /** How long an answer that has begun may be silent, where its request does not say. */
   readonly silenceTimeoutMs: number;
+  /** How long a reader may be behind at a time, and how long a stream may last in all. */
+  readonly pauseTimeoutMs: number;
   readonly streamTimeoutMs: number;
 }
 
@@ -52,6 +54,8 @@ export class ReceivedStream implements HttpStream, ConnectionUser, Waiting {
   readonly #connection: Connection;
   readonly #answer: ResponseReader;
   readonly #parts: StreamParts;
+  readonly #silenceTimeoutMs: number;
+  /** Of the upstream's silence; of the reader's while that is behind. */
   readonly #silence: Deadline;
   readonly #lifetime: Deadline;
   #reader: StreamReader | undefined;
@@ -73,8 +77,8 @@ export class ReceivedStream implements HttpStream, ConnectionUser, Waiting {
     this.#answer = answer;
     this.#parts = parts;
     this.#kept = firstPiece.length === 0 ? [] : [firstPiece];
+    this.#silenceTimeoutMs = silenceTimeoutMs;
     this.#silence = deadlines.set(silenceTimeoutMs, this);
-    // Whoever takes so long to read it that its time is over gets no more of it, and is told so.
     this.#lifetime = deadlines.set(limits.streamTimeoutMs, { onMissed: () => this.leave() });
     connection.user = this;
     this.#lookForEnd();
@@ -90,8 +94,9 @@ export class ReceivedStream implements HttpStream, ConnectionUser, Waiting {
     this.#isPaused = true;
     if (this.#ending !== undefined) return;
     this.#connection.pause();
-    // The upstream is kept waiting, so its silence says nothing.
-    this.#parts.deadlines.end(this.#silence);
+    // The upstream is kept waiting, so its silence says nothing; but nobody keeps it waiting for ever.
+    const { deadlines, limits } = this.#parts;
+    deadlines.move(this.#silence, limits.pauseTimeoutMs);
   }
 
   resume(): void {
@@ -109,9 +114,10 @@ export class ReceivedStream implements HttpStream, ConnectionUser, Waiting {
 
   onReady(): void {}
 
-  /** The upstream has fallen silent. */
+  /** The upstream has fallen silent; or the reader has, which gets no more, and is told so. */
   onMissed(): void {
-    this.#breakOff();
+    if (this.#isPaused) this.leave();
+    else this.#breakOff();
   }
 
   onBytes(bytes: Buffer): void {
@@ -184,6 +190,6 @@ export class ReceivedStream implements HttpStream, ConnectionUser, Waiting {
   }
 
   #waitForMore(): void {
-    this.#parts.deadlines.move(this.#silence, this.#silence.waitMs);
+    this.#parts.deadlines.move(this.#silence, this.#silenceTimeoutMs);
   }
 }
