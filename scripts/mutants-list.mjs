@@ -1622,8 +1622,8 @@ export const mutants = [
   {
     name: "sound is paid for and dropped where its vendor answers a stream whole",
     file: "gateway/src/upstreams/said-in-events.ts",
-    find: "if (callers === native.dialect && holdsSound(json)) return undefined;",
-    replace: "",
+    find: "answers.some(holdsSound)",
+    replace: "false",
     tests: ["test/audio.test.ts"],
   },
   {
@@ -1723,5 +1723,19 @@ export const mutants = [
     find: "deadlines.move(this.#silence, limits.pauseTimeoutMs);",
     replace: "deadlines.end(this.#silence);",
     tests: ["gateway/src/upstreams/http-client.test.ts"],
+  },
+  {
+    name: "a whole answer that states no figures is taken for one that used nothing",
+    file: "gateway/src/upstreams/dialects/anthropic/write-events.ts",
+    find: "usage === undefined && context.onlyStated",
+    replace: "false",
+    tests: ["test/odd-streams.test.ts"],
+  },
+  {
+    name: "a stream of several choices says that it is done behind the first",
+    file: "gateway/src/upstreams/said-in-events.ts",
+    find: "at < said.length - 1 ? each.filter(isNotDone) : each",
+    replace: "each",
+    tests: ["test/odd-streams.test.ts"],
   },
 ];

@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import { failureIn, isFilled } from "./chat-failure.ts";
 import { eventsOf } from "./dialects/answer-events.ts";
-import type { Dialect, WriteContext } from "./dialects/dialect.ts";
+import type { Dialect, SseEvent, WriteContext } from "./dialects/dialect.ts";
 import { holdsMedia, readAnswerPart } from "./dialects/gemini/read-answer-part.ts";
 import type { NativeChat } from "./native-chat.ts";
 import { sseText } from "./sse.ts";
@@ -15,21 +15,37 @@ export function saidInEvents(
   callers: Dialect,
   context: WriteContext,
 ): string | undefined {
-  if (!isJsonObject(json) || !canBeSaid(json, native)) return undefined;
-  // Callers of another dialect are shown no sound, whole or streamed.
-  if (callers === native.dialect && holdsSound(json)) return undefined;
-  // What the answer used is said too, as it is in every stream that is asked for here.
-  const writer = native.dialect.createEventWriter({ ...context, includeUsage: true });
-  const said = eventsOf(native.dialect.readAnswer(json)).flatMap((event) => writer.write(event));
-  return [...said, ...writer.end()].map(sseText).join("");
+  if (!isJsonObject(json) || failureIn(json)) return undefined;
+  const answers = answersIn(json);
+  if (answers.length === 0) return undefined;
+  // Callers of another dialect are shown no sound, whole or streamed, and know of one answer only.
+  if (callers === native.dialect ? answers.some(holdsSound) : answers.length > 1) return undefined;
+  const said = answers.map((answer, choice) => sayAnswer(answer, native.dialect, { ...context, choice }));
+  // The last word is said once, behind all of them.
+  const events = said.flatMap((each, at) => (at < said.length - 1 ? each.filter(isNotDone) : each));
+  return events.map(sseText).join("");
 }
 
-/** One answer that says what it used: of events that did not say it nobody could tell, and several would become one. */
-function canBeSaid(json: JsonObject, { dialect, usageOf }: NativeChat): boolean {
-  if (failureIn(json) || !dialect.readUsage(usageOf(json))) return false;
-  const choices = json["choices"] ?? json["candidates"];
-  return Array.isArray(choices) ? choices.length === 1 : isFilled(json["content"]);
+/** One answer for each choice, of which the last says what all of them used. */
+function answersIn(json: JsonObject): readonly JsonObject[] {
+  const name = lists.find((list) => Array.isArray(json[list]));
+  if (name === undefined) return isFilled(json["content"]) ? [json] : [];
+  const choices: unknown = json[name];
+  if (!Array.isArray(choices) || !choices.every(isJsonObject)) return [];
+  const silent = { ...json, usage: undefined, usageMetadata: undefined };
+  return choices.map((choice, at) => ({ ...(at < choices.length - 1 ? silent : json), [name]: [choice] }));
 }
+
+const lists = ["choices", "candidates"] as const;
+
+function sayAnswer(answer: JsonObject, dialect: Dialect, context: WriteContext): readonly SseEvent[] {
+  // What the answer used is said too, as it is in every stream that is asked for here; what it does not say is not made up.
+  const writer = dialect.createEventWriter({ ...context, includeUsage: true, onlyStated: true });
+  const said = eventsOf(dialect.readAnswer(answer)).flatMap((event) => writer.write(event));
+  return [...said, ...writer.end()];
+}
+
+const isNotDone = ({ data }: SseEvent): boolean => data !== "[DONE]";
 
 /** Or anything else that is no text, call or picture: our events have no place for it. */
 function holdsSound({ choices, candidates }: JsonObject): boolean {

@@ -15,6 +15,10 @@ export interface WriteContext {
   readonly createdSeconds: number;
   /** True when the caller asked to see usage in the stream (only the OpenAI dialect asks). */
   readonly includeUsage: boolean;
+  /** Which of several choices this is; the first where it is not said. */
+  readonly choice?: number;
+  /** Figures that no vendor stated are left out, also where clients look for them: whoever reads the stream is to pay by it. */
+  readonly onlyStated?: true;
 }
 
 /**

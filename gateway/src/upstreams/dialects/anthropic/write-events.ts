@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ChatUsage } from "../chat.ts";
 import type { SseEvent, WriteContext } from "../dialect.ts";
 import { sse } from "./sse.ts";
@@ -27,9 +28,13 @@ export function createEventWriter(context: WriteContext): EventWriter {
       ...writeHead(id, context),
       content: [],
       ...writeStop(undefined),
-      usage: writeUsage(usage),
+      usage: stated(writeUsage),
     };
     return [sse("message_start", { message })];
+  }
+
+  function stated(write: (usage: ChatUsage | undefined) => JsonObject): JsonObject {
+    return usage === undefined && context.onlyStated ? {} : write(usage);
   }
 
   function fail(type: string, message: string): SseEvent[] {
@@ -69,7 +74,7 @@ export function createEventWriter(context: WriteContext): EventWriter {
     return [
       ...start(),
       ...blocks.finish(),
-      sse("message_delta", { delta, usage: writeDeltaUsage(usage) }),
+      sse("message_delta", { delta, usage: stated(writeDeltaUsage) }),
       sse("message_stop", {}),
     ];
   }

@@ -18,6 +18,7 @@ export function createEventWriter(context: WriteContext): {
   readonly end: () => readonly SseEvent[];
 } {
   let { id, model } = context;
+  const { choice = 0 } = context;
   let usage: ChatUsage | undefined;
   let stop: Extract<ChatEvent, { kind: "stop" }> | undefined;
   let failed = false;
@@ -29,7 +30,7 @@ export function createEventWriter(context: WriteContext): {
   const chunk = (members: JsonObject): SseEvent => sse({ ...members, modelVersion: model, responseId: id });
 
   const say = (...parts: readonly JsonObject[]): readonly SseEvent[] =>
-    parts.length === 0 ? [] : [chunk({ candidates: [{ content: { role: "model", parts }, index: 0 }] })];
+    parts.length === 0 ? [] : [chunk({ candidates: [{ content: { role: "model", parts }, index: choice }] })];
 
   const takeCall = (index: number): readonly JsonObject[] => {
     const call = calls.get(index);
@@ -91,7 +92,7 @@ export function createEventWriter(context: WriteContext): {
       const finishReason = stop === undefined ? undefined : writeStopReason(stop.reason, malformed);
       // Google ends with an empty text too: its client forgets the whole turn when a chunk has no parts.
       const parts = left.length === 0 ? [{ text: "" }] : left;
-      const candidate = given({ content: { role: "model", parts }, finishReason, index: 0 });
+      const candidate = given({ content: { role: "model", parts }, finishReason, index: choice });
       const usageMetadata = usage === undefined ? undefined : writeUsage(usage);
       return [chunk(given({ candidates: [candidate], usageMetadata }))];
     },

@@ -84,7 +84,7 @@ export function createEventWriter(context: WriteContext): {
 
   function delta(members: JsonObject, finish: string | null = null): SseEvent {
     return chunk({
-      choices: [{ index: 0, delta: members, logprobs: null, finish_reason: finish }],
+      choices: [{ index: context.choice ?? 0, delta: members, logprobs: null, finish_reason: finish }],
       ...(context.includeUsage ? { usage: null } : {}),
     });
   }
