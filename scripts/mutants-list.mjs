@@ -1738,4 +1738,25 @@ export const mutants = [
     replace: "each",
     tests: ["test/odd-streams.test.ts"],
   },
+  {
+    name: "a response that failed before it said anything is charged in a stream",
+    file: "gateway/src/upstreams/stream-meter.ts",
+    find: "this.#hasDelivered() || !this.#failed;",
+    replace: "true;",
+    tests: ["test/failing-upstreams.test.ts"],
+  },
+  {
+    name: "a response that failed is charged, and tells of the operator's credit",
+    file: "gateway/src/upstreams/protocols/openai-responses.ts",
+    find: "failedAtOnce(json) || ",
+    replace: "false && ",
+    tests: ["test/failing-upstreams.test.ts"],
+  },
+  {
+    name: "half a response counts as one that succeeded",
+    file: "gateway/src/call/meter.ts",
+    find: "exchanged.tokens?.gaveUp === true",
+    replace: "false",
+    tests: ["test/failing-upstreams.test.ts"],
+  },
 ];

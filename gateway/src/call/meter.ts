@@ -39,7 +39,8 @@ export function meter(
     return { succeeded: true, used: { [operation.price.unit]: delivered }, source: "provider" };
   }
 
-  return meterTokens(operation, priced, exchanged.tokens, upstream, gate);
+  const metered = meterTokens(operation, priced, exchanged.tokens, upstream, gate);
+  return exchanged.tokens?.gaveUp === true ? { ...metered, brokeOff: true } : metered;
 }
 
 interface PassedStream {

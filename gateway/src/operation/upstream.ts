@@ -179,6 +179,8 @@ export interface TokenReading {
   readonly estimate: Quantities | undefined;
   /** There is output that the estimate has no measure for, such as an image: then it is no less than what was expected. */
   readonly isUncounted?: boolean;
+  /** The vendor says that it did not come to the end of its answer. */
+  readonly gaveUp?: boolean;
   /** By which name the answer calls its model, where it does. */
   readonly model?: string | undefined;
   /** Figures that were negative, fractional or absurd and had to be bent into range; a reason to stop that nobody knows. */

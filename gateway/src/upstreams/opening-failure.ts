@@ -25,12 +25,14 @@ export function failureToldIn({ data }: SseEvent, exchange: Exchange): HttpOutco
   };
 }
 
-/** OpenAI's responses say it under no name in the events of a stream. */
+/** OpenAI's responses say it under no name in the events of a stream, or inside of the response that failed. */
 function errorIn(data: string): JsonObject | undefined {
   try {
     const json: unknown = JSON.parse(data);
     if (!isJsonObject(json)) return undefined;
-    return json["type"] === "error" && json["error"] === undefined ? { error: json } : json;
+    const { type, response } = json;
+    if (type === "response.failed" && isJsonObject(response)) return response;
+    return type === "error" && json["error"] === undefined ? { error: json } : json;
   } catch {
     return undefined;
   }

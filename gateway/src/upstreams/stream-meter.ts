@@ -96,8 +96,10 @@ export class StreamMeter {
     const output = Math.max(told["output_tokens"] ?? 0, Math.ceil(this.#outputBytes / 4));
     const passed = { ...told, output_tokens: output };
     const isFinal = this.#usageIsFinal || this.#nothingCameAfterUsage();
+    // Whatever an error says that it used, nothing is paid for it in place of an answer.
+    const isOwed = this.#hasDelivered() || !this.#failed;
     return {
-      used: usage && isFinal ? told : undefined,
+      used: usage && isFinal && isOwed ? told : undefined,
       // A stream that broke off never told its final figures: what was seen to pass is what was used.
       estimate: this.#hasDelivered() ? passed : undefined,
       isUncounted: this.#toldBeforeMedia !== undefined,

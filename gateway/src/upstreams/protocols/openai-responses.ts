@@ -1,10 +1,10 @@
 // OpenAI's Responses: its own callers speak it, so requests, answers and events pass as they come; only the limit
 // that the hold was computed from is added, and usage is read on the way.
 
-import type { TokenReading } from "../../operation/upstream.ts";
+import type { HiddenFailure, TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
-import { hiddenFailureIn, saysError } from "../hidden-error.ts";
+import { hiddenFailureIn, saysError, statusSaidIn } from "../hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
 import { sseText, type SseFrame } from "../sse.ts";
 import type { StreamRules } from "../frame-passer.ts";
@@ -12,7 +12,7 @@ import { withheldRefusal } from "../refusal-subject.ts";
 import { quantitiesOf } from "../stream-meter.ts";
 import { nativeBody } from "./native-body.ts";
 import { readCount } from "./read-count.ts";
-import { endings, responseEvents } from "./responses-events.ts";
+import { endings, failedAtOnce, isFailed, responseEvents } from "./responses-events.ts";
 
 export const openaiResponses: Exchange = {
   request: ({ service, input, unaskedOutputTokensMax }) => {
@@ -21,12 +21,18 @@ export const openaiResponses: Exchange = {
     const added = limited ? {} : { max_output_tokens: unaskedOutputTokensMax };
     return { method: "POST", path: service.path, body: nativeBody(input.rawBody, body, added) };
   },
-  // A response that failed has an output all the same, be it an empty one, and may have used something.
-  hiddenFailure: (json) => hiddenFailureIn(json, ({ output }) => Array.isArray(output)),
+  hiddenFailure,
   read: (json) => ({ tokens: readTokens(json) }),
   asEvents: responseEvents,
   stream: streamRules,
 };
+
+/** A response that failed has an output all the same, be it an empty one. */
+function hiddenFailure(json: unknown): HiddenFailure | undefined {
+  if (isJsonObject(json) && (failedAtOnce(json) || (isFailed(json) && withheldRefusal(json))))
+    return statusSaidIn(json);
+  return hiddenFailureIn(json, ({ output }) => Array.isArray(output));
+}
 
 function readTokens(json: unknown): TokenReading {
   const anomalies: string[] = [];
@@ -37,6 +43,7 @@ function readTokens(json: unknown): TokenReading {
     used: usage && quantitiesOf(usage),
     estimate: usage === undefined && bytes > 0 ? { output_tokens: Math.ceil(bytes / 4) } : undefined,
     model: modelIn(response),
+    gaveUp: isFailed(response),
     anomalies,
   };
 }

@@ -2,6 +2,7 @@
 // and at the end the response itself, as the vendor gave it.
 
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isFilled } from "../chat-failure.ts";
 import { nameCharactersMax } from "../dialects/answer-names.ts";
 import { sseText } from "../sse.ts";
 
@@ -22,17 +23,24 @@ export function responseEvents(response: unknown): string | undefined {
     output: [],
     usage: null,
   };
-  const steps: Step[] = [
+  const before: Step[] = [
     ["response.created", { response: begun }],
     ["response.in_progress", { response: begun }],
     ...output.flatMap(itemSteps),
-    [last, { response }],
   ];
+  // One that never began is said with the first word, so that another vendor can be asked for it.
+  const steps: Step[] = [...(failedAtOnce(response) ? [] : before), [last, { response }]];
   return steps
     .map(([type, members], number) => ({ type, sequence_number: number, ...members }))
     .map((event) => sseText({ event: event.type, data: JSON.stringify(event) }))
     .join("");
 }
+
+export const isFailed = ({ status }: JsonObject): boolean => status === "failed";
+
+/** Nothing came of it that somebody may have paid for. */
+export const failedAtOnce = (response: JsonObject): boolean =>
+  isFailed(response) && !isFilled(response["output"]);
 
 /** The id of an item stands in every event about it, of which there are as many as the item has parts. */
 const isSayable = (item: unknown): item is JsonObject => isJsonObject(item) && isShort(item["id"] ?? "");
