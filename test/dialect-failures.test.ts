@@ -76,9 +76,13 @@ describe("a vendor's words about the operator's own account are withheld, and co
     "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade.";
   const keyInvalid = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" };
   const notValid = "API key not valid. Please pass a valid API key.";
-  const words: Readonly<Partial<Record<DialectName, object>>> = {
-    anthropic: errorBodies.anthropic(balance),
-    gemini: { error: { code: 400, message: notValid, status: "INVALID_ARGUMENT", details: [keyInvalid] } },
+  const invalid = {
+    error: { code: 400, message: notValid, status: "INVALID_ARGUMENT", details: [keyInvalid] },
+  };
+  const words: Readonly<Partial<Record<DialectName, readonly object[]>>> = {
+    anthropic: [errorBodies.anthropic(balance)],
+    // In a list where the answer would have been one.
+    gemini: [invalid, [invalid]],
   };
   const scripted = (body: object): { status: number; headers: Record<string, string>; body: string } => ({
     status: 400,
@@ -89,15 +93,17 @@ describe("a vendor's words about the operator's own account are withheld, and co
 
   test.each(telling.map((way) => [nameOf(way), way] as const))("%s", async (_, way) => {
     const account = await gateway.openAccount();
-    vendors.doubles[way.vendor].answerNext(scripted(words[way.vendor] ?? {}));
-    const response = await ask(account, way, { turns: [{ user: "Hello." }] });
-    expect(response.status).toBe(503);
-    expect(await response.text()).not.toMatch(/credit|billing|api key/i);
-    expect(await lastReceipt(gateway, account)).toMatchObject({
-      outcome: "failed",
-      charged_micros_usd: 0,
-      attempts: [{ upstream: way.vendor, outcome: "key_rejected", status: 400 }],
-    });
+    for (const body of words[way.vendor] ?? []) {
+      vendors.doubles[way.vendor].answerNext(scripted(body));
+      const response = await ask(account, way, { turns: [{ user: "Hello." }] });
+      expect(response.status).toBe(503);
+      expect(await response.text()).not.toMatch(/credit|billing|api key/i);
+      expect(await lastReceipt(gateway, account)).toMatchObject({
+        outcome: "failed",
+        charged_micros_usd: 0,
+        attempts: [{ upstream: way.vendor, outcome: "key_rejected", status: 400 }],
+      });
+    }
     expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
   });
 

@@ -1,6 +1,6 @@
 import type { Refused } from "../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
-import { readErrorMessage } from "./dialects/dialect-errors.ts";
+import { errorBodyOf, readErrorMessage } from "./dialects/dialect-errors.ts";
 import { errorIn, statusSaidIn } from "./hidden-error.ts";
 import { aboutOurKey } from "./protocol.ts";
 
@@ -11,7 +11,7 @@ import { aboutOurKey } from "./protocol.ts";
  */
 function refusalSubject(status: number, json: unknown): "content" | "credit" | "call_size" | undefined {
   if (status === 402) return isAboutSize(readErrorMessage(json)) ? "call_size" : "credit";
-  const error = isJsonObject(json) ? errorIn(json) : {};
+  const error = errorIn(errorBodyOf(json));
   const words = [error["code"], error["type"]];
   if (words.some((word) => aboutCredit.has(word))) return "credit";
   if (status !== 403) return undefined;

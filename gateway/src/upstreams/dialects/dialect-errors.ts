@@ -8,14 +8,14 @@ export const isErrorTold = (error: unknown): boolean =>
 
 /** The sentence in a vendor's error, whichever of the three shapes it has, or that of a server that resembles one of them. */
 export function readErrorMessage(json: unknown): string {
-  const { error, message, detail } = bodyOf(json);
+  const { error, message, detail } = errorBodyOf(json);
   if (typeof error === "string") return error;
   const said = isJsonObject(error) ? error["message"] : message;
   return typeof said === "string" ? said : (readDetail(detail) ?? "the provider refused the request");
 }
 
 /** Google puts an error in a list where the answer would have been one. */
-function bodyOf(json: unknown): JsonObject {
+export function errorBodyOf(json: unknown): JsonObject {
   const body: unknown = Array.isArray(json) ? json[0] : json;
   return isJsonObject(body) ? body : {};
 }

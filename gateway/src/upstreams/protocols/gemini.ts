@@ -2,6 +2,7 @@ import type { CallInput } from "../../operation/operation.ts";
 import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { chatExchange } from "../chat-exchange.ts";
+import { errorBodyOf } from "../dialects/dialect-errors.ts";
 import { dialects } from "../dialects/dialects.ts";
 import { geminiDialect } from "../dialects/gemini/gemini-dialect.ts";
 import { isBeforeGemini3 } from "../dialects/gemini/gemini-version.ts";
@@ -68,7 +69,7 @@ const resources = readListing({
 });
 
 function detailsIn(json: unknown): readonly JsonObject[] {
-  const error = isJsonObject(json) ? json["error"] : undefined;
+  const { error } = errorBodyOf(json);
   const details = isJsonObject(error) ? error["details"] : undefined;
   return Array.isArray(details) ? details.filter(isJsonObject) : [];
 }
