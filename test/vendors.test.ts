@@ -630,3 +630,44 @@ describe("the sandbox", () => {
     await mixed.close();
   });
 });
+
+test("the reseller's error inside of a success is asked elsewhere, and withheld where it is about the operator", async () => {
+  const hidden = (code: number) => ({
+    status: 200,
+    body: JSON.stringify({ code, message: "recharge at vendor.example" }),
+  });
+  const path = `${tagPath}?tag_name=x`;
+  const second = await openTikHubDouble({ key: keys.tikhub });
+  for (const code of [401, 402, 403, 429, 500, 503]) {
+    const two = await openTestGateway({
+      config: `
+upstreams:
+  first: { protocol: tikhub, url: "${doubles.tikhub.url}", key: "${keys.tikhub}" }
+  second: { protocol: tikhub, url: "${second.url}", key: "${keys.tikhub}" }
+operations: { reseller.social_c.tag_detail: { via: [first, second] } }
+`,
+    });
+    const account = await two.openAccount();
+    doubles.tikhub.answerNext(hidden(code));
+    const served = await two.call(account, path);
+    expect(await served.json()).toMatchObject({ code: 200 });
+    expect(await two.receipt(account, served)).toMatchObject({
+      outcome: "succeeded",
+      attempts: [{ upstream: "first", status: code }, { upstream: "second" }],
+    });
+    await two.close();
+  }
+  await second.close();
+
+  const account = await gateway.openAccount();
+  for (const [code, status, isTold] of [
+    [500, 200, true],
+    [404, 200, true],
+    [402, 503, false],
+  ] as const) {
+    doubles.tikhub.answerNext(hidden(code));
+    const failed = await gateway.call(account, path);
+    expect([failed.status, (await failed.text()).includes("vendor.example")]).toEqual([status, isTold]);
+    expect(await receiptOf(account, failed)).toMatchObject({ outcome: "failed", charged_micros_usd: 0 });
+  }
+});

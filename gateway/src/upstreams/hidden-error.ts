@@ -34,7 +34,8 @@ export function statusSaidIn(json: JsonObject): number {
 /** OpenAI's responses say it under no name in the events of a stream. */
 export const errorIn = (json: JsonObject): JsonObject => (isJsonObject(json["error"]) ? json["error"] : json);
 
-const isErrorStatus = (status: number): boolean => Number.isInteger(status) && status >= 400 && status <= 599;
+export const isErrorStatus = (status: number): boolean =>
+  Number.isInteger(status) && status >= 400 && status <= 599;
 
 /** By the words of the three dialects, and of those who resemble them, in small letters. */
 const statusByWord: ReadonlyMap<string, number> = new Map(

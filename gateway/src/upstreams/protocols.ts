@@ -9,6 +9,7 @@ import { openai } from "./protocols/openai.ts";
 import { perplexity } from "./protocols/perplexity.ts";
 import { cohere, jina, voyage } from "./protocols/rerank.ts";
 import { tavily } from "./protocols/tavily.ts";
+import { tikhub } from "./protocols/tikhub.ts";
 import { x } from "./protocols/x.ts";
 
 /** The vendors the gateway can speak to, by the word that selects them in the configuration. */
@@ -20,7 +21,7 @@ export const protocols: Readonly<Record<ProtocolWord, Protocol>> = {
   cohere,
   voyage,
   dashscope,
-  tikhub: dataVendor,
+  tikhub,
   scrapecreators: dataVendor,
   twitterapi: dataVendor,
   x,

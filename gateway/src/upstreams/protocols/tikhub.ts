@@ -1,0 +1,17 @@
+import { isJsonObject } from "../../platform/json.ts";
+import { isErrorStatus } from "../hidden-error.ts";
+import type { Protocol } from "../protocol.ts";
+import { forwardQuery } from "./forward-query.ts";
+
+/** A vendor that says in the body, with the status of a success, whether it has succeeded. */
+export const tikhub: Protocol = {
+  exchanges: {
+    forward_query: {
+      ...forwardQuery,
+      hiddenFailure: (json) => {
+        const code = isJsonObject(json) ? json["code"] : undefined;
+        return typeof code === "number" && isErrorStatus(code) ? code : undefined;
+      },
+    },
+  },
+};
