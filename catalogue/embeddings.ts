@@ -1,4 +1,5 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { conversationTimeoutMs } from "./conversations.ts";
 import { checkDearer } from "./dearer-members.ts";
 import { bodyValuesMax, embeddingInput, type EmbeddingInput } from "./embedding-input.ts";
 import { embeddings } from "./model-answers.ts";
@@ -26,6 +27,7 @@ export const embeddingsCreate = defineOperation({
   example: { body: { model: "text-embedding-3-small", input: "how do plants make food" } },
   bodyBytesMax: 10 * 1024 * 1024,
   bodyValuesMax,
+  firstByteTimeoutMs: conversationTimeoutMs,
   price: {
     kind: "per_token",
     modelKind: "embedding",

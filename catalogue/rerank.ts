@@ -70,6 +70,8 @@ export const rerankCreate = defineOperation({
     },
   },
   bodyBytesMax: 10 * 1024 * 1024,
+  // Thousands of documents take their time, and what is given up is billed all the same.
+  firstByteTimeoutMs: 120_000,
   price: {
     kind: "per_token",
     modelKind: "rerank",

@@ -101,6 +101,8 @@ export const videoSynthesisCreate = defineOperation({
   },
   body: synthesisBody,
   bodyBytesMax,
+  // Pictures in the body are looked at before there is an id, and what is given up is held for a day.
+  firstByteTimeoutMs: 120_000,
   notes:
     "What the video can cost is held until its task has ended, and charged once, by the seconds and resolution that were made; where the vendor bills the videos that `input` refers to, their seconds count too. The same `Idempotency-Key` and body answer again with the same task.",
   response: newTask,

@@ -1759,4 +1759,11 @@ export const mutants = [
     replace: "false",
     tests: ["test/failing-upstreams.test.ts"],
   },
+  {
+    name: "the creation of a video is given up while its vendor may still take it",
+    file: "catalogue/video.ts",
+    find: "firstByteTimeoutMs: 120_000,",
+    replace: "",
+    tests: ["gateway/src/operation/catalogue.test.ts"],
+  },
 ];

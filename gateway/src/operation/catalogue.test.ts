@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadCatalogue } from "./catalogue.ts";
+import { isSold } from "./operation.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tollgate-catalogue-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -36,4 +37,13 @@ test("a file that could not be loaded is read again once it is mended", async ()
     write("own.ts", model(`mended-${at}`));
     expect(await idsNow()).toEqual([`mended-${at}`]);
   }
+});
+
+test("nothing that is paid for by its work, and not by the call, is given up within half a minute", async () => {
+  const { operations } = await loadCatalogue([join(import.meta.dir, "../../../catalogue")]);
+  const hasty = operations
+    .filter(isSold)
+    .filter(({ price }) => price.kind !== "free" && price.kind !== "per_unit")
+    .filter(({ firstByteTimeoutMs }) => firstByteTimeoutMs < 120_000);
+  expect(hasty.map(({ id }) => id)).toEqual([]);
 });
