@@ -1766,4 +1766,11 @@ export const mutants = [
     replace: "",
     tests: ["gateway/src/operation/catalogue.test.ts"],
   },
+  {
+    name: "a creation whose vendor ran out of time counts as refused",
+    file: "gateway/src/upstreams/protocols/dashscope.ts",
+    find: "[/Time-?out/i, 504],",
+    replace: "",
+    tests: ["test/task-verdicts.test.ts"],
+  },
 ];

@@ -229,6 +229,8 @@ describe("a creation in doubt", () => {
     "a 408": { status: 408, body: "{}" },
     "a proxy's 524": { status: 524, body: '{"code":"Timeout","message":"x","request_id":"r"}' },
     "a 200 without an id": { status: 200, body: '{"output":{"task_status":"PENDING"}}' },
+    "a 200 that says no word of a task": { status: 200, body: '{"request_id":"r"}' },
+    "a 200 that says that time ran out": { status: 200, body: '{"code":"RequestTimeOut","message":"x"}' },
   };
   for (const [name, fault] of Object.entries(doubts)) {
     test(`${name} is told as a failure, never sent again, held until the deadline and takes no place`, async () => {
@@ -296,6 +298,13 @@ describe("a creation in doubt", () => {
     ["a 500", { status: 500, body: '{"code":"InternalError","message":"no","request_id":"r"}' }, 500],
     ["a 429", { status: 429, body: "{}", headers: { "retry-after": "7" } }, 429],
     ["a refused key", { status: 401, body: "{}" }, 503],
+    ["a 200 that only says no", { status: 200, body: '{"code":"InvalidParameter","message":"no"}' }, 400],
+    [
+      "a 200 that says it is busy",
+      { status: 200, body: '{"code":"Throttling.RateQuota","message":"no"}' },
+      429,
+    ],
+    ["a 200 about the operator's debts", { status: 200, body: '{"code":"Arrearage","message":"no"}' }, 503],
   ] as const) {
     test(`${name} is no doubt: the hold goes back at once`, async () => {
       await gateway.sandbox.fault({ ...created, ...fault, times: 1 });

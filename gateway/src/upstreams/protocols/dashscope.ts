@@ -13,7 +13,13 @@ const videoCreate: Exchange = {
     headers: { "x-dashscope-async": "enable" },
     body: nativeBody(input.rawBody, input.body, {}),
   }),
-  read: (json) => ({ json: inOurWords(json) }),
+  // Whatever is told in place of a task with the status of a success is told as what it is.
+  translates: () => true,
+  hiddenFailure: refusedWith,
+  read: (json) => {
+    const status = refusedWith(json);
+    return status === undefined ? { json: inOurWords(json) } : { error: { status, json } };
+  },
 };
 
 const taskPoll: Exchange = {
@@ -31,6 +37,24 @@ export const dashscope: Protocol = {
   isOutOfCredit: isInArrears,
   exchanges: { video_create: videoCreate, task_poll: taskPoll, task_cancel: taskCancel },
 };
+
+/** A clear no: an error without a word of a task. What is neither leaves in doubt whether there is one. */
+function refusedWith(json: unknown): number | undefined {
+  if (!isJsonObject(json) || json["output"] !== undefined) return undefined;
+  const { code, message } = json;
+  if (typeof code !== "string" || code === "" || typeof message !== "string") return undefined;
+  return statuses.find(([word]) => word.test(code))?.[1] ?? 400;
+}
+
+/** The vendor's words for what it says elsewhere by a status; nearly all others are about the request. */
+const statuses: readonly (readonly [RegExp, number])[] = [
+  [/^InvalidApiKey/i, 401],
+  [/^Arrearage/i, 402],
+  [/AccessDenied/i, 403],
+  [/^Throttling/i, 429],
+  [/Time-?out/i, 504],
+  [/^(?:InternalError|SystemError|ServiceUnavailable)/i, 503],
+];
 
 /** An account that owes money is told so as if the request were wrong. */
 function isInArrears(status: number, json: unknown): boolean {
