@@ -1773,4 +1773,11 @@ export const mutants = [
     replace: "",
     tests: ["test/task-verdicts.test.ts"],
   },
+  {
+    name: "official clients repeat what a vendor may be working on",
+    file: "gateway/src/call/upstream-answer.ts",
+    find: "leavesInDoubt(status)",
+    replace: "false",
+    tests: ["test/upstream-faults.test.ts"],
+  },
 ];

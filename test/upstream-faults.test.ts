@@ -231,6 +231,20 @@ test("an upstream that cannot be reached is a transport failure, and it is certa
   await deaf.close();
 });
 
+test("an answer of whoever gave up waiting for the vendor passes as it came, and is not to be asked for again unseen", async () => {
+  for (const status of [408, 504, 520, 522, 524]) {
+    for (const target of targets) {
+      const account = await gateway.openAccount();
+      doubles[target.vendor].answerNext({ status, body: "too late" });
+      const response = await target.send(account);
+      expect([response.status, await response.text()]).toEqual([status, "too late"]);
+      expect(response.headers.get("x-should-retry")).toBe("false");
+      const attempts = [{ upstream: target.upstream, outcome: "answered", status }];
+      await expectNotCharged(account, response, { outcome: "failed", attempts });
+    }
+  }
+});
+
 test("a call in doubt is never said to be worth a retry, whoever manages its upstream", async () => {
   doubles.openai.answerNext({ kind: "hang" });
   const config = `

@@ -1,5 +1,5 @@
 import { refuseEarlier } from "../ledger/refuse-earlier.ts";
-import { isSuccess, neverSent } from "../operation/upstream.ts";
+import { isSuccess, leavesInDoubt, neverSent } from "../operation/upstream.ts";
 import { readBegunWork } from "../tasks/read-task-report.ts";
 import type { BegunTask } from "../tasks/task-book.ts";
 import { pollAfterMs } from "../tasks/task-rules.ts";
@@ -57,12 +57,9 @@ export async function beginTask(
 /** True when the vendor certainly has no such task: it refused, or never heard of it. */
 function saysNo(exchanged: Attempted["exchanged"]): boolean {
   if (exchanged.kind === "no_answer") return neverSent(exchanged) || exchanged.reason === "redirect";
-  if (exchanged.kind === "answered" && gaveUpWaiting.has(exchanged.status)) return false;
+  if (exchanged.kind === "answered" && leavesInDoubt(exchanged.status)) return false;
   return !isSuccess(exchanged);
 }
-
-/** Said by whoever stands before the vendor and did not hear from it in time: the task may be made all the same. */
-const gaveUpWaiting: ReadonlySet<number> = new Set([408, 504, 520, 522, 524]);
 
 /** False when the id is another task's, which is nothing to this caller. */
 async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<boolean> {

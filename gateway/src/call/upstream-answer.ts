@@ -1,4 +1,4 @@
-import { neverSent, type Exchanged, type Upstream } from "../operation/upstream.ts";
+import { leavesInDoubt, neverSent, type Exchanged, type Upstream } from "../operation/upstream.ts";
 import { refuse } from "../platform/refusals.ts";
 import { creditPauseSeconds } from "../routing/upstream-health.ts";
 import type { Answer } from "./call.ts";
@@ -8,8 +8,15 @@ export function answerOf(exchanged: Exchanged, upstream: Upstream): Answer {
   if (exchanged.kind === "streaming") throw new Error("A stream is answered piece by piece.");
   if (exchanged.kind !== "answered") return refuseFor(exchanged, upstream);
   const { status, contentType, body, retryAfterSeconds } = exchanged;
-  if (status < 500 || retryAfterSeconds === undefined) return { status, contentType, body };
-  return { status, contentType, body, retryAfterSeconds };
+  if (status < 400) return { status, contentType, body };
+  return {
+    status,
+    contentType,
+    body,
+    ...(status < 500 || retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    // Official clients would have it made again by themselves, and a second one would be paid for as well.
+    ...(leavesInDoubt(status) ? ({ retryable: false } as const) : {}),
+  };
 }
 
 /** What a caller is told when there is no answer of the upstream's to pass on. */

@@ -137,6 +137,10 @@ export const isSuccess = (exchanged: Exchanged): exchanged is Answered =>
 
 export const isSuccessStatus = (status: number): boolean => status >= 200 && status <= 299;
 
+/** Said by whoever stands before the vendor and did not hear from it in time: the work may be done all the same. */
+export const leavesInDoubt = (status: number): boolean => gaveUpWaiting.has(status);
+const gaveUpWaiting: ReadonlySet<number> = new Set([408, 504, 520, 522, 524]);
+
 /** True when not a byte of the request left, so that the upstream cannot have done anything. */
 export const neverSent = (exchanged: Exchanged): boolean => exchanged.kind === "no_answer" && !exchanged.sent;
 

@@ -39,7 +39,7 @@ export interface HttpDoor {
 export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts): HttpDoor {
   const respond = (
     call: HttpCall,
-    { status, contentType, body, ended, retryAfterSeconds: askedByUpstream }: Answer,
+    { status, contentType, body, ended, retryAfterSeconds: askedByUpstream, retryable }: Answer,
     refusal?: CallRefused,
   ): Reply => {
     countCall(call, status, gate);
@@ -51,7 +51,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
       contentType,
       streams: ended !== undefined,
       retryAfterSeconds,
-      retryable: refusal?.retryable,
+      retryable: refusal?.retryable ?? retryable,
       crossesOrigins: call.crossesOrigins,
     });
     return { status, headerLines, body, closes };
