@@ -1780,4 +1780,11 @@ export const mutants = [
     replace: "false",
     tests: ["test/upstream-faults.test.ts"],
   },
+  {
+    name: "a vendor that refuses to be asked for its figures is asked for them",
+    file: "gateway/src/upstreams/protocols/openai.ts",
+    find: 'upstream.streamUsage !== "never"',
+    replace: "true",
+    tests: ["test/stream-usage.test.ts"],
+  },
 ];

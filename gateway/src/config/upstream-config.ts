@@ -25,6 +25,8 @@ export interface UpstreamConfig extends OwnRequest {
   readonly hostedTools: "refuse" | "allow";
   /** OpenAI's word by which it is told the most that a model may write; undefined when nobody said. */
   readonly outputLimit: Upstream["outputLimit"];
+  /** Whether it is asked to tell at the end of a stream what it used, which some vendors of OpenAI's dialect refuse. */
+  readonly streamUsage: "ask" | "never";
   /** Which models without a `via` of their own it has; undefined when nobody said, and then all of its protocol. */
   readonly models: ReadonlySet<string> | undefined;
   /** Undefined when the addresses or the client it takes are not all written. */
@@ -57,6 +59,7 @@ export const upstream = z
     on_caller_left: z.enum(["drain", "abort"]).optional(),
     hosted_tools: z.enum(["refuse", "allow"]).optional(),
     output_limit: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
+    stream_usage: z.enum(["ask", "never"]).optional(),
     models: z.array(modelName).optional(),
     authorize_url: httpUrl.optional(),
     token_url: httpUrl.optional(),
@@ -78,6 +81,7 @@ export const upstream = z
     onCallerLeft: written.on_caller_left ?? "drain",
     hostedTools: written.hosted_tools ?? "refuse",
     outputLimit: written.output_limit,
+    streamUsage: written.stream_usage ?? "ask",
     models: written.models && new Set(written.models),
     link: linkSettingsOf(written),
   }));

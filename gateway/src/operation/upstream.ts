@@ -29,6 +29,8 @@ export interface Upstream {
   readonly hostedTools?: "refuse" | "allow";
   /** By which of OpenAI's two words it is told the most that a model may write; by what is known of it when nobody says. */
   readonly outputLimit?: "max_tokens" | "max_completion_tokens" | undefined;
+  /** Whether a vendor of OpenAI's dialect is asked to tell at the end of a stream what it used; asked when nobody says. */
+  readonly streamUsage?: "ask" | "never";
   /** The models it has among those that do not say where they are served; all of its protocol when nobody says. */
   readonly models?: ReadonlySet<string> | undefined;
   /** For a platform whose people can link their accounts. */

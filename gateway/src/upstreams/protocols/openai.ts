@@ -26,7 +26,8 @@ const native: NativeChat = {
   },
   completeBody: (body, dispatch) => ({
     ...withLimitWord(body, dispatch),
-    ...(dispatch.streaming ? usageAsked({}) : {}),
+    // The dialect asks by itself.
+    ...(mayBeAsked(dispatch) ? {} : { stream_options: undefined }),
   }),
   showFrame: (frame, { includeUsage }) => (includeUsage ? undefined : withoutUsage(frame)),
   usageOf: (json) => json["usage"],
@@ -46,9 +47,14 @@ export const openai: Protocol = {
 /** The limit that the hold was computed from, and usage at a stream's end. */
 function changes(body: JsonObject, dispatch: Dispatch): Readonly<Record<string, unknown>> {
   const limit = limitChanges(body, dispatch);
+  // A caller who asks for it gets what such a vendor tells unasked, and not a refusal.
+  if (!mayBeAsked(dispatch))
+    return "stream_options" in body ? { ...limit, stream_options: undefined } : limit;
   if (!dispatch.streaming || asksForUsage(body)) return limit;
   return { ...limit, ...usageAsked(body["stream_options"]) };
 }
+
+const mayBeAsked = ({ upstream }: Dispatch): boolean => upstream.streamUsage !== "never";
 
 const usageAsked = (options: unknown): Record<string, unknown> => ({
   stream_options: { ...(isJsonObject(options) ? options : {}), include_usage: true },
