@@ -1787,4 +1787,11 @@ export const mutants = [
     replace: "true",
     tests: ["test/stream-usage.test.ts"],
   },
+  {
+    name: "an answer of several candidates is whole when the first of them is",
+    file: "gateway/src/upstreams/dialects/gemini/read-events.ts",
+    find: " && running.size === 0",
+    replace: "",
+    tests: ["gateway/src/upstreams/dialects/gemini/stream.test.ts"],
+  },
 ];

@@ -6,14 +6,16 @@ import { readResponse } from "./response.ts";
 
 export function readAnswer(json: unknown): ChatAnswer {
   const response = readResponse(json);
-  const parts = joinParts(readParts(response.parts, response.id));
+  const [first] = response.candidates;
+  const said = response.candidates.flatMap(({ parts }) => parts);
+  const parts = joinParts(readParts(said, response.id));
   const answers = parts.some((part) => part.kind !== "reasoning");
   const calls = parts.some((part) => part.kind === "tool_call");
   return {
     id: response.id,
     model: response.model,
     parts,
-    stop: response.promptBlocked ? "filtered" : readStopReason(response.finishReason, { answers, calls }),
+    stop: response.promptBlocked ? "filtered" : readStopReason(first?.finishReason, { answers, calls }),
     stopSequence: undefined,
     usage: response.usage,
   };

@@ -20,6 +20,10 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
   let answers = false;
   let calls = 0;
 
+  /** Candidates of which more may come; the answer stops with the last of them. */
+  const running = new Set<number>();
+  let finishReason: string | undefined;
+
   const endPart = (): ChatEvent[] => {
     if (last === undefined) return [];
     last = undefined;
@@ -52,12 +56,18 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
       events.push({ kind: "start", id, model: response.model });
       started = true;
     }
-    for (const part of response.parts) events.push(...readPart(part));
+    for (const candidate of response.candidates) {
+      for (const part of candidate.parts) events.push(...readPart(part));
+      if (candidate.finishReason === undefined) running.add(candidate.index);
+      else running.delete(candidate.index);
+      finishReason ??= candidate.finishReason;
+    }
     if (response.usage !== undefined) events.push({ kind: "usage", usage: response.usage });
-    if ((response.finishReason !== undefined || response.promptBlocked) && !stopped) {
+    const hasFinished = finishReason !== undefined && running.size === 0;
+    if ((hasFinished || response.promptBlocked) && !stopped) {
       const reason = response.promptBlocked
         ? "filtered"
-        : readStopReason(response.finishReason, { answers, calls: calls > 0 });
+        : readStopReason(finishReason, { answers, calls: calls > 0 });
       events.push(...endPart(), { kind: "stop", reason, stopSequence: undefined });
       stopped = true;
     }

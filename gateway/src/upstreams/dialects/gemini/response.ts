@@ -9,24 +9,38 @@ import { readUsage } from "./usage.ts";
 export interface Response {
   readonly id: string | undefined;
   readonly model: string | undefined;
-  readonly parts: readonly unknown[];
-  readonly finishReason: string | undefined;
+  /** A translated request asks for one. A caller of Google itself may ask for more: all are read, so that they can be counted. */
+  readonly candidates: readonly Candidate[];
   /** The prompt itself was refused; there are no candidates then. */
   readonly promptBlocked: boolean;
   readonly usage: ChatUsage | undefined;
 }
 
+interface Candidate {
+  readonly index: number;
+  readonly parts: readonly unknown[];
+  readonly finishReason: string | undefined;
+}
+
 export function readResponse(json: unknown): Response {
   const response = objectOr(json);
-  const candidate = objectOr(Array.isArray(response["candidates"]) ? response["candidates"][0] : undefined);
-  const parts = objectOr(candidate["content"])["parts"];
+  const { candidates } = response;
   return {
     id: readAnswerId(textOr(response["responseId"])),
     model: readAnswerModel(textOr(response["modelVersion"])),
-    parts: Array.isArray(parts) ? parts : [],
-    finishReason: textOr(candidate["finishReason"]),
+    candidates: Array.isArray(candidates) ? candidates.filter(isJsonObject).map(readCandidate) : [],
     promptBlocked: textOr(objectOr(response["promptFeedback"])["blockReason"]) !== undefined,
     usage: readUsage(response["usageMetadata"]),
+  };
+}
+
+function readCandidate({ index, content, finishReason }: JsonObject): Candidate {
+  const { parts } = objectOr(content);
+  return {
+    // Google leaves a zero out.
+    index: typeof index === "number" ? index : 0,
+    parts: Array.isArray(parts) ? parts : [],
+    finishReason: textOr(finishReason),
   };
 }
 

@@ -54,6 +54,28 @@ test("usage is told as it grows, so the last told is right", () => {
   expect(events.at(-1)).toMatchObject({ kind: "stop", reason: "length" });
 });
 
+test("an answer of several candidates stops with the last of them, and all of them are told", () => {
+  const of = (index: number, text: string, finishReason?: string): object => ({
+    content: { role: "model", parts: [{ text }] },
+    index,
+    finishReason,
+  });
+  const begun = [
+    { candidates: [of(0, "short"), of(1, "long ")] },
+    { candidates: [of(0, ".", "STOP"), of(1, "and ")] },
+    { candidates: [of(1, "longer")] },
+  ];
+  const said = (events: readonly ChatEvent[]): string =>
+    events.map((event) => (event.kind === "text" ? event.text : "")).join("");
+  expect(said(read(...begun))).toBe("shortlong .and longer");
+  expect(read(...begun).some(({ kind }) => kind === "stop")).toBe(false);
+  const whole = read(...begun, { candidates: [of(1, "", "STOP")] });
+  expect(whole.filter(({ kind }) => kind === "stop")).toEqual([stop]);
+
+  const answer = geminiDialect.readAnswer({ candidates: [of(0, "short", "STOP"), of(1, "long", "STOP")] });
+  expect(answer).toMatchObject({ parts: [{ text: "shortlong" }], stop: "end" });
+});
+
 test("a blocked prompt is a filtered stop", () => {
   expect(read({ promptFeedback: { blockReason: "SAFETY" } })).toEqual([
     { kind: "start", id: undefined, model: undefined },
