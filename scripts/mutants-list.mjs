@@ -1713,7 +1713,7 @@ export const mutants = [
   {
     name: "a stream is cut after a quarter of an hour, however alive it is",
     file: "gateway/src/upstreams/http-client.ts",
-    find: "streamTimeoutMs: 6 * 60 * 60_000",
+    find: "streamTimeoutMs: 2 * 60 * 60_000",
     replace: "streamTimeoutMs: 15 * 60_000",
     tests: ["gateway/src/upstreams/http-client.test.ts"],
   },

@@ -9,10 +9,10 @@ export interface OperationLimits {
 }
 
 /**
- * Longer than a call runs, which waits for its answer at two upstreams, and may read one for hours; a slot whose holder
+ * Longer than a call runs, which waits for its answer at two upstreams, and may read one for two hours; a slot whose holder
  * vanished comes back after it.
  */
-const slotLeaseMs = 12 * 60 * 60_000;
+const slotLeaseMs = 3 * 60 * 60_000;
 
 /** What a key's limits are called. Every call asks for them, so they are kept: to look for a new text takes longer. */
 interface KeyNames {

@@ -45,7 +45,7 @@ export const usualLimits: Limits = {
   openingWaitMs: 2_000,
   pauseTimeoutMs: 15 * 60_000,
   // Whoever goes on speaking is heard: half of an answer is paid for, and helps nobody. This is for one without an end.
-  streamTimeoutMs: 6 * 60 * 60_000,
+  streamTimeoutMs: 2 * 60 * 60_000,
   connectionsMax: 20_000,
   idleMaxPerOrigin: 256,
   idleMs: 4_000,
