@@ -592,6 +592,13 @@ export const mutants = [
     tests: ["test/links.test.ts"],
   },
   {
+    name: "what a caller asked who left during the start is done and paid for",
+    file: "gateway/src/host/answer-early.ts",
+    find: "gateway && !peer.hasLeft()",
+    replace: "gateway",
+    tests: ["gateway/src/host/answer-early.test.ts"],
+  },
+  {
     name: "a stop leaves open what it cuts off",
     file: "gateway/src/host/drain.ts",
     find: "    leaveUpstreams();",
@@ -976,7 +983,7 @@ export const mutants = [
   {
     name: "what is free and changes something happens again when a transport repeats it",
     file: "gateway/src/doors/mcp/only-reads.ts",
-    find: " && !changesFreely(operation)",
+    find: ' && operation.method === "GET"',
     replace: "",
     tests: ["test/agent-spending.test.ts"],
   },

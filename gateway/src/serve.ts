@@ -7,6 +7,7 @@ import { loadConfig, type Environment } from "./config/load-config.ts";
 import { checkPublic } from "./config/public-sandbox.ts";
 import { createGateway, type Gateway, type GatewayParts } from "./gateway.ts";
 import { createDemoAccount } from "./host/demo-account.ts";
+import { answerEarly } from "./host/answer-early.ts";
 import { drain } from "./host/drain.ts";
 import { greeting } from "./host/greeting.ts";
 import type { Listen } from "./host/listen.ts";
@@ -67,9 +68,6 @@ interface OpenFacts {
 /** Describing the whole offer is a third of a second's work, and whoever waited for the start comes first. */
 const publishAfterMs = 2_000;
 
-/** A start takes less than a second, and longer where much is to be recovered; probes and clients wait for some seconds. */
-const startingMs = 5_000;
-
 /** Serves until told to stop. Resolves with the exit code. */
 export async function serve(parts: ServeParts): Promise<number> {
   const { settings, log, version } = parts;
@@ -83,7 +81,8 @@ export async function serve(parts: ServeParts): Promise<number> {
     host: settings.host,
     port: settings.port,
     answer: (request, peer) =>
-      open.gateway?.answer(request, peer) ?? answerEarly(request, peer, opening.promise, parts),
+      open.gateway?.answer(request, peer) ??
+      answerEarly(request, peer, { opening: opening.promise, newId: parts.newId }),
   });
   const baseUrl = settings.baseUrl ?? addressOf(settings.host, listener.port);
   const sandboxes = createSandboxes(parts, `${baseUrl}/sandbox`);
@@ -206,19 +205,6 @@ const namelessPublic =
 const sandboxOfOneNode =
   "this node has a sandbox of its own, which knows nothing of the videos and links made at other nodes; " +
   "start one for all of them and write its address, as in sandbox: http://127.0.0.1:9100";
-
-/** Whoever comes while it starts waits, and is answered like everybody else; not for ever, should something hold up the start. */
-async function answerEarly(
-  request: HttpRequest,
-  peer: Peer,
-  opening: Promise<Gateway>,
-  { newId }: ServeParts,
-): Promise<Reply | Response> {
-  const gateway = await Promise.race([opening, Bun.sleep(startingMs)]);
-  if (gateway) return gateway.answer(request, peer);
-  const headers = { "x-request-id": newId(), "retry-after": "1" };
-  return Response.json({ status: "not ready", failing: "starting" }, { status: 503, headers });
-}
 
 function createSandboxes(parts: ServeParts, publicUrl: string) {
   let running: SandboxProcess | undefined;

@@ -93,3 +93,51 @@ test("an end does not wait for a reader who never comes", async () => {
   await output.taken();
   expect(performance.now() - startedMs).toBeLessThan(5_000);
 });
+
+test("a reader who goes is waited for: the next one gets what the first one did not take", async () => {
+  const count = 140;
+  for (let n = 0; n < count; n++) output.write(line(n));
+  // What was in the pipe goes with its reader.
+  const taken = numbersIn(readLines()).length;
+  closeSync(reader);
+  await Bun.sleep(120);
+  output.write(line(count));
+  reader = openSync(join(folder, "pipe"), constants.O_RDONLY | constants.O_NONBLOCK);
+  let text = "";
+  while (!text.includes(`\n${count} `)) {
+    text += readLines();
+    await Bun.sleep(10);
+  }
+  const came = numbersIn(text.slice(text.indexOf("\n") + 1));
+  expect(came.at(-1)).toBe(count);
+  expect(count - came.length).toBeLessThanOrEqual(taken + 1);
+  expect(lost).toEqual({ dropped: 0, told: [] });
+  await output.taken();
+});
+
+test("a socket that nobody reads fills no memory: lines are dropped, counted and told", async () => {
+  const waiting: (() => void)[] = [];
+  const heard: string[] = [];
+  const socket = new Writable({
+    highWaterMark: 1,
+    decodeStrings: false,
+    write: (chunk: string, _encoding, done) => {
+      heard.push(chunk);
+      waiting.push(done);
+    },
+  });
+  const dropped: number[] = [];
+  const told: number[] = [];
+  const { write } = openLogOutput(Object.assign(socket, { fd: -1 }), {
+    waitingBytesMax: 10_000,
+    onLost: () => void dropped.push(1),
+    onCaughtUp: (lines) => void told.push(lines),
+  });
+  for (let n = 0; n < 100; n++) write(line(n));
+  expect([dropped.length > 80, told]).toEqual([true, []]);
+  while (told.length === 0) {
+    waiting.shift()?.();
+    await Bun.sleep(1);
+  }
+  expect(told).toEqual([dropped.length]);
+});

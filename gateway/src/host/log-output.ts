@@ -1,5 +1,4 @@
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
-import { codeOf } from "../platform/error-code.ts";
 
 /** Where the log goes, without ever keeping a call waiting. */
 export interface LogOutput {
@@ -30,8 +29,38 @@ export function openLogOutput(
   options: LogOutputOptions,
 ): LogOutput {
   const pipe = openPipe(stream.fd);
-  if (pipe === undefined) return { write: (line) => void stream.write(line), taken: async () => {} };
-  return writeAsTaken(pipe, options);
+  return pipe === undefined ? writeBounded(stream, options) : writeAsTaken(pipe, options);
+}
+
+/** Files and terminals take everything at once; what a socket does not take, as that of a journal, waits inside the stream. */
+function writeBounded(
+  stream: NodeJS.WritableStream,
+  { waitingBytesMax = waitingBytesUsual, onLost, onCaughtUp }: LogOutputOptions,
+): LogOutput {
+  let waitingBytes = 0;
+  let lost = 0;
+
+  const taken = (bytes: number): void => {
+    waitingBytes -= bytes;
+    if (waitingBytes > 0 || lost === 0) return;
+    const lines = lost;
+    lost = 0;
+    onCaughtUp(lines);
+  };
+
+  return {
+    write: (line) => {
+      const bytes = Buffer.byteLength(line);
+      if (waitingBytes > 0 && waitingBytes + bytes > waitingBytesMax) {
+        lost++;
+        onLost();
+        return;
+      }
+      waitingBytes += bytes;
+      stream.write(line, () => taken(bytes));
+    },
+    taken: () => waitWhile(() => waitingBytes > 0),
+  };
 }
 
 /** The same pipe once more: whether a write waits is a matter of how it was opened, and others have this one open, too. */
@@ -89,18 +118,20 @@ function writeAsTaken(
       lost++;
       onLost();
     },
-    taken: async () => {
-      for (let waitedMs = 0; waiting.length > 0 && waitedMs < takenWithinMs; waitedMs += againAfterMs)
-        await Bun.sleep(againAfterMs);
-    },
+    taken: () => waitWhile(() => waiting.length > 0),
   };
 }
 
-/** Writes what is taken at once, and answers with the rest; nothing is left of a line when nobody will ever read it. */
+async function waitWhile(isBehind: () => boolean): Promise<void> {
+  for (let waitedMs = 0; isBehind() && waitedMs < takenWithinMs; waitedMs += againAfterMs)
+    await Bun.sleep(againAfterMs);
+}
+
+/** Writes what is taken at once, and answers with the rest: whoever stands still, or is away, may come back. */
 function writeSome(pipe: number, bytes: Buffer): Buffer {
   try {
     return bytes.subarray(writeSync(pipe, bytes));
-  } catch (error) {
-    return codeOf(error) === "EAGAIN" ? bytes : Buffer.alloc(0);
+  } catch {
+    return bytes;
   }
 }

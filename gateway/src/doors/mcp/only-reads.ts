@@ -1,6 +1,6 @@
 import type { Offer } from "../../offer/offer.ts";
-import { changesFreely } from "../../operation/operation.ts";
 import { isJsonObject } from "../../platform/json.ts";
+import { linkScopes } from "./operation-facts.ts";
 
 /**
  * Whether everything that a use or a batch asks for is free and changes nothing. To run that again does no harm, and an
@@ -15,5 +15,5 @@ export function onlyReads(given: unknown, offer: Offer): boolean {
 function isFreeRead(call: unknown, { operations }: Offer): boolean {
   const { operation_id: id } = isJsonObject(call) ? call : {};
   const operation = typeof id === "string" ? operations.get(id)?.operation : undefined;
-  return operation?.price.kind === "free" && !changesFreely(operation);
+  return operation?.price.kind === "free" && operation.method === "GET" && !linkScopes(operation);
 }

@@ -92,6 +92,10 @@ export class HttpConnection implements Peer, Reader {
     return this.#phase === "waiting";
   }
 
+  hasLeft(): boolean {
+    return this.#phase === "gone";
+  }
+
   address(): string | undefined {
     return this.#socket.remoteAddress;
   }

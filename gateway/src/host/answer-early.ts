@@ -1,0 +1,33 @@
+import type { HttpRequest } from "../platform/http-request.ts";
+import type { Peer } from "../platform/peer.ts";
+import type { Reply } from "../platform/reply.ts";
+
+interface Starting {
+  /** Who answers once everything stands. */
+  readonly opening: Promise<Answering>;
+  readonly newId: () => string;
+  /** How long anybody waits for it. */
+  readonly patienceMs?: number;
+}
+
+interface Answering {
+  readonly answer: (request: HttpRequest, peer: Peer) => Promise<Reply | Response>;
+}
+
+/** A start takes less than a second, and longer where much is to be recovered; probes and clients wait for some seconds. */
+const patienceUsualMs = 5_000;
+
+/**
+ * Whoever comes while it starts waits, and is answered like everybody else; not for ever, should something hold up the
+ * start. What a caller asked who did not wait is not done: it would be paid for, and again when the caller comes back.
+ */
+export async function answerEarly(
+  request: HttpRequest,
+  peer: Peer,
+  { opening, newId, patienceMs = patienceUsualMs }: Starting,
+): Promise<Reply | Response> {
+  const gateway = await Promise.race([opening, Bun.sleep(patienceMs)]);
+  if (gateway && !peer.hasLeft()) return gateway.answer(request, peer);
+  const headers = { "x-request-id": newId(), "retry-after": "1" };
+  return Response.json({ status: "not ready", failing: "starting" }, { status: 503, headers });
+}
