@@ -1,7 +1,7 @@
 import type { Addresses } from "../config/addresses.ts";
 import type { Names } from "../operation/names.ts";
+import { offeredExample } from "../offer/example-request.ts";
 import type { Offer, OfferedOperation } from "../offer/offer.ts";
-import type { Operation } from "../operation/operation.ts";
 import type { JsonObject } from "../platform/json.ts";
 import { convert, createComponents, type SchemaTarget } from "./components.ts";
 import { describeOperation, securitySchemes } from "./describe-operation.ts";
@@ -120,15 +120,17 @@ const bytesOf = (document: JsonObject): Uint8Array => Buffer.from(`${JSON.string
 /** Made from what was declared and configured and not from the document, so another form of it keeps the revision. */
 function docsRevision({ offer, addresses }: ContractInput): string {
   const operations = [...offer.operations.values()].toSorted(byPathThenMethod).map((offered) => ({
-    ...declarationOf(offered.operation),
+    ...declarationOf(offered),
     price: priceOf(offered),
   }));
   const input = { names: offer.names, baseUrl: addresses.baseUrl, operations };
   return `docs_${sha256(JSON.stringify(input)).slice(0, 24)}`;
 }
 
-function declarationOf(operation: Operation): JsonObject {
-  const { id, title, summary, notes, category, method, path, params, headers, example } = operation;
+function declarationOf(offered: OfferedOperation): JsonObject {
+  const { operation } = offered;
+  const { id, title, summary, notes, category, method, path, params, headers } = operation;
+  const example = offeredExample(offered);
   const { query, body, response, definition, limits } = operation;
   return {
     declared: { id, title, summary, notes, category, method, path, params, headers, example },

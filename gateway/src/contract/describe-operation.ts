@@ -1,6 +1,7 @@
-import type { Names } from "../operation/names.ts";
+import { offeredExample } from "../offer/example-request.ts";
 import type { OfferedOperation } from "../offer/offer.ts";
-import type { Operation } from "../operation/operation.ts";
+import type { Names } from "../operation/names.ts";
+import type { Example, Operation } from "../operation/operation.ts";
 import { streamingOf } from "../operation/streaming.ts";
 import { keyHeaderOf } from "../platform/dialect.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
@@ -16,10 +17,11 @@ export function describeOperation(
   components: Components,
 ): JsonObject {
   const { operation, path } = offered;
+  const example = offeredExample(offered);
   const streaming = streamingOf(operation);
   const parameters = [
-    ...pathParameters(operation, path),
-    ...queryParameters(operation, components),
+    ...pathParameters(operation, path, example),
+    ...queryParameters(operation, example, components),
     ...requestHeaders(operation, names, components),
   ];
   return {
@@ -31,7 +33,7 @@ export function describeOperation(
     tags: [operation.category],
     security: [{ bearer: [] }, ...clientKey(path)],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(operation.body ? { requestBody: describeBody(operation, components) } : {}),
+    ...(operation.body ? { requestBody: describeBody(operation, example, components) } : {}),
     responses: describeAnswers(operation, path, names, components),
     "x-price": priceOf(offered),
     ...(operation.limits?.rpm ? { "x-requests-per-minute": operation.limits.rpm.limit } : {}),
@@ -67,7 +69,7 @@ function clientKey(path: string): JsonObject[] {
   return header === undefined ? [] : [{ [header]: [] }];
 }
 
-const pathParameters = ({ params, example }: Operation, path: string): JsonObject[] =>
+const pathParameters = ({ params }: Operation, path: string, example: Example | undefined): JsonObject[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
     name,
     in: "path",
@@ -77,7 +79,11 @@ const pathParameters = ({ params, example }: Operation, path: string): JsonObjec
     ...exampleOf(example?.params?.[name]),
   }));
 
-function queryParameters({ query, example }: Operation, components: Components): JsonObject[] {
+function queryParameters(
+  { query }: Operation,
+  example: Example | undefined,
+  components: Components,
+): JsonObject[] {
   const { properties, required } = components.schema(query);
   if (!isJsonObject(properties)) return [];
   const needed = Array.isArray(required) ? required : [];
@@ -97,7 +103,11 @@ function queryParameters({ query, example }: Operation, components: Components):
 const exampleOf = (value: string | undefined, isNumber = false): JsonObject =>
   value === undefined ? {} : { example: isNumber ? Number(value) : value };
 
-const describeBody = ({ body, bodyOptional, example }: Operation, components: Components): JsonObject => ({
+const describeBody = (
+  { body, bodyOptional }: Operation,
+  example: Example | undefined,
+  components: Components,
+): JsonObject => ({
   required: bodyOptional !== true,
   content: {
     "application/json": {

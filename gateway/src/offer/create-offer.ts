@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { RecordedPrice } from "../ledger/ledger.ts";
+import type { ModelListing } from "../operation/books.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import { isSold, type Operation } from "../operation/operation.ts";
 import { checkVia } from "./check-via.ts";
@@ -7,6 +8,7 @@ import { doubtfulModels } from "./doubtful-models.ts";
 import { doubtfulPrices } from "./doubtful-prices.ts";
 import { findGaps } from "./find-gaps.ts";
 import { isServed } from "./is-served.ts";
+import { listModels } from "./list-models.ts";
 import { mergeModels, type Model } from "./merge-models.ts";
 import { offerOperation } from "./offer-operation.ts";
 import type { HeaderNames, Offer, OfferedOperation, OfferSources } from "./offer.ts";
@@ -20,12 +22,15 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
   const models = mergeModels(catalogue, config);
   const offered = catalogue.operations.map((operation) => offerOperation(operation, { ...sources, models }));
   const sold = offered.filter((one) => isServed(one, sources));
-  const served = offered.filter((one) => sold.includes(one) || isAnswerable(one.operation, sold));
+  const listed = listModels({ operations: byId(sold) });
+  const served = offered
+    .filter((one) => sold.includes(one) || isAnswerable(one.operation, sold))
+    .map((one) => ({ ...one, toldModels: toldModels(one.operation, listed) }));
   return Object.freeze({
     names: config.names,
     headers: headerNames(config.names.provider.toLowerCase()),
     routes: createRoutes(served),
-    operations: new Map(served.map((one) => [one.operation.id, one])),
+    operations: byId(served),
     tiers: config.tiers,
     sandboxUrl,
     links: config.links,
@@ -44,6 +49,17 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
 const isAnswerable = (operation: Operation, sold: readonly OfferedOperation[]): boolean =>
   !isSold(operation) &&
   (!("beginsLinks" in operation) || sold.some(({ upstreams }) => upstreams.some(({ link }) => link)));
+
+const byId = (offered: readonly OfferedOperation[]): Map<string, OfferedOperation> =>
+  new Map(offered.map((one) => [one.operation.id, one]));
+
+/** Those of the list that the operation would find there. */
+const toldModels = ({ tellsOfModel }: Operation, listed: readonly ModelListing[]): string[] =>
+  tellsOfModel
+    ? listed
+        .filter(({ kind }) => tellsOfModel.kind === undefined || tellsOfModel.kind === kind)
+        .map(({ id }) => id)
+    : [];
 
 const headerNames = (provider: string): HeaderNames => ({
   costMode: `x-${provider}-cost-mode`,

@@ -1,3 +1,4 @@
+import { modelKindOf, type Example, type Operation } from "../operation/operation.ts";
 import type { JsonObject } from "../platform/json.ts";
 import type { Offer, OfferedModel, OfferedOperation } from "./offer.ts";
 
@@ -12,22 +13,14 @@ export interface ExampleRequest {
   readonly model: OfferedModel | undefined;
 }
 
-/** Undefined when the operation has no example. */
+/** Undefined when the operation has no example that could be sent. */
 export function exampleRequest(offered: OfferedOperation, names: Offer["names"]): ExampleRequest | undefined {
-  const { operation, path } = offered;
-  const { example } = operation;
+  const example = offeredExample(offered);
   if (!example) return undefined;
+  const { params = {}, query = {}, body } = example;
   const model = exampleModel(offered);
-  const params: Readonly<Record<string, string>> = {
-    ...example.params,
-    ...(model !== undefined && example.params?.["model"] !== undefined ? { model } : {}),
-  };
-  const filled = path.replace(/\{(\w+)\}/g, (whole, name: string) => params[name] ?? whole);
-  const query = example.query ?? {};
+  const filled = offered.path.replace(/\{(\w+)\}/g, (whole, name: string) => params[name] ?? whole);
   const rawQuery = new URLSearchParams(query).toString();
-  const body =
-    example.body &&
-    (model === undefined || !("model" in example.body) ? example.body : { ...example.body, model });
   return {
     target: `${filled}${rawQuery === "" ? "" : `?${rawQuery}`}`,
     headers: Object.fromEntries(
@@ -43,10 +36,39 @@ export function exampleRequest(offered: OfferedOperation, names: Offer["names"])
   };
 }
 
-/** The model of the example when it is on offer, otherwise one that is: nobody should paste a 404. */
-export function exampleModel({ operation, models, defaultModel }: OfferedOperation): string | undefined {
-  const { params, body } = operation.example ?? {};
-  const written = params?.["model"] ?? body?.["model"];
-  if (typeof written === "string" && models.has(written)) return written;
-  return defaultModel?.id ?? [...models.keys()][0];
+/** The operation's example with a model that is on offer in it; undefined where none is that it would need. */
+export function offeredExample(offered: OfferedOperation): Example | undefined {
+  const { operation } = offered;
+  const { example } = operation;
+  if (!example || !needsModel(operation)) return example;
+  const model = exampleModel(offered);
+  if (model === undefined) return undefined;
+  const { params, body } = example;
+  const param = modelParam(operation);
+  return {
+    ...example,
+    ...(params?.[param] === undefined ? {} : { params: { ...params, [param]: model } }),
+    ...(body?.["model"] === undefined ? {} : { body: { ...body, model } }),
+  };
 }
+
+/** The model of the example when it is on offer, otherwise one that is: nobody should paste a 404. */
+export function exampleModel({
+  operation,
+  models,
+  defaultModel,
+  toldModels,
+}: OfferedOperation): string | undefined {
+  const { params, body } = operation.example ?? {};
+  const written = params?.[modelParam(operation)] ?? body?.["model"];
+  const names = operation.tellsOfModel ? toldModels : [...models.keys()];
+  if (typeof written === "string" && names.includes(written)) return written;
+  // Without a name in it the default is called. Otherwise their order says nothing, and the contract must not hang on it.
+  return written === undefined ? defaultModel?.id : names.toSorted()[0];
+}
+
+const needsModel = (operation: Operation): boolean =>
+  operation.tellsOfModel !== undefined || modelKindOf(operation) !== undefined;
+
+/** The path parameter that names the model, where it stands in the path. */
+const modelParam = ({ tellsOfModel }: Operation): string => tellsOfModel?.param ?? "model";

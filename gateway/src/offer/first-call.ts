@@ -1,4 +1,5 @@
 import { isSold } from "../operation/operation.ts";
+import { offeredExample } from "./example-request.ts";
 import type { Offer, OfferedOperation } from "./offer.ts";
 
 /** What a newcomer is shown first: of these, the first that can be called; otherwise anything that is sold. */
@@ -9,9 +10,13 @@ export function firstCall({ operations }: Offer): OfferedOperation | undefined {
 }
 
 /** Nobody should paste what is refused for want of a price, a model or a linked account. */
-const worksAtOnce = ({ operation, terms, models }: OfferedOperation): boolean =>
-  isSold(operation) &&
-  operation.example !== undefined &&
-  operation.link === undefined &&
-  operation.price.kind !== "free" &&
-  (terms !== undefined || models.size > 0);
+const worksAtOnce = (offered: OfferedOperation): boolean => {
+  const { operation, terms, models } = offered;
+  return (
+    isSold(operation) &&
+    offeredExample(offered) !== undefined &&
+    operation.link === undefined &&
+    operation.price.kind !== "free" &&
+    (terms !== undefined || models.size > 0)
+  );
+};

@@ -9,7 +9,7 @@ import type { Offer } from "./offer.ts";
 const everything: Allowed = { allowedModels: undefined, allowedOperations: undefined };
 
 /** Every model that can be called now, by whoever asks, with its price: the model catalogue. */
-export function listModels(offer: Offer, allowed: Allowed = everything): ModelListing[] {
+export function listModels(offer: Pick<Offer, "operations">, allowed: Allowed = everything): ModelListing[] {
   const listed = new Map<string, ModelListing>();
   for (const { operation, models } of offer.operations.values()) {
     const { price } = operation;

@@ -35,6 +35,7 @@ export function offerOperation(declared: Operation, market: Market): OfferedOper
     models,
     unpricedModels,
     defaultModel: firstOffered(models, wanted === undefined ? [...usual, ...models.keys()] : [wanted]),
+    toldModels: [],
   };
 }
 

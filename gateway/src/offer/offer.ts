@@ -57,6 +57,8 @@ export interface OfferedOperation {
   /** Models that would be served here if they had a price. */
   readonly unpricedModels: ReadonlySet<string>;
   readonly defaultModel: OfferedModel | undefined;
+  /** The models it can tell of, where it tells of them and calls none. */
+  readonly toldModels: readonly string[];
 }
 
 export interface OfferedModel {

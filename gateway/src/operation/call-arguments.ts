@@ -4,7 +4,7 @@
 import { z } from "zod";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import { refuse } from "../platform/refusals.ts";
-import type { Operation } from "./operation.ts";
+import type { Example, Operation } from "./operation.ts";
 
 /** A request as HTTP would bring it. */
 export interface WrittenRequest {
@@ -54,9 +54,9 @@ export function argumentsSchema(operation: Operation, path: string): JsonObject 
   };
 }
 
-/** Arguments that work as they stand, where there is an example. What a definition leaves open is invented for none. */
-export function exampleArguments({ example, definition, query }: Operation): JsonObject | undefined {
-  if (!example || definition === "pending") return undefined;
+/** An example as arguments. What a definition leaves open is invented for none. */
+export function exampleArguments({ definition, query }: Operation, example: Example): JsonObject | undefined {
+  if (definition === "pending") return undefined;
   const members = membersOf(schemaOf(query));
   const inQuery = Object.entries(example.query ?? {}).map(([name, written]): [string, unknown] => [
     name,

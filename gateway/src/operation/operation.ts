@@ -183,11 +183,13 @@ interface Described {
   readonly params?: Readonly<Record<string, string>>;
   /** Headers this operation asks for beside the usual ones; `{provider}` stands for the configured word. */
   readonly headers?: Readonly<Record<string, DescribedHeader>>;
+  /** It tells of the model on offer that this path parameter names, and calls none; of this kind, where one is said. */
+  readonly tellsOfModel?: { readonly param: string; readonly kind?: ModelKind };
   /** What the schemas cannot say. */
   readonly notes?: string;
   /** Refusals of its own, beside those that every call of its kind can get. */
   readonly refuses?: readonly RefusalCode[];
-  /** A call that works against the sandbox as it stands here. */
+  /** A call that works against the sandbox as it stands here. Readers get it with a model that is on offer. */
   readonly example?: Example;
 }
 
@@ -197,7 +199,7 @@ interface DescribedHeader {
   readonly values?: readonly string[];
 }
 
-interface Example {
+export interface Example {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;

@@ -1,4 +1,5 @@
 import type { Allowed } from "../../keys/allowed-names.ts";
+import { offeredExample } from "../../offer/example-request.ts";
 import { mayUseModel } from "../../offer/may-use.ts";
 import type { OfferedOperation } from "../../offer/offer.ts";
 import { argumentsSchema, exampleArguments } from "../../operation/call-arguments.ts";
@@ -25,7 +26,8 @@ export function describeOperation(
   const { summary, ...head } = headline(offered);
   const scopes = linkScopes(operation);
   const output = outputSchema(operation);
-  const example = exampleArguments(operation);
+  const shown = offeredExample(offered);
+  const example = shown && exampleArguments(operation, shown);
   const wants = (section: Section): boolean => include === undefined || include.includes(section);
   return {
     ...head,

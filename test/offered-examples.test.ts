@@ -1,0 +1,147 @@
+// The examples of a gateway that sells models of its own: whatever shows one, the contract, a page or a tool of
+// agents, shows what can be called there as it stands.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { exampleRequest as exampleOf } from "./contract-answers/requests.ts";
+import { objectOf, readOperations, type Json } from "./contract-answers/contract-reader.ts";
+import { useTool } from "./agent-client.ts";
+import type { ModelDouble } from "./doubles/model-book.ts";
+import { openOpenAiDouble } from "./doubles/openai.ts";
+import { openTestGateway, runProgram, type TestAccount, type TestGateway } from "./harness.ts";
+
+const vendor = { key: "sk-operator-openai-000000000000", models: ["org/own:8b", "own-embedder"] };
+
+let openai: ModelDouble;
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  openai = await openOpenAiDouble(vendor);
+  gateway = await openTestGateway({
+    config: `
+upstreams:
+  oai: { protocol: openai, url: "${openai.url}", key: "${vendor.key}", models: [] }
+models:
+  own-embedder: { via: [oai], price: { input: 0.5 } }
+  org/own:8b: { via: [oai], price: { input: 1, output: 2 } }
+tiers: { enterprise: { rpm: 100000, tpm: 100000000, concurrency: 1000 } }
+`,
+  });
+  account = await openAccount(gateway);
+});
+afterAll(async () => {
+  await gateway.close();
+  await openai.close();
+});
+
+const openAccount = (at: TestGateway): Promise<TestAccount> =>
+  at.openAccount({ tier: "enterprise", creditUsd: "1000" });
+
+const aboutModels = [
+  "chat.completions.create",
+  "responses.create",
+  "embeddings.create",
+  "messages.create",
+  "messages.count_tokens",
+  "models.generate_content",
+  "models.get",
+  "models.get_gemini",
+];
+
+async function readContract(at: TestGateway): Promise<Json> {
+  const { contentHash } = objectOf(await (await fetch(`${at.url}/api/contracts/version`)).json());
+  const source = `${at.url}/api/contracts/source?hash=${String(contentHash)}&bundled=1`;
+  return objectOf(await (await fetch(source)).json());
+}
+
+test("every example in the contract can be sent as it stands", async () => {
+  const answers: Record<string, number> = {};
+  for (const operation of readOperations(await readContract(gateway))) {
+    const made = exampleOf(operation);
+    if (!made) continue;
+    const query = new URLSearchParams(
+      made.query.map(([name, value]): [string, string] => [name, value]),
+    ).toString();
+    const { status } = await gateway.call(
+      await openAccount(gateway),
+      made.path + (query === "" ? "" : `?${query}`),
+      {
+        method: made.method,
+        headers: made.headers,
+        ...(made.body === undefined ? {} : { body: made.body }),
+      },
+    );
+    answers[operation.id] = status;
+  }
+  expect(Object.entries(answers).filter(([, status]) => status !== 200)).toEqual([]);
+  expect(aboutModels.filter((id) => !(id in answers))).toEqual([]);
+});
+
+test("so can every example that agents are told", async () => {
+  const refused: string[] = [];
+  const told: string[] = [];
+  for (const id of gateway.gateway.offer().operations.keys()) {
+    const details = await useTool(`${gateway.url}/mcp`, account.key, "get_details", { operation_id: id });
+    const { examples = [] } = details.structuredContent as { examples?: readonly object[] };
+    for (const example of examples) {
+      told.push(id);
+      const given = { operation_id: id, arguments: example, max_price_usd: 1 };
+      const { status } = (await useTool(`${gateway.url}/mcp`, account.key, "use", given)).structuredContent;
+      if (status !== "completed" && status !== "accepted") refused.push(id);
+    }
+  }
+  expect(refused).toEqual([]);
+  expect(aboutModels.filter((id) => !told.includes(id))).toEqual([]);
+});
+
+test("so can the command on every operation's page", async () => {
+  const answers = await pasteAll(gateway, account, [...gateway.gateway.offer().operations.keys()]);
+  expect(Object.entries(answers).filter(([, status]) => status !== "200")).toEqual([]);
+  expect(aboutModels.filter((id) => !(id in answers))).toEqual([]);
+});
+
+test("where no model is on offer, no example names one", async () => {
+  const bare = await openTestGateway({
+    config: `
+upstreams:
+  oai: { protocol: openai, url: "${openai.url}", key: "${vendor.key}", models: [] }
+models:
+  unpriced: { via: [oai] }
+sandbox: off
+`,
+  });
+  try {
+    const found = readOperations(await readContract(bare)).filter(({ id }) => aboutModels.includes(id));
+    expect(found.length).toBeGreaterThan(3);
+    expect(found.filter((operation) => exampleOf(operation)).map(({ id }) => id)).toEqual([]);
+    expect(
+      await pasteAll(
+        bare,
+        await openAccount(bare),
+        found.map(({ id }) => id),
+      ),
+    ).toEqual({});
+  } finally {
+    await bare.close();
+  }
+});
+
+/** What the commands of these pages are answered, by operation; those without one are left out. */
+async function pasteAll(
+  at: TestGateway,
+  { key }: TestAccount,
+  ids: readonly string[],
+): Promise<Record<string, string>> {
+  const answers: Record<string, string> = {};
+  for (const id of ids) {
+    const page = await (await fetch(`${at.url}/docs/operations/${id}.md`)).text();
+    const [, command] = /```sh\n(curl .+?)\n```/s.exec(page) ?? [];
+    if (command === undefined) continue;
+    const { out } = await runProgram(["sh", "-c", `${command} -s -o /dev/null -w '%{http_code}'`], {
+      folder: import.meta.dir,
+      environment: { TOLLGATE_KEY: key },
+    });
+    answers[id] = out;
+  }
+  return answers;
+}
