@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
+  listOf,
   objectOf,
   readOperations,
   type DeclaredOperation,
@@ -16,8 +17,9 @@ import {
   spoiltRequests,
   type MadeRequest,
 } from "./contract-answers/requests.ts";
+import { inJsonSchema } from "./contract-answers/openapi-3-0.ts";
 import { isSold } from "../gateway/src/operation/operation.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import { openTestGateway, until, type TestAccount, type TestGateway } from "./harness.ts";
 
 const seed = Number(process.env["CONTRACT_SEED"] ?? Date.now() % 2 ** 31);
 const runsEach = Number(process.env["CONTRACT_RUNS"] ?? 20);
@@ -27,6 +29,9 @@ let gateway: TestGateway;
 let account: TestAccount;
 let document: Json;
 let judge: Judge;
+/** The account's part says the same in OpenAPI 3.0.3: its operations by id, and who judges by it. */
+let accountOperations: ReadonlyMap<string, DeclaredOperation>;
+let accountJudge: Judge;
 let receiptId: string;
 
 /** The ids are needed before anything runs, so that each operation is a test of its own. */
@@ -43,6 +48,11 @@ beforeAll(async () => {
   const bundle = await fetch(`${gateway.url}/api/contracts/source?hash=${version.contentHash}&bundled=1`);
   document = objectOf(await bundle.json());
   judge = createJudge(document);
+  const accountPart = inJsonSchema(
+    objectOf(await (await fetch(`${gateway.url}/openapi/account.json`)).json()),
+  );
+  accountJudge = createJudge(accountPart);
+  accountOperations = new Map(readOperations(accountPart).map((operation) => [operation.id, operation]));
   const paid = await gateway.post(account, "/v1/rerank", { query: "a", documents: ["b"] });
   receiptId = paid.headers.get("x-request-id") ?? "";
 });
@@ -101,7 +111,9 @@ async function check(
   caller?: TestAccount,
 ): Promise<Answered> {
   const answered = await send(made, caller ?? (await callerOf(operation)));
-  const fault = judge.fault(operation, answered);
+  const inAccountPart = accountOperations.get(operation.id);
+  const fault =
+    judge.fault(operation, answered) ?? (inAccountPart && accountJudge.fault(inAccountPart, answered));
   // A fault of ours is declared so that callers know its shape, but there must be none.
   const internal = answered.status === 500 && !answered.fromUpstream ? "an internal error" : undefined;
   if (fault ?? internal) throw new Error(`${operation.id}, wrong: ${made.wrong}: ${fault ?? internal}`);
@@ -174,6 +186,32 @@ test("a quote and a receipt are answered as declared", async () => {
     wrong: "",
   } as const;
   expect((await check(receipts, receipt)).status).toBe(200);
+});
+
+test("what the account is told is as declared with every null in it, and without", async () => {
+  const plain = { query: [], headers: {}, body: undefined, key: "own", wrong: "" } as const;
+  const ask = async (id: string, caller: TestAccount): Promise<Json> => {
+    const operation = operationOf(id);
+    const { text } = await check(operation, { ...plain, method: "GET", path: operation.path }, caller);
+    return objectOf(JSON.parse(text));
+  };
+  const limited = await gateway.openAccount({
+    budget: { window: "day", limitMicros: 1_000_000n },
+    allowedModels: ["gpt-4o-mini"],
+  });
+  const unlimited = await openAccount();
+  for (const id of ["credits.balance", "limits.get"]) {
+    expect([id, (await ask(id, limited))["budget"]]).not.toEqual([id, null]);
+    expect([id, (await ask(id, unlimited))["budget"]]).toEqual([id, null]);
+  }
+  await gateway.sandbox.fault({ vendor: "jina", mode: "slow_body", latency_ms: 300, times: 1 });
+  const underWay = gateway.post(unlimited, "/v1/rerank", { query: "a", documents: ["b"] });
+  await until(async () => listOf((await ask("requests.list", unlimited))["data"]).length === 1);
+  const outcome = async (): Promise<unknown> =>
+    objectOf(listOf((await ask("requests.list", unlimited))["data"])[0])["outcome"];
+  expect(await outcome()).toBeNull();
+  await (await underWay).text();
+  expect(await outcome()).toBe("succeeded");
 });
 
 describe("the headers are declared", () => {

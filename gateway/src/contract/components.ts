@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { JsonObject } from "../platform/json.ts";
+import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { allowNull } from "./allow-null.ts";
 
 /** Which OpenAPI the schemas are written for: 3.1 takes JSON Schema as it is, 3.0 has words of its own. */
 export type SchemaTarget = "draft-2020-12" | "openapi-3.0";
@@ -95,7 +96,7 @@ function tidy({ jsonSchema: written }: { readonly jsonSchema: Record<string, unk
   }
 }
 
-/** Named schemas move to the shared part, and what refers to them follows. */
+/** Named schemas move to the shared part, and what refers to them follows. Only 3.0 marks what may be null. */
 const moved = (schema: unknown): JsonObject =>
   JSON.parse(
     JSON.stringify(schema, (name, value: unknown) =>
@@ -103,6 +104,7 @@ const moved = (schema: unknown): JsonObject =>
         ? value.replace(/^#\/(\$defs|definitions)\//, "#/components/schemas/")
         : value,
     ),
+    (_name, value: unknown) => (isJsonObject(value) && value["nullable"] === true ? allowNull(value) : value),
   ) as JsonObject;
 
 const sortedByName = (part: ReadonlyMap<string, JsonObject>): JsonObject =>
