@@ -2,22 +2,42 @@
 // agents, shows what can be called there as it stands.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { exampleRequest as exampleOf } from "./contract-answers/requests.ts";
 import { objectOf, readOperations, type Json } from "./contract-answers/contract-reader.ts";
 import { useTool } from "./agent-client.ts";
 import type { ModelDouble } from "./doubles/model-book.ts";
 import { openOpenAiDouble } from "./doubles/openai.ts";
-import { openTestGateway, runProgram, type TestAccount, type TestGateway } from "./harness.ts";
+import { openTestGateway, projectFolder, runProgram, type TestAccount, type TestGateway } from "./harness.ts";
 
 const vendor = { key: "sk-operator-openai-000000000000", models: ["org/own:8b", "own-embedder"] };
 
+/** An operator's own operation, with an example that cannot stand in a path as it is. */
+const pairs = `
+  import { defineOperation, fixed, z } from ${JSON.stringify(join(projectFolder, "gateway/src/operation/define-operation.ts"))};
+  export const pairs = defineOperation({
+    id: "own.pairs.get", title: "A pair", summary: "What a pair costs.", category: "data",
+    method: "GET", path: "/apis/v1/pairs/{symbol}/price", params: { symbol: "The pair." },
+    query: z.looseObject({ ticker: z.string() }),
+    price: fixed("0.01"),
+    servedBy: { financialdatasets: { exchange: "forward_query", path: "/financial-metrics/snapshot" } },
+    example: { params: { symbol: "A/B C?#%" }, query: { ticker: "A&B" } },
+  });
+`;
+
 let openai: ModelDouble;
+let folder: string;
 let gateway: TestGateway;
 let account: TestAccount;
 
 beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-examples-"));
+  writeFileSync(join(folder, "pairs.ts"), pairs);
   openai = await openOpenAiDouble(vendor);
   gateway = await openTestGateway({
+    catalogueFolders: [folder],
     config: `
 upstreams:
   oai: { protocol: openai, url: "${openai.url}", key: "${vendor.key}", models: [] }
@@ -32,6 +52,7 @@ tiers: { enterprise: { rpm: 100000, tpm: 100000000, concurrency: 1000 } }
 afterAll(async () => {
   await gateway.close();
   await openai.close();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const openAccount = (at: TestGateway): Promise<TestAccount> =>
@@ -97,6 +118,9 @@ test("so can every example that agents are told", async () => {
 test("so can the command on every operation's page", async () => {
   const answers = await pasteAll(gateway, account, [...gateway.gateway.offer().operations.keys()]);
   expect(Object.entries(answers).filter(([, status]) => status !== "200")).toEqual([]);
+  expect(answers).toHaveProperty(["own.pairs.get"]);
+  const page = await (await fetch(`${gateway.url}/docs/operations/models.generate_content.md`)).text();
+  expect(page).toContain("/v1beta/models/org/own:8b:generateContent");
   expect(aboutModels.filter((id) => !(id in answers))).toEqual([]);
 });
 

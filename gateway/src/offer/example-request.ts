@@ -1,6 +1,7 @@
 import { modelKindOf, type Example, type Operation } from "../operation/operation.ts";
 import type { JsonObject } from "../platform/json.ts";
 import type { Offer, OfferedModel, OfferedOperation } from "./offer.ts";
+import { takesSlashes } from "./routes.ts";
 
 /** The operation's example, as it can be sent to this offer. */
 export interface ExampleRequest {
@@ -19,10 +20,9 @@ export function exampleRequest(offered: OfferedOperation, names: Offer["names"])
   if (!example) return undefined;
   const { params = {}, query = {}, body } = example;
   const model = exampleModel(offered);
-  const filled = offered.path.replace(/\{(\w+)\}/g, (whole, name: string) => params[name] ?? whole);
   const rawQuery = new URLSearchParams(query).toString();
   return {
-    target: `${filled}${rawQuery === "" ? "" : `?${rawQuery}`}`,
+    target: `${filledPath(offered, params)}${rawQuery === "" ? "" : `?${rawQuery}`}`,
     headers: Object.fromEntries(
       Object.entries(example.headers ?? {}).map(([name, value]) => [
         name.replaceAll("{provider}", names.provider),
@@ -35,6 +35,15 @@ export function exampleRequest(offered: OfferedOperation, names: Offer["names"])
     model: model === undefined ? undefined : offered.models.get(model),
   };
 }
+
+/** Escaped as a path needs it; what names of models hold stays readable where the route takes it. */
+const filledPath = ({ operation, path }: OfferedOperation, params: ExampleRequest["params"]): string =>
+  path.replace(/\{(\w+)\}/g, (whole, name: string, at: number) => {
+    const value = params[name];
+    if (value === undefined) return whole;
+    const escaped = encodeURIComponent(value).replaceAll("%3A", ":");
+    return takesSlashes(operation, path.slice(at + whole.length)) ? escaped.replaceAll("%2F", "/") : escaped;
+  });
 
 /** The operation's example with a model that is on offer in it; undefined where none is that it would need. */
 export function offeredExample(offered: OfferedOperation): Example | undefined {

@@ -1,4 +1,4 @@
-import { isSold } from "../operation/operation.ts";
+import { isSold, type Operation } from "../operation/operation.ts";
 import { ConfigError } from "../platform/config-error.ts";
 import type { OfferedOperation } from "./offer.ts";
 
@@ -78,20 +78,22 @@ function checkPaths(all: readonly OfferedOperation[]): void {
   if (problems.length > 0) throw new ConfigError("The catalogue", problems);
 }
 
-/**
- * A parameter is one segment. Names of models may hold slashes, where a verb follows that tells their end, or the
- * operation says that nothing else comes behind them.
- */
-function patternOf({ path, operation: { slashesAtEnd } }: OfferedOperation): RegExp {
+function patternOf({ path, operation }: OfferedOperation): RegExp {
   const parts = path.split(/\{(\w+)\}/);
   const source = parts.map((part, at) => {
     if (at % 2 === 0) return RegExp.escape(part);
     const behind = parts[at + 1] ?? "";
-    const open = behind.startsWith(":") || (behind === "" && slashesAtEnd);
-    return open ? `(?<${part}>.+)` : `(?<${part}>[^/]+)`;
+    return takesSlashes(operation, behind) ? `(?<${part}>.+)` : `(?<${part}>[^/]+)`;
   });
   return new RegExp(`^${source.join("")}$`);
 }
+
+/**
+ * A parameter is one segment. Names of models may hold slashes, where a verb follows that tells their end, or the
+ * operation says that nothing else comes behind them.
+ */
+export const takesSlashes = ({ slashesAtEnd }: Operation, behind: string): boolean =>
+  behind.startsWith(":") || (behind === "" && slashesAtEnd === true);
 
 /** Undefined when an escape is none: then there is no such path. */
 function unescaped(params: Found["params"]): Found["params"] | undefined {
