@@ -1,6 +1,9 @@
 // The pages of an account as a person sees them: in Chromium, on a phone and a desk, in light and dark.
 
 import { afterAll, beforeAll, expect } from "bun:test";
+import { exampleRequest } from "../gateway/src/offer/example-request.ts";
+import type { Offer } from "../gateway/src/offer/offer.ts";
+import { isSold } from "../gateway/src/operation/operation.ts";
 import {
   looks,
   openBrowser,
@@ -27,6 +30,9 @@ beforeAll(async () => {
   receipt = (await gateway.call(account, snapshot)).headers.get("x-request-id") ?? "";
   await gateway.post(account, "/v1/rerank", { query: "tea", documents: ["green tea", "a car"] });
   await gateway.call(await gateway.issueKey(account), snapshot);
+  const longest = longestNamed(gateway.gateway.offer());
+  for (const name of ["production server", "production_server_of_eu_central_1_blue"])
+    await gateway.call(await gateway.issueKey(account, { name }), longest);
 });
 afterAll(() => gateway.close());
 
@@ -70,13 +76,13 @@ const brokenWords = `[...document.querySelectorAll(".table td > div")]
   .filter((cell) => /^\\s*[a-z]+\\s*$/.test(cell.textContent) && cell.offsetHeight > 30)
   .map((cell) => cell.textContent.trim())`;
 
-testInBrowser("what a call cost is seen on a tablet, too: no table is cut off, and no word broken", () =>
+testInBrowser("what a call cost is seen at every width: no table is cut off, and no word broken", () =>
   inBrowser(async ({ page }) => {
     await signIn(page, account);
     for (const { what, path } of pages) {
       await page.goto(gateway.url + path());
       await page.evaluate("document.querySelector('details')?.setAttribute('open', '')");
-      for (const width of [700, 768, 1024]) {
+      for (const width of [700, 768, 1024, 1056, 1280, 1920]) {
         await page.setViewportSize({ width, height: 800 });
         expect([what, width, await page.evaluate(cutTables)]).toEqual([what, width, []]);
         const broken = await page.evaluate(brokenWords);
@@ -140,6 +146,16 @@ testInBrowser(
       { javaScript: false },
     ),
 );
+
+/** The example of the operation whose id takes the most room in a table. */
+function longestNamed({ routes, names }: Offer): string {
+  const [longest] = routes.all
+    .filter(({ operation }) => operation.method === "GET" && isSold(operation))
+    .toSorted((a, b) => b.operation.id.length - a.operation.id.length);
+  const example = longest && exampleRequest(longest, names);
+  if (!example) throw new Error("No operation that is sold has an example to call.");
+  return example.target;
+}
 
 async function inBrowser(
   visit: (browser: TestBrowser) => Promise<void>,

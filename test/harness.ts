@@ -72,6 +72,7 @@ interface AccountOptions extends KeyOptions {
 }
 
 interface KeyOptions {
+  readonly name?: string;
   readonly scope?: KeyScope;
   readonly budget?: Budget;
   readonly allowedModels?: readonly string[];
@@ -135,7 +136,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     await store.keys.issue({
       id: keyId,
       accountId,
-      name: "test",
+      name: key.name ?? "test",
       scope: key.scope ?? "key",
       budget: key.budget,
       allowedModels: key.allowedModels,

@@ -62,7 +62,7 @@ const table = ({ calls, names }: Listed): Html =>
       html`<code>${call.operation_id}</code>${
           call.model === null ? undefined : html`<span class="beside">${call.model}</span>`
         }`,
-      ...(names ? [names.get(call.key_id) ?? call.key_id] : []),
+      ...(names ? [html`<span class="name">${names.get(call.key_id) ?? call.key_id}</span>`] : []),
       outcomeOf(call),
       chargeOf(call),
     ]),

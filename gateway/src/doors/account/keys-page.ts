@@ -54,8 +54,10 @@ export const keysPage = ({ standings, days, more, isFirst, nowMs }: Listed): Acc
 });
 
 /** By the end of a secret its owner tells a key in use from one to be replaced: one that works no more would mislead. */
-const nameOf = (key: Key, nowMs: number): Html =>
-  html`${key.name}${liveSecrets(key, nowMs).map(({ last4 }) => html` <code class="whole">…${last4}</code>`)}`;
+const nameOf = (key: Key, nowMs: number): Html => {
+  const endings = liveSecrets(key, nowMs).map(({ last4 }) => html` <code class="whole">…${last4}</code>`);
+  return html`<span class="name">${key.name}${endings}</span>`;
+};
 
 const windows = { day: "a day", month: "a month", total: "in total" } as const;
 
