@@ -2,6 +2,7 @@ import { priceWordOf } from "../config/price-words.ts";
 import type { Allowed } from "../keys/allowed-names.ts";
 import type { ModelListing } from "../operation/books.ts";
 import type { ModelFacts } from "../operation/operation.ts";
+import { resolutionName } from "../operation/video-seconds.ts";
 import { usdFromPico, type Pico } from "../platform/money.ts";
 import { mayUseModel, mayUseOperation } from "./may-use.ts";
 import type { Offer } from "./offer.ts";
@@ -44,7 +45,7 @@ const listPrices = (kind: "per_token" | "per_second", unitPricesPico: Readonly<R
 /** By resolution, such as `720p`. */
 const pricesPerSecond = (unitPricesPico: Readonly<Record<string, Pico>>): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(unitPricesPico).map(([unit, pico]) => [unit.replace("second_", ""), usdFromPico(pico)]),
+    Object.entries(unitPricesPico).map(([unit, pico]) => [resolutionName(unit), usdFromPico(pico)]),
   );
 
 const pricesPerMillion = (unitPricesPico: Readonly<Record<string, Pico>>): Record<string, string> =>

@@ -15,6 +15,9 @@ export const secondWords = [
 ] as const;
 export type SecondWord = (typeof secondWords)[number];
 
+/** What a unit's resolution is called, such as `720p`. */
+export const resolutionName = (unit: string): string => unit.replace("second_", "");
+
 /** What a request says about its video; undefined where it leaves the choice to the vendor. */
 export interface VideoWish {
   readonly seconds: number | undefined;

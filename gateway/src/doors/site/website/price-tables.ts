@@ -3,7 +3,9 @@ import { priceInWords } from "../../../contract/sales-items.ts";
 import { specifiedTiers, type TierLimits } from "../../../limits/tiers.ts";
 import { listModels } from "../../../offer/list-models.ts";
 import type { Offer, OfferedOperation } from "../../../offer/offer.ts";
+import type { ModelListing } from "../../../operation/books.ts";
 import type { Operation } from "../../../operation/operation.ts";
+import { resolutionName, secondWords } from "../../../operation/video-seconds.ts";
 import type { Table } from "./blocks.ts";
 
 export type Category = Operation["category"];
@@ -38,9 +40,7 @@ export function operationPrices(offer: Offer, search: Search): Table {
 
 /** All models that fit the search and are paid by the token, USD per 1,000,000 tokens. */
 export function modelPrices(offer: Offer, search: Search): Table {
-  const models = listModels(offer)
-    .filter(({ id, kind }) => kind !== "video" && fits(search, "models", [id, kind, kindWords[kind] ?? kind]))
-    .toSorted((a, b) => order(a.kind, b.kind) || order(a.id, b.id));
+  const models = modelsFound(offer, search).filter(({ kind }) => kind !== "video");
   const prices = modelPriceColumns.filter(
     ({ isNeededFor }) =>
       isNeededFor === undefined || models.some((model) => isNeededFor(model.price_usd_per_million_tokens)),
@@ -59,6 +59,30 @@ export function modelPrices(offer: Offer, search: Search): Table {
     rows,
   };
 }
+
+/** All models that fit the search and are paid by the second of video, USD per second by resolution. */
+export function videoModelPrices(offer: Offer, search: Search): Table {
+  const models = modelsFound(offer, search).filter(({ kind }) => kind === "video");
+  const resolutions = secondWords
+    .map(resolutionName)
+    .filter((resolution) => models.some(({ price_usd_per_second: price }) => price?.[resolution]));
+  const rows = models.map(({ id, price_usd_per_second: price }) => [
+    `\`${id}\``,
+    ...resolutions.map((resolution) => price?.[resolution] ?? "–"),
+  ]);
+  return {
+    kind: "table",
+    caption: "Video models, USD per second",
+    columns: ["Video model", ...resolutions],
+    figures: resolutions.map((_, at) => at + 1),
+    rows,
+  };
+}
+
+const modelsFound = (offer: Offer, search: Search): ModelListing[] =>
+  listModels(offer)
+    .filter(({ id, kind }) => fits(search, "models", [id, kind, kindWords[kind] ?? kind]))
+    .toSorted((a, b) => order(a.kind, b.kind) || order(a.id, b.id));
 
 /** What a key may do in a minute and at once, by tier. */
 export const tierLimits = ({ tiers }: Offer): Table => ({
@@ -110,9 +134,7 @@ const videoPrices = (
 ): string =>
   models
     .map(({ model, usd_per_unit: usd }) => {
-      const prices = Object.entries(usd).map(
-        ([unit, price]) => `${price} USD (${unit.replace("second_", "")})`,
-      );
+      const prices = Object.entries(usd).map(([unit, price]) => `${price} USD (${resolutionName(unit)})`);
       return `\`${model}\` ${prices.join(" or ")} a second`;
     })
     .join("; ");
@@ -148,6 +170,7 @@ const kindWords: Readonly<Record<string, string>> = {
   rerank: "Rerank",
   embedding: "Embedding",
   image: "Image",
+  video: "Video",
 };
 
 const order = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);

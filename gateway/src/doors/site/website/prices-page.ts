@@ -9,6 +9,7 @@ import {
   operationPrices,
   sentence,
   tierLimits,
+  videoModelPrices,
   type Search,
 } from "./price-tables.ts";
 
@@ -28,12 +29,13 @@ export function pricesPage(material: Material, search: Search): Page {
   const { offer, link, twinLink } = material;
   const operations = operationPrices(offer, search);
   const models = modelPrices(offer, search);
+  const videoModels = videoModelPrices(offer, search);
   const tiers = tierLimits(offer);
-  const found = foundWords(operations.rows.length, models.rows.length);
+  const found = foundWords(operations.rows.length, models.rows.length + videoModels.rows.length);
   const blocks: Block[] = [
     { kind: "text", text: about },
     ...(isSearch(search) ? [{ kind: "text", text: found } as const] : []),
-    ...[operations, models].filter(({ rows }) => rows.length > 0),
+    ...[operations, models, videoModels].filter(({ rows }) => rows.length > 0),
     tiers,
   ];
   return {
@@ -51,6 +53,7 @@ export function pricesPage(material: Material, search: Search): Page {
       </p>
       ${part("operations", "Operations", operations, link)}
       ${part("models", "Models", models, link, html`<p class="found">USD per 1,000,000 tokens.</p>`)}
+      ${part("video", "Video models", videoModels, link, html`<p class="found">USD per second.</p>`)}
       <h2 id="limits">Limits</h2>
       ${tableHtml(tiers, link)}
     </div>`,
