@@ -56,7 +56,7 @@ export interface OperationConfig {
   readonly defaultModel: string | undefined;
 }
 
-const pathWord = z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "expected letters, digits, _ or -");
+const pathWord = z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "expected 1 to 40 letters, digits, _ or -");
 
 const operation = z
   .strictObject({
