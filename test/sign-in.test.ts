@@ -318,6 +318,9 @@ describe("the pages", () => {
     const spending = await browser.submit(first, { action: "sign_in", key: account.key });
     const linked = "acts for the platform accounts that are linked to your key";
     expect(spaced(spending.html)).toContain(linked);
+    expect(spaced(spending.html)).toContain(
+      "It can follow others in their name, link more of them, and end links.",
+    );
     const reading = spaced((await browser.open(desk().begin({ scope: "tools:read" }).url)).html);
     expect(reading).toContain("through the HTTP API, the usage, balance and receipts");
     expect(reading).not.toContain(linked);

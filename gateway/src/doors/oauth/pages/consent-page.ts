@@ -118,7 +118,7 @@ const spending = (consent: Consent) => {
     />
     <p class="hint">
       Whoever may spend also acts for the account: it reads its usage, balance and receipts, cancels its
-      tasks, and acts for the platform accounts that are linked to your key, now or later. It can follow and
-      unfollow others in their name, link more of them, and end links.
+      tasks, and acts for the platform accounts that are linked to your key, now or later. It can follow
+      others in their name, link more of them, and end links.
     </p>`;
 };
