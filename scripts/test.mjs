@@ -4,7 +4,8 @@
 
 import "./require-node.mjs";
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, statfsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -69,7 +70,8 @@ async function runTests(args) {
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, (_, lane) => takePortions(lane)));
-  rmSync(scratch, { recursive: true, force: true });
+  // A browser that was just ended may still write; only the asynchronous form begins anew with what it wrote.
+  await rm(scratch, { recursive: true, force: true, maxRetries: 5 });
 
   const sum = (word) => runs.reduce((total, { totals }) => total + totals[word], 0);
   const nothingRan = runs.some(({ totals }) => totals.passed + totals.failed === 0);
