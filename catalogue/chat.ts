@@ -1,7 +1,7 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
-import type { ModelFacts } from "../gateway/src/operation/operation.ts";
 import { chatCompletion } from "./model-answers.ts";
 import { conversationEstimate, conversations, serviceTier } from "./conversations.ts";
+import { thoughtTokensMax } from "./thought-tokens.ts";
 
 const choicesMax = 128;
 const tokensMax = 10_000_000;
@@ -58,22 +58,15 @@ export const chatCompletionsCreate = defineOperation({
             : "max_tokens",
         choices: input.body.n ?? 1,
         predictedTokensMax: bytesOf(input.body["prediction"]),
-        thoughtTokensMax: thoughtTokensMax(input.body, model),
+        thoughtTokensMax: thoughtTokensMax(model, { ...input.body, byOlderWord: mayBeOlder(input.body) }),
       }),
   },
 });
 
-/**
- * At the vendors who know these words, `max_tokens` bounds the answer alone. Whoever thinks without a budget writes no more than a
- * whole answer of thoughts, as far as anybody knows.
- */
-function thoughtTokensMax(
-  { enable_thinking: thinks, thinking_budget: budget }: z.infer<typeof chatBody>,
-  { unaskedOutputTokensMax }: ModelFacts,
-): number {
-  if (thinks === false) return 0;
-  return Math.max(0, budget ?? (thinks === true ? unaskedOutputTokensMax : 0));
-}
+/** Whether the limit may leave in the older word: a caller's own stays, and beside a prediction no other is sent. */
+const mayBeOlder = (body: z.infer<typeof chatBody>): boolean =>
+  ((body.max_tokens ?? null) !== null && (body.max_completion_tokens ?? null) === null) ||
+  (body["prediction"] ?? null) !== null;
 
 /** As JSON, and so no less than the tokens of any text in it. */
 const bytesOf = (value: unknown): number =>

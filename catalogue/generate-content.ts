@@ -2,6 +2,7 @@ import { defineOperation, z } from "../gateway/src/operation/define-operation.ts
 import type { CallInput, ModelFacts } from "../gateway/src/operation/operation.ts";
 import { generatedContent } from "./model-answers.ts";
 import { conversationEstimate, conversations, serviceTier } from "./conversations.ts";
+import { thoughtTokensMax } from "./thought-tokens.ts";
 
 const tokensMax = 10_000_000;
 const choicesMax = 8;
@@ -71,6 +72,7 @@ const common = {
         outputTokens: config?.maxOutputTokens ?? config?.max_output_tokens ?? 0,
         limitedBy: "generationConfig.maxOutputTokens",
         choices: config?.candidateCount ?? config?.candidate_count ?? 1,
+        thoughtTokensMax: thoughtTokensMax(model),
       });
     },
   },

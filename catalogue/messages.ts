@@ -1,6 +1,7 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import { message } from "./model-answers.ts";
 import { conversationEstimate, conversations, inferenceGeo, serviceTier, speed } from "./conversations.ts";
+import { thoughtTokensMax } from "./thought-tokens.ts";
 
 const tokensMax = 10_000_000;
 
@@ -49,6 +50,7 @@ export const messagesCreate = defineOperation({
         outputTokens,
         limitedBy: "max_tokens",
         choices: 1,
+        thoughtTokensMax: thoughtTokensMax(model),
       });
       // The model's most is held for 0 too: a vendor that only speaks like Anthropic may take it for no limit at all.
       return outputTokens > 0

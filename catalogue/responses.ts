@@ -6,6 +6,7 @@ import {
   hostedToolsNote,
   serviceTier,
 } from "./conversations.ts";
+import { thoughtTokensMax } from "./thought-tokens.ts";
 
 const tokensMax = 10_000_000;
 
@@ -48,6 +49,7 @@ export const responsesCreate = defineOperation({
         outputTokens: input.body.max_output_tokens ?? 0,
         limitedBy: "max_output_tokens",
         choices: 1,
+        thoughtTokensMax: thoughtTokensMax(model, { byOlderWord: true }),
       }),
   },
   servedBy: { openai: { exchange: "responses", path: "/responses" } },

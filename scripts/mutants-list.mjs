@@ -1494,6 +1494,27 @@ export const mutants = [
     tests: ["test/conversation-holds.test.ts"],
   },
   {
+    name: "thoughts that no limit bounds are held for nothing",
+    file: "catalogue/thought-tokens.ts",
+    find: 'thinksBeside === "any_limit" || ',
+    replace: "",
+    tests: ["test/dearer-members.test.ts"],
+  },
+  {
+    name: "a limit that bounds the answer alone is held for thoughts, too",
+    file: "catalogue/thought-tokens.ts",
+    find: ' || (byOlderWord && thinksBeside === "max_tokens")',
+    replace: "",
+    tests: ["test/dearer-members.test.ts"],
+  },
+  {
+    name: "a limit leaves in a word that does not bound thoughts",
+    file: "gateway/src/operation/limit-word.ts",
+    find: 'boundsThoughts.test(model) ? "max_completion_tokens" : "max_tokens"',
+    replace: '"max_tokens"',
+    tests: ["gateway/src/upstreams/protocols/output-limit.test.ts"],
+  },
+  {
     name: "a router may ask dearer models",
     file: "catalogue/dearer-members.ts",
     find: "  if (member && member.runsTools !== true) refuseDearer(name, member);\n",

@@ -28,6 +28,9 @@ upstreams:
   bolder: { protocol: openai, url: "${router.url.origin}", key: "sk-operator-router-0000000000000", models: [], hosted_tools: allow }
   claude: { protocol: anthropic, url: "${router.url.origin}", key: "sk-ant-operator-0000000000000000", models: [] }
   gemini: { protocol: gemini, url: "${router.url.origin}", key: "goog-operator-00000000000000000", models: [] }
+  studio: { protocol: openai, url: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", key: "sk-operator-studio-0000000000000", models: [] }
+  studio_messages: { protocol: anthropic, url: "https://dashscope-intl.aliyuncs.com/apps/anthropic/v1", key: "sk-operator-studio-0000000000000", models: [] }
+  bounded: { protocol: openai, url: "${router.url.origin}", key: "sk-operator-router-0000000000000", models: [], output_limit: max_completion_tokens }
 models:
   cheap: { via: [{ router: "meta/llama-8b" }], price: { input: 1, output: 1 }, context_tokens: 10000 }
   bold: { via: [bolder], price: { input: 1, output: 1 }, context_tokens: 10000 }
@@ -35,6 +38,12 @@ models:
   near: { via: [router], price: { input: 1 } }
   haiku: { via: [claude], price: { input: 1, output: 1 } }
   flash: { via: [gemini], price: { input: 1, output: 1 } }
+  qwen3.7-max: { via: [studio], price: { input: 1, output: 1 }, max_output_tokens: 32768 }
+  qwen-plus: { via: [studio], price: { input: 1, output: 1 }, max_output_tokens: 32768 }
+  deepseek-r1: { via: [studio], price: { input: 1, output: 1 }, max_output_tokens: 32768 }
+  qwen3.8-plus: { via: [studio_messages], price: { input: 1, output: 1 }, max_output_tokens: 32768 }
+  own-thinker: { via: [{ router: qwen3-235b-a22b-thinking-2507 }], price: { input: 1, output: 1 }, max_output_tokens: 32768 }
+  bounded-thinker: { via: [{ bounded: qwen3-32b }], price: { input: 1, output: 1 }, max_output_tokens: 32768 }
 `,
   });
   account = await gateway.openAccount({ tier: "enterprise", creditUsd: "100" });
@@ -214,6 +223,59 @@ test("what is thought beside an answer is held, for its limit does not bound tha
   expect(await most({ enable_thinking: false, thinking_budget: 32_768, n: 2 })).toBeLessThan(plain + 500);
   const wrong = await gateway.post(account, chatPath, chat({ Thinking_Budget: 5 }), quote);
   expect(wrong.status).toBe(400);
+});
+
+describe("a model that thinks unasked, where a limit bounds its answer alone", () => {
+  const messages = [{ role: "user", content: "hello" }];
+  const older = { max_tokens: 10, messages };
+  const newer = { max_completion_tokens: 10, messages };
+  const off = { enable_thinking: false };
+  const generate = (model: string) => `/v1beta/models/${model}:generateContent`;
+  const contents = { contents: [{ parts: [{ text: "hello" }] }], generationConfig: { maxOutputTokens: 10 } };
+  const response = { input: "hello", max_output_tokens: 10 };
+
+  const held: readonly (readonly [model: string, path: string, body: object])[] = [
+    ["qwen3.7-max", chatPath, older],
+    ["qwen3.7-max", chatPath, { ...newer, prediction: { type: "content", content: "a" } }],
+    ["qwen3.7-max", "/v1/responses", response],
+    ["qwen-plus", chatPath, older],
+    ["qwen-plus", chatPath, newer],
+    ["qwen-plus", "/v1/messages", older],
+    ["qwen-plus", generate("qwen-plus"), contents],
+    ["qwen-plus", "/v1/responses", response],
+    ["deepseek-r1", chatPath, newer],
+    ["qwen3.8-plus", "/v1/messages", older],
+    ["qwen3.8-plus", chatPath, { ...older, ...off }],
+    ["own-thinker", chatPath, older],
+    ["own-thinker", chatPath, { ...older, ...off }],
+  ];
+  test.each(held)("holds for its thoughts, too: %s at %s, %j", async (model, path, body) => {
+    expect(await mostAt(path, { model, ...body })).toBeGreaterThan(32_768);
+  });
+
+  const plain: readonly (readonly [model: string, path: string, body: object])[] = [
+    ["qwen3.7-max", chatPath, newer],
+    ["qwen3.7-max", "/v1/messages", older],
+    ["qwen3.7-max", generate("qwen3.7-max"), contents],
+    ["qwen3.7-max", chatPath, { ...older, ...off }],
+    ["qwen-plus", chatPath, { ...older, ...off }],
+    ["bounded-thinker", chatPath, older],
+    ["cheap", chatPath, older],
+  ];
+  test.each(plain)("holds for the answer where all is bounded: %s at %s, %j", async (model, path, body) => {
+    expect(await mostAt(path, { model, ...body })).toBeLessThan(1_000);
+  });
+
+  test("holds for no more thoughts than its budget allows", async () => {
+    const most = await mostAt(chatPath, { model: "qwen-plus", ...older, thinking_budget: 2_000 });
+    expect(most).toBeGreaterThan(2_000);
+    expect(most).toBeLessThan(3_000);
+  });
+
+  async function mostAt(path: string, body: object): Promise<number> {
+    const quoted = await gateway.post(account, path, body, quote);
+    return ((await quoted.json()) as { max_cost_micros_usd: number }).max_cost_micros_usd;
+  }
 });
 
 describe("an answer of another model than was asked for", () => {

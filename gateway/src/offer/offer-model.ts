@@ -1,4 +1,6 @@
 import { modelKindOf, type Operation } from "../operation/operation.ts";
+import { thinksBeside } from "../operation/limit-word.ts";
+import type { Upstream } from "../operation/upstream.ts";
 import { createTerms } from "../prices/terms.ts";
 import type { Pico } from "../platform/money.ts";
 import type { Model } from "./merge-models.ts";
@@ -22,6 +24,8 @@ export function offerModel(
   if (via !== undefined) fitting.sort((a, b) => via.indexOf(a.name) - via.indexOf(b.name));
   if (fitting.length === 0) return undefined;
   if (!model.price || missingPrices(operation, model).length > 0) return "unpriced";
+  const nameAt = ({ name }: Upstream): string => model.namesAt.get(name) ?? model.id;
+  const besideAt = fitting.map((upstream) => thinksBeside(upstream, nameAt(upstream)));
   const price =
     operation.price.kind === "free" ? {} : kind === "chat" ? completePrice(model.price) : model.price;
   return {
@@ -29,10 +33,11 @@ export function offerModel(
     namesAt: model.namesAt,
     terms: createTerms(operation.id, model.id, price),
     facts: {
-      names: fitting.map(({ name }) => model.namesAt.get(name) ?? model.id),
+      names: fitting.map(nameAt),
       protocols: fitting.map(({ protocol }) => protocol),
       unaskedOutputTokensMax: model.unaskedOutputTokensMax,
       outputTokensMax: model.outputTokensMax,
+      thinksBeside: besideAt.includes("any_limit") ? "any_limit" : besideAt.find(Boolean),
       contextTokens: model.contextTokens,
       dearestInputUnit: dearestOf(price, readUnits) ?? "input_tokens",
       dearestHeardUnit:

@@ -48,6 +48,8 @@ export interface ModelFacts {
   readonly unaskedOutputTokensMax: number;
   /** The highest limit that its vendor takes; undefined when nobody wrote it down. */
   readonly outputTokensMax: number | undefined;
+  /** Which limits bound its answer alone, and not what it thinks before, at one of its upstreams at least. */
+  readonly thinksBeside: "max_tokens" | "any_limit" | undefined;
   /** The most a conversation can hold; undefined when nobody wrote it down. */
   readonly contextTokens: number | undefined;
   /** The dearest way an input token can be billed: a cache write costs more than a plain read. */

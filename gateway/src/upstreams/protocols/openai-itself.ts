@@ -1,14 +1,8 @@
 import type { Upstream } from "../../operation/upstream.ts";
+import { isOpenAiItself } from "../../operation/vendor-addresses.ts";
 import { isJsonObject } from "../../platform/json.ts";
 import { markStart } from "../dialects/marks.ts";
 import type { ForeignRule } from "./without-marked.ts";
-
-/** Many vendors speak OpenAI's dialect; this one is OpenAI, or Azure in its place. */
-export const isOpenAiItself = ({ url }: Pick<Upstream, "url">): boolean => address.test(url);
-
-// At the wider addresses of Azure's many vendors' models stand side by side; OpenAI's are below its name.
-const address =
-  /^https:\/\/([\w-]+\.)?((api\.openai\.com|openai\.azure\.(com|us))(?=[:/]|$)|(services\.ai|cognitiveservices)\.azure\.(com|us)(:\d+)?\/openai(?=\/|$))/i;
 
 /** What is taken out of a caller's own body on its way to this upstream. */
 export const foreignTo = (upstream: Pick<Upstream, "url">): ForeignRule =>

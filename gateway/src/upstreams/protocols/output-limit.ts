@@ -1,24 +1,12 @@
-import type { Dispatch, Upstream } from "../../operation/upstream.ts";
+import { limitWordFor, type LimitWord } from "../../operation/limit-word.ts";
+import type { Dispatch } from "../../operation/upstream.ts";
+import { isOpenAiItself } from "../../operation/vendor-addresses.ts";
 import type { JsonObject } from "../../platform/json.ts";
-import { isOpenAiItself } from "./openai-itself.ts";
-
-type LimitWord = NonNullable<Upstream["outputLimit"]>;
-
-/**
- * OpenAI has two words for the most that a model may write. Its thinking models refuse the older one; of the vendors that
- * speak its dialect many know the older one only, and either refuse the newer or pass over it, so that nothing is limited.
- */
-function limitWordFor({ upstream, model = "" }: Pick<Dispatch, "upstream" | "model">): LimitWord {
-  if (upstream.outputLimit !== undefined) return upstream.outputLimit;
-  return isOpenAiItself(upstream) || thinks.test(model) ? "max_completion_tokens" : "max_tokens";
-}
-
-const thinks = /(^|\/)(o[1-9](?![\w.])|gpt-[5-9])/;
 
 /** A limit in the word that the upstream takes, instead of the one that we write everywhere. */
 export function withLimitWord(body: JsonObject, dispatch: Dispatch): JsonObject {
   const { max_completion_tokens: limit, ...rest } = body;
-  return limit === undefined ? body : { ...rest, [limitWordFor(dispatch)]: limit };
+  return limit === undefined ? body : { ...rest, [wordOf(dispatch)]: limit };
 }
 
 /**
@@ -51,4 +39,6 @@ function limitIn(body: JsonObject, word: LimitWord): number | undefined {
 
 /** Everybody heeds the older word or refuses it, so a caller's own may stay; and with a prediction OpenAI takes no other. */
 const wordBeside = (body: JsonObject, dispatch: Dispatch): LimitWord =>
-  (body["prediction"] ?? null) === null ? limitWordFor(dispatch) : "max_tokens";
+  (body["prediction"] ?? null) === null ? wordOf(dispatch) : "max_tokens";
+
+const wordOf = ({ upstream, model = "" }: Dispatch): LimitWord => limitWordFor(upstream, model);

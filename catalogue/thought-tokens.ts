@@ -1,0 +1,27 @@
+import type { ModelFacts } from "../gateway/src/operation/operation.ts";
+
+interface AskedThoughts {
+  /** The caller's own limit is in the older of OpenAI's two words, or in one of which nobody knows what it bounds. */
+  readonly byOlderWord?: boolean;
+  readonly enable_thinking?: boolean | null | undefined;
+  readonly thinking_budget?: number | null | undefined;
+}
+
+/**
+ * What is thought before an answer, where the limit bounds the answer alone. Whoever thinks without a budget writes no more
+ * than a whole answer of thoughts, as far as anybody knows.
+ */
+export function thoughtTokensMax(model: ModelFacts, asked: AskedThoughts = {}): number {
+  const { thinksBeside, unaskedOutputTokensMax } = model;
+  const { byOlderWord = false, enable_thinking: thinks, thinking_budget: budget } = asked;
+  if (thinks === false && heedsNo(model)) return 0;
+  const mayThink =
+    thinks === true || thinksBeside === "any_limit" || (byOlderWord && thinksBeside === "max_tokens");
+  return Math.max(0, budget ?? (mayThink ? unaskedOutputTokensMax : 0));
+}
+
+/** The word is lost where it is translated, and there are models that only think. */
+const heedsNo = ({ names, protocols }: ModelFacts): boolean =>
+  protocols.every((protocol) => protocol === "openai") && !names.some((name) => onlyThinks.test(name));
+
+const onlyThinks = /thinking|qwq|qvq/i;
