@@ -42,6 +42,16 @@ const declared: Readonly<Record<string, DearerMember>> = {
   modelSelectionConfig: { why: "Google chooses another model by it, which has a price of its own" },
   model_selection_config: { why: "Google chooses another model by it, which has a price of its own" },
 
+  // How fast and where it is done
+  speed: {
+    why: "what is faster costs more, and has no price here",
+    isHarmless: (value) => value === "standard",
+  },
+  inference_geo: {
+    why: "what is done in one place costs more, and has no price here",
+    isHarmless: (value) => value === "global",
+  },
+
   // How much is written
   best_of: {
     why: "so many answers are written and billed, and only n of them are given",
@@ -75,6 +85,11 @@ const declared: Readonly<Record<string, DearerMember>> = {
     isHarmless: (value) => isObject(value) && areOff(value, /search|scrap/iu),
   },
   enable_search: { why: "it has the web searched, which is billed by use", runsTools: true },
+  // Hunyuan's words and Baichuan's for the same.
+  enable_enhancement: { why: "it has the web searched, which is billed by use", runsTools: true },
+  force_search_enhancement: { why: "it has the web searched, which is billed by use", runsTools: true },
+  enable_deep_search: { why: "it has the web searched often, which is billed by use", runsTools: true },
+  with_search_enhance: { why: "it has the web searched, which is billed by use", runsTools: true },
   enable_code_interpreter: { why: "it has code run, and what it says is read", runsTools: true },
   plugins: { why: "they search the web or read files, which is billed by use", runsTools: true },
   data_sources: { why: "what is found there is read, however much it is", runsTools: true },

@@ -1557,6 +1557,20 @@ export const mutants = [
     tests: ["test/dearer-members.test.ts"],
   },
   {
+    name: "a faster answer is sold at the plain price",
+    file: "catalogue/dearer-members.ts",
+    find: 'value === "standard"',
+    replace: "value !== undefined",
+    tests: ["test/dearer-members.test.ts"],
+  },
+  {
+    name: "a search by another switch is run for nothing",
+    file: "catalogue/dearer-members.ts",
+    find: "  enable_enhancement: {",
+    replace: "  enable_enhancements: {",
+    tests: ["test/dearer-members.test.ts"],
+  },
+  {
     name: "an answer that is fetched later is written for nothing",
     file: "catalogue/dearer-members.ts",
     find: "  deferred: {",
