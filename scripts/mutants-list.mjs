@@ -1557,6 +1557,20 @@ export const mutants = [
     tests: ["test/dearer-members.test.ts"],
   },
   {
+    name: "what a cache takes without a price is not told",
+    file: "gateway/src/call/meter.ts",
+    find: "priced.model?.hasCacheWritePrice === false && ",
+    replace: "priced.model?.hasCacheWritePrice === undefined && ",
+    tests: ["test/dearer-members.test.ts"],
+  },
+  {
+    name: "a price of Claude's without any for its cache is not told",
+    file: "gateway/src/offer/doubtful-prices.ts",
+    find: "atInput.push(id);",
+    replace: "continue;",
+    tests: ["test/offered-models.test.ts"],
+  },
+  {
     name: "a faster answer is sold at the plain price",
     file: "catalogue/dearer-members.ts",
     find: 'value === "standard"',

@@ -33,6 +33,7 @@ upstreams:
   bounded: { protocol: openai, url: "${router.url.origin}", key: "sk-operator-router-0000000000000", models: [], output_limit: max_completion_tokens }
 models:
   cheap: { via: [{ router: "meta/llama-8b" }], price: { input: 1, output: 1 }, context_tokens: 10000 }
+  cached: { via: [{ router: "meta/llama-8b" }], price: { input: 1, output: 1, cache_write: 1.25 }, context_tokens: 10000 }
   bold: { via: [bolder], price: { input: 1, output: 1 }, context_tokens: 10000 }
   drawn: { via: [router], price: { input: 1, output: 1 } }
   near: { via: [router], price: { input: 1 } }
@@ -295,6 +296,22 @@ describe("a model that thinks unasked, where a limit bounds its answer alone", (
     const quoted = await gateway.post(account, path, body, quote);
     return ((await quoted.json()) as { max_cost_micros_usd: number }).max_cost_micros_usd;
   }
+});
+
+test("what is written to a cache without a price of its own is told to the operator once", async () => {
+  const told = (): string[] => gateway.logged.filter((line) => line.includes("a cache was written to"));
+  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+  const ask = async (cacheWriteTokens: number, model: string): Promise<void> => {
+    const details = { prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: cacheWriteTokens } };
+    answer = () => Response.json(completion({ usage: { ...usage, ...details } }));
+    expect((await gateway.post(account, chatPath, chat({}, model))).status).toBe(200);
+  };
+  await ask(0, "cheap");
+  await ask(8, "cached");
+  expect(told()).toEqual([]);
+  await ask(8, "cheap");
+  await ask(8, "cheap");
+  expect(told()).toEqual([expect.stringContaining('"model":"cheap"') as string]);
 });
 
 describe("an answer of another model than was asked for", () => {

@@ -222,10 +222,13 @@ test("prices for one token instead of a million are told to the operator, free m
   expect(more).toEqual([]);
 });
 
-test("a price of Claude's that leaves out what is kept for an hour is told to the operator", async () => {
-  const notesOf = async (price: string): Promise<readonly string[]> => {
+test("a price of Claude's that leaves out what is kept in a cache is told to the operator", async () => {
+  const notesOf = async (price: string, model = "claude-x", via = ""): Promise<readonly string[]> => {
+    const upstreams = `
+  router: { protocol: openai, url: "https://router.example/v1", key: sk-key-000000, models: [] }
+  anthropic: { protocol: anthropic, url: "https://api.anthropic.com/v1", key: sk-key-000000, models: [] }`;
     const config = parseConfig(
-      `sandbox: off\nmodels: { claude-x: { price: { ${price} } } }`,
+      `sandbox: off\nupstreams:${upstreams}\nmodels: { ${model}: { ${via}price: { ${price} } } }`,
       "tollgate.yaml",
       {},
     );
@@ -235,7 +238,20 @@ test("a price of Claude's that leaves out what is kept for an hour is told to th
   expect(note).toContain("claude-x would sell what is kept for an hour at the price of cache_write");
   expect(more).toEqual([]);
   expect(await notesOf("input: 3, cache_write: 3.75, cache_write_1h: 6, output: 15")).toEqual([]);
-  expect(await notesOf("input: 3, output: 15")).toEqual([]);
+
+  const without = "input: 3, output: 15";
+  const places = [
+    ["claude-x"],
+    ["opus", "via: [{ router: anthropic/claude-opus-4.8 }], "],
+    ["opus", "via: [anthropic], "],
+  ];
+  for (const [id, via] of places) {
+    const [atInput = "", ...others] = await notesOf(without, id, via);
+    expect(atInput).toContain(`${id} would sell what is kept in a cache at the price of input`);
+    expect(others).toEqual([]);
+  }
+  expect(await notesOf(without, "gpt-x", "via: [router], ")).toEqual([]);
+  expect(await notesOf("input: 0, output: 0")).toEqual([]);
 });
 
 describe("models that ship", () => {

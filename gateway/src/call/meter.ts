@@ -81,8 +81,13 @@ function meterTokens(
   if (!used) return { ...nothing, succeeded: false };
   if (tokens.used && sold !== told && priced.model)
     gate.modelNews.noteUnpricedAudio(upstream.name, priced.model.id);
+  if (priced.model?.hasCacheWritePrice === false && writesCache(used))
+    gate.modelNews.noteUnpricedCacheWrite(upstream.name, priced.model.id);
   return { succeeded: true, used, source: tokens.used ? "provider" : "estimated" };
 }
+
+const writesCache = (used: Quantities): boolean =>
+  (used["cache_write_tokens"] ?? 0) > 0 || (used["cache_write_1h_tokens"] ?? 0) > 0;
 
 /** The units of which more was told than is believed. */
 const beyondReach = (told: Quantities = {}, used: Quantities = {}): readonly string[] =>

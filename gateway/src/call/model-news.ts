@@ -5,6 +5,7 @@ export interface ModelNews {
   /** By which name an answer calls its model: a router may answer with a dearer one than the call pays for. */
   readonly noteAnswer: (upstream: string, asked: string, answered: string) => void;
   readonly noteUnpricedAudio: (upstream: string, model: string) => void;
+  readonly noteUnpricedCacheWrite: (upstream: string, model: string) => void;
 }
 
 /** More than any configuration has; an upstream that makes up a name for every answer is told of once and then left alone. */
@@ -30,11 +31,14 @@ export function createModelNews(log: Log): ModelNews {
       tellOnce(otherModel, { upstream, model: asked, answered: answered.slice(0, nameCharactersMax) });
     },
     noteUnpricedAudio: (upstream, model) => tellOnce(unpricedAudio, { upstream, model }),
+    noteUnpricedCacheWrite: (upstream, model) => tellOnce(unpricedCacheWrite, { upstream, model }),
   };
 }
 
 const otherModel = "an answer is of another model than was asked for; it is charged as the one asked for";
 const unpricedAudio = "audio was used that has no price; it is charged as text until input_audio is written";
+const unpricedCacheWrite =
+  "a cache was written to, which has no price; it is charged as input until cache_write is written, and vendors may take more";
 
 /** The answer's name is the upstream's word, of any length. */
 const nameCharactersMax = 200;

@@ -8,7 +8,10 @@ import { some } from "./doubtful-models.ts";
  * Prices that no vendor takes, as they come about when another program's list, which counts by the token, is pasted. The
  * operator may mean them, so they are told and not refused. Free models are meant: nobody writes a zero by accident.
  */
-export const doubtfulPrices = (config: Config): string[] => [...perToken(config), ...withoutAnHour(config)];
+export const doubtfulPrices = (config: Config): string[] => [
+  ...perToken(config),
+  ...withoutCacheWrites(config),
+];
 
 function perToken({ models }: Config): string[] {
   const doubtful = [...models].flatMap(([id, { price = {} }]) => {
@@ -25,16 +28,35 @@ function perToken({ models }: Config): string[] {
 }
 
 /** Anthropic takes twice the price of input for what it keeps for an hour, and an eighth more than half of that for minutes. */
-function withoutAnHour({ models }: Config): string[] {
-  const doubtful = [...models].flatMap(([id, { price = {} }]) =>
-    /claude/i.test(id) && "cache_write_tokens" in price && !("cache_write_1h_tokens" in price) ? [id] : [],
-  );
-  if (doubtful.length === 0) return [];
+function withoutCacheWrites({ models, upstreams }: Config): string[] {
+  const atInput: string[] = [];
+  const atMinutes: string[] = [];
+  for (const [id, { price, namesAt, via = [] }] of models) {
+    const isClaudes =
+      [id, ...namesAt.values()].some((name) => /claude/i.test(name)) ||
+      via.some((name) => upstreams.get(name)?.protocol === "anthropic");
+    if (!isClaudes || !price?.["input_tokens"]) continue;
+    if (!("cache_write_tokens" in price)) atInput.push(id);
+    else if (!("cache_write_1h_tokens" in price)) atMinutes.push(id);
+  }
   return [
-    `models: ${some(doubtful)} would sell what is kept for an hour at the price of cache_write, which the vendor takes for ` +
-      "minutes; write cache_write_1h beside it",
+    ...told(
+      atInput,
+      (ids) =>
+        `models: ${ids} would sell what is kept in a cache at the price of input, of which Anthropic takes a quarter more, and ` +
+        "twice as much for an hour; write cache_write and cache_write_1h",
+    ),
+    ...told(
+      atMinutes,
+      (ids) =>
+        `models: ${ids} would sell what is kept for an hour at the price of cache_write, which the vendor takes for ` +
+        "minutes; write cache_write_1h beside it",
+    ),
   ];
 }
+
+const told = (ids: readonly string[], say: (ids: string) => string): string[] =>
+  ids.length === 0 ? [] : [say(some(ids))];
 
 /** Seconds of video cost something else than millions of tokens. */
 const unitsOfVideo: ReadonlySet<string> = new Set(secondWords);

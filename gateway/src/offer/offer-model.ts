@@ -32,6 +32,7 @@ export function offerModel(
     id: model.id,
     namesAt: model.namesAt,
     terms: createTerms(operation.id, model.id, price),
+    hasCacheWritePrice: model.price["cache_write_tokens"] !== undefined,
     facts: {
       names: fitting.map(nameAt),
       protocols: fitting.map(({ protocol }) => protocol),

@@ -66,6 +66,8 @@ export interface OfferedModel {
   /** Its name at upstreams that know it by another one. */
   readonly namesAt: ReadonlyMap<string, string>;
   readonly terms: Terms;
+  /** Somebody wrote what is taken for what goes into a cache; otherwise it is the price of input. */
+  readonly hasCacheWritePrice: boolean;
   readonly facts: ModelFacts;
   readonly upstreams: readonly Upstream[];
   readonly ordered: boolean;
