@@ -1515,6 +1515,13 @@ export const mutants = [
     tests: ["gateway/src/upstreams/protocols/output-limit.test.ts"],
   },
   {
+    name: "the longest context on sale is held for in part",
+    file: "gateway/src/prices/quantities.ts",
+    find: "contextTokensMax = 2_000_000",
+    replace: "contextTokensMax = 1_050_000",
+    tests: ["test/conversation-holds.test.ts"],
+  },
+  {
     name: "a router may ask dearer models",
     file: "catalogue/dearer-members.ts",
     find: "  if (member && member.runsTools !== true) refuseDearer(name, member);\n",

@@ -159,7 +159,7 @@ describe("what is not in the body holds all that the model can read", () => {
 
   test("also where nobody wrote down how much the model reads", async () => {
     const body = chat.body([{ type: "file", file: { file_id: "file_1" } }], { model: "own" });
-    expect(await mostOf(chat.path, body)).toBe(1_050_000 + 64);
+    expect(await mostOf(chat.path, body)).toBe(2_000_000 + 64);
   });
 
   test("so that all that was read is paid for", async () => {

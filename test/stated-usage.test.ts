@@ -67,7 +67,7 @@ describe("usage as the upstream states it", () => {
   const estimated = Math.floor(Math.ceil(bytes / 4) * 2.5 + Math.ceil(reply.length / 4) * 10);
   const inputCharge = Math.floor(8 * 2.5);
   // Nobody wrote down how much this model reads, so it is the most that any does.
-  const reachTokens = 10 * (1_050_000 + 1000);
+  const reachTokens = 10 * (2_000_000 + 1000);
 
   const cases: readonly Stated[] = [
     { what: "0 costs 0", usage: usageOf(0, 0), charged: 0 },
@@ -207,8 +207,8 @@ describe("usage as the upstream states it", () => {
     expect(await reported(1e12)).toBe(reachTokens);
     expect(await reported(1e12, { stream: true })).toBe(reachTokens);
     // What a long call may use by its own length is believed, although no model is known to read so much.
-    const long = { messages: [{ role: "user", content: "x".repeat(2_000_000) }] };
-    expect(await reported(20_000_000, long)).toBe(20_000_000);
+    const long = { messages: [{ role: "user", content: "x".repeat(4_000_000) }] };
+    expect(await reported(40_000_000, long)).toBe(40_000_000);
     expect(await reported(1e12, long)).toBe(
       10 * (Buffer.byteLength(JSON.stringify({ ...chat, ...long })) + 100),
     );

@@ -8,7 +8,7 @@ export type Quantities = Readonly<Record<string, number>>;
 export const quantityMax = 1_000_000_000_000;
 
 /** No model on sale reads more tokens: for one of which nobody wrote down how much it reads. */
-export const contextTokensMax = 1_050_000;
+export const contextTokensMax = 2_000_000;
 
 /** The four token counts of the usage report. */
 export interface TokenTotals {
