@@ -1578,6 +1578,13 @@ export const mutants = [
     tests: ["test/offered-models.test.ts"],
   },
   {
+    name: "a step in a vendor's price is not told",
+    file: "gateway/src/offer/doubtful-prices.ts",
+    find: "contextTokens > tokens && ",
+    replace: "contextTokens < tokens && ",
+    tests: ["test/offered-models.test.ts"],
+  },
+  {
     name: "a faster answer is sold at the plain price",
     file: "catalogue/dearer-members.ts",
     find: 'value === "standard"',

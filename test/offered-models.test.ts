@@ -254,6 +254,30 @@ test("a price of Claude's that leaves out what is kept in a cache is told to the
   expect(await notesOf("input: 0, output: 0")).toEqual([]);
 });
 
+test("a price without the step that its vendor takes for long prompts is told to the operator", async () => {
+  const notesOf = async (models: string): Promise<readonly string[]> =>
+    createOffer(
+      await loadCatalogue([catalogueFolder]),
+      parseConfig(
+        `sandbox: off\nupstreams:\n  router: { protocol: openai, url: "https://router.example/v1", key: sk-key-000000, models: [] }\nmodels: { ${models} }`,
+        "tollgate.yaml",
+        {},
+      ),
+      undefined,
+    ).notes;
+  const price = "price: { input: 1.25, output: 10 }";
+  for (const id of ["gpt-5.4", "gpt-6-mini", "gemini-2.5-pro", "gemini-3.1-pro-preview", "grok-4-fast"]) {
+    const [note = "", ...more] = await notesOf(`${id}: { ${price} }`);
+    expect(note).toContain(`${id} may cost more for long prompts`);
+    expect(more).toEqual([]);
+    expect(await notesOf(`${id}: { ${price}, context_tokens: 128000 }`)).toEqual([]);
+    expect(await notesOf(`${id}: { ${price}, context_tokens: 1000000 }`)).toHaveLength(1);
+    expect(await notesOf(`mine: { via: [{ router: "x/${id}" }], ${price} }`)).toHaveLength(1);
+  }
+  for (const id of ["gpt-5.2", "gpt-4o", "gemini-2.5-flash", "grok-3"])
+    expect(await notesOf(`${id}: { ${price} }`)).toEqual([]);
+});
+
 describe("models that ship", () => {
   const offerOf = async (yaml: string, sandboxUrl?: string) =>
     createOffer(await loadCatalogue([catalogueFolder]), parseConfig(yaml, "tollgate.yaml", {}), sandboxUrl);

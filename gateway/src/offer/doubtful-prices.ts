@@ -11,6 +11,7 @@ import { some } from "./doubtful-models.ts";
 export const doubtfulPrices = (config: Config): string[] => [
   ...perToken(config),
   ...withoutCacheWrites(config),
+  ...withoutSteps(config),
 ];
 
 function perToken({ models }: Config): string[] {
@@ -53,6 +54,29 @@ function withoutCacheWrites({ models, upstreams }: Config): string[] {
         "minutes; write cache_write_1h beside it",
     ),
   ];
+}
+
+/** Some vendors take up to twice as much for all of a call whose prompt is longer than this. A price here has no steps. */
+const steps: readonly (readonly [family: RegExp, tokens: number])[] = [
+  [/gpt-(5\.[4-9]|[6-9])/i, 272_000],
+  [/gemini-[\w.-]*pro/i, 200_000],
+  [/grok-4/i, 200_000],
+];
+
+function withoutSteps({ models }: Config): string[] {
+  const stepped = [...models].flatMap(([id, { price, namesAt, contextTokens = Infinity }]) => {
+    const names = [id, ...namesAt.values()];
+    const isReached = steps.some(
+      ([family, tokens]) => contextTokens > tokens && names.some((name) => family.test(name)),
+    );
+    return isReached && price?.["input_tokens"] ? [id] : [];
+  });
+  return told(
+    stepped,
+    (ids) =>
+      `models: ${ids} may cost more for long prompts, above 200,000 or 272,000 tokens, and a price here has no steps; write ` +
+      "the higher one where the vendor's list has two",
+  );
 }
 
 const told = (ids: readonly string[], say: (ids: string) => string): string[] =>
