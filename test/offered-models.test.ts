@@ -278,6 +278,16 @@ test("a price without the step that its vendor takes for long prompts is told to
     expect(await notesOf(`${id}: { ${price} }`)).toEqual([]);
 });
 
+test("a vendor that bills by the search, while rerank is sold by the token, is told to the operator", async () => {
+  const notesOf = async (protocol: string): Promise<readonly string[]> => {
+    const upstream = `upstreams: { rank: { protocol: ${protocol}, url: "https://rank.example/v1", key: key-000000, models: [] } }`;
+    const config = parseConfig(`sandbox: off\n${upstream}`, "tollgate.yaml", {});
+    return createOffer(await loadCatalogue([catalogueFolder]), config, undefined).notes;
+  };
+  expect(await notesOf("cohere")).toEqual([expect.stringContaining("rank bills by the search")]);
+  expect(await notesOf("jina")).toEqual([]);
+});
+
 describe("models that ship", () => {
   const offerOf = async (yaml: string, sandboxUrl?: string) =>
     createOffer(await loadCatalogue([catalogueFolder]), parseConfig(yaml, "tollgate.yaml", {}), sandboxUrl);

@@ -12,6 +12,7 @@ export const doubtfulPrices = (config: Config): string[] => [
   ...perToken(config),
   ...withoutCacheWrites(config),
   ...withoutSteps(config),
+  ...billedBySearch(config),
 ];
 
 function perToken({ models }: Config): string[] {
@@ -76,6 +77,17 @@ function withoutSteps({ models }: Config): string[] {
     (ids) =>
       `models: ${ids} may cost more for long prompts, above 200,000 or 272,000 tokens, and a price here has no steps; write ` +
       "the higher one where the vendor's list has two",
+  );
+}
+
+/** Cohere takes a price for each search of up to a hundred documents, however short they are. */
+function billedBySearch({ upstreams }: Config): string[] {
+  const names = [...upstreams].flatMap(([name, { protocol }]) => (protocol === "cohere" ? [name] : []));
+  return told(
+    names,
+    (ids) =>
+      `upstreams: ${ids} bills by the search, and rerank is sold by the token: many short calls cost more there than they ` +
+      "bring; write a price for rerank-v3.5 that covers them, or sell rerank through another vendor",
   );
 }
 
