@@ -254,4 +254,20 @@ export const mutants = [
     tests: limits,
     only: "leaves with the last of it",
   },
+  {
+    name: "nodes: money waits for a connection that the server has no place for",
+    file: `${postgres}/connections.ts`,
+    find: '      if (purpose === "anything" || !isWithoutPlace(error)) throw error;\n',
+    replace: "      if (purpose !== undefined || !isWithoutPlace(error)) throw error;\n",
+    tests: faults,
+    only: "is sold through by a node that has any",
+  },
+  {
+    name: "nodes: connections that nobody uses are kept from others",
+    file: `${postgres}/connections.ts`,
+    find: "const idleSeconds = 5;",
+    replace: "const idleSeconds = 0;",
+    tests: faults,
+    only: "gets those back that a quiet node does not use",
+  },
 ];

@@ -1,5 +1,5 @@
 import { SQL, type ReservedSQL } from "bun";
-import { isReadOnly } from "./failures.ts";
+import { isReadOnly, isWithoutPlace } from "./failures.ts";
 import { soundText } from "./json-rows.ts";
 import type { Query, Value } from "./query.ts";
 
@@ -35,6 +35,8 @@ export const statementMs = 10_000;
 const lockMs = 1_000;
 const idleInTransactionUsualMs = 5_000;
 const connectSeconds = 3;
+/** The driver opens all connections of a pool for the first that is asked for; other processes may have none left. */
+const idleSeconds = 5;
 /**
  * Whoever decides knows each row by its name. A planner that knows little of a table may take a walk over all of it for
  * cheaper; and planning costs more than looking up, so it is not done each time.
@@ -49,15 +51,23 @@ const onlyByName = {
 export function openConnections(options: ConnectionOptions): Connections {
   const { connectionsMax = connectionsUsualMax } = options;
   const pools = {
-    anything: connect(options, Math.max(1, connectionsMax - 2)),
+    anything: connect(options, { max: Math.max(1, connectionsMax - 2), idleTimeout: idleSeconds }),
     // Each connection has to be told a statement before it can be asked, and plans it for itself.
-    deciding: connect(options, 1, onlyByName),
+    deciding: connect(options, { max: 1, idleTimeout: 0 }, onlyByName),
     // Whoever waits behind calls whose connections are dead seems dead as well.
-    beating: connect(options, 1),
+    beating: connect(options, { max: 1, idleTimeout: 0 }),
   };
+
+  /** Where the server has no place for one more, money and signs of life go through one that this process has already. */
+  const reserve = (purpose: keyof typeof pools): Promise<ReservedSQL> =>
+    pools[purpose].reserve().catch((error: unknown) => {
+      if (purpose === "anything" || !isWithoutPlace(error)) throw error;
+      return pools.anything.reserve();
+    });
+
   return {
     with: async (use, { purpose = "anything", timeoutMs = statementMs } = {}) => {
-      const connection = await pools[purpose].reserve();
+      const connection = await reserve(purpose);
       const timer = setTimeout(() => void connection.close({ timeout: 0 }).catch(() => {}), timeoutMs);
       try {
         return await use(queryOn(connection, timer), connection);
@@ -77,14 +87,13 @@ export function openConnections(options: ConnectionOptions): Connections {
 
 function connect(
   { url, idleInTransactionMs = idleInTransactionUsualMs }: ConnectionOptions,
-  max: number,
+  pool: { readonly max: number; readonly idleTimeout: number },
   settings: Readonly<Record<string, string>> = {},
 ): SQL {
   return new SQL({
     url,
-    max,
+    ...pool,
     bigint: true,
-    idleTimeout: 0,
     connectionTimeout: connectSeconds,
     connection: {
       application_name: "tollgate",

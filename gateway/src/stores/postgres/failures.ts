@@ -29,6 +29,9 @@ export class ReadOnlyServer extends Error {
 /** Whether somebody had what was wanted, for longer than anybody should. */
 export const isLockedAway = (error: unknown): boolean => sqlState(error) === "55P03";
 
+/** Whether the server has as many connections as it takes, or as many of ours. */
+export const isWithoutPlace = (error: unknown): boolean => sqlState(error) === "53300";
+
 /** Whether the connection is gone, and with it whatever it had begun. */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error);

@@ -6,6 +6,7 @@ import { startPrivatePostgres } from "../../../../test/services/postgres.ts";
 import {
   createRandom,
   openNode,
+  waitUntil,
   withNodes,
   type TestNodes,
 } from "../../../../test/services/postgres-nodes.ts";
@@ -18,7 +19,7 @@ import {
   type TestBooks,
 } from "../../ledger/shared-conformance.ts";
 import { openDatabase } from "./database.ts";
-import { countEndedRuns, inDatabase, insist, isNotTold, settled } from "./test-faults.ts";
+import { countEndedRuns, countRows, inDatabase, insist, isNotTold, settled } from "./test-faults.ts";
 import type { Query } from "./query.ts";
 
 let server: Awaited<ReturnType<typeof startPrivatePostgres>>;
@@ -305,6 +306,50 @@ test("an account that somebody locks for long again and again loses nothing that
     );
     expect(charged.size).toBeGreaterThan(100);
     expect(givenUp.length).toBeGreaterThan(10);
+  });
+});
+
+describe("a server that has no connection left", () => {
+  test("is sold through by a node that has any, and shows that it lives", async () => {
+    const url = await newDatabase();
+    await inDatabase(url, async (sql) => {
+      await sql.unsafe("CREATE ROLE crowded LOGIN");
+      await sql.unsafe(`ALTER DATABASE ${new URL(url).pathname.slice(1)} OWNER TO crowded`);
+    });
+    const asRole = new URL(url);
+    asRole.username = "crowded";
+    await withNodes({ url: asRole.href, count: 1, deadAfterMs: 1_500 }, async ({ node }) => {
+      const caller = await node(0).openCaller();
+      await inDatabase(url, async (sql) => {
+        // As many as the node has for whatever comes; they are there first when the server is back.
+        await sql.unsafe("ALTER ROLE crowded CONNECTION LIMIT 4");
+        await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'crowded'`;
+      });
+      expect(await insist(() => node(0).balance(caller))).toMatchObject({ held: 0n });
+      const callId = await node(0).held(caller);
+      expect(await node(0).settle(callId, { units: 1 })).toMatchObject({ first: true });
+      const beats = () =>
+        inDatabase(url, async (sql) => {
+          const [row] = await sql<{ beats: bigint }[]>`SELECT sum(beats)::bigint AS beats FROM run`;
+          return row?.beats ?? 0n;
+        });
+      const before = await beats();
+      await Bun.sleep(1_000);
+      expect(await beats()).toBeGreaterThan(before);
+    });
+  });
+
+  test("gets those back that a quiet node does not use", async () => {
+    const url = await newDatabase();
+    await withNodes({ url, count: 1, deadAfterMs: 60_000 }, async ({ node }) => {
+      const caller = await node(0).openCaller();
+      await node(0).held(caller);
+      const connections = () =>
+        countRows(server.url, `pg_stat_activity WHERE datname = '${new URL(url).pathname.slice(1)}'`);
+      expect(await connections()).toBeGreaterThan(2);
+      await waitUntil(async () => (await connections()) <= 1, 10_000);
+      await node(0).held(caller);
+    });
   });
 });
 
