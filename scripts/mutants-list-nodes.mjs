@@ -270,4 +270,12 @@ export const mutants = [
     tests: faults,
     only: "gets those back that a quiet node does not use",
   },
+  {
+    name: "nodes: books that let nobody in are a bug of ours",
+    file: `${postgres}/failures.ts`,
+    find: "  if (isTurnedAway(error)) return new StoreRefuses({ cause: error });\n",
+    replace: "",
+    tests: faults,
+    only: "a server that lets a node in no more",
+  },
 ];

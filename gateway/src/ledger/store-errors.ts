@@ -17,6 +17,14 @@ export class StoreBusy extends NotWritten {
   }
 }
 
+/** It turns everybody away, or this installation, until its operator has mended something. */
+export class StoreRefuses extends NotWritten {
+  constructor(options?: ErrorOptions) {
+    super("The store does not let this installation in.", options);
+    this.name = "StoreRefuses";
+  }
+}
+
 /** There is no room for anything new; what is running can still be settled. */
 export class StoreFull extends NotWritten {
   constructor() {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { StoreBusy } from "../../ledger/store-errors.ts";
 import { useTestBooks } from "./test-books.ts";
 import { createTerminal } from "./test-terminal.ts";
 
@@ -323,4 +324,14 @@ describe("serve, backup and restore", () => {
       });
     }
   });
+});
+
+test("a store that could not be used is told with the reason", async () => {
+  const cause = new Error("The server takes no writes.");
+  const refused = createTerminal({ openStore: () => Promise.reject(new StoreBusy({ cause })) });
+  const { exitCode, errors } = await refused.run("topup", "--account", "acc_x", "--usd", "1");
+  expect([exitCode, errors]).toEqual([
+    1,
+    ["The store was busy for too long. The reason: The server takes no writes."],
+  ]);
 });

@@ -1,5 +1,6 @@
 // The command line as a door: words in, an exit code out. 0 is done, 1 is could not, 2 is called wrongly.
 
+import { InDoubt, NotWritten } from "../../ledger/store-errors.ts";
 import { messageOf } from "../../platform/error-message.ts";
 import { withoutOurSecrets } from "../../platform/our-secrets.ts";
 import { accountLedger } from "./account-ledger.ts";
@@ -99,9 +100,15 @@ export function tellFailure(
   words: readonly string[],
   { printError }: Pick<Speech, "printError">,
 ): void {
-  const sentence = withoutOurSecrets(messageOf(error));
+  const sentence = withoutOurSecrets(whyFailed(error));
   const details = error instanceof CommandFailed ? error.details : {};
   printError(isForProgram(words) ? JSON.stringify({ error: sentence, ...details }) : sentence);
+}
+
+/** What a store is told by to callers is not enough for whoever can mend it. */
+function whyFailed(error: unknown): string {
+  const { cause } = error instanceof NotWritten || error instanceof InDoubt ? error : {};
+  return cause === undefined ? messageOf(error) : `${messageOf(error)} The reason: ${messageOf(cause)}`;
 }
 
 const isForProgram = (words: readonly string[]): boolean => words.includes("--json");

@@ -1,5 +1,5 @@
 import { SQL } from "bun";
-import { InDoubt, NotWritten, StoreBusy, StoreFull } from "../../ledger/store-errors.ts";
+import { InDoubt, NotWritten, StoreBusy, StoreFull, StoreRefuses } from "../../ledger/store-errors.ts";
 import { codeOf } from "../../platform/error-code.ts";
 
 /** What the server said, as its five letters; empty when it did not get to say anything. */
@@ -37,16 +37,25 @@ export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error);
   if (state.startsWith("08") || shutdownStates.has(state)) return true;
   // Without a word of the server's it is the driver's own: refused, closed, timed out, broken off.
-  return state === "" && codeOf(error).startsWith("ERR_POSTGRES_") && !ourMistakes.has(codeOf(error));
+  const code = codeOf(error);
+  return state === "" && code.startsWith("ERR_POSTGRES_") && !ourMistakes.has(code) && !keptOut.has(code);
 }
 
 /** Whether not even a connection came about: the server is not there, or not where it was looked for. */
 export const isUnreached = (error: unknown): boolean => unreached.has(codeOf(error));
 
+/**
+ * Whether the server does not let us in, or not to the tables: a password was changed, a database dropped, a privilege taken
+ * back, TLS is not what the address says. Trying again helps nobody before somebody has mended it.
+ */
+const isTurnedAway = (error: unknown): boolean =>
+  sqlState(error).startsWith("28") || keptOutStates.has(sqlState(error)) || keptOut.has(codeOf(error));
+
 /** What everybody but the store need not know Postgres for. */
 export function toldAs(error: unknown): unknown {
   if (error instanceof NotWritten || error instanceof InDoubt) return error;
   if (sqlState(error) === "53100") return new StoreFull();
+  if (isTurnedAway(error)) return new StoreRefuses({ cause: error });
   return isPassing(error) ? new StoreBusy({ cause: error }) : error;
 }
 
@@ -59,9 +68,14 @@ const unreached = new Set([
   "ERR_POSTGRES_CONNECTION_FAILED",
   "ERR_POSTGRES_CONNECTION_TIMEOUT",
 ]);
-/** The driver refuses what we wrote: trying again would never end. */
-const ourMistakes = new Set([
-  "ERR_POSTGRES_SYNTAX_ERROR",
+/** No such database, no such schema, no privilege. */
+const keptOutStates = new Set(["3D000", "3F000", "42501"]);
+/** The server and the address do not agree on how to get in. */
+const keptOut = new Set([
+  "ERR_POSTGRES_TLS_NOT_AVAILABLE",
+  "ERR_POSTGRES_UNKNOWN_AUTHENTICATION_METHOD",
   "ERR_POSTGRES_UNSUPPORTED_AUTHENTICATION_METHOD",
-  "ERR_POSTGRES_INVALID_QUERY_BINDING",
+  "ERR_POSTGRES_SASL_NO_KNOWN_MECHANISM",
 ]);
+/** The driver refuses what we wrote: trying again would never end. */
+const ourMistakes = new Set(["ERR_POSTGRES_SYNTAX_ERROR", "ERR_POSTGRES_INVALID_QUERY_BINDING"]);

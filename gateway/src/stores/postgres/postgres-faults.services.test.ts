@@ -10,7 +10,7 @@ import {
   withNodes,
   type TestNodes,
 } from "../../../../test/services/postgres-nodes.ts";
-import { InDoubt, StoreBusy, StoreFull } from "../../ledger/store-errors.ts";
+import { InDoubt, StoreBusy, StoreFull, StoreRefuses } from "../../ledger/store-errors.ts";
 import {
   middayMs,
   releaseOf,
@@ -309,16 +309,40 @@ test("an account that somebody locks for long again and again loses nothing that
   });
 });
 
+/** The same database for somebody who owns it, and is let in and may do no more than the server says. */
+async function newOwner(url: string, name: string): Promise<string> {
+  await inDatabase(url, async (sql) => {
+    await sql.unsafe(`CREATE ROLE ${name} LOGIN`);
+    await sql.unsafe(`ALTER DATABASE ${new URL(url).pathname.slice(1)} OWNER TO ${name}`);
+  });
+  const owned = new URL(url);
+  owned.username = name;
+  return owned.href;
+}
+
+test("a server that lets a node in no more refuses at once what is read and held, until it does again", async () => {
+  const url = await newDatabase();
+  await withNodes({ url: await newOwner(url, "banned"), count: 1 }, async ({ node }) => {
+    const caller = await node(0).openCaller();
+    await inDatabase(url, async (sql) => {
+      await sql.unsafe("ALTER ROLE banned NOLOGIN");
+      await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'banned'`;
+    });
+    const beganMs = performance.now();
+    const asked = [node(0).balance(caller), node(0).hold(caller), node(0).store().ping()];
+    for (const told of await Promise.all(asked.map(settled))) expect(told).toBeInstanceOf(StoreRefuses);
+    expect(performance.now() - beganMs).toBeLessThan(1_500);
+    await inDatabase(url, (sql) => sql.unsafe("ALTER ROLE banned LOGIN"));
+    await node(0).held(caller);
+    await node(0).store().ping();
+  });
+});
+
 describe("a server that has no connection left", () => {
   test("is sold through by a node that has any, and shows that it lives", async () => {
     const url = await newDatabase();
-    await inDatabase(url, async (sql) => {
-      await sql.unsafe("CREATE ROLE crowded LOGIN");
-      await sql.unsafe(`ALTER DATABASE ${new URL(url).pathname.slice(1)} OWNER TO crowded`);
-    });
-    const asRole = new URL(url);
-    asRole.username = "crowded";
-    await withNodes({ url: asRole.href, count: 1, deadAfterMs: 1_500 }, async ({ node }) => {
+    const crowded = await newOwner(url, "crowded");
+    await withNodes({ url: crowded, count: 1, deadAfterMs: 1_500 }, async ({ node }) => {
       const caller = await node(0).openCaller();
       await inDatabase(url, async (sql) => {
         // As many as the node has for whatever comes; they are there first when the server is back.
@@ -336,6 +360,22 @@ describe("a server that has no connection left", () => {
       const before = await beats();
       await Bun.sleep(1_000);
       expect(await beats()).toBeGreaterThan(before);
+    });
+  });
+
+  test("is the reason that is told to whoever waited in vain", async () => {
+    const url = await newDatabase();
+    await withNodes({ url: await newOwner(url, "shut_out"), count: 1 }, async ({ node }) => {
+      const caller = await node(0).openCaller();
+      await inDatabase(url, async (sql) => {
+        await sql.unsafe("ALTER ROLE shut_out CONNECTION LIMIT 0");
+        await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'shut_out'`;
+      });
+      for (const told of await Promise.all([node(0).hold(caller), node(0).balance(caller)].map(settled))) {
+        expect(told).toBeInstanceOf(StoreBusy);
+        expect(told).toHaveProperty("cause.message", 'too many connections for role "shut_out"');
+      }
+      await inDatabase(url, (sql) => sql.unsafe("ALTER ROLE shut_out CONNECTION LIMIT -1"));
     });
   });
 

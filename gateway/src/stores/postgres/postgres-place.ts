@@ -1,4 +1,4 @@
-import { StoreBusy } from "../../ledger/store-errors.ts";
+import { NotWritten } from "../../ledger/store-errors.ts";
 import type { DataPlace } from "../data-place.ts";
 import { openDatabase, type Database } from "./database.ts";
 import { isUnreached } from "./failures.ts";
@@ -63,10 +63,10 @@ export async function naming<Opened>(name: string, open: () => Promise<Opened>):
   }
 }
 
-/** Whoever waits for a store in vain is told that it was busy; whoever opens it can mend an address. */
+/** Whoever waits for a store in vain is told that it was busy; whoever opens it can mend what it was in truth. */
 function whyNot(error: unknown): string {
-  const { cause } = error instanceof StoreBusy ? error : {};
-  if (!isUnreached(cause)) return messageOf(error);
+  const { cause = error } = error instanceof NotWritten ? error : {};
+  if (!isUnreached(cause)) return messageOf(cause);
   return `no connection to it came about (${messageOf(cause)}). Is it running, and are its host and port right?`;
 }
 

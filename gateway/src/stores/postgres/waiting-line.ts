@@ -26,7 +26,7 @@ export interface WaitingLine {
   readonly takePostponed: () => readonly Queued[];
   /** Whoever is late has been told so, or is now, and may have given up: what they wished for must not come about later. */
   readonly inTime: (batch: readonly Queued[], cause: unknown) => readonly Queued[];
-  readonly refuseLate: () => void;
+  readonly refuseLate: (cause: unknown) => void;
 }
 
 /** Bounds how long one transaction keeps the rows of its accounts. */
@@ -63,9 +63,9 @@ export function createWaitingLine(monotonicMs: () => number, waitsFor: (wish: Wi
       return [...taken];
     },
     inTime,
-    refuseLate: () => {
-      line = inTime(line, undefined);
-      aside = inTime(aside, undefined);
+    refuseLate: (cause) => {
+      line = inTime(line, cause);
+      aside = inTime(aside, cause);
     },
   };
 }

@@ -51,6 +51,8 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     wish.kind === "hold" ? wish.request.accountId : openCalls.get(callIdOf(wish));
   const line = createWaitingLine(monotonicMs, (wish) => accountOf(wish) ?? callIdOf(wish));
   let hastyUntilMs = Number.NEGATIVE_INFINITY;
+  /** What went wrong last, since something was written: who waits in vain does so for that. */
+  let trouble: unknown;
   let underWay: readonly Queued[] = [];
   let underWaySinceMs = Number.NEGATIVE_INFINITY;
   let writing: Promise<void> | undefined;
@@ -108,7 +110,7 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     const isStuck = nowMs - underWaySinceMs >= lateEveryMs;
     for (const { waiting, deadlineMs } of isStuck ? underWay : [])
       if (deadlineMs <= nowMs) waiting.reject(new InDoubt());
-    line.refuseLate();
+    line.refuseLate(trouble);
   };
 
   const writeTogether = async (batch: readonly Queued[], locking: Locking): Promise<void> => {
@@ -124,6 +126,7 @@ export function createWishQueue(parts: QueueParts): WishQueue {
         locking,
       }),
     );
+    trouble = undefined;
     onCommit(batch.length);
     notes.forget(due);
     const left: Queued[] = [];
@@ -164,8 +167,9 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     }
     if (!mayPass(error)) return batch.length > 1 ? oneByOne(batch, locking) : fail(batch, error);
     for (const queued of batch) queued.isInDoubt ||= error instanceof InDoubt;
-    const left = line.inTime(batch, error);
-    const isLocked = isLockedAway(causeOf(error));
+    trouble = causeOf(error);
+    const left = line.inTime(batch, trouble);
+    const isLocked = isLockedAway(trouble);
     if (isLocked) hastyUntilMs = monotonicMs() + hastyMs;
     if (isLocked && locking === "wait briefly") line.postpone(left);
     else line.putBack(left);
