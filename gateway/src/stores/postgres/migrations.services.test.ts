@@ -1,9 +1,11 @@
+import { SQL } from "bun";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { openTestDatabase, type TestDatabase } from "../../../../test/services/postgres.ts";
 import { openNode } from "../../../../test/services/postgres-nodes.ts";
 import { openDatabase, type Database } from "./database.ts";
 import { migrate, migrations } from "./migrations.ts";
 import { auditBooks } from "./postgres-audit.ts";
+import { postgresPlace } from "./postgres-place.ts";
 
 /** As a later version would have them. */
 const later = [...migrations, "ALTER TABLE account ADD COLUMN motto text"];
@@ -104,5 +106,24 @@ test("a node that stood still meanwhile finds that it may not serve any more, an
     expect(held).toEqual([]);
   } finally {
     await node.store().close();
+  }
+});
+
+test("a database whose encoding lacks letters is refused by whoever looks at it or opens it, and left as it is", async () => {
+  const latin = new URL(database.url);
+  latin.pathname += "_latin";
+  const sql = new SQL(database.url, { max: 1 });
+  try {
+    await sql.unsafe(
+      `CREATE DATABASE ${latin.pathname.slice(1)} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C' LOCALE_PROVIDER libc`,
+    );
+    const place = postgresPlace(latin.href, () => performance.now());
+    const said = `Error: ${place.name} cannot be used: its encoding is LATIN1; make it with ENCODING 'UTF8'.`;
+    expect(await place.look().then(String, String)).toBe(said);
+    expect(await place.openForPeople({ onBroughtForward: () => {} }).then(String, String)).toBe(said);
+    expect(await place.hasData()).toBe(false);
+  } finally {
+    await sql.unsafe(`DROP DATABASE IF EXISTS ${latin.pathname.slice(1)}`);
+    await sql.close();
   }
 });

@@ -411,14 +411,15 @@ const migrationLock = 7_025_193_811n;
 const migrationPatienceMs = 60_000;
 
 /**
- * Brings the database forward to this program's schema. Refuses one made by a newer program, and to change it under nodes of
- * an earlier version: they would go on writing what they find no place for any more.
+ * Brings the database forward to this program's schema. Refuses one that lacks letters, one made by a newer program, and to
+ * change it under nodes of an earlier version: they would go on writing what they find no place for any more.
  */
 export async function migrate(
   db: Database,
   watchedMs: number,
   steps: readonly string[] = migrations,
 ): Promise<{ readonly from: number; readonly to: number } | undefined> {
+  await checkEncoding(db.read);
   const found = await versionOf(db.read);
   if (found === steps.length) return undefined;
   const runs = found > 0 && found < steps.length ? await watchRuns(db, watchedMs) : [];
@@ -450,13 +451,26 @@ export async function checkVersion(query: Query): Promise<void> {
 /** Whether any Tollgate has been here. */
 export const hasSchema = async (db: Database): Promise<boolean> => (await versionOf(db.read)) > 0;
 
-/** The schema that is there; undefined where no Tollgate has been. Throws for that of a newer program. */
+/**
+ * The schema that is there; undefined where no Tollgate has been. Throws for that of a newer program, and for a database that
+ * lacks letters.
+ */
 export async function lookAtSchema(
   query: Query,
 ): Promise<{ readonly schema: number; readonly schemaKnown: number } | undefined> {
+  await checkEncoding(query);
   const schema = await versionOf(query);
   if (schema > migrations.length) throw new Error(newerVersion(schema, migrations));
   return schema === 0 ? undefined : { schema, schemaKnown: migrations.length };
+}
+
+/** Callers write in all letters, and what one of them wrote must not keep the end of its call from being written. */
+async function checkEncoding(query: Query): Promise<void> {
+  const [shown] = await query<{ server_encoding: string }>("SHOW server_encoding");
+  const encoding = shown?.server_encoding ?? "unknown";
+  // The second one takes every byte for what it is.
+  if (encoding !== "UTF8" && encoding !== "SQL_ASCII")
+    throw new Error(`its encoding is ${encoding}; make it with ENCODING 'UTF8'.`);
 }
 
 async function versionOf(query: Query): Promise<number> {
