@@ -271,6 +271,14 @@ export const mutants = [
     only: "gets those back that a quiet node does not use",
   },
   {
+    name: "nodes: a server that takes no money is ready because it answers",
+    file: `${postgres}/database.ts`,
+    find: "      lastWrites.check();\n",
+    replace: "",
+    tests: faults,
+    only: "a full disk refuses holds as such",
+  },
+  {
     name: "nodes: books that let nobody in are a bug of ours",
     file: `${postgres}/failures.ts`,
     find: "  if (isTurnedAway(error)) return new StoreRefuses({ cause: error });\n",

@@ -7,6 +7,7 @@ import {
   type ConnectionOptions,
 } from "./connections.ts";
 import { isConnectionLost, isPassing, ReadOnlyServer, toldAs } from "./failures.ts";
+import { createLastWrites } from "./last-writes.ts";
 import type { Query } from "./query.ts";
 
 /** The database, as everything in this folder uses it. */
@@ -38,7 +39,7 @@ export interface Database {
    * new one at once, and the same is written again.
    */
   readonly beat: <Result>(work: (query: Query) => Promise<Result>) => Promise<Result>;
-  /** Throws unless there is a server, and it can be written. */
+  /** Throws unless there is a server, it can be written, and it took what was written last. */
   readonly ping: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -138,13 +139,23 @@ export function openDatabase({ monotonicMs, ...options }: DatabaseOptions): Data
           throw error;
         }
         if (decision.writes.length === 0) await query("ROLLBACK");
-        else await writeAndCommit(query, connection, decision.writes);
+        else {
+          await writeAndCommit(query, connection, decision.writes);
+          lastWrites.succeeded("decision");
+        }
         return decision.result;
       },
       { purpose: "deciding" },
     );
 
   const insist = createInsist(monotonicMs);
+  const lastWrites = createLastWrites(monotonicMs);
+  const rememberFailed =
+    (what: "decision" | "beat") =>
+    (error: unknown): never => {
+      lastWrites.failed(what, error);
+      throw error;
+    };
 
   return {
     read: (text, values) =>
@@ -172,22 +183,27 @@ export function openDatabase({ monotonicMs, ...options }: DatabaseOptions): Data
         patienceMs,
         options.evenInDoubt === true ? isPassingOrInDoubt : isPassing,
       ),
-    decide: (look) => insist(() => decide(look), 0),
-    beat: (work) =>
-      insist(
+    decide: (look) => insist(() => decide(look), 0).catch(rememberFailed("decision")),
+    beat: async (work) => {
+      const beaten = await insist(
         () => transact(work, {}, { purpose: "beating", timeoutMs: beatStatementMs }),
         patienceOfCallersMs,
         isPassingOrInDoubt,
-      ),
-    ping: () =>
-      insist(
+      ).catch(rememberFailed("beat"));
+      lastWrites.succeeded("beat");
+      return beaten;
+    },
+    ping: async () => {
+      lastWrites.check();
+      await insist(
         () =>
           connections.with(async (query) => {
             const [shown] = await query<{ transaction_read_only: string }>("SHOW transaction_read_only");
             if (shown?.transaction_read_only !== "off") throw new ReadOnlyServer();
           }),
         patienceOfCallersMs,
-      ),
+      );
+    },
     close: connections.close,
   };
 }

@@ -29,6 +29,9 @@ export class ReadOnlyServer extends Error {
 /** Whether somebody had what was wanted, for longer than anybody should. */
 export const isLockedAway = (error: unknown): boolean => sqlState(error) === "55P03";
 
+/** Whether it met somebody else's transaction. */
+export const isInTheWay = (error: unknown): boolean => inTheWayStates.has(sqlState(error));
+
 /** Whether the server has as many connections as it takes, or as many of ours. */
 export const isWithoutPlace = (error: unknown): boolean => sqlState(error) === "53300";
 
@@ -60,8 +63,10 @@ export function toldAs(error: unknown): unknown {
 }
 
 const shutdownStates = new Set(["57P01", "57P02", "57P03", "57P05"]);
-/** Serialization, deadlock, a lock or a statement that took too long, too many connections. */
-const passingStates = new Set(["40001", "40P01", "55P03", "57014", "53300", "25P03"]);
+/** Serialization, deadlock, a lock that took too long. */
+const inTheWayStates = new Set(["40001", "40P01", "55P03"]);
+/** A statement or a pause that took too long, too many connections. */
+const passingStates = new Set([...inTheWayStates, "57014", "53300", "25P03"]);
 /** The driver says no more than this of a host that nobody knows, a port where nobody listens, and one that hangs up. */
 const unreached = new Set([
   "ERR_POSTGRES_CONNECTION_REFUSED",

@@ -338,6 +338,19 @@ test("a server that lets a node in no more refuses at once what is read and held
   });
 });
 
+test("a server that takes no signs of life is not ready, though it answers every question", async () => {
+  const url = await newDatabase();
+  await withNodes({ url: await newOwner(url, "poor"), count: 1, deadAfterMs: 1_500 }, async ({ node }) => {
+    const isReady = async () => (await settled(node(0).store().ping())) === undefined;
+    expect(await isReady()).toBe(true);
+    await inDatabase(url, (sql) => sql.unsafe("REVOKE UPDATE ON run FROM poor"));
+    await waitUntil(async () => !(await isReady()), 2_000);
+    expect(await settled(node(0).store().ping())).toBeInstanceOf(StoreRefuses);
+    await inDatabase(url, (sql) => sql.unsafe("GRANT UPDATE ON run TO poor"));
+    await waitUntil(isReady, 2_000);
+  });
+});
+
 describe("a server that has no connection left", () => {
   test("is sold through by a node that has any, and shows that it lives", async () => {
     const url = await newDatabase();
@@ -407,8 +420,10 @@ test("a full disk refuses holds as such, writes nothing of them, and takes ends 
     const refused = await Promise.all(Array.from({ length: 5 }, () => settled(node(0).hold(caller))));
     for (const error of refused) expect(error).toBeInstanceOf(StoreFull);
     expect(await settled(node(0).settle(running, { units: 1 }))).toBeInstanceOf(StoreFull);
+    expect(await settled(node(0).store().ping())).toBeInstanceOf(StoreFull);
     expect(await node(0).balance(caller)).toEqual({ posted: 1_000_000n, held: 100n });
     await inDatabase(url, (sql) => sql.unsafe("DROP TRIGGER no_room ON call"));
     expect(await node(0).settle(running, { units: 1 })).toMatchObject({ first: true, chargedMicros: 1n });
+    await node(0).store().ping();
   });
 });
