@@ -25,11 +25,8 @@ import type { Catalogue } from "./operation/catalogue.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import type { Clock } from "./platform/clock.ts";
 import { ConfigError } from "./platform/config-error.ts";
-import type { HttpRequest } from "./platform/http-request.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
-import type { Peer } from "./platform/peer.ts";
-import type { Reply } from "./platform/reply.ts";
 
 export interface ServeParts {
   readonly settings: Settings;
