@@ -1811,7 +1811,7 @@ export const mutants = [
   {
     name: "a response that failed before it said anything is charged in a stream",
     file: "gateway/src/upstreams/stream-meter.ts",
-    find: "this.#hasDelivered() || !this.#failed;",
+    find: "this.#hasDelivered() || this.#hasWholePart || !this.#failed;",
     replace: "true;",
     tests: ["test/failing-upstreams.test.ts"],
   },
@@ -1863,5 +1863,12 @@ export const mutants = [
     find: " && running.size === 0",
     replace: "",
     tests: ["gateway/src/upstreams/dialects/gemini/stream.test.ts"],
+  },
+  {
+    name: "a streamed response that failed behind whole items is free",
+    file: "gateway/src/upstreams/stream-meter.ts",
+    find: "this.#hasWholePart = true",
+    replace: "this.#hasWholePart = false",
+    tests: ["test/responses.test.ts"],
   },
 ];

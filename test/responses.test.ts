@@ -148,6 +148,49 @@ describe("responses", () => {
     }
   });
 
+  test("that fail after items that came at once are charged, streamed as whole", async () => {
+    const usage = { input_tokens: 40, output_tokens: 3, total_tokens: 43 };
+    const event = (type: string, rest: object): string =>
+      `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
+    for (const item of [
+      { id: "cu_1", type: "computer_call", call_id: "c1", status: "completed", action: { type: "wait" } },
+      { id: "fc_1", type: "function_call", call_id: "c1", name: "pay", arguments: "{}", status: "completed" },
+      { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "gAAAA" },
+    ]) {
+      const failed = {
+        id: "resp_1",
+        object: "response",
+        model: "gpt-4o",
+        status: "failed",
+        error: { code: "server_error", message: "no" },
+        output: [item],
+        usage,
+      };
+      const created = event("response.created", { response: { id: "resp_1", status: "in_progress" } });
+      const done = event("response.output_item.done", { output_index: 0, item });
+      const ended = event("response.failed", { response: failed });
+      const silent = event("response.failed", { response: { ...failed, output: [] } });
+      for (const [type, told] of [
+        ["application/json", JSON.stringify(failed)],
+        ["text/event-stream", created + done + ended],
+        ["text/event-stream", created + done + silent],
+        ["text/event-stream", created + ended],
+      ] as const) {
+        const account = await gateway.openAccount();
+        openai.answerNext({ status: 200, headers: { "Content-Type": type }, body: told });
+        const stream = type === "text/event-stream";
+        const response = await gateway.post(account, responsesPath, { ...body, stream });
+        await response.text();
+        expect(await receiptOf(account, response)).toMatchObject({
+          outcome: "failed",
+          usage: { input_tokens: 40, output_tokens: 3 },
+          usage_source: "provider",
+          charged_micros_usd: 130,
+        });
+      }
+    }
+  });
+
   test("keep the vendor's own error, streamed or not, and cost nothing then", async () => {
     const account = await gateway.openAccount();
     const error = '{"error":{"message":"no","type":"invalid_request_error","param":"input","code":"bad"}}';

@@ -19,6 +19,8 @@ export class StreamMeter {
   #bytesUntilUsage = 0;
   /** Images or sound came, whose bytes say nothing about their tokens. */
   #hasMedia = false;
+  /** Some of the answer came to its end, be it a call or a sealed thought that came at once, without a letter to count. */
+  #hasWholePart = false;
   /** How much output the vendor had told when they came, until it has told more. */
   #toldBeforeMedia: number | undefined;
   #anomalies: readonly string[] = none;
@@ -55,6 +57,7 @@ export class StreamMeter {
       } else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
       else if (event.kind === "tool_call") this.#outputBytes += Buffer.byteLength(event.name);
       else if (event.kind === "start") this.#model ??= event.model;
+      else if (event.kind === "part_end") this.#hasWholePart = true;
       else if (event.kind === "image") this.#noteMedia();
       else if (event.kind === "media") {
         this.#outputBytes += Buffer.byteLength(event.transcript);
@@ -97,7 +100,7 @@ export class StreamMeter {
     const passed = { ...told, output_tokens: output };
     const isFinal = this.#usageIsFinal || this.#nothingCameAfterUsage();
     // Whatever an error says that it used, nothing is paid for it in place of an answer.
-    const isOwed = this.#hasDelivered() || !this.#failed;
+    const isOwed = this.#hasDelivered() || this.#hasWholePart || !this.#failed;
     return {
       used: usage && isFinal && isOwed ? told : undefined,
       // A stream that broke off never told its final figures: what was seen to pass is what was used.

@@ -3,6 +3,7 @@
 
 import type { HiddenFailure, TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isFilled } from "../chat-failure.ts";
 import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
 import { hiddenFailureIn, saysError, statusSaidIn } from "../hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
@@ -106,7 +107,7 @@ const withheldError = {
 const sayError = (error: JsonObject): string =>
   sseText({ event: "error", data: JSON.stringify({ type: "error", ...error, param: null }) });
 
-/** Only what the meter needs: pieces of output, the end with its figures, and an error in between. */
+/** Only what the meter needs: pieces and whole items of output, the end with its figures, and an error in between. */
 function readEvents(event: JsonObject | undefined): readonly ChatEvent[] {
   if (event === undefined) return [];
   const { type, delta } = event;
@@ -116,22 +117,27 @@ function readEvents(event: JsonObject | undefined): readonly ChatEvent[] {
     const usage = readUsage(end["usage"], []);
     return [
       { kind: "start", id: undefined, model: modelIn(end) },
+      ...(isFilled(end["output"]) ? [wholeItem] : []),
       ...(usage ? [{ kind: "usage", usage } as const] : []),
       { kind: "stop", reason: "end", stopSequence: undefined },
       ...(type === "response.failed" ? [gaveUpBy(end)] : []),
     ];
   }
   if (holdsMedia(event)) return [{ kind: "media", transcript: "", hasBytes: true }];
+  if (type === itemDone) return [wholeItem];
   const isPiece = typeof type === "string" && type.endsWith(".delta") && typeof delta === "string";
   return isPiece ? [{ kind: "text", index: 0, text: delta }] : [];
 }
 
 /** Sound comes in pieces, an image as often as it gets clearer and at last with its item. */
 function holdsMedia({ type, item }: JsonObject): boolean {
-  if (type === "response.output_item.done")
+  if (type === itemDone)
     return isJsonObject(item) && item["type"] === "image_generation_call" && Boolean(item["result"]);
   return mediaEvents.has(type);
 }
+
+const itemDone = "response.output_item.done";
+const wholeItem: ChatEvent = { kind: "part_end", index: 0 };
 
 const mediaEvents: ReadonlySet<unknown> = new Set([
   "response.audio.delta",
