@@ -1871,4 +1871,18 @@ export const mutants = [
     replace: "this.#hasWholePart = false",
     tests: ["test/responses.test.ts"],
   },
+  {
+    name: "a refusal in a whole answer's choice is taken for one of the operator's key",
+    file: "gateway/src/upstreams/read-outcome.ts",
+    find: "exchange.errorBody?.(json) ?? json",
+    replace: "json",
+    tests: ["test/failing-upstreams.test.ts"],
+  },
+  {
+    name: "a refusal in the choice that a stream begins with is taken for one of the operator's key",
+    file: "gateway/src/upstreams/opening-failure.ts",
+    find: "exchange.errorBody?.(json) ?? json",
+    replace: "json",
+    tests: ["test/failing-upstreams.test.ts"],
+  },
 ];

@@ -616,6 +616,42 @@ describe("an error with which a stream begins", () => {
     expect([response.status, await response.json()]).toMatchObject([502, { error: { message: "not now" } }]);
   });
 
+  test("is judged and told by its own words where it stands in a choice, streamed or whole", async () => {
+    const flagged = { reasons: ["hate"], flagged_input: "Say it" };
+    for (const [told, status, shown, asked] of [
+      [{ code: 403, message: "It was flagged", metadata: flagged }, 403, "It was flagged", [model.a]],
+      [{ code: 400, message: "The prompt is too long" }, 400, "The prompt is too long", [model.a]],
+      ["out of order", 502, "out of order", [model.a, model.b]],
+    ] as const) {
+      meetAnew();
+      const account = await gateway.openAccount();
+      const choice = { index: 0, finish_reason: "error", error: told };
+      const begins = beginning({ choices: [{ ...choice, delta: { role: "assistant", content: "" } }] });
+      for (const double of asked) double.answerNext(begins);
+      const response = await gateway.post(account, "/v1/chat/completions", streamed);
+      expect([response.status, await response.json()]).toMatchObject([status, { error: { message: shown } }]);
+      expect(await gateway.receipt(account, response)).toMatchObject({ charged_micros_usd: 0 });
+      meetAnew();
+      const body = JSON.stringify({ choices: [{ ...choice, message: { role: "assistant", content: "" } }] });
+      for (const double of asked) double.answerNext({ status: 200, headers: json, body });
+      const whole = await gateway.post(account, "/v1/chat/completions", chat);
+      expect([whole.status, await whole.text()]).toEqual([200, body]);
+      expect(await gateway.receipt(account, whole)).toMatchObject({ charged_micros_usd: 0 });
+    }
+    meetAnew();
+    const account = await gateway.openAccount();
+    const large = {
+      code: 402,
+      message: "You need more credits, or fewer max_tokens: you can only afford 20.",
+    };
+    const choice = { index: 0, delta: { content: "" }, finish_reason: "error", error: large };
+    model.a.answerNext(beginning({ choices: [choice] }));
+    await (await gateway.post(account, "/v1/chat/completions", streamed)).text();
+    const next = await gateway.post(account, "/v1/chat/completions", { ...streamed, max_tokens: 5 });
+    await next.text();
+    expect((await gateway.receipt(account, next)).attempts).toMatchObject([{ upstream: "oa-a" }]);
+  });
+
   test("stands in place of an answer, not beside one", async () => {
     const account = await gateway.openAccount();
     const words = [{ index: 0, delta: { role: "assistant", content: "The quick" } }];

@@ -35,6 +35,7 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
     request,
     translates: (dispatch) => callersOf(dispatch) !== own,
     hiddenFailure: chatFailureIn,
+    errorBody: failureIn,
     read: (json, dispatch) => {
       const callers = callersOf(dispatch);
       // Where nothing is translated, the answer is read only for what must be paid.

@@ -16,7 +16,9 @@ export function failureIn(json: unknown): JsonObject | undefined {
   if (saysError(json) && isWithoutAnswer(json)) return json;
   const { choices } = json;
   const error = Array.isArray(choices) ? choiceError(choices[0]) : undefined;
-  return error === undefined ? undefined : { error };
+  if (error === undefined) return undefined;
+  // Official clients show the message of an error that is an object.
+  return { error: typeof error === "string" ? { message: error } : error };
 }
 
 /** Whether nothing was said in it that somebody may have paid for. */

@@ -14,7 +14,7 @@ export function failureToldIn({ data }: SseEvent, exchange: Exchange): HttpOutco
   const json = errorIn(data);
   const status = json && exchange.hiddenFailure?.(json);
   if (typeof status !== "number") return undefined;
-  const body = Buffer.from(JSON.stringify(json));
+  const body = Buffer.from(JSON.stringify(exchange.errorBody?.(json) ?? json));
   return {
     kind: "answered",
     status,

@@ -39,6 +39,8 @@ export interface Exchange {
   readonly translates?: (dispatch: Dispatch) => boolean;
   /** Why a 2xx answer is none, where this protocol can tell; `json` is undefined for what is no JSON. */
   readonly hiddenFailure?: (json: unknown) => HiddenFailure | undefined;
+  /** Such an answer as it would have been told with the status of an error, where it does not say it at its top. */
+  readonly errorBody?: (json: unknown) => JsonObject | undefined;
   /** Reads a 2xx JSON answer. What it leaves undefined passes through as it came. */
   readonly read: (json: unknown, dispatch: Dispatch) => Reading;
   /** An error of the vendor's in the caller's words, where they differ; undefined passes it on as it came. */

@@ -46,8 +46,9 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
   // Nothing of it can pass as it came, so it is told as what it is.
   if (hiddenFailure === "malformed" && translates) return unreadable;
   if (typeof hiddenFailure === "number") {
-    const inside = refusedOf(hiddenFailure, json, retryAfterSeconds);
-    if (inside && (translates || isAboutOperator(hiddenFailure, json))) return inside;
+    const error = exchange.errorBody?.(json) ?? json;
+    const inside = refusedOf(hiddenFailure, error, retryAfterSeconds);
+    if (inside && (translates || isAboutOperator(hiddenFailure, error))) return inside;
   }
   // Whatever an error says that it used, nothing is paid for it where it passes as it came.
   const isRead = json !== undefined && succeeded && (translates || typeof hiddenFailure !== "number");
