@@ -386,6 +386,30 @@ describe("a whole answer to a caller who asked for a stream", () => {
     expect(await receiptOf(several)).toMatchObject({ ...estimated, usage: { output_tokens: 4 } });
   });
 
+  test("of several choices keeps the numbers that its vendor gave them", async () => {
+    const [first] = completion.choices;
+    const other = { index: 0, message: { role: "assistant", content: "Good day" }, finish_reason: "stop" };
+    answer = () => Response.json({ ...completion, choices: [{ ...first, index: 1 }, other] });
+    const client = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    const { choices } = await client.chat.completions.stream({ ...spoken, n: 2 }).finalChatCompletion();
+    const inOrder = choices.toSorted((left, right) => left.index - right.index);
+    expect(inOrder.map(({ message }) => message.content)).toEqual(["Good day", "Hello"]);
+  });
+
+  test("of which one choice failed passes as it came, for events would tell it as an end, and is paid for", async () => {
+    const failed = {
+      index: 1,
+      message: { role: "assistant", content: null },
+      finish_reason: "error",
+      error: { code: 502, message: "out of order" },
+    };
+    const odd = { ...completion, choices: [...completion.choices, failed] };
+    answer = () => Response.json(odd);
+    const response = await ask("/v1/chat/completions", { n: 2 });
+    expect(await response.clone().json()).toEqual(odd);
+    expect(await receiptOf(response)).toMatchObject({ usage: { input_tokens: 500, output_tokens: 200 } });
+  });
+
   test("that only tells an error is none, and costs nothing", async () => {
     answer = () => Response.json({ error: { message: "out of order" } });
     const response = await ask("/v1/messages", { max_tokens: 300 });

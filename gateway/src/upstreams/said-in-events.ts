@@ -15,12 +15,14 @@ export function saidInEvents(
   callers: Dialect,
   context: WriteContext,
 ): string | undefined {
-  if (!isJsonObject(json) || failureIn(json)) return undefined;
+  if (!isJsonObject(json)) return undefined;
   const answers = answersIn(json);
-  if (answers.length === 0) return undefined;
+  if (answers.length === 0 || answers.some(failureIn)) return undefined;
   // Callers of another dialect are shown no sound, whole or streamed, and know of one answer only.
   if (callers === native.dialect ? answers.some(holdsSound) : answers.length > 1) return undefined;
-  const said = answers.map((answer, choice) => sayAnswer(answer, native.dialect, { ...context, choice }));
+  const said = answers.map((answer, at) =>
+    sayAnswer(answer, native.dialect, { ...context, choice: indexOf(answer) ?? at }),
+  );
   // The last word is said once, behind all of them.
   const events = said.flatMap((each, at) => (at < said.length - 1 ? each.filter(isNotDone) : each));
   return events.map(sseText).join("");
@@ -37,6 +39,12 @@ function answersIn(json: JsonObject): readonly JsonObject[] {
 }
 
 const lists = ["choices", "candidates"] as const;
+
+/** What the vendor itself counts its only choice as. */
+function indexOf({ choices, candidates }: JsonObject): number | undefined {
+  const { index } = firstOf(choices ?? candidates);
+  return typeof index === "number" ? index : undefined;
+}
 
 function sayAnswer(answer: JsonObject, dialect: Dialect, context: WriteContext): readonly SseEvent[] {
   // What the answer used is said too, as it is in every stream that is asked for here; what it does not say is not made up.
