@@ -1885,4 +1885,11 @@ export const mutants = [
     replace: "json",
     tests: ["test/failing-upstreams.test.ts"],
   },
+  {
+    name: "a creation that may have been begun counts as refused where no id came",
+    file: "gateway/src/upstreams/protocols/dashscope.ts",
+    find: ' || Boolean(output["task_status"])',
+    replace: "",
+    tests: ["test/task-verdicts.test.ts"],
+  },
 ];

@@ -230,6 +230,10 @@ describe("a creation in doubt", () => {
     "a proxy's 524": { status: 524, body: '{"code":"Timeout","message":"x","request_id":"r"}' },
     "a 200 without an id": { status: 200, body: '{"output":{"task_status":"PENDING"}}' },
     "a 200 that says no word of a task": { status: 200, body: '{"request_id":"r"}' },
+    "a 200 that says no and a task's state": {
+      status: 200,
+      body: '{"code":"InvalidParameter","output":{"task_status":"PENDING"}}',
+    },
     "a 200 that says that time ran out": { status: 200, body: '{"code":"RequestTimeOut","message":"x"}' },
   };
   for (const [name, fault] of Object.entries(doubts)) {
@@ -299,6 +303,16 @@ describe("a creation in doubt", () => {
     ["a 429", { status: 429, body: "{}", headers: { "retry-after": "7" } }, 429],
     ["a refused key", { status: 401, body: "{}" }, 503],
     ["a 200 that only says no", { status: 200, body: '{"code":"InvalidParameter","message":"no"}' }, 400],
+    [
+      "a 200 that says no beside an output of null",
+      { status: 200, body: '{"code":"InvalidParameter","message":"no","output":null}' },
+      400,
+    ],
+    [
+      "a 200 that says no beside an empty output, without a message",
+      { status: 200, body: '{"code":"DataInspectionFailed","output":{}}' },
+      400,
+    ],
     [
       "a 200 that says it is busy",
       { status: 200, body: '{"code":"Throttling.RateQuota","message":"no"}' },

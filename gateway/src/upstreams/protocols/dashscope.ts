@@ -40,11 +40,15 @@ export const dashscope: Protocol = {
 
 /** A clear no: an error without a word of a task. What is neither leaves in doubt whether there is one. */
 function refusedWith(json: unknown): number | undefined {
-  if (!isJsonObject(json) || json["output"] !== undefined) return undefined;
-  const { code, message } = json;
-  if (typeof code !== "string" || code === "" || typeof message !== "string") return undefined;
+  if (!isJsonObject(json) || saysTask(json["output"])) return undefined;
+  const { code } = json;
+  if (typeof code !== "string" || code === "") return undefined;
   return statuses.find(([word]) => word.test(code))?.[1] ?? 400;
 }
+
+/** A proxy may leave an empty output beside an error. */
+const saysTask = (output: unknown): boolean =>
+  isJsonObject(output) ? Boolean(output["task_id"]) || Boolean(output["task_status"]) : Boolean(output);
 
 /** The vendor's words for what it says elsewhere by a status; nearly all others are about the request. */
 const statuses: readonly (readonly [RegExp, number])[] = [
