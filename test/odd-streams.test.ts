@@ -1,6 +1,7 @@
 // Streams as proxies and careless vendors send them: packed, without a type, without an end. What passes is what is paid.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createServer } from "node:net";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { accumulateResponse } from "openai/lib/responses/ResponseAccumulator";
@@ -637,6 +638,54 @@ describe("a stream that ends without saying how", () => {
       });
     });
   }
+});
+
+describe("an error that is all of a stream", () => {
+  const told = (message: string): string =>
+    `data: ${JSON.stringify({ error: { type: "invalid_request_error", message } })}`;
+  const long = "no ".repeat(40_000);
+
+  for (const [name, body, type] of [
+    ["without a line end", told("no"), "text/event-stream"],
+    ["without a blank line", `${told("no")}\n`, "text/event-stream"],
+    ["without a line end, as plain text", told("no"), "text/plain"],
+    ["of a length beyond measure, as plain text", `${told(long)}\n\n`, "text/plain"],
+  ] as const) {
+    test(`is told by its status, and costs nothing: ${name}`, async () => {
+      answer = () => new Response(body, { headers: { "content-type": type } });
+      const response = await ask();
+      expect([response.status, await response.clone().json()]).toMatchObject([
+        400,
+        { error: { type: "invalid_request_error" } },
+      ]);
+      expect(await receiptOf(response)).toMatchObject({ outcome: "failed", charged_micros_usd: 0 });
+    });
+  }
+
+  test("is told by its status where the end of the connection ends it", async () => {
+    const head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    const server = createServer((socket) => {
+      socket.once("data", () => socket.end(head + told("no")));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("It listens nowhere.");
+    const other = await openTestGateway({
+      config: `
+sandbox: off
+upstreams:
+  openai: { protocol: openai, url: "http://127.0.0.1:${address.port}", key: "sk-operator-openai-000000000000" }
+models:
+  gpt-4o-mini: { via: [openai] }
+`,
+    });
+    const caller = await other.openAccount();
+    const response = await other.post(caller, "/v1/chat/completions", question);
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { message: "no" } }]);
+    expect(await other.receipt(caller, response)).toMatchObject({ charged_micros_usd: 0 });
+    await other.close();
+    server.close();
+  });
 });
 
 describe("a stream whose last event has no blank line", () => {

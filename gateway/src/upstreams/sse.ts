@@ -171,12 +171,16 @@ export function frameOf(text: string): SseFrame {
   return { text, event: data === undefined ? undefined : { event, data } };
 }
 
-/** The first event, once all of it has come; comments before it are passed over. */
-export function firstEventIn(bytes: Uint8Array): SseEvent | undefined {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, endOfFrames(bytes, -1)).toString();
-  for (let start = 0, end = 0; start < text.length; start = end) {
-    end = endOfFrame(text, start);
-    const { event } = frameOf(text.slice(start, end));
+/**
+ * The first event, once all of it has come; comments before it are passed over. A body that is whole may end without the
+ * blank line that ends its last event.
+ */
+export function firstEventIn(bytes: Uint8Array, isWhole: boolean): SseEvent | undefined {
+  const end = isWhole ? bytes.length : endOfFrames(bytes, -1);
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, end).toString();
+  for (let start = 0, next = 0; start < text.length; start = next) {
+    next = endOfFrame(text, start);
+    const { event } = frameOf(text.slice(start, next));
     if (event) return event;
   }
   return undefined;

@@ -24,7 +24,9 @@ export class WholeStream implements HttpStream {
   }
 
   get opening(): SseEvent | undefined {
-    return firstEventIn(this.#body.subarray(0, pieceBytes));
+    // Nearly always it is short, and the rest need not be made a text for it.
+    const begun = this.#body.subarray(0, pieceBytes);
+    return firstEventIn(begun, false) ?? firstEventIn(this.#body, true);
   }
 
   start(reader: StreamReader): void {

@@ -118,7 +118,8 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
 
   onClosed(how: "ended" | "broken"): void {
     if (this.#opens) {
-      this.#passOn()?.onClosed(how);
+      // A body without a frame of its own ends here.
+      this.#passOn(how === "ended" ? firstEventIn(this.#joined(), true) : undefined)?.onClosed(how);
       return;
     }
     // TLS is not asked whether its end was the other side's wish, so only a frame of its own ends a body there.
@@ -167,8 +168,10 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
   /** What a vendor says first may be that it will not answer: so whoever asked is told of both at once. */
   #lookForOpening(piece: Buffer): void {
     // Only the end of a line ends an event, so what comes letter by letter is not joined with every letter.
-    const event = endsLine(piece) ? firstEventIn(this.#joined()) : undefined;
-    if (event || this.#answer.state !== "body" || this.#bodyBytes > openingBytesMax) this.#passOn(event);
+    const { state } = this.#answer;
+    const isWhole = state === "whole";
+    const event = isWhole || endsLine(piece) ? firstEventIn(this.#joined(), isWhole) : undefined;
+    if (event || state !== "body" || this.#bodyBytes > openingBytesMax) this.#passOn(event);
   }
 
   #passOn(opening?: SseEvent): ReceivedStream | undefined {
