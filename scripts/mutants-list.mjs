@@ -1892,4 +1892,11 @@ export const mutants = [
     replace: "",
     tests: ["test/task-verdicts.test.ts"],
   },
+  {
+    name: "an answer of Google's as a list of chunks is free",
+    file: "gateway/src/upstreams/said-in-events.ts",
+    find: 'if (Array.isArray(json) && native.dialect.name === "gemini") return sayChunks(json);',
+    replace: "",
+    tests: ["test/odd-streams.test.ts"],
+  },
 ];

@@ -387,6 +387,34 @@ describe("a whole answer to a caller who asked for a stream", () => {
     expect(await receiptOf(several)).toMatchObject({ ...estimated, usage: { output_tokens: 4 } });
   });
 
+  test("of Google's as a list of chunks comes as a stream of them, and is paid for", async () => {
+    const begun = { candidates: [{ content: { role: "model", parts: [{ text: "Good " }] }, index: 0 }] };
+    const usageMetadata = { promptTokenCount: 500, candidatesTokenCount: 200, totalTokenCount: 700 };
+    const chunks = [begun, { ...geminiSaying("day"), usageMetadata }];
+    answer = () => Response.json(chunks);
+    const paid = {
+      outcome: "succeeded",
+      usage: { input_tokens: 500, output_tokens: 200 },
+      usage_source: "provider",
+    };
+    const response = await askGemini();
+    expect(eventsIn(await response.clone().text())).toEqual(chunks);
+    expect(await receiptOf(response)).toMatchObject(paid);
+    const listed = await gateway.post(account, "/v1beta/models/gemini-2.5-flash:streamGenerateContent", {
+      contents: [{ role: "user", parts: [{ text: "hello" }] }],
+    });
+    expect(await listed.clone().json()).toEqual(chunks);
+    expect(await receiptOf(listed)).toMatchObject(paid);
+    const translated = await ask("/v1/messages", { model: "gemini-2.5-flash", max_tokens: 300 });
+    expect(await translated.clone().text()).toContain('"text":"day"');
+    expect(await receiptOf(translated)).toMatchObject(paid);
+
+    answer = () => Response.json([{ error: { code: 400, message: "no", status: "INVALID_ARGUMENT" } }]);
+    const refused = await askGemini();
+    expect(refused.status).toBe(400);
+    expect(await receiptOf(refused)).toMatchObject({ charged_micros_usd: 0 });
+  });
+
   test("of several choices keeps the numbers that its vendor gave them", async () => {
     const [first] = completion.choices;
     const other = { index: 0, message: { role: "assistant", content: "Good day" }, finish_reason: "stop" };

@@ -15,6 +15,7 @@ export function saidInEvents(
   callers: Dialect,
   context: WriteContext,
 ): string | undefined {
+  if (Array.isArray(json) && native.dialect.name === "gemini") return sayChunks(json);
   if (!isJsonObject(json)) return undefined;
   const answers = answersIn(json);
   if (answers.length === 0 || answers.some(failureIn)) return undefined;
@@ -26,6 +27,12 @@ export function saidInEvents(
   // The last word is said once, behind all of them.
   const events = said.flatMap((each, at) => (at < said.length - 1 ? each.filter(isNotDone) : each));
   return events.map(sseText).join("");
+}
+
+/** The chunks of a stream as Google lists them for whoever does not ask for events, which a proxy may have left out. */
+function sayChunks(chunks: readonly unknown[]): string | undefined {
+  if (chunks.length === 0 || !chunks.every(isJsonObject)) return undefined;
+  return chunks.map((chunk) => sseText({ event: undefined, data: JSON.stringify(chunk) })).join("");
 }
 
 /** One answer for each choice, of which the last says what all of them used. */
