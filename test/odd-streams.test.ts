@@ -633,6 +633,32 @@ describe("a stream that ends in good order", () => {
   });
 });
 
+test("a stream of several candidates is whole where one of them never says why it stopped", async () => {
+  const of = (index: number, text: string, finishReason?: string) => ({
+    content: { role: "model", parts: [{ text }] },
+    index,
+    finishReason,
+  });
+  const usageMetadata = { promptTokenCount: 500, candidatesTokenCount: 200, totalTokenCount: 700 };
+  const chunks = [
+    { candidates: [of(0, "Hello"), of(1, "Good ")] },
+    { candidates: [of(1, "day", "STOP")], usageMetadata },
+  ];
+  const events = chunks.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("");
+  answer = () => new Response(events, { headers: { "content-type": "text/event-stream" } });
+  const path = "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse";
+  const response = await gateway.post(account, path, {
+    contents: [{ role: "user", parts: [{ text: "hello" }] }],
+    generationConfig: { candidateCount: 2 },
+  });
+  expect(await response.clone().text()).not.toContain("broke off");
+  expect(await receiptOf(response)).toMatchObject({
+    outcome: "succeeded",
+    usage: { input_tokens: 500, output_tokens: 200 },
+    usage_source: "provider",
+  });
+});
+
 test.each([204, 205])("a stream that can have no body leaves nothing held: %d", async (status) => {
   answer = () => new Response(null, { status, headers: { "content-type": "text/event-stream" } });
   const { balance } = await gateway.balance(account);

@@ -38,6 +38,7 @@ export function chatStream(
       callers.createEventWriter(context).write(error).map(form.say).join("");
     return {
       ...common,
+      readEnd: read.end,
       alike: form === serverSent,
       write: (frame, events) =>
         events.some(isWithheld)

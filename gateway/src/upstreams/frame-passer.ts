@@ -9,6 +9,8 @@ export interface StreamRules {
   readonly contentType: string;
   /** What a frame means, for the meter. */
   readonly read: (frame: SseFrame) => readonly ChatEvent[];
+  /** What it means that the stream ended in good order, where no frame said that the answer had. */
+  readonly readEnd?: (() => readonly ChatEvent[]) | undefined;
   /** What the caller gets for it: the frame's own text, another one, or nothing. */
   readonly write: (frame: SseFrame, events: readonly ChatEvent[]) => string;
   /** What the caller gets after the last frame, of an answer that is whole, ended too early, or was cut off. */

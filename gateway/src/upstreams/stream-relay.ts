@@ -69,6 +69,7 @@ class FrameRelay implements StreamRelay, StreamReader {
   onEnd(ending: StreamEnding): void {
     if (this.#ended) return;
     const shown = ending === "broken" ? undefined : this.#pass(undefined);
+    if (shown !== undefined && !this.#meter.told) this.#meter.add(this.#rules.readEnd?.() ?? [], []);
     if (shown === undefined) this.#breakOff();
     else this.#end(shown, this.#meter.told ? "whole" : "early");
   }

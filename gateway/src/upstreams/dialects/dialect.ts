@@ -42,12 +42,18 @@ export interface Dialect {
   readonly readUsage: (reported: unknown) => ChatUsage | undefined;
   readonly writeAnswer: (answer: ChatAnswer, context: WriteContext) => JsonObject;
   /** A fresh reader for one stream: hand it each event, collect what it means. */
-  readonly createEventReader: () => (event: SseEvent) => readonly ChatEvent[];
+  readonly createEventReader: () => EventReader;
   /** A fresh writer for one stream: hand it each event, send what it says. `end` is called once, last. */
   readonly createEventWriter: (context: WriteContext) => {
     readonly write: (event: ChatEvent) => readonly SseEvent[];
     readonly end: () => readonly SseEvent[];
   };
+}
+
+export interface EventReader {
+  (event: SseEvent): readonly ChatEvent[];
+  /** What it means that the stream ended in good order, where no event said that the answer had. */
+  readonly end?: () => readonly ChatEvent[];
 }
 
 /** Something the other side cannot be told. `field` names it as the caller wrote it. */

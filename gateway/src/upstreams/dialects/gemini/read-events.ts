@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
-import type { SseEvent } from "../dialect.ts";
+import type { EventReader, SseEvent } from "../dialect.ts";
 import { isErrorTold } from "../dialect-errors.ts";
 import { withExactArguments } from "../exact-json.ts";
 import { readStopReason } from "./stop-reason.ts";
@@ -11,7 +11,7 @@ import { readStreamError } from "./stream-error.ts";
 import { readResponse } from "./response.ts";
 
 /** Every chunk is a whole response whose parts are what is new; usage repeats and grows. */
-export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
+export function createEventReader(): EventReader {
   let id: string | undefined;
   let started = false;
   let stopped = false;
@@ -44,7 +44,13 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
     return [...ended, { ...call, index }, { kind: "tool_arguments", index, text }, ...endPart()];
   };
 
-  return ({ data }) => {
+  const stop = (promptBlocked: boolean): ChatEvent[] => {
+    stopped = true;
+    const reason = promptBlocked ? "filtered" : readStopReason(finishReason, { answers, calls: calls > 0 });
+    return [...endPart(), { kind: "stop", reason, stopSequence: undefined }];
+  };
+
+  const read = ({ data }: SseEvent): readonly ChatEvent[] => {
     const json = parse(data);
     if (!isJsonObject(json)) return [];
     if (isErrorTold(json["error"])) return [...endPart(), readStreamError(json["error"])];
@@ -64,15 +70,13 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
     }
     if (response.usage !== undefined) events.push({ kind: "usage", usage: response.usage });
     const hasFinished = finishReason !== undefined && running.size === 0;
-    if ((hasFinished || response.promptBlocked) && !stopped) {
-      const reason = response.promptBlocked
-        ? "filtered"
-        : readStopReason(finishReason, { answers, calls: calls > 0 });
-      events.push(...endPart(), { kind: "stop", reason, stopSequence: undefined });
-      stopped = true;
-    }
+    if ((hasFinished || response.promptBlocked) && !stopped) events.push(...stop(response.promptBlocked));
     return events;
   };
+
+  // Not every candidate says why it stopped; in a stream that ended in good order none of them goes on.
+  const end = (): readonly ChatEvent[] => (finishReason === undefined || stopped ? [] : stop(false));
+  return Object.assign(read, { end });
 }
 
 function parse(data: string): unknown {
