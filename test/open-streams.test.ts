@@ -35,9 +35,11 @@ test("an open stream keeps nothing of what was asked, however long that was", as
       await Bun.sleep(100);
       return heapBytes() - before;
     };
-    await growthBytes("short");
+    const long = "long ".repeat(megabyte / 5);
+    // The first of each kind find the program cold, and the collector lets go of what they leave behind only later.
+    for (const question of ["short", long]) await growthBytes(question);
     const usual = await growthBytes("short");
-    expect((await growthBytes("long ".repeat(megabyte / 5))) - usual).toBeLessThan((streams * megabyte) / 2);
+    expect((await growthBytes(long)) - usual).toBeLessThan((streams * megabyte) / 2);
     leaving.abort();
   } finally {
     await tollgate.close();
