@@ -1,5 +1,7 @@
 // The bytes of an answer as text, and the text as JSON, whatever vendors send.
 
+import { isJsonObject, type JsonObject } from "../platform/json.ts";
+
 /** Undefined where the bytes are no text. */
 export function exactTextOf(body: Uint8Array): string | undefined {
   try {
@@ -18,6 +20,12 @@ export function jsonIn(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Undefined where the text is no JSON, or no object. */
+export function objectIn(text: string): JsonObject | undefined {
+  const json = jsonIn(text);
+  return isJsonObject(json) ? json : undefined;
 }
 
 const exactly = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

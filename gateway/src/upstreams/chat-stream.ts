@@ -1,5 +1,5 @@
 import type { Dispatch } from "../operation/upstream.ts";
-import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { objectIn } from "./answer-text.ts";
 import { failureIn } from "./chat-failure.ts";
 import { oddUsage } from "./chat-tokens.ts";
 import type { ChatEvent } from "./dialects/chat.ts";
@@ -24,7 +24,7 @@ export function chatStream(
   const read = native.dialect.createEventReader();
   const oddFigures = (frame: SseFrame): readonly string[] => {
     if (frame.event === undefined || !frame.event.data.includes("sage")) return [];
-    const json = parse(frame.event.data);
+    const json = objectIn(frame.event.data);
     return json === undefined ? [] : oddUsage(native.usageOf(json));
   };
   const form = streamForm(callers, dispatch);
@@ -85,7 +85,7 @@ const withheld: StreamError = {
 
 function withheldFrom(events: readonly ChatEvent[], { data }: SseEvent): readonly ChatEvent[] {
   if (!events.some(isError)) return events;
-  const json = parse(data);
+  const json = objectIn(data);
   const said = json && (saysError(json) ? json : failureIn(json));
   const refused = said && withheldRefusal(said);
   if (refused === undefined) return events;
@@ -125,13 +125,4 @@ function streamForm(callers: Dialect, { input }: Dispatch): StreamForm {
     sayFrame: ({ event }) => (event ? say(event) : ""),
     end: () => (begun ? "]" : "[]"),
   };
-}
-
-function parse(text: string): JsonObject | undefined {
-  try {
-    const json: unknown = JSON.parse(text);
-    return isJsonObject(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { objectIn } from "./answer-text.ts";
 import type { SseEvent } from "./dialects/dialect.ts";
 import type { HttpOutcome } from "./http-client.ts";
 import type { Exchange } from "./protocol.ts";
@@ -27,13 +28,9 @@ export function failureToldIn({ data }: SseEvent, exchange: Exchange): HttpOutco
 
 /** OpenAI's responses say it under no name in the events of a stream, or inside of the response that failed. */
 function errorIn(data: string): JsonObject | undefined {
-  try {
-    const json: unknown = JSON.parse(data);
-    if (!isJsonObject(json)) return undefined;
-    const { type, response } = json;
-    if (type === "response.failed" && isJsonObject(response)) return response;
-    return type === "error" && json["error"] === undefined ? { error: json } : json;
-  } catch {
-    return undefined;
-  }
+  const json = objectIn(data);
+  if (!json) return undefined;
+  const { type, response } = json;
+  if (type === "response.failed" && isJsonObject(response)) return response;
+  return type === "error" && json["error"] === undefined ? { error: json } : json;
 }

@@ -167,9 +167,9 @@ export class Exchange<Read> implements ConnectionUser, Waiting {
 
   /** What a vendor says first may be that it will not answer: so whoever asked is told of both at once. */
   #lookForOpening(piece: Buffer): void {
-    // Only the end of a line ends an event, so what comes letter by letter is not joined with every letter.
     const { state } = this.#answer;
     const isWhole = state === "whole";
+    // Only the end of a line ends an event, so what comes letter by letter is not joined with every letter.
     const event = isWhole || endsLine(piece) ? firstEventIn(this.#joined(), isWhole) : undefined;
     if (event || state !== "body" || this.#bodyBytes > openingBytesMax) this.#passOn(event);
   }

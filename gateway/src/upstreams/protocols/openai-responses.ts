@@ -4,6 +4,7 @@
 import type { HiddenFailure, TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { isFilled } from "../chat-failure.ts";
+import { objectIn } from "../answer-text.ts";
 import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
 import { hiddenFailureIn, saysError, statusSaidIn } from "../hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
@@ -162,12 +163,4 @@ function endOf(event: JsonObject | undefined): JsonObject | undefined {
   return isJsonObject(event["response"]) ? event["response"] : {};
 }
 
-function eventOf({ event }: SseFrame): JsonObject | undefined {
-  if (event === undefined) return undefined;
-  try {
-    const json: unknown = JSON.parse(event.data);
-    return isJsonObject(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const eventOf = ({ event }: SseFrame): JsonObject | undefined => event && objectIn(event.data);
