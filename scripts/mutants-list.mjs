@@ -545,7 +545,7 @@ export const mutants = [
   {
     name: "a call is ended to make room for a connection",
     file: "gateway/src/host/listen.ts",
-    find: "connection !== newcomer && connection.isWaiting",
+    find: "connection !== newcomer && connection.idleSeconds !== undefined",
     replace: "connection !== newcomer",
     tests: ["gateway/src/host/listen.test.ts"],
   },

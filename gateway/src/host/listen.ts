@@ -128,8 +128,8 @@ class Host implements ConnectionHost {
   /** Those that have waited longest make room, several at once because all are looked at; where none waits, the newcomer. */
   #makeRoom(newcomer: HttpConnection): void {
     const waiting = [...this.#connections]
-      .filter((connection) => connection !== newcomer && connection.isWaiting)
-      .toSorted((one, other) => other.quietSeconds - one.quietSeconds)
+      .filter((connection) => connection !== newcomer && connection.idleSeconds !== undefined)
+      .toSorted((one, other) => (other.idleSeconds ?? 0) - (one.idleSeconds ?? 0))
       .slice(0, Math.ceil(this.#room.connectionsMax / 16));
     const ended = waiting.length > 0 ? waiting : [newcomer];
     for (const connection of ended) connection.letGo();

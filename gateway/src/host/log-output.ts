@@ -33,29 +33,20 @@ export function openLogOutput(
 }
 
 /** Files and terminals take everything at once; what a socket does not take, as that of a journal, waits inside the stream. */
-function writeBounded(
-  stream: NodeJS.WritableStream,
-  { waitingBytesMax = waitingBytesUsual, onLost, onCaughtUp }: LogOutputOptions,
-): LogOutput {
+function writeBounded(stream: NodeJS.WritableStream, options: LogOutputOptions): LogOutput {
+  const { waitingBytesMax = waitingBytesUsual } = options;
+  const lost = countLost(options);
   let waitingBytes = 0;
-  let lost = 0;
 
   const taken = (bytes: number): void => {
     waitingBytes -= bytes;
-    if (waitingBytes > 0 || lost === 0) return;
-    const lines = lost;
-    lost = 0;
-    onCaughtUp(lines);
+    if (waitingBytes === 0) lost.tell();
   };
 
   return {
     write: (line) => {
       const bytes = Buffer.byteLength(line);
-      if (waitingBytes > 0 && waitingBytes + bytes > waitingBytesMax) {
-        lost++;
-        onLost();
-        return;
-      }
+      if (waitingBytes > 0 && waitingBytes + bytes > waitingBytesMax) return lost.add();
       waitingBytes += bytes;
       stream.write(line, () => taken(bytes));
     },
@@ -74,13 +65,11 @@ function openPipe(fd: number): number | undefined {
   }
 }
 
-function writeAsTaken(
-  pipe: number,
-  { waitingBytesMax = waitingBytesUsual, onLost, onCaughtUp }: LogOutputOptions,
-): LogOutput {
+function writeAsTaken(pipe: number, options: LogOutputOptions): LogOutput {
+  const { waitingBytesMax = waitingBytesUsual } = options;
+  const lost = countLost(options);
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
-  let lost = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
 
   const wait = (bytes: Buffer): void => {
@@ -101,10 +90,7 @@ function writeAsTaken(
     }
     clearInterval(timer);
     timer = undefined;
-    if (lost === 0) return;
-    const lines = lost;
-    lost = 0;
-    onCaughtUp(lines);
+    lost.tell();
   };
 
   return {
@@ -115,10 +101,25 @@ function writeAsTaken(
       // A line that was begun is ended, or the next one would be spoilt, too.
       const isBegun = rest.length < bytes.length;
       if (isBegun || waitingBytes + rest.length <= waitingBytesMax) return wait(rest);
-      lost++;
-      onLost();
+      lost.add();
     },
     taken: () => waitWhile(() => waiting.length > 0),
+  };
+}
+
+/** Lines that nobody took, told of together once somebody takes lines again. */
+function countLost({ onLost, onCaughtUp }: LogOutputOptions) {
+  let lines = 0;
+  return {
+    add: (): void => {
+      lines++;
+      onLost();
+    },
+    tell: (): void => {
+      const missing = lines;
+      lines = 0;
+      if (missing > 0) onCaughtUp(missing);
+    },
   };
 }
 

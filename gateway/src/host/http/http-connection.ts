@@ -60,7 +60,7 @@ export class HttpConnection implements Peer, Reader {
   readonly #writer: SocketWriter;
   #phase: Phase = "waiting";
   /** Seconds in which nothing moved although it should. */
-  quietSeconds = 0;
+  #quietSeconds = 0;
   /** Seconds since the answer had left, and the rest of its request was let pass. */
   #passingSeconds = 0;
 
@@ -87,9 +87,9 @@ export class HttpConnection implements Peer, Reader {
     this.#writer = new SocketWriter(socket, this);
   }
 
-  /** Nothing is asked on it. */
-  get isWaiting(): boolean {
-    return this.#phase === "waiting";
+  /** For how long nothing has been asked on it; undefined where something is. */
+  get idleSeconds(): number | undefined {
+    return this.#phase === "waiting" ? this.#quietSeconds : undefined;
   }
 
   hasLeft(): boolean {
@@ -116,7 +116,7 @@ export class HttpConnection implements Peer, Reader {
   }
 
   drained(): void {
-    if (this.#writer.drain() > 0) this.quietSeconds = 0;
+    if (this.#writer.drain() > 0) this.#quietSeconds = 0;
     if (this.#phase === "answering" && !this.#stream && !this.#writer.isBehind) this.#answered();
   }
 
@@ -138,12 +138,12 @@ export class HttpConnection implements Peer, Reader {
 
   /** Another second has passed. */
   tick(): void {
-    this.quietSeconds++;
+    this.#quietSeconds++;
     const isPassing = this.#phase === "passing" || this.#phase === "ending";
     this.#passingSeconds = isPassing ? this.#passingSeconds + 1 : 0;
     const limit = this.#patienceSeconds();
-    if (limit === undefined) this.quietSeconds = 0;
-    else if (this.quietSeconds > limit || this.#passingSeconds > passingSeconds) this.#giveUp();
+    if (limit === undefined) this.#quietSeconds = 0;
+    else if (this.#quietSeconds > limit || this.#passingSeconds > passingSeconds) this.#giveUp();
   }
 
   /** Nothing new is taken; what runs may end. */
@@ -236,7 +236,7 @@ export class HttpConnection implements Peer, Reader {
     const bodyEnd = bodyStart + contentLength;
     this.#phase = "working";
     this.#host.openRequests++;
-    this.quietSeconds = 0;
+    this.#quietSeconds = 0;
     this.#closes = !head.keepAlive || fault !== undefined;
     if (!chunked && bodyEnd <= bytes.length) {
       this.#ahead = bodyEnd === bytes.length ? undefined : bytes.subarray(bodyEnd);
@@ -303,7 +303,7 @@ export class HttpConnection implements Peer, Reader {
 
   /** Nobody reads what is left of a request that was answered. */
   #pass(bytes: number): void {
-    this.quietSeconds = 0;
+    this.#quietSeconds = 0;
     this.#passedBytes += bytes;
     if (this.#passedBytes > passedBytesMax) this.letGo();
   }
@@ -325,7 +325,7 @@ export class HttpConnection implements Peer, Reader {
 
   #reply({ status, headerLines, body, closes }: Reply, { method, head }: ArrivedRequest): void {
     this.#phase = "answering";
-    this.quietSeconds = 0;
+    this.#quietSeconds = 0;
     this.#closes ||= closes;
     const start = statusLine(status) + headerLines;
     const isUnsent = hasNoBody(status) || method === "HEAD";
@@ -386,7 +386,7 @@ export class HttpConnection implements Peer, Reader {
     this.#host.openRequests--;
     this.#request = undefined;
     this.#passedBytes = 0;
-    this.quietSeconds = 0;
+    this.#quietSeconds = 0;
     this.#body?.breakOff();
     if (this.#closes || !this.#isBodyArriving()) this.#next();
     else {
@@ -402,7 +402,7 @@ export class HttpConnection implements Peer, Reader {
       return;
     }
     this.#phase = "waiting";
-    this.quietSeconds = 0;
+    this.#quietSeconds = 0;
     this.#resume();
     if (this.#ahead) this.#readHead(this.#ahead.length);
   }
@@ -414,7 +414,7 @@ export class HttpConnection implements Peer, Reader {
 
   #end(): void {
     this.#phase = "ending";
-    this.quietSeconds = 0;
+    this.#quietSeconds = 0;
     this.#ahead = undefined;
     this.#resume();
     this.#socket.shutdown();
