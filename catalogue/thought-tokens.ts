@@ -8,8 +8,8 @@ interface AskedThoughts {
 }
 
 /**
- * What is thought before an answer, where the limit bounds the answer alone. Whoever thinks without a budget writes no more
- * than a whole answer of thoughts, as far as anybody knows.
+ * What is thought before an answer, where the limit bounds the answer alone. No vendor says how long thoughts without a
+ * budget may become: as much is held for them as for a whole answer, and what goes beyond is written off and told.
  */
 export function thoughtTokensMax(model: ModelFacts, asked: AskedThoughts = {}): number {
   const { thinksBeside, unaskedOutputTokensMax } = model;

@@ -25,15 +25,7 @@ describe("the configuration", () => {
       config: "operations: { financial.metrics.snapshot: { price_usd: 0.01 } }",
     });
     const file = join(folder, "tollgate.yaml");
-    const headers = {
-      authorization: `Bearer ${/tgk_\w{36}/.exec(gateway.greeting)?.[0]}`,
-      "x-tollgate-cost-mode": "quote",
-    };
-    const price = async (): Promise<number> => {
-      const url = `${gateway.url}/apis/v1/financial/financial-metrics/snapshot?ticker=A`;
-      const quote = (await (await fetch(url, { headers })).json()) as { max_cost_micros_usd: number };
-      return quote.max_cost_micros_usd;
-    };
+    const price = (): Promise<number> => snapshotMicros(gateway);
     expect(await price()).toBe(10_000);
     writeFileSync(file, "operations: { financial.metrics.snapshot: { price_usd: 0.02 } }");
     await until(async () => (await price()) === 20_000);
@@ -51,15 +43,7 @@ describe("the configuration", () => {
 
   test("that appears after the start is read, and once it was there its absence changes nothing", async () => {
     const gateway = await start();
-    const headers = {
-      authorization: `Bearer ${/tgk_\w{36}/.exec(gateway.greeting)?.[0]}`,
-      "x-tollgate-cost-mode": "quote",
-    };
-    const price = async (): Promise<number> => {
-      const url = `${gateway.url}/apis/v1/financial/financial-metrics/snapshot?ticker=A`;
-      const quote = (await (await fetch(url, { headers })).json()) as { max_cost_micros_usd: number };
-      return quote.max_cost_micros_usd;
-    };
+    const price = (): Promise<number> => snapshotMicros(gateway);
     expect(await price()).toBe(48_000);
     gateway.signal("SIGHUP");
     await until(() => gateway.stderr().includes("configuration reloaded"));
@@ -331,3 +315,14 @@ describe("the configuration", () => {
     });
   });
 });
+
+/** What a snapshot would cost by now, asked with the key of the greeting. */
+async function snapshotMicros({ url, greeting }: Awaited<ReturnType<Starts["start"]>>): Promise<number> {
+  const headers = {
+    authorization: `Bearer ${/tgk_\w{36}/.exec(greeting)?.[0]}`,
+    "x-tollgate-cost-mode": "quote",
+  };
+  const response = await fetch(`${url}/apis/v1/financial/financial-metrics/snapshot?ticker=A`, { headers });
+  const quote = (await response.json()) as { max_cost_micros_usd: number };
+  return quote.max_cost_micros_usd;
+}

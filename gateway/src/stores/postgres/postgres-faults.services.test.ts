@@ -352,7 +352,7 @@ test("a server that takes no signs of life is not ready, though it answers every
 });
 
 describe("a server that has no connection left", () => {
-  test("is sold through by a node that has any, and shows that it lives", async () => {
+  test("keeps no node from selling, and from showing that it lives, by the connections that it has", async () => {
     const url = await newDatabase();
     const crowded = await newOwner(url, "crowded");
     await withNodes({ url: crowded, count: 1, deadAfterMs: 1_500 }, async ({ node }) => {
