@@ -1,7 +1,7 @@
 // What the log says about a call at its finest level: enough to find it in the books, and nothing of what was asked.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { logCall } from "../gateway/src/call/log-call.ts";
+import { logCall } from "../gateway/src/call/news/log-call.ts";
 import { nothingKnown } from "../gateway/src/call/call.ts";
 import { systemClock } from "../gateway/src/platform/clock.ts";
 import { createLog } from "../gateway/src/platform/log.ts";

@@ -19,10 +19,10 @@ import { createUpstreamHealth, outOfCredit, type UpstreamHealth } from "../routi
 import { withNews, type UpstreamNews } from "../routing/upstream-news.ts";
 import { createPollFloor } from "../tasks/poll-floor.ts";
 import { createTaskDesk, type TaskDesk } from "../tasks/task-desk.ts";
-import { createDrains } from "./drains.ts";
+import { createDrains } from "./later/drains.ts";
 import type { Gate } from "./gate.ts";
-import { createModelNews } from "./model-news.ts";
-import { createStoreNews } from "./store-news.ts";
+import { createModelNews } from "./news/model-news.ts";
+import { createStoreNews } from "./news/store-news.ts";
 
 interface Parts {
   readonly store: Store;

@@ -2,8 +2,8 @@ import type { Credential } from "../keys/keys.ts";
 import type { Acting } from "../links/act-for.ts";
 import type { CallInput, SoldOperation } from "../operation/operation.ts";
 import type { Call } from "./call.ts";
-import type { PricedCall } from "./price-call.ts";
-import type { Wishes } from "./wishes.ts";
+import type { PricedCall } from "./steps/price-call.ts";
+import type { Wishes } from "./steps/wishes.ts";
 
 /** A call of a sold operation with everything that is known about it once it is priced. */
 export interface PaidCall {

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { authenticate } from "../call/authenticate.ts";
+import { authenticate } from "../call/steps/authenticate.ts";
 import type { Call } from "../call/call.ts";
 import type { Gate } from "../call/gate.ts";
 import type { Store } from "../books/store.ts";

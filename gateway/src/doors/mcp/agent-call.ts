@@ -1,7 +1,7 @@
 import type { ImageContent } from "@modelcontextprotocol/server";
 import type { ApprovalClaim } from "../../approvals/approvals.ts";
 import type { Call, Known, PresentedKey } from "../../call/call.ts";
-import { countRequest } from "../../call/count-request.ts";
+import { countRequest } from "../../call/steps/count-request.ts";
 import type { Gate } from "../../call/gate.ts";
 import type { Credential } from "../../keys/keys.ts";
 import { idempotencyKeyPattern } from "../../ledger/idempotency-key.ts";

@@ -4,9 +4,9 @@ import {
   type AuthInfo,
   type McpServer,
 } from "@modelcontextprotocol/server";
-import { checkCredential } from "../../call/authenticate.ts";
+import { checkCredential } from "../../call/steps/authenticate.ts";
 import { nothingKnown, type Known } from "../../call/call.ts";
-import { countRequest } from "../../call/count-request.ts";
+import { countRequest } from "../../call/steps/count-request.ts";
 import { asAskedFor, type Addresses } from "../../config/addresses.ts";
 import { bearerChallenge } from "../../grants/challenge.ts";
 import { isJsonObject, parseJson } from "../../platform/json.ts";

@@ -1,8 +1,8 @@
 import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextprotocol/server";
 import type { Approval } from "../../approvals/approvals.ts";
 import { checkApproval } from "../../approvals/check-approval.ts";
-import { checkPayable } from "../../call/check-payable.ts";
-import { refuseUnapproved } from "../../call/spend-policy.ts";
+import { checkPayable } from "../../call/steps/check-payable.ts";
+import { refuseUnapproved } from "../../call/steps/spend-policy.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { capMicrosFromNumber, type Micros } from "../../platform/money.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";

@@ -1,7 +1,7 @@
 import { nothingKnown, type Answer, type Call } from "../../call/call.ts";
-import { countCall } from "../../call/count-call.ts";
+import { countCall } from "../../call/news/count-call.ts";
 import type { Gate } from "../../call/gate.ts";
-import { logCall } from "../../call/log-call.ts";
+import { logCall } from "../../call/news/log-call.ts";
 import { runCall } from "../../call/run-call.ts";
 import { tighter } from "../../limits/call-limits.ts";
 import { isSuccessStatus } from "../../operation/upstream.ts";

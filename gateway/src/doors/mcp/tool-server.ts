@@ -5,10 +5,10 @@ import {
   type ScopeChallengeHandler,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { checkUsable } from "../../call/check-allowed.ts";
+import { checkUsable } from "../../call/steps/check-allowed.ts";
 import { grantScopes } from "../../grants/grants.ts";
 import { limitsOf } from "../../limits/tiers.ts";
-import { unbooked, whyUnwritten } from "../../call/refuse-unbooked.ts";
+import { unbooked, whyUnwritten } from "../../call/refusals/refuse-unbooked.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
 import { useBatch } from "./batch-tool.ts";

@@ -1,0 +1,38 @@
+import type { Release } from "../../ledger/ledger.ts";
+import type { Gate } from "../gate.ts";
+import type { BookedCall } from "../paid-call.ts";
+import { writeLater } from "./write-later.ts";
+
+/**
+ * Ends a call whose settlement could not be written, once the store can be written again. Its caller got no
+ * answer, so it is released and not charged. Should the process die first, the next start does the same.
+ */
+export const endLater = (callId: string, gate: Gate): void =>
+  releaseLater({ callId, outcome: "unknown" }, gate);
+
+/**
+ * The same for a call for which no upstream did anything, should its hold be on disk: its idempotency key is free again,
+ * for its caller was told to try again.
+ */
+export function takeBackLater({ call, caller, wishes: { claim } }: BookedCall, gate: Gate): void {
+  const freed = claim && { accountId: caller.accountId, keyHash: claim.keyHash };
+  releaseLater({ callId: call.id, outcome: "failed", freed }, gate);
+}
+
+function releaseLater(ending: Pick<Release, "callId" | "outcome" | "freed">, gate: Gate): void {
+  const { callId } = ending;
+  writeLater(
+    `the end of ${callId}`,
+    async () => {
+      const resolved = await gate.ledger.release({
+        ...ending,
+        httpStatus: undefined,
+        attempts: [],
+        abandonsTask: true,
+        settledAtMs: gate.clock.wallMs(),
+      });
+      gate.log.warn("a call was released late", { request_id: callId, state: resolved.state });
+    },
+    gate,
+  );
+}

@@ -1,0 +1,22 @@
+import { describeError, type Log } from "../../platform/log.ts";
+
+/** Soon enough that a store that was busy for a moment is not waited for. */
+const firstRetryMs = 500;
+/** A disk that stays full is not asked more often; people make room in minutes. */
+const retryMsMax = 30_000;
+
+/** Writes what could not be written, as soon as the store takes it. Whatever dies with the process, the next start finds. */
+export function writeLater(
+  what: string,
+  write: () => Promise<void>,
+  { log }: { readonly log: Log },
+  retryMs = firstRetryMs,
+): void {
+  const timer = setTimeout(() => {
+    write().catch((error: unknown) => {
+      log.error(`${what} still cannot be written`, describeError(error));
+      writeLater(what, write, { log }, Math.min(retryMs * 2, retryMsMax));
+    });
+  }, retryMs);
+  timer.unref();
+}

@@ -1,0 +1,27 @@
+import type { Call } from "../call.ts";
+import type { Gate } from "../gate.ts";
+
+/** One line about a call, to find it in the books by. Nothing is put together for a log that does not write it. */
+export function logCall(
+  event: "call" | "stream ended",
+  call: Pick<Call, "id" | "known" | "receivedAtMs">,
+  status: number | undefined,
+  { log, clock }: Pick<Gate, "log" | "clock">,
+  /** Why it was refused: several reasons share a status, and a refused call is in no book. */
+  code?: string,
+): void {
+  if (!log.writesDebug) return;
+  const { operationId, caller, model, upstream, costMicros } = call.known;
+  log.debug(event, {
+    request_id: call.id,
+    operation_id: operationId ?? "none",
+    status,
+    code,
+    account_id: caller?.accountId,
+    key_id: caller?.keyId,
+    model,
+    upstream,
+    duration_ms: clock.wallMs() - call.receivedAtMs,
+    charged_micros_usd: costMicros,
+  });
+}

@@ -1,0 +1,90 @@
+import { seenAt, tighter, type SeenStanding } from "../../limits/call-limits.ts";
+import { resetSeconds, retrySeconds } from "../../limits/limit-times.ts";
+import type { Standing, Take, Want } from "../../limits/limiter.ts";
+import { operationsInGroup } from "../../offer/list-limits.ts";
+import { refuse, type RefusalCode } from "../../platform/refusals.ts";
+import type { Call } from "../call.ts";
+import type { Gate } from "../gate.ts";
+
+type Counted = Pick<Call, "known">;
+type Limited = Pick<Call, "known" | "offer">;
+type Refused = Extract<Take, { kind: "refused" }>;
+
+/** Says which limit was hit and when to come back. A call refused by a limit consumes nothing of any limit. */
+export async function refuseByLimit(call: Limited, refused: Refused, gate: Gate): Promise<never> {
+  await returnCounted(call, gate);
+  const { want, standing, retryInMs } = refused;
+  // An operation's own limit has the name of the key's, so it is told whose it is.
+  const group = want.kind === "rate" ? want.group : undefined;
+  const appliesTo = group === undefined ? undefined : operationsInGroup(call.offer, group);
+  const { name, code, what } = describe(want, standing, appliesTo);
+  const nowMs = gate.clock.wallMs();
+  // When this call would fit: that is when a slot is given back, long before its lease ends, or when as much has left the
+  // minute as it needs, which may be later than the oldest.
+  const seen = seenAt(nowMs, { ...standing, resetsInMs: retryInMs });
+  if (name === "tokens_per_minute") call.known.tokens = seen;
+  if (name === "requests_per_minute" || name === "upstream")
+    call.known.requests = tighter(call.known.requests, seen);
+  const retryAfterSeconds = retrySeconds(retryInMs);
+  return refuse(code, `${what}. Retry in ${retryAfterSeconds} s.`, {
+    retryAfterSeconds,
+    inError: {
+      limit: {
+        name,
+        ...(appliesTo && { applies_to: appliesTo }),
+        limit: want.limit,
+        remaining: standing.remaining,
+        reset: resetSeconds(retryInMs, nowMs),
+      },
+    },
+  });
+}
+
+/** Returns what the call counted against limits so far, and sees how they stand then. */
+export async function returnCounted({ known }: Counted, gate: Gate): Promise<void> {
+  const { counted } = known;
+  known.counted = [];
+  let requests: SeenStanding | undefined;
+  for (const { wants, takenAtMs } of counted) {
+    await gate.limiter.giveBack(wants, takenAtMs);
+    for (const want of wants) {
+      requests = tighter(requests, seenAt(gate.clock.wallMs(), await gate.limiter.look(want)));
+    }
+  }
+  if (requests) known.requests = requests;
+}
+
+function describe(
+  want: Want,
+  { remaining }: Standing,
+  appliesTo: readonly string[] | undefined,
+): { name: string; code: RefusalCode; what: string } {
+  const { limit } = want;
+  if (want.kind === "slot") {
+    return {
+      name: "concurrency",
+      code: "quota_exceeded",
+      what: `The number of calls this key may run at once is ${limit}`,
+    };
+  }
+  switch (want.of) {
+    case "upstream":
+      return {
+        name: "upstream",
+        code: "upstream_rate_limit",
+        what: `The upstream's quota per minute is ${limit}`,
+      };
+    case "tokens":
+      return {
+        name: "tokens_per_minute",
+        code: "rate_limit_exceeded",
+        what: `This call may take ${want.amount} tokens; of this key's ${limit} per minute ${remaining} are left`,
+      };
+    case "requests":
+      return {
+        name: "requests_per_minute",
+        code: "rate_limit_exceeded",
+        what: `This key's limit of requests per minute${appliesTo ? ` for ${appliesTo.join(", ")}` : ""} is ${limit}`,
+      };
+  }
+}

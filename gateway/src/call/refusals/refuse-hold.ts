@@ -1,0 +1,73 @@
+import type { HoldResult } from "../../ledger/ledger.ts";
+import { refuseEarlier } from "../../ledger/refuse-earlier.ts";
+import { resetSeconds } from "../../limits/limit-times.ts";
+import type { Micros } from "../../platform/money.ts";
+import { refuse } from "../../platform/refusals.ts";
+import { checkEarlier } from "../steps/check-earlier.ts";
+import type { Gate } from "../gate.ts";
+import type { PaidCall } from "../paid-call.ts";
+import { expectedMicros } from "../steps/price-call.ts";
+import { returnCounted } from "./refuse-by-limit.ts";
+import { readBooks } from "./refuse-unbooked.ts";
+import { amounts, refuseUnpayable } from "./refuse-unpayable.ts";
+import { coveredMicros, refuseUnapproved } from "../steps/spend-policy.ts";
+import { whatHelps } from "./what-helps.ts";
+
+type NotHeld = Exclude<HoldResult, { kind: "held" }>;
+
+/** What stands against the hold, as the caller is told it. */
+export async function refuseHold(result: NotHeld, paid: PaidCall, gate: Gate): Promise<never> {
+  const { call, operation, priced, caller } = paid;
+  const { atMostMicros } = priced;
+  switch (result.kind) {
+    case "too_many_tasks":
+      return refuseByTasks(paid, operation.task?.openMax ?? 0, gate);
+    case "idempotency_conflict":
+      return refuseEarlier(result.earlier, operation.idempotency?.codePrefix);
+    case "approval_required":
+      call.known.expectedMicros = expectedMicros(priced);
+      return refuseUnapproved(result.reason, atMostMicros, coveredMicros(call, caller));
+    default:
+      return refuseUnpayable(
+        result,
+        { atMostMicros, named: "The call", whatHelps: (leftMicros) => whatHelps(paid, leftMicros) },
+        caller,
+      );
+  }
+}
+
+/** Nobody knows when a task ends; most take less than a minute and a half. */
+const taskRetrySeconds = 5;
+
+async function refuseByTasks({ call }: PaidCall, openMax: number, gate: Gate): Promise<never> {
+  await returnCounted(call, gate);
+  return refuse("quota_exceeded", `The number of tasks this key may have open at once is ${openMax}.`, {
+    retryAfterSeconds: taskRetrySeconds,
+    inError: {
+      limit: {
+        name: "concurrent_tasks",
+        limit: openMax,
+        remaining: 0,
+        reset: resetSeconds(taskRetrySeconds * 1000, gate.clock.wallMs()),
+      },
+    },
+  });
+}
+
+/** Whoever has asked before, or has too many tasks open, hears that first. */
+export async function refuseByCap(paid: PaidCall, capMicros: Micros, gate: Gate): Promise<never> {
+  const { call, operation, caller } = paid;
+  const { atMostMicros } = paid.priced;
+  await checkEarlier(paid, gate);
+  const open = operation.task && (await readBooks(gate.tasks.countOpen(caller.keyId), call, gate));
+  if (operation.task && open !== undefined && open >= operation.task.openMax) {
+    await refuseByTasks(paid, operation.task.openMax, gate);
+  }
+  return refuse(
+    "estimated_price_exceeds_max_price",
+    `The call may cost ${atMostMicros} micro-USD; the cap is ${capMicros}.${whatHelps(paid, capMicros)}`,
+    {
+      inError: amounts(atMostMicros, capMicros),
+    },
+  );
+}

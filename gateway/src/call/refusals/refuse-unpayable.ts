@@ -1,0 +1,70 @@
+import type { Credential } from "../../keys/keys.ts";
+import type { HoldResult } from "../../ledger/ledger.ts";
+import { refuseSuspended } from "../../ledger/refuse-suspended.ts";
+import type { Micros } from "../../platform/money.ts";
+import { refuse } from "../../platform/refusals.ts";
+import { refuseByGrantDay } from "../steps/spend-policy.ts";
+
+const kinds = [
+  "account_suspended",
+  "insufficient_balance",
+  "budget_exceeded",
+  "grant_ended",
+  "grant_day_exceeded",
+] as const;
+
+/** What stands against a hold because of who pays, whatever it is for. */
+export type Unpayable = Extract<HoldResult, { readonly kind: (typeof kinds)[number] }>;
+
+export const isUnpayable = (result: HoldResult): result is Unpayable =>
+  (kinds as readonly HoldResult["kind"][]).includes(result.kind);
+
+/** What is to be paid, and how it is called in a sentence. */
+export interface Bill {
+  readonly atMostMicros: Micros;
+  readonly named: "The call" | "The calls together";
+  /** A sentence on what could be done by somebody who has this much left, or nothing. */
+  readonly whatHelps?: (leftMicros: Micros) => string;
+}
+
+export function refuseUnpayable(result: Unpayable, bill: Bill, { budget, grant }: Credential): never {
+  const { atMostMicros, named, whatHelps = () => "" } = bill;
+  switch (result.kind) {
+    case "account_suspended":
+      return refuseSuspended();
+    case "budget_exceeded": {
+      const { spentMicros, heldMicros } = result;
+      const leftMicros = (budget?.limitMicros ?? 0n) - spentMicros - heldMicros;
+      return refuse(
+        "budget_exceeded",
+        `${named} may cost ${atMostMicros} micro-USD; of this key's ${budget?.window} budget of ${budget?.limitMicros}, ` +
+          `${spentMicros} are spent and ${heldMicros} held by running calls.${whatHelps(leftMicros)}`,
+        {
+          inError: {
+            ...amounts(atMostMicros, budget?.limitMicros ?? 0n),
+            window: budget?.window,
+            spent_micros_usd: Number(spentMicros),
+            held_micros_usd: Number(heldMicros),
+          },
+        },
+      );
+    }
+    case "grant_ended":
+      return refuse("invalid_api_key", "This access token is not valid.");
+    case "grant_day_exceeded":
+      return refuseByGrantDay(bill, grant, result);
+    case "insufficient_balance":
+      return refuse(
+        "insufficient_balance",
+        `${named} may cost ${atMostMicros} micro-USD; ${result.availableMicros} are available.` +
+          whatHelps(result.availableMicros),
+        { inError: amounts(atMostMicros, result.availableMicros) },
+      );
+  }
+}
+
+export const amounts = (estimatedMicros: Micros, limitMicros: Micros) => ({
+  retryable: false,
+  estimated_micros_usd: Number(estimatedMicros),
+  limit_micros_usd: Number(limitMicros),
+});

@@ -1,0 +1,58 @@
+import { leavesInDoubt, neverSent, type Exchanged, type Upstream } from "../../operation/upstream.ts";
+import { refuse } from "../../platform/refusals.ts";
+import { creditPauseSeconds } from "../../routing/upstream-health.ts";
+import type { Answer } from "../call.ts";
+
+/** The upstream's answer as it is passed on; refuses when there is none. */
+export function answerOf(exchanged: Exchanged, upstream: Upstream): Answer {
+  if (exchanged.kind === "streaming") throw new Error("A stream is answered piece by piece.");
+  if (exchanged.kind !== "answered") return refuseFor(exchanged, upstream);
+  const { status, contentType, body, retryAfterSeconds } = exchanged;
+  if (status < 400) return { status, contentType, body };
+  return {
+    status,
+    contentType,
+    body,
+    ...(status < 500 || retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    // Official clients would have it made again by themselves, and a second one would be paid for as well.
+    ...(leavesInDoubt(status) ? ({ retryable: false } as const) : {}),
+  };
+}
+
+/** What a caller is told when there is no answer of the upstream's to pass on. */
+export function refuseFor(
+  exchanged: Exclude<Exchanged, { kind: "answered" | "streaming" }>,
+  upstream: Upstream,
+): never {
+  if (exchanged.kind === "rate_limited") {
+    const { retryAfterSeconds, outOfCredit } = exchanged;
+    // Money does not come by waiting: clients would repeat the call, some after a minute, and meet the same.
+    if (outOfCredit === true) refuseBusy(retryAfterSeconds ?? creditPauseSeconds, { retryable: false });
+    refuseBusy(retryAfterSeconds ?? 1);
+  }
+  if (exchanged.kind === "link_rejected") {
+    refuse("link_expired", "The platform does not accept the linked account's token; link it again.");
+  }
+  // What was sent may have been done, and a second one would be paid for as well.
+  const retryable = neverSent(exchanged);
+  if (exchanged.kind === "key_rejected" || upstream.transport === "managed") refuseUnavailable(retryable);
+  refuse("provider_request_failed", "provider request failed", { retryable });
+}
+
+export function refuseBusy(retryAfterSeconds: number, whether: { readonly retryable?: boolean } = {}): never {
+  refuse("upstream_rate_limit", "The upstream is busy; nothing was charged.", {
+    ...whether,
+    retryAfterSeconds,
+    inError: { limit: { name: "upstream", limit: null, remaining: 0, reset: null } },
+  });
+}
+
+export function refuseUnavailable(
+  retryable: boolean,
+  when: { readonly retryAfterSeconds?: number } = {},
+): never {
+  refuse("provider_unavailable", "The provider cannot serve this call now; nothing was charged.", {
+    ...when,
+    inError: { retryable },
+  });
+}

@@ -1,0 +1,65 @@
+import type { Credential } from "../../keys/keys.ts";
+import { resetSeconds, retrySeconds } from "../../limits/limit-times.ts";
+import type { CallInput, TaskOperation } from "../../operation/operation.ts";
+import { refuse } from "../../platform/refusals.ts";
+import { asksPerSecond } from "../../tasks/poll-floor.ts";
+import { taskResource } from "../../tasks/task-resource.ts";
+import { jsonAnswer, type Answer, type Call } from "../call.ts";
+import type { Gate } from "../gate.ts";
+import { returnCounted } from "../refusals/refuse-by-limit.ts";
+import { readBooks } from "../refusals/refuse-unbooked.ts";
+import { answerOf } from "../refusals/upstream-answer.ts";
+import type { Task } from "../../ledger/task-record.ts";
+
+/** Ours are UUIDs and vendors' are words like them; anything else was never the name of a task, and nobody looks for it. */
+const taskName = /^[\w-]{1,128}$/;
+
+/** Answers about a task of the caller's own account, free of charge. Another's task looks like none at all. */
+export async function answerAboutTask(
+  call: Call,
+  operation: TaskOperation,
+  input: CallInput,
+  { accountId }: Credential,
+  gate: Gate,
+): Promise<Answer> {
+  const taskId = input.params["task_id"] ?? "";
+  const resource = (task: Task | undefined): Answer => {
+    call.known.servedBySandbox = task !== undefined && gate.desk.isServedBySandbox(task);
+    return jsonAnswer(200, taskResource(task, { taskId, requestId: call.id, nowMs: gate.clock.wallMs() }));
+  };
+
+  if (!taskName.test(taskId)) return resource(undefined);
+  await checkPace(call, operation, { accountId, taskId }, gate);
+  if (operation.aboutTask === "state") {
+    return resource(await readBooks(gate.desk.look(accountId, taskId), call, gate));
+  }
+  const result = await readBooks(gate.desk.cancel(accountId, taskId), call, gate);
+  if (result.kind === "looked") return resource(result.task);
+  const { exchanged, upstream } = result;
+  call.known.upstream = upstream.name;
+  call.known.servedBySandbox = upstream.sandbox;
+  if (exchanged.kind === "rate_limited") await returnCounted(call, gate);
+  return answerOf(exchanged, upstream);
+}
+
+async function checkPace(
+  call: Call,
+  { aboutTask }: TaskOperation,
+  { accountId, taskId }: { readonly accountId: string; readonly taskId: string },
+  gate: Gate,
+): Promise<void> {
+  const waitMs = gate.pollFloor.waitMs(accountId, taskId, aboutTask);
+  if (waitMs === undefined) return;
+  await returnCounted(call, gate);
+  const reset = resetSeconds(waitMs, gate.clock.wallMs());
+  const { name, what } = paces[aboutTask];
+  refuse("rate_limit_exceeded", `A task may be ${what} ${asksPerSecond} times a second.`, {
+    retryAfterSeconds: retrySeconds(waitMs),
+    inError: { limit: { name, limit: asksPerSecond, remaining: 0, reset } },
+  });
+}
+
+const paces = {
+  state: { name: "polls_per_second", what: "asked about" },
+  cancel: { name: "cancels_per_second", what: "asked to end" },
+} as const;

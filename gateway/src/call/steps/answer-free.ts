@@ -1,0 +1,62 @@
+import type { Credential } from "../../keys/keys.ts";
+import { refuseSuspended } from "../../ledger/refuse-suspended.ts";
+import type { OfferedOperation } from "../../offer/offer.ts";
+import type { CallInput, SoldOperation } from "../../operation/operation.ts";
+import { neverSent, type Exchanged } from "../../operation/upstream.ts";
+import { unused, verdictOf } from "../../routing/upstream-health.ts";
+import type { Answer, Call } from "../call.ts";
+import type { Gate } from "../gate.ts";
+import { prepare } from "./prepare.ts";
+import { chooseModel } from "./price-call.ts";
+import { refuseByLimit, returnCounted } from "../refusals/refuse-by-limit.ts";
+import { refusePaused } from "../refusals/refuse-paused.ts";
+import { answerOf } from "../refusals/upstream-answer.ts";
+import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
+
+/**
+ * A free operation that an upstream answers: nothing is held or booked, and usage does not count it. The upstream's
+ * quota and its pauses hold for it as for any other call.
+ */
+export async function answerFree(
+  call: Call,
+  operation: SoldOperation,
+  offered: OfferedOperation,
+  input: CallInput,
+  caller: Credential,
+  gate: Gate,
+): Promise<Answer> {
+  const { price } = operation;
+  if (price.kind !== "free") throw new Error(`${operation.id} is not free.`);
+  const model =
+    price.modelKind === undefined ? undefined : chooseModel(call.offer, offered, price, input, caller, gate);
+  call.known.model = model?.id;
+  const { upstreams } = model ?? offered;
+  // Vendors may count differently, so it is always the first of them that can be asked.
+  const priced = { model, upstreams, ordered: true, streaming: false };
+  const route = prepare({ call, operation, input, priced, acting: undefined }, gate);
+  // The vendor is asked with the operator's key, and whoever is suspended has no use of it.
+  if (caller.suspended) refuseSuspended();
+
+  const taken = await takeTurn(route, [], gate);
+  if (taken.kind === "limited") return refuseByLimit(call, taken.by, gate);
+  if (taken.kind === "paused") return refusePaused(call, taken.upstream, gate);
+  noteQuota(call, taken.turn, gate);
+  const { upstream } = taken.turn.prepared;
+  call.known.upstream = upstream.name;
+  call.known.servedBySandbox = upstream.sandbox;
+  const exchanged = await ask(taken.turn, gate);
+  if (exchanged.kind === "rate_limited") await returnCounted(call, gate);
+  return answerOf(exchanged, upstream);
+}
+
+async function ask({ prepared, entry, quota, takenAtMs }: Turn, gate: Gate): Promise<Exchanged> {
+  let exchanged: Exchanged | undefined;
+  try {
+    exchanged = await prepared.send();
+  } finally {
+    const heard = prepared.answeredHere ? undefined : exchanged;
+    gate.health.leave(prepared.upstream, entry, heard ? verdictOf(heard) : unused);
+  }
+  if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
+  return exchanged;
+}

@@ -1,0 +1,34 @@
+import type { Credential } from "../../keys/keys.ts";
+import { limitsOf } from "../../limits/tiers.ts";
+import { changesFreely, type CallInput, type OwnOperation } from "../../operation/operation.ts";
+import { CallRefused } from "../../platform/refusals.ts";
+import { jsonAnswer, type Answer, type Call } from "../call.ts";
+import type { Gate } from "../gate.ts";
+import { returnCounted } from "../refusals/refuse-by-limit.ts";
+import { refuseUnbooked, whyUnread, whyUnwritten } from "../refusals/refuse-unbooked.ts";
+import type { Wishes } from "./wishes.ts";
+
+/** A free operation that the gateway answers itself: nothing is held, nothing leaves. */
+export async function answerFromBooks(
+  call: Call,
+  operation: OwnOperation,
+  input: CallInput,
+  caller: Credential,
+  { claim: idempotency }: Wishes,
+  gate: Gate,
+): Promise<Answer> {
+  const { accountId, keyId, scope, budget, grant, tier, allowedModels, allowedOperations } = caller;
+  const limits = limitsOf(call.offer.tiers[tier], caller.grantedLimits);
+  const nowMs = gate.clock.wallMs();
+  const { id: requestId, confirmsLinks } = call;
+  const who = { accountId, keyId, scope, budget, grant, tier, limits, allowedModels, allowedOperations };
+  const asker = { ...who, nowMs, requestId, idempotency, confirmsLinks };
+  try {
+    return jsonAnswer(200, await operation.answer(input, asker, gate.books));
+  } catch (error) {
+    if (error instanceof CallRefused && error.status === 429) await returnCounted(call, gate);
+    const told = changesFreely(operation) ? whyUnwritten(error) : whyUnread(error);
+    if (!told) throw error;
+    return refuseUnbooked(error, call, told, gate);
+  }
+}

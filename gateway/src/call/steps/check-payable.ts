@@ -1,0 +1,19 @@
+import type { Credential } from "../../keys/keys.ts";
+import type { Micros } from "../../platform/money.ts";
+import type { Gate } from "../gate.ts";
+import { isUnpayable, refuseUnpayable } from "../refusals/refuse-unpayable.ts";
+
+/** Refuses calls that their caller could not pay together, before anybody is asked to allow them. Nothing is held. */
+export async function checkPayable(caller: Credential, atMostMicros: Micros, gate: Gate): Promise<void> {
+  const { accountId, keyId, budget, grant } = caller;
+  const result = await gate.ledger.wouldHold({
+    accountId,
+    keyId,
+    amountMicros: atMostMicros,
+    createdAtMs: gate.clock.wallMs(),
+    budget,
+    grant: grant && { id: grant.id, perDayMicros: grant.spendPolicy.perDayMicros },
+    idempotency: undefined,
+  });
+  if (isUnpayable(result)) refuseUnpayable(result, { atMostMicros, named: "The calls together" }, caller);
+}

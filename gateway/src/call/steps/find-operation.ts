@@ -1,0 +1,13 @@
+import type { Found } from "../../offer/routes.ts";
+import { refuse } from "../../platform/refusals.ts";
+import type { Call } from "../call.ts";
+
+export function findOperation(call: Call): Found {
+  const found = call.offer.routes.find(call.method, call.path);
+  if (!found && call.offer.routes.isUnsupported(call.method, call.path, call.rawQuery)) {
+    return refuse("unsupported_uri", "unsupported uri");
+  }
+  if (!found) return refuse("unknown_endpoint", "api endpoint not found");
+  call.known.operationId = found.offered.operation.id;
+  return found;
+}

@@ -1,0 +1,80 @@
+import type { HoldRequest, HoldResult } from "../../ledger/ledger.ts";
+import { NotWritten } from "../../ledger/store-errors.ts";
+import { CallRefused } from "../../platform/refusals.ts";
+import { taskLifeMs } from "../../tasks/task-life.ts";
+import { withdraw, type Admission } from "./admit.ts";
+import { takeBackLater } from "../later/end-later.ts";
+import type { Gate } from "../gate.ts";
+import type { PaidCall } from "../paid-call.ts";
+import { refuseByCap, refuseHold } from "../refusals/refuse-hold.ts";
+import { refuseUnbooked } from "../refusals/refuse-unbooked.ts";
+import { coveredMicros } from "./spend-policy.ts";
+import type { NewTask } from "../../ledger/task-record.ts";
+
+/**
+ * Takes the call's idempotency key, its budget and a durable hold on the most it can cost, all or nothing. A hold that
+ * does not fit is never shrunk.
+ */
+export function hold(paid: PaidCall, gate: Gate): Promise<HoldResult> {
+  const { priced, wishes, acting } = paid;
+  const { capMicros } = wishes;
+  if (capMicros !== undefined && priced.atMostMicros > capMicros) return refuseByCap(paid, capMicros, gate);
+  if (acting?.kind === "refused") return refuseToAct(paid, acting.refusal, gate);
+  return gate.ledger.hold(holdRequest(paid));
+}
+
+/**
+ * Nothing is held, so everything that was taken goes back. A refusal is told as it is; where the ledger cannot answer, the
+ * caller hears that nothing was done, and may try again.
+ */
+export async function giveUp(
+  error: unknown,
+  admission: Admission,
+  paid: PaidCall,
+  gate: Gate,
+): Promise<never> {
+  const { call } = paid;
+  // First of all: should the hold be on disk all the same, it must not stay there, whatever else fails. Where it certainly
+  // is not, a store that has too much to do is not given more.
+  if (!(error instanceof CallRefused || error instanceof NotWritten)) takeBackLater(paid, gate);
+  await withdraw(admission, paid, gate);
+  if (error instanceof CallRefused) throw error;
+  const message = "The call could not be booked, so it was not made.";
+  return refuseUnbooked(error, call, { message, retryable: true }, gate);
+}
+
+/** Told last: who could not pay, or has asked before, hears that first. Nothing is held or written for it. */
+async function refuseToAct(paid: PaidCall, refusal: CallRefused, gate: Gate): Promise<never> {
+  const held = await gate.ledger.wouldHold(holdRequest(paid));
+  if (held.kind !== "held") await refuseHold(held, paid, gate);
+  throw refusal;
+}
+
+/** What was asked for is also what is charged, should a success not say how long it is. */
+function newTaskOf({ call, operation, priced, taskId }: PaidCall): NewTask | undefined {
+  if (taskId === undefined || !operation.task) return undefined;
+  const { openMax } = operation.task;
+  const { expected } = priced.estimate;
+  return { id: taskId, expected, deadlineAtMs: call.receivedAtMs + taskLifeMs, openMax };
+}
+
+function holdRequest(paid: PaidCall): HoldRequest {
+  const { call, operation, priced, caller, wishes } = paid;
+  return {
+    callId: call.id,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    operationId: operation.id,
+    model: priced.model?.id,
+    amountMicros: priced.atMostMicros,
+    terms: priced.terms,
+    multiplierPpm: priced.multiplierPpm,
+    createdAtMs: call.receivedAtMs,
+    budget: caller.budget,
+    grant: caller.grant && { id: caller.grant.id, perDayMicros: caller.grant.spendPolicy.perDayMicros },
+    coveredMicros: coveredMicros(call, caller),
+    approval: call.approval?.claim,
+    idempotency: wishes.claim,
+    task: newTaskOf(paid),
+  };
+}

@@ -1,0 +1,134 @@
+import type { UsageSource } from "../../ledger/call-record.ts";
+import type { SoldOperation } from "../../operation/operation.ts";
+import type { Quantities } from "../../prices/quantities.ts";
+import { isSuccess, type StreamRelay, type TokenReading, type Upstream } from "../../operation/upstream.ts";
+import type { Attempted } from "./forward.ts";
+import type { Gate } from "../gate.ts";
+import type { BookedCall, PaidCall } from "../paid-call.ts";
+import type { PricedCall } from "./price-call.ts";
+import { soldAsWritten } from "./sold-as-written.ts";
+import { withinReach } from "./within-reach.ts";
+
+/** What the evidence says was delivered. */
+export interface Metered {
+  /** Undefined when nobody can tell whether the upstream did the work. */
+  readonly succeeded: boolean | undefined;
+  readonly used: Quantities;
+  readonly source: UsageSource;
+  /** What passed is paid for, but the upstream never came to the end of its answer: the call did not succeed. */
+  readonly brokeOff?: boolean;
+}
+
+const nothing = { used: {}, source: "none" } as const;
+
+/** Reads the answer for what must be paid. No evidence, no charge. */
+export function meter(
+  { operation, priced, input }: PaidCall,
+  { exchanged, upstream }: Attempted,
+  gate: Gate,
+): Metered {
+  if (exchanged.kind === "streaming") throw new Error("A stream is metered when it ends.");
+  if (exchanged.kind === "no_answer") {
+    const inDoubt = exchanged.sent && (exchanged.reason === "timeout" || exchanged.reason === "cut_off");
+    return { ...nothing, succeeded: inDoubt ? undefined : false };
+  }
+  if (!isSuccess(exchanged)) return { ...nothing, succeeded: false };
+  if (operation.price.kind === "per_unit") {
+    const delivered = operation.price.delivered(exchanged.answer, input);
+    if (delivered === undefined) return { ...nothing, succeeded: false };
+    return { succeeded: true, used: { [operation.price.unit]: delivered }, source: "provider" };
+  }
+
+  const metered = meterTokens(operation, priced, exchanged.tokens, upstream, gate);
+  return exchanged.tokens?.gaveUp === true ? { ...metered, brokeOff: true } : metered;
+}
+
+interface PassedStream {
+  readonly relay: StreamRelay;
+  readonly upstream: Upstream;
+  /** Then it is no failure that the rest did not come. */
+  readonly callerLeft: boolean;
+}
+
+/** The same for a stream, by what passed of it until now. */
+export function meterStream(
+  { operation, priced }: BookedCall,
+  { relay, upstream, callerLeft }: PassedStream,
+  gate: Gate,
+): Metered {
+  const { tokens, complete } = relay.read();
+  const metered = meterTokens(operation, priced, tokens, upstream, gate);
+  return complete || callerLeft ? metered : { ...metered, brokeOff: true };
+}
+
+function meterTokens(
+  operation: SoldOperation,
+  priced: PricedCall,
+  tokens: TokenReading | undefined,
+  upstream: Upstream,
+  gate: Gate,
+): Metered {
+  const told = tokens && toldBy(tokens, priced);
+  const sold = told && soldAsWritten(told, priced);
+  const used = sold && withinReach(sold, priced);
+  if (tokens && (tokens.anomalies.length > 0 || used !== sold)) {
+    noteAnomalies(operation, { ...tokens, beyond: beyondReach(sold, used) }, upstream, gate);
+  }
+  if (tokens?.model !== undefined && priced.model) {
+    const asked = priced.model.namesAt.get(upstream.name) ?? priced.model.id;
+    gate.modelNews.noteAnswer(upstream.name, asked, tokens.model);
+  }
+  if (!used) return { ...nothing, succeeded: false };
+  if (tokens.used && sold !== told && priced.model)
+    gate.modelNews.noteUnpricedAudio(upstream.name, priced.model.id);
+  if (priced.model?.hasCacheWritePrice === false && writesCache(used))
+    gate.modelNews.noteUnpricedCacheWrite(upstream.name, priced.model.id);
+  return { succeeded: true, used, source: tokens.used ? "provider" : "estimated" };
+}
+
+const writesCache = (used: Quantities): boolean =>
+  (used["cache_write_tokens"] ?? 0) > 0 || (used["cache_write_1h_tokens"] ?? 0) > 0;
+
+/** The units of which more was told than is believed. */
+const beyondReach = (told: Quantities = {}, used: Quantities = {}): readonly string[] =>
+  Object.keys(told).filter((unit) => told[unit] !== used[unit]);
+
+/** What a stream would cost if it ended now; undefined as long as it has delivered nothing. */
+export function deliveredSoFar({ priced }: BookedCall, relay: StreamRelay): Quantities | undefined {
+  const told = toldBy(relay.read().tokens, priced);
+  return told && withinReach(soldAsWritten(told, priced), priced);
+}
+
+/** Without a report, only delivered output is worth money; what it does not show is what we expected. */
+function toldBy({ used, estimate, isUncounted }: TokenReading, priced: PricedCall): Quantities | undefined {
+  if (used || !estimate) return used;
+  const { expected } = priced.estimate;
+  const told = { ...expected, ...estimate };
+  if (isUncounted !== true) return told;
+  return { ...told, output_tokens: Math.max(expected["output_tokens"] ?? 0, told["output_tokens"] ?? 0) };
+}
+
+/** The names of figures are the upstream's words, of any length. */
+const anomalyCharactersMax = 500;
+
+/** One line for a call, however many of its figures are odd. */
+function noteAnomalies(
+  operation: SoldOperation,
+  {
+    anomalies,
+    anomalyCount = anomalies.length,
+    beyond,
+  }: TokenReading & { readonly beyond: readonly string[] },
+  upstream: Upstream,
+  gate: Gate,
+): void {
+  const count = anomalyCount + beyond.length;
+  const named = [...anomalies, ...beyond.map((unit) => `${unit} are more than the call could use`)];
+  gate.metrics.count("tollgate_usage_anomalies_total", { upstream: upstream.name }, count);
+  gate.log.warn("odd usage reported", {
+    upstream: upstream.name,
+    operation_id: operation.id,
+    anomalies: named.join(", ").slice(0, anomalyCharactersMax),
+    count,
+  });
+}

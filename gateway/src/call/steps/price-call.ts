@@ -1,0 +1,144 @@
+import type { Credential } from "../../keys/keys.ts";
+import { estimateCost, estimateSeconds, estimateUnits } from "../../offer/estimate-call.ts";
+import { mayUseModel, mayUseOperation } from "../../offer/may-use.ts";
+import type { Offer, OfferedModel, OfferedOperation } from "../../offer/offer.ts";
+import type { CallInput, Estimate, SoldOperation } from "../../operation/operation.ts";
+import { valuePico, type Terms } from "../../prices/terms.ts";
+import type { Upstream } from "../../operation/upstream.ts";
+import { isJsonObject } from "../../platform/json.ts";
+import { microsRoundedUp, type Micros } from "../../platform/money.ts";
+import { refuse } from "../../platform/refusals.ts";
+import type { Call } from "../call.ts";
+import { checkModelAllowed } from "./check-allowed.ts";
+import type { Gate } from "../gate.ts";
+
+/** A call with its price: what it will probably cost, and the most it can. Quotes and holds come from here alike. */
+export interface PricedCall {
+  readonly terms: Terms;
+  readonly model: OfferedModel | undefined;
+  readonly upstreams: readonly Upstream[];
+  /** They stand in the order in which the operator wants them asked; otherwise their weights choose. */
+  readonly ordered: boolean;
+  /** The answer comes piece by piece. */
+  readonly streaming: boolean;
+  readonly estimate: Estimate;
+  readonly exact: boolean;
+  readonly multiplierPpm: bigint;
+  readonly atMostMicros: Micros;
+}
+
+export function priceCall(
+  { offer }: Pick<Call, "offer">,
+  operation: SoldOperation,
+  offered: OfferedOperation,
+  input: CallInput,
+  caller: Credential,
+  gate: Gate,
+): PricedCall {
+  const { price } = operation;
+  const streaming = operation.streams?.(input) ?? false;
+  if (price.kind === "per_token") {
+    const model = chooseModel(offer, offered, price, input, caller, gate);
+    const estimate = price.estimate(input, model.facts);
+    const { terms, upstreams, ordered } = model;
+    return priced({ terms, model, upstreams, ordered, streaming, estimate, exact: false }, caller);
+  }
+  if (price.kind === "per_second") {
+    const model = chooseModel(offer, offered, {}, input, caller, gate);
+    const { terms, upstreams, ordered } = model;
+    const estimate = estimateSeconds(price, model, input);
+    const exact = valuePico(estimate.expected, terms) === valuePico(estimate.atMost, terms);
+    return priced({ terms, model, upstreams, ordered, streaming, estimate, exact }, caller);
+  }
+  const { terms, upstreams, ordered } = offered;
+  if (price.kind === "free" || !terms) return unpriced(offered.operation.id, gate);
+  const estimate = price.kind === "by_cost" ? estimateCost(price, offered) : estimateUnits(price, input);
+  const exact = price.kind === "per_unit" && estimate.atMost[price.unit] === estimate.expected[price.unit];
+  return priced({ terms, model: undefined, upstreams, ordered, streaming, estimate, exact }, caller);
+}
+
+function priced(
+  call: Omit<PricedCall, "multiplierPpm" | "atMostMicros">,
+  { planMultiplierPpm: multiplierPpm }: Credential,
+): PricedCall {
+  const { terms, model, upstreams, ordered, streaming, estimate, exact } = call;
+  const atMostMicros = microsRoundedUp(valuePico(estimate.atMost, terms) * multiplierPpm);
+  return { terms, model, upstreams, ordered, streaming, estimate, exact, multiplierPpm, atMostMicros };
+}
+
+/** What the call will probably cost; only a quote asks, and a person who is to approve it. */
+export const expectedMicros = ({ terms, estimate, exact, multiplierPpm, atMostMicros }: PricedCall): Micros =>
+  exact ? atMostMicros : microsRoundedUp(valuePico(estimate.expected, terms) * multiplierPpm);
+
+const bodyModel = (input: CallInput): unknown => (isJsonObject(input.body) ? input.body["model"] : undefined);
+
+interface NamesModel {
+  readonly modelOf?: (input: CallInput) => unknown;
+}
+
+/** The model that the input names, or the one that serves when it names none; never one that is not for this key. */
+export function chooseModel(
+  offer: Offer,
+  offered: OfferedOperation,
+  price: NamesModel,
+  input: CallInput,
+  caller: Credential,
+  gate: Gate,
+): OfferedModel {
+  const model = findModel(offered, price, input, gate) ?? refuseModel(offer, price, input, caller);
+  checkModelAllowed(model, caller);
+  return model;
+}
+
+function findModel(
+  offered: OfferedOperation,
+  { modelOf = bodyModel }: NamesModel,
+  input: CallInput,
+  gate: Gate,
+): OfferedModel | undefined {
+  const wanted = modelOf(input);
+  if (wanted === undefined) return offered.defaultModel ?? unpriced(offered.operation.id, gate);
+  const model = typeof wanted === "string" ? offered.models.get(wanted) : undefined;
+  if (model) return model;
+  if (typeof wanted === "string" && offered.unpricedModels.has(wanted)) return unpricedModel(wanted, gate);
+  return undefined;
+}
+
+/** Not every operation serves every model that is listed, so whoever met the wrong one is told of the others. */
+function refuseModel(
+  { operations }: Offer,
+  { modelOf = bodyModel }: NamesModel,
+  input: CallInput,
+  caller: Credential,
+): never {
+  const wanted = String(modelOf(input));
+  const serving = mayUseModel(caller, wanted)
+    ? [...operations.values()].filter(
+        ({ operation, models }) =>
+          operation.price.kind !== "free" && models.has(wanted) && mayUseOperation(caller, operation),
+      )
+    : [];
+  const names = serving.map(({ operation }) => operation.id).join(", ");
+  return refuse(
+    "model_not_found",
+    names === ""
+      ? "There is no such model at this operation; GET /v1/models lists the models there are, and what each is for."
+      : `${wanted} is not served by this operation, but by ${names}.`,
+    { field: "model" },
+  );
+}
+
+function unpriced(operationId: string, gate: Gate): never {
+  gate.log.error("an operation without a price was called", { operation_id: operationId });
+  return refuse("billing_config_invalid", "This operation has no price yet, so it cannot be served.", {
+    inError: { retryable: false },
+  });
+}
+
+function unpricedModel(model: string, gate: Gate): never {
+  gate.log.error("a model without a price was called", { model });
+  return refuse("billing_config_invalid", "This model has no price yet, so it cannot be served.", {
+    inError: { retryable: false },
+    field: "model",
+  });
+}

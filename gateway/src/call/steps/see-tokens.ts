@@ -1,0 +1,26 @@
+import { keyTokens, seenAt } from "../../limits/call-limits.ts";
+import { limitsOf } from "../../limits/tiers.ts";
+import type { Call } from "../call.ts";
+import type { Gate } from "../gate.ts";
+
+/**
+ * Sees how the tokens of a minute stand, where they apply, for a caller whose call was not admitted: an admitted one has
+ * seen them already.
+ */
+export function seeTokens({ known, offer, method, path }: Call, gate: Gate): Promise<void> | undefined {
+  const { caller } = known;
+  if (!caller || known.tokens) return undefined;
+  // Whoever is refused by the first limit has not come as far as the operation.
+  if (offer.routes.find(method, path)?.offered.operation.price.kind !== "per_token") return undefined;
+  return look(known, caller, offer, gate);
+}
+
+async function look(
+  known: Call["known"],
+  { keyId, tier, grantedLimits }: NonNullable<Call["known"]["caller"]>,
+  { tiers }: Call["offer"],
+  { clock, limiter }: Gate,
+): Promise<void> {
+  const { tpm } = limitsOf(tiers[tier], grantedLimits);
+  known.tokens = seenAt(clock.wallMs(), await limiter.look(keyTokens(keyId, 0, tpm)));
+}

@@ -1,0 +1,152 @@
+import { countCharge } from "../../ledger/count-charge.ts";
+import type { Resolved } from "../../ledger/ledger.ts";
+import { NotWritten } from "../../ledger/store-errors.ts";
+import { valuePico } from "../../prices/terms.ts";
+import { neverSent, type Exchanged } from "../../operation/upstream.ts";
+import type { Answer } from "../call.ts";
+import { endLater, takeBackLater } from "../later/end-later.ts";
+import type { Attempted } from "./forward.ts";
+import type { Gate } from "../gate.ts";
+import type { Metered } from "./meter.ts";
+import type { BookedCall } from "../paid-call.ts";
+import { returnCounted } from "../refusals/refuse-by-limit.ts";
+import { refuseUnbooked } from "../refusals/refuse-unbooked.ts";
+import { answerOf } from "../refusals/upstream-answer.ts";
+import { writeLater } from "../later/write-later.ts";
+import type { TaskEnd } from "../../ledger/task-record.ts";
+
+/**
+ * Books the end of the call, then answers. In this order: if the process dies between the two, the caller
+ * never saw an answer that is not in the books.
+ */
+export async function settle(
+  paid: BookedCall,
+  attempted: Attempted,
+  metered: Metered,
+  gate: Gate,
+): Promise<Answer> {
+  const { exchanged, upstream } = attempted;
+  let resolved: Resolved;
+  try {
+    resolved = await writeEnd(paid, attempted, metered, gate);
+  } catch (error) {
+    if (didNothing(exchanged)) return takeBack(error, paid, gate);
+    endLater(paid.call.id, gate);
+    const isFree = error instanceof NotWritten;
+    if (isFree) paid.call.known.costMicros = 0n;
+    const message = isFree ? "The call was made but could not be booked; it is not charged." : perhapsBooked;
+    return refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
+  }
+  countEnd(resolved, paid, attempted, gate);
+  paid.call.known.costMicros = resolved.chargedMicros;
+  if (exchanged.kind === "rate_limited") await returnCounted(paid.call, gate);
+  if (exchanged.kind === "link_rejected" && attempted.linkRefusal) throw attempted.linkRefusal;
+  return answerOf(exchanged, upstream);
+}
+
+const perhapsBooked =
+  "The call was made, and it is not known whether it could be booked; its receipt tells whether it was charged.";
+
+/** The same for a stream, whose caller has its answer: should the books not take its end now, they will later. */
+export async function settleStream(
+  paid: BookedCall,
+  attempted: Attempted,
+  metered: Metered,
+  gate: Gate,
+): Promise<Resolved> {
+  let resolved: Resolved;
+  try {
+    resolved = await writeEnd(paid, attempted, metered, gate);
+  } catch (error) {
+    settleLater(paid, attempted, metered, gate);
+    const message = "The call was made but could not be booked yet; it is charged later.";
+    return refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
+  }
+  countEnd(resolved, paid, attempted, gate);
+  return resolved;
+}
+
+/**
+ * A stream's caller has all of it, so its end is tried again until it is written. A stop waits for it as for a call that
+ * runs; should the process die first, the next start charges what is noted here as progress.
+ */
+function settleLater(paid: BookedCall, attempted: Attempted, metered: Metered, gate: Gate): void {
+  const { call } = paid;
+  if (metered.succeeded === true) gate.ledger.noteProgress(call.id, metered.used);
+  const written = gate.begin();
+  writeLater(
+    `the end of the stream ${call.id}`,
+    async () => {
+      const resolved = await writeEnd(paid, attempted, metered, gate);
+      written();
+      countEnd(resolved, paid, attempted, gate);
+      gate.log.warn("a stream was settled late", { request_id: call.id, state: resolved.state });
+    },
+    gate,
+  );
+}
+
+const countEnd = (
+  resolved: Resolved,
+  { call, operation }: BookedCall,
+  { upstream }: Attempted,
+  gate: Gate,
+): void =>
+  countCharge(resolved, { callId: call.id, operationId: operation.id, upstream: upstream.name }, gate);
+
+/** Whether or not its end is in the books, nobody pays for what no upstream did, and it may be tried again. */
+function takeBack(error: unknown, paid: BookedCall, gate: Gate): never {
+  takeBackLater(paid, gate);
+  paid.call.known.costMicros = 0n;
+  const message = "No upstream did anything for the call, which could not be booked; it is not charged.";
+  return refuseUnbooked(error, paid.call, { message, retryable: true }, gate);
+}
+
+/** True when the upstream certainly did no work, so that a retry under the same idempotency key is safe. */
+const didNothing = (exchanged: Exchanged): boolean =>
+  exchanged.kind === "rate_limited" ||
+  exchanged.kind === "key_rejected" ||
+  exchanged.kind === "link_rejected" ||
+  neverSent(exchanged);
+
+function writeEnd(
+  { call, caller, wishes, priced, taskId }: BookedCall,
+  { exchanged, attempts }: Attempted,
+  metered: Metered,
+  gate: Gate,
+): Promise<Resolved> {
+  const httpStatus = "status" in exchanged ? exchanged.status : undefined;
+  const settledAtMs = gate.clock.wallMs();
+  if (metered.succeeded === true) {
+    return gate.ledger.settle({
+      callId: call.id,
+      outcome: metered.brokeOff === true ? "failed" : "succeeded",
+      used: metered.used,
+      usageSource: metered.source,
+      valuePico: valuePico(metered.used, priced.terms),
+      httpStatus,
+      attempts,
+      settledAtMs,
+    });
+  }
+  const { claim } = wishes;
+  const frees = claim !== undefined && didNothing(exchanged);
+  return gate.ledger.release({
+    callId: call.id,
+    outcome: metered.succeeded === false ? "failed" : "unknown",
+    httpStatus,
+    attempts,
+    settledAtMs,
+    freed: frees ? { accountId: caller.accountId, keyHash: claim.keyHash } : undefined,
+    task: taskId === undefined ? undefined : refusedTask(taskId, settledAtMs),
+  });
+}
+
+/** A task that the vendor did not take: nobody ever saw its id. */
+const refusedTask = (taskId: string, nowMs: number): TaskEnd => ({
+  taskId,
+  fence: 0,
+  state: "REFUSED",
+  report: undefined,
+  forgetAtMs: nowMs,
+});

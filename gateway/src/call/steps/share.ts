@@ -1,0 +1,56 @@
+import type { Want } from "../../limits/limiter.ts";
+import { allTokens, type Quantities } from "../../prices/quantities.ts";
+import type { Gate } from "../gate.ts";
+
+/** What a call took of its key's limits. It is kept as long as a stream lasts; the turn, which holds the whole request, is not. */
+export class Share {
+  readonly wants: readonly Want[];
+  readonly #tokensMax: number;
+  readonly #takenAtMs: number;
+  readonly #limiter: Gate["limiter"];
+  #tokensUsed = 0;
+
+  constructor(
+    wants: readonly Want[],
+    most: { readonly tokens: number },
+    takenAtMs: number,
+    limiter: Gate["limiter"],
+  ) {
+    this.wants = wants;
+    this.#tokensMax = most.tokens;
+    this.#takenAtMs = takenAtMs;
+    this.#limiter = limiter;
+  }
+
+  /** Notes what was really used, for when it ends: no more than the call could use, whatever an upstream says of it. */
+  used(quantities: Quantities): void {
+    this.#tokensUsed = Math.min(allTokens(quantities), this.#tokensMax);
+  }
+
+  /** Returns the slot. May be repeated: a caller who leaves a stream returns it before the stream has ended. */
+  freeSlot(): void | Promise<void> {
+    for (const want of this.wants) {
+      if (want.kind === "slot") return this.#limiter.freeSlot(want.name, want.holder);
+    }
+  }
+
+  /** Returns the slot, and replaces the estimated tokens by the real ones. */
+  end(): void | Promise<void> {
+    const freed = this.freeSlot();
+    return freed instanceof Promise ? freed.then(() => this.#correct()) : this.#correct();
+  }
+
+  /** Returns everything, because the call does not happen. */
+  giveBack(): void | Promise<void> {
+    return this.#limiter.giveBack(this.wants, this.#takenAtMs);
+  }
+
+  /** Of what forgets by the minute, a call takes tokens alone. */
+  #correct(): void | Promise<void> {
+    for (const want of this.wants) {
+      if (want.kind === "rate") {
+        return this.#limiter.correct(want, this.#tokensUsed, this.#takenAtMs);
+      }
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// What an access token may spend: its scope, what is covered without asking, and the day's bound. The bounds are
+// kept by the ledger, in the transaction that holds the money; here they are only named.
+
+import type { ApprovalDenial } from "../../approvals/approvals.ts";
+import type { TokenGrant } from "../../grants/grants.ts";
+import type { BudgetUse, Credential } from "../../keys/keys.ts";
+import { changesFreely, type Operation } from "../../operation/operation.ts";
+import { usdFromMicros, type Micros } from "../../platform/money.ts";
+import { refuse } from "../../platform/refusals.ts";
+import type { Call } from "../call.ts";
+import type { Bill } from "../refusals/refuse-unpayable.ts";
+
+/** A key may spend by being a key; an access token only when the person who signed in said so. */
+export function checkMaySpend({ grant }: Credential): void {
+  if (!grant || grant.scopes.includes("tools:spend")) return;
+  refuse(
+    "insufficient_scope",
+    "This access token may read, not spend or change anything; sign in again and allow tools:spend.",
+    {
+      inError: { required_scopes: ["tools:read", "tools:spend"] },
+    },
+  );
+}
+
+/** What is free can still undo paid work or act for the account: whoever was allowed to read may not do it. */
+export function checkMayChange(operation: Operation, caller: Credential): void {
+  if (changesFreely(operation)) checkMaySpend(caller);
+}
+
+/**
+ * The most a call may hold without a person's approval; undefined when nothing limits it. A grant's own figure
+ * stands in place of the door's: a person set it on the consent page.
+ */
+export const coveredMicros = ({ approval }: Call, { grant }: Credential): Micros | undefined =>
+  grant ? grant.spendPolicy.perCallMicros : approval?.coveredMicros;
+
+export function refuseByGrantDay(
+  { atMostMicros, named, whatHelps = () => "" }: Bill,
+  grant: TokenGrant | undefined,
+  { spentMicros, heldMicros }: BudgetUse,
+): never {
+  const limitMicros = grant?.spendPolicy.perDayMicros ?? 0n;
+  const leftMicros = limitMicros - spentMicros - heldMicros;
+  refuse(
+    "budget_exceeded",
+    `${named} may cost ${atMostMicros} micro-USD; of the ${limitMicros} that this sign-in may spend a day, ` +
+      `${spentMicros} are spent and ${heldMicros} held by running calls.${whatHelps(leftMicros)}`,
+    {
+      inError: {
+        retryable: false,
+        estimated_micros_usd: Number(atMostMicros),
+        limit_micros_usd: Number(limitMicros),
+        window: "day",
+        spent_micros_usd: Number(spentMicros),
+        held_micros_usd: Number(heldMicros),
+      },
+    },
+  );
+}
+
+export function refuseUnapproved(
+  reason: "uncovered" | ApprovalDenial,
+  atMostMicros: Micros,
+  covered: Micros | undefined,
+): never {
+  refuse("approval_required", sentences[reason](atMostMicros, covered), {
+    inError: {
+      retryable: false,
+      reason,
+      estimated_micros_usd: Number(atMostMicros),
+      ...(covered === undefined ? {} : { covered_micros_usd: Number(covered) }),
+    },
+  });
+}
+
+const sentences: Record<
+  "uncovered" | ApprovalDenial,
+  (atMost: Micros, covered: Micros | undefined) => string
+> = {
+  uncovered: (atMost, covered) =>
+    `The call may cost ${usdFromMicros(atMost)} USD; up to ${usdFromMicros(covered ?? 0n)} USD are covered ` +
+    "without a person's approval. Nothing was spent.",
+  unknown: () => "There is no such approval for this call. Nothing was spent.",
+  undecided: () => "The approval has not been given yet. Nothing was spent.",
+  denied: () => "The approval was denied. Nothing was spent.",
+  expired: () => "The approval has expired; ask again. Nothing was spent.",
+  used: () => "The approval was used already; it allows one call. Nothing more was spent.",
+  too_small: (atMost) =>
+    `The call may cost ${usdFromMicros(atMost)} USD, more than was approved. Nothing was spent.`,
+};

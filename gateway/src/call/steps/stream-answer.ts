@@ -1,0 +1,327 @@
+import type { StreamRelay, StreamTaker } from "../../operation/upstream.ts";
+import type { Deadline, Waiting } from "../../platform/deadlines.ts";
+import { callerLeft, callerStalled } from "../../ledger/call-record.ts";
+import { describeError } from "../../platform/log.ts";
+import type { PacedBody, Reader } from "../../platform/paced-body.ts";
+import { verdictOf, verdictOfStream, type StreamEnd } from "../../routing/upstream-health.ts";
+
+import type { Answer } from "../call.ts";
+import { countAttempt, logRejection, type Attempted } from "./forward.ts";
+import type { Gate } from "../gate.ts";
+import { logCall } from "../news/log-call.ts";
+import { deliveredSoFar, meterStream } from "./meter.ts";
+import type { BookedCall } from "../paid-call.ts";
+import { settleStream } from "./settle.ts";
+import type { Share } from "./share.ts";
+
+/** Should the process die in the middle, the stream costs what it had delivered by then, give or take this time. */
+const beatMs = 2_000;
+/** Proxies and clients give up on silence; within ten seconds a ping says that somebody is still there. */
+const silentBeatsMax = 3;
+/** A vendor that is kept waiting this long may give up, and its end is seen only once the caller reads on. */
+const stallMs = 1_000;
+
+/**
+ * Passes a stream on as the caller reads it, settles when it has ended, and closes only then. A caller who
+ * leaves changes nothing about what was used: the upstream's policy decides whether it is read to its end.
+ */
+export function streamAnswer(paid: BookedCall, attempted: Attempted, share: Share, gate: Gate): Answer {
+  const { exchanged } = attempted;
+  if (exchanged.kind !== "streaming") throw new Error("There is no stream to answer with.");
+  const { relay, status, contentType } = exchanged;
+  const streamed = new StreamedAnswer(paid, attempted, relay, share, gate);
+  return { status, contentType, body: streamed, ended: streamed.ended };
+}
+
+/** A class, because thousands may be open at once, and every piece of each comes through here. */
+class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
+  /** Resolves when the end is booked. */
+  readonly ended: Promise<void>;
+
+  readonly #paid: BookedCall;
+  readonly #attempted: Attempted;
+  readonly #relay: StreamRelay;
+  readonly #share: Share;
+  readonly #gate: Gate;
+  readonly #running: () => void;
+  readonly #hasEnded: () => void;
+  readonly #upstreamEnded = Promise.withResolvers<void>();
+  /** The upstream's stream has ended, or nobody reads it any more. */
+  readonly #over = Promise.withResolvers<void>();
+  #caller: Reader | undefined;
+  #callerLeft = false;
+  /** It left before all of the answer had come; many close once they have what they wanted. */
+  #leftEarly = false;
+  #hasStarted = false;
+  #ending: Promise<string> | undefined;
+  #beat: Deadline | undefined;
+  #hasPassed = false;
+  #isBehind = false;
+  /** It kept the upstream waiting for so long, or until the end, that the end may be its doing. */
+  #callerStalled = false;
+  #silentBeats = 0;
+  #isTold = false;
+
+  constructor(paid: BookedCall, attempted: Attempted, relay: StreamRelay, share: Share, gate: Gate) {
+    this.#paid = paid;
+    this.#attempted = attempted;
+    this.#relay = relay;
+    this.#share = share;
+    this.#gate = gate;
+    this.#running = gate.begin();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ended = promise;
+    this.#hasEnded = resolve;
+  }
+
+  async write(reader: Reader): Promise<void> {
+    // Then it is read to its end, or was, without anybody to pass it on to.
+    if (this.#callerLeft) return;
+    try {
+      this.#caller = reader;
+      this.#beat = this.#gate.deadlines.set(beatMs, this);
+      this.#start();
+    } catch (error) {
+      // A bug of ours must not leave the call open for ever.
+      this.#logError("a stream could not be passed on", error);
+      this.#goOnWithoutCaller();
+    }
+    await this.#over.promise;
+    if (this.#callerLeft) return;
+    const comment = await this.#end();
+    if (comment === "" || !commentsWelcome[this.#dialect()]) return;
+    try {
+      await reader.send(comment);
+    } catch {
+      // Everything else was sent, and is booked: a caller who left before the comment misses nothing.
+    }
+  }
+
+  onPiece(piece: Uint8Array): void {
+    this.#hasPassed = true;
+    const behind = this.#send(piece);
+    if (behind) this.#waitFor(behind);
+  }
+
+  onEnd(): void {
+    this.#callerStalled ||= this.#isBehind;
+    this.#upstreamEnded.resolve();
+    this.#over.resolve();
+  }
+
+  cancel(): void {
+    this.#goOnWithoutCaller();
+  }
+
+  #goOnWithoutCaller(): void {
+    if (this.#callerLeft) return;
+    this.#callerLeft = true;
+    this.#leftEarly = !this.#relay.read().complete;
+    this.#caller = undefined;
+    this.#over.resolve();
+    // Its end is being booked already: nothing is left to read or to note.
+    if (this.#ending) return;
+    this.#relay.pause();
+    // What the caller has had, and what is read on for its bill, is owed whenever the process ends.
+    this.#beat ??= this.#gate.deadlines.set(beatMs, this);
+    this.#noteProgress();
+    this.#finishWithoutCaller().catch(noop);
+  }
+
+  #start(): void {
+    if (this.#hasStarted) return;
+    this.#hasStarted = true;
+    this.#relay.start(this);
+  }
+
+  /** Nothing goes to a caller who has left; one to whom nothing can be sent has left just now. */
+  #send(piece: Uint8Array | string): Promise<unknown> | undefined {
+    try {
+      return this.#caller?.send(piece);
+    } catch {
+      this.#goOnWithoutCaller();
+      return undefined;
+    }
+  }
+
+  /** Nothing is read ahead: the upstream goes no faster than the caller reads. */
+  #waitFor(behind: Promise<unknown>): void {
+    const { monotonicMs } = this.#gate.clock;
+    const sinceMs = monotonicMs();
+    this.#isBehind = true;
+    this.#relay.pause();
+    behind
+      .then(() => {
+        this.#isBehind = false;
+        this.#callerStalled ||= monotonicMs() - sinceMs >= stallMs;
+        this.#relay.resume();
+      })
+      .catch(() => this.#goOnWithoutCaller());
+  }
+
+  /** The pace is looked at every few seconds, because to look at every piece would cost more than to pass it. */
+  onMissed(): void {
+    if (!this.#beat) return;
+    this.#gate.deadlines.move(this.#beat, beatMs);
+    if (this.#hasPassed) this.#noteProgress();
+    if (!this.#isTold) this.#tellAttempts();
+    this.#silentBeats = this.#hasPassed || this.#isBehind ? 0 : this.#silentBeats + 1;
+    this.#hasPassed = false;
+    if (this.#silentBeats < silentBeatsMax) return;
+    this.#silentBeats = 0;
+    const ping = pings[this.#dialect()];
+    if (ping !== "") this.#send(ping)?.catch(noop);
+  }
+
+  #noteProgress(): void {
+    const delivered = deliveredSoFar(this.#paid, this.#relay);
+    if (delivered) this.#gate.ledger.noteProgress(this.#paid.call.id, delivered);
+  }
+
+  /** A stream that is over in a moment is asked about when it has ended; this one may last. */
+  #tellAttempts(): void {
+    this.#isTold = true;
+    this.#gate.openAttempts.set(this.#paid.call.id, this.#attempted.attempts);
+  }
+
+  #stopLooking(): void {
+    if (this.#beat) this.#gate.deadlines.end(this.#beat);
+    this.#beat = undefined;
+  }
+
+  /** Whatever goes wrong on the way, the end is booked. */
+  async #finishWithoutCaller(): Promise<void> {
+    try {
+      await this.#readOnOrLeave();
+    } catch (error) {
+      this.#logError("a left stream could not be read on", error);
+      this.#relay.leave();
+    }
+    await this.#end();
+  }
+
+  /**
+   * Nobody takes the pieces any more; where the policy is to read on, they are only counted, to the end that every stream
+   * has: many vendors say what was used there alone.
+   */
+  async #readOnOrLeave(): Promise<void> {
+    const readsOn = this.#attempted.upstream.onCallerLeft === "drain";
+    const endDrain = readsOn ? this.#gate.drains.begin(this.#paid.caller.keyId) : undefined;
+    try {
+      if (readsOn) this.#relay.resume();
+      else this.#relay.leave();
+      this.#start();
+      // The slot is the caller's, and the caller has left it; reading on is our own affair, up to a bound.
+      if (endDrain || !readsOn) this.#freeSlot().catch(noop);
+      await this.#upstreamEnded.promise;
+    } finally {
+      endDrain?.();
+    }
+  }
+
+  /** Should it fail, the end of the call returns the slot once more. */
+  async #freeSlot(): Promise<void> {
+    try {
+      await this.#share.freeSlot();
+    } catch (error) {
+      this.#logError("the slot of a left stream could not be returned", error);
+    }
+  }
+
+  /** Books the end, once, and says what it cost in the words of the stream. */
+  #end(): Promise<string> {
+    return (this.#ending ??= this.#book());
+  }
+
+  async #book(): Promise<string> {
+    const { call } = this.#paid;
+    this.#stopLooking();
+    try {
+      const passed = {
+        relay: this.#relay,
+        upstream: this.#attempted.upstream,
+        callerLeft: this.#callerLeft,
+      };
+      const metered = meterStream(this.#paid, passed, this.#gate);
+      this.#share.used(metered.used);
+      const { chargedMicros } = await settleStream(
+        this.#paid,
+        this.#attemptedToItsEnd(),
+        metered,
+        this.#gate,
+      );
+      call.known.costMicros = chargedMicros;
+      logCall("stream ended", call, undefined, this.#gate);
+      return closingComment(call.id, chargedMicros);
+    } catch (error) {
+      // It is already arranged that the end is booked later; the caller's stream just lacks its last comment.
+      this.#logError("a stream could not be settled", error);
+      return "";
+    } finally {
+      if (this.#isTold) this.#gate.openAttempts.delete(call.id);
+      this.#running();
+      this.#hasEnded();
+      this.#judgeUpstream();
+    }
+  }
+
+  /** The last attempt was written down at the head of the stream; receipts say how it went on, and until when. */
+  #attemptedToItsEnd(): Attempted {
+    const { attempts } = this.#attempted;
+    const ended = attempts.map((attempt, at) =>
+      at === attempts.length - 1
+        ? { ...attempt, outcome: this.#outcome(), ended_at_ms: this.#gate.clock.wallMs() }
+        : attempt,
+    );
+    return { ...this.#attempted, attempts: ended };
+  }
+
+  #outcome(): string {
+    if (this.#leftEarly) return callerLeft;
+    const { complete, told } = this.#relay.read();
+    if (complete) return "streaming";
+    if (told) return "gave_up";
+    return this.#callerStalled ? callerStalled : "broke_off";
+  }
+
+  #judgeUpstream(): void {
+    const { upstream, entry = "free" } = this.#attempted;
+    const end = this.#streamEnd();
+    const { refused } = this.#relay.read();
+    // What is refused in a stream says of its upstream what it would have said in place of one.
+    this.#gate.health.leave(upstream, entry, refused ? verdictOf(refused) : verdictOfStream(end));
+    if (refused) logRejection(refused, upstream, this.#gate);
+    countAttempt(upstream, end === "gave_up" || end === "broke_off" ? end : "streaming", this.#gate);
+  }
+
+  #streamEnd(): StreamEnd {
+    const { complete, told } = this.#relay.read();
+    if (complete) return "whole";
+    if (told) return "gave_up";
+    // A caller who leaves, or does not read, keeps the upstream from its end: that must not count against it.
+    return this.#callerLeft || this.#callerStalled ? "left" : "broke_off";
+  }
+
+  #logError(what: string, error: unknown): void {
+    this.#gate.log.error(what, { request_id: this.#paid.call.id, ...describeError(error) });
+  }
+
+  #dialect(): keyof typeof pings {
+    const { upstream } = this.#attempted;
+    return this.#paid.operation.servedBy[upstream.protocol]?.dialect ?? "openai";
+  }
+}
+
+const noop = (): void => {};
+
+const pings = {
+  openai: ": ping\n\n",
+  anthropic: 'event: ping\ndata: {"type": "ping"}\n\n',
+  // Not every client of Google's skips comments: some take each line for data. Silence is left silent.
+  gemini: "",
+} as const;
+
+const commentsWelcome = { openai: true, anthropic: true, gemini: false } as const;
+
+const closingComment = (callId: string, chargedMicros: bigint): string =>
+  `: tollgate {"request_id":"${callId}","cost_micros_usd":${chargedMicros}}\n\n`;

@@ -1,0 +1,120 @@
+import { seenAt, tighter, upstreamRequests } from "../../limits/call-limits.ts";
+import type { RateWant, Standing, Take, Want } from "../../limits/limiter.ts";
+import type { PreparedCall, Upstream } from "../../operation/upstream.ts";
+import { unused, type Entry } from "../../routing/upstream-health.ts";
+import type { Call } from "../call.ts";
+import type { Gate } from "../gate.ts";
+import type { Route } from "./prepare.ts";
+
+/** The right to ask one upstream once. */
+export interface Turn {
+  readonly prepared: PreparedCall;
+  readonly entry: Entry;
+  /** What was taken of the upstream's own quota, and how that stands now. */
+  readonly quota: RateWant | undefined;
+  readonly quotaStanding: Standing | undefined;
+  readonly takenAtMs: number;
+}
+
+type Refused = Extract<Take, { kind: "refused" }>;
+
+interface Taken {
+  readonly kind: "taken";
+  readonly turn: Turn;
+  /** Of what else was wanted, in that order, and last of the upstream's own quota where it has one. */
+  readonly standings: readonly Standing[];
+}
+
+export type TakenTurn =
+  | Taken
+  | { readonly kind: "limited"; readonly by: Refused }
+  | { readonly kind: "paused"; readonly upstream: Upstream | undefined };
+
+/**
+ * Takes a turn at the next upstream of the route that is open and has quota left, together with whatever else
+ * the call wants, all or none. Refused, nothing is taken, and it says which wait is the shortest.
+ */
+export function takeTurn(
+  route: Route,
+  others: readonly Want[],
+  gate: Gate,
+  refused: RefusedSoFar = { limited: undefined, paused: undefined },
+): TakenTurn | Promise<TakenTurn> {
+  for (let prepared = route.next(); prepared; prepared = route.next()) {
+    const { upstream, answeredHere } = prepared;
+    // Refusing on behalf of the only upstream would help nobody: its own answer is worth more than our guess.
+    const entry = route.alone || answeredHere ? "free" : gate.health.enter(upstream.name);
+    if (entry === "paused") {
+      refused.paused = sooner(refused.paused, upstream, gate);
+      continue;
+    }
+    const quota =
+      upstream.quotaRpm === undefined || answeredHere
+        ? undefined
+        : upstreamRequests(upstream.name, upstream.quotaRpm);
+    const chosen = { prepared, entry, quota };
+    const asked = gate.limiter.take(quota ? [...others, quota] : others);
+    // A limiter in memory answers at once, and nobody waits for it.
+    if (asked instanceof Promise) {
+      return asked.then(
+        (take) => judge(take, chosen, refused, gate) ?? takeTurn(route, others, gate, refused),
+      );
+    }
+    const taken = judge(asked, chosen, refused, gate);
+    if (taken) return taken;
+  }
+  const { limited, paused } = refused;
+  return limited && !opensWithin(limited.retryInMs, paused, gate)
+    ? { kind: "limited", by: limited }
+    : { kind: "paused", upstream: paused };
+}
+
+/** The shortest wait among the upstreams that could not be asked. */
+interface RefusedSoFar {
+  limited: Refused | undefined;
+  paused: Upstream | undefined;
+}
+
+/** What the limiter's answer means; undefined when the next upstream may have quota left. */
+function judge(
+  take: Take,
+  { prepared, entry, quota }: Pick<Turn, "prepared" | "entry" | "quota">,
+  refused: RefusedSoFar,
+  gate: Gate,
+): TakenTurn | undefined {
+  if (take.kind === "taken") {
+    const { takenAtMs, standings } = take;
+    const quotaStanding = quota && standings.at(-1);
+    return { kind: "taken", turn: { prepared, entry, quota, quotaStanding, takenAtMs }, standings };
+  }
+  gate.health.leave(prepared.upstream, entry, unused);
+  if (take.want.name !== quota?.name) return { kind: "limited", by: take };
+  if (!refused.limited || take.retryInMs < refused.limited.retryInMs) refused.limited = take;
+  return undefined;
+}
+
+/** Shows the caller the upstream's quota, where it leaves less than the limits of the caller's own. */
+export function noteQuota({ known }: Pick<Call, "known">, { quotaStanding }: Turn, { clock }: Gate): void {
+  if (quotaStanding) known.requests = tighter(known.requests, seenAt(clock.wallMs(), quotaStanding));
+}
+
+/** Whether it is worth a try sooner than what has no quota left, which tells more, so it may take a second longer. */
+function opensWithin(waitMs: number, paused: Upstream | undefined, { health }: Gate): boolean {
+  if (!paused) return false;
+  const { retryInMs, outOfCredit } = health.waitFor(paused.name);
+  return outOfCredit !== true && retryInMs + 1_000 < waitMs;
+}
+
+/** Where one waits for nothing but time, it is worth waiting for, however soon another is tried that has no credit. */
+function sooner(one: Upstream | undefined, other: Upstream, { health }: Gate): Upstream {
+  if (!one) return other;
+  const [first, second] = [health.waitFor(one.name), health.waitFor(other.name)];
+  if (first.outOfCredit !== second.outOfCredit) return first.outOfCredit === true ? other : one;
+  return first.retryInMs <= second.retryInMs ? one : other;
+}
+
+/** Returns a turn that was not used: the upstream never heard of the call. */
+export async function giveTurnBack({ prepared, entry, quota, takenAtMs }: Turn, gate: Gate): Promise<void> {
+  gate.health.leave(prepared.upstream, entry, unused);
+  if (quota) await gate.limiter.giveBack([quota], takenAtMs);
+}

@@ -1,0 +1,28 @@
+import { contextTokensMax, type Quantities } from "../../prices/quantities.ts";
+import type { PricedCall } from "./price-call.ts";
+
+/** A vendor that runs tools reads its model's context again and again for one call; so often nobody does. */
+const timesMax = 10;
+
+/**
+ * What a vendor says was used, as far as the call could have used it: a figure beyond all that its model can read and
+ * write, and all that was held for, many times over, is an error of the vendor's, and would make nonsense of every sum.
+ * Whatever is above the hold is recorded all the same, and written off.
+ */
+export function withinReach(used: Quantities, { model, estimate }: PricedCall): Quantities {
+  if (!model) return used;
+  const { contextTokens = contextTokensMax, unaskedOutputTokensMax } = model.facts;
+  const modelReach = (contextTokens + unaskedOutputTokensMax) * timesMax;
+  for (const unit in used) {
+    if ((used[unit] ?? 0) > modelReach)
+      return bend(used, Math.max(modelReach, sum(estimate.atMost) * timesMax));
+  }
+  return used;
+}
+
+function bend(used: Quantities, most: number): Quantities {
+  if (!Object.values(used).some((quantity) => quantity > most)) return used;
+  return Object.fromEntries(Object.entries(used).map(([unit, quantity]) => [unit, Math.min(quantity, most)]));
+}
+
+const sum = (quantities: Quantities): number => Object.values(quantities).reduce((so, more) => so + more, 0);
