@@ -6,7 +6,7 @@ import { drain } from "../gateway/src/host/drain.ts";
 import { systemClock } from "../gateway/src/platform/clock.ts";
 import { createLog } from "../gateway/src/platform/log.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
-import { createHttpClient } from "../gateway/src/upstreams/http-client.ts";
+import { createHttpClient } from "../gateway/src/upstreams/http/http-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 import { useAskedStreams, until } from "./streams/asked-streams.ts";

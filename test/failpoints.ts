@@ -3,7 +3,7 @@
 
 import type { GatewayParts } from "../gateway/src/gateway.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
-import { httpClient, type HttpClient, type HttpStream } from "../gateway/src/upstreams/http-client.ts";
+import { httpClient, type HttpClient, type HttpStream } from "../gateway/src/upstreams/http/http-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
 import type { TaskEnd } from "../gateway/src/ledger/task-record.ts";
 

@@ -3,7 +3,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, expect } from "bun:test";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
-import { createHttpClient } from "../gateway/src/upstreams/http-client.ts";
+import { createHttpClient } from "../gateway/src/upstreams/http/http-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
 import { json } from "./answers.ts";
 import { openFinancialDatasetsDouble } from "./doubles/financialdatasets.ts";

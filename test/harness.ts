@@ -19,7 +19,7 @@ import { createLog } from "../gateway/src/platform/log.ts";
 import { createMetrics } from "../gateway/src/platform/metrics.ts";
 import { createMemoryLimiter } from "../gateway/src/stores/memory-limiter.ts";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
-import { httpClient } from "../gateway/src/upstreams/http-client.ts";
+import { httpClient } from "../gateway/src/upstreams/http/http-client.ts";
 import { createPlatformClient } from "../gateway/src/upstreams/platform-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
 import { openTestData, type SqliteWishes, type TestData } from "./test-data.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { priceOf } from "../gateway/src/contract/price-of.ts";
 import { priceInWords } from "../gateway/src/contract/sales-items.ts";
 import { describeGap } from "../gateway/src/offer/gap.ts";
-import { readCostMicros } from "../gateway/src/upstreams/protocols/read-cost.ts";
+import { readCostMicros } from "../gateway/src/upstreams/answers/read-cost.ts";
 import { useTool } from "./agent-client.ts";
 import { openExaDouble } from "./doubles/exa.ts";
 import { headerValues } from "./doubles/http-wire.ts";

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { createForwarder } from "../gateway/src/upstreams/forwarder.ts";
-import { createHttpClient } from "../gateway/src/upstreams/http-client.ts";
+import { createHttpClient } from "../gateway/src/upstreams/http/http-client.ts";
 import { protocols } from "../gateway/src/upstreams/protocols.ts";
 import type { StreamScript } from "./doubles/scripted-answer.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";

@@ -31,7 +31,7 @@ import { moveBooks, undoMove, type NewBooks, type OldBooks } from "./stores/move
 import { lookAtRedis } from "./stores/redis/look-at-redis.ts";
 import { openOldBooks } from "./stores/sqlite/old-books.ts";
 import { sqlitePlace } from "./stores/sqlite/sqlite-place.ts";
-import { httpClient } from "./upstreams/http-client.ts";
+import { httpClient } from "./upstreams/http/http-client.ts";
 import { createPlatformClient } from "./upstreams/platform-client.ts";
 import { probe } from "./upstreams/probe.ts";
 

@@ -17,7 +17,7 @@ import { broughtForward, type DataPlace } from "./stores/data-place.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
 import { openSoftLimiter } from "./stores/redis/soft-limiter.ts";
 import { createForwarder } from "./upstreams/forwarder.ts";
-import { httpClient } from "./upstreams/http-client.ts";
+import { httpClient } from "./upstreams/http/http-client.ts";
 import { createPlatformClient } from "./upstreams/platform-client.ts";
 import { protocols } from "./upstreams/protocols.ts";
 

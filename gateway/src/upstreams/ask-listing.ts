@@ -1,6 +1,6 @@
 import { isSuccessStatus, type Upstream } from "../operation/upstream.ts";
 import type { VendorListing } from "../operation/vendor-listing.ts";
-import { createHttpClient, type HttpClient, type HttpOutcome } from "./http-client.ts";
+import { createHttpClient, type HttpClient, type HttpOutcome } from "./http/http-client.ts";
 import { aboutOurKey, type Listing, type Protocol } from "./protocol.ts";
 import { requestHeaders } from "./request-headers.ts";
 

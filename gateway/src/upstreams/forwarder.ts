@@ -7,18 +7,18 @@ import {
   type PreparedCall,
   type Upstream,
 } from "../operation/upstream.ts";
-import { jsonIn, roughTextOf } from "./answer-text.ts";
-import type { HttpClient, HttpOutcome, HttpStream, OutcomeReader } from "./http-client.ts";
+import { jsonIn, roughTextOf } from "./answers/answer-text.ts";
+import type { HttpClient, HttpOutcome, HttpStream, OutcomeReader } from "./http/http-client.ts";
 import { Inexpressible, type SseEvent } from "./dialects/dialect.ts";
 import { withExactArguments } from "./dialects/exact-json.ts";
 import type { OwnAnswer, Protocol, VendorRequest } from "./protocol.ts";
-import { failureToldIn } from "./opening-failure.ts";
-import { readOutcome, type Understanding } from "./read-outcome.ts";
+import { failureToldIn } from "./streams/opening-failure.ts";
+import { readOutcome, type Understanding } from "./answers/read-outcome.ts";
 import { renameModel } from "./rename-model.ts";
 import { requestHeaders, type Headers } from "./request-headers.ts";
-import { FrameRoom } from "./sse.ts";
-import { createStreamRelay } from "./stream-relay.ts";
-import { looksLikeEvents, WholeStream } from "./whole-stream.ts";
+import { FrameRoom } from "./streams/sse.ts";
+import { createStreamRelay } from "./streams/stream-relay.ts";
+import { looksLikeEvents, WholeStream } from "./streams/whole-stream.ts";
 
 /** Speaks to upstreams in their own protocols. Only what is listed here leaves; no header of the caller's does. */
 export function createForwarder(http: HttpClient, protocols: Readonly<Record<string, Protocol>>): Forwarder {

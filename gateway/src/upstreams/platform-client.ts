@@ -3,7 +3,7 @@ import type { Grant, GrantOutcome, PlatformClient, Redeemed, Redemption } from "
 import type { PlatformUser } from "../links/links.ts";
 import type { LinkSettings } from "../operation/upstream.ts";
 import { isJsonObject, parseJson } from "../platform/json.ts";
-import type { HttpClient } from "./http-client.ts";
+import type { HttpClient } from "./http/http-client.ts";
 import { requestHeaders } from "./request-headers.ts";
 
 /** A person waits in front of a browser, or a paid call for its token. */

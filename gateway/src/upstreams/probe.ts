@@ -1,5 +1,5 @@
 import type { NoAnswerReason } from "../operation/upstream.ts";
-import { createHttpClient } from "./http-client.ts";
+import { createHttpClient } from "./http/http-client.ts";
 
 /** A person waits. */
 const timeoutMs = 5_000;

@@ -1,7 +1,7 @@
 import type { ExchangeName } from "../operation/operation.ts";
 import type { Dispatch, HiddenFailure, TokenReading } from "../operation/upstream.ts";
 import type { JsonObject } from "../platform/json.ts";
-import type { StreamRules } from "./frame-passer.ts";
+import type { StreamRules } from "./streams/frame-passer.ts";
 
 /** How one vendor is spoken to. */
 export interface Protocol {

@@ -1,6 +1,6 @@
 import type { Dispatch } from "../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
-import { nativeBody } from "./protocols/native-body.ts";
+import { nativeBody } from "./exchanges/native-body.ts";
 
 /** The same call, with the model in its body named as the upstream knows it. Everything else stays as it was written. */
 export function renameModel(dispatch: Dispatch): Dispatch {

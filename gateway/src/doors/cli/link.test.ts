@@ -9,7 +9,7 @@ import { createOffer } from "../../offer/create-offer.ts";
 import { loadCatalogue } from "../../operation/catalogue.ts";
 import { systemBytes } from "../../platform/chance.ts";
 import { openSqliteStore } from "../../stores/sqlite/sqlite-store.ts";
-import { httpClient } from "../../upstreams/http-client.ts";
+import { httpClient } from "../../upstreams/http/http-client.ts";
 import { createPlatformClient } from "../../upstreams/platform-client.ts";
 import { createTerminal, testSecrets } from "./test-terminal.ts";
 

@@ -4,7 +4,7 @@
 import { expect, test } from "bun:test";
 import { expectInProportion } from "../../platform/test-in-proportion.ts";
 import { readResponseHead } from "../http/response-head.ts";
-import { responseEvents } from "../protocols/responses-events.ts";
+import { responseEvents } from "../exchanges/responses-events.ts";
 import type { SseEvent } from "./dialect.ts";
 import { dialects } from "./dialects.ts";
 

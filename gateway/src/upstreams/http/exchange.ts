@@ -3,7 +3,7 @@ import type { Deadline, Waiting } from "../../platform/deadlines.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import type { SseEvent } from "../dialects/dialect.ts";
-import { firstEventIn } from "../sse.ts";
+import { firstEventIn } from "../streams/sse.ts";
 import { decompress } from "./decompress.ts";
 import { ReceivedStream, type HttpStream, type StreamParts } from "./http-stream.ts";
 import type { Origin } from "./origin.ts";

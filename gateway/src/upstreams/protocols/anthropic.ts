@@ -1,18 +1,18 @@
-import { chatExchange } from "../chat-exchange.ts";
+import { chatExchange } from "../exchanges/chat-exchange.ts";
 import { anthropicDialect } from "../dialects/anthropic/anthropic-dialect.ts";
 import { blocksOfTurn, calledWithoutThought } from "../dialects/anthropic/thinking.ts";
 import { readErrorMessage } from "../dialects/dialect-errors.ts";
 import { dialects } from "../dialects/dialects.ts";
-import type { NativeChat } from "../native-chat.ts";
+import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Protocol } from "../protocol.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import { countTokens } from "./count-tokens.ts";
+import { countTokens } from "../exchanges/count-tokens.ts";
 import type { Dispatch } from "../../operation/upstream.ts";
 import { markStart } from "../dialects/marks.ts";
-import { nativeBody } from "./native-body.ts";
-import { readListing } from "./read-listing.ts";
-import { withToolUseIds } from "./with-tool-use-ids.ts";
-import { withoutMarked, type ForeignRule } from "./without-marked.ts";
+import { nativeBody } from "../exchanges/native-body.ts";
+import { readListing } from "../answers/read-listing.ts";
+import { withToolUseIds } from "../exchanges/with-tool-use-ids.ts";
+import { withoutMarked, type ForeignRule } from "../exchanges/without-marked.ts";
 
 const headers = { "anthropic-version": "2023-06-01" };
 

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { Dispatch } from "../../operation/upstream.ts";
 import { isoTime } from "../../platform/clock.ts";
 import type { Exchange, Protocol } from "../protocol.ts";
-import { nativeBody } from "./native-body.ts";
+import { nativeBody } from "../exchanges/native-body.ts";
 
 /** Video tasks. The vendor's resource is nearly ours; only what differs is touched, and errors pass as they came. */
 const videoCreate: Exchange = {

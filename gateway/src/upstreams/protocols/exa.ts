@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { Protocol } from "../protocol.ts";
-import { microsPerUsd } from "./read-cost.ts";
-import { objectsIn, researchExchange, textOrNull } from "./research.ts";
+import { microsPerUsd } from "../answers/read-cost.ts";
+import { objectsIn, researchExchange, textOrNull } from "../exchanges/research.ts";
 
 /** Exa's deepest search. Every answer says in USD what it cost. */
 export const exa: Protocol = {

@@ -1,20 +1,20 @@
 import type { CallInput } from "../../operation/operation.ts";
 import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import { chatExchange } from "../chat-exchange.ts";
+import { chatExchange } from "../exchanges/chat-exchange.ts";
 import { errorBodyOf } from "../dialects/dialect-errors.ts";
 import { dialects } from "../dialects/dialects.ts";
 import { geminiDialect } from "../dialects/gemini/gemini-dialect.ts";
 import { isBeforeGemini3 } from "../dialects/gemini/gemini-version.ts";
 import { unsigned } from "../dialects/gemini/signatures.ts";
 import { markStart, readMarked } from "../dialects/marks.ts";
-import type { NativeChat } from "../native-chat.ts";
+import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Protocol } from "../protocol.ts";
-import { readDelaySeconds } from "../retry-after.ts";
-import { countTokens } from "./count-tokens.ts";
-import { nativeBody } from "./native-body.ts";
-import { readListing } from "./read-listing.ts";
-import { withoutMarked, type ForeignRule, type Places } from "./without-marked.ts";
+import { readDelaySeconds } from "../answers/retry-after.ts";
+import { countTokens } from "../exchanges/count-tokens.ts";
+import { nativeBody } from "../exchanges/native-body.ts";
+import { readListing } from "../answers/read-listing.ts";
+import { withoutMarked, type ForeignRule, type Places } from "../exchanges/without-marked.ts";
 
 const native: NativeChat = {
   dialect: geminiDialect,

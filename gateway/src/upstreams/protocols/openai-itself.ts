@@ -2,7 +2,7 @@ import type { Upstream } from "../../operation/upstream.ts";
 import { isOpenAiItself } from "../../operation/vendor-addresses.ts";
 import { isJsonObject } from "../../platform/json.ts";
 import { markStart } from "../dialects/marks.ts";
-import type { ForeignRule } from "./without-marked.ts";
+import type { ForeignRule } from "../exchanges/without-marked.ts";
 
 /** What is taken out of a caller's own body on its way to this upstream. */
 export const foreignTo = (upstream: Pick<Upstream, "url">): ForeignRule =>

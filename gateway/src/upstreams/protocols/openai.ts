@@ -1,20 +1,20 @@
 import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import { asksForUsage, chatExchange } from "../chat-exchange.ts";
+import { asksForUsage, chatExchange } from "../exchanges/chat-exchange.ts";
 import { openaiDialect } from "../dialects/openai/openai-dialect.ts";
 import { dialects } from "../dialects/dialects.ts";
-import type { NativeChat } from "../native-chat.ts";
+import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Protocol } from "../protocol.ts";
-import type { SseFrame } from "../sse.ts";
-import { estimateTokens } from "./count-tokens.ts";
-import { nativeBody } from "./native-body.ts";
-import { openaiEmbeddings } from "./openai-embeddings.ts";
-import { openaiImages } from "./openai-images.ts";
+import type { SseFrame } from "../streams/sse.ts";
+import { estimateTokens } from "../exchanges/count-tokens.ts";
+import { nativeBody } from "../exchanges/native-body.ts";
+import { openaiEmbeddings } from "../exchanges/openai-embeddings.ts";
+import { openaiImages } from "../exchanges/openai-images.ts";
 import { foreignTo } from "./openai-itself.ts";
-import { openaiResponses } from "./openai-responses.ts";
-import { limitChanges, withLimitWord } from "./output-limit.ts";
-import { readListing } from "./read-listing.ts";
-import { withoutMarked } from "./without-marked.ts";
+import { openaiResponses } from "../exchanges/openai-responses.ts";
+import { limitChanges, withLimitWord } from "../exchanges/output-limit.ts";
+import { readListing } from "../answers/read-listing.ts";
+import { withoutMarked } from "../exchanges/without-marked.ts";
 
 const native: NativeChat = {
   dialect: openaiDialect,

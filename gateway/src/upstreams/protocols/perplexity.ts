@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { Protocol } from "../protocol.ts";
-import { microsPerUsd } from "./read-cost.ts";
-import { objectsIn, researchExchange, textOrNull, type Citation } from "./research.ts";
+import { microsPerUsd } from "../answers/read-cost.ts";
+import { objectsIn, researchExchange, textOrNull, type Citation } from "../exchanges/research.ts";
 
 /**
  * Perplexity's Agent API. It refuses members it does not know, and reports failure as HTTP 200 with a status of its

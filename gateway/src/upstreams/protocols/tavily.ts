@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../platform/json.ts";
 import { Inexpressible } from "../dialects/dialect.ts";
 import type { Protocol } from "../protocol.ts";
-import { objectsIn, researchExchange, textOrNull } from "./research.ts";
+import { objectsIn, researchExchange, textOrNull } from "../exchanges/research.ts";
 
 /** Pay-as-you-go: 0.008 USD. An operator on another plan corrects it by `cost_factor`. */
 const microsPerCredit = 8_000n;

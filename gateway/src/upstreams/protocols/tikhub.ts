@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../platform/json.ts";
-import { isErrorStatus } from "../hidden-error.ts";
+import { isErrorStatus } from "../answers/hidden-error.ts";
 import type { Protocol } from "../protocol.ts";
-import { forwardQuery } from "./forward-query.ts";
+import { forwardQuery } from "../exchanges/forward-query.ts";
 
 /** A vendor that says in the body, with the status of a success, whether it has succeeded. */
 export const tikhub: Protocol = {

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../platform/json.ts";
 import type { Protocol } from "../protocol.ts";
-import { forwardBody } from "./forward-body.ts";
+import { forwardBody } from "../exchanges/forward-body.ts";
 
 /** The platform's API, version 2. Writes are made in the name of a linked account, with that account's token. */
 export const x: Protocol = {

@@ -3,9 +3,9 @@
 import { costUnit } from "../../operation/price.ts";
 import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import { hiddenFailureIn } from "../hidden-error.ts";
+import { hiddenFailureIn } from "../answers/hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
-import { costReading, readCostMicros, type Cost } from "./read-cost.ts";
+import { costReading, readCostMicros, type Cost } from "../answers/read-cost.ts";
 
 /** The catalogue's schema for research.deep_search has exactly these members. */
 interface ResearchBody {

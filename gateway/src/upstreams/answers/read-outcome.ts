@@ -1,10 +1,10 @@
-import { isSuccessStatus, type ActingFor, type Dispatch, type Exchanged } from "../operation/upstream.ts";
+import { isSuccessStatus, type ActingFor, type Dispatch, type Exchanged } from "../../operation/upstream.ts";
 import { exactTextOf, jsonIn, roughTextOf } from "./answer-text.ts";
-import { withExactArguments } from "./dialects/exact-json.ts";
-import type { HttpOutcome } from "./http-client.ts";
-import { aboutOurKey, type Exchange, type Protocol } from "./protocol.ts";
+import { withExactArguments } from "../dialects/exact-json.ts";
+import type { HttpOutcome } from "../http/http-client.ts";
+import { aboutOurKey, type Exchange, type Protocol } from "../protocol.ts";
 import { isAboutOperator, refusedOf } from "./refusal-subject.ts";
-import { repeatsSecret } from "./repeated-secret.ts";
+import { repeatsSecret } from "../repeated-secret.ts";
 import { readRetryAfterSeconds } from "./retry-after.ts";
 
 /** By what an answer is understood. */

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { notForUpstreams } from "../not-for-upstreams.ts";
-import { membersAsWritten } from "./json-members.ts";
+import { membersAsWritten } from "../answers/json-members.ts";
 
 /**
  * The body as it came, byte for byte, unless something must change: `set` replaces or adds members, or drops those that

@@ -1,8 +1,8 @@
-import type { Refused } from "../operation/upstream.ts";
-import { isJsonObject, type JsonObject } from "../platform/json.ts";
-import { errorBodyOf, readErrorMessage } from "./dialects/dialect-errors.ts";
+import type { Refused } from "../../operation/upstream.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
 import { errorIn, statusSaidIn } from "./hidden-error.ts";
-import { aboutOurKey } from "./protocol.ts";
+import { aboutOurKey } from "../protocol.ts";
 
 /**
  * What a vendor's refusal is about, where its words say more than its status: what the caller wrote, the operator's

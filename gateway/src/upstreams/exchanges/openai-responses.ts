@@ -3,17 +3,17 @@
 
 import type { HiddenFailure, TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import { isFilled } from "../chat-failure.ts";
-import { objectIn } from "../answer-text.ts";
+import { isFilled } from "./chat-failure.ts";
+import { objectIn } from "../answers/answer-text.ts";
 import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
-import { hiddenFailureIn, saysError, statusSaidIn } from "../hidden-error.ts";
+import { hiddenFailureIn, saysError, statusSaidIn } from "../answers/hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
-import { sseText, type SseFrame } from "../sse.ts";
-import type { StreamRules } from "../frame-passer.ts";
-import { withheldRefusal } from "../refusal-subject.ts";
-import { quantitiesOf } from "../stream-meter.ts";
+import { sseText, type SseFrame } from "../streams/sse.ts";
+import type { StreamRules } from "../streams/frame-passer.ts";
+import { withheldRefusal } from "../answers/refusal-subject.ts";
+import { quantitiesOf } from "../streams/stream-meter.ts";
 import { nativeBody } from "./native-body.ts";
-import { readCount } from "./read-count.ts";
+import { readCount } from "../answers/read-count.ts";
 import { endings, failedAtOnce, isFailed, responseEvents } from "./responses-events.ts";
 
 export const openaiResponses: Exchange = {

@@ -5,7 +5,7 @@
 // All strings here hold one byte in each character, as they came over the wire. Bytes are compared one by one, because to
 // call for a comparison costs more than to compare a few hundred of them.
 
-import type { ChatEvent } from "./dialects/chat.ts";
+import type { ChatEvent } from "../dialects/chat.ts";
 
 export interface FrameMould {
   readonly before: Uint8Array;

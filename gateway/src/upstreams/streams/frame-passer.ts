@@ -1,6 +1,6 @@
-import type { ChatEvent } from "./dialects/chat.ts";
+import type { ChatEvent } from "../dialects/chat.ts";
 import { bytesOf, fits, mouldOf, type Fit, type FrameMould } from "./frame-mould.ts";
-import { repeatsSecret, secretBytesMin } from "./repeated-secret.ts";
+import { repeatsSecret, secretBytesMin } from "../repeated-secret.ts";
 import { endOfFrame, frameBytesMax, frameOf, FrameTooLong, type SseFrame } from "./sse.ts";
 import type { StreamMeter } from "./stream-meter.ts";
 

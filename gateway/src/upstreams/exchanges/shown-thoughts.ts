@@ -1,10 +1,10 @@
 // What a caller of one dialect is shown of what another vendor's model thought.
 
-import type { Dispatch } from "../operation/upstream.ts";
-import { isJsonObject } from "../platform/json.ts";
-import type { ChatAnswer, ChatEvent } from "./dialects/chat.ts";
-import type { Dialect } from "./dialects/dialect.ts";
-import { createThoughtSieve } from "./dialects/unasked-thoughts.ts";
+import type { Dispatch } from "../../operation/upstream.ts";
+import { isJsonObject } from "../../platform/json.ts";
+import type { ChatAnswer, ChatEvent } from "../dialects/chat.ts";
+import type { Dialect } from "../dialects/dialect.ts";
+import { createThoughtSieve } from "../dialects/unasked-thoughts.ts";
 
 export function asShownTo(callers: Dialect, answer: ChatAnswer, { input }: Dispatch): ChatAnswer {
   if (asksForThoughts(callers, input.body)) return answer;

@@ -1,7 +1,7 @@
-import type { HiddenFailure } from "../operation/upstream.ts";
-import { isJsonObject, type JsonObject } from "../platform/json.ts";
-import { choiceError, hasWritten } from "./dialects/openai/answer-members.ts";
-import { saysError, statusSaidIn } from "./hidden-error.ts";
+import type { HiddenFailure } from "../../operation/upstream.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { choiceError, hasWritten } from "../dialects/openai/answer-members.ts";
+import { saysError, statusSaidIn } from "../answers/hidden-error.ts";
 
 /** Every answer of these dialects is an object; a page of HTML comes from a wrong address or a proxy in between. */
 export function chatFailureIn(json: unknown): HiddenFailure | undefined {

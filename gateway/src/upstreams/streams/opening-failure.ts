@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject } from "../platform/json.ts";
-import { objectIn } from "./answer-text.ts";
-import type { SseEvent } from "./dialects/dialect.ts";
-import type { HttpOutcome } from "./http-client.ts";
-import type { Exchange } from "./protocol.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { objectIn } from "../answers/answer-text.ts";
+import type { SseEvent } from "../dialects/dialect.ts";
+import type { HttpOutcome } from "../http/http-client.ts";
+import type { Exchange } from "../protocol.ts";
 
 /**
  * The error with which a stream begins in place of an answer, as the answer that it would have been had its vendor known of

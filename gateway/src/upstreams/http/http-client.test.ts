@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
 import { createServer, type AddressInfo, type Socket } from "node:net";
-import type { NoAnswerReason } from "../operation/upstream.ts";
-import { keySlot } from "../limits/call-limits.ts";
-import { expectWithin } from "../platform/test-within.ts";
+import type { NoAnswerReason } from "../../operation/upstream.ts";
+import { keySlot } from "../../limits/call-limits.ts";
+import { expectWithin } from "../../platform/test-within.ts";
 import {
   createHttpClient,
   usualLimits,

@@ -1,5 +1,5 @@
-import type { SseEvent } from "./dialects/dialect.ts";
-import type { HttpStream, StreamReader } from "./http/http-stream.ts";
+import type { SseEvent } from "../dialects/dialect.ts";
+import type { HttpStream, StreamReader } from "../http/http-stream.ts";
 import { firstEventIn } from "./sse.ts";
 
 /**

@@ -1,7 +1,7 @@
 // Server-sent events as bytes arrive, in whatever pieces. Whole frames are found without reading what is in them, so
 // that what is not changed is passed on as the very bytes that came.
 
-import type { SseEvent } from "./dialects/dialect.ts";
+import type { SseEvent } from "../dialects/dialect.ts";
 
 /** One frame of a stream: its text up to and including the blank line, and the event in it, if it holds one. */
 export interface SseFrame {

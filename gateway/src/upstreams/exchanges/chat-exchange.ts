@@ -1,15 +1,15 @@
-import type { Dispatch } from "../operation/upstream.ts";
-import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import type { Dispatch } from "../../operation/upstream.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { chatFailureIn, failureIn, isWithoutAnswer } from "./chat-failure.ts";
 import { chatStream } from "./chat-stream.ts";
 import { readTokens } from "./chat-tokens.ts";
-import { Inexpressible, type Dialect, type WriteContext } from "./dialects/dialect.ts";
-import { withExactArguments } from "./dialects/exact-json.ts";
-import { writeDialectError, readErrorMessage } from "./dialects/dialect-errors.ts";
-import { hiddenErrorStatus, statusSaidIn } from "./hidden-error.ts";
+import { Inexpressible, type Dialect, type WriteContext } from "../dialects/dialect.ts";
+import { withExactArguments } from "../dialects/exact-json.ts";
+import { writeDialectError, readErrorMessage } from "../dialects/dialect-errors.ts";
+import { hiddenErrorStatus, statusSaidIn } from "../answers/hidden-error.ts";
 import type { NativeChat } from "./native-chat.ts";
-import type { Exchange, VendorRequest } from "./protocol.ts";
-import { saidInEvents } from "./said-in-events.ts";
+import type { Exchange, VendorRequest } from "../protocol.ts";
+import { saidInEvents } from "../streams/said-in-events.ts";
 import { asShownTo } from "./shown-thoughts.ts";
 
 /** A conversation with this vendor, for callers of any dialect: passed through where both speak the same, translated elsewhere. */

@@ -1,8 +1,8 @@
 // Errors that vendors tell with the status of a success.
 
-import type { HiddenFailure } from "../operation/upstream.ts";
-import { isJsonObject, type JsonObject } from "../platform/json.ts";
-import { isErrorTold } from "./dialects/dialect-errors.ts";
+import type { HiddenFailure } from "../../operation/upstream.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isErrorTold } from "../dialects/dialect-errors.ts";
 
 /** What a vendor's error is answered with when its own status says that nothing failed, and the error names none. */
 export const hiddenErrorStatus = 502;

@@ -1,15 +1,15 @@
-import type { Dispatch } from "../operation/upstream.ts";
-import { objectIn } from "./answer-text.ts";
+import type { Dispatch } from "../../operation/upstream.ts";
+import { objectIn } from "../answers/answer-text.ts";
 import { failureIn } from "./chat-failure.ts";
 import { oddUsage } from "./chat-tokens.ts";
-import type { ChatEvent } from "./dialects/chat.ts";
-import type { Dialect, SseEvent, WriteContext } from "./dialects/dialect.ts";
-import type { StreamRules } from "./frame-passer.ts";
-import { saysError } from "./hidden-error.ts";
+import type { ChatEvent } from "../dialects/chat.ts";
+import type { Dialect, SseEvent, WriteContext } from "../dialects/dialect.ts";
+import type { StreamRules } from "../streams/frame-passer.ts";
+import { saysError } from "../answers/hidden-error.ts";
 import type { NativeChat } from "./native-chat.ts";
-import { withheldRefusal } from "./refusal-subject.ts";
+import { withheldRefusal } from "../answers/refusal-subject.ts";
 import { eventsShownTo } from "./shown-thoughts.ts";
-import { sseText, type SseFrame } from "./sse.ts";
+import { sseText, type SseFrame } from "../streams/sse.ts";
 
 /**
  * How the events of a conversation are read and shown. Nothing in here holds on to the dispatch: the request has left, and

@@ -1,21 +1,15 @@
-import { systemClock } from "../platform/clock.ts";
-import { createDeadlines } from "../platform/deadlines.ts";
-import { createConnectionPool, type PoolLimits } from "./http/connection-pool.ts";
-import type { Connection } from "./http/connection.ts";
-import {
-  Exchange,
-  noAnswer,
-  type ExchangeParts,
-  type HttpOutcome,
-  type OutcomeReader,
-} from "./http/exchange.ts";
-import type { HttpStream } from "./http/http-stream.ts";
-import { createTargetFinder } from "./http/origin.ts";
-import { writeRequest, type HttpRequest } from "./http/request-bytes.ts";
-import type { ResponseReader } from "./http/response-reader.ts";
+import { systemClock } from "../../platform/clock.ts";
+import { createDeadlines } from "../../platform/deadlines.ts";
+import { createConnectionPool, type PoolLimits } from "./connection-pool.ts";
+import type { Connection } from "./connection.ts";
+import { Exchange, noAnswer, type ExchangeParts, type HttpOutcome, type OutcomeReader } from "./exchange.ts";
+import type { HttpStream } from "./http-stream.ts";
+import { createTargetFinder } from "./origin.ts";
+import { writeRequest, type HttpRequest } from "./request-bytes.ts";
+import type { ResponseReader } from "./response-reader.ts";
 
-export type { HttpOutcome, OutcomeReader } from "./http/exchange.ts";
-export type { HttpStream } from "./http/http-stream.ts";
+export type { HttpOutcome, OutcomeReader } from "./exchange.ts";
+export type { HttpStream } from "./http-stream.ts";
 
 /** Sends one request and reads one answer, whatever the other side does. */
 export interface HttpClient {

@@ -1,7 +1,7 @@
-import type { Dispatch } from "../operation/upstream.ts";
-import type { JsonObject } from "../platform/json.ts";
-import type { Dialect, WriteContext } from "./dialects/dialect.ts";
-import type { SseFrame } from "./sse.ts";
+import type { Dispatch } from "../../operation/upstream.ts";
+import type { JsonObject } from "../../platform/json.ts";
+import type { Dialect, WriteContext } from "../dialects/dialect.ts";
+import type { SseFrame } from "../streams/sse.ts";
 
 /** What is particular about speaking to one vendor in its own dialect. */
 export interface NativeChat {

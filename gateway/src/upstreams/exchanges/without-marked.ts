@@ -4,7 +4,7 @@
 
 import type { CallInput } from "../../operation/operation.ts";
 import { endOfString, isJsonObject, type JsonObject } from "../../platform/json.ts";
-import { membersAsWritten, piecesAsWritten } from "./json-members.ts";
+import { membersAsWritten, piecesAsWritten } from "../answers/json-members.ts";
 
 export interface ForeignRule {
   /** Words of which one occurs wherever there is something to take out. */

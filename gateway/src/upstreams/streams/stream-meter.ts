@@ -1,6 +1,6 @@
-import type { Quantities } from "../prices/quantities.ts";
-import type { Refused, TokenReading } from "../operation/upstream.ts";
-import type { ChatEvent, ChatUsage } from "./dialects/chat.ts";
+import type { Quantities } from "../../prices/quantities.ts";
+import type { Refused, TokenReading } from "../../operation/upstream.ts";
+import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
 
 /** A vendor that is odd in one event is often odd in all of them; the first ones say how. */
 const namedAnomaliesMax = 10;

@@ -1,6 +1,6 @@
 // The bytes of an answer as text, and the text as JSON, whatever vendors send.
 
-import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 
 /** Undefined where the bytes are no text. */
 export function exactTextOf(body: Uint8Array): string | undefined {

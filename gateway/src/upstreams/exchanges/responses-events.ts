@@ -2,9 +2,9 @@
 // and at the end the response itself, as the vendor gave it.
 
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import { isFilled } from "../chat-failure.ts";
+import { isFilled } from "./chat-failure.ts";
 import { nameCharactersMax } from "../dialects/answer-names.ts";
-import { sseText } from "../sse.ts";
+import { sseText } from "../streams/sse.ts";
 
 /** One event, before it is numbered. */
 type Step = readonly [type: string, members: JsonObject];

@@ -1,10 +1,10 @@
 import type { TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject } from "../../platform/json.ts";
-import { hiddenFailureIn } from "../hidden-error.ts";
+import { hiddenFailureIn } from "../answers/hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
-import { hasDelivered } from "./delivered-data.ts";
+import { hasDelivered } from "../answers/delivered-data.ts";
 import { nativeBody } from "./native-body.ts";
-import { readCount } from "./read-count.ts";
+import { readCount } from "../answers/read-count.ts";
 
 /** Embeddings in OpenAI's own words, which compatible vendors speak too; everything passes as it comes. */
 export const openaiEmbeddings: Exchange = {

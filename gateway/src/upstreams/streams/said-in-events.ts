@@ -1,11 +1,11 @@
 // A whole answer for a caller who asked for a stream, as the events in which its vendor should have given it.
 
-import { isJsonObject, type JsonObject } from "../platform/json.ts";
-import { failureIn, isFilled } from "./chat-failure.ts";
-import { eventsOf } from "./dialects/answer-events.ts";
-import type { Dialect, SseEvent, WriteContext } from "./dialects/dialect.ts";
-import { holdsMedia, readAnswerPart } from "./dialects/gemini/read-answer-part.ts";
-import type { NativeChat } from "./native-chat.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { failureIn, isFilled } from "../exchanges/chat-failure.ts";
+import { eventsOf } from "../dialects/answer-events.ts";
+import type { Dialect, SseEvent, WriteContext } from "../dialects/dialect.ts";
+import { holdsMedia, readAnswerPart } from "../dialects/gemini/read-answer-part.ts";
+import type { NativeChat } from "../exchanges/native-chat.ts";
 import { sseText } from "./sse.ts";
 
 /** Undefined where events would say less than the answer does: it passes as it came. */

@@ -1,11 +1,11 @@
 import type { Quantities } from "../../prices/quantities.ts";
 import type { TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject } from "../../platform/json.ts";
-import { hiddenFailureIn } from "../hidden-error.ts";
+import { hiddenFailureIn } from "../answers/hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
-import { hasDelivered } from "./delivered-data.ts";
+import { hasDelivered } from "../answers/delivered-data.ts";
 import { nativeBody } from "./native-body.ts";
-import { readCount } from "./read-count.ts";
+import { readCount } from "../answers/read-count.ts";
 
 /** Images in OpenAI's own words; only a model that the caller left to us is written into the request. */
 export const openaiImages: Exchange = {
