@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { failureOf } from "../gateway/src/ledger/shared-conformance.ts";
+import { failureOf } from "../gateway/src/ledger/conformance/shared-conformance.ts";
 import { migrate, schemaVersion, versionOf } from "../gateway/src/stores/sqlite/migrations.ts";
 import { takeServerLock } from "../gateway/src/stores/sqlite/server-lock.ts";
 import { openGatewayProcess } from "./harness.ts";

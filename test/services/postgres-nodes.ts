@@ -7,7 +7,7 @@ import {
   operationId,
   terms,
   type TestBooks,
-} from "../../gateway/src/ledger/shared-conformance.ts";
+} from "../../gateway/src/ledger/conformance/shared-conformance.ts";
 import {
   openPostgresStore,
   type PostgresStoreOptions,

@@ -10,7 +10,7 @@ import {
   withBooks,
   type OpenStore,
   type TestBooks,
-} from "../ledger/shared-conformance.ts";
+} from "../ledger/conformance/shared-conformance.ts";
 import { attemptsPerKeyMax } from "../links/links.ts";
 import { openApplicationsMax } from "../ledger/quota-applications.ts";
 import { applicationKind, callKind, earlierIn, keyedKinds, linkKind } from "./test-keyed-requests.ts";

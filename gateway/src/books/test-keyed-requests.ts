@@ -1,9 +1,9 @@
 // Every kind of request that an idempotency key can be used for, each asked of the port that takes it.
 
-import { middayMs, type Caller, type TestBooks } from "../ledger/shared-conformance.ts";
+import { middayMs, type Caller, type TestBooks } from "../ledger/conformance/shared-conformance.ts";
 import type { EarlierCall, HoldResult, IdempotencyClaim } from "../ledger/ledger.ts";
 import type { Filed } from "../ledger/quota-applications.ts";
-import { applicationOf } from "../ledger/test-application.ts";
+import { applicationOf } from "../ledger/conformance/test-application.ts";
 import type { LinkBook } from "../links/links.ts";
 import { attemptLifeMs, attemptOf } from "../links/test-link-attempt.ts";
 

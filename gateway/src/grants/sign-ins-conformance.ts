@@ -1,7 +1,12 @@
 // What every store of sign-in records must do, alone and for many at once.
 
 import { expect, test } from "bun:test";
-import { middayMs, withBooks, type OpenStore, type TestBooks } from "../ledger/shared-conformance.ts";
+import {
+  middayMs,
+  withBooks,
+  type OpenStore,
+  type TestBooks,
+} from "../ledger/conformance/shared-conformance.ts";
 import type { SignInRecord } from "./sign-in-records.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

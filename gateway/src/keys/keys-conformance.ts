@@ -5,7 +5,7 @@ import {
   type TestBooks,
   type Caller,
   type OpenStore,
-} from "../ledger/shared-conformance.ts";
+} from "../ledger/conformance/shared-conformance.ts";
 
 const hash = (text: string): Uint8Array => new TextEncoder().encode(text);
 

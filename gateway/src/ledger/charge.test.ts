@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { createTerms, valuePico } from "../prices/terms.ts";
 import { attoPerMicro, microsRoundedUp, picoPerMicro } from "../platform/money.ts";
 import { chargeFor, type Carry } from "./charge.ts";
-import { propertyRuns } from "./shared-conformance.ts";
+import { propertyRuns } from "./conformance/shared-conformance.ts";
 
 const nothing: Carry = { chargeAtto: 0n, valuePico: 0n };
 const plenty = 10n ** 30n;

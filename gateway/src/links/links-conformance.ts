@@ -5,7 +5,7 @@ import {
   type TestBooks,
   type Caller,
   type OpenStore,
-} from "../ledger/shared-conformance.ts";
+} from "../ledger/conformance/shared-conformance.ts";
 import { attemptsPerKeyMax, revokedPerKeyMax, type NewLink } from "./links.ts";
 import { attemptLifeMs, attemptOf } from "./test-link-attempt.ts";
 

@@ -1,4 +1,4 @@
-import { middayMs } from "../ledger/shared-conformance.ts";
+import { middayMs } from "../ledger/conformance/shared-conformance.ts";
 import type { LinkOwner, NewLinkAttempt } from "./links.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -9,7 +9,7 @@ import {
   type TestBooks,
   type Caller,
   type OpenStore,
-} from "../ledger/shared-conformance.ts";
+} from "../ledger/conformance/shared-conformance.ts";
 import type { Task, TaskEnd, TaskState } from "../ledger/task-record.ts";
 
 const upstream = "vendor";

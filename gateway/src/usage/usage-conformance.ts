@@ -9,7 +9,7 @@ import {
   type TestBooks,
   type Caller,
   type OpenStore,
-} from "../ledger/shared-conformance.ts";
+} from "../ledger/conformance/shared-conformance.ts";
 import { tokenTotals } from "../prices/quantities.ts";
 import { createTerms } from "../prices/terms.ts";
 import { readUsageByGroup, readUsageByGroupWithin } from "./usage-by-group.ts";

@@ -12,7 +12,7 @@ import {
   releaseOf,
   type Caller,
   type TestBooks,
-} from "../../ledger/shared-conformance.ts";
+} from "../../ledger/conformance/shared-conformance.ts";
 import type { TestDatabase } from "../../../../test/services/postgres.ts";
 import { openDatabase } from "./database.ts";
 import { createRuns } from "./runs.ts";

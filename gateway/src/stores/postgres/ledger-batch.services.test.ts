@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { withNodes } from "../../../../test/services/postgres-nodes.ts";
-import { holdRequest } from "../../ledger/shared-conformance.ts";
+import { holdRequest } from "../../ledger/conformance/shared-conformance.ts";
 import { openDatabase } from "./database.ts";
 import { decideBatch } from "./ledger-batch.ts";
 import { createRuns } from "./runs.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { openTestDatabase } from "../../../../test/services/postgres.ts";
 import { attemptOf } from "../../links/test-link-attempt.ts";
-import { middayMs } from "../../ledger/shared-conformance.ts";
+import { middayMs } from "../../ledger/conformance/shared-conformance.ts";
 import { openDatabase, type Database } from "./database.ts";
 import { migrate } from "./migrations.ts";
 import { createPostgresLinks } from "./postgres-links.ts";

@@ -8,8 +8,13 @@ import { publicationsConformance } from "../../contract/publications-conformance
 import { publicationsMax } from "../../contract/publications.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import { openApplicationsMax } from "../../ledger/quota-applications.ts";
-import { middayMs, withBooks, type Caller, type TestBooks } from "../../ledger/shared-conformance.ts";
-import { applicationOf } from "../../ledger/test-application.ts";
+import {
+  middayMs,
+  withBooks,
+  type Caller,
+  type TestBooks,
+} from "../../ledger/conformance/shared-conformance.ts";
+import { applicationOf } from "../../ledger/conformance/test-application.ts";
 import { openPostgresStore } from "./postgres-store.ts";
 
 const cleanUps: (() => Promise<void>)[] = [];

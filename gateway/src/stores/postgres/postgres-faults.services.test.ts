@@ -17,7 +17,7 @@ import {
   settlementOf,
   type Caller,
   type TestBooks,
-} from "../../ledger/shared-conformance.ts";
+} from "../../ledger/conformance/shared-conformance.ts";
 import { openDatabase } from "./database.ts";
 import { countEndedRuns, countRows, inDatabase, insist, isNotTold, settled } from "./test-faults.ts";
 import type { Query } from "./query.ts";

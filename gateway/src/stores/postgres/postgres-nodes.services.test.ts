@@ -8,9 +8,9 @@ import {
   type TestNodes,
 } from "../../../../test/services/postgres-nodes.ts";
 import { callKind, earlierIn, keyedKinds } from "../../books/test-keyed-requests.ts";
-import { digest, openApproval, openGrant } from "../../ledger/grants-conformance.ts";
+import { digest, openApproval, openGrant } from "../../ledger/conformance/grants-conformance.ts";
 import type { HoldResult, Resolved } from "../../ledger/ledger.ts";
-import { claimOf, middayMs, useOf, type Caller } from "../../ledger/shared-conformance.ts";
+import { claimOf, middayMs, useOf, type Caller } from "../../ledger/conformance/shared-conformance.ts";
 
 const dayMs = 24 * 60 * 60_000;
 const dayStartMs = Date.UTC(2026, 9, 20);

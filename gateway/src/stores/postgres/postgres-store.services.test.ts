@@ -1,7 +1,7 @@
 import { describe } from "bun:test";
 import { storeConformance } from "../../books/store-conformance.ts";
-import { receiptsConformance } from "../../ledger/receipts-conformance.ts";
-import type { OpenStore } from "../../ledger/shared-conformance.ts";
+import { receiptsConformance } from "../../ledger/conformance/receipts-conformance.ts";
+import type { OpenStore } from "../../ledger/conformance/shared-conformance.ts";
 import { openTestDatabase } from "../../../../test/services/postgres.ts";
 import { openPostgresStore, type PostgresStoreOptions } from "./postgres-store.ts";
 

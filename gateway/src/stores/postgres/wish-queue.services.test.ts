@@ -1,6 +1,12 @@
 import { expect, test } from "bun:test";
 import { withNodes } from "../../../../test/services/postgres-nodes.ts";
-import { becomes, holdRequest, middayMs, releaseOf, settlementOf } from "../../ledger/shared-conformance.ts";
+import {
+  becomes,
+  holdRequest,
+  middayMs,
+  releaseOf,
+  settlementOf,
+} from "../../ledger/conformance/shared-conformance.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
 import { openDatabase } from "./database.ts";
 import { createRuns } from "./runs.ts";

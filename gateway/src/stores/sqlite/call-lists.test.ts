@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { withBooks, type TestBooks, type Caller } from "../../ledger/shared-conformance.ts";
+import { withBooks, type TestBooks, type Caller } from "../../ledger/conformance/shared-conformance.ts";
 import { createCallLists } from "./call-lists.ts";
 import { openDatabase } from "./database.ts";
 import { openSqliteStore } from "./sqlite-store.ts";

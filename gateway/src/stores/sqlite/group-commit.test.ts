@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { failureOf } from "../../ledger/shared-conformance.ts";
+import { failureOf } from "../../ledger/conformance/shared-conformance.ts";
 import { StoreBusy, StoreFull } from "../../ledger/store-errors.ts";
 import { expectWithin } from "../../platform/test-within.ts";
 import { openDatabase } from "./database.ts";

@@ -4,7 +4,7 @@ import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { createTerminal } from "../../doors/cli/test-terminal.ts";
 import type { AuditReport } from "../../ledger/audit.ts";
-import { failureOf } from "../../ledger/shared-conformance.ts";
+import { failureOf } from "../../ledger/conformance/shared-conformance.ts";
 import { entry } from "../test-audit-corruptions.ts";
 import { startMs } from "../test-audited-books.ts";
 import { corruptions } from "./test-audit-corruptions.ts";

@@ -3,10 +3,10 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { claimsConformance } from "../../ledger/claims-conformance.ts";
-import { entriesConformance } from "../../ledger/entries-conformance.ts";
-import { receiptsConformance } from "../../ledger/receipts-conformance.ts";
-import { modelConformance } from "../../ledger/model-conformance.ts";
+import { claimsConformance } from "../../ledger/conformance/claims-conformance.ts";
+import { entriesConformance } from "../../ledger/conformance/entries-conformance.ts";
+import { receiptsConformance } from "../../ledger/conformance/receipts-conformance.ts";
+import { modelConformance } from "../../ledger/conformance/model-conformance.ts";
 import type { Settlement } from "../../ledger/ledger.ts";
 import {
   failureOf,
@@ -15,7 +15,7 @@ import {
   settlementOf,
   withBooks,
   type OpenStore,
-} from "../../ledger/shared-conformance.ts";
+} from "../../ledger/conformance/shared-conformance.ts";
 import { oneKeyConformance } from "../../books/one-key-conformance.ts";
 import { storeConformance } from "../../books/store-conformance.ts";
 import { usageConformance } from "../../usage/usage-conformance.ts";

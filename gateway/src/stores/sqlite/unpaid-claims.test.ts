@@ -12,7 +12,7 @@ import {
   operationId,
   terms,
   type TestBooks,
-} from "../../ledger/shared-conformance.ts";
+} from "../../ledger/conformance/shared-conformance.ts";
 import { openDatabase } from "./database.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 import { createUnpaidClaims } from "./unpaid-claims.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Entry, EntryFilter, EntryPage } from "./entries.ts";
+import type { Entry, EntryFilter, EntryPage } from "../entries.ts";
 import {
   middayMs,
   propertyRuns,

@@ -1,8 +1,8 @@
 // What every ledger must do about holds: nothing is sold without one, and none is more than there is.
 
 import { expect, test } from "bun:test";
-import type { Budget } from "../keys/keys.ts";
-import { createTerms } from "../prices/terms.ts";
+import type { Budget } from "../../keys/keys.ts";
+import { createTerms } from "../../prices/terms.ts";
 import {
   becomes,
   claimOf,

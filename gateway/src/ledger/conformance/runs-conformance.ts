@@ -1,7 +1,7 @@
 // What every ledger must do about calls that a process before this one left open.
 
 import { expect, test } from "bun:test";
-import { createTerms } from "../prices/terms.ts";
+import { createTerms } from "../../prices/terms.ts";
 import {
   becomes,
   failureOf,

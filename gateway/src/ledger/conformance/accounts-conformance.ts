@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { AccountChange } from "./accounts.ts";
+import type { AccountChange } from "../accounts.ts";
 import { middayMs, withBooks, type TestBooks, type Caller, type OpenStore } from "./shared-conformance.ts";
 
 const payment = (caller: Caller, transferId: string, amountMicros: bigint) => ({

@@ -1,4 +1,4 @@
-import type { NewQuotaApplication } from "./quota-applications.ts";
+import type { NewQuotaApplication } from "../quota-applications.ts";
 import { middayMs, type Caller } from "./shared-conformance.ts";
 
 /** An application for higher limits, for tests. */

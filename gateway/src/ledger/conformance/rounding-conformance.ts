@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { valuePico } from "../prices/terms.ts";
-import { attoPerMicro } from "../platform/money.ts";
+import { valuePico } from "../../prices/terms.ts";
+import { attoPerMicro } from "../../platform/money.ts";
 import { propertyRuns, terms, withBooks, type OpenStore } from "./shared-conformance.ts";
 
 export function roundingConformance(openStore: OpenStore): void {

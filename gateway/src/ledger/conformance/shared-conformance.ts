@@ -2,15 +2,15 @@
 // place where requests to the ledger are built. Every test ends with an audit of the books it made.
 
 import { expect } from "bun:test";
-import type { Budget, BudgetUse, BudgetWindow, KeyScope } from "../keys/keys.ts";
-import type { TierName } from "../limits/tiers.ts";
-import type { Quantities } from "../prices/quantities.ts";
-import { createTerms, valuePico, type Terms } from "../prices/terms.ts";
-import { multiplierOne, type Micros } from "../platform/money.ts";
-import type { CallRecord } from "./call-record.ts";
-import type { HoldRequest, HoldResult, IdempotencyClaim, Release, Resolved, Settlement } from "./ledger.ts";
-import type { Store } from "../books/store.ts";
-import type { NewTask } from "./task-record.ts";
+import type { Budget, BudgetUse, BudgetWindow, KeyScope } from "../../keys/keys.ts";
+import type { TierName } from "../../limits/tiers.ts";
+import type { Quantities } from "../../prices/quantities.ts";
+import { createTerms, valuePico, type Terms } from "../../prices/terms.ts";
+import { multiplierOne, type Micros } from "../../platform/money.ts";
+import type { CallRecord } from "../call-record.ts";
+import type { HoldRequest, HoldResult, IdempotencyClaim, Release, Resolved, Settlement } from "../ledger.ts";
+import type { Store } from "../../books/store.ts";
+import type { NewTask } from "../task-record.ts";
 
 interface OpenedStore {
   readonly store: Store;

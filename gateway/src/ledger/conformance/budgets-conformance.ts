@@ -1,7 +1,7 @@
 // What every ledger must do about budgets: what is spent and held in a window stays within them.
 
 import { expect, test } from "bun:test";
-import type { Budget } from "../keys/keys.ts";
+import type { Budget } from "../../keys/keys.ts";
 import {
   middayMs,
   useOf,

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Resolved } from "./ledger.ts";
+import type { Resolved } from "../ledger.ts";
 import {
   becomes,
   failureOf,

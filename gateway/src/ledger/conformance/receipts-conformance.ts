@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { createTerms } from "../prices/terms.ts";
-import type { CallOutcome, CallState } from "./call-record.ts";
-import type { ReceiptFilter } from "./receipt.ts";
+import { createTerms } from "../../prices/terms.ts";
+import type { CallOutcome, CallState } from "../call-record.ts";
+import type { ReceiptFilter } from "../receipt.ts";
 import {
   middayMs,
   propertyRuns,

@@ -1,7 +1,7 @@
 // What grants and approvals promise about money, whatever the store. Every test ends with an audit.
 
 import { describe, expect, test } from "bun:test";
-import { openApprovalsMax, type ApprovalItem } from "../approvals/approvals.ts";
+import { openApprovalsMax, type ApprovalItem } from "../../approvals/approvals.ts";
 import {
   middayMs,
   settlementOf,

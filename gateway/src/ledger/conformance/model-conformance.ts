@@ -3,9 +3,9 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Budget, BudgetWindow } from "../keys/keys.ts";
-import { valuePico } from "../prices/terms.ts";
-import { attoPerMicro } from "../platform/money.ts";
+import type { Budget, BudgetWindow } from "../../keys/keys.ts";
+import { valuePico } from "../../prices/terms.ts";
+import { attoPerMicro } from "../../platform/money.ts";
 import {
   middayMs,
   propertyRuns,
