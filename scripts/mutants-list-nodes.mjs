@@ -208,7 +208,7 @@ export const mutants = [
   },
   {
     name: "a file is moved by another name while somebody serves it",
-    file: `${stores}/sqlite/old-books.ts`,
+    file: `${stores}/sqlite/file/old-books.ts`,
     find: "const path = realPathOf(givenPath);",
     replace: "const path = givenPath;",
     tests: moves,
@@ -216,7 +216,7 @@ export const mutants = [
   },
   {
     name: "whoever has moved books open goes on writing to them",
-    file: `${stores}/sqlite/moved-mark.ts`,
+    file: `${stores}/sqlite/file/moved-mark.ts`,
     find: 'const changes = ["INSERT", "UPDATE", "DELETE"] as const;',
     replace: "const changes: readonly string[] = [];",
     tests: moves,
@@ -232,7 +232,7 @@ export const mutants = [
   },
   {
     name: "of two calls that had an idempotency key the older one moves with it",
-    file: `${stores}/sqlite/old-books.ts`,
+    file: `${stores}/sqlite/file/old-books.ts`,
     find: "settled_at_ms IS NULL DESC, settled_at_ms DESC",
     replace: "settled_at_ms",
     tests: moves,

@@ -2,20 +2,20 @@
 
 const ledger = "gateway/src/stores/sqlite/sqlite-ledger.ts";
 const whyNotHeld = "gateway/src/ledger/why-not-held.ts";
-const statements = "gateway/src/stores/sqlite/ledger-statements.ts";
-const journal = "gateway/src/stores/sqlite/journal.ts";
-const claims = "gateway/src/stores/sqlite/claims.ts";
+const statements = "gateway/src/stores/sqlite/journal/ledger-statements.ts";
+const journal = "gateway/src/stores/sqlite/journal/journal.ts";
+const claims = "gateway/src/stores/sqlite/journal/claims.ts";
 const ledgerTests = ["gateway/src/stores/sqlite/sqlite-ledger.test.ts"];
 const clientTests = ["client/src/send-call.test.ts"];
 
 export const mutants = [
   {
     name: "a write is acknowledged before it is committed",
-    file: "gateway/src/stores/sqlite/group-commit.ts",
+    file: "gateway/src/stores/sqlite/file/group-commit.ts",
     find: "      parts.beforeCommit();\n      end();",
     replace:
       "      parts.beforeCommit();\n      batch.forEach((queued, index) => queued.waiting.resolve(results[index] as never));\n      setTimeout(end, 50);",
-    tests: ["gateway/src/stores/sqlite/group-commit.test.ts"],
+    tests: ["gateway/src/stores/sqlite/file/group-commit.test.ts"],
   },
   {
     name: "a call is settled without looking whether it has ended",
@@ -36,7 +36,7 @@ export const mutants = [
     file: journal,
     find: "      lists.forget();\n",
     replace: "",
-    tests: ["gateway/src/stores/sqlite/call-lists.test.ts"],
+    tests: ["gateway/src/stores/sqlite/journal/call-lists.test.ts"],
   },
   {
     name: "the newest entries of a ledger are taken for found too early",
@@ -57,25 +57,25 @@ export const mutants = [
     file: "gateway/src/stores/sqlite/ended-calls.ts",
     find: "listed.filter(({ id }) => !seen.has(id))",
     replace: "listed",
-    tests: ["gateway/src/stores/sqlite/call-lists.test.ts"],
+    tests: ["gateway/src/stores/sqlite/journal/call-lists.test.ts"],
   },
   {
     name: "room that a full disk has only without its ballast is taken for it again",
-    file: "gateway/src/stores/sqlite/ballast.ts",
+    file: "gateway/src/stores/sqlite/file/ballast.ts",
     find: "    if (freeBytesIn(dirname(path)) < freeBytesMin) return false;\n",
     replace: "",
-    tests: ["gateway/src/stores/sqlite/ballast.test.ts"],
+    tests: ["gateway/src/stores/sqlite/file/ballast.test.ts"],
   },
   {
     name: "a ballast that was written in part counts as whole",
-    file: "gateway/src/stores/sqlite/ballast.ts",
+    file: "gateway/src/stores/sqlite/file/ballast.ts",
     find: "?.size === ballastBytes) return true;",
     replace: " !== undefined) return true;",
-    tests: ["gateway/src/stores/sqlite/ballast.test.ts"],
+    tests: ["gateway/src/stores/sqlite/file/ballast.test.ts"],
   },
   {
     name: "a restored file may lose its name to a power cut",
-    file: "gateway/src/stores/sqlite/backup.ts",
+    file: "gateway/src/stores/sqlite/file/backup.ts",
     find: "  syncFolder(dirname(resolve(path)));\n",
     replace: "",
     tests: ["test/store-faults.test.ts"],
@@ -146,14 +146,14 @@ export const mutants = [
   },
   {
     name: "what a grant's call held never comes back to its day",
-    file: "gateway/src/stores/sqlite/standings.ts",
+    file: "gateway/src/stores/sqlite/journal/standings.ts",
     find: "  bound.heldMicros += heldMicros;",
     replace: "  if (heldMicros > 0n || spentMicros > 0n) bound.heldMicros += heldMicros;",
     tests: ledgerTests,
   },
   {
     name: "of two windows of a budget only one counts what is held",
-    file: "gateway/src/stores/sqlite/standings.ts",
+    file: "gateway/src/stores/sqlite/journal/standings.ts",
     find: "        if (window.startMs <= budgetDayMs && budgetDayMs < window.endMs) moveBound(window, by);\n      }",
     replace:
       "        if (window.startMs > budgetDayMs || budgetDayMs >= window.endMs) continue;\n        moveBound(window, by);\n        break;\n      }",
@@ -161,7 +161,7 @@ export const mutants = [
   },
   {
     name: "what a call gives back after a payment is missing in its budget",
-    file: "gateway/src/stores/sqlite/standings.ts",
+    file: "gateway/src/stores/sqlite/journal/standings.ts",
     find: '      if (!budgets.has(keyId)) budget(keyId, budgetSpan("day", budgetDayMs));\n',
     replace: "",
     tests: ledgerTests,
@@ -217,14 +217,14 @@ export const mutants = [
   },
   {
     name: "the books are read before the journal is posted",
-    file: "gateway/src/stores/sqlite/posted-books.ts",
+    file: "gateway/src/stores/sqlite/journal/posted-books.ts",
     find: "      journal.isPosted()\n",
     replace: "      journal.isPosted() || db !== undefined\n",
     tests: ledgerTests,
   },
   {
     name: "money that comes from elsewhere is not noticed by those who hold",
-    file: "gateway/src/stores/sqlite/posted-books.ts",
+    file: "gateway/src/stores/sqlite/journal/posted-books.ts",
     find: "        standings.forget();\n",
     replace: "",
     tests: ledgerTests,
@@ -238,14 +238,14 @@ export const mutants = [
   },
   {
     name: "what an account carries on is not written down",
-    file: "gateway/src/stores/sqlite/journal-line.ts",
+    file: "gateway/src/stores/sqlite/journal/journal-line.ts",
     find: '"${carry.chargeAtto}"',
     replace: '"0"',
     tests: ledgerTests,
   },
   {
     name: "what was held on the same sheet is given back to the sums",
-    file: "gateway/src/stores/sqlite/sheet.ts",
+    file: "gateway/src/stores/sqlite/journal/sheet.ts",
     find: "if (!call.isNew) sums.addHeld(held, -held.heldMicros);",
     replace: "sums.addHeld(held, -held.heldMicros);",
     tests: ledgerTests,
@@ -382,14 +382,14 @@ export const mutants = [
     file: claims,
     find: "removed.push({ mark, number });",
     replace: "index?.remove(mark, number);",
-    tests: ["gateway/src/stores/sqlite/claims.test.ts"],
+    tests: ["gateway/src/stores/sqlite/journal/claims.test.ts"],
   },
   {
     name: "a key that another process wrote down is taken again",
     file: claims,
     find: "if (index) upToDate();",
     replace: "",
-    tests: ["gateway/src/stores/sqlite/claims.test.ts"],
+    tests: ["gateway/src/stores/sqlite/journal/claims.test.ts"],
   },
   {
     name: "the key of a link or an application pays for a call, too",
@@ -403,7 +403,7 @@ export const mutants = [
     file: "gateway/src/stores/sqlite/sqlite-store.ts",
     find: "      unpaidClaims.forget();\n",
     replace: "",
-    tests: ["gateway/src/stores/sqlite/unpaid-claims.test.ts"],
+    tests: ["gateway/src/stores/sqlite/journal/unpaid-claims.test.ts"],
   },
   {
     name: "a price passes through a float",
@@ -1354,17 +1354,17 @@ export const mutants = [
   },
   {
     name: "a backup replaces data whose books were moved",
-    file: "gateway/src/stores/sqlite/backup.ts",
+    file: "gateway/src/stores/sqlite/file/backup.ts",
     find: "  if (!overMoved) checkNotElsewhere(path);\n",
     replace: "",
-    tests: ["gateway/src/stores/sqlite/backup.test.ts"],
+    tests: ["gateway/src/stores/sqlite/file/backup.test.ts"],
   },
   {
     name: "a backup of another installation replaces the data",
-    file: "gateway/src/stores/sqlite/backup.ts",
+    file: "gateway/src/stores/sqlite/file/backup.ts",
     find: "    checkSecret(db, backup, fingerprint);\n",
     replace: "",
-    tests: ["gateway/src/stores/sqlite/backup.test.ts"],
+    tests: ["gateway/src/stores/sqlite/file/backup.test.ts"],
   },
   {
     name: "nobody asks about tasks of a model that was taken from sale",
@@ -1712,17 +1712,17 @@ export const mutants = [
   },
   {
     name: "callers are told of what a slow disk does not have yet",
-    file: "gateway/src/stores/sqlite/group-commit.ts",
+    file: "gateway/src/stores/sqlite/file/group-commit.ts",
     find: "    parts.syncLog().then(",
     replace: "    Promise.resolve().then(",
-    tests: ["gateway/src/stores/sqlite/group-commit.test.ts"],
+    tests: ["gateway/src/stores/sqlite/file/group-commit.test.ts"],
   },
   {
     name: "what is written beside a slow disk's work is not waited for any more once it is quick",
-    file: "gateway/src/stores/sqlite/group-commit.ts",
+    file: "gateway/src/stores/sqlite/file/group-commit.ts",
     find: 'parts.db.run("PRAGMA synchronous = FULL");',
     replace: "",
-    tests: ["gateway/src/stores/sqlite/group-commit.test.ts"],
+    tests: ["gateway/src/stores/sqlite/file/group-commit.test.ts"],
   },
   {
     name: "web traffic is given in a form that cannot be read for its price",

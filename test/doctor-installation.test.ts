@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { schemaVersion } from "../gateway/src/stores/sqlite/migrations.ts";
+import { schemaVersion } from "../gateway/src/stores/sqlite/file/migrations.ts";
 import { runTollgate, type Ran } from "./harness.ts";
 
 let folder: string;

@@ -2,8 +2,8 @@ import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { failureOf } from "../gateway/src/ledger/conformance/shared-conformance.ts";
-import { migrate, schemaVersion, versionOf } from "../gateway/src/stores/sqlite/migrations.ts";
-import { takeServerLock } from "../gateway/src/stores/sqlite/server-lock.ts";
+import { migrate, schemaVersion, versionOf } from "../gateway/src/stores/sqlite/file/migrations.ts";
+import { takeServerLock } from "../gateway/src/stores/sqlite/file/server-lock.ts";
 import { openGatewayProcess } from "./harness.ts";
 import {
   bookedCalls,

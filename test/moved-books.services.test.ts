@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Balance } from "../client/src/operations.ts";
-import { migrate, schemaVersion } from "../gateway/src/stores/sqlite/migrations.ts";
+import { migrate, schemaVersion } from "../gateway/src/stores/sqlite/file/migrations.ts";
 import {
   openGatewayProcess,
   openSandbox,

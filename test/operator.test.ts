@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { migrate, schemaVersion } from "../gateway/src/stores/sqlite/migrations.ts";
+import { migrate, schemaVersion } from "../gateway/src/stores/sqlite/file/migrations.ts";
 import { projectFolder, runProgram, runTollgate, until } from "./harness.ts";
 import { allToldBy, openStarts, type Starts } from "./operator-starts.ts";
 

@@ -10,7 +10,7 @@ import type { Store } from "../gateway/src/books/store.ts";
 import { systemClock, type Clock } from "../gateway/src/platform/clock.ts";
 import { openPostgresStore } from "../gateway/src/stores/postgres/postgres-store.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "../gateway/src/stores/sqlite/sqlite-store.ts";
-import { writeNewFile } from "../gateway/src/stores/sqlite/test-new-file.ts";
+import { writeNewFile } from "../gateway/src/stores/sqlite/file/test-new-file.ts";
 import { openTestDatabase } from "./services/postgres.ts";
 
 export const testStore: "sqlite" | "postgres" =

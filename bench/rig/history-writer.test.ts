@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { valuePico } from "../../gateway/src/prices/terms.ts";
-import { backUp } from "../../gateway/src/stores/sqlite/backup.ts";
+import { backUp } from "../../gateway/src/stores/sqlite/file/backup.ts";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import { answeredAfterMs, historyHold, historyPrice, writeHistory } from "./history-writer.ts";
 import { openTemporaryFolder } from "./leftovers.ts";

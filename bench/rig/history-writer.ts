@@ -4,7 +4,7 @@
 
 import type { Database } from "bun:sqlite";
 import { createTerms } from "../../gateway/src/prices/terms.ts";
-import { openDatabase } from "../../gateway/src/stores/sqlite/database.ts";
+import { openDatabase } from "../../gateway/src/stores/sqlite/file/database.ts";
 
 export const historyDays = 400;
 const dayMs = 86_400_000;

@@ -29,7 +29,7 @@ import { messageOf } from "./platform/error-message.ts";
 import { broughtForward, checkData, type DataPlace, type OpeningEvents } from "./stores/data-place.ts";
 import { moveBooks, undoMove, type NewBooks, type OldBooks } from "./stores/move-books.ts";
 import { lookAtRedis } from "./stores/redis/look-at-redis.ts";
-import { openOldBooks } from "./stores/sqlite/old-books.ts";
+import { openOldBooks } from "./stores/sqlite/file/old-books.ts";
 import { sqlitePlace } from "./stores/sqlite/sqlite-place.ts";
 import { httpClient } from "./upstreams/http/http-client.ts";
 import { createPlatformClient } from "./upstreams/platform-client.ts";

@@ -2,9 +2,9 @@ import type { Database } from "bun:sqlite";
 import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
 import { keepsKey } from "../../ledger/idempotency-key.ts";
 import type { HoldFacts } from "../../ledger/why-not-held.ts";
-import type { Claims } from "./claims.ts";
-import type { Journal } from "./journal.ts";
-import type { UnpaidClaims } from "./unpaid-claims.ts";
+import type { Claims } from "./journal/claims.ts";
+import type { Journal } from "./journal/journal.ts";
+import type { UnpaidClaims } from "./journal/unpaid-claims.ts";
 
 type Find = HoldFacts["findEarlier"];
 

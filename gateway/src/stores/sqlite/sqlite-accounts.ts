@@ -10,7 +10,7 @@ import type {
 } from "../../ledger/accounts.ts";
 import { tierAfterTopUp } from "../../limits/tiers.ts";
 import type { Micros } from "../../platform/money.ts";
-import type { PostedBooks } from "./posted-books.ts";
+import type { PostedBooks } from "./journal/posted-books.ts";
 import {
   accountColumns,
   accountOf,

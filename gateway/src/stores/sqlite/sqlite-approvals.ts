@@ -17,7 +17,7 @@ import {
   type ItemMarks,
   type ItemRow,
 } from "../approval-rows.ts";
-import type { GroupCommit } from "./group-commit.ts";
+import type { GroupCommit } from "./file/group-commit.ts";
 
 export function createSqliteApprovals(db: Database, commits: GroupCommit): ApprovalBook {
   const sql = prepare(db);

@@ -3,8 +3,8 @@ import type { AuditReport, Auditor, Finding } from "../../ledger/audit.ts";
 import { auditReportOf } from "../audit-report.ts";
 import { chargeFindings } from "./audit-charges.ts";
 import { auditRules } from "./audit-rules.ts";
-import { BrokenJournal } from "./journal.ts";
-import type { PostedBooks } from "./posted-books.ts";
+import { BrokenJournal } from "./journal/journal.ts";
+import type { PostedBooks } from "./journal/posted-books.ts";
 
 export function createSqliteAuditor(db: Database, books: PostedBooks): Auditor {
   return {

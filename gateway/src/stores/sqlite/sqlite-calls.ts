@@ -4,8 +4,8 @@ import { keepsKey } from "../../ledger/idempotency-key.ts";
 import type { CallBook, CallPage, ReceiptFilter } from "../../ledger/receipt.ts";
 import { behindAllIds, lookedThroughUsualMax, openStates, stateNow } from "../call-pages.ts";
 import { callOf, type CallRow } from "../call-record-rows.ts";
-import type { PostedBooks } from "./posted-books.ts";
-import type { Claims } from "./claims.ts";
+import type { PostedBooks } from "./journal/posted-books.ts";
+import type { Claims } from "./journal/claims.ts";
 
 /** The account; before which call, and from which on; operation, state, key, model and outcome, where they matter; how many. */
 type ListParameters = [string, string, string, ...(string | null)[], number];

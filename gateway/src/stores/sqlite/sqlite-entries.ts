@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { AccountBook } from "../../ledger/accounts.ts";
 import { entryKinds, type EntryFilter, type EntryKind } from "../../ledger/entries.ts";
-import type { PostedBooks } from "./posted-books.ts";
+import type { PostedBooks } from "./journal/posted-books.ts";
 import { chargeOf, paymentOf, withBalances, type Booked, type PaymentRow } from "../entry-rows.ts";
 import { createEndedCalls } from "./ended-calls.ts";
 

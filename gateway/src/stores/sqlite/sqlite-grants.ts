@@ -2,8 +2,8 @@ import type { Database } from "bun:sqlite";
 import type { Grant, GrantBook } from "../../grants/grants.ts";
 import type { TokenBook } from "../../keys/token-book.ts";
 import { grantOf, tokenCredentialOf, type GrantRow, type TokenColumns } from "../grant-rows.ts";
-import type { PostedBooks } from "./posted-books.ts";
-import type { GroupCommit } from "./group-commit.ts";
+import type { PostedBooks } from "./journal/posted-books.ts";
+import type { GroupCommit } from "./file/group-commit.ts";
 import { credentialColumns, credentialOf, type CredentialRow } from "../key-rows.ts";
 
 interface TokenRow extends CredentialRow, TokenColumns {}

@@ -12,9 +12,9 @@ import {
   type SecretRow,
 } from "../key-rows.ts";
 import type { BudgetDays } from "./budget-days.ts";
-import type { PostedBooks } from "./posted-books.ts";
+import type { PostedBooks } from "./journal/posted-books.ts";
 import { sumBudget } from "./budget-rows.ts";
-import type { GroupCommit } from "./group-commit.ts";
+import type { GroupCommit } from "./file/group-commit.ts";
 
 export function createSqliteKeys(
   db: Database,

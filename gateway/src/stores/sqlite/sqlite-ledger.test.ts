@@ -20,7 +20,7 @@ import { oneKeyConformance } from "../../books/one-key-conformance.ts";
 import { storeConformance } from "../../books/store-conformance.ts";
 import { usageConformance } from "../../usage/usage-conformance.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./sqlite-store.ts";
-import { writeNewFile } from "./test-new-file.ts";
+import { writeNewFile } from "./file/test-new-file.ts";
 
 let newestPath = "";
 

@@ -31,18 +31,18 @@ import type { HeldCall } from "../held-call.ts";
 import { chargesByOperation } from "../recovered-charges.ts";
 import type { BudgetDays } from "./budget-days.ts";
 import type { EarlierCalls } from "./earlier-calls.ts";
-import type { PostedBooks } from "./posted-books.ts";
-import type { GroupCommit } from "./group-commit.ts";
-import type { Journal } from "./journal.ts";
-import { prepareLedger, type CallRow } from "./ledger-statements.ts";
+import type { PostedBooks } from "./journal/posted-books.ts";
+import type { GroupCommit } from "./file/group-commit.ts";
+import type { Journal } from "./journal/journal.ts";
+import { prepareLedger, type CallRow } from "./journal/ledger-statements.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
-import type { Claims } from "./claims.ts";
-import { heldCallOf } from "./call-rows.ts";
-import type { SentMarks } from "./sent-marks.ts";
+import type { Claims } from "./journal/claims.ts";
+import { heldCallOf } from "./journal/call-rows.ts";
+import type { SentMarks } from "./journal/sent-marks.ts";
 import { prepareApprovalUses } from "./sqlite-approvals.ts";
-import type { Standings } from "./standings.ts";
+import type { Standings } from "./journal/standings.ts";
 import type { TaskRows } from "./task-rows.ts";
-import type { UnpaidClaims } from "./unpaid-claims.ts";
+import type { UnpaidClaims } from "./journal/unpaid-claims.ts";
 
 interface Parts {
   readonly db: Database;

@@ -18,9 +18,9 @@ import {
   type LinkRow,
 } from "../link-rows.ts";
 import type { EarlierCalls } from "./earlier-calls.ts";
-import type { GroupCommit } from "./group-commit.ts";
+import type { GroupCommit } from "./file/group-commit.ts";
 import { prepareLinks } from "./link-statements.ts";
-import type { UnpaidClaims } from "./unpaid-claims.ts";
+import type { UnpaidClaims } from "./journal/unpaid-claims.ts";
 
 export function createSqliteLinks(
   db: Database,

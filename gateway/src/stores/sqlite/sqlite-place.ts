@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { checkData, type DataPlace } from "../data-place.ts";
-import { backUp, restore } from "./backup.ts";
-import { backUpInto } from "./kept-backups.ts";
-import { isThere } from "./is-there.ts";
-import { lookAtFile } from "./look-at-file.ts";
-import { realPathOf } from "./real-path.ts";
-import { takeServerLock, type ServerLock } from "./server-lock.ts";
+import { backUp, restore } from "./file/backup.ts";
+import { backUpInto } from "./file/kept-backups.ts";
+import { isThere } from "./file/is-there.ts";
+import { lookAtFile } from "./file/look-at-file.ts";
+import { realPathOf } from "./file/real-path.ts";
+import { takeServerLock, type ServerLock } from "./file/server-lock.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 /** A file, for one server. */

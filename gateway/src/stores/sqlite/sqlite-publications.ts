@@ -8,7 +8,7 @@ import {
   type ListedRow,
   type PublicationRow,
 } from "../publication-rows.ts";
-import type { GroupCommit } from "./group-commit.ts";
+import type { GroupCommit } from "./file/group-commit.ts";
 
 export function createSqlitePublications(db: Database, commits: GroupCommit): PublicationBook {
   const sql = prepare(db);

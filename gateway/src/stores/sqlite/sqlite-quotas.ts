@@ -11,8 +11,8 @@ import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import { higherTier, type TierName } from "../../limits/tiers.ts";
 import { applicationColumns, applicationOf, type ApplicationRow } from "../quota-rows.ts";
 import type { EarlierCalls } from "./earlier-calls.ts";
-import type { GroupCommit } from "./group-commit.ts";
-import type { UnpaidClaims } from "./unpaid-claims.ts";
+import type { GroupCommit } from "./file/group-commit.ts";
+import type { UnpaidClaims } from "./journal/unpaid-claims.ts";
 
 export function createSqliteQuotas(
   db: Database,

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { SignInRecord, SignInRecords } from "../../grants/sign-in-records.ts";
 import { foundOf, recordsForgottenAtOnce, type RecordRow } from "../sign-in-rows.ts";
-import type { GroupCommit } from "./group-commit.ts";
+import type { GroupCommit } from "./file/group-commit.ts";
 
 export function createSqliteSignIns(db: Database, commits: GroupCommit): SignInRecords {
   const sql = prepare(db);

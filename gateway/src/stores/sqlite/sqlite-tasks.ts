@@ -2,7 +2,7 @@ import type { Database, SQLQueryBindings } from "bun:sqlite";
 import type { Task } from "../../ledger/task-record.ts";
 import type { TaskBook } from "../../tasks/task-book.ts";
 import { beginPatienceMs, readTask, unaskedGraceMs, type TaskRow } from "../task-record-rows.ts";
-import type { GroupCommit } from "./group-commit.ts";
+import type { GroupCommit } from "./file/group-commit.ts";
 import type { TaskRows } from "./task-rows.ts";
 
 export function createSqliteTasks(db: Database, commits: GroupCommit, rows: TaskRows): TaskBook {

@@ -8,7 +8,7 @@ import {
   type UsageWindow,
 } from "../../usage/usage-report.ts";
 import { addUsage, groupNames, sumsOf, usageOf, type UsageGroups } from "../usage-rows.ts";
-import type { PostedBooks } from "./posted-books.ts";
+import type { PostedBooks } from "./journal/posted-books.ts";
 import { createEndedCalls, type EndedCall } from "./ended-calls.ts";
 import { prepareUsage } from "./usage-statements.ts";
 

@@ -1,0 +1,268 @@
+import { Database, SQLiteError } from "bun:sqlite";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname, resolve } from "node:path";
+import { schemaVersion, versionOf } from "./migrations.ts";
+import { namingFile } from "./database.ts";
+import { findSecret } from "../installation-rows.ts";
+import { checkNotMoved, readMovedMark } from "./moved-mark.ts";
+import { makePrivate } from "./private-files.ts";
+
+/**
+ * Writes a complete copy of one moment of the data; a server may go on serving meanwhile. What an earlier version wrote is
+ * copied as it is, so that whoever backs up before an upgrade can go back to it. A file of this name is a whole backup that
+ * can be opened, or there is none: until then it is called otherwise.
+ */
+export async function backUp(path: string, file: string): Promise<void> {
+  if (existsSync(file)) throw exists(file);
+  const folder = dirname(resolve(file));
+  if (!existsSync(folder)) throw new Error(`unable to open ${file}: there is no folder ${folder}.`);
+  if (!existsSync(path)) throw new Error(`There is no data to back up at ${path}.`);
+  const arriving = `${file}.${process.pid}${partialSuffix}`;
+  removePartial(arriving);
+  try {
+    // Whoever reads a log beside its file also writes: where each reader is.
+    const db = namingFile(path, () => new Database(path, { readwrite: true }));
+    try {
+      db.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+      // A timer that nobody thought of would go on backing up what nobody writes to any more.
+      namingFile(path, () => checkNotMoved(db, path));
+      copyInto(db, arriving);
+    } finally {
+      db.close();
+    }
+    checkReadable(arriving);
+    syncFile(arriving);
+    publish(arriving, file);
+    syncFolder(folder);
+  } finally {
+    removePartial(arriving);
+  }
+}
+
+function removePartial(arriving: string): void {
+  for (const suffix of ["", "-journal"]) rmSync(arriving + suffix, { force: true });
+}
+
+/** What a backup is called until it is whole. Only a process that was killed leaves one behind. */
+export const partialSuffix = ".partial";
+
+/** A backup is waited for by nobody but a timer. */
+const busyTimeoutMs = 20_000;
+
+const exists = (file: string): Error =>
+  new Error(
+    statSync(file).isDirectory()
+      ? `${file} is a folder; with --keep N dated backups are kept in it.`
+      : `${file} exists already; a backup never overwrites a file.`,
+  );
+
+/** Gives the copy its name, unless somebody else took it meanwhile. */
+function publish(arriving: string, file: string): void {
+  try {
+    linkSync(arriving, file);
+  } catch {
+    if (existsSync(file)) throw exists(file);
+    // Not every file system lets a file have two names.
+    renameSync(arriving, file);
+  }
+}
+
+function checkReadable(file: string): void {
+  const db = new Database(file, { readonly: true });
+  try {
+    checkSound(db, file);
+  } finally {
+    db.close();
+  }
+}
+
+const copyInto = (db: Database, file: string): void =>
+  makePrivate(() => void db.query("VACUUM INTO ?1").run(file));
+
+interface Restore {
+  readonly backup: string;
+  readonly path: string;
+  /** Of the secret that this installation has; undefined where none was made yet. */
+  readonly fingerprint: string | undefined;
+  readonly nowMs: number;
+  /** For who knows that the books of the data were moved, and wants those of the backup here all the same. */
+  readonly overMoved?: boolean;
+}
+
+/**
+ * Puts a backup in the place of the data, and tells under which name the data that was there is kept. The caller holds
+ * the server lock, so nobody is writing.
+ */
+export function restore({
+  backup,
+  path,
+  fingerprint,
+  nowMs,
+  overMoved = false,
+}: Restore): string | undefined {
+  if (isSameFile(backup, path)) throw new Error(`${backup} is the data itself, not a backup of it.`);
+  if (!overMoved) checkNotElsewhere(path);
+  const arriving = `${path}.restoring`;
+  rmSync(arriving, { force: true });
+  copyChecked(backup, arriving, fingerprint);
+  syncFile(arriving);
+  foldInLog(path);
+  const kept = keep(path, nowMs);
+  // The old write-ahead log belongs to the old file; left behind, it would be replayed into the new one.
+  for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
+  renameSync(arriving, path);
+  syncFolder(dirname(resolve(path)));
+  return kept;
+}
+
+/** A backup from before a move has the same accounts, and would sell a second time what is sold where they went. */
+function checkNotElsewhere(path: string): void {
+  const mark = findMovedMark(path);
+  if (!mark) return;
+  throw new Error(
+    `The books of ${path} ${mark.hasArrived ? "were moved" : "are being moved"} to ${mark.to}, and nothing was changed: ` +
+      "restored here they could be sold from twice. If nobody sells from them there any more, and nobody will, " +
+      "--over-moved-books restores the backup all the same.",
+  );
+}
+
+function findMovedMark(path: string): ReturnType<typeof readMovedMark> {
+  if (!existsSync(path)) return undefined;
+  try {
+    const db = new Database(path, { readwrite: true });
+    try {
+      return readMovedMark(db);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    // Data too damaged to be read is what a restore is for, and what an early version wrote cannot have been moved.
+    if (error instanceof SQLiteError) return undefined;
+    throw error;
+  }
+}
+
+/** Gives the data a second name, so that there is never a moment without data under the first. */
+function keep(path: string, nowMs: number): string | undefined {
+  if (!existsSync(path)) return undefined;
+  const moment = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+  const usual = `${path}.before-restore-${moment}`;
+  let kept = usual;
+  for (let n = 2; existsSync(kept); n++) kept = `${usual}-${n}`;
+  giveName(path, kept);
+  // Only of data too damaged to be opened is anything still in the log.
+  if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0) giveName(`${path}-wal`, `${kept}-wal`);
+  return kept;
+}
+
+function giveName(file: string, another: string): void {
+  try {
+    linkSync(file, another);
+  } catch {
+    // Not every file system lets a file have two names.
+    makePrivate(() => copyFileSync(file, another));
+    syncFile(another);
+  }
+}
+
+function isSameFile(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((file) => statSync(file, { bigint: true, throwIfNoEntry: false }));
+  return first !== undefined && first.dev === second?.dev && first.ino === second.ino;
+}
+
+function syncFile(file: string): void {
+  sync(openSync(file, "r+"));
+}
+
+/** So that a power cut does not take the new name with it. */
+function syncFolder(folder: string): void {
+  sync(openSync(folder, "r"));
+}
+
+function sync(handle: number): void {
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Moves the old log into the old file, so that a crash before the exchange loses nothing of the old data. */
+function foldInLog(path: string): void {
+  if (!existsSync(path)) return;
+  const db = new Database(path, { readwrite: true });
+  try {
+    db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // Data too damaged to be read is what a restore is for.
+  } finally {
+    db.close();
+  }
+}
+
+/** Other programs number their schemas too; only ours has accounts and entries. */
+function holdsBooks(db: Database): boolean {
+  const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema").all();
+  return ["account", "call", "entry"].every((name) => tables.some((table) => table.name === name));
+}
+
+/** Copies what the database says, not its bytes: beside the file there may be a log with the newest of it. */
+function copyChecked(backup: string, copy: string, fingerprint: string | undefined): void {
+  if (!existsSync(backup)) throw new Error(`There is no file ${backup}.`);
+  if (statSync(backup).isDirectory())
+    throw new Error(`${backup} is a folder; name one of the backups in it.`);
+  const db = namingFile(backup, () => new Database(backup, { readonly: true, safeIntegers: true }));
+  try {
+    checkBackup(db, backup);
+    checkSecret(db, backup, fingerprint);
+    copyInto(db, copy);
+  } catch (error) {
+    rmSync(copy, { force: true });
+    throw error;
+  } finally {
+    db.close();
+  }
+}
+
+function checkSound(db: Database, file: string): void {
+  const check = db.query<{ integrity_check: string }, []>("PRAGMA integrity_check").get();
+  if (check?.integrity_check !== "ok") throw new Error(`${file} is damaged: ${check?.integrity_check}.`);
+}
+
+function checkBackup(db: Database, backup: string): void {
+  try {
+    checkSound(db, backup);
+    const version = versionOf(db);
+    if (version > 0 && !holdsBooks(db)) throw new Error(`${backup} is not a backup of Tollgate.`);
+    if (version === 0 || version > schemaVersion) {
+      throw new Error(`${backup} has schema ${version}; this program knows 1 to ${schemaVersion}.`);
+    }
+  } catch (error) {
+    if (error instanceof Error && error.message.includes("not a database")) {
+      throw new Error(`${backup} is not a backup of Tollgate.`, { cause: error });
+    }
+    if (error instanceof SQLiteError)
+      throw new Error(`${backup} is damaged: ${error.message}.`, { cause: error });
+    throw error;
+  }
+}
+
+/** Under another secret no key would be recognised and no token opened: the data would be there, and good for nothing. */
+function checkSecret(db: Database, backup: string, fingerprint: string | undefined): void {
+  const claimed = findSecret(db);
+  if (fingerprint === undefined || claimed === undefined || claimed === fingerprint) return;
+  throw new Error(
+    `${backup} was written under another secret than this installation has, and nothing was changed. ` +
+      "If it is meant to go on here, first put its secret in the place of data/secret, or set TOLLGATE_SECRET to it.",
+  );
+}

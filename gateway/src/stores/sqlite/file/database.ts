@@ -1,0 +1,85 @@
+import { Database, SQLiteError } from "bun:sqlite";
+import { dirname } from "node:path";
+import type { OpeningEvents } from "../../data-place.ts";
+import { isBusy } from "./failures.ts";
+import { isOfEarlierVersion, migrate, versionOf } from "./migrations.ts";
+import { closeFiles, makePrivate, openPrivateFolder } from "./private-files.ts";
+
+/** While opening, another process may be migrating the same file; wait for it. */
+const openingTimeoutMs = 5_000;
+
+interface Opening extends Partial<OpeningEvents> {
+  /** Brings data of an earlier version forward, or refuses to; at once when nobody says. */
+  readonly guardMigration?: ((migrate: () => void) => void) | undefined;
+}
+
+/** Opens the file with the promises the ledger depends on: WAL, and an fsync in every commit. */
+export function openDatabase(path: string, opening: Opening = {}): Database {
+  openPrivateFolder(dirname(path));
+  // SQLite gives the log and its index the rights of the file.
+  closeFiles([path, `${path}-wal`, `${path}-shm`]);
+  return namingFile(path, () => prepare(path, opening));
+}
+
+function prepare(path: string, opening: Opening): Database {
+  const options = { create: true, readwrite: true, strict: true, safeIntegers: true } as const;
+  const db = makePrivate(() => new Database(path, options));
+  db.run(`PRAGMA busy_timeout = ${openingTimeoutMs}`);
+  useWriteAheadLog(db);
+  db.run("PRAGMA synchronous = FULL");
+  db.run("PRAGMA foreign_keys = ON");
+  // Pages are copied from the log in a commit, in which nobody is served: often and little rather than rarely and much.
+  db.run("PRAGMA wal_autocheckpoint = 1000");
+  // A usage report over a year reads some hundred pages; in SQLite's own two megabytes they push each other out.
+  db.run("PRAGMA cache_size = -8000");
+  if (isOfEarlierVersion(db)) bringForward(db, opening);
+  else migrate(db);
+  // From here on nobody blocks the event loop for a lock: the group commit waits for its turn by itself.
+  db.run("PRAGMA busy_timeout = 0");
+  return db;
+}
+
+function bringForward(
+  db: Database,
+  { guardMigration = (act) => act(), onBroughtForward = () => {} }: Opening,
+): void {
+  const from = versionOf(db);
+  guardMigration(() => migrate(db));
+  onBroughtForward({ from, to: versionOf(db) });
+}
+
+/** SQLite's own words do not say which file they are about, and who reads them has to mend its folder. */
+export function namingFile<Value>(path: string, use: () => Value): Value {
+  try {
+    return use();
+  } catch (error) {
+    const sentence = error instanceof SQLiteError ? sentenceAbout(path, error) : undefined;
+    throw sentence === undefined ? error : new Error(sentence, { cause: error });
+  }
+}
+
+function sentenceAbout(path: string, { code = "", message }: SQLiteError): string | undefined {
+  if (code.startsWith("SQLITE_READONLY"))
+    return `${path} cannot be written: ${message}. Is its folder read-only, or somebody else's?`;
+  if (code.startsWith("SQLITE_CANTOPEN"))
+    return `${path} cannot be opened: ${message}. Is it a file, and this user's?`;
+  if (code.startsWith("SQLITE_NOTADB"))
+    return `${path} cannot be used: ${message}. Is TOLLGATE_STORE or TOLLGATE_DATA right?`;
+  if (code.startsWith("SQLITE_CORRUPT")) return `${path} is damaged: ${message}. Restore a backup.`;
+  return undefined;
+}
+
+/** SQLite does not wait for others here as it does elsewhere, so several programs that open a new file must. */
+function useWriteAheadLog(db: Database): void {
+  for (let waitedMs = 0; ; waitedMs += retryEveryMs) {
+    try {
+      db.run("PRAGMA journal_mode = WAL");
+      return;
+    } catch (error) {
+      if (!isBusy(error) || waitedMs >= openingTimeoutMs) throw error;
+      Bun.sleepSync(retryEveryMs);
+    }
+  }
+}
+
+const retryEveryMs = 10;

@@ -1,0 +1,17 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { codeOf } from "../../../platform/error-code.ts";
+
+/** Whoever may not look into the folder does not know that there is nothing in it. */
+export function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    if (!forbidden.has(codeOf(error))) throw error;
+    throw new Error(`${resolve(path)} cannot be read by this user. Run this as the user who owns the data.`, {
+      cause: error,
+    });
+  }
+}
+
+const forbidden: ReadonlySet<string> = new Set(["EACCES", "EPERM"]);
