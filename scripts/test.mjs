@@ -26,18 +26,18 @@ const AT_ONCE = 3;
 const PORTIONS = 18;
 /** Those that start programs and browsers take a minute. They come first, each by itself, or the end would wait for one. */
 const LONG = [
-  "./test/failpoints.test.ts",
-  "./test/operator.test.ts",
-  "./test/kills.test.ts",
+  "./test/crashes/failpoints.test.ts",
+  "./test/operator/operator.test.ts",
+  "./test/crashes/kills.test.ts",
   "./gateway/src/stores/sqlite/sqlite-ledger.test.ts",
-  "./test/site-in-browser.test.ts",
-  "./test/task-kills.test.ts",
-  "./test/caller-commands.test.ts",
-  "./test/store-faults.test.ts",
+  "./test/site/site-in-browser.test.ts",
+  "./test/crashes/task-kills.test.ts",
+  "./test/callers/caller-commands.test.ts",
+  "./test/crashes/store-faults.test.ts",
   "./gateway/src/host/listen.test.ts",
-  "./test/account-in-browser.test.ts",
-  "./test/task-verdicts.test.ts",
-  "./test/contracts.test.ts",
+  "./test/account/account-in-browser.test.ts",
+  "./test/tasks/task-verdicts.test.ts",
+  "./test/contract/contracts.test.ts",
 ];
 
 const EACH = "--each";

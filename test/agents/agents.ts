@@ -2,12 +2,12 @@
 // heavy and need a newer Node, so they are installed apart: `npm run agents` does both.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { askDirectly } from "../ask-directly.ts";
+import { askDirectly } from "../support/ask-directly.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openTestGateway, type TestAccount, type TestGateway } from "../harness.ts";
-import { createPerson } from "../oauth-person.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { createPerson } from "../sign-in/oauth-person.ts";
 import { addFixtures } from "./fixtures.ts";
 
 const folder = import.meta.dir;

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 
-import { modernHeaders, openOldClient, send, type Rpc } from "../agent-client.ts";
+import { modernHeaders, openOldClient, send, type Rpc } from "../agents/agent-client.ts";
 import { openBadInputGateway, snapshotMicros } from "./bad-input-gateway.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";
 

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 
-import { askDirectly } from "../ask-directly.ts";
+import { askDirectly } from "../support/ask-directly.ts";
 import { gzipLayers, gzipZeros } from "../doubles/gzip-bomb.ts";
-import { openTestGateway } from "../harness.ts";
+import { openTestGateway } from "../support/harness.ts";
 import {
   contentLength,
   goodRerank,

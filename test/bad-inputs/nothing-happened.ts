@@ -2,8 +2,8 @@
 
 import { expect } from "bun:test";
 import { systemClock } from "../../gateway/src/platform/clock.ts";
-import type { TestGateway } from "../harness.ts";
-import type { TestData } from "../test-data.ts";
+import type { TestGateway } from "../support/harness.ts";
+import type { TestData } from "../support/test-data.ts";
 
 /** Runs `act`; the books must look the same to a second reader of the data before and after. */
 export async function expectNothingHappened<Result>(

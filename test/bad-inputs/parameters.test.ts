@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 
-import { openTestGateway, type TestAccount } from "../harness.ts";
-import { createVirtualClock } from "../virtual-clock.ts";
+import { openTestGateway, type TestAccount } from "../support/harness.ts";
+import { createVirtualClock } from "../support/virtual-clock.ts";
 import {
   chat,
   contentLength,

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, spyOn, test } from "bun:test";
 
-import { openTestGateway } from "../harness.ts";
-import { createVirtualClock } from "../virtual-clock.ts";
+import { openTestGateway } from "../support/harness.ts";
+import { createVirtualClock } from "../support/virtual-clock.ts";
 import { openBadInputGateway, snapshotPath, tagPath } from "./bad-input-gateway.ts";
 import { flat, nested, read } from "./error-shapes.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";

@@ -2,8 +2,8 @@
 
 import { afterAll, expect } from "bun:test";
 import type { StreamScript } from "../doubles/scripted-answer.ts";
-import type { TestAccount, TestGateway } from "../harness.ts";
-import { collectUnhandled } from "../unhandled.ts";
+import type { TestAccount, TestGateway } from "../support/harness.ts";
+import { collectUnhandled } from "../support/unhandled.ts";
 import { dialects, type DialectName, type Heard } from "./dialects.ts";
 import { models, openModelVendors } from "./model-vendors.ts";
 import { openStreamCaller, type StreamCaller } from "./stream-caller.ts";

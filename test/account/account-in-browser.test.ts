@@ -1,0 +1,177 @@
+// The pages of an account as a person sees them: in Chromium, on a phone and a desk, in light and dark.
+
+import { afterAll, beforeAll, expect } from "bun:test";
+import { exampleRequest } from "../../gateway/src/offer/example-request.ts";
+import type { Offer } from "../../gateway/src/offer/offer.ts";
+import { isSold } from "../../gateway/src/operation/operation.ts";
+import {
+  looks,
+  openBrowser,
+  show,
+  testInBrowser,
+  violationsIn,
+  widthOf,
+  type BrowserOptions,
+  type TestBrowser,
+} from "../support/browser.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+
+let gateway: TestGateway;
+let account: TestAccount;
+let receipt: string;
+
+beforeAll(async () => {
+  gateway = await openTestGateway();
+  account = await gateway.openAccount({
+    scope: "account",
+    budget: { window: "month", limitMicros: 1_500_000n },
+  });
+  const snapshot = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
+  receipt = (await gateway.call(account, snapshot)).headers.get("x-request-id") ?? "";
+  await gateway.post(account, "/v1/rerank", { query: "tea", documents: ["green tea", "a car"] });
+  await gateway.call(await gateway.issueKey(account), snapshot);
+  const longest = longestNamed(gateway.gateway.offer());
+  for (const name of ["production server", "production_server_of_eu_central_1_blue"])
+    await gateway.call(await gateway.issueKey(account, { name }), longest);
+});
+afterAll(() => gateway.close());
+
+const pages: readonly { readonly what: string; readonly path: () => string }[] = [
+  { what: "overview", path: () => "/account" },
+  { what: "calls", path: () => "/account/calls" },
+  { what: "receipt", path: () => `/account/calls/${receipt}` },
+  { what: "keys", path: () => "/account/keys" },
+];
+
+for (const { what, path } of pages) {
+  testInBrowser(
+    `an account's page of its ${what} fits a phone and a desk, and axe finds nothing wrong with it`,
+    () =>
+      inBrowser(async ({ page, complaints, requested }) => {
+        await signIn(page, account);
+        await page.goto(gateway.url + path());
+        await page.evaluate("document.querySelector('details')?.setAttribute('open', '')");
+        for (const look of looks) {
+          await show(page, look);
+          expect([look, await widthOf(page)]).toEqual([look, look.width]);
+        }
+        for (const look of looks.slice(0, 2)) {
+          await show(page, look);
+          expect([look, await violationsIn(page)]).toEqual([look, []]);
+        }
+        expect(complaints).toEqual([]);
+        expect(requested.filter((url) => !url.startsWith(`${gateway.url}/`))).toEqual([]);
+        expect(requested.join(" ")).not.toContain(account.key);
+      }),
+  );
+}
+
+/** Tables of which a part can only be seen by scrolling them. */
+const cutTables = `[...document.querySelectorAll(".table")]
+  .filter((table) => table.scrollWidth > table.clientWidth)
+  .map((table) => table.getAttribute("aria-label"))`;
+
+/** Outcomes that stand on two lines though they are one word. */
+const brokenWords = `[...document.querySelectorAll(".table td > div")]
+  .filter((cell) => /^\\s*[a-z]+\\s*$/.test(cell.textContent) && cell.offsetHeight > 30)
+  .map((cell) => cell.textContent.trim())`;
+
+testInBrowser("what a call cost is seen at every width: no table is cut off, and no word broken", () =>
+  inBrowser(async ({ page }) => {
+    await signIn(page, account);
+    for (const { what, path } of pages) {
+      await page.goto(gateway.url + path());
+      await page.evaluate("document.querySelector('details')?.setAttribute('open', '')");
+      for (const width of [700, 768, 1024, 1056, 1280, 1920]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect([what, width, await page.evaluate(cutTables)]).toEqual([what, width, []]);
+        const broken = await page.evaluate(brokenWords);
+        expect([what, width, broken]).toEqual([what, width, []]);
+      }
+    }
+  }),
+);
+
+testInBrowser("on paper everything is there, dark on light, and nothing to press or follow", () =>
+  inBrowser(async ({ page }) => {
+    await signIn(page, account);
+    await page.setViewportSize({ width: 720, height: 1000 });
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    for (const { what, path } of pages) {
+      await page.goto(gateway.url + path());
+      expect([what, await page.evaluate(cutTables)]).toEqual([what, []]);
+      for (const role of ["button", "navigation"] as const)
+        expect([what, role, await page.getByRole(role).filter({ visible: true }).count()]).toEqual([
+          what,
+          role,
+          0,
+        ]);
+      const ground = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+      expect(ground).toBe("rgb(252, 251, 248)");
+    }
+  }),
+);
+
+testInBrowser("an account without calls reads well, and axe finds nothing wrong with it", () =>
+  inBrowser(async ({ page }) => {
+    await signIn(page, await gateway.openAccount());
+    expect(await page.getByText("No call has ended in these days.").isVisible()).toBe(true);
+    expect(await page.getByRole("link", { name: "Keys" }).count()).toBe(0);
+    expect(await violationsIn(page)).toEqual([]);
+    await page.getByRole("link", { name: "Calls" }).click();
+    expect(await page.getByText("There are no calls yet.").isVisible()).toBe(true);
+    expect(await violationsIn(page)).toEqual([]);
+  }),
+);
+
+testInBrowser(
+  "without JavaScript a person finds why a call cost what it did, from the site on, and signs out",
+  () =>
+    inBrowser(
+      async ({ page }) => {
+        await page.goto(gateway.url);
+        await page.getByRole("link", { name: "Account" }).click();
+        await page.getByLabel("API key of your account").fill(account.key);
+        await page.getByRole("button", { name: "Sign in" }).click();
+        expect(await page.getByRole("img", { name: "Charged by day" }).isVisible()).toBe(true);
+        await page.getByText("The same as a table").click();
+        await page.getByRole("link", { name: new Date().toISOString().slice(0, 10) }).click();
+        await page.getByRole("row", { name: "rerank.create" }).getByRole("link").click();
+        expect(await page.getByText(/^Held \d+ micro-USD as the most it could cost/).isVisible()).toBe(true);
+        await page.getByRole("link", { name: "Your clients" }).click();
+        await page.getByRole("link", { name: "your account" }).click();
+        await page.getByRole("button", { name: "Sign out" }).click();
+        expect(await page.getByLabel("API key of your account").isVisible()).toBe(true);
+      },
+      { javaScript: false },
+    ),
+);
+
+/** The example of the operation whose id takes the most room in a table. */
+function longestNamed({ routes, names }: Offer): string {
+  const [longest] = routes.all
+    .filter(({ operation }) => operation.method === "GET" && isSold(operation))
+    .toSorted((a, b) => b.operation.id.length - a.operation.id.length);
+  const example = longest && exampleRequest(longest, names);
+  if (!example) throw new Error("No operation that is sold has an example to call.");
+  return example.target;
+}
+
+async function inBrowser(
+  visit: (browser: TestBrowser) => Promise<void>,
+  options: BrowserOptions = {},
+): Promise<void> {
+  const browser = await openBrowser(options);
+  try {
+    await visit(browser);
+  } finally {
+    await browser.close();
+  }
+}
+
+async function signIn(page: TestBrowser["page"], { key }: TestAccount): Promise<void> {
+  await page.goto(`${gateway.url}/account`);
+  await page.getByLabel("API key of your account").fill(key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+}

@@ -1,0 +1,21 @@
+// The door for agents, and an account of twenty dollars that uses it.
+
+import { afterAll, expect } from "bun:test";
+import { openTestGateway } from "../support/harness.ts";
+
+export const snapshot = {
+  operation_id: "financial.metrics.snapshot",
+  arguments: { ticker: "AAPL" },
+  max_price_usd: 0.1,
+};
+
+/** To be called once in a file of tests; the books are audited after the last of them. */
+export async function useAgentAccount() {
+  const gateway = await openTestGateway();
+  afterAll(async () => {
+    expect(await gateway.audit()).toEqual([]);
+    await gateway.close();
+  });
+  const account = await gateway.openAccount({ creditUsd: "20" });
+  return { gateway, account, mcp: `${gateway.url}/mcp` };
+}

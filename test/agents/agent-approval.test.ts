@@ -1,0 +1,430 @@
+// A person's yes before a dear call: asked for where the client can ask, by an address where it cannot, and good for
+// exactly one call. Each replay here once bought twice somewhere.
+
+import { describe, expect, test } from "bun:test";
+import { useTool, type ToolResult } from "./agent-client.ts";
+import {
+  canAsk,
+  cheap,
+  config,
+  creditUsd,
+  dear,
+  errorOf,
+  snapshotMicros,
+  tagMicros,
+  useApprovals,
+  yes,
+  type Handle,
+} from "./approvals.ts";
+import { openTestGateway } from "../support/harness.ts";
+import { signInWith } from "../sign-in/oauth-person.ts";
+import { createVirtualClock } from "../support/virtual-clock.ts";
+
+const { gateway, account, mcp, spent, askElsewhere, decide, askInForm, answerForm } = await useApprovals();
+
+describe("where the client cannot ask", () => {
+  test("nothing runs; the answer names operation, rate, the most it can cost and where to approve", async () => {
+    const asked = await useTool(mcp, account.key, "use", dear());
+    expect(asked.isError).toBe(true);
+    expect(asked.structuredContent).toMatchObject({
+      status: "approval_required",
+      error: { code: "approval_required", charged: "no" },
+      approval: { operation_ids: ["financial.metrics.snapshot"], rate_usd: 0.048, max_exposure_usd: 0.048 },
+    });
+    expect(await spent()).toBe(0);
+  });
+
+  test("the rate is what this very call is expected to cost, not what a usual one does", async () => {
+    const call = {
+      model: "claude-opus-4-5",
+      max_tokens: 4_000,
+      messages: [{ role: "user", content: "Tell me a story." }],
+    };
+    const response = await gateway.post(account, "/v1/messages", call, { "x-tollgate-cost-mode": "quote" });
+    const quoted = (await response.json()) as Record<string, number>;
+    const used = { operation_id: "messages.create", arguments: call, max_price_usd: 2 };
+    const rate_usd = (quoted["estimated_cost_micros_usd"] ?? 0) / 1e6;
+    const max_exposure_usd = (quoted["max_cost_micros_usd"] ?? 0) / 1e6;
+    expect(rate_usd).toBeGreaterThan(0);
+    expect(rate_usd).toBeLessThan(max_exposure_usd);
+    const first = await askElsewhere(used);
+    expect(first).toMatchObject({ rate_usd, max_exposure_usd });
+    // The same when asked about while it waits, in a batch, and in words.
+    const { approval_id } = first;
+    const waiting = await useTool(mcp, account.key, "use", { ...used, approval_id });
+    expect(waiting.structuredContent["approval"]).toMatchObject({ rate_usd, max_exposure_usd });
+    const batch = { calls: [dear(), used] };
+    expect(await askElsewhere(batch, "batch_use")).toMatchObject({
+      rate_usd: Math.max(rate_usd, 0.048),
+      max_exposure_usd: Math.round((max_exposure_usd + 0.048) * 1e6) / 1e6,
+    });
+    const { message } = await askInForm(used);
+    expect(message).toContain(`expected to cost ${rate_usd} USD, at most ${max_exposure_usd} USD`);
+  });
+
+  test("the approved call runs once; the same approval a second time buys nothing", async () => {
+    const { approval_id, url } = await askElsewhere();
+    const waiting = await useTool(mcp, account.key, "use", { ...dear(), approval_id });
+    expect(waiting.structuredContent).toMatchObject({
+      status: "approval_required",
+      approval: { approval_id },
+    });
+    await decide(url, "approve");
+    const used = await useTool(mcp, account.key, "use", { ...dear(), approval_id });
+    expect(used.structuredContent).toMatchObject({ status: "completed", settled_micros_usd: snapshotMicros });
+    const again = await useTool(mcp, account.key, "use", { ...dear(), approval_id });
+    expect(again.structuredContent).toMatchObject({
+      status: "refused",
+      error: { code: "approval_required", charged: "no" },
+    });
+    expect(await spent()).toBe(snapshotMicros);
+  });
+
+  test("twenty uses of one approval at once buy once", async () => {
+    const { approval_id, url } = await askElsewhere();
+    await decide(url, "approve");
+    const all = await Promise.all(
+      Array.from({ length: 20 }, () => useTool(mcp, account.key, "use", { ...dear(), approval_id })),
+    );
+    expect(all.filter(({ isError }) => isError !== true)).toHaveLength(1);
+    expect(await spent()).toBe(snapshotMicros);
+  });
+
+  test("an approval allows neither other arguments nor a raised cap", async () => {
+    const { approval_id, url } = await askElsewhere();
+    await decide(url, "approve");
+    for (const other of [
+      dear("MSFT"),
+      dear("AAPL", 0.2),
+      { ...dear(), operation_id: "research.deep_search" },
+    ]) {
+      const refused = await useTool(mcp, account.key, "use", { ...other, approval_id });
+      expect(refused.isError).toBe(true);
+    }
+    expect(await spent()).toBe(0);
+    // It is still good for what it was given for, whatever the order of the members.
+    const used = await useTool(mcp, account.key, "use", { approval_id, ...dear() });
+    expect(used.structuredContent["status"]).toBe("completed");
+  });
+
+  test("an approval of one operation allows no other that takes the same, nor the same as part of a batch", async () => {
+    const given = {
+      operation_id: "chat.completions.create",
+      arguments: {
+        model: "gpt-4o",
+        messages: [{ role: "user", content: "hello" }],
+        input: "hello",
+        max_tokens: 10_000,
+        max_output_tokens: 10_000,
+      },
+      max_price_usd: 0.2,
+    };
+    const { approval_id, url } = await askElsewhere(given);
+    await decide(url, "approve");
+    const elsewhere = { ...given, operation_id: "responses.create", approval_id };
+    expect((await useTool(mcp, account.key, "use", elsewhere)).isError).toBe(true);
+    const batch = await useTool(mcp, account.key, "batch_use", { calls: [given], approval_id });
+    expect(JSON.stringify(batch.structuredContent)).not.toContain('"completed":1');
+    expect(await spent()).toBe(0);
+    const used = await useTool(mcp, account.key, "use", { ...given, approval_id });
+    expect(used.structuredContent["status"]).toBe("completed");
+  });
+
+  test("a no is a no", async () => {
+    const { approval_id, url } = await askElsewhere();
+    await decide(url, "deny");
+    const refused = await useTool(mcp, account.key, "use", { ...dear(), approval_id });
+    expect(errorOf(refused)).toMatchObject({ code: "approval_declined", charged: "no" });
+    expect(await spent()).toBe(0);
+  });
+
+  test("another account's approval does not exist, approved or not", async () => {
+    const { approval_id, url } = await askElsewhere();
+    await decide(url, "approve");
+    const other = await gateway.openAccount({ creditUsd });
+    const foreign = await useTool(mcp, other.key, "use", { ...dear(), approval_id });
+    const random = await useTool(mcp, other.key, "use", {
+      ...dear(),
+      approval_id: `apr_${crypto.randomUUID()}`,
+    });
+    expect(errorOf(foreign)).toEqual(errorOf(random));
+    expect((await gateway.balance(other)).balance).toBe(5_000_000);
+  });
+
+  test("one client's questions keep nobody else from asking, and the same call is one question", async () => {
+    const { access_token } = await signInWith(gateway.url, account.key, { per_call_usd: "0.01" });
+    const flood = async (ticker: string): Promise<Handle> => {
+      const asked = await useTool(mcp, access_token, "use", dear(ticker));
+      return asked.structuredContent["approval"] as Handle;
+    };
+    const first = await flood("A0");
+    expect((await flood("A0")).approval_id).toBe(first.approval_id);
+    for (let n = 1; n < 105; n++) await flood(`A${n}`);
+    expect((await askElsewhere()).approval_id).toStartWith("apr_");
+    // Its own oldest gave way; nobody told another key even that a question waits.
+    const gone = await useTool(mcp, access_token, "use", { ...dear("A0"), approval_id: first.approval_id });
+    expect(errorOf(gone)["message"]).toContain("There is no such approval");
+    const { approval_id } = await flood("A104");
+    const foreign = await useTool(mcp, account.key, "use", { ...dear("A104"), approval_id });
+    expect(foreign.structuredContent).toMatchObject({ status: "refused" });
+    expect(errorOf(foreign)["message"]).toContain("There is no such approval");
+  });
+
+  test("another key of the same account cannot use it either", async () => {
+    const { approval_id, url } = await askElsewhere();
+    await decide(url, "approve");
+    const { access_token } = await signInWith(gateway.url, account.key, { per_call_usd: "0.01" });
+    const refused = await useTool(mcp, access_token, "use", { ...dear(), approval_id });
+    expect(refused.isError).toBe(true);
+    expect(await spent()).toBe(0);
+  });
+});
+
+describe("what covers a call", () => {
+  test("a key: up to the operator's limit per call", async () => {
+    expect((await useTool(mcp, account.key, "use", cheap)).structuredContent["status"]).toBe("completed");
+    // The price decides, not the cap: a generous cap on a cheap call needs nobody.
+    const generous = await useTool(mcp, account.key, "use", { ...cheap, max_price_usd: 100 });
+    expect(generous.structuredContent["status"]).toBe("completed");
+  });
+
+  test("a token: what its person allowed per call, more or less than a key", async () => {
+    const more = await signInWith(gateway.url, account.key, { per_call_usd: "0.05" });
+    expect((await useTool(mcp, more.access_token, "use", dear())).structuredContent["status"]).toBe(
+      "completed",
+    );
+    const less = await signInWith(gateway.url, account.key, { per_call_usd: "0.001" });
+    const asked = await useTool(mcp, less.access_token, "use", cheap);
+    expect(asked.structuredContent["status"]).toBe("approval_required");
+  });
+
+  test("HTTP with a key needs no approval: nobody there could be asked", async () => {
+    const response = await gateway.call(account, "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL");
+    expect(response.status).toBe(200);
+  });
+});
+
+describe("a batch", () => {
+  const batch = { calls: [cheap, dear(), cheap, dear()] };
+
+  test("asks once for all its dear calls, before any of them or of the cheap ones runs", async () => {
+    const asked = await useTool(mcp, account.key, "batch_use", batch);
+    expect(asked.structuredContent).toMatchObject({
+      approval: {
+        operation_ids: ["financial.metrics.snapshot", "financial.metrics.snapshot"],
+        max_exposure_usd: 0.096,
+      },
+      totals: { completed: 0, not_started: 4, settled_usd: 0 },
+    });
+    expect(await spent()).toBe(0);
+    const { approval_id, url } = asked.structuredContent["approval"] as Handle;
+    await decide(url, "approve");
+    const done = await useTool(mcp, account.key, "batch_use", { ...batch, approval_id });
+    expect(done.structuredContent["totals"]).toMatchObject({ completed: 4 });
+    expect(await spent()).toBe(2 * snapshotMicros + 2 * tagMicros);
+  });
+
+  test("is bound as a whole by the person's maximum: below what all of it may cost, none of it runs", async () => {
+    const three = { calls: [dear("AAPL"), dear("MSFT"), dear("TSLA")] };
+    const atMost = (max_usd: number) => ({
+      approval: { action: "accept", content: { approve: true, max_usd } },
+    });
+    const first = await askInForm(three, "batch_use");
+    const refused = await answerForm(three, first.state, atMost(0.05), "batch_use");
+    expect(refused.structuredContent).toMatchObject({
+      totals: { completed: 0, settled_usd: 0 },
+      error: { code: "approval_declined", charged: "no" },
+    });
+    expect(await spent()).toBe(0);
+    const second = await askInForm(three, "batch_use");
+    await answerForm(three, second.state, atMost(0.144), "batch_use");
+    expect(await spent()).toBe(3 * snapshotMicros);
+  });
+
+  test("that could not be paid is refused before anybody is asked, whatever stands in its way", async () => {
+    const both = { calls: [dear("AAPL"), dear("MSFT"), cheap] };
+    const budget = { limitMicros: 97_000n, window: "day" } as const;
+    const poor = await gateway.openAccount({ creditUsd: "0.097" });
+    const bounded = await gateway.openAccount({ creditUsd, budget });
+    const limits = { per_call_usd: "0.01", per_day_usd: "0.097" };
+    const { access_token: guest } = await signInWith(gateway.url, account.key, limits);
+    for (const [key, code] of [
+      [poor.key, "insufficient_balance"],
+      [bounded.key, "budget_exceeded"],
+      [guest, "budget_exceeded"],
+    ] as const) {
+      const refused = await useTool(mcp, key, "batch_use", both, canAsk);
+      expect(refused.structuredContent).toMatchObject({
+        totals: { completed: 0, not_started: 3, settled_usd: 0 },
+        error: { code, charged: "no", retryable: false },
+      });
+      // Together they may cost 97,450; without the cheap one each of these can pay.
+      expect(errorOf(refused)["message"]).toContain("The calls together may cost 97450 micro-USD");
+      const asked = await useTool(mcp, key, "batch_use", { calls: both.calls.slice(0, 2) }, canAsk);
+      expect(asked.resultType).toBe("input_required");
+    }
+    expect(await spent()).toBe(0);
+  });
+
+  test("played back with its approval or its state it buys nothing more, not even the cheap calls", async () => {
+    const { approval_id, url } = await askElsewhere(batch, "batch_use");
+    await decide(url, "approve");
+    await useTool(mcp, account.key, "batch_use", { ...batch, approval_id });
+    const once = await spent();
+    const again = await useTool(mcp, account.key, "batch_use", { ...batch, approval_id });
+    expect(again.structuredContent["totals"]).toMatchObject({ completed: 0, refused: 4 });
+    expect(await spent()).toBe(once);
+
+    const { state } = await askInForm(batch, "batch_use");
+    await Promise.all(Array.from({ length: 5 }, () => answerForm(batch, state, yes, "batch_use")));
+    expect(await spent()).toBe(2 * once);
+  });
+
+  test("an approval of one batch allows no other", async () => {
+    const { approval_id, url } = await askElsewhere(batch, "batch_use");
+    await decide(url, "approve");
+    const other = { calls: [dear("MSFT"), dear("MSFT")], approval_id };
+    const refused = await useTool(mcp, account.key, "batch_use", other);
+    expect(refused.structuredContent["totals"]).toMatchObject({ completed: 0 });
+    expect(await spent()).toBe(0);
+  });
+});
+
+test("a yes that nobody gave in time, or that came to be used too late, is none", async () => {
+  const clock = createVirtualClock();
+  const timed = await openTestGateway({ config, clock });
+  const { key, accountId } = await timed.openAccount({ creditUsd });
+  const url = `${timed.url}/mcp`;
+  const ask = async (ticker: string): Promise<string> => {
+    const { structuredContent } = await useTool(url, key, "use", dear(ticker));
+    return (structuredContent["approval"] as Handle).approval_id;
+  };
+  const [unanswered, approved] = [await ask("AAPL"), await ask("MSFT")];
+  await timed.store.approvals.decide({
+    id: approved,
+    accountId,
+    decision: "approved",
+    nowMs: clock.wallMs(),
+  });
+  clock.advance(15 * 60_000 + 1);
+  for (const [approval_id, ticker] of [
+    [unanswered, "AAPL"],
+    [approved, "MSFT"],
+  ] as const) {
+    const late = await useTool(url, key, "use", { ...dear(ticker), approval_id });
+    expect(errorOf(late)).toMatchObject({ code: "approval_required", charged: "no" });
+  }
+  expect(await timed.store.accounts.find(accountId)).toMatchObject({
+    postedMicros: 5_000_000n,
+    heldMicros: 0n,
+  });
+  await timed.close();
+});
+
+describe("an approved batch whose approval does not do any more", () => {
+  const batch = { calls: [cheap, dear()] };
+
+  /** A gateway whose time stands, and a batch that was asked about there and allowed. */
+  const openApproved = async (given: object = batch) => {
+    const clock = createVirtualClock();
+    const timed = await openTestGateway({ config, clock });
+    const { key, accountId } = await timed.openAccount({ creditUsd });
+    const run = (calls: object): Promise<ToolResult> => useTool(`${timed.url}/mcp`, key, "batch_use", calls);
+    const { approval_id: id } = (await run(given)).structuredContent["approval"] as Handle;
+    await timed.store.approvals.decide({ id, accountId, decision: "approved", nowMs: clock.wallMs() });
+    const paid = async (): Promise<number> =>
+      5_000_000 - Number((await timed.store.accounts.find(accountId))?.postedMicros);
+    const raisePrices = async (): Promise<void> => {
+      await timed.store.accounts.update(accountId, { planMultiplierPpm: 1_500_000n });
+      // Longer than a credential is remembered.
+      clock.advance(60_000);
+    };
+    return { timed, clock, run, approval_id: id, paid, raisePrices };
+  };
+  type Approved = Awaited<ReturnType<typeof openApproved>>;
+
+  const reasons: [string, string, (approved: Approved) => Promise<object>][] = [
+    [
+      "because it came too late",
+      "expired",
+      async ({ clock }) => {
+        clock.advance(15 * 60_000 + 1);
+        return batch;
+      },
+    ],
+    [
+      "because a dear call asks for something else now",
+      "no such approval",
+      async () => ({ calls: [cheap, dear("MSFT")] }),
+    ],
+    [
+      "because its price rose above what was allowed",
+      "more than was approved",
+      async ({ raisePrices }) => {
+        await raisePrices();
+        return batch;
+      },
+    ],
+  ];
+  test.each(reasons)("runs none of its calls, %s", async (_, why, change) => {
+    const approved = await openApproved();
+    const { timed, run, approval_id, paid } = approved;
+    const refused = await run({ ...(await change(approved)), approval_id });
+    expect(refused.isError).toBe(true);
+    expect(refused.structuredContent["totals"]).toMatchObject({ not_started: 2, settled_usd: 0 });
+    expect(errorOf(refused)).toMatchObject({ code: "approval_required", charged: "no", retryable: false });
+    expect(errorOf(refused)["message"]).toContain(why);
+    expect(await paid()).toBe(0);
+    await timed.close();
+  });
+
+  test("and that ran before says that it did, however late and dear it is by now", async () => {
+    const { timed, clock, run, approval_id, paid, raisePrices } = await openApproved();
+    await run({ ...batch, approval_id });
+    const once = await paid();
+    expect(once).toBe(snapshotMicros + tagMicros);
+    clock.advance(15 * 60_000 + 1);
+    await raisePrices();
+    const again = await run({ ...batch, approval_id });
+    expect(again.structuredContent["totals"]).toMatchObject({ completed: 0, refused: 2 });
+    const told = again.structuredContent["results"] as { error: { code: string; message: string } }[];
+    expect(told.map(({ error }) => error.code)).toEqual(["idempotency_conflict", "idempotency_conflict"]);
+    expect(told[1]?.error.message).toContain("was charged 0.048 USD");
+    expect(await paid()).toBe(once);
+    await timed.close();
+  });
+
+  test("and of which a part ran runs no further, and is not told to ask for all of it again", async () => {
+    const stopping = { calls: [cheap, dear(), dear("MSFT")], stop_on_error: true };
+    const { timed, clock, run, approval_id, paid } = await openApproved(stopping);
+    await timed.sandbox.fault({ vendor: "financialdatasets", status: 404, body: "{}", times: 1 });
+    const stopped = await run({ ...stopping, approval_id });
+    expect(stopped.structuredContent["totals"]).toMatchObject({ completed: 1, failed: 1, not_started: 1 });
+    const once = await paid();
+    clock.advance(15 * 60_000 + 1);
+    const late = await run({ ...stopping, approval_id });
+    expect(late.structuredContent["totals"]).toMatchObject({ completed: 0, not_started: 3 });
+    expect(errorOf(late)["message"]).toContain("ask again only for what is missing");
+    expect(await paid()).toBe(once);
+    await timed.close();
+  });
+});
+
+test("no approval, state or key is ever logged", async () => {
+  const { approval_id, url } = await askElsewhere();
+  await decide(url, "approve");
+  await useTool(mcp, account.key, "use", { ...dear(), approval_id });
+  const { state } = await askInForm(dear("MSFT"));
+  await answerForm(dear("MSFT"), state, yes);
+  expect(await spent()).toBe(2 * snapshotMicros);
+
+  const logged = gateway.logged.join("\n");
+  const { data } = (await (await gateway.call(account, "/v1/requests")).json()) as {
+    data: { request_id: string }[];
+  };
+  expect(data.map(({ request_id: id }) => logged.includes(id))).toEqual([true, true]);
+  for (const secret of [approval_id, state, account.key]) expect(logged).not.toContain(secret);
+  expect(logged).not.toMatch(/apr_[0-9a-f-]{36}/);
+  expect(logged).not.toMatch(/v1\.[\w-]{40,}\.[\w-]{40,}/);
+  expect(logged).not.toMatch(/tg[a-z]_[0-9A-Za-z]{20}/);
+});

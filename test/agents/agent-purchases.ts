@@ -1,0 +1,43 @@
+// An agent that buys, each test with an account of its own that has five dollars.
+
+import { afterAll, expect } from "bun:test";
+import { useTool, type ToolResult } from "./agent-client.ts";
+import { useFreshAccount } from "../support/fresh-account.ts";
+import { openTestGateway } from "../support/harness.ts";
+
+export const snapshotMicros = 48_000;
+export const tagMicros = 1_450;
+
+export const snapshot = (max: number, more: object = {}) => ({
+  operation_id: "financial.metrics.snapshot",
+  arguments: { ticker: "AAPL" },
+  max_price_usd: max,
+  ...more,
+});
+export const tag = (max: number, more: object = {}) => ({
+  operation_id: "reseller.social_c.tag_detail",
+  arguments: { tag_name: "cats" },
+  max_price_usd: max,
+  ...more,
+});
+
+export const errorOf = ({ structuredContent }: ToolResult): Record<string, unknown> =>
+  structuredContent["error"] as Record<string, unknown>;
+
+/** To be called once in a file of tests; the books are audited after the last of them. */
+export async function usePurchases() {
+  const gateway = await openTestGateway();
+  const account = useFreshAccount(gateway, { creditUsd: "5" });
+  const mcp = `${gateway.url}/mcp`;
+  afterAll(async () => {
+    expect(await gateway.audit()).toEqual([]);
+    await gateway.close();
+  });
+  return {
+    gateway,
+    account,
+    mcp,
+    use: (given: unknown): Promise<ToolResult> => useTool(mcp, account.key, "use", given),
+    spent: async (): Promise<number> => 5_000_000 - (await gateway.balance(account)).balance,
+  };
+}

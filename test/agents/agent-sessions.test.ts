@@ -1,0 +1,207 @@
+// Sessions of the protocol's older revisions: whose they are, how many there may be, and when they end.
+
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { heapStats } from "bun:jsc";
+import { snapshot, useAgentAccount } from "./agent-account.ts";
+import { openOldClient, send, type OldClient, type Rpc } from "./agent-client.ts";
+import { openTestGateway } from "../support/harness.ts";
+import { createVirtualClock } from "../support/virtual-clock.ts";
+
+const { gateway, account, mcp } = await useAgentAccount();
+
+const busy = await openTestGateway({ config: "tiers: { enterprise: { rpm: 10000 } }" });
+const busyMcp = `${busy.url}/mcp`;
+beforeEach(() => busy.sandbox.clear());
+afterAll(async () => {
+  expect(await busy.audit()).toEqual([]);
+  await busy.close();
+});
+
+describe("sessions of the older revisions", () => {
+  test("belong to the credential that opened them", async () => {
+    const other = await gateway.openAccount();
+    const old = await openOldClient(mcp, account.key);
+    const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+    const foreign = await old.open(list, { authorization: `Bearer ${other.key}` });
+    const random = await old.open(list, { "mcp-session-id": crypto.randomUUID() });
+    expect([foreign.status, random.status]).toEqual([404, 404]);
+    expect(await foreign.json()).toEqual(await random.json());
+    expect((await old.ask("tools/list")).status).toBe(200);
+  });
+
+  test("have ids nobody can guess", async () => {
+    const ids = await Promise.all(
+      Array.from({ length: 8 }, async () => (await openOldClient(mcp, account.key)).sessionId),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  test("end when they are told to, and are needed for everything but opening one", async () => {
+    const old = await openOldClient(mcp, account.key);
+    const headers = { authorization: `Bearer ${account.key}`, "mcp-session-id": old.sessionId };
+    expect((await fetch(mcp, { method: "DELETE", headers })).status).toBe(200);
+    expect((await old.ask("tools/list")).status).toBe(404);
+    const without = await send(mcp, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${account.key}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+    });
+    expect(without.status).toBe(400);
+  });
+
+  describe("and what a client says about itself", () => {
+    const introduce = (capabilities: object, info: object): Promise<Rpc> =>
+      send(mcp, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${account.key}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+        },
+        body: JSON.stringify({
+          jsonrpc: "2.0",
+          id: 0,
+          method: "initialize",
+          params: {
+            protocolVersion: "2025-11-25",
+            capabilities,
+            clientInfo: { name: "test", version: "1", ...info },
+          },
+        }),
+      });
+
+    test("more than 16 KB of it opens none", async () => {
+      for (const refused of [
+        await introduce({ experimental: { own: { text: "x".repeat(20_000) } } }, {}),
+        await introduce({}, { name: "x".repeat(20_000) }),
+      ]) {
+        expect([refused.status, refused.headers.has("mcp-session-id")]).toEqual([400, false]);
+        expect(refused.message.error?.code).toBe(-32602);
+        expect(refused.message.error?.message).toContain("16384 characters");
+      }
+    });
+
+    test("its pictures are taken, and not kept", async () => {
+      const picture = (n: number): string => `data:image/png;base64,${String(n).padEnd(3_000_000, "A")}`;
+      const before = await heapBytes();
+      for (let opened = 0; opened < 20; opened++) {
+        const { status, headers } = await introduce(
+          { elicitation: {} },
+          { icons: [{ src: picture(opened) }] },
+        );
+        expect([status, headers.has("mcp-session-id")]).toEqual([200, true]);
+      }
+      expect((await heapBytes()) - before).toBeLessThan(15_000_000);
+    });
+
+    const heapBytes = async (): Promise<number> => {
+      // What was just answered lets go of its last pieces a moment later.
+      await Bun.sleep(200);
+      Bun.gc(true);
+      return heapStats().heapSize;
+    };
+  });
+
+  test("are bounded for each client, the oldest going first", async () => {
+    const { key } = await gateway.openAccount();
+    const first = await openOldClient(mcp, key);
+    for (let opened = 0; opened < 50; opened++) await openOldClient(mcp, key);
+    expect((await first.ask("tools/list")).status).toBe(404);
+  });
+
+  describe("in their bound", () => {
+    const openSome = (key: string, count: number): Promise<OldClient[]> =>
+      Promise.all(Array.from({ length: count }, () => openOldClient(busyMcp, key)));
+    const call = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "use", arguments: snapshot },
+    };
+    const readCall = async (client: OldClient): Promise<string> => (await client.open(call)).text();
+    const sessionCount = async (): Promise<number> => {
+      const told = await (await fetch(`${busy.url}/metrics`)).text();
+      return Number(/^tollgate_agent_sessions (\d+)$/m.exec(told)?.[1]);
+    };
+
+    test("end no call that runs: the oldest that is idle goes first", async () => {
+      const { key } = await busy.openAccount({ tier: "enterprise", creditUsd: "20" });
+      await busy.sandbox.fault({ vendor: "financialdatasets", latency_ms: 3_000 });
+      const running = await openOldClient(busyMcp, key);
+      const answer = readCall(running);
+      await busy.sandbox.busyWith(1);
+      const idle = await openOldClient(busyMcp, key);
+      await openSome(key, 49);
+      expect(await answer).toContain('"status":"completed"');
+      expect((await idle.ask("tools/list")).status).toBe(404);
+      expect((await running.ask("tools/list")).status).toBe(200);
+    });
+
+    test("are opened no more while all of them are busy", async () => {
+      const { key } = await busy.openAccount({ tier: "enterprise", creditUsd: "20" });
+      await busy.sandbox.fault({ vendor: "financialdatasets", latency_ms: 1_500, times: 50 });
+      const clients = await openSome(key, 50);
+      const answers = clients.map(readCall);
+      await busy.sandbox.busyWith(50);
+      expect((await openOldClient(busyMcp, key)).sessionId).toBe("");
+      for (const answer of await Promise.all(answers)) expect(answer).toContain('"status":"completed"');
+      expect((await openOldClient(busyMcp, key)).sessionId).not.toBe("");
+    });
+
+    test("stay within it however many come at once", async () => {
+      const { key } = await busy.openAccount({ tier: "enterprise", creditUsd: "20" });
+      const before = await sessionCount();
+      for (let burst = 0; burst < 3; burst++) {
+        await openSome(key, 150);
+        expect((await sessionCount()) - before).toBe(50);
+      }
+    });
+
+    test("are not kept busy by a request that was cancelled", async () => {
+      const { key } = await busy.openAccount({ tier: "enterprise", creditUsd: "20" });
+      await busy.sandbox.fault({ vendor: "financialdatasets", latency_ms: 1_500 });
+      const old = await openOldClient(busyMcp, key);
+      const answer = readCall(old);
+      await busy.sandbox.busyWith(1);
+      await old.open({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } });
+      expect(await answer).not.toContain("result");
+      await openSome(key, 50);
+      expect((await old.ask("tools/list")).status).toBe(404);
+    });
+  });
+
+  test("are bounded for each account too, however many keys it has", async () => {
+    const owner = await gateway.openAccount();
+    const keys = await Promise.all(Array.from({ length: 5 }, () => gateway.issueKey(owner)));
+    const first = await openOldClient(mcp, owner.key);
+    const stranger = await openOldClient(mcp, account.key);
+    for (let opened = 0; opened < 200; opened++) await openOldClient(mcp, keys[opened % 5]?.key ?? "");
+    expect((await first.ask("tools/list")).status).toBe(404);
+    expect((await stranger.ask("tools/list")).status).toBe(200);
+  });
+
+  test("end when nobody used them for half an hour", async () => {
+    const clock = createVirtualClock();
+    const timed = await openTestGateway({ clock });
+    const { key } = await timed.openAccount();
+    const old = await openOldClient(`${timed.url}/mcp`, key);
+    clock.advance(29 * 60_000);
+    expect((await old.ask("tools/list")).status).toBe(200);
+    clock.advance(30 * 60_000 + 1);
+    expect((await old.ask("tools/list")).status).toBe(404);
+    await timed.close();
+  });
+
+  test.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("speak %s", async (version) => {
+    const old = await openOldClient(mcp, account.key, {}, version);
+    const { status, message } = await old.ask("tools/call", { name: "use", arguments: snapshot });
+    expect(status).toBe(200);
+    expect(message.result?.["isError"]).toBeUndefined();
+  });
+});

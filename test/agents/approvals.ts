@@ -1,0 +1,82 @@
+// A client whose dear calls need a person's yes, each test with an account of its own that has five dollars.
+
+import { afterAll, expect } from "bun:test";
+import { useTool, type ToolResult } from "./agent-client.ts";
+import { useFreshAccount } from "../support/fresh-account.ts";
+import { openTestGateway } from "../support/harness.ts";
+import { createPerson } from "../sign-in/oauth-person.ts";
+
+/** What may cost more than 4 cents needs a person here; a snapshot costs 4.8. */
+export const config = "mcp: { auto_approve_usd: 0.04 }";
+export const creditUsd = "5";
+export const snapshotMicros = 48_000;
+export const tagMicros = 1_450;
+
+export const dear = (ticker = "AAPL", max = 0.1) => ({
+  operation_id: "financial.metrics.snapshot",
+  arguments: { ticker },
+  max_price_usd: max,
+});
+export const cheap = {
+  operation_id: "reseller.social_c.tag_detail",
+  arguments: { tag_name: "cats" },
+  max_price_usd: 0.01,
+};
+export const canAsk = { capabilities: { elicitation: { form: {} } } };
+export const yes = { approval: { action: "accept", content: { approve: true } } };
+
+export interface Handle {
+  readonly approval_id: string;
+  readonly url: string;
+}
+
+export const errorOf = ({ structuredContent }: ToolResult): Record<string, unknown> =>
+  structuredContent["error"] as Record<string, unknown>;
+
+/** To be called once in a file of tests; the books are audited after the last of them. */
+export async function useApprovals() {
+  const gateway = await openTestGateway({ config });
+  const account = useFreshAccount(gateway, { creditUsd });
+  const mcp = `${gateway.url}/mcp`;
+  afterAll(async () => {
+    expect(await gateway.audit()).toEqual([]);
+    await gateway.close();
+  });
+
+  const spent = async (): Promise<number> => 5_000_000 - (await gateway.balance(account)).balance;
+
+  /** Asks without being able to show anything: an address comes back. */
+  const askElsewhere = async (given: object = dear(), name = "use"): Promise<Handle> => {
+    const { structuredContent } = await useTool(mcp, account.key, name, given);
+    return structuredContent["approval"] as Handle;
+  };
+
+  const decide = async (url: string, action: "approve" | "deny"): Promise<void> => {
+    const person = createPerson(gateway.url, account.key);
+    let page = await person.open(url);
+    if (page.html.includes('name="key"'))
+      page = await person.submit(page, { action: "sign_in", key: account.key });
+    await person.submit(page, { action });
+  };
+
+  /** Asks with a form: the question and the sealed state come back. */
+  const askInForm = async (
+    given: object = dear(),
+    name = "use",
+  ): Promise<{ state: string; message: string }> => {
+    const asked = await useTool(mcp, account.key, name, given, canAsk);
+    expect(asked.resultType).toBe("input_required");
+    const { params } = asked.inputRequests?.["approval"] ?? {};
+    return { state: asked.requestState ?? "", message: (params as { message?: string })?.message ?? "" };
+  };
+
+  const answerForm = (
+    given: object,
+    state: string,
+    inputResponses: object = yes,
+    name = "use",
+  ): Promise<ToolResult> =>
+    useTool(mcp, account.key, name, given, { ...canAsk, round: { requestState: state, inputResponses } });
+
+  return { gateway, account, mcp, spent, askElsewhere, decide, askInForm, answerForm };
+}

@@ -1,0 +1,498 @@
+// Linking a platform account to a key, from the wish to its end, in front of the platform's double.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { StoreFull } from "../../gateway/src/ledger/store-errors.ts";
+import { useTool } from "../agents/agent-client.ts";
+import { flat, read } from "../bad-inputs/error-shapes.ts";
+import { openAttackerListener } from "../doubles/vendor-double.ts";
+import type { TestAccount } from "../support/harness.ts";
+import {
+  callbackPath,
+  clientSecret,
+  codeOf,
+  did,
+  lastingScopes,
+  linksPath,
+  liveLinks,
+  openLinking,
+  openSibling,
+  storedBytes,
+  writeScopes,
+  type Linking,
+} from "./linking.ts";
+import { signInWith } from "../sign-in/oauth-person.ts";
+import { createVisitor, startLink } from "../support/visitor.ts";
+
+const startPath = "/apis/v1/social_a/auth_social_a";
+const defaultScopes = [
+  "follows.write",
+  "tweet.read",
+  "users.read",
+  "tweet.write",
+  "like.write",
+  "dm.read",
+  "dm.write",
+];
+const tenMinutesMs = 600_000;
+
+let linking: Linking;
+let account: TestAccount;
+
+beforeAll(async () => {
+  linking = await openLinking();
+  account = await linking.gateway.openAccount();
+});
+
+afterAll(() => linking.close());
+
+describe("a link is begun", () => {
+  test("with the platform's page, the state in it, the scopes of the specification and leave to renew it, and ten minutes", async () => {
+    const { gateway, clock, platform } = linking;
+    const started = await startLink(gateway, account);
+    const { searchParams: asked, origin, pathname } = new URL(started.auth_url);
+    expect(origin + pathname).toBe(platform.authorizeUrl);
+    expect(Object.fromEntries(asked)).toEqual({
+      response_type: "code",
+      client_id: "app-1",
+      redirect_uri: gateway.url + callbackPath,
+      scope: [...defaultScopes, "offline.access"].join(" "),
+      state: started.state,
+      code_challenge: asked.get("code_challenge") ?? "",
+      code_challenge_method: "S256",
+    });
+    expect(asked.get("code_challenge")).toMatch(/^[\w-]{43}$/);
+    expect(started.auth_url).not.toContain("+");
+    expect(started.state).toMatch(/^[\w-]{43}$/);
+    expect(started.expires_at).toBe(new Date(clock.wallMs() + tenMinutesMs).toISOString());
+  });
+
+  test("with the scopes the caller names, and without any body", async () => {
+    const { auth_url: authUrl } = await startLink(linking.gateway, account, ["users.read", "offline.access"]);
+    expect(new URL(authUrl).searchParams.get("scope")).toBe("users.read offline.access");
+    const bare = await linking.gateway.call(account, startPath, { method: "POST" });
+    expect(bare.status).toBe(200);
+  });
+
+  test("for no scope the platform does not have, none twice, and no other member", async () => {
+    const bodies: readonly unknown[] = [
+      { scopes: ["*"] },
+      { scopes: ["tweet.read", "tweet.read"] },
+      { scopes: [] },
+      { scopes: Array.from({ length: 1_000 }, () => "tweet.read") },
+      { scopes: "tweet.read" },
+      { scopes: [["tweet.read"]] },
+      { redirect_uri: "https://attacker.test" },
+    ];
+    for (const body of bodies) {
+      flat(400, "invalid_parameters")(await read(linking.gateway.post(account, startPath, body)));
+    }
+  });
+
+  test("once for an idempotency key", async () => {
+    const key = { "idempotency-key": "link-1" };
+    expect((await linking.gateway.post(account, startPath, {}, key)).status).toBe(200);
+    const again = await linking.gateway.post(account, startPath, {}, key);
+    expect([again.status, await codeOf(again)]).toEqual([409, "request_already_completed"]);
+    const other = await linking.gateway.post(account, startPath, { scopes: ["users.read"] }, key);
+    expect([other.status, await codeOf(other)]).toEqual([409, "idempotency_key_reused"]);
+  });
+
+  test("as often as twenty wait, each until its own end, and not once more", async () => {
+    const own = await openLinking();
+    const caller = await own.gateway.openAccount();
+    const { state } = await startLink(own.gateway, caller);
+    const starts: Response[] = [];
+    for (let times = 1; times < 20; times++) starts.push(await own.gateway.post(caller, startPath, {}));
+    expect(starts.map(({ status }) => status)).toEqual(starts.map(() => 200));
+    const more = await own.gateway.post(caller, startPath, {});
+    expect([more.status, more.headers.get("retry-after"), await codeOf(more)]).toEqual([
+      429,
+      "600",
+      "quota_exceeded",
+    ]);
+    // Who is refused by a limit uses up nothing of another.
+    const left = (response: Response | undefined) => response?.headers.get("x-ratelimit-remaining-requests");
+    expect(left(more)).toBe(left(starts.at(-1)));
+    const back = await fetch(`${own.gateway.url}${callbackPath}?error=access_denied&state=${state}`);
+    expect(await back.text()).not.toContain("not known");
+    expect((await own.gateway.post(caller, startPath, {})).status).toBe(200);
+    await own.close();
+  });
+
+  test("with offline.access beside them where the operator wants links to last, and without where not", async () => {
+    for (const [wanted, asked] of [
+      [true, [...defaultScopes, "offline.access"]],
+      [false, defaultScopes],
+    ] as const) {
+      const own = await openLinking(`links: { offline_access: ${wanted} }`);
+      const { auth_url: authUrl } = await startLink(own.gateway, await own.gateway.openAccount());
+      expect(new URL(authUrl).searchParams.get("scope")).toBe(asked.join(" "));
+      await own.close();
+    }
+  });
+
+  test("and outlives its first hours; that it may is no scope the caller is told of without asking", async () => {
+    const own = await openLinking();
+    const caller = await own.gateway.openAccount();
+    const scopes = async (): Promise<unknown> => {
+      const { data } = (await (await own.gateway.call(caller, linksPath)).json()) as {
+        data: { scopes: string[] }[];
+      };
+      return data[0]?.scopes;
+    };
+    expect(await (await own.link(caller)).text()).not.toContain("offline.access");
+    expect(await scopes()).toEqual(defaultScopes);
+    own.clock.advance(3 * 3_600_000);
+    expect((await own.follow(caller)).status).toBe(200);
+    expect(await scopes()).toEqual(defaultScopes);
+    await own.link(caller, lastingScopes);
+    expect(await scopes()).toEqual([...lastingScopes]);
+    await own.close();
+  });
+});
+
+describe("a person who agreed comes back", () => {
+  test("to a page that names account and key, loads nothing and holds no secret", async () => {
+    const { gateway, platform } = linking;
+    const page = await linking.link(account, lastingScopes);
+    const text = await page.text();
+    expect(text).toContain("<strong>@ada_l</strong>");
+    expect(text.replaceAll(/\s+/g, " ")).toContain("the key <strong>test</strong> of <strong>test</strong>");
+    const style = /<style>([^<]*)<\/style>/.exec(text)?.[1] ?? "";
+    const digest = new Bun.CryptoHasher("sha256").update(style).digest("base64");
+    expect(text).not.toMatch(/<script|src=|url\(/);
+    for (const secret of platform.secrets()) expect(text).not.toContain(secret);
+    expect(Object.fromEntries(page.headers)).toMatchObject({
+      "cache-control": "no-store",
+      "referrer-policy": "no-referrer",
+      "x-frame-options": "DENY",
+      "content-type": "text/html; charset=utf-8",
+    });
+    const policy = page.headers.get("content-security-policy");
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain(`style-src 'sha256-${digest}'`);
+    expect(policy).toContain("frame-ancestors 'none'");
+    const { data } = (await (await gateway.call(account, linksPath)).json()) as { data: object[] };
+    expect(data).toHaveLength(1);
+    expect(data[0]).toMatchObject({
+      key_id: account.keyId,
+      user: { id: "2244994945", username: "ada_l" },
+      scopes: lastingScopes,
+      status: "active",
+    });
+  });
+
+  test("with names that are markup, and sees them as text", async () => {
+    const { gateway } = linking;
+    const sly = await gateway.openAccount();
+    await gateway.store.keys.update(sly.keyId, { name: '<img src=x onerror="alert(1)">' });
+    const text = await (await linking.link(sly)).text();
+    expect(text).toContain("&lt;img src=x onerror=&quot;alert(1)&quot;&gt;");
+    expect(text).not.toContain("<img");
+  });
+
+  test("and what is stored, logged and shown holds no code, token, verifier or state", async () => {
+    const { gateway, platform } = linking;
+    const { state, auth_url: authUrl } = await startLink(gateway, account, lastingScopes);
+    const page = await (await fetch(platform.agree(authUrl))).text();
+    const undo = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? "";
+    expect(undo).toMatch(/^[\w-]{43}$/);
+    const sent = platform.requests.map(({ body }) => new TextDecoder().decode(body)).join("\n");
+    const verifier = [...sent.matchAll(/code_verifier=([\w-]+)/g)].map(([, value = ""]) => value);
+    expect(verifier.length).toBeGreaterThan(0);
+    const [stored, logged] = [storedBytes(gateway), gateway.logged.join("")];
+    expect(stored.includes("ada_l")).toBe(true);
+    for (const secret of [state, undo, clientSecret, ...verifier, ...platform.secrets()]) {
+      expect({ secret, stored: stored.includes(secret) }).toEqual({ secret, stored: false });
+      expect({ secret, logged: logged.includes(secret) }).toEqual({ secret, logged: false });
+    }
+  });
+});
+
+describe("nothing is linked", () => {
+  /** A callback that must end on a page of this status, with as many links as before. */
+  const expectRefused = async (url: string, status = 400, headers: Record<string, string> = {}) => {
+    const before = await liveLinks(linking.gateway);
+    const page = await fetch(url, { headers, redirect: "manual" });
+    expect(page.headers.get("content-type")).toStartWith("text/html");
+    expect([status, await liveLinks(linking.gateway)]).toEqual([page.status, before]);
+    return page.text();
+  };
+
+  const begun = async (of = account) => {
+    const started = await startLink(linking.gateway, of, lastingScopes);
+    return { ...started, back: linking.platform.agree(started.auth_url) };
+  };
+
+  const changed = (url: string, change: (query: URLSearchParams) => void): string => {
+    const next = new URL(url);
+    change(next.searchParams);
+    return next.href;
+  };
+
+  test("by a callback nobody asked for: no state, an empty, a forged, a doubled one", async () => {
+    const { back, state } = await begun();
+    for (const query of ["", "?state=", "?code=abc", `?code=abc&state=${"A".repeat(43)}`]) {
+      await expectRefused(linking.gateway.url + callbackPath + query);
+    }
+    await expectRefused(changed(back, (query) => query.append("state", state)));
+    // The state that was given twice was not used up by that.
+    expect((await fetch(back)).status).toBe(200);
+  });
+
+  test("by a replay: a state works once, and so does a code", async () => {
+    const { back } = await begun();
+    expect((await fetch(back)).status).toBe(200);
+    const exchanged = did(linking.platform, "authorization_code");
+    expect(await expectRefused(back)).toContain("used already");
+    const fresh = await startLink(linking.gateway, account);
+    const code = new URL(back).searchParams.get("code") ?? "";
+    await expectRefused(`${linking.gateway.url}${callbackPath}?code=${code}&state=${fresh.state}`);
+    expect(did(linking.platform, "authorization_code")).toBe(exchanged);
+  });
+
+  test("of twenty callbacks at once with one state, but by the first", async () => {
+    const { back } = await begun();
+    const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await fetch(back)).status));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 400)).toHaveLength(19);
+  });
+
+  test("after ten minutes", async () => {
+    const { back } = await begun();
+    linking.clock.advance(tenMinutesMs);
+    expect(await expectRefused(back)).toContain("expired");
+    expect(await expectRefused(back)).toContain("used already");
+  });
+
+  test("with one key's code and another's state: the code is bound to its own attempt", async () => {
+    const other = await linking.gateway.openAccount();
+    const [mine, theirs] = [await begun(), await begun(other)];
+    const code = new URL(theirs.back).searchParams.get("code") ?? "";
+    await expectRefused(changed(mine.back, (query) => query.set("code", code)));
+    expect(await linking.gateway.store.links.list({ keyId: other.keyId })).toEqual([]);
+  });
+
+  test("to any key but the one whose state it is, whoever's browser comes", async () => {
+    const [one, two] = [await linking.gateway.openAccount(), await linking.gateway.openAccount()];
+    const { back } = await begun(two);
+    const bearer = { authorization: `Bearer ${one.key}` };
+    expect((await fetch(back, { headers: bearer })).status).toBe(200);
+    expect(await linking.gateway.store.links.list({ keyId: one.keyId })).toEqual([]);
+    expect(await linking.gateway.store.links.list({ keyId: two.keyId })).toHaveLength(1);
+  });
+
+  test("by an answer of another issuer, and a state is used up by it", async () => {
+    const { back } = await begun();
+    const exchanged = did(linking.platform, "authorization_code");
+    await expectRefused(changed(back, (query) => query.set("iss", "https://attacker.test")));
+    await expectRefused(back);
+    expect(did(linking.platform, "authorization_code")).toBe(exchanged);
+    const honest = await begun();
+    const own = new URL(linking.platform.authorizeUrl).origin;
+    expect((await fetch(changed(honest.back, (query) => query.set("iss", own)))).status).toBe(200);
+  });
+
+  test("by two codes, two issuers or none of the code", async () => {
+    const bend: readonly ((query: URLSearchParams) => void)[] = [
+      (query) => query.append("code", "another"),
+      (query) => query.delete("code"),
+      (query) => query.set("code", ""),
+      (query) => {
+        query.append("iss", new URL(linking.platform.authorizeUrl).origin);
+        query.append("iss", "https://attacker.test");
+      },
+    ];
+    const exchanged = did(linking.platform, "authorization_code");
+    for (const change of bend) await expectRefused(changed((await begun()).back, change));
+    expect(did(linking.platform, "authorization_code")).toBe(exchanged);
+  });
+
+  test("when the person says no, or the platform does", async () => {
+    const { auth_url: authUrl } = await startLink(linking.gateway, account);
+    const denied = linking.platform.deny(authUrl);
+    expect(await expectRefused(denied)).toContain("You said no");
+    await expectRefused(denied);
+    const { state } = await startLink(linking.gateway, account);
+    await expectRefused(`${linking.gateway.url}${callbackPath}?error=server_error&state=${state}`);
+  });
+
+  test("to a key that was revoked or has expired, or an account that was suspended, meanwhile", async () => {
+    const { store } = linking.gateway;
+    const expiring = await linking.gateway.openAccount({ expiresAtMs: linking.clock.wallMs() + 60_000 });
+    const late = await begun(expiring);
+    linking.clock.advance(60_000);
+    await expectRefused(late.back);
+    const gone = await linking.gateway.openAccount();
+    const { back } = await begun(gone);
+    await store.keys.revoke(gone.keyId, linking.clock.wallMs());
+    await expectRefused(back);
+    const suspended = await linking.gateway.openAccount();
+    const later = await begun(suspended);
+    await store.accounts.update(suspended.accountId, { suspended: true });
+    await expectRefused(later.back);
+  });
+
+  test("when the platform fails, lies or redirects, and the client's secret goes nowhere else", async () => {
+    const attacker = await openAttackerListener();
+    const { platform } = linking;
+    const troubles = [
+      { status: 500, body: "oops" },
+      { kind: "not-json" },
+      { kind: "reset", afterWork: true },
+      { kind: "redirect", status: 307, location: attacker.url },
+      { status: 200, headers: { "Content-Type": "application/json" }, body: '{"access_token":"a"}' },
+      {
+        status: 200,
+        headers: { "Content-Type": "application/json" },
+        body: '{"access_token":"a","token_type":"mac"}',
+      },
+      { status: 401, headers: { "Content-Type": "application/json" }, body: '{"error":"invalid_client"}' },
+    ] as const;
+    for (const trouble of troubles) {
+      const { back } = await begun();
+      platform.answerNext(trouble);
+      await expectRefused(back, 502);
+    }
+    expect(attacker.connections()).toBe(0);
+    await attacker.close();
+  });
+
+  test("by other methods: they ask for a key, as every path does", async () => {
+    for (const method of ["POST", "PUT", "DELETE"]) {
+      const response = await fetch(linking.gateway.url + callbackPath, { method });
+      flat(401, "missing_api_key")(await read(response));
+    }
+    const elsewhere = await fetch(`${linking.gateway.url}/apis/v1/social_b/oauth_callback`);
+    flat(401, "missing_api_key")(await read(elsewhere));
+  });
+});
+
+describe("a link ends", () => {
+  test("by undo, once, for whoever has the page, and the platform is told", async () => {
+    const { gateway, platform } = linking;
+    const person = await gateway.openAccount();
+    const visitor = createVisitor();
+    const { auth_url: authUrl } = await startLink(gateway, person, lastingScopes);
+    const page = await visitor.open(platform.agree(authUrl));
+    const forged = await fetch(`${gateway.url}/apis/v1/social_a/link_undo`, { method: "POST" });
+    expect(forged.status).toBe(400);
+    expect(await gateway.store.links.findLive(person.keyId, "platform")).toBeDefined();
+    const revokedBefore = did(platform, "revoke");
+    expect((await visitor.submit(page)).text).toContain("Link undone");
+    expect(did(platform, "revoke") - revokedBefore).toBe(2);
+    expect(await gateway.store.links.findLive(person.keyId, "platform")).toBeUndefined();
+    expect((await visitor.submit(page)).status).toBe(400);
+  });
+
+  test("by linking again: the new one serves, and another person's old one ends at the platform", async () => {
+    const { gateway, platform } = linking;
+    const person = await gateway.openAccount();
+    await linking.link(person, lastingScopes);
+    const revoked = did(platform, "revoke");
+    await linking.link(person, writeScopes);
+    expect(did(platform, "revoke")).toBe(revoked);
+    await linking.link(person, lastingScopes, "99");
+    // Of the token to act with and of the one to renew it with.
+    expect(did(platform, "revoke")).toBe(revoked + 2);
+    const links = await gateway.store.links.list({ keyId: person.keyId });
+    expect(links.map(({ user, revokedAtMs }) => [user?.id, revokedAtMs === undefined])).toEqual([
+      ["99", true],
+      ["2244994945", false],
+      ["2244994945", false],
+    ]);
+  });
+
+  test("by its owner's word: a key ends its own, a credential of the account ends all, nobody else any", async () => {
+    const { gateway } = linking;
+    const owner = await gateway.openAccount();
+    await linking.link(owner, lastingScopes);
+    const live = await gateway.store.links.findLive(owner.keyId, "platform");
+    const path = (id: string) => `${linksPath}/${id}/revoke`;
+    const sibling = await openSibling(gateway, owner);
+    const wide = await openSibling(gateway, owner, "account");
+    const stranger = await gateway.openAccount({ scope: "account" });
+    for (const other of [sibling, stranger]) {
+      flat(404, "link_not_found")(await read(gateway.post(other, path(live?.id ?? ""), {})));
+      flat(404, "link_not_found")(await read(gateway.post(other, path("lnk_nobody"), {})));
+      expect(await (await gateway.call(other, linksPath)).json()).toEqual({ object: "list", data: [] });
+    }
+    const seen = (await (await gateway.call(wide, linksPath)).json()) as { data: { link_id: string }[] };
+    expect(seen.data.map(({ link_id: id }) => id)).toEqual([live?.id ?? ""]);
+    const ended = await gateway.call(wide, path(live?.id ?? ""), { method: "POST" });
+    expect(await ended.json()).toMatchObject({ link_id: live?.id, status: "revoked", platform: "revoked" });
+    flat(404, "link_not_found")(await read(gateway.post(owner, path(live?.id ?? ""), {})));
+  });
+
+  test("by a client that was signed in with its key, or with one that sees the account; with another, it sees none", async () => {
+    const { gateway } = linking;
+    const owner = await gateway.openAccount();
+    await linking.link(owner, lastingScopes);
+    const id = (await gateway.store.links.findLive(owner.keyId, "platform"))?.id ?? "";
+    const signedIn = async (account: TestAccount): Promise<TestAccount> => {
+      const { access_token: key } = await signInWith(gateway.url, account.key);
+      return { ...account, key };
+    };
+    const seenBy = async (client: TestAccount): Promise<readonly string[]> => {
+      const use = { operation_id: "social_a.links.list", arguments: {}, max_price_usd: 0 };
+      const told = await useTool(`${gateway.url}/mcp`, client.key, "use", use);
+      const { data } = (await (await gateway.call(client, linksPath)).json()) as { data: unknown };
+      expect(told.structuredContent["result"]).toEqual({ object: "list", data });
+      return (data as { link_id: string }[]).map((link) => link.link_id);
+    };
+    const path = `${linksPath}/${id}/revoke`;
+
+    const sibling = await signedIn(await openSibling(gateway, owner));
+    expect(await seenBy(sibling)).toEqual([]);
+    flat(404, "link_not_found")(await read(gateway.post(sibling, path, {})));
+    expect(await seenBy(await signedIn(await openSibling(gateway, owner, "account")))).toEqual([id]);
+    const own = await signedIn(owner);
+    expect(await seenBy(own)).toEqual([id]);
+    expect((await gateway.post(own, path, {})).status).toBe(200);
+    expect(await seenBy(own)).toEqual([]);
+  });
+
+  test("here also when the platform cannot be told, and says so", async () => {
+    const { gateway, platform } = linking;
+    const owner = await gateway.openAccount();
+    await linking.link(owner);
+    const live = await gateway.store.links.findLive(owner.keyId, "platform");
+    platform.answerNext({ status: 503 });
+    const ended = await gateway.post(owner, `${linksPath}/${live?.id}/revoke`, {});
+    expect(await ended.json()).toMatchObject({ status: "revoked", platform: "not_reached" });
+    expect(await gateway.store.links.findLive(owner.keyId, "platform")).toBeUndefined();
+  });
+});
+
+test("a link outlives the process, under the same secret", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-links-"));
+  const before = await openLinking("", { folder });
+  const owner = await before.gateway.openAccount();
+  await before.link(owner, writeScopes);
+  await before.gateway.close();
+  const after = await openLinking("", { folder, platform: before.platform });
+  expect((await after.follow(owner)).status).toBe(200);
+  await after.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("tokens of a link that the store did not take end at the platform", async () => {
+  const full = await openLinking("", {
+    wrap: (parts) => {
+      const links = { ...parts.store.links, save: () => Promise.reject(new StoreFull()) };
+      return { ...parts, store: { ...parts.store, links } };
+    },
+  });
+  try {
+    const account = await full.gateway.openAccount();
+    const { auth_url: authUrl } = await startLink(full.gateway, account, lastingScopes);
+    expect((await fetch(full.platform.agree(authUrl))).status).toBe(500);
+    expect(await liveLinks(full.gateway)).toBe(0);
+    expect(did(full.platform, "revoke")).toBe(2);
+  } finally {
+    await full.close();
+  }
+});

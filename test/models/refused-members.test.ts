@@ -1,0 +1,300 @@
+// Members of a conversation that are refused by their name: what costs more than is priced, tools that a vendor runs, and names in two spellings.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  chat,
+  generate,
+  holdFor,
+  keys,
+  messages,
+  responses,
+  useConversations,
+  type Spoken,
+} from "../money/conversations.ts";
+import { openTestGateway, type TestGateway } from "../support/harness.ts";
+
+const { openai, anthropic, gemini, gateway, mostOf, sentToAll } = await useConversations();
+
+describe("a service that costs more than is priced is refused by its member", () => {
+  const dearer: readonly (readonly [string, object, Spoken])[] = [
+    ["service_tier", { service_tier: "priority" }, chat],
+    ["service_tier", { service_tier: "fast" }, chat],
+    ["service_tier", { service_tier: "scale" }, chat],
+    ["service_tier", { service_tier: "priority" }, responses],
+    ["service_tier", { service_tier: "priority" }, messages],
+    ["speed", { speed: "fast" }, messages],
+    ["inference_geo", { inference_geo: "us" }, messages],
+    ["service_tier", { service_tier: "priority" }, generate],
+    ["serviceTier", { serviceTier: "PRIORITY" }, generate],
+  ];
+  test.each(dearer)("%s of %j", async (field, more, { path, body }) => {
+    const before = sentToAll();
+    const parts = path === generate.path ? [{ text: "Say it." }] : "Say it.";
+    const response = await gateway.post(await gateway.openAccount(), path, body(parts, more));
+    const { error } = (await response.json()) as { readonly error: { readonly message: string } };
+    expect([response.status, error.message.split(":")[0]]).toEqual([400, field]);
+    expect(sentToAll()).toBe(before);
+  });
+
+  const usual: readonly (readonly [Spoken, object])[] = [
+    [chat, { service_tier: "auto" }],
+    [chat, { service_tier: "default" }],
+    [chat, { service_tier: "flex" }],
+    [chat, { service_tier: null }],
+    [responses, { service_tier: "flex" }],
+    [messages, { service_tier: "standard_only" }],
+    [messages, { inference_geo: "global" }],
+    [generate, { serviceTier: "flex" }],
+    [generate, { service_tier: "standard" }],
+  ];
+  test("and any other passes", async () => {
+    for (const [{ path, body }, more] of usual) {
+      const parts = path === generate.path ? [{ text: "Say it." }] : "Say it.";
+      const asked = body(parts, more);
+      const response = await gateway.post(await gateway.openAccount(), path, asked);
+      expect([more, response.status]).toEqual([more, 200]);
+    }
+  });
+});
+
+describe("a tool that its vendor runs", () => {
+  let careful: TestGateway;
+  beforeAll(async () => {
+    careful = await openTestGateway({
+      config: `
+upstreams:
+  openai: { protocol: openai, url: "${openai.url}", key: "${keys.openai}" }
+  bolder: { protocol: openai, url: "${openai.url}", key: "${keys.openai}", hosted_tools: allow }
+  claude: { protocol: anthropic, url: "${anthropic.url}", key: "${keys.anthropic}" }
+  gemini: { protocol: gemini, url: "${gemini.url}", key: "${keys.gemini}", hosted_tools: refuse }
+models:
+  bold: { via: [bolder], price: { input: 1, output: 1 }, context_tokens: 1000 }
+`,
+    });
+  });
+  afterAll(() => careful.close());
+
+  const asked = (spoken: Spoken, more: object): readonly [string, object] => [
+    spoken.path,
+    spoken.body(spoken === generate ? [{ text: "Say it." }] : "Say it.", more),
+  ];
+  const own = { type: "function", function: { name: "f", parameters: { type: "object" } } };
+  const hosted: readonly (readonly [string, readonly [string, object]])[] = [
+    ["web_search_options", asked(chat, { web_search_options: {} })],
+    ["tools[1]", asked(chat, { tools: [own, { type: "web_search" }] })],
+    ["tools[0]", asked(responses, { tools: [{ type: "web_search_preview" }] })],
+    ["tools[0]", asked(responses, { tools: [{ type: "code_interpreter", container: { type: "auto" } }] })],
+    ["tools[0]", asked(responses, { tools: [{ type: "image_generation" }] })],
+    ["tools[0]", asked(responses, { tools: [{ type: "shell" }] })],
+    ["tools[0]", asked(responses, { tools: [{ type: "shell", environment: { type: "container_auto" } }] })],
+    [
+      "tools[0]",
+      asked(responses, {
+        tools: [{ type: "shell", environment: { type: "container_reference", container_id: "c" } }],
+      }),
+    ],
+    ["tools[0]", asked(responses, { tools: [{ type: "web_search", environment: { type: "local" } }] })],
+    ["tools[0]", asked(messages, { tools: [{ type: "search_toolset_20260801" }] })],
+    ["tools[0]", asked(messages, { tools: [{ type: "web_search_20250305", name: "web_search" }] })],
+    ["tools[0]", asked(messages, { tools: [{ type: "web_fetch_20250910", name: "web_fetch" }] })],
+    ["tools[0]", asked(messages, { tools: [{ type: "mcp_toolset", mcp_server_name: "a" }] })],
+    ["mcp_servers", asked(messages, { mcp_servers: [{ type: "url", url: "https://example.com/mcp" }] })],
+    [
+      "tools[0]",
+      asked(responses, {
+        tools: [{ type: "mcp", server_label: "a", server_url: "https://example.com/mcp" }],
+      }),
+    ],
+    ["tools[0].urlContext", asked(generate, { tools: [{ urlContext: {} }] })],
+    ["tools[0].code_execution", asked(generate, { tools: [{ code_execution: {} }] })],
+    ["tools[0].googleSearch", asked(generate, { tools: [{ googleSearch: {} }] })],
+    ["tools[0].google_maps", asked(generate, { tools: [{ computer_use: {}, google_maps: {} }] })],
+    ["tools.googleSearch", asked(generate, { tools: { googleSearch: {} } })],
+    ["tools[0].googleSearch", asked(generate, { tools: [{ name: "f", googleSearch: {} }] })],
+    ["tools[0].url_context", asked(generate, { tools: [{ type: "function", url_context: {} }] })],
+    [
+      "tools[0].tools[1]",
+      asked(responses, {
+        tools: [{ type: "namespace", name: "crm", tools: [own, { type: "web_search" }] }],
+      }),
+    ],
+    [
+      "input.tools[0]",
+      asked(responses, {
+        input: [
+          { type: "additional_tools", role: "developer", tools: [{ type: "web_search" }] },
+          { role: "user", content: "Say it." },
+        ],
+      }),
+    ],
+    [
+      "input.tools[0]",
+      asked(responses, {
+        input: [
+          {
+            type: "tool_search_output",
+            execution: "client",
+            call_id: "call_1",
+            tools: [{ type: "mcp", server_label: "a", server_url: "https://example.com/mcp" }],
+          },
+        ],
+      }),
+    ],
+    [
+      "tool.definition",
+      asked(messages, {
+        messages: [
+          { role: "user", content: "Say it." },
+          {
+            role: "system",
+            content: [
+              {
+                type: "tool_addition",
+                tool: {
+                  type: "tool_definition",
+                  definition: { type: "web_search_20260318", name: "web_search" },
+                },
+              },
+            ],
+          },
+        ],
+      }),
+    ],
+    [
+      "tool.definition",
+      asked(messages, {
+        messages: [
+          {
+            role: "user",
+            content: [
+              {
+                type: "compaction",
+                content: "What was said.",
+                tool_changes: [
+                  {
+                    type: "tool_addition",
+                    tool: {
+                      type: "tool_definition",
+                      definition: { type: "mcp_toolset", mcp_server_name: "a" },
+                    },
+                  },
+                ],
+              },
+            ],
+          },
+        ],
+      }),
+    ],
+    [
+      "messages.tools[0]",
+      asked(chat, { messages: [{ role: "system", content: "Look.", tools: [{ type: "web_search" }] }] }),
+    ],
+  ];
+  test.each(hosted)(
+    "is refused by name where its upstream does not allow it: %s",
+    async (field, [path, body]) => {
+      const before = sentToAll();
+      const response = await careful.post(await careful.openAccount(), path, body);
+      const { error } = (await response.json()) as { readonly error: { readonly message: string } };
+      expect([response.status, error.message]).toEqual([
+        400,
+        `${field}: its vendor runs this tool, and what that may cost has no bound here`,
+      ]);
+      expect(sentToAll()).toBe(before);
+    },
+  );
+
+  const notHosted: readonly (readonly [string, object])[] = [
+    asked(messages, { tools: [{ type: "bash_20250124", name: "bash" }] }),
+    asked(messages, { tools: [{ type: "tool_search_tool_regex_20251119", name: "tool_search" }] }),
+    asked(messages, { mcp_servers: [], tools: [] }),
+    asked(generate, { tools: [{ computerUse: {} }] }),
+    asked(responses, { input: [{ type: "additional_tools", role: "developer", tools: [own] }] }),
+    asked(responses, {
+      input: [
+        { type: "mcp_list_tools", id: "mcpl_1", server_label: "a", tools: [{ name: "f", input_schema: {} }] },
+      ],
+    }),
+    asked(messages, {
+      messages: [
+        {
+          role: "system",
+          content: [{ type: "tool_addition", tool: { type: "tool_reference", name: "f" } }],
+        },
+        {
+          role: "system",
+          content: [
+            {
+              type: "tool_addition",
+              tool: { type: "tool_definition", definition: { name: "f", input_schema: {} } },
+            },
+          ],
+        },
+      ],
+    }),
+  ];
+  test("is not one that the caller runs, or that looks at the call itself alone", async () => {
+    const quote = { "x-tollgate-cost-mode": "quote" };
+    const caller = await careful.openAccount();
+    for (const [path, body] of notHosted) {
+      expect([path, (await careful.post(caller, path, body, quote)).status]).toEqual([path, 200]);
+    }
+  });
+
+  const ranByTheCaller: readonly (readonly [string, Spoken, object])[] = [
+    ["a shell of OpenAI's", responses, { type: "shell", environment: { type: "local" } }],
+    ["a computer of Anthropic's", messages, { type: "computer_toolset_20260801" }],
+    ["a browser of Anthropic's", messages, { type: "browser_toolset_20260801", configs: {} }],
+  ];
+  test.each(ranByTheCaller)(
+    "is not one that the caller runs, for which all is held that the model can read: %s",
+    async (_, spoken, tool) => {
+      const [path, body] = asked(spoken, { tools: [tool] });
+      expect(await mostOf(path, body, careful)).toBe(holdFor(spoken.contextTokens, spoken));
+    },
+  );
+
+  test("passes where every upstream of its model allows it", async () => {
+    const body = chat.body("Say it.", { model: "bold", web_search_options: {} });
+    expect(await mostOf(chat.path, body, careful)).toBe(1_000 + 64);
+  });
+});
+
+describe("a member in two spellings", () => {
+  const contents = [{ role: "user", parts: [{ text: "Say it." }] }];
+  const twice: readonly (readonly [string, object])[] = [
+    [
+      "generation_config",
+      { generationConfig: { maxOutputTokens: 1 }, generation_config: { max_output_tokens: 60_000 } },
+    ],
+    ["generation_config", { generation_config: { maxOutputTokens: 60_000 }, generationConfig: {} }],
+    [
+      "generationConfig.max_output_tokens",
+      { generationConfig: { maxOutputTokens: 1, max_output_tokens: 60_000 } },
+    ],
+    [
+      "generation_config.candidate_count",
+      { generation_config: { maxOutputTokens: 1, candidate_count: 8, candidateCount: 1 } },
+    ],
+    ["generation_config", { generationConfig: { maxOutputTokens: 1 }, generation_config: null }],
+    ["cached_content", { cachedContent: "cachedContents/1", cached_content: "cachedContents/2" }],
+  ];
+  test.each(twice)("is refused by name: %s", async (field, members) => {
+    for (const path of [generate.path, generate.path.replace(":g", ":streamG")]) {
+      const before = gemini.requests.length;
+      const response = await gateway.post(await gateway.openAccount(), path, { contents, ...members });
+      const { error } = (await response.json()) as { readonly error: { readonly message: string } };
+      expect([response.status, error.message]).toEqual([400, `${field}: is given twice, in two spellings`]);
+      expect(gemini.requests.length).toBe(before);
+    }
+  });
+
+  test("is not made of one: a limit that is missing is added in the caller's own", async () => {
+    const nullish = { contents, generation_config: { max_output_tokens: null } };
+    const caller = await gateway.openAccount();
+    expect((await gateway.post(caller, generate.path, nullish)).status).toBe(200);
+    expect(sentToGemini()).toEqual({ contents, generation_config: { max_output_tokens: 32_768 } });
+  });
+
+  const sentToGemini = (): unknown => JSON.parse(new TextDecoder().decode(gemini.requests.at(-1)?.body));
+});

@@ -1,0 +1,119 @@
+// Calls that a stop does not wait for any longer: their ends are in the books before the process is gone.
+
+import { expect, test } from "bun:test";
+import type { Receipt } from "../../client/src/operations.ts";
+import { drain } from "../../gateway/src/host/drain.ts";
+import { systemClock } from "../../gateway/src/platform/clock.ts";
+import { createLog } from "../../gateway/src/platform/log.ts";
+import { createForwarder } from "../../gateway/src/upstreams/forwarder.ts";
+import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.ts";
+import { protocols } from "../../gateway/src/upstreams/protocols.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { useAskedStreams, until } from "../streams/asked-streams.ts";
+import { dialects } from "../streams/dialects.ts";
+import { lastReceipt, models } from "../streams/model-vendors.ts";
+
+const { vendors, watch, open } = await useAskedStreams();
+
+test("a stream that is cut off is charged for what passed, and its receipt says how it ended", async () => {
+  const { gateway, stop } = await openStoppable();
+  const account = await gateway.openAccount();
+  const caller = open(gateway, account, { script: { fault: "endless", everyMs: 20 } });
+  await caller.untilFrames(4);
+  await stop();
+  expectPaidInPart(await lastReceipt(gateway, account), "broke_off");
+  expect(await gateway.balance(account)).toMatchObject({ held: 0 });
+  await caller.ended;
+  expect(caller.body()).toContain("error");
+});
+
+test("so is one that is read on for a caller who left", async () => {
+  const { gateway, stop } = await openStoppable();
+  const account = await gateway.openAccount();
+  const caller = open(gateway, account, { script: { fault: "endless", everyMs: 20 } });
+  await caller.untilFrames(4);
+  caller.leave();
+  await until(() => gateway.listener.openRequests() === 0);
+  expect(gateway.gateway.callsInFlight()).toBe(1);
+  await stop();
+  expectPaidInPart(await lastReceipt(gateway, account), "caller_left");
+  expect(await gateway.balance(account)).toMatchObject({ held: 0 });
+});
+
+test("a stream that came whole is charged in full, though its caller has not read it", async () => {
+  const { gateway, stop } = await openStoppable();
+  const account = await gateway.openAccount({ creditUsd: "1000" });
+  // More than the kernel keeps for a caller, in one event: so it is here with its end before any of it can leave.
+  vendors.script.reply = { text: "word".repeat(4 * 1024 * 1024) };
+  const caller = open(gateway, account, { script: { segments: "together" } });
+  caller.pause();
+  await until(() => vendors.doubles.openai.book.at(-1)?.stream?.whole === true);
+  await Bun.sleep(1_000);
+  vendors.script.reply = { text: "Yes." };
+  expect(gateway.listener.openRequests()).toBe(1);
+  await stop();
+  expect(await gateway.balance(account)).toMatchObject({ held: 0 });
+  const receipt = await lastReceipt(gateway, account);
+  expect(receipt).toMatchObject({ status: "settled", usage_source: "provider", attempts: [{}] });
+  caller.leave();
+});
+
+test("a call that its upstream does not answer is in doubt, as after a timeout: not charged, and never sent again", async () => {
+  const { gateway, stop } = await openStoppable();
+  const account = await gateway.openAccount();
+  vendors.doubles.openai.answerNext({ kind: "hang" });
+  const before = vendors.doubles.openai.requests.length;
+  const asking = ask(gateway, account);
+  await until(() => vendors.doubles.openai.requests.length > before);
+  await stop();
+  const answer = await asking;
+  expect(answer.status).toBe(502);
+  expect(answer.headers.get("x-should-retry")).toBe("false");
+  const receipt = await lastReceipt(gateway, account);
+  expect(receipt).toMatchObject({ status: "released", outcome: "unknown", charged_micros_usd: 0 });
+  expect(receipt.attempts).toMatchObject([{ upstream: "openai", outcome: "timeout" }]);
+  expect(await gateway.balance(account)).toMatchObject({ held: 0 });
+
+  // Nothing leaves any more: what comes too late costs nothing.
+  expect((await ask(gateway, account)).status).toBe(502);
+  expect(vendors.doubles.openai.requests.length).toBe(before + 1);
+  expect(await lastReceipt(gateway, account)).toMatchObject({
+    outcome: "failed",
+    attempts: [{ outcome: "unreachable" }],
+  });
+});
+
+/** A gateway whose stop waits for a moment only. */
+async function openStoppable() {
+  const client = createHttpClient();
+  const gateway = await openTestGateway({
+    config: vendors.config({ more: "sandbox: off" }),
+    parts: { forwarder: createForwarder(client, protocols) },
+  });
+  watch(gateway);
+  const stop = (): Promise<void> =>
+    drain({
+      callsInFlight: gateway.gateway.callsInFlight,
+      openRequests: gateway.listener.openRequests,
+      leaveUpstreams: client.giveUp,
+      cutAnswers: gateway.listener.cut,
+      closed: Promise.resolve(),
+      clock: systemClock,
+      log: createLog({ level: "silent", nowMs: systemClock.wallMs, write: () => {} }),
+      patienceMs: 100,
+    });
+  return { gateway, stop };
+}
+
+const ask = (gateway: TestGateway, account: TestAccount): Promise<Response> =>
+  gateway.post(
+    account,
+    dialects.openai.path(models.openai, false),
+    dialects.openai.body({ turns: [{ user: "Go on, please." }] }, models.openai, false),
+  );
+
+function expectPaidInPart(receipt: Receipt, outcome: string): void {
+  expect(receipt).toMatchObject({ status: "settled", attempts: [{ upstream: "openai", outcome }] });
+  expect(receipt.charged_micros_usd).toBeGreaterThan(0);
+  expect(receipt.usage["output_tokens"]).toBeGreaterThan(0);
+}

@@ -1,0 +1,328 @@
+// The file that says what is sold and how: read at the start and again when it changes, and refused as a whole when it is wrong.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseConfig } from "../../gateway/src/config/load-config.ts";
+import { specifiedTiers } from "../../gateway/src/limits/tiers.ts";
+import { ConfigError } from "../../gateway/src/platform/config-error.ts";
+import { projectFolder, runTollgate, until } from "../support/harness.ts";
+import { openStarts, type Starts } from "./operator-starts.ts";
+
+let starts: Starts;
+let folder: string;
+beforeEach(() => {
+  starts = openStarts();
+  ({ folder } = starts);
+});
+afterEach(() => starts.close());
+
+const start: Starts["start"] = (meant) => starts.start(meant);
+
+describe("the configuration", () => {
+  test("is read again when the file changes and on SIGHUP; a bad file keeps the old one and says so", async () => {
+    const gateway = await start({
+      config: "operations: { financial.metrics.snapshot: { price_usd: 0.01 } }",
+    });
+    const file = join(folder, "tollgate.yaml");
+    const price = (): Promise<number> => snapshotMicros(gateway);
+    expect(await price()).toBe(10_000);
+    writeFileSync(file, "operations: { financial.metrics.snapshot: { price_usd: 0.02 } }");
+    await until(async () => (await price()) === 20_000);
+    writeFileSync(file, "operations: { financial.metrics.snapshot: { price_usd: cheap } }");
+    await until(() => gateway.stderr().includes("the old one stays"));
+    expect(gateway.stderr()).toContain("operations.financial.metrics.snapshot.price_usd");
+    // A mistake in a file is told once, by its place there and not by ours.
+    expect(gateway.stderr().split("snapshot.price_usd")).toHaveLength(2);
+    expect(gateway.stderr()).not.toContain('"stack"');
+    expect(await price()).toBe(20_000);
+    writeFileSync(file, "operations: { financial.metrics.snapshot: { price_usd: 0.03 } }");
+    gateway.signal("SIGHUP");
+    await until(async () => (await price()) === 30_000);
+  });
+
+  test("that appears after the start is read, and once it was there its absence changes nothing", async () => {
+    const gateway = await start();
+    const price = (): Promise<number> => snapshotMicros(gateway);
+    expect(await price()).toBe(48_000);
+    gateway.signal("SIGHUP");
+    await until(() => gateway.stderr().includes("configuration reloaded"));
+    expect(await price()).toBe(48_000);
+    writeFileSync(
+      join(folder, "tollgate.yaml"),
+      "operations: { financial.metrics.snapshot: { price_usd: 0.02 } }",
+    );
+    await until(async () => (await price()) === 20_000);
+    rmSync(join(folder, "tollgate.yaml"));
+    await until(() => gateway.stderr().includes("there is no such file"));
+    expect(await price()).toBe(20_000);
+  });
+
+  test("that sells something at a doubtful price is warned of in the log, once at the start and at each reload", async () => {
+    const configWith = (input: string): string =>
+      `models: { pasted: { price: { input: ${input}, output: 2 } } }\n`;
+    const gateway = await start({ config: configWith("3e-06"), environment: { TOLLGATE_LOG: "warn" } });
+    const warnings = (): number => gateway.stderr().split("USD per million tokens").length - 1;
+    await until(() => gateway.stderr().includes("pasted (input: 0.000003)"));
+    expect(warnings()).toBe(1);
+    // Whoever answers has begun to watch the file.
+    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+    writeFileSync(join(folder, "tollgate.yaml"), configWith("4e-06"));
+    await until(() => gateway.stderr().includes("pasted (input: 0.000004)"));
+    expect(warnings()).toBe(2);
+  });
+
+  test("names folders of one's own from where it lies, and the file in them that cannot be used", async () => {
+    const etc = join(folder, "etc");
+    const file = join(etc, "mine/broken.ts");
+    mkdirSync(join(etc, "mine"), { recursive: true });
+    writeFileSync(join(etc, "tollgate.yaml"), "catalogue_folders: [mine]");
+    writeFileSync(join(etc, "mine/empty.ts"), "export {};");
+    const doctor = (): ReturnType<typeof runTollgate> =>
+      runTollgate(["doctor"], { folder, environment: { TOLLGATE_CONFIG: join(etc, "tollgate.yaml") } });
+    expect(await doctor()).toMatchObject({ code: 0, errors: "" });
+    for (const [text, said] of [
+      ["export const broken = {", `${file} cannot be used: Expected identifier`],
+      ["export const broken = {", `(${file}:1:`],
+      ["const a = 1;\nconst a = 2;\nlet b; let b;", `already been declared (${file}:3:`],
+      ['throw new Error("no such price");', `${file} cannot be used: no such price`],
+      ['import "./nowhere.ts";', `${file} cannot be used: Cannot find module './nowhere.ts'`],
+    ] as const) {
+      writeFileSync(file, text);
+      const { code, errors } = await doctor();
+      expect(code).toBe(1);
+      expect(errors).toContain(said);
+    }
+    const define = JSON.stringify(join(projectFolder, "gateway/src/operation/define-operation.ts"));
+    writeFileSync(
+      file,
+      `import { defineOperation } from ${define};\nexport const weather = defineOperation({ id: "Weather Now" });`,
+    );
+    const { code, out } = await doctor();
+    expect(code).toBe(1);
+    expect(out).toContain(`${file} cannot be used:\n  weather.id: expected`);
+    expect(out).toContain('weather.price: expected a price, such as fixed("0.01") or free');
+    rmSync(join(etc, "mine"), { recursive: true });
+    expect((await doctor()).errors).toContain(`catalogue_folders: ${join(etc, "mine")} cannot be read`);
+  });
+
+  test("loads operations of one's own anew with it, and what they import from their folder", async () => {
+    const mine = join(folder, "mine");
+    mkdirSync(join(mine, "lib"), { recursive: true });
+    const write = (path: string, summary: string, priceUsd: string): void => {
+      writeFileSync(join(mine, "lib/price.ts"), `export const priceUsd = "${priceUsd}";`);
+      writeFileSync(
+        join(mine, "weather.ts"),
+        `import { defineOperation, fixed } from ${JSON.stringify(join(projectFolder, "gateway/src/operation/define-operation.ts"))};
+         import { priceUsd } from "./lib/price.ts";
+         export const weather = defineOperation({
+           id: "weather.today", title: "Weather", summary: "${summary}", category: "data",
+           method: "GET", path: "/apis/v1/${path}", price: fixed(priceUsd),
+           servedBy: { financialdatasets: { exchange: "forward_query", path: "/weather" } },
+         });`,
+      );
+    };
+    write("weather", "How it is.", "0.01");
+    const gateway = await start({
+      config:
+        'catalogue_folders: [mine]\nupstreams: { f: { protocol: financialdatasets, url: "http://127.0.0.1:9" } }',
+    });
+    const headers = {
+      authorization: `Bearer ${/tgk_\w{36}/.exec(gateway.greeting)?.[0]}`,
+      "x-tollgate-cost-mode": "quote",
+    };
+    const price = async (path: string): Promise<number | undefined> => {
+      const response = await fetch(`${gateway.url}/apis/v1/${path}`, { headers });
+      return ((await response.json()) as { max_cost_micros_usd?: number }).max_cost_micros_usd;
+    };
+    expect(await price("weather")).toBe(10_000);
+    write("weather", "How it is.", "0.02");
+    gateway.signal("SIGHUP");
+    await until(async () => (await price("weather")) === 20_000);
+    writeFileSync(join(mine, "weather.ts"), "export const weather = {");
+    gateway.signal("SIGHUP");
+    await until(() => gateway.stderr().includes("the old one stays"));
+    expect(await price("weather")).toBe(20_000);
+    write("forecast", "How it will be.", "0.03");
+    gateway.signal("SIGHUP");
+    await until(async () => (await price("forecast")) === 30_000);
+    expect(await price("weather")).toBeUndefined();
+    rmSync(join(mine, "weather.ts"));
+    gateway.signal("SIGHUP");
+    await until(async () => (await price("forecast")) === undefined);
+  });
+
+  const upstreamWith = (more: string, below = ""): string =>
+    `upstreams: { a: { protocol: openai, url: "http://x", ${more} } }\n${below}`;
+  const wrong: readonly (readonly [yaml: string, complaint: RegExp])[] = [
+    ["upstreams: { a: { protocol: smtp, url: 'http://x' } }", /upstreams\.a\.protocol: .*"openai"/],
+    [
+      "upstreams: { a: { protocol: openai, url: 'ftp://x' } }",
+      /upstreams\.a\.url: expected an http\(s\) address/,
+    ],
+    [
+      "upstreams: { a: { protocol: openai, url: 'http://x', key: '${NO_SUCH_NAME}' } }",
+      /upstreams\.a\.key: .*NO_SUCH_NAME is not set/,
+    ],
+    [upstreamWith('key: "${KEY:-sk-usual}"'), /upstreams\.a\.key: only \$\{NAME\} is understood/],
+    [upstreamWith('key: "${KEY-NAME}"'), /upstreams\.a\.key: only \$\{NAME\} is understood/],
+    [upstreamWith('key: "${KEY"'), /upstreams\.a\.key: only \$\{NAME\} is understood/],
+    [upstreamWith('key: "$SOME_KEY"'), /upstreams\.a\.key: .*write it as \$\{NAME\}/],
+    [upstreamWith('key: "sk-usual\\n"'), /upstreams\.a\.key: has characters .*line break at its end/],
+    [upstreamWith('key: "sk-us\\u0007ual"'), /upstreams\.a\.key: has characters that cannot be sent/],
+    [upstreamWith('key: "sk-usuäl"'), /upstreams\.a\.key: has characters that cannot be sent/],
+    [upstreamWith('key: "sk-usual "'), /upstreams\.a\.key: begins or ends with a space/],
+    [upstreamWith('client_secret: "sk-usual\\n"'), /upstreams\.a\.client_secret: .*line break at its end/],
+    [
+      "upstreams: { a: { protocol: openai, url: 'https://x/v1?api-version=1' } }",
+      /upstreams\.a\.url: expected an address without \? or #/,
+    ],
+    [upstreamWith("models: [a model]"), /upstreams\.a\.models\.0: expected a model name/],
+    ["models: { m: on }", /models\.m: expected object/],
+    ["models: { m: { colour: red } }", /models\.m: unknown setting colour/],
+    ["models: { m: { price: { input: -1 } } }", /models\.m\.price\.input: expected USD per 1,000,000/],
+    ["models: { m: { price: { input: 0.1234567 } } }", /models\.m\.price\.input: expected USD/],
+    [
+      "models: { m: { via: [nobody], price: { input: 1 } } }",
+      /models\.m\.via: there is no upstream "nobody"/,
+    ],
+    [
+      "models: { m: { via: [{ nobody: x }], price: { input: 1 } } }",
+      /models\.m\.via: there is no upstream "nobody"/,
+    ],
+    [
+      upstreamWith("weight: 1", "models: { m: { via: [{ a: x, b: y }] } }"),
+      /models\.m\.via\.0: expected the name/,
+    ],
+    [
+      upstreamWith("weight: 1", "models: { m: { via: [{ a: 'a b' }] } }"),
+      /models\.m\.via\.0: expected the name/,
+    ],
+    [
+      upstreamWith("weight: 1", "models: { m: { via: [a, { a: x }] } }"),
+      /models\.m\.via: names an upstream twice/,
+    ],
+    [
+      "upstreams: { 'my up': { protocol: openai, url: 'http://x' } }",
+      /upstreams\.my up: expected 1 to 40 letters, digits, _ or -/,
+    ],
+    [
+      `upstreams: { ${"long".repeat(12)}: { protocol: openai, url: 'http://x' } }`,
+      /upstreams\.(long){12}: expected 1 to 40 letters, digits, _ or -/,
+    ],
+    ["models: { 'a model': { price: { input: 1 } } }", /models\.a model: expected a model name: letters/],
+    ["mcp: { clients: { 'a client': { name: A } } }", /mcp\.clients\.a client: expected a client id/],
+    ["tiers: { gold: { rpm: 1, tpm: 1, concurrency: 1 } }", /tiers/],
+    ["tiers: { free: { rpm: 0, tpm: 1, concurrency: 1 } }", /tiers\.free\.rpm/],
+    ["signup_credit_usd: lots", /signup_credit_usd: expected USD/],
+    ["colour: red", /unknown setting colour/],
+    ["sandbox: maybe", /sandbox: expected on, off/],
+    ["names: { social_a: 'a/b' }", /names\.social_a: expected 1 to 40 letters/],
+    ["a: [", /not valid YAML/],
+    ["sandbox: on\n\ntiers:\n  free: { rpm: 1\nmodels:\n", /not valid YAML: .*; look from line 4 on/],
+    ["sandbox: on\n# fine\nmodels:\n  a: b: c\nlinks:\n", /not valid YAML: .*; look from line 4 on/],
+    ["names: {\n social_a: a,\n social_b: b: c }", /not valid YAML: .*; look from line 1 on/],
+    [
+      "models:\n  m: { price: { input: 1 } }\n  m: { price: { input: 9 } }",
+      /models\.m: written twice, in lines 2 and 3/,
+    ],
+    ["models:\n  m: {}\nsandbox: on\nmodels:\n  n: {}", /models: written twice, in lines 1 and 4/],
+  ];
+  for (const [yaml, complaint] of wrong) {
+    test(`names what is wrong in ${yaml}`, () => {
+      let error: unknown;
+      try {
+        parseConfig(yaml, "tollgate.yaml", {});
+      } catch (thrown) {
+        error = thrown;
+      }
+      expect(error).toBeInstanceOf(ConfigError);
+      expect(String(error)).toMatch(complaint);
+      expect(String(error)).toContain("tollgate.yaml");
+      // Nothing that may be a key is repeated, not even one in the wrong form.
+      expect(String(error)).not.toContain("sk-us");
+    });
+  }
+
+  test("may have sections in which everything is a comment", () => {
+    const sections = "names upstreams models operations tiers mcp links catalogue_folders trusted_proxies";
+    const text = sections.split(" ").map((name) => `${name}:\n  # nothing yet\n`);
+    expect(parseConfig(text.join(""), "tollgate.yaml", {})).toEqual(parseConfig("", "tollgate.yaml", {}));
+  });
+
+  test("changes only those figures of a tier that it has", () => {
+    const { tiers } = parseConfig("tiers: { free: { rpm: 5 }, growth: {} }", "tollgate.yaml", {});
+    expect(tiers).toEqual({ ...specifiedTiers, free: { ...specifiedTiers.free, rpm: 5 } });
+  });
+
+  test("names models as their vendors do", () => {
+    const names = ["@cf/meta/llama-3.1-8b", "llama:8b", "org/model_x"];
+    const models = names.map((name) => `"${name}": { price: { input: 1, output: 2 } }`).join(", ");
+    expect([...parseConfig(`models: { ${models} }`, "tollgate.yaml", {}).models.keys()]).toEqual(names);
+  });
+
+  test("takes a key from the environment as it is, whatever characters of a header it has", () => {
+    const key = "sk ${OTHER} $X {}\"'~";
+    const yaml = upstreamWith('key: "${KEY}"');
+    expect(parseConfig(yaml, "tollgate.yaml", { KEY: key }).upstreams.get("a")?.key).toBe(key);
+    expect(() => parseConfig(yaml, "tollgate.yaml", { KEY: "sk-mounted\n" })).toThrow(
+      "line break at its end",
+    );
+  });
+
+  test("the commented example in the repository is valid as it is, and valid uncommented", async () => {
+    const text = await Bun.file(join(projectFolder, "tollgate.yaml")).text();
+    expect(parseConfig(text, "tollgate.yaml", {}).sandbox).toBe("on");
+    const uncommented = text
+      .split("\n")
+      .map((line) => (/^# ( |\w+:)/.test(line) ? line.slice(2) : line))
+      .join("\n");
+    const vendors =
+      "OPENAI ANTHROPIC GEMINI DEEPSEEK JINA DASHSCOPE COHERE VOYAGE TIKHUB FINDATA SCRAPECREATORS TWITTERAPI SIMILARWEB PERPLEXITY TAVILY EXA AZURE_OPENAI OPENROUTER".split(
+        " ",
+      );
+    const keys = Object.fromEntries(vendors.map((vendor) => [`${vendor}_API_KEY`, "some-vendor-key"]));
+    const environment = { ...keys, X_CLIENT_ID: "app", X_CLIENT_SECRET: "some-client-secret" };
+    const config = parseConfig(uncommented, "tollgate.yaml", environment);
+    // The platform and a server of one's own have no key.
+    expect(config.upstreams.size).toBe(vendors.length + 2);
+    expect(config.upstreams.get("vllm")?.key).toBe("");
+    expect(config.upstreams.get("azure")).toMatchObject({
+      keyHeader: "api-key",
+      query: { text: "api-version=2024-10-21" },
+    });
+    expect(config.upstreams.get("router")?.headers).toEqual({
+      "http-referer": "https://example.com",
+      "x-title": "Example",
+    });
+    expect(config.upstreams.get("platform")?.link).toMatchObject({
+      clientId: "app",
+      issuer: "https://x.com",
+      saysIssuer: false,
+    });
+    expect(config.upstreams.get("deepseek")?.models?.size).toBe(0);
+    expect([...config.modelsOff]).toEqual(["gpt-4o"]);
+    expect(config.upstreams.get("traffic")?.transport).toBe("managed");
+    expect(config.upstreams.get("video")?.pollQps).toBe(20);
+    expect(config.models.get("wan2.6-t2v")?.price).toEqual({
+      second_720p: 100_000_000_000n,
+      second_1080p: 150_000_000_000n,
+    });
+    expect(config.models.get("gpt-x")?.price).toEqual({
+      input_tokens: 2_500_000n,
+      cache_read_tokens: 250_000n,
+      output_tokens: 10_000_000n,
+    });
+  });
+});
+
+/** What a snapshot would cost by now, asked with the key of the greeting. */
+async function snapshotMicros({ url, greeting }: Awaited<ReturnType<Starts["start"]>>): Promise<number> {
+  const headers = {
+    authorization: `Bearer ${/tgk_\w{36}/.exec(greeting)?.[0]}`,
+    "x-tollgate-cost-mode": "quote",
+  };
+  const response = await fetch(`${url}/apis/v1/financial/financial-metrics/snapshot?ticker=A`, { headers });
+  const quote = (await response.json()) as { max_cost_micros_usd: number };
+  return quote.max_cost_micros_usd;
+}

@@ -1,0 +1,90 @@
+// `tollgate doctor` about what serving needs besides the configuration: the data, its secret, the place of limits.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { schemaVersion } from "../../gateway/src/stores/sqlite/file/migrations.ts";
+import { runTollgate, type Ran } from "../support/harness.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-doctor-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const tollgate = (words: readonly string[], environment: Record<string, string> = {}): Promise<Ran> =>
+  runTollgate(words, { folder, environment });
+
+const lastLine = ({ out }: Ran): string | undefined => out.trimEnd().split("\n").at(-1);
+
+const wrong = "Something configured cannot be used.";
+const well = "Everything configured can be used.";
+
+describe("the doctor", () => {
+  test("says where data will be made, and makes neither data nor a secret", async () => {
+    const ran = await tollgate(["doctor"]);
+    expect([ran.code, ran.errors, lastLine(ran)]).toEqual([0, "", well]);
+    expect(ran.out).toContain(`Store: there is no data at ${join(folder, "data/tollgate.db")} yet`);
+    expect(ran.out).toContain("Limits: counted in the memory of the server.");
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("finds the schema of the data and whether the secret is the one it was written under", async () => {
+    await tollgate(["account", "create", "--name", "Ada"]);
+    const fitting = await tollgate(["doctor"]);
+    expect([fitting.code, lastLine(fitting)]).toEqual([0, well]);
+    expect(fitting.out).toContain(
+      `tollgate.db has schema ${schemaVersion}, and the secret is the one it was written under.`,
+    );
+
+    const another = await tollgate(["doctor"], { TOLLGATE_SECRET: "quite another secret" });
+    expect([another.code, lastLine(another)]).toEqual([1, wrong]);
+    expect(another.out).toMatch(/Store: The data at .+ was written under another secret\./);
+    expect(another.out).not.toContain("quite another secret");
+
+    rmSync(join(folder, "data/secret"));
+    const lacking = await tollgate(["doctor"]);
+    expect([lacking.code, lastLine(lacking)]).toEqual([1, wrong]);
+    expect(lacking.out).toMatch(/Store: The data at .+ belongs to a secret that is not here\./);
+    expect(existsSync(join(folder, "data/secret"))).toBe(false);
+  });
+
+  test("says of a file that is no data of ours that it cannot be used, and leaves it as it is", async () => {
+    const file = join(folder, "notes.db");
+    writeFileSync(file, "no database at all, but long enough to be taken for one".repeat(20));
+    const before = readFileSync(file, "utf8");
+    const ran = await tollgate(["doctor"], { TOLLGATE_STORE: `sqlite:${file}` });
+    expect([ran.code, lastLine(ran)]).toEqual([1, wrong]);
+    expect(ran.out).toContain("file is not a database");
+    expect(readFileSync(file, "utf8")).toBe(before);
+  });
+
+  test("fails where a server would refuse to start, in its words", async () => {
+    const known = { TOLLGATE_BASE_URL: "https://api.example.com" };
+    const refused = await tollgate(["doctor"], known);
+    expect([refused.code, lastLine(refused)]).toEqual([1, wrong]);
+    expect(refused.out).toContain(
+      "Start: Being known as https://api.example.com with the sandbox on would sell made-up data to strangers.",
+    );
+    expect((await tollgate(["doctor", "--allow-sandbox-public"], known)).code).toBe(0);
+    const json = await tollgate(["doctor", "--json"], known);
+    expect(JSON.parse(json.out)).toMatchObject({
+      usable: false,
+      installation: { start: { usable: false }, store: { usable: true }, limits: { usable: true } },
+    });
+  });
+
+  test("says which servers it cannot reach, and no password", async () => {
+    const ran = await tollgate(["doctor"], {
+      TOLLGATE_STORE: "postgres://me:the-store-password@127.0.0.1:1/books",
+      TOLLGATE_LIMITS: "redis://:the-limits-password@127.0.0.1:1/0",
+      TOLLGATE_SECRET: "the secret of all nodes",
+    });
+    expect([ran.code, lastLine(ran)]).toEqual([1, wrong]);
+    expect(ran.out).toContain("Start: With Postgres every node needs the same TOLLGATE_BASE_URL");
+    expect(ran.out).toContain("Store: postgres://127.0.0.1:1/books cannot be used: ");
+    expect(ran.out).toContain("Limits: the Redis at 127.0.0.1:1 cannot be used: ");
+    expect(ran.out + ran.errors).not.toMatch(/the-store-password|the-limits-password/);
+  });
+});

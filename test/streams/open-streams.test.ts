@@ -1,0 +1,75 @@
+import { heapStats } from "bun:jsc";
+import { expect, test } from "bun:test";
+import { openTestGateway } from "../support/harness.ts";
+
+const streams = 12;
+const megabyte = 1024 * 1024;
+
+test("an open stream keeps nothing of what was asked, however long that was", async () => {
+  const vendor = openTalker();
+  const tollgate = await openTestGateway({
+    config: `
+      sandbox: off
+      upstreams: { vendor: { protocol: openai, url: "http://127.0.0.1:${vendor.port}/v1", key: sk-0123456789abcdef } }
+      models: { talker: { via: [vendor], price: { input: 0.01, output: 0.01 }, max_output_tokens: 100 } }
+      tiers: { free: { rpm: 1000, tpm: 1000000000, concurrency: 100 } }`,
+  });
+  try {
+    const account = await tollgate.openAccount({ tier: "free" });
+    const leaving = new AbortController();
+    const open = async (content: string): Promise<void> => {
+      const response = await tollgate.call(account, "/v1/chat/completions", {
+        method: "POST",
+        body: JSON.stringify({ model: "talker", stream: true, messages: [{ role: "user", content }] }),
+        signal: leaving.signal,
+      });
+      expect(response.status).toBe(200);
+      const beginning = (await response.body?.getReader().read()) as { value?: Uint8Array } | undefined;
+      expect(Buffer.from(beginning?.value ?? []).toString()).toContain("Hello");
+    };
+    /** How much more the heap holds once so many streams with such questions are open. */
+    const growthBytes = async (question: string): Promise<number> => {
+      const before = heapBytes();
+      for (let count = 0; count < streams; count++) await open(question);
+      // Whoever has just been answered may not have let go yet.
+      await Bun.sleep(100);
+      return heapBytes() - before;
+    };
+    const long = "long ".repeat(megabyte / 5);
+    // The first of each kind find the program cold, and the collector lets go of what they leave behind only later.
+    for (const question of ["short", long]) await growthBytes(question);
+    const usual = await growthBytes("short");
+    expect((await growthBytes(long)) - usual).toBeLessThan((streams * megabyte) / 2);
+    leaving.abort();
+  } finally {
+    await tollgate.close();
+    vendor.stop(true);
+  }
+});
+
+/** Begins to answer as soon as it is asked anything, keeps nothing of it, and never ends. */
+const openTalker = () =>
+  Bun.listen<{ hasAnswered: boolean }>({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open: (socket) => {
+        socket.data = { hasAnswered: false };
+      },
+      data: (socket) => {
+        if (socket.data.hasAnswered) return;
+        socket.data.hasAnswered = true;
+        const event = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: "Hello" } }] })}\n\n`;
+        socket.write(
+          "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
+        );
+        socket.write(`${event.length.toString(16)}\r\n${event}\r\n`);
+      },
+    },
+  });
+
+function heapBytes(): number {
+  Bun.gc(true);
+  const { heapSize, extraMemorySize } = heapStats();
+  return heapSize + extraMemorySize;
+}

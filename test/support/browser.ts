@@ -1,0 +1,136 @@
+// A real browser for what a person sees: the Chromium of this machine, driven by playwright-core.
+
+import { test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { chromium, type Browser, type Page } from "playwright-core";
+
+export interface TestBrowser {
+  readonly page: Page;
+  /** What the pages complained about: errors on the console and exceptions nobody caught. */
+  readonly complaints: readonly string[];
+  /** Every address the browser asked for, in order; embedded `data:` is not asked for. */
+  readonly requested: readonly string[];
+  readonly close: () => Promise<void>;
+}
+
+export interface BrowserOptions {
+  readonly width?: number;
+  readonly height?: number;
+  readonly dark?: boolean;
+  readonly javaScript?: boolean;
+}
+
+const program = [process.env["CHROMIUM"], "chromium", "chromium-browser", "google-chrome"]
+  .map((name) => (name === undefined || name === "" ? null : Bun.which(name)))
+  .find((path) => path !== null);
+
+/** A newcomer without a browser sees the test skipped by name; CI has one and fails without it. */
+export function testInBrowser(promise: string, run: () => Promise<void>): void {
+  if (program === undefined && process.env["CI"] === undefined) {
+    test.skip(`${promise} (needs Chromium: install it, or name it in CHROMIUM)`, run);
+    return;
+  }
+  test(promise, run);
+}
+
+/** Cookies, storage and permissions are of one test; the program behind them is started once for many. */
+export async function openBrowser(options: BrowserOptions = {}): Promise<TestBrowser> {
+  const { width = 1280, height = 800, dark = false, javaScript = true } = options;
+  const browser = await enterProgram();
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: dark ? "dark" : "light",
+    javaScriptEnabled: javaScript,
+  });
+  const complaints: string[] = [];
+  const requested: string[] = [];
+  context.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  context.on("weberror", (error) => complaints.push(String(error.error())));
+  context.on("request", (request) => {
+    if (!request.url().startsWith("data:")) requested.push(request.url());
+  });
+  const close = async (): Promise<void> => {
+    await context.close();
+    leaveProgram();
+  };
+  return { page: await context.newPage(), complaints, requested, close };
+}
+
+/** Who comes next usually comes at once. */
+const LINGER_MS = 2_000;
+
+let started: Promise<Browser> | undefined;
+let inside = 0;
+let leaving: ReturnType<typeof setTimeout> | undefined;
+
+function enterProgram(): Promise<Browser> {
+  if (program === undefined) throw new Error("No Chromium is installed, and CHROMIUM names none.");
+  clearTimeout(leaving);
+  inside += 1;
+  started ??= chromium.launch({ executablePath: program, headless: true, args: [...quiet] });
+  return started;
+}
+
+function leaveProgram(): void {
+  inside -= 1;
+  if (inside > 0) return;
+  leaving = setTimeout(() => void endProgram(), LINGER_MS);
+  leaving.unref();
+}
+
+async function endProgram(): Promise<void> {
+  const ending = started;
+  started = undefined;
+  await (await ending)?.close();
+}
+
+// It asks nobody but the pages under test; its own sandbox needs rights that containers lack.
+const quiet = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+] as const;
+
+/** A phone by day and a desk by night, then the other way round. */
+export const looks = [
+  { width: 360, dark: false },
+  { width: 1280, dark: true },
+  { width: 1280, dark: false },
+  { width: 360, dark: true },
+] as const;
+
+export async function show(page: Page, { width, dark }: (typeof looks)[number]): Promise<void> {
+  await page.setViewportSize({ width, height: 800 });
+  await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
+}
+
+/** A page that is wider than its window scrolls sideways, which nobody wants. */
+export const widthOf = (page: Page): Promise<unknown> =>
+  page.evaluate("document.documentElement.scrollWidth");
+
+const axe = readFileSync(join(import.meta.dir, "../../node_modules/axe-core/axe.min.js"), "utf8");
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** What axe finds wrong, and where. It is evaluated by the debugger, so the page's policy needs no hole for it. */
+export async function violationsIn(
+  page: Page,
+): Promise<{ readonly id: string; readonly where: readonly string[] }[]> {
+  await page.evaluate(axe);
+  // The shape of axe's report is its documented one. What is well, and where a thing stands among the others, takes axe
+  // longer to write down than everything else.
+  const violations = (await page.evaluate(
+    `axe.run({ resultTypes: ["violations"], selectors: false }).then((report) => report.violations)`,
+  )) as readonly Violation[];
+  return violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }));
+}

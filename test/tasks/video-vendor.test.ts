@@ -1,0 +1,508 @@
+// Video tasks in front of the vendor that makes them: what leaves, what comes back, what is believed and charged.
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { openDashScopeDouble, type DashScopeDouble } from "../doubles/dashscope.ts";
+import { headerValues } from "../doubles/http-wire.ts";
+import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
+import { openAttackerListener, type AttackerListener } from "../doubles/vendor-double.ts";
+import { parseConfig } from "../../gateway/src/config/load-config.ts";
+import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
+import {
+  catalogueFolder,
+  openTestGateway,
+  until,
+  type TestAccount,
+  type TestGateway,
+} from "../support/harness.ts";
+import {
+  asynchronous,
+  create,
+  createPath,
+  createTask,
+  poll,
+  pollUntil,
+  shiftedClock,
+  taskPath,
+  video,
+  videoMicros,
+} from "./task-caller.ts";
+
+const key = "sk-operator-dashscope-0000000000";
+const creditMicros = 20_000_000;
+const untouched = { balance: creditMicros, held: 0 };
+const clock = shiftedClock();
+
+let vendor: DashScopeDouble;
+let attacker: AttackerListener;
+let gateway: TestGateway;
+
+const openAt = (url: string, operatorKey = key): Promise<TestGateway> =>
+  openTestGateway({
+    clock,
+    config: `upstreams: { video: { protocol: dashscope, url: "${url}", key: "${operatorKey}", timeout_ms: 2000 } }`,
+  });
+
+beforeAll(async () => {
+  vendor = await openDashScopeDouble({ key });
+  attacker = await openAttackerListener();
+  gateway = await openAt(vendor.url);
+});
+afterEach(async () => {
+  expect(await gateway.audit()).toEqual([]);
+  expect(vendor.violations).toEqual([]);
+});
+afterAll(async () => {
+  expect(gateway.logged.join("\n")).not.toContain(key);
+  expect([attacker.connections(), attacker.bytes()]).toEqual([0, 0]);
+  // An operation with a real upstream never falls back to the sandbox.
+  expect(await gateway.sandbox.book()).toEqual([]);
+  await gateway.close();
+  await vendor.close();
+  await attacker.close();
+});
+
+const rich = (at = gateway): Promise<TestAccount> => at.openAccount({ creditUsd: "20" });
+
+const last = () => {
+  const request = vendor.requests.at(-1);
+  if (!request) throw new Error("the vendor was not asked");
+  return request;
+};
+
+/** The vendor's own id of the task created last. */
+const vendorId = (at = vendor): string => at.tasks().at(-1)?.id ?? "";
+
+/** Puts the clock past every pause, until the task has this status. */
+const reaches = (account: TestAccount, taskId: string, status: string, at = gateway) =>
+  pollUntil(at, account, { taskId, status, pause: () => clock.forward(60_000) });
+
+const receiptOf = (account: TestAccount, requestId: string, at = gateway) => at.receipt(account, requestId);
+
+describe("what the vendor is told", () => {
+  test("of a creation: the body as it came, its own header and key, and nothing of the caller's", async () => {
+    const account = await rich();
+    const body = `{"input" : {"prompt":"a f\\u006fx"}, "model":"wan2.6-t2v","parameters":{"seed":12345678901234567890,"duration":5}}`;
+    const response = await gateway.post(account, createPath, body, { ...asynchronous, cookie: "a=b" });
+    expect(response.status).toBe(200);
+    const { method, target, headers, body: sent } = last();
+    expect([method, target]).toEqual(["POST", `/api/v1${createPath.slice("/apis/v1".length)}`]);
+    expect(new TextDecoder().decode(sent)).toBe(body);
+    expect(headerValues(headers, "x-dashscope-async")).toEqual(["enable"]);
+    expect(headerValues(headers, "authorization")).toEqual([`Bearer ${key}`]);
+    for (const name of ["cookie", "x-tollgate-async"]) expect(headerValues(headers, name)).toEqual([]);
+    expect(JSON.stringify(headers)).not.toContain(account.key);
+
+    const { output } = (await response.json()) as { output: { task_id: string } };
+    vendor.move(vendorId(), "FAILED");
+    await reaches(account, output.task_id, "FAILED");
+  });
+
+  test("of a task: its own id on its own path, with no body", async () => {
+    const account = await rich();
+    const { output } = await createTask(gateway, account, video("a fox"));
+    const id = vendorId();
+    expect(output.task_id).not.toBe(id);
+    expect(
+      (await gateway.call(account, `${taskPath(output.task_id)}/cancel`, { method: "POST" })).status,
+    ).toBe(200);
+    const asked = vendor.requests.filter(({ target }) => target.includes(id));
+    expect(asked.map(({ method, target, body }) => [method, target, body.length])).toContainEqual([
+      "POST",
+      `/api/v1/tasks/${id}/cancel`,
+      0,
+    ]);
+    await reaches(account, output.task_id, "CANCELED");
+    expect(last().target).toBe(`/api/v1/tasks/${id}`);
+    expect(await gateway.balance(account)).toEqual(untouched);
+  });
+});
+
+test("the vendor is asked about tasks no more often than it allows, however many callers are curious", async () => {
+  const slow = await openTestGateway({
+    clock,
+    config: `upstreams: { video: { protocol: dashscope, url: "${vendor.url}", key: "${key}", poll_qps: 1 } }`,
+  });
+  try {
+    // Nobody but the callers asks.
+    await slow.gateway.stop();
+    const account = await rich(slow);
+    const tasks = [];
+    for (let times = 0; times < 3; times++) tasks.push(await createTask(slow, account, video("a red fox")));
+    const asked = vendor.requests.length;
+    clock.forward(5_000);
+    await Promise.all(tasks.map(({ output }) => poll(slow, account, output.task_id)));
+    expect(vendor.requests.length - asked).toBe(1);
+  } finally {
+    await slow.close();
+  }
+});
+
+test("the operator is told once of tasks whose upstream the configuration lost, and they end when it is back", async () => {
+  const named = (name: string): string =>
+    `upstreams: { ${name}: { protocol: dashscope, url: "${vendor.url}", key: "${key}" } }`;
+  const at = await openTestGateway({ clock, config: named("video") });
+  const reload = async (name: string) =>
+    at.gateway.reload(
+      await loadCatalogue([catalogueFolder]),
+      parseConfig(named(name), "the next configuration", {}),
+      at.sandbox.url,
+    );
+  const told = (): string[] =>
+    at.logged.filter((line) =>
+      line.includes("tasks are open at an upstream that is not configured any more"),
+    );
+  try {
+    const account = await rich(at);
+    const { output } = await createTask(at, account, video("a fox"));
+    await reload("renamed");
+    clock.forward(60_000);
+    await until(() => told().length > 0);
+    expect(told().join()).toContain('"upstream":"video"');
+    clock.forward(60_000);
+    await Bun.sleep(1_200);
+    expect(told()).toHaveLength(1);
+    expect((await poll(at, account, output.task_id)).output.task_status).toBe("PENDING");
+    await reload("video");
+    await reaches(account, output.task_id, "SUCCEEDED", at);
+    expect(await at.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+  } finally {
+    await at.close();
+  }
+});
+
+describe("a task that the vendor ends", () => {
+  test("well is shown in our words and in UTC, and charged what the vendor's book says", async () => {
+    const account = await rich();
+    const billedBefore = vendor.book.length;
+    const { output } = await createTask(gateway, account, video("a fox"));
+    const { output: shown, usage } = await reaches(account, output.task_id, "SUCCEEDED");
+    expect(shown).toEqual({
+      task_id: output.task_id,
+      task_status: "SUCCEEDED",
+      submit_time: "2026-11-14 23:30:00.125",
+      scheduled_time: "2026-11-14 23:30:01.250",
+      end_time: "2026-11-14 23:31:10.500",
+      orig_prompt: "a fox",
+      video_url: expect.stringMatching(/^https:.*&Signature=x%2By%3D$/) as unknown as string,
+    });
+    expect(usage).toEqual({ output_video_duration: 5, video_count: 1, SR: 720 });
+    expect(await gateway.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    expect(vendor.book.slice(billedBefore).map(({ billed }) => billed.seconds)).toEqual([5]);
+  });
+
+  test("badly costs nothing, and says why", async () => {
+    const account = await rich();
+    const { output } = await createTask(gateway, account, video("a fox"));
+    vendor.move(vendorId(), "FAILED");
+    expect((await reaches(account, output.task_id, "FAILED")).output).toMatchObject({
+      code: "InternalError.Algo",
+      message: "The video could not be made.",
+    });
+    expect(await gateway.balance(account)).toEqual(untouched);
+  });
+
+  test("is charged by whatever form of usage the model reports", async () => {
+    for (const [usage, seconds, resolution] of [
+      [{ duration: 3, SR: "720", video_count: "1" }, 3, 720],
+      [{ duration: 12, output_video_duration: 2, SR: 720, video_count: 1 }, 2, 720],
+      [{ output_video_duration: 4.0, SR: 720 }, 4, 720],
+    ] as const) {
+      for (const usageInOutput of [false, true]) {
+        const other = await openDashScopeDouble({ key, usage, usageInOutput });
+        const at = await openAt(other.url);
+        const account = await rich(at);
+        const created = await createTask(at, account, video("a fox"));
+        const ended = await reaches(account, created.output.task_id, "SUCCEEDED", at);
+        expect(ended.usage).toEqual({ output_video_duration: seconds, video_count: 1, SR: resolution });
+        expect(await at.balance(account)).toEqual({ balance: creditMicros - seconds * 100_000, held: 0 });
+        expect(await receiptOf(account, created.request_id, at)).toMatchObject({ usage_source: "provider" });
+        expect(await at.audit()).toEqual([]);
+        await at.close();
+        await other.close();
+      }
+    }
+  });
+
+  test("after looking at other videos is held and charged for the seconds of both, as the vendor bills them", async () => {
+    const usage = {
+      duration: 10,
+      input_video_duration: 5,
+      output_video_duration: 5,
+      video_count: 1,
+      SR: 720,
+    };
+    const other = await openDashScopeDouble({ key, usage });
+    const at = await openAt(other.url);
+    for (const [references, heldSeconds] of [
+      [{ reference_video_urls: ["https://videos.example/a.mp4"] }, 10],
+      [{ media: [{ type: "reference_video", url: "https://videos.example/a.mp4" }] }, 20],
+      // An image has no seconds; a vendor that bills some all the same is paid no more than was held.
+      [{ media: [{ type: "first_frame", url: "https://images.example/a.png" }] }, 5],
+    ] as const) {
+      const account = await rich(at);
+      const wish = video("a fox");
+      const created = await createTask(at, account, { ...wish, input: { ...wish.input, ...references } });
+      expect((await at.balance(account)).held).toBe(heldSeconds * 100_000);
+      const ended = await reaches(account, created.output.task_id, "SUCCEEDED", at);
+      expect(ended.usage).toMatchObject({ output_video_duration: 5, input_video_duration: 5 });
+      const charged = Math.min(10, heldSeconds) * 100_000;
+      expect(await at.balance(account)).toEqual({ balance: creditMicros - charged, held: 0 });
+    }
+    expect(await at.audit()).toEqual([]);
+    await at.close();
+    await other.close();
+  });
+
+  test("without a word about videos it looked at is charged for the one that was asked for", async () => {
+    const other = await openDashScopeDouble({ key, usage: null });
+    const at = await openAt(other.url);
+    const account = await rich(at);
+    const wish = video("a fox");
+    const input = { ...wish.input, reference_urls: ["https://videos.example/a.mp4"] };
+    const created = await createTask(at, account, { ...wish, input });
+    await reaches(account, created.output.task_id, "SUCCEEDED", at);
+    expect(await at.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    await at.close();
+    await other.close();
+  });
+
+  test("without a word about usage is charged what was asked for, and the receipt says that it is estimated", async () => {
+    const other = await openDashScopeDouble({ key, usage: null });
+    const at = await openAt(other.url);
+    const account = await rich(at);
+    const created = await createTask(at, account, video("a fox"));
+    await reaches(account, created.output.task_id, "SUCCEEDED", at);
+    expect(await at.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    expect(await receiptOf(account, created.request_id, at)).toMatchObject({ usage_source: "estimated" });
+    await at.close();
+    await other.close();
+  });
+
+  test("is not ended while it is suspended: it waits", async () => {
+    const account = await rich();
+    const { output } = await createTask(gateway, account, video("a fox"));
+    vendor.move(vendorId(), "SUSPENDED");
+    clock.forward(60_000);
+    expect((await poll(gateway, account, output.task_id)).output.task_status).toBe("PENDING");
+    vendor.move(vendorId(), "SUCCEEDED");
+    await reaches(account, output.task_id, "SUCCEEDED");
+  });
+
+  test("is not canceled when the vendor says it is too late, and its words are passed on", async () => {
+    const account = await rich();
+    const { output } = await createTask(gateway, account, video("a fox"));
+    vendor.move(vendorId(), "RUNNING");
+    const refused = await gateway.call(account, `${taskPath(output.task_id)}/cancel`, { method: "POST" });
+    expect([refused.status, await refused.json()]).toEqual([
+      400,
+      {
+        code: "UnsupportedOperation",
+        message: "Failed to cancel the task, please confirm if the task is in PENDING status.",
+        request_id: expect.any(String) as unknown,
+      },
+    ]);
+    expect((await gateway.balance(account)).held).toBe(videoMicros);
+    vendor.move(vendorId(), "SUCCEEDED");
+    await reaches(account, output.task_id, "SUCCEEDED");
+    expect(await gateway.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+  });
+});
+
+const json = (status: number, body: unknown): ScriptedAnswer => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(body),
+});
+
+describe("no verdict about a task", () => {
+  const lies: Readonly<Record<string, (id: string) => ScriptedAnswer>> = {
+    "a 404": () => json(404, { code: "NotFound", message: "no such task", request_id: "1" }),
+    "a 500": () => json(500, { code: "InternalError", message: "later", request_id: "1" }),
+    "a 429": () => json(429, { code: "Throttling.RateQuota", message: "later", request_id: "1" }),
+    "a 401": () =>
+      json(401, { code: "InvalidApiKey", message: "Invalid API-key provided.", request_id: "1" }),
+    "a page": () => ({ kind: "not-json", body: "<html>busy</html>", contentType: "text/html" }),
+    garbage: () => ({ kind: "garbage" }),
+    "an empty answer": () => ({ status: 200 }),
+    silence: () => ({ kind: "hang" }),
+    "a reset": () => ({ kind: "reset" }),
+    "half an answer": () => ({ kind: "truncated" }),
+    "a redirect": () => ({ kind: "redirect", status: 302, location: `${attacker.url}/tasks/1` }),
+    UNKNOWN: (id) => json(200, { request_id: "1", output: { task_id: id, task_status: "UNKNOWN" } }),
+    "a state nobody knows": (id) =>
+      json(200, {
+        request_id: "1",
+        output: { task_id: id, task_status: "DONE", video_url: "https://a.test/v" },
+      }),
+    "another task's success": () =>
+      json(200, {
+        request_id: "1",
+        output: { task_id: "another", task_status: "SUCCEEDED", video_url: "https://a.test/v" },
+        usage: { duration: 5, SR: 720 },
+      }),
+    "a success without a video": (id) =>
+      json(200, {
+        request_id: "1",
+        output: { task_id: id, task_status: "SUCCEEDED" },
+        usage: { duration: 5, SR: 720 },
+      }),
+    "a success with a script for a link": (id) =>
+      json(200, {
+        request_id: "1",
+        output: { task_id: id, task_status: "SUCCEEDED", video_url: "javascript:alert(1)" },
+        usage: { duration: 5, SR: 720 },
+      }),
+  };
+
+  for (const [name, lie] of Object.entries(lies)) {
+    test(`is ${name}: the hold stays, and the true end is charged once`, async () => {
+      const account = await rich();
+      const created = await createTask(gateway, account, video("a fox"));
+      const id = vendorId();
+      vendor.move(id, "SUCCEEDED");
+      const before = vendor.requests.length;
+      vendor.answerNext(lie(id));
+      clock.forward(3_100);
+      await until(() => vendor.requests.length > before);
+      // Time enough for a lie to be believed, and for silence to be noticed.
+      await Bun.sleep(name === "silence" ? 500 : 50);
+      const { output } = await poll(gateway, account, created.output.task_id);
+      expect(["PENDING", "RUNNING"]).toContain(output.task_status);
+      expect(await gateway.balance(account)).toEqual({ balance: creditMicros, held: videoMicros });
+
+      await reaches(account, created.output.task_id, "SUCCEEDED");
+      expect(await gateway.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+      expect(vendor.tasks().filter((task) => task.id === id)).toHaveLength(1);
+    });
+  }
+});
+
+describe("a creation", () => {
+  test("that the vendor refuses keeps its status and body, and costs nothing", async () => {
+    const account = await rich();
+    const response = await create(gateway, account, video("forbidden"));
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      {
+        code: "DataInspectionFailed",
+        message: "Input data may contain inappropriate content.",
+        request_id: expect.any(String) as unknown,
+      },
+    ]);
+    expect(await gateway.balance(account)).toEqual(untouched);
+  });
+
+  test("that the vendor throttles is our 429, and costs nothing", async () => {
+    const account = await rich();
+    vendor.answerNext({
+      ...json(429, { code: "Throttling", message: "slow down", request_id: "1" }),
+      headers: { "content-type": "application/json", "retry-after": "7" },
+    } as ScriptedAnswer);
+    const response = await create(gateway, account, video("a fox"));
+    expect([response.status, response.headers.get("retry-after")]).toEqual([429, "7"]);
+    expect(await response.json()).toMatchObject({ error: { code: "upstream_rate_limit" } });
+    expect(await gateway.balance(account)).toEqual(untouched);
+  });
+
+  test("with a key that the vendor rejects tells the caller nothing about it", async () => {
+    const at = await openAt(vendor.url, "sk-wrong-0000000000000000");
+    const account = await rich(at);
+    const response = await create(at, account, video("a fox"));
+    const text = await response.text();
+    expect(response.status).toBe(503);
+    expect(text).toContain("provider_unavailable");
+    expect(text).not.toContain("API-key");
+    expect(await at.balance(account)).toEqual(untouched);
+    await at.close();
+  });
+
+  test("at a vendor where the operator owes money goes to the next, and nobody is told of the debt", async () => {
+    const poor = await openDashScopeDouble({ key });
+    const debt = {
+      code: "Arrearage",
+      message: "make sure your account is in good standing",
+      request_id: "1",
+    };
+    const at = await openTestGateway({
+      clock,
+      config: `
+upstreams:
+  poor: { protocol: dashscope, url: "${poor.url}", key: "${key}" }
+  solvent: { protocol: dashscope, url: "${vendor.url}", key: "${key}" }
+operations: { video.synthesis.create: { via: [poor, solvent] } }`,
+    });
+    const account = await rich(at);
+    poor.answerNext(json(400, debt));
+    const { output } = await createTask(at, account, video("a fox"));
+    await reaches(account, output.task_id, "SUCCEEDED", at);
+    expect(poor.tasks()).toEqual([]);
+    expect(await at.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    await at.close();
+
+    const alone = await openAt(poor.url);
+    const caller = await rich(alone);
+    poor.answerNext(json(400, debt));
+    const response = await create(alone, caller, video("a fox"));
+    const text = await response.text();
+    expect([response.status, text.includes("provider_unavailable")]).toEqual([503, true]);
+    expect(text).not.toContain("standing");
+    expect(await alone.balance(caller)).toEqual(untouched);
+    await alone.close();
+    await poor.close();
+  });
+
+  test("that is answered with the id of another's task is in doubt, and shows nothing of that task", async () => {
+    const [owner, other] = [await rich(), await rich()];
+    const first = await createTask(gateway, owner, video("a secret fox"));
+    const id = vendorId();
+    for (const state of ["PENDING", "SUCCEEDED"] as const) {
+      vendor.answerNext(json(200, { request_id: "1", output: { task_id: id, task_status: state } }));
+      const once = { "idempotency-key": `replayed-${state}` };
+      const response = await create(gateway, other, video("a fox"), once);
+      expect([state, response.status]).toEqual([state, 502]);
+      const again = await create(gateway, other, video("a fox"), once);
+      expect([again.status, await again.json()]).toMatchObject([409, { error: { code: "outcome_unknown" } }]);
+      vendor.move(id, "SUCCEEDED");
+      await reaches(owner, first.output.task_id, "SUCCEEDED");
+    }
+    expect(await gateway.balance(owner)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    expect(await gateway.balance(other)).toEqual({ balance: creditMicros, held: 2 * videoMicros });
+    expect(gateway.logged.join("\n")).toContain("the id of another task");
+  });
+
+  test("that is answered by a redirect follows it nowhere", async () => {
+    const account = await rich();
+    vendor.answerNext({ kind: "redirect", status: 307, location: `${attacker.url}${createPath}` });
+    expect((await create(gateway, account, video("a fox"))).status).toBe(502);
+    expect([attacker.connections(), attacker.bytes()]).toEqual([0, 0]);
+  });
+
+  test("of which nobody knows whether it succeeded keeps its hold, and is not sent again", async () => {
+    for (const lost of [
+      { kind: "hang", afterWork: true },
+      { kind: "reset", afterWork: true },
+      { kind: "truncated" },
+      { kind: "not-json", body: "<html>", contentType: "text/html" },
+      {
+        kind: "not-json",
+        body: `{"output":{"task_id":"1"},"for":"${key}"}`,
+        contentType: "application/json",
+      },
+    ] as const satisfies readonly ScriptedAnswer[]) {
+      const account = await rich();
+      const before = vendor.requests.length;
+      vendor.answerNext(lost);
+      const response = await create(gateway, account, video("a fox"), { "idempotency-key": "once" });
+      expect([lost.kind, response.status]).toEqual([lost.kind, 502]);
+      expect([lost.kind, await gateway.balance(account)]).toEqual([
+        lost.kind,
+        { balance: creditMicros, held: videoMicros },
+      ]);
+      // The repetition is told just that.
+      const again = await create(gateway, account, video("a fox"), { "idempotency-key": "once" });
+      expect([lost.kind, again.status]).toEqual([lost.kind, 409]);
+      expect(await again.json()).toMatchObject({ error: { code: "outcome_unknown" } });
+      expect(vendor.requests.slice(before).filter(({ method }) => method === "POST")).toHaveLength(1);
+    }
+  });
+});

@@ -1,0 +1,75 @@
+// Calls for which there are two upstreams, of each kind, and a gateway that knows both.
+
+import { afterAll, afterEach, beforeEach, expect } from "bun:test";
+import type { TestAccount, TestGateway } from "../support/harness.ts";
+import {
+  chat,
+  openTwoUpstreams,
+  snapshotPath,
+  type FinancialDouble,
+  type OpenAiDouble,
+} from "./two-upstreams.ts";
+
+export const creditMicros = 2_000_000;
+const snapshotMicros = 48_000;
+export const chatMicros = 8 * 2.5 + 2 * 10;
+
+type Double = FinancialDouble | OpenAiDouble;
+
+interface Shape {
+  readonly what: "GET of data" | "chat" | "chat stream";
+  readonly names: readonly [string, string];
+  readonly doubles: () => { readonly a: Double; readonly b: Double };
+  readonly chargeMicros: number;
+  readonly served: "answered" | "streaming";
+  readonly send: (account: TestAccount, at: TestGateway) => Promise<Response>;
+}
+
+/** To be called once in a file of tests; the upstreams are nobody's acquaintances in each, and the books are audited after it. */
+export async function useRoutedCalls() {
+  const upstreams = await openTwoUpstreams();
+  const { financial, model, open, twoOfEach, draw, meetAnew, close } = upstreams;
+  const gateway = await open(twoOfEach(financial.a.url, model.a.url));
+
+  beforeEach(() => {
+    meetAnew();
+    draw([]);
+  });
+  afterEach(async () => {
+    expect(await gateway.audit()).toEqual([]);
+  });
+  afterAll(async () => {
+    expect(await gateway.sandbox.book()).toEqual([]);
+    await gateway.close();
+    await close();
+  });
+
+  const shapes: readonly Shape[] = [
+    {
+      what: "GET of data",
+      names: ["fd-a", "fd-b"],
+      doubles: () => financial,
+      chargeMicros: snapshotMicros,
+      served: "answered",
+      send: (account, at) => at.call(account, snapshotPath),
+    },
+    {
+      what: "chat",
+      names: ["oa-a", "oa-b"],
+      doubles: () => model,
+      chargeMicros: chatMicros,
+      served: "answered",
+      send: (account, at) => at.post(account, "/v1/chat/completions", chat),
+    },
+    {
+      what: "chat stream",
+      names: ["oa-a", "oa-b"],
+      doubles: () => model,
+      chargeMicros: chatMicros,
+      served: "streaming",
+      send: (account, at) => at.post(account, "/v1/chat/completions", { ...chat, stream: true }),
+    },
+  ];
+
+  return { ...upstreams, gateway, shapes };
+}
