@@ -1,5 +1,6 @@
 // The life of a call, in one straight line. Start reading here. Every door walks it, and each step either
-// hands on what the next one needs or refuses; there is no way around a step.
+// hands on what the next one needs or refuses; there is no way around a step. Beside each stands what it refuses with; a step
+// that asks the books refuses with 503, too, when they do not answer.
 
 import { isAboutTask, isSold } from "../operation/operation.ts";
 import { CallRefused } from "../platform/refusals.ts";
@@ -34,12 +35,12 @@ import { readWishes } from "./steps/wishes.ts";
 
 /** To await costs as much as many a step, also where there is nothing to wait for: so nobody does who need not. */
 export async function runCall(call: Call, gate: Gate): Promise<Answer> {
-  const found = authenticate(call, gate); //                                     401
+  const found = authenticate(call, gate); //                                     401 · 403 · 429
   let caller = found instanceof Promise ? await found : found;
   call.known.caller = caller;
   const counting = countRequest(call, caller, gate); //                          429
   if (counting) await counting;
-  const { offered, params } = findOperation(call); //                            404
+  const { offered, params } = findOperation(call); //                            404 · 500
   const { operation } = offered;
   checkOperationAllowed(operation, caller); //                                   403
   const countingMore = countOperation(call, operation, caller, gate); //         429
@@ -47,7 +48,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const query = validateQuery(call, operation); //                               400
   const reading = readBody(call, operation); //                                  408 · 413 · 415
   const rawBody = reading instanceof Promise ? await reading : reading;
-  const foundAgain = authenticateAgain(call, caller, gate); //                   401
+  const foundAgain = authenticateAgain(call, caller, gate); //                   401 · 403 · 429
   caller = foundAgain instanceof Promise ? await foundAgain : foundAgain;
   checkOperationAllowed(operation, caller); //                                   403
   const input = validate(call, operation, { params, query, rawBody }); //        400
@@ -66,13 +67,13 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const route = prepare(paid, gate); //                                          400
   if (wishes.quote) return quote(paid, gate);
 
-  const earlierTask = taskId === undefined ? undefined : await findEarlierTask(paid, gate);
+  const earlierTask = taskId === undefined ? undefined : await findEarlierTask(paid, gate); // 409
   if (earlierTask) return earlierTask;
 
   const admitting = admit(paid, route, gate); //                                 403 · 409 · 429 · 503
   const admission = admitting instanceof Promise ? await admitting : admitting;
   try {
-    const held = await hold(paid, gate); //                                      409 · 402 · 403
+    const held = await hold(paid, gate); //                                      402 · 403 · 409 · 429
     if (held.kind !== "held") await refuseHold(held, paid, gate);
   } catch (error) {
     return giveUp(error, admission, paid, gate);

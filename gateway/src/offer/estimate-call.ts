@@ -5,9 +5,30 @@ import { quantityMax } from "../prices/quantities.ts";
 import { microsFromUsd, multiplierOne, type Micros } from "../platform/money.ts";
 import type { OfferedModel, OfferedOperation } from "./offer.ts";
 
+/** By its kind of price; undefined for what is free, and for a price by model without a model. */
+export function estimateCall(
+  offered: OfferedOperation,
+  model: OfferedModel | undefined,
+  input: CallInput,
+): Estimate | undefined {
+  const { price } = offered.operation;
+  switch (price.kind) {
+    case "free":
+      return undefined;
+    case "per_unit":
+      return estimateUnits(price, input);
+    case "by_cost":
+      return estimateCost(price, offered);
+    case "per_token":
+      return model && price.estimate(input, model.facts);
+    case "per_second":
+      return model && estimateSeconds(price, model, input);
+  }
+}
+
 export type PriceOf<Kind extends PriceContract["kind"]> = Extract<PriceContract, { kind: Kind }>;
 
-export function estimateUnits(price: PriceOf<"per_unit">, input: CallInput): Estimate {
+function estimateUnits(price: PriceOf<"per_unit">, input: CallInput): Estimate {
   const requested = price.requested(input);
   const most = price.atMost?.(input) ?? requested;
   return { expected: { [price.unit]: requested }, atMost: { [price.unit]: most } };
@@ -31,7 +52,7 @@ function costWithin(mostMicros: Micros, factorPpm: bigint): number {
   return Math.min(Number((mostMicros * multiplierOne) / factorPpm), quantityMax);
 }
 
-export function estimateSeconds(
+function estimateSeconds(
   price: PriceOf<"per_second">,
   { facts, terms }: OfferedModel,
   input: CallInput,

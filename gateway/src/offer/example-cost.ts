@@ -1,14 +1,14 @@
-import type { CallInput, Estimate } from "../operation/operation.ts";
+import type { CallInput } from "../operation/operation.ts";
 import { valuePico } from "../prices/terms.ts";
 import { microsRoundedUp, multiplierOne, type Micros } from "../platform/money.ts";
-import { estimateCost, estimateSeconds, estimateUnits } from "./estimate-call.ts";
+import { estimateCall } from "./estimate-call.ts";
 import type { ExampleRequest } from "./example-request.ts";
-import type { OfferedModel, OfferedOperation } from "./offer.ts";
+import type { OfferedOperation } from "./offer.ts";
 
 /** The most that an example can cost at list price; undefined when it has none. */
 export function exampleCostMicros(offered: OfferedOperation, request: ExampleRequest): Micros | undefined {
   const input = inputOf(offered, request);
-  const estimate = input && estimateOf(offered, input, request.model);
+  const estimate = input && estimateCall(offered, request.model, input);
   const terms = request.model?.terms ?? offered.terms;
   return estimate && terms && microsRoundedUp(valuePico(estimate.atMost, terms) * multiplierOne);
 }
@@ -29,24 +29,4 @@ function inputOf(
     // Bytes bound what is read, and whoever pastes an example sends it as it is laid out on the page.
     rawBody: new TextEncoder().encode(body ? JSON.stringify(body, null, 4) : ""),
   };
-}
-
-function estimateOf(
-  offered: OfferedOperation,
-  input: CallInput,
-  model: OfferedModel | undefined,
-): Estimate | undefined {
-  const { price } = offered.operation;
-  switch (price.kind) {
-    case "free":
-      return undefined;
-    case "per_unit":
-      return estimateUnits(price, input);
-    case "by_cost":
-      return estimateCost(price, offered);
-    case "per_token":
-      return model && price.estimate(input, model.facts);
-    case "per_second":
-      return model && estimateSeconds(price, model, input);
-  }
 }

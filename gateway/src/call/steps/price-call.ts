@@ -1,5 +1,5 @@
 import type { Credential } from "../../keys/keys.ts";
-import { estimateCost, estimateSeconds, estimateUnits } from "../../offer/estimate-call.ts";
+import { estimateCall } from "../../offer/estimate-call.ts";
 import { mayUseModel, mayUseOperation } from "../../offer/may-use.ts";
 import type { Offer, OfferedModel, OfferedOperation } from "../../offer/offer.ts";
 import type { CallInput, Estimate, SoldOperation } from "../../operation/operation.ts";
@@ -36,35 +36,28 @@ export function priceCall(
   gate: Gate,
 ): PricedCall {
   const { price } = operation;
-  const streaming = operation.streams?.(input) ?? false;
-  if (price.kind === "per_token") {
-    const model = chooseModel(offer, offered, price, input, caller, gate);
-    const estimate = price.estimate(input, model.facts);
-    const { terms, upstreams, ordered } = model;
-    return priced({ terms, model, upstreams, ordered, streaming, estimate, exact: false }, caller);
-  }
-  if (price.kind === "per_second") {
-    const model = chooseModel(offer, offered, {}, input, caller, gate);
-    const { terms, upstreams, ordered } = model;
-    const estimate = estimateSeconds(price, model, input);
-    const exact = valuePico(estimate.expected, terms) === valuePico(estimate.atMost, terms);
-    return priced({ terms, model, upstreams, ordered, streaming, estimate, exact }, caller);
-  }
-  const { terms, upstreams, ordered } = offered;
-  if (price.kind === "free" || !terms) return unpriced(offered.operation.id, gate);
-  const estimate = price.kind === "by_cost" ? estimateCost(price, offered) : estimateUnits(price, input);
-  const exact = price.kind === "per_unit" && estimate.atMost[price.unit] === estimate.expected[price.unit];
-  return priced({ terms, model: undefined, upstreams, ordered, streaming, estimate, exact }, caller);
+  const names = price.kind === "per_token" ? price : price.kind === "per_second" ? {} : undefined;
+  const model = names && chooseModel(offer, offered, names, input, caller, gate);
+  const { terms, upstreams, ordered } = model ?? offered;
+  const estimate = estimateCall(offered, model, input);
+  if (!terms || !estimate) return unpriced(operation.id, gate);
+  const atMostPico = valuePico(estimate.atMost, terms);
+  const multiplierPpm = caller.planMultiplierPpm;
+  return {
+    terms,
+    model,
+    upstreams,
+    ordered,
+    streaming: operation.streams?.(input) ?? false,
+    estimate,
+    exact: isFixed(price) && valuePico(estimate.expected, terms) === atMostPico,
+    multiplierPpm,
+    atMostMicros: microsRoundedUp(atMostPico * multiplierPpm),
+  };
 }
 
-function priced(
-  call: Omit<PricedCall, "multiplierPpm" | "atMostMicros">,
-  { planMultiplierPpm: multiplierPpm }: Credential,
-): PricedCall {
-  const { terms, model, upstreams, ordered, streaming, estimate, exact } = call;
-  const atMostMicros = microsRoundedUp(valuePico(estimate.atMost, terms) * multiplierPpm);
-  return { terms, model, upstreams, ordered, streaming, estimate, exact, multiplierPpm, atMostMicros };
-}
+/** Whether the request alone can say what will be delivered. Tokens and a vendor's own cost are known afterwards. */
+const isFixed = ({ kind }: SoldOperation["price"]): boolean => kind === "per_unit" || kind === "per_second";
 
 /** What the call will probably cost; only a quote asks, and a person who is to approve it. */
 export const expectedMicros = ({ terms, estimate, exact, multiplierPpm, atMostMicros }: PricedCall): Micros =>
