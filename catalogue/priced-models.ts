@@ -8,7 +8,7 @@ export const gpt4o = defineModel({
   kind: "chat",
   protocols: ["openai"],
   price: { input: "2.5", cache_read: "1.25", output: "10" },
-  maxOutputTokens: 16_384,
+  unaskedOutputTokensMax: 16_384,
   outputTokensMax: 16_384,
   contextTokens: 128_000,
 });
@@ -18,7 +18,7 @@ export const gpt4oMini = defineModel({
   kind: "chat",
   protocols: ["openai"],
   price: { input: "0.15", cache_read: "0.075", output: "0.6" },
-  maxOutputTokens: 16_384,
+  unaskedOutputTokensMax: 16_384,
   outputTokensMax: 16_384,
   contextTokens: 128_000,
 });
@@ -28,7 +28,7 @@ export const gpt41 = defineModel({
   kind: "chat",
   protocols: ["openai"],
   price: { input: "2", cache_read: "0.5", output: "8" },
-  maxOutputTokens: 32_768,
+  unaskedOutputTokensMax: 32_768,
   outputTokensMax: 32_768,
   contextTokens: 1_047_576,
 });
@@ -38,7 +38,7 @@ export const gpt41Mini = defineModel({
   kind: "chat",
   protocols: ["openai"],
   price: { input: "0.4", cache_read: "0.1", output: "1.6" },
-  maxOutputTokens: 32_768,
+  unaskedOutputTokensMax: 32_768,
   outputTokensMax: 32_768,
   contextTokens: 1_047_576,
 });
@@ -48,7 +48,7 @@ export const gpt41Nano = defineModel({
   kind: "chat",
   protocols: ["openai"],
   price: { input: "0.1", cache_read: "0.025", output: "0.4" },
-  maxOutputTokens: 32_768,
+  unaskedOutputTokensMax: 32_768,
   outputTokensMax: 32_768,
   contextTokens: 1_047_576,
 });
@@ -58,7 +58,7 @@ export const gpt5 = defineModel({
   kind: "chat",
   protocols: ["openai"],
   price: { input: "1.25", cache_read: "0.125", output: "10" },
-  maxOutputTokens: 32_768,
+  unaskedOutputTokensMax: 32_768,
   outputTokensMax: 128_000,
   contextTokens: 400_000,
 });
@@ -68,7 +68,7 @@ export const gpt5Mini = defineModel({
   kind: "chat",
   protocols: ["openai"],
   price: { input: "0.25", cache_read: "0.025", output: "2" },
-  maxOutputTokens: 32_768,
+  unaskedOutputTokensMax: 32_768,
   outputTokensMax: 128_000,
   contextTokens: 400_000,
 });
@@ -78,7 +78,7 @@ export const gpt5Nano = defineModel({
   kind: "chat",
   protocols: ["openai"],
   price: { input: "0.05", cache_read: "0.005", output: "0.4" },
-  maxOutputTokens: 32_768,
+  unaskedOutputTokensMax: 32_768,
   outputTokensMax: 128_000,
   contextTokens: 400_000,
 });
@@ -88,7 +88,7 @@ export const gpt51 = defineModel({
   kind: "chat",
   protocols: ["openai"],
   price: { input: "1.25", cache_read: "0.125", output: "10" },
-  maxOutputTokens: 32_768,
+  unaskedOutputTokensMax: 32_768,
   outputTokensMax: 128_000,
   contextTokens: 400_000,
 });
@@ -98,7 +98,7 @@ export const gpt52 = defineModel({
   kind: "chat",
   protocols: ["openai"],
   price: { input: "1.75", cache_read: "0.175", output: "14" },
-  maxOutputTokens: 32_768,
+  unaskedOutputTokensMax: 32_768,
   outputTokensMax: 128_000,
   contextTokens: 400_000,
 });
@@ -108,7 +108,7 @@ export const o3 = defineModel({
   kind: "chat",
   protocols: ["openai"],
   price: { input: "2", cache_read: "0.5", output: "8" },
-  maxOutputTokens: 32_768,
+  unaskedOutputTokensMax: 32_768,
   outputTokensMax: 100_000,
   contextTokens: 200_000,
 });
@@ -118,7 +118,7 @@ export const o4Mini = defineModel({
   kind: "chat",
   protocols: ["openai"],
   price: { input: "1.1", cache_read: "0.275", output: "4.4" },
-  maxOutputTokens: 32_768,
+  unaskedOutputTokensMax: 32_768,
   outputTokensMax: 100_000,
   contextTokens: 200_000,
 });
@@ -156,7 +156,7 @@ export const claudeHaiku45 = defineModel({
   kind: "chat",
   protocols: ["anthropic"],
   price: { input: "1", cache_write: "1.25", cache_read: "0.1", output: "5", cache_write_1h: "2" },
-  maxOutputTokens: 32_000,
+  unaskedOutputTokensMax: 32_000,
   outputTokensMax: 64_000,
   contextTokens: 200_000,
 });
@@ -166,7 +166,7 @@ export const claudeOpus45 = defineModel({
   kind: "chat",
   protocols: ["anthropic"],
   price: { input: "5", cache_write: "6.25", cache_read: "0.5", output: "25", cache_write_1h: "10" },
-  maxOutputTokens: 32_000,
+  unaskedOutputTokensMax: 32_000,
   outputTokensMax: 64_000,
   contextTokens: 200_000,
 });
@@ -176,7 +176,7 @@ export const gemini25Flash = defineModel({
   kind: "chat",
   protocols: ["gemini"],
   price: { input: "0.3", cache_read: "0.03", output: "2.5", input_audio: "1", cache_read_audio: "0.1" },
-  maxOutputTokens: 32_768,
+  unaskedOutputTokensMax: 32_768,
   outputTokensMax: 65_535,
   contextTokens: 1_048_576,
 });
@@ -186,7 +186,7 @@ export const gemini25FlashLite = defineModel({
   kind: "chat",
   protocols: ["gemini"],
   price: { input: "0.1", cache_read: "0.01", output: "0.4", input_audio: "0.3", cache_read_audio: "0.03" },
-  maxOutputTokens: 32_768,
+  unaskedOutputTokensMax: 32_768,
   outputTokensMax: 65_535,
   contextTokens: 1_048_576,
 });

@@ -90,7 +90,7 @@ function modelText(provider, protocol, id, kindOrLimits) {
   ];
   if (kind === "chat") {
     const { usual, most, context = model.context_window } = kindOrLimits;
-    lines.push(`  maxOutputTokens: ${figure(usual)},`, `  outputTokensMax: ${figure(most)},`);
+    lines.push(`  unaskedOutputTokensMax: ${figure(usual)},`, `  outputTokensMax: ${figure(most)},`);
     if (context) lines.push(`  contextTokens: ${figure(context)},`);
   }
   return [...lines, "});"].join("\n");

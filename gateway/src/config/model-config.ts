@@ -10,7 +10,7 @@ export interface ModelConfig {
   /** Its name at those of them that know it by another one. */
   readonly namesAt: ReadonlyMap<string, string>;
   readonly price: Readonly<Record<string, Pico>> | undefined;
-  readonly maxOutputTokens: number | undefined;
+  readonly unaskedOutputTokensMax: number | undefined;
   readonly contextTokens: number | undefined;
 }
 
@@ -81,7 +81,7 @@ const model = z
       written.via?.flatMap(({ upstream, name }) => (name === undefined ? [] : [[upstream, name] as const])),
     ),
     price: written.price && tokenPrices(written.price),
-    maxOutputTokens: written.max_output_tokens,
+    unaskedOutputTokensMax: written.max_output_tokens,
     contextTokens: written.context_tokens,
   }));
 

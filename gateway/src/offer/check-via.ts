@@ -51,13 +51,13 @@ function protocolsFor(id: string, catalogue: Catalogue, config: Config): readonl
 }
 
 /** What a model of the operator's own may be for, by what is written about it. */
-export function kindsOf({ price, maxOutputTokens, contextTokens }: ModelConfig): readonly ModelKind[] {
-  const answers = maxOutputTokens !== undefined || (price?.["output_tokens"] ?? 0n) > 0n;
+export function kindsOf({ price, unaskedOutputTokensMax, contextTokens }: ModelConfig): readonly ModelKind[] {
+  const answers = unaskedOutputTokensMax !== undefined || (price?.["output_tokens"] ?? 0n) > 0n;
   const kinds: readonly ModelKind[] = answers
     ? ["chat", "image", "video"]
     : ["chat", "image", "video", "embedding", "rerank"];
   // Nobody says of a model that draws how many tokens it reads or writes: an image is bounded by its size.
-  const isText = maxOutputTokens !== undefined || contextTokens !== undefined;
+  const isText = unaskedOutputTokensMax !== undefined || contextTokens !== undefined;
   return isText ? kinds.filter((kind) => kind !== "image") : kinds;
 }
 

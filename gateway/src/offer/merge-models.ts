@@ -44,7 +44,7 @@ export function mergeModels(catalogue: Catalogue, config: Config): Model[] {
       via: undefined,
       namesAt: new Map(),
       price: shippedPrice(shipped),
-      unaskedOutputTokensMax: shipped.maxOutputTokens ?? unaskedOutputTokensMaxUsual,
+      unaskedOutputTokensMax: shipped.unaskedOutputTokensMax ?? unaskedOutputTokensMaxUsual,
       outputTokensMax: shipped.outputTokensMax,
       contextTokens: shipped.contextTokens,
       usualVideo: shipped.usualVideo ?? {},
@@ -69,7 +69,7 @@ function configuredModel(
     namesAt: written.namesAt,
     price,
     unaskedOutputTokensMax:
-      written.maxOutputTokens ?? shipped?.maxOutputTokens ?? unaskedOutputTokensMaxUsual,
+      written.unaskedOutputTokensMax ?? shipped?.unaskedOutputTokensMax ?? unaskedOutputTokensMaxUsual,
     outputTokensMax: shipped?.outputTokensMax,
     contextTokens: written.contextTokens ?? shipped?.contextTokens,
     usualVideo: shipped?.usualVideo ?? {},
@@ -78,7 +78,7 @@ function configuredModel(
 
 /** What a model of the operator's own is for, where it shows; otherwise whatever its upstream does. */
 function kindsBy(protocols: readonly string[], written: ModelConfig): readonly ModelKind[] {
-  const { price, maxOutputTokens } = written;
+  const { price, unaskedOutputTokensMax } = written;
   if (protocols.length > 0 && protocols.every((protocol) => rerankProtocols.has(protocol))) return ["rerank"];
   if (price && secondWords.some((word) => price[word] !== undefined)) return ["video"];
   // Only a price by the second makes a model one for video; nothing else about it shows that.
@@ -86,7 +86,7 @@ function kindsBy(protocols: readonly string[], written: ModelConfig): readonly M
   if (protocols.length === 0) return kinds;
   // Only an embedding has no output to pay for; one that is bounded shows that its price was forgotten.
   const onlyInput =
-    price !== undefined && price["output_tokens"] === undefined && maxOutputTokens === undefined;
+    price !== undefined && price["output_tokens"] === undefined && unaskedOutputTokensMax === undefined;
   return onlyInput && protocols.every((protocol) => protocol === "openai") ? ["embedding"] : kinds;
 }
 

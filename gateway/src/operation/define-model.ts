@@ -9,7 +9,7 @@ export interface CatalogueModel {
   readonly protocols: readonly string[];
   readonly price: ModelPrice;
   /** What it writes at most when the caller sets no limit. */
-  readonly maxOutputTokens?: number;
+  readonly unaskedOutputTokensMax?: number;
   /** The highest limit that its vendor takes. */
   readonly outputTokensMax?: number;
   /** The most a conversation can hold, input and output together. */
