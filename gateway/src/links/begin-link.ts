@@ -1,6 +1,6 @@
 import type { IdempotencyClaim } from "../ledger/ledger.ts";
 import { refuseSuspended } from "../ledger/refuse-suspended.ts";
-import { resetSeconds, retrySeconds } from "../limits/limit-times.ts";
+import { toldOfLimit } from "../limits/hit-limit.ts";
 import type { LinkBegun } from "../operation/books.ts";
 import { refuse } from "../platform/refusals.ts";
 import { absolute, digestOf, linkPaths, linkUpstreams, newToken } from "./link-parts.ts";
@@ -59,17 +59,11 @@ export async function beginLink(owner: LinkOwner, wish: LinkWish, parts: LinkPar
 
 /** A link that was promised until its end is not taken from the person who may be on its page just now. */
 function refuseMore(endsAtMs: number, nowMs: number): never {
-  refuse("quota_exceeded", "Too many links of this key wait for somebody to agree; use one, or wait.", {
-    retryAfterSeconds: retrySeconds(endsAtMs - nowMs),
-    inError: {
-      limit: {
-        name: "open_links",
-        limit: attemptsPerKeyMax,
-        remaining: 0,
-        reset: resetSeconds(endsAtMs - nowMs, nowMs),
-      },
-    },
-  });
+  refuse(
+    "quota_exceeded",
+    "Too many links of this key wait for somebody to agree; use one, or wait.",
+    toldOfLimit({ name: "open_links", limit: attemptsPerKeyMax, retryInMs: endsAtMs - nowMs }, nowMs),
+  );
 }
 
 /** The platform's page on which the person agrees. */

@@ -1,5 +1,6 @@
 import { seenAt, tighter, type SeenStanding } from "../../limits/call-limits.ts";
-import { resetSeconds, retrySeconds } from "../../limits/limit-times.ts";
+import { toldOfLimit } from "../../limits/hit-limit.ts";
+import { retrySeconds } from "../../limits/limit-times.ts";
 import type { Standing, Take, Want } from "../../limits/limiter.ts";
 import { operationsInGroup } from "../../offer/list-limits.ts";
 import { refuse, type RefusalCode } from "../../platform/refusals.ts";
@@ -25,19 +26,12 @@ export async function refuseByLimit(call: Limited, refused: Refused, gate: Gate)
   if (name === "tokens_per_minute") call.known.tokens = seen;
   if (name === "requests_per_minute" || name === "upstream")
     call.known.requests = tighter(call.known.requests, seen);
-  const retryAfterSeconds = retrySeconds(retryInMs);
-  return refuse(code, `${what}. Retry in ${retryAfterSeconds} s.`, {
-    retryAfterSeconds,
-    inError: {
-      limit: {
-        name,
-        ...(appliesTo && { applies_to: appliesTo }),
-        limit: want.limit,
-        remaining: standing.remaining,
-        reset: resetSeconds(retryInMs, nowMs),
-      },
-    },
-  });
+  const { remaining } = standing;
+  return refuse(
+    code,
+    `${what}. Retry in ${retrySeconds(retryInMs)} s.`,
+    toldOfLimit({ name, limit: want.limit, remaining, appliesTo, retryInMs }, nowMs),
+  );
 }
 
 /** Returns what the call counted against limits so far, and sees how they stand then. */

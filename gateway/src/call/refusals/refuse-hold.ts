@@ -1,6 +1,6 @@
 import type { HoldResult } from "../../ledger/ledger.ts";
 import { refuseEarlier } from "../../ledger/refuse-earlier.ts";
-import { resetSeconds } from "../../limits/limit-times.ts";
+import { toldOfLimit } from "../../limits/hit-limit.ts";
 import type { Micros } from "../../platform/money.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { checkEarlier } from "../steps/check-earlier.ts";
@@ -37,21 +37,15 @@ export async function refuseHold(result: NotHeld, paid: PaidCall, gate: Gate): P
 }
 
 /** Nobody knows when a task ends; most take less than a minute and a half. */
-const taskRetrySeconds = 5;
+const taskRetryMs = 5_000;
 
 async function refuseByTasks({ call }: PaidCall, openMax: number, gate: Gate): Promise<never> {
   await returnCounted(call, gate);
-  return refuse("quota_exceeded", `The number of tasks this key may have open at once is ${openMax}.`, {
-    retryAfterSeconds: taskRetrySeconds,
-    inError: {
-      limit: {
-        name: "concurrent_tasks",
-        limit: openMax,
-        remaining: 0,
-        reset: resetSeconds(taskRetrySeconds * 1000, gate.clock.wallMs()),
-      },
-    },
-  });
+  return refuse(
+    "quota_exceeded",
+    `The number of tasks this key may have open at once is ${openMax}.`,
+    toldOfLimit({ name: "concurrent_tasks", limit: openMax, retryInMs: taskRetryMs }, gate.clock.wallMs()),
+  );
 }
 
 /** Whoever has asked before, or has too many tasks open, hears that first. */

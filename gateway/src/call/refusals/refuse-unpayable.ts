@@ -1,9 +1,8 @@
-import type { Credential } from "../../keys/keys.ts";
+import type { BudgetUse, Credential } from "../../keys/keys.ts";
 import type { HoldResult } from "../../ledger/ledger.ts";
 import { refuseSuspended } from "../../ledger/refuse-suspended.ts";
 import type { Micros } from "../../platform/money.ts";
 import { refuse } from "../../platform/refusals.ts";
-import { refuseByGrantDay } from "../steps/spend-policy.ts";
 
 const kinds = [
   "account_suspended",
@@ -33,26 +32,17 @@ export function refuseUnpayable(result: Unpayable, bill: Bill, { budget, grant }
     case "account_suspended":
       return refuseSuspended();
     case "budget_exceeded": {
-      const { spentMicros, heldMicros } = result;
-      const leftMicros = (budget?.limitMicros ?? 0n) - spentMicros - heldMicros;
-      return refuse(
-        "budget_exceeded",
-        `${named} may cost ${atMostMicros} micro-USD; of this key's ${budget?.window} budget of ${budget?.limitMicros}, ` +
-          `${spentMicros} are spent and ${heldMicros} held by running calls.${whatHelps(leftMicros)}`,
-        {
-          inError: {
-            ...amounts(atMostMicros, budget?.limitMicros ?? 0n),
-            window: budget?.window,
-            spent_micros_usd: Number(spentMicros),
-            held_micros_usd: Number(heldMicros),
-          },
-        },
-      );
+      const limitMicros = budget?.limitMicros ?? 0n;
+      const named = `this key's ${budget?.window} budget of ${limitMicros}`;
+      return refuseByBound(bill, result, { limitMicros, window: budget?.window, named });
     }
     case "grant_ended":
       return refuse("invalid_api_key", "This access token is not valid.");
-    case "grant_day_exceeded":
-      return refuseByGrantDay(bill, grant, result);
+    case "grant_day_exceeded": {
+      const limitMicros = grant?.spendPolicy.perDayMicros ?? 0n;
+      const named = `the ${limitMicros} that this sign-in may spend a day`;
+      return refuseByBound(bill, result, { limitMicros, window: "day", named });
+    }
     case "insufficient_balance":
       return refuse(
         "insufficient_balance",
@@ -61,6 +51,33 @@ export function refuseUnpayable(result: Unpayable, bill: Bill, { budget, grant }
         { inError: amounts(atMostMicros, result.availableMicros) },
       );
   }
+}
+
+interface Bound {
+  readonly limitMicros: Micros;
+  readonly window: string | undefined;
+  readonly named: string;
+}
+
+function refuseByBound(
+  { atMostMicros, named, whatHelps = () => "" }: Bill,
+  { spentMicros, heldMicros }: BudgetUse,
+  bound: Bound,
+): never {
+  const leftMicros = bound.limitMicros - spentMicros - heldMicros;
+  return refuse(
+    "budget_exceeded",
+    `${named} may cost ${atMostMicros} micro-USD; of ${bound.named}, ` +
+      `${spentMicros} are spent and ${heldMicros} held by running calls.${whatHelps(leftMicros)}`,
+    {
+      inError: {
+        ...amounts(atMostMicros, bound.limitMicros),
+        window: bound.window,
+        spent_micros_usd: Number(spentMicros),
+        held_micros_usd: Number(heldMicros),
+      },
+    },
+  );
 }
 
 export const amounts = (estimatedMicros: Micros, limitMicros: Micros) => ({

@@ -1,5 +1,5 @@
 import type { Credential } from "../../keys/keys.ts";
-import { resetSeconds, retrySeconds } from "../../limits/limit-times.ts";
+import { toldOfLimit } from "../../limits/hit-limit.ts";
 import type { CallInput, TaskOperation } from "../../operation/operation.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { asksPerSecond } from "../../tasks/poll-floor.ts";
@@ -51,12 +51,12 @@ async function checkPace(
   const waitMs = gate.pollFloor.waitMs(accountId, taskId, aboutTask);
   if (waitMs === undefined) return;
   await returnCounted(call, gate);
-  const reset = resetSeconds(waitMs, gate.clock.wallMs());
   const { name, what } = paces[aboutTask];
-  refuse("rate_limit_exceeded", `A task may be ${what} ${asksPerSecond} times a second.`, {
-    retryAfterSeconds: retrySeconds(waitMs),
-    inError: { limit: { name, limit: asksPerSecond, remaining: 0, reset } },
-  });
+  refuse(
+    "rate_limit_exceeded",
+    `A task may be ${what} ${asksPerSecond} times a second.`,
+    toldOfLimit({ name, limit: asksPerSecond, retryInMs: waitMs }, gate.clock.wallMs()),
+  );
 }
 
 const paces = {

@@ -1,9 +1,9 @@
 import { TooManyGuesses, type Found } from "../../keys/credentials.ts";
 import type { Credential } from "../../keys/keys.ts";
+import { toldOfLimit } from "../../limits/hit-limit.ts";
 import { refuse } from "../../platform/refusals.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
-import { resetSeconds, retrySeconds } from "../../limits/limit-times.ts";
 
 /** Who is calling. Runs before the route is looked up, so an unknown path tells a stranger nothing. */
 export function authenticate(call: Call, gate: Gate): Credential | Promise<Credential> {
@@ -67,12 +67,7 @@ function refuseGuesses({ limit, retryInMs }: TooManyGuesses, nowMs: number): nev
   return refuse(
     "rate_limit_exceeded",
     "Too many unknown API keys came from your address; check yours, and try again in a minute.",
-    {
-      retryAfterSeconds: retrySeconds(retryInMs),
-      inError: {
-        limit: { name: "unknown_keys", limit, remaining: 0, reset: resetSeconds(retryInMs, nowMs) },
-      },
-    },
+    toldOfLimit({ name: "unknown_keys", limit, retryInMs }, nowMs),
   );
 }
 

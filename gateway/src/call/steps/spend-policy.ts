@@ -1,14 +1,12 @@
-// What an access token may spend: its scope, what is covered without asking, and the day's bound. The bounds are
-// kept by the ledger, in the transaction that holds the money; here they are only named.
+// What an access token may do: its scope, and what is covered without asking. How much it may spend is kept by the ledger, in
+// the transaction that holds the money.
 
 import type { ApprovalDenial } from "../../approvals/approvals.ts";
-import type { TokenGrant } from "../../grants/grants.ts";
-import type { BudgetUse, Credential } from "../../keys/keys.ts";
+import type { Credential } from "../../keys/keys.ts";
 import { changesFreely, type Operation } from "../../operation/operation.ts";
 import { usdFromMicros, type Micros } from "../../platform/money.ts";
 import { refuse } from "../../platform/refusals.ts";
 import type { Call } from "../call.ts";
-import type { Bill } from "../refusals/refuse-unpayable.ts";
 
 /** A key may spend by being a key; an access token only when the person who signed in said so. */
 export function checkMaySpend({ grant }: Credential): void {
@@ -33,30 +31,6 @@ export function checkMayChange(operation: Operation, caller: Credential): void {
  */
 export const coveredMicros = ({ approval }: Call, { grant }: Credential): Micros | undefined =>
   grant ? grant.spendPolicy.perCallMicros : approval?.coveredMicros;
-
-export function refuseByGrantDay(
-  { atMostMicros, named, whatHelps = () => "" }: Bill,
-  grant: TokenGrant | undefined,
-  { spentMicros, heldMicros }: BudgetUse,
-): never {
-  const limitMicros = grant?.spendPolicy.perDayMicros ?? 0n;
-  const leftMicros = limitMicros - spentMicros - heldMicros;
-  refuse(
-    "budget_exceeded",
-    `${named} may cost ${atMostMicros} micro-USD; of the ${limitMicros} that this sign-in may spend a day, ` +
-      `${spentMicros} are spent and ${heldMicros} held by running calls.${whatHelps(leftMicros)}`,
-    {
-      inError: {
-        retryable: false,
-        estimated_micros_usd: Number(atMostMicros),
-        limit_micros_usd: Number(limitMicros),
-        window: "day",
-        spent_micros_usd: Number(spentMicros),
-        held_micros_usd: Number(heldMicros),
-      },
-    },
-  );
-}
 
 export function refuseUnapproved(
   reason: "uncovered" | ApprovalDenial,
