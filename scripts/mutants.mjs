@@ -7,19 +7,20 @@
 
 import "./require-node.mjs";
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { bunEnv, openBun } from "./bun.mjs";
 import { root } from "./install.mjs";
-import { mutants as ofOneServer } from "./mutants-list.mjs";
-import { mutants as ofSeveralNodes } from "./mutants-list-nodes.mjs";
 
 /** What the compiler says of syntax, and of names and members that are not there; a bug may be wrong in any other way. */
 const unknownName = /error TS(1\d{3}|2304|2339|2551|2552):/;
 
-const mutants = [...ofOneServer, ...ofSeveralNodes];
+/** By room, in a folder beside this file: where each is planted, and the tests that must notice it. */
+const lists = readdirSync(new URL("mutants", import.meta.url)).toSorted();
+const mutants = [];
+for (const list of lists) mutants.push(...(await import(`./mutants/${list}`)).mutants);
 const [wanted = "", secondsMost = "300"] = process.argv.slice(2);
 const isShort = wanted === "--short";
 /** CI has a limit, and machines differ by half: whatever is not begun by then meets a later commit. */

@@ -1,4 +1,4 @@
-// The same for several nodes on one Postgres and one Redis. `only` is part of the name of the very test that must notice: each of them
+// Bugs that several nodes on one Postgres and one Redis would meet. `only` is part of the name of the very test that must notice: each of them
 // begins with databases of its own, so nobody waits for the others. What the tables themselves refuse, such as two calls
 // with one idempotency key, needs no bug here: it would be decided anew, and rightly.
 

@@ -1,0 +1,32 @@
+export const mutants = [
+  {
+    name: "a task that cannot be asked about is released",
+    file: "gateway/src/tasks/task-rules.ts",
+    find: 'if (report.kind === "no_verdict") return silence(task, asked);',
+    replace:
+      'if (report.kind === "no_verdict") return { kind: "end", used: undefined, end: { taskId: task.id, fence: task.fence, state: "FAILED", report: undefined, forgetAtMs: asked.nowMs } };',
+    tests: ["test/tasks/task-verdicts.test.ts"],
+  },
+  {
+    name: "a task that its vendor forgot is taken for failed",
+    file: "gateway/src/tasks/task-rules.ts",
+    find: 'case "UNKNOWN":\n      return silence(task, { ...asked, missing: true });',
+    replace:
+      'case "UNKNOWN":\n      return { kind: "end", used: undefined, end: { taskId: task.id, fence: task.fence, state: "FAILED", report, forgetAtMs: asked.nowMs } };',
+    tests: ["test/tasks/task-verdicts.test.ts"],
+  },
+  {
+    name: "a failed task is charged",
+    file: "gateway/src/tasks/task-rules.ts",
+    find: 'case "FAILED":\n      return end(task, report, asked, undefined);',
+    replace: 'case "FAILED":\n      return end(task, report, asked, usedBySuccess(task, report));',
+    tests: ["test/tasks/video-tasks.test.ts"],
+  },
+  {
+    name: "every client that polls asks the vendor",
+    file: "gateway/src/tasks/task-desk.ts",
+    find: "    const notAskedSinceMs = nowMs - pollPauseMs;",
+    replace: "    const notAskedSinceMs = nowMs + pollPauseMs;",
+    tests: ["test/tasks/task-verdicts.test.ts"],
+  },
+];
