@@ -6,7 +6,7 @@ import {
   refuse,
   z,
 } from "../gateway/src/operation/define-operation.ts";
-import { balance, receipt, receiptPage, usageReport } from "./own-answers.ts";
+import { balance, receipt, receiptPage, usageReport } from "./answers/own-answers.ts";
 
 // What a caller can learn about its own money. Everything here is free.
 

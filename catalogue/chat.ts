@@ -1,7 +1,7 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
-import { chatCompletion } from "./model-answers.ts";
-import { conversationEstimate, conversations, serviceTier } from "./conversations.ts";
-import { thoughtTokensMax } from "./thought-tokens.ts";
+import { chatCompletion } from "./answers/model-answers.ts";
+import { conversationEstimate, conversations, serviceTier } from "./conversations/conversations.ts";
+import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
 const choicesMax = 128;
 const tokensMax = 10_000_000;

@@ -2,7 +2,7 @@
 // estimates.
 
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
-import { anthropicCount, geminiCount } from "./model-answers.ts";
+import { anthropicCount, geminiCount } from "./answers/model-answers.ts";
 
 const bodyBytesMax = 32 * 1024 * 1024;
 

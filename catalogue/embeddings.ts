@@ -1,8 +1,8 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
-import { conversationTimeoutMs } from "./conversations.ts";
-import { checkDearer } from "./dearer-members.ts";
+import { conversationTimeoutMs } from "./conversations/conversations.ts";
+import { checkDearer } from "./conversations/dearer-members.ts";
 import { bodyValuesMax, embeddingInput, type EmbeddingInput } from "./embedding-input.ts";
-import { embeddings } from "./model-answers.ts";
+import { embeddings } from "./answers/model-answers.ts";
 
 const dimensionsMax = 100_000;
 

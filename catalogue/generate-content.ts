@@ -1,8 +1,8 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import type { CallInput, ModelFacts } from "../gateway/src/operation/operation.ts";
-import { generatedContent } from "./model-answers.ts";
-import { conversationEstimate, conversations, serviceTier } from "./conversations.ts";
-import { thoughtTokensMax } from "./thought-tokens.ts";
+import { generatedContent } from "./answers/model-answers.ts";
+import { conversationEstimate, conversations, serviceTier } from "./conversations/conversations.ts";
+import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
 const tokensMax = 10_000_000;
 const choicesMax = 8;

@@ -1,6 +1,6 @@
 import { DecidingNames, defineOperation, refuse, z } from "../gateway/src/operation/define-operation.ts";
-import { checkDearer } from "./dearer-members.ts";
-import { images } from "./model-answers.ts";
+import { checkDearer } from "./conversations/dearer-members.ts";
+import { images } from "./answers/model-answers.ts";
 
 const promptCharactersMax = 32_000;
 const imagesMax = 10;

@@ -5,7 +5,7 @@ import {
   refuseEarlier,
   z,
 } from "../gateway/src/operation/define-operation.ts";
-import { limitsReport, quotaApplication } from "./own-answers.ts";
+import { limitsReport, quotaApplication } from "./answers/own-answers.ts";
 
 const textMax = 4_000;
 const listMax = 100;

@@ -1,7 +1,13 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
-import { message } from "./model-answers.ts";
-import { conversationEstimate, conversations, inferenceGeo, serviceTier, speed } from "./conversations.ts";
-import { thoughtTokensMax } from "./thought-tokens.ts";
+import { message } from "./answers/model-answers.ts";
+import {
+  conversationEstimate,
+  conversations,
+  inferenceGeo,
+  serviceTier,
+  speed,
+} from "./conversations/conversations.ts";
+import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
 const tokensMax = 10_000_000;
 

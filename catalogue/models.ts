@@ -1,6 +1,6 @@
 import { defineOperation, free, refuse } from "../gateway/src/operation/define-operation.ts";
 import type { ModelListing } from "../gateway/src/operation/books.ts";
-import { geminiModel, geminiModelList, model as modelAnswer, modelList } from "./own-answers.ts";
+import { geminiModel, geminiModelList, model as modelAnswer, modelList } from "./answers/own-answers.ts";
 
 export const modelsList = defineOperation({
   id: "models.list",

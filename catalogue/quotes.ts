@@ -1,5 +1,5 @@
 import { defineOperation, fixed, z } from "../gateway/src/operation/define-operation.ts";
-import { tweet } from "./tweet-records.ts";
+import { tweet } from "./answers/tweet-records.ts";
 
 /** The operator's to set (`operations.social_a.tweet.quotes.price_usd`): the specification names no price. */
 const priceUsd = "0.003";

@@ -1,12 +1,12 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
-import { modelResponse } from "./model-answers.ts";
+import { modelResponse } from "./answers/model-answers.ts";
 import {
   conversationEstimate,
   conversationTimeoutMs,
   hostedToolsNote,
   serviceTier,
-} from "./conversations.ts";
-import { thoughtTokensMax } from "./thought-tokens.ts";
+} from "./conversations/conversations.ts";
+import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
 const tokensMax = 10_000_000;
 

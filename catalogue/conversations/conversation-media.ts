@@ -1,7 +1,7 @@
 // Images, recordings, films and files in a conversation, in whichever dialect: how many there are, how long, whether they can
 // be heard, and what lies elsewhere, where nobody sees from here what it is.
 
-import { typeByName } from "../gateway/src/operation/define-operation.ts";
+import { typeByName } from "../../gateway/src/operation/define-operation.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

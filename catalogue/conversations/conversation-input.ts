@@ -1,7 +1,7 @@
 // What a conversation gives its model to read besides text, in whichever dialect: images and files in the body, and what
 // lies elsewhere. Names mean the same wherever two dialects share them, so there is one rule for all.
 
-import { DecidingNames } from "../gateway/src/operation/define-operation.ts";
+import { DecidingNames } from "../../gateway/src/operation/define-operation.ts";
 import { lookAtText, mayTell, mediaMembers, type FoundMedia } from "./conversation-media.ts";
 import { lookAtPart } from "./conversation-parts.ts";
 import { lookAtTool, lookAtTools, type FoundTools } from "./conversation-tools.ts";

@@ -1,7 +1,7 @@
 // What the dialects of a conversation have in common: who serves them, what they may take, what they hold.
 
-import { contextTokensMax, refuse, z } from "../gateway/src/operation/define-operation.ts";
-import type { CallInput, Estimate, ModelFacts } from "../gateway/src/operation/operation.ts";
+import { contextTokensMax, refuse, z } from "../../gateway/src/operation/define-operation.ts";
+import type { CallInput, Estimate, ModelFacts } from "../../gateway/src/operation/operation.ts";
 import { readInput, type ConversationInput } from "./conversation-input.ts";
 
 type Dialect = "openai" | "anthropic" | "gemini";

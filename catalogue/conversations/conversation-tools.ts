@@ -1,7 +1,7 @@
 // The tools that stand beside a conversation or in the midst of it, in whichever dialect: which the caller runs, and which
 // the vendor runs, bills by use, and reads on from.
 
-import { DecidingNames } from "../gateway/src/operation/define-operation.ts";
+import { DecidingNames } from "../../gateway/src/operation/define-operation.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 // Members by which a vendor, or a router that speaks like one, does more than was priced: it asks another model, runs tools
 // that it bills by use, or writes more than was held or is ever seen. All that are known stand here, each with why.
 
-import { DecidingNames, refuse } from "../gateway/src/operation/define-operation.ts";
+import { DecidingNames, refuse } from "../../gateway/src/operation/define-operation.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
