@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { protocolWords } from "../operation/key-header.ts";
+import { protocolWords, usualTransport } from "../operation/vendors.ts";
 import type { LinkSettings, Upstream } from "../operation/upstream.ts";
 import { httpUrl } from "./http-url.ts";
 import { modelName } from "./model-config.ts";
@@ -35,11 +35,6 @@ export interface UpstreamConfig extends OwnRequest {
 
 /** Half of what the strictest vendor allows an account, which may have other programs that ask. */
 const pollQpsUsual = 10;
-
-const managed: ReadonlySet<string> = new Set(["tikhub", "similarweb"]);
-
-export const usualTransport = (protocol: string): Upstream["transport"] =>
-  managed.has(protocol) ? "managed" : "native";
 
 /** What the vendor is asked for is appended, so nothing may follow the path. */
 const upstreamUrl = httpUrl.refine((url) => !/[?#]/.test(url), {

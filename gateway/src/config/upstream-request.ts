@@ -1,7 +1,7 @@
 // What the requests to an upstream carry of the operator's own: the key and where it travels, headers, parameters.
 
 import { z } from "zod";
-import { usualKeyHeader, type ProtocolWord } from "../operation/key-header.ts";
+import { usualKeyHeader, type ProtocolWord } from "../operation/vendors.ts";
 import type { OwnQuery, Upstream } from "../operation/upstream.ts";
 import { addressSecrets } from "./address-secrets.ts";
 import { lookLikeSecrets } from "./look-like-secrets.ts";

@@ -1,6 +1,7 @@
 import type { Config } from "../config/config.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import type { Upstream } from "../operation/upstream.ts";
+import { isVendorsOwn } from "../operation/vendors.ts";
 import type { OfferedOperation } from "./offer.ts";
 
 /**
@@ -53,22 +54,6 @@ function listPricesElsewhere(assumed: Assumed, config: Config): string[] {
     );
   });
 }
-
-/** Whose list prices ship, by the protocol that is theirs. */
-const vendorDomains: Readonly<Record<string, string>> = {
-  openai: "openai.com",
-  anthropic: "anthropic.com",
-  gemini: "googleapis.com",
-  jina: "jina.ai",
-  cohere: "cohere.com",
-  voyage: "voyageai.com",
-  dashscope: "aliyuncs.com",
-};
-
-const isVendorsOwn = ({ protocol, url }: Upstream): boolean => {
-  const domain = vendorDomains[protocol];
-  return domain === undefined || `.${new URL(url).hostname}`.endsWith(`.${domain}`);
-};
 
 function sharedModels(assumed: Assumed): string[] {
   const idsBy = new Map<string, string[]>();

@@ -4,6 +4,7 @@ import { tokenPrices } from "../config/price-words.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import type { CatalogueModel } from "../operation/define-model.ts";
 import type { ModelKind } from "../operation/operation.ts";
+import { onlyReranks } from "../operation/vendors.ts";
 import { secondWords, type VideoWish } from "../operation/video-seconds.ts";
 import { picoFromUsd, picoFromUsdPerMillion, type Pico } from "../platform/money.ts";
 import { kindsOf } from "./check-via.ts";
@@ -79,7 +80,7 @@ function configuredModel(
 /** What a model of the operator's own is for, where it shows; otherwise whatever its upstream does. */
 function kindsBy(protocols: readonly string[], written: ModelConfig): readonly ModelKind[] {
   const { price, unaskedOutputTokensMax } = written;
-  if (protocols.length > 0 && protocols.every((protocol) => rerankProtocols.has(protocol))) return ["rerank"];
+  if (protocols.length > 0 && protocols.every(onlyReranks)) return ["rerank"];
   if (price && secondWords.some((word) => price[word] !== undefined)) return ["video"];
   // Only a price by the second makes a model one for video; nothing else about it shows that.
   const kinds = kindsOf(written).filter((kind) => kind !== "video" || !price);
@@ -89,8 +90,6 @@ function kindsBy(protocols: readonly string[], written: ModelConfig): readonly M
     price !== undefined && price["output_tokens"] === undefined && unaskedOutputTokensMax === undefined;
   return onlyInput && protocols.every((protocol) => protocol === "openai") ? ["embedding"] : kinds;
 }
-
-const rerankProtocols: ReadonlySet<string> = new Set(["jina", "cohere", "voyage"]);
 
 function shippedPrice(model: CatalogueModel): Record<string, Pico> {
   const pico: Record<string, Pico | undefined> = {};

@@ -1,5 +1,4 @@
-import { usualTransport } from "../config/upstream-config.ts";
-import { usualKeyHeader } from "../operation/key-header.ts";
+import { usualKeyHeader, usualTransport } from "../operation/vendors.ts";
 import type { Upstream } from "../operation/upstream.ts";
 
 /** The sandbox is as strict as the vendor it stands for. */

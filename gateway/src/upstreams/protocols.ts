@@ -1,4 +1,4 @@
-import type { ProtocolWord } from "../operation/key-header.ts";
+import type { ProtocolWord } from "../operation/vendors.ts";
 import type { Protocol } from "./protocol.ts";
 import { anthropic } from "./protocols/anthropic.ts";
 import { dataVendor } from "./protocols/data-vendor.ts";

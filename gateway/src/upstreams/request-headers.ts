@@ -1,4 +1,4 @@
-import { sayKey } from "../operation/key-header.ts";
+import { sayKey } from "../operation/vendors.ts";
 import type { Upstream } from "../operation/upstream.ts";
 
 export type Headers = Readonly<Record<string, string>>;
