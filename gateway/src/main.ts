@@ -31,7 +31,7 @@ import { moveBooks, undoMove, type NewBooks, type OldBooks } from "./stores/move
 import { lookAtRedis } from "./stores/redis/look-at-redis.ts";
 import { openOldBooks } from "./stores/sqlite/file/old-books.ts";
 import { sqlitePlace } from "./stores/sqlite/sqlite-place.ts";
-import { httpClient } from "./upstreams/http/http-client.ts";
+import { createHttpClient } from "./upstreams/http/http-client.ts";
 import { createPlatformClient } from "./upstreams/platform-client.ts";
 import { probe } from "./upstreams/probe.ts";
 
@@ -76,7 +76,7 @@ async function cliParts(settings: Settings): Promise<CliParts> {
     hasData: data.hasData,
     openOrBeginStore: async () => openForPeople(secrets()),
     secrets,
-    platformClient: createPlatformClient(httpClient),
+    platformClient: createPlatformClient(createHttpClient()),
     clock: systemClock,
     newId,
     randomBytes: systemBytes,

@@ -17,7 +17,7 @@ import { broughtForward, type DataPlace } from "./stores/data-place.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
 import { openSoftLimiter } from "./stores/redis/soft-limiter.ts";
 import { createForwarder } from "./upstreams/forwarder.ts";
-import { httpClient } from "./upstreams/http/http-client.ts";
+import { createHttpClient } from "./upstreams/http/http-client.ts";
 import { createPlatformClient } from "./upstreams/platform-client.ts";
 import { protocols } from "./upstreams/protocols.ts";
 
@@ -61,6 +61,7 @@ export async function startServer(parts: StartParts): Promise<number> {
     onRecovered: (recovery) => tellRecovery(recovery, { log, metrics }),
   });
   const store = await claimed(opened, secrets);
+  const httpClient = createHttpClient();
   try {
     return await serve({
       ...parts,

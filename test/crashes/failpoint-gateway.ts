@@ -13,11 +13,13 @@ import { createMetrics } from "../../gateway/src/platform/metrics.ts";
 import { createMemoryLimiter } from "../../gateway/src/stores/memory-limiter.ts";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import { createForwarder } from "../../gateway/src/upstreams/forwarder.ts";
-import { httpClient } from "../../gateway/src/upstreams/http/http-client.ts";
+import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.ts";
 import { createPlatformClient } from "../../gateway/src/upstreams/platform-client.ts";
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
 import { failpoints, streamFailpoints, taskFailpoints, withFailpoint } from "./failpoints.ts";
 import { catalogueFolder, testSecret } from "../support/harness.ts";
+
+const httpClient = createHttpClient();
 
 const {
   FAILPOINT: wanted = "",

@@ -4,7 +4,7 @@
 import type { GatewayParts } from "../../gateway/src/gateway.ts";
 import { createForwarder } from "../../gateway/src/upstreams/forwarder.ts";
 import {
-  httpClient,
+  createHttpClient,
   type HttpClient,
   type HttpStream,
 } from "../../gateway/src/upstreams/http/http-client.ts";
@@ -50,6 +50,7 @@ export function withFailpoint(parts: GatewayParts, at: AnyFailpoint, act: () => 
   };
   const { ledger, keys, tasks } = parts.store;
 
+  const httpClient = createHttpClient();
   const http: Pick<HttpClient, "open" | "send"> = {
     open: async (request) => {
       const outcome = await httpClient.open(request);

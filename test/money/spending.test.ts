@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Receipt } from "../../client/src/operations.ts";
 import { isSold } from "../../gateway/src/operation/operation.ts";
 import { createForwarder } from "../../gateway/src/upstreams/forwarder.ts";
-import { httpClient } from "../../gateway/src/upstreams/http/http-client.ts";
+import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.ts";
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
 import { nested, read } from "../bad-inputs/error-shapes.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
@@ -222,7 +222,7 @@ describe("never more than the balance", () => {
   });
 
   test("a hold is on disk before the first byte leaves", async () => {
-    const inner = createForwarder(httpClient, protocols);
+    const inner = createForwarder(createHttpClient(), protocols);
     const seen: unknown[] = [];
     const watched = await openTestGateway({
       config: roomy,

@@ -19,10 +19,12 @@ import { createLog } from "../../gateway/src/platform/log.ts";
 import { createMetrics } from "../../gateway/src/platform/metrics.ts";
 import { createMemoryLimiter } from "../../gateway/src/stores/memory-limiter.ts";
 import { createForwarder } from "../../gateway/src/upstreams/forwarder.ts";
-import { httpClient } from "../../gateway/src/upstreams/http/http-client.ts";
+import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.ts";
 import { createPlatformClient } from "../../gateway/src/upstreams/platform-client.ts";
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
 import { openTestData, type SqliteWishes, type TestData } from "./test-data.ts";
+
+const httpClient = createHttpClient();
 
 export const projectFolder = join(import.meta.dir, "../..");
 export const catalogueFolder = join(projectFolder, "catalogue");

@@ -1,3 +1,4 @@
+import { jsonIn, roughTextOf } from "./answers/answer-text.ts";
 import { isSuccessStatus, type Upstream } from "../operation/upstream.ts";
 import type { VendorListing } from "../operation/vendor-listing.ts";
 import { createHttpClient, type HttpClient, type HttpOutcome } from "./http/http-client.ts";
@@ -24,7 +25,7 @@ export function createListingAsker(
     const outcome = await ask(upstream, listing, http, timeoutMs);
     if (outcome.kind === "no_answer") return { kind: "unclear", why: noAnswer[outcome.reason] };
     const { status } = outcome;
-    const json = jsonIn(outcome.body);
+    const json = jsonIn(roughTextOf(outcome.body));
     if (aboutOurKey.has(status) || protocol.isAboutOperator?.(status, json) === true)
       return { kind: "key_refused", status };
     if (!isSuccessStatus(status))
@@ -67,11 +68,3 @@ const noAnswer = {
   too_large: "its answer is too long for a list of models",
   malformed: "its answer is not HTTP",
 } as const;
-
-function jsonIn(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(body).toString());
-  } catch {
-    return undefined;
-  }
-}

@@ -9,7 +9,7 @@ import { createOffer } from "../../offer/create-offer.ts";
 import { loadCatalogue } from "../../operation/catalogue.ts";
 import { systemBytes } from "../../platform/chance.ts";
 import { openSqliteStore } from "../../stores/sqlite/sqlite-store.ts";
-import { httpClient } from "../../upstreams/http/http-client.ts";
+import { createHttpClient } from "../../upstreams/http/http-client.ts";
 import { createPlatformClient } from "../../upstreams/platform-client.ts";
 import { createTerminal, testSecrets } from "./test-terminal.ts";
 
@@ -39,7 +39,7 @@ const yamlOf = (further: string): string =>
 const terminalWith = (further: string) =>
   createTerminal({
     openStore,
-    platformClient: createPlatformClient(httpClient),
+    platformClient: createPlatformClient(createHttpClient()),
     loadOffer: async () => {
       const config = parseConfig(yamlOf(further), "tollgate.yaml", {});
       const catalogue = await loadCatalogue([join(import.meta.dir, "../../../../catalogue")]);

@@ -99,5 +99,3 @@ const asWhole: OutcomeReader<HttpOutcome | HttpStream, HttpOutcome> = {
     return outcome;
   },
 };
-
-export const httpClient: HttpClient = createHttpClient();

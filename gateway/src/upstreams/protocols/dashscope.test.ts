@@ -6,7 +6,7 @@ import { testDispatch, testUpstream } from "../../operation/test-upstream.ts";
 import type { Exchanged } from "../../operation/upstream.ts";
 import type { ExchangeName } from "../../operation/operation.ts";
 import { createForwarder } from "../forwarder.ts";
-import { httpClient } from "../http/http-client.ts";
+import { createHttpClient } from "../http/http-client.ts";
 import { protocols } from "../protocols.ts";
 
 const key = "sk-operator-dashscope-0000000000";
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterEach(() => expect(vendor.violations).toEqual([]));
 afterAll(() => vendor.close());
 
-const forwarder = createForwarder(httpClient, protocols);
+const forwarder = createForwarder(createHttpClient(), protocols);
 
 interface Asked {
   readonly exchange: ExchangeName;
