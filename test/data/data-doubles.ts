@@ -4,7 +4,6 @@ import { afterAll, afterEach, expect } from "bun:test";
 import { openScrapeCreatorsDouble } from "../doubles/scrapecreators.ts";
 import { openSimilarwebDouble } from "../doubles/similarweb.ts";
 import { openTwitterApiDouble } from "../doubles/twitterapi.ts";
-import type { RecordedRequest, VendorDouble } from "../doubles/vendor-double.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
 
 export const keys = {
@@ -91,9 +90,3 @@ upstreams:
   quotes: { protocol: twitterapi, url: "${url("twitterapi")}", key: "${keys.twitterapi}", timeout_ms: 2000 }
   traffic: { protocol: similarweb, url: "${url("similarweb")}", key: "${keys.similarweb}", timeout_ms: 2000 }
 `;
-
-export const last = ({ requests }: VendorDouble): RecordedRequest => {
-  const request = requests.at(-1);
-  if (!request) throw new Error("the vendor was not asked");
-  return request;
-};

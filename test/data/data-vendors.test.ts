@@ -4,7 +4,6 @@ import { describe, expect, test } from "bun:test";
 import {
   commentsPath,
   keys,
-  last,
   months,
   quotesPath,
   trafficPath,
@@ -15,7 +14,7 @@ import {
 import { headerValues } from "../doubles/http-wire.ts";
 import { sendRaw } from "../doubles/raw-http.ts";
 import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
-import { openAttackerListener } from "../doubles/vendor-double.ts";
+import { last, openAttackerListener } from "../doubles/vendor-double.ts";
 import { openTestGateway } from "../support/harness.ts";
 
 const { doubles, gateway, receiptOf, quoteFor } = await useDataDoubles();

@@ -5,7 +5,6 @@ import { flat, read, someText } from "../bad-inputs/error-shapes.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import {
   commentsPath,
-  last,
   months,
   quotesPath,
   quoting,
@@ -13,6 +12,7 @@ import {
   useDataDoubles,
   useSandboxed,
 } from "./data-doubles.ts";
+import { last } from "../doubles/vendor-double.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
 
 const { doubles, gateway, quoteFor, answeredWith } = await useDataDoubles();

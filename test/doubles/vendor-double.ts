@@ -33,6 +33,13 @@ export interface VendorDouble {
   readonly close: () => Promise<void>;
 }
 
+/** The request that arrived last; there must be one. */
+export const last = ({ requests }: Pick<VendorDouble, "requests">): RecordedRequest => {
+  const request = requests.at(-1);
+  if (!request) throw new Error("nothing arrived");
+  return request;
+};
+
 export const openVendorDouble = async ({
   handlers,
   basePath = "",

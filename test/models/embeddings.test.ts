@@ -1,7 +1,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { describeGap } from "../../gateway/src/offer/gap.ts";
 import { omitted } from "../doubles/vendor-checks.ts";
-import { json, last, openModelGateway, type OpenAiError } from "../support/model-gateway.ts";
+import { last } from "../doubles/vendor-double.ts";
+import { json } from "../support/answers.ts";
+import { openModelGateway, type OpenAiError } from "../support/model-gateway.ts";
 
 const { gateway, openai, metered, receiptOf, quoteOf, close } = await openModelGateway();
 afterAll(close);

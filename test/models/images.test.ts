@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { omitted } from "../doubles/vendor-checks.ts";
-import { json, openModelGateway, sentTo, type OpenAiError } from "../support/model-gateway.ts";
+import { json } from "../support/answers.ts";
+import { openModelGateway, sentTo, type OpenAiError } from "../support/model-gateway.ts";
 
 const { gateway, openai, metered, receiptOf, quoteOf, close } = await openModelGateway();
 afterAll(close);

@@ -7,7 +7,7 @@ import { openGeminiDouble } from "../doubles/gemini.ts";
 import { openJinaDouble } from "../doubles/jina.ts";
 import type { ModelDouble } from "../doubles/model-book.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
-import type { RecordedRequest } from "../doubles/vendor-double.ts";
+import { last, type RecordedRequest } from "../doubles/vendor-double.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
 import { asynchronous, createPath, video } from "../tasks/task-caller.ts";
 
@@ -66,12 +66,6 @@ afterAll(async () => {
   await gateway.close();
   await Promise.all(doubles.map((double) => double.close()));
 });
-
-const last = ({ requests }: { readonly requests: readonly RecordedRequest[] }): RecordedRequest => {
-  const request = requests.at(-1);
-  if (!request) throw new Error("nothing arrived");
-  return request;
-};
 
 const bodyOf = (request: RecordedRequest): Record<string, unknown> =>
   JSON.parse(Buffer.from(request.body).toString()) as Record<string, unknown>;

@@ -1,5 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { json, keys, last, openModelGateway, sentTo, type OpenAiError } from "../support/model-gateway.ts";
+import { last } from "../doubles/vendor-double.ts";
+import { json } from "../support/answers.ts";
+import { keys, openModelGateway, sentTo, type OpenAiError } from "../support/model-gateway.ts";
 
 const { gateway, openai, metered, receiptOf, quoteOf, close } = await openModelGateway();
 afterAll(close);

@@ -7,7 +7,8 @@ import { openGeminiDouble } from "../doubles/gemini.ts";
 import type { ModelDouble } from "../doubles/model-book.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import type { UsageOption } from "../doubles/token-usage.ts";
-import type { RecordedRequest } from "../doubles/vendor-double.ts";
+import { last } from "../doubles/vendor-double.ts";
+import { json, type Quote } from "./answers.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
 
 export const keys = {
@@ -97,20 +98,6 @@ const honest = (body: object): { input: number; output: number } => ({
   input: Math.ceil(JSON.stringify(body).length / 5),
   output: "input" in body && !("stream" in body || "max_output_tokens" in body) ? 0 : 12,
 });
-
-export const json = async <Shape>(response: Response | Promise<Response>): Promise<Shape> =>
-  (await (await response).json()) as Shape;
-
-interface Quote {
-  readonly estimated_cost_micros_usd: number;
-  readonly max_cost_micros_usd: number;
-}
-
-export const last = (double: ModelDouble): RecordedRequest => {
-  const request = double.requests.at(-1);
-  if (!request) throw new Error("nothing arrived");
-  return request;
-};
 
 export const sentTo = (double: ModelDouble): Record<string, unknown> =>
   JSON.parse(new TextDecoder().decode(last(double).body)) as Record<string, unknown>;
