@@ -1,45 +1,23 @@
 // What is heard and spoken costs several times what is read and written: it has prices of its own, and where it has none it
 // is not sold.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { begunStream, receiptOfDied } from "../support/died-stream.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { asEvents, eventStream, useScriptedVendor } from "../support/scripted-vendor.ts";
 
-let answer: () => Response;
-let vendor: Bun.Server<undefined>;
-let asked = 0;
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  vendor = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: () => {
-      asked++;
-      return answer();
-    },
-  });
-  gateway = await openTestGateway({
-    config: `
+const { vendor, gateway, account, receiptOf } = await useScriptedVendor(
+  (url) => `
 sandbox: off
 upstreams:
-  openai: { protocol: openai, url: "${vendor.url.origin}", key: "sk-operator-openai-000000000000" }
-  gemini: { protocol: gemini, url: "${vendor.url.origin}", key: "goog-operator-00000000000000000" }
+  openai: { protocol: openai, url: "${url}", key: "sk-operator-openai-000000000000" }
+  gemini: { protocol: gemini, url: "${url}", key: "goog-operator-00000000000000000" }
 models:
   talker: { via: [openai], price: { input: 2, output: 10, input_audio: 40, output_audio: 80 }, max_output_tokens: 1000, context_tokens: 10000 }
   listener: { via: [gemini], price: { input: 1, cache_read: 0.5, output: 2, input_audio: 4 }, context_tokens: 10000 }
   deaf: { via: [gemini], price: { input: 1, cache_read: 0.5, output: 2 }, context_tokens: 10000 }
 `,
-  });
-  account = await gateway.openAccount({ tier: "enterprise", creditUsd: "100" });
-});
-
-afterAll(async () => {
-  expect(await gateway.audit()).toEqual([]);
-  await gateway.close();
-  await vendor.stop(true);
-});
+  { tier: "enterprise", creditUsd: "100" },
+);
 
 const chatPath = "/v1/chat/completions";
 const recording = { type: "input_audio", input_audio: { data: "UklGRg==", format: "wav" } };
@@ -62,12 +40,6 @@ const generate = (part: object, config: object = {}) => ({
 const mostOf = async (path: string, body: object): Promise<number> => {
   const response = await gateway.post(account, path, body, { "x-tollgate-cost-mode": "quote" });
   return ((await response.json()) as { max_cost_micros_usd: number }).max_cost_micros_usd;
-};
-
-/** Of a call whose answer has ended. */
-const receiptOf = async (response: Response) => {
-  await response.text();
-  return gateway.receipt(account, response);
 };
 
 describe("audio that has a price", () => {
@@ -96,7 +68,7 @@ describe("audio that has a price", () => {
       prompt_tokens_details: { audio_tokens: 400, cached_tokens: 20 },
       completion_tokens_details: { audio_tokens: 70, reasoning_tokens: 0 },
     };
-    answer = () =>
+    vendor.answer = () =>
       Response.json({
         choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
         usage,
@@ -146,13 +118,10 @@ describe("audio that has a price", () => {
   };
 
   test("is charged at it, by what Google says was heard, from a cache too", async () => {
-    answer = () => Response.json(content);
+    vendor.answer = () => Response.json(content);
     const whole = await gateway.post(account, geminiPath("listener"), generate(sung));
     expect(await receiptOf(whole)).toMatchObject(heard);
-    answer = () =>
-      new Response(`data: ${JSON.stringify(content)}\n\n`, {
-        headers: { "content-type": "text/event-stream" },
-      });
+    vendor.answer = () => eventStream(asEvents([content]));
     const path = geminiPath("listener").replace(":g", ":streamG");
     expect(await receiptOf(await gateway.post(account, path, generate(sung)))).toMatchObject(heard);
   });
@@ -188,7 +157,7 @@ describe("audio that has a price", () => {
       charged_micros_usd: 10 * 2 + 990 * 40 + 20 * 10 + 180 * 80,
     };
     const wish = chat([recording], { ...spoken, max_tokens: 300, stream: true });
-    answer = () => Response.json(completion);
+    vendor.answer = () => Response.json(completion);
     const passed = await gateway.post(account, chatPath, wish);
     expect(await passed.clone().json()).toEqual(completion);
     expect(await receiptOf(passed)).toMatchObject(settled);
@@ -196,13 +165,13 @@ describe("audio that has a price", () => {
     // What was heard alone is answered in words, and these come as the stream that was asked for.
     const [choice] = completion.choices;
     const written = { ...choice, message: { role: "assistant", content: "Hi.", audio: null } };
-    answer = () => Response.json({ ...completion, choices: [written] });
+    vendor.answer = () => Response.json({ ...completion, choices: [written] });
     const streamed = await gateway.post(account, chatPath, wish);
     expect(streamed.headers.get("content-type")).toStartWith("text/event-stream");
     expect(await receiptOf(streamed)).toMatchObject(settled);
 
     // No other dialect has words for sound: its callers get what there is beside it, in the stream they asked for.
-    answer = () => Response.json(completion);
+    vendor.answer = () => Response.json(completion);
     const translated = await gateway.post(account, "/v1/messages", chat("And?", { stream: true }));
     expect(await translated.clone().text()).toContain('"type":"message_stop"');
     expect(await receiptOf(translated)).toMatchObject({ usage: settled.usage });
@@ -210,7 +179,7 @@ describe("audio that has a price", () => {
 
   test("is charged at it where Google answers whole to who asked for a stream, and what is no picture passes as it came", async () => {
     const path = `${geminiPath("listener").replace(":g", ":streamG")}?alt=sse`;
-    answer = () => Response.json(content);
+    vendor.answer = () => Response.json(content);
     const streamed = await gateway.post(account, path, generate(sung));
     expect(streamed.headers.get("content-type")).toStartWith("text/event-stream");
     expect(await receiptOf(streamed)).toMatchObject(heard);
@@ -222,7 +191,7 @@ describe("audio that has a price", () => {
       [picture, "text/event-stream"],
     ] as const) {
       const said = { ...content, candidates: [{ content: { role: "model", parts: [part] } }] };
-      answer = () => Response.json(said);
+      vendor.answer = () => Response.json(said);
       const response = await gateway.post(account, path, generate(sung));
       expect(response.headers.get("content-type")).toStartWith(type);
       expect(await response.clone().text()).toContain(part.inlineData.data);
@@ -231,7 +200,7 @@ describe("audio that has a price", () => {
   });
 
   test("is told to callers of another dialect, whole or in a stream", async () => {
-    answer = () => Response.json(content);
+    vendor.answer = () => Response.json(content);
     const prompt = { model: "listener", max_tokens: 100, messages: [{ role: "user", content: "And?" }] };
     const details = { cached_tokens: 300, audio_tokens: 800 };
     const whole = await gateway.post(account, chatPath, prompt);
@@ -251,7 +220,7 @@ describe("audio that has a price", () => {
 
   test("is in the usage report as what was read and written", async () => {
     const other = await gateway.openAccount();
-    answer = () => Response.json(content);
+    vendor.answer = () => Response.json(content);
     await (await gateway.post(other, geminiPath("listener"), generate(sung))).text();
     const start = Math.floor(Date.now() / 1000) - 3_600;
     const report = await gateway.call(other, `/v1/usage?start_time=${start}`);
@@ -310,13 +279,13 @@ describe("audio that has no price", () => {
     ],
   ];
   test.each(refused)("is not sold: %s at %s", async (field, path, body) => {
-    const before = asked;
+    const before = vendor.asked.length;
     const response = await gateway.post(account, path, body);
     expect([response.status, await response.text()]).toEqual([
       400,
       expect.stringContaining(`"${field}: this model has no price here for what it `) as string,
     ]);
-    expect(asked).toBe(before);
+    expect(vendor.asked).toHaveLength(before);
   });
 
   test("is not what a model writes and draws, named or by number", async () => {
@@ -328,7 +297,7 @@ describe("audio that has no price", () => {
   });
 
   test("is charged as text and told to the operator where nobody could see it coming", async () => {
-    answer = () =>
+    vendor.answer = () =>
       Response.json({
         candidates: [{ content: { role: "model", parts: [{ text: "ok" }] }, finishReason: "STOP" }],
         usageMetadata: {
@@ -367,13 +336,13 @@ describe("audio that has no price", () => {
   };
 
   test("is charged as the text it would have been: heard, heard from a cache, and spoken", async () => {
-    answer = () => Response.json(unforeseen);
+    vendor.answer = () => Response.json(unforeseen);
     const response = await gateway.post(account, geminiPath("deaf"), generate(film));
     expect(await receiptOf(response)).toMatchObject(asText);
   });
 
   test("is charged as text by the next start too, when the gateway dies in the middle of a stream", async () => {
-    answer = () => begunStream(unforeseen);
+    vendor.answer = () => begunStream(unforeseen);
     const path = geminiPath("deaf").replace(":g", ":streamG");
     expect(await receiptOfDied(gateway, account, path, generate(film))).toMatchObject({
       status: "settled",

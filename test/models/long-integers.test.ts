@@ -1,8 +1,8 @@
 // Ids of posts and orders are integers that no JavaScript number can hold, and models call tools with them. Whatever
 // dialects lie between, the tool is called with every digit, and the model is told of it with every digit.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { describe, expect, test } from "bun:test";
+import { eventStream, useScriptedVendor } from "../support/scripted-vendor.ts";
 
 const id = "1790000000000000001";
 const lost = "1790000000000000000";
@@ -79,31 +79,11 @@ const asked: Readonly<
   }),
 };
 
-let heard = "";
-let answersWhole = false;
-let vendor: Bun.Server<undefined>;
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  vendor = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async (request) => {
-      heard = await request.text();
-      const dialect = dialects.find((name) => request.url.includes(`/${name}/`)) ?? "openai";
-      const stream =
-        !answersWhole && (request.url.includes("streamGenerate") || /"stream": ?true/.test(heard));
-      return stream
-        ? new Response(streamed[dialect], { headers: { "content-type": "text/event-stream" } })
-        : new Response(whole[dialect], { headers: { "content-type": "application/json" } });
-    },
-  });
-  const price = "{ input: 1, output: 1 }";
+const price = "{ input: 1, output: 1 }";
+const { vendor, gateway, account } = await useScriptedVendor((url) => {
   const line = (name: DialectName): string =>
-    `{ protocol: ${name}, url: "${vendor.url.origin}/${name}", key: "sk-operator-${name}-0000000000" }`;
-  gateway = await openTestGateway({
-    config: `
+    `{ protocol: ${name}, url: "${url}/${name}", key: "sk-operator-${name}-0000000000" }`;
+  return `
 sandbox: off
 upstreams:
   openai: ${line("openai")}
@@ -113,16 +93,17 @@ models:
   of-openai: { via: [openai], price: ${price}, max_output_tokens: 1000 }
   of-anthropic: { via: [anthropic], price: ${price}, max_output_tokens: 1000 }
   of-gemini: { via: [gemini], price: ${price}, max_output_tokens: 1000 }
-`,
-  });
-  account = await gateway.openAccount();
+`;
 });
 
-afterAll(async () => {
-  expect(await gateway.audit()).toEqual([]);
-  await gateway.close();
-  await vendor.stop(true);
-});
+let answersWhole = false;
+vendor.answer = ({ url, body }) => {
+  const dialect = dialects.find((name) => url.includes(`/${name}/`)) ?? "openai";
+  const stream = !answersWhole && (url.includes("streamGenerate") || /"stream": ?true/.test(body));
+  return stream
+    ? eventStream(streamed[dialect])
+    : new Response(whole[dialect], { headers: { "content-type": "application/json" } });
+};
 
 async function answerOf(spoken: DialectName, model: string, stream: boolean): Promise<string> {
   const { path, body } = asked[spoken](model, stream);
@@ -137,14 +118,15 @@ async function answerOf(spoken: DialectName, model: string, stream: boolean): Pr
 }
 
 const ways = dialects.flatMap((spoken) =>
-  dialects.flatMap((vendor) => [false, true].map((stream) => ({ spoken, vendor, stream }))),
+  dialects.flatMap((native) => [false, true].map((stream) => ({ spoken, native, stream }))),
 );
 
 describe("long integers in the arguments of tools", () => {
-  for (const { spoken, vendor, stream } of ways) {
-    test(`keep their digits for ${spoken} callers of ${vendor}, ${stream ? "streamed" : "whole"}`, async () => {
+  for (const { spoken, native, stream } of ways) {
+    test(`keep their digits for ${spoken} callers of ${native}, ${stream ? "streamed" : "whole"}`, async () => {
       answersWhole = false;
-      const text = await answerOf(spoken, `of-${vendor}`, stream);
+      const text = await answerOf(spoken, `of-${native}`, stream);
+      const heard = vendor.asked.at(-1)?.body ?? "";
       for (const told of [text, heard]) {
         expect(told).toContain(id);
         expect(told).toContain(`-${id}`);
@@ -158,8 +140,8 @@ describe("long integers in the arguments of tools", () => {
   test("keep their digits where a vendor answers whole to who asked for a stream", async () => {
     answersWhole = true;
     for (const spoken of dialects) {
-      for (const vendor of dialects) {
-        const text = await answerOf(spoken, `of-${vendor}`, true);
+      for (const native of dialects) {
+        const text = await answerOf(spoken, `of-${native}`, true);
         expect(text).toContain(id);
         expect(text).not.toContain(lost);
       }

@@ -1,36 +1,24 @@
 // What a vendor, or a router that speaks like one, would do beyond what was priced: ask another model, run tools that it
 // bills by use, write more than was held.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { describe, expect, test } from "bun:test";
+import { eventStream, useScriptedVendor } from "../support/scripted-vendor.ts";
 
-/** What the router is asked, and what it answers. */
-const asked: Record<string, unknown>[] = [];
-let answer: () => Response;
-let router: Bun.Server<undefined>;
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  router = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async (request) => {
-      asked.push((await request.json()) as Record<string, unknown>);
-      return answer();
-    },
-  });
-  gateway = await openTestGateway({
-    config: `
+const {
+  vendor: router,
+  gateway,
+  account,
+} = await useScriptedVendor(
+  (url) => `
 sandbox: off
 upstreams:
-  router: { protocol: openai, url: "${router.url.origin}", key: "sk-operator-router-0000000000000", models: [] }
-  bolder: { protocol: openai, url: "${router.url.origin}", key: "sk-operator-router-0000000000000", models: [], hosted_tools: allow }
-  claude: { protocol: anthropic, url: "${router.url.origin}", key: "sk-ant-operator-0000000000000000", models: [] }
-  gemini: { protocol: gemini, url: "${router.url.origin}", key: "goog-operator-00000000000000000", models: [] }
+  router: { protocol: openai, url: "${url}", key: "sk-operator-router-0000000000000", models: [] }
+  bolder: { protocol: openai, url: "${url}", key: "sk-operator-router-0000000000000", models: [], hosted_tools: allow }
+  claude: { protocol: anthropic, url: "${url}", key: "sk-ant-operator-0000000000000000", models: [] }
+  gemini: { protocol: gemini, url: "${url}", key: "goog-operator-00000000000000000", models: [] }
   studio: { protocol: openai, url: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", key: "sk-operator-studio-0000000000000", models: [] }
   studio_messages: { protocol: anthropic, url: "https://dashscope-intl.aliyuncs.com/apps/anthropic/v1", key: "sk-operator-studio-0000000000000", models: [] }
-  bounded: { protocol: openai, url: "${router.url.origin}", key: "sk-operator-router-0000000000000", models: [], output_limit: max_completion_tokens }
+  bounded: { protocol: openai, url: "${url}", key: "sk-operator-router-0000000000000", models: [], output_limit: max_completion_tokens }
 models:
   cheap: { via: [{ router: "meta/llama-8b" }], price: { input: 1, output: 1 }, context_tokens: 10000 }
   cached: { via: [{ router: "meta/llama-8b" }], price: { input: 1, output: 1, cache_write: 1.25 }, context_tokens: 10000 }
@@ -46,15 +34,10 @@ models:
   own-thinker: { via: [{ router: qwen3-235b-a22b-thinking-2507 }], price: { input: 1, output: 1 }, max_output_tokens: 32768 }
   bounded-thinker: { via: [{ bounded: qwen3-32b }], price: { input: 1, output: 1 }, max_output_tokens: 32768 }
 `,
-  });
-  account = await gateway.openAccount({ tier: "enterprise", creditUsd: "100" });
-});
+  { tier: "enterprise", creditUsd: "100" },
+);
 
-afterAll(async () => {
-  expect(await gateway.audit()).toEqual([]);
-  await gateway.close();
-  await router.stop(true);
-});
+const lastAsked = (): unknown => JSON.parse(router.asked.at(-1)?.body ?? "");
 
 const completion = (members: object = {}) => ({
   id: "chatcmpl-1",
@@ -135,18 +118,18 @@ describe("is refused by name, and nothing is sent", () => {
     ["fallbacks", "/v1/images/generations", { model: "drawn", prompt: "a fox", fallbacks: ["dear"] }],
   ];
   test.each(refused)("%s at %s: %j", async (field, path, body) => {
-    const before = asked.length;
+    const before = router.asked.length;
     const response = await gateway.post(account, path, body);
     expect([response.status, await response.text()]).toEqual([
       400,
       expect.stringContaining(`"${field}: `) as string,
     ]);
-    expect(asked.length).toBe(before);
+    expect(router.asked.length).toBe(before);
   });
 });
 
 test("passes where it asks for nothing", async () => {
-  answer = () => Response.json(completion());
+  router.answer = () => Response.json(completion());
   const nothing = {
     models: [],
     route: null,
@@ -173,7 +156,7 @@ test("passes where it asks for nothing", async () => {
   };
   const response = await gateway.post(account, chatPath, chat(nothing));
   expect(response.status).toBe(200);
-  expect(asked.at(-1)).toMatchObject(nothing);
+  expect(lastAsked()).toMatchObject(nothing);
 });
 
 describe("never leaves in a body within the body", () => {
@@ -188,18 +171,18 @@ describe("never leaves in a body within the body", () => {
     ["/v1/images/generations", { model: "drawn", prompt: "a fox" }],
   ];
   test.each(around)("at %s: %j", async (path, body) => {
-    answer = () => Response.json({});
-    const before = asked.length;
+    router.answer = () => Response.json({});
+    const before = router.asked.length;
     await (await gateway.post(account, path, { ...body, extra_body: within })).text();
-    expect(asked.length).toBe(before + 1);
-    expect(JSON.stringify(asked.at(-1))).not.toContain("o1-pro");
+    expect(router.asked.length).toBe(before + 1);
+    expect(JSON.stringify(lastAsked())).not.toContain("o1-pro");
 
     const response = await gateway.post(account, path, { ...body, Extra_Body: within });
     expect([response.status, await response.text()]).toEqual([
       400,
       expect.stringContaining('"Extra_Body: differs from extra_body ') as string,
     ]);
-    expect(asked.length).toBe(before + 1);
+    expect(router.asked.length).toBe(before + 1);
   });
 });
 
@@ -303,7 +286,7 @@ test("what is written to a cache without a price of its own is told to the opera
   const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
   const ask = async (cacheWriteTokens: number, model: string): Promise<void> => {
     const details = { prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: cacheWriteTokens } };
-    answer = () => Response.json(completion({ usage: { ...usage, ...details } }));
+    router.answer = () => Response.json(completion({ usage: { ...usage, ...details } }));
     expect((await gateway.post(account, chatPath, chat({}, model))).status).toBe(200);
   };
   await ask(0, "cheap");
@@ -328,11 +311,11 @@ describe("an answer of another model than was asked for", () => {
       "llama-8b-20260101",
       "llama-8b:free",
     ]) {
-      answer = () => Response.json(completion({ model }));
+      router.answer = () => Response.json(completion({ model }));
       expect((await gateway.post(account, chatPath, chat({}))).status).toBe(200);
     }
     expect(told()).toEqual([]);
-    answer = () => Response.json(completion({ model: "openai/o1-pro" }));
+    router.answer = () => Response.json(completion({ model: "openai/o1-pro" }));
     for (let calls = 0; calls < 3; calls++) {
       const response = await gateway.post(account, chatPath, chat({}));
       expect(response.headers.get("x-tollgate-cost-micros-usd")).toBe("15");
@@ -348,7 +331,7 @@ describe("an answer of another model than was asked for", () => {
 
   test("is told when it comes as a stream too", async () => {
     const before = told().length;
-    answer = () => new Response(chunk("bold-pro"), { headers: { "content-type": "text/event-stream" } });
+    router.answer = () => eventStream(chunk("bold-pro"));
     await (await gateway.post(account, chatPath, chat({ stream: true }, "bold"))).text();
     expect(told().slice(before).join("")).toContain('"answered":"bold-pro"');
   });

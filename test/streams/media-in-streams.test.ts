@@ -1,51 +1,32 @@
 // Images and sound in answers whose vendor never comes to say what they used: they were delivered, so they are paid for.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { begunStream, receiptOfDied } from "../support/died-stream.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { asEvents, eventStream, useScriptedVendor } from "../support/scripted-vendor.ts";
 
-let answer: () => Response;
-let vendor: Bun.Server<undefined>;
-let gateway: TestGateway;
-let account: TestAccount;
-
-beforeAll(async () => {
-  vendor = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => answer() });
-  gateway = await openTestGateway({
-    config: `
+const { vendor, gateway, account, ...calls } = await useScriptedVendor(
+  (url) => `
 sandbox: off
 upstreams:
-  openai: { protocol: openai, url: "${vendor.url.origin}", key: "sk-operator-openai-000000000000", hosted_tools: allow }
-  gemini: { protocol: gemini, url: "${vendor.url.origin}", key: "goog-operator-00000000000000000" }
+  openai: { protocol: openai, url: "${url}", key: "sk-operator-openai-000000000000", hosted_tools: allow }
+  gemini: { protocol: gemini, url: "${url}", key: "goog-operator-00000000000000000" }
 models:
   talker: { via: [openai], price: { input: 2, output: 10, input_audio: 40, output_audio: 80 }, max_output_tokens: 10000 }
   painter: { via: [gemini], price: { input: 1, output: 2, output_audio: 8 }, max_output_tokens: 10000 }
 `,
-  });
-  account = await gateway.openAccount({ tier: "enterprise", creditUsd: "1000" });
-});
-
-afterAll(async () => {
-  expect(await gateway.audit()).toEqual([]);
-  await gateway.close();
-  await vendor.stop(true);
-});
+  { tier: "enterprise", creditUsd: "1000" },
+);
 
 /** What an answer usually comes to, where no limit is below it. */
 const outputExpected = 512;
 
-const asEvents = (events: readonly object[]): string =>
-  events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
 /** The vendor says these, and no more. */
 const cutAfter = (...events: readonly object[]) => {
-  answer = () => new Response(asEvents(events), { headers: { "content-type": "text/event-stream" } });
+  vendor.answer = () => eventStream(asEvents(events));
 };
 
-const receiptOf = async (path: string, body: object) => {
-  const response = await gateway.post(account, path, body);
-  await response.text();
-  return gateway.receipt(account, response);
-};
+const receiptOf = async (path: string, body: object) =>
+  calls.receiptOf(await gateway.post(account, path, body));
 
 const generatePath = "/v1beta/models/painter:streamGenerateContent?alt=sse";
 const generate = { contents: [{ role: "user", parts: [{ text: "Draw a fox" }] }] };
@@ -109,7 +90,7 @@ describe("a stream that ends too early after Google's", () => {
     expect(await receiptOf("/v1/chat/completions", { ...chat, model: "painter" })).toMatchObject({
       usage: { input_tokens: 9, output_tokens: 1_290 },
     });
-    answer = () => begunStream(chunk(picture, figures));
+    vendor.answer = () => begunStream(chunk(picture, figures));
     expect(await receiptOfDied(gateway, account, generatePath, generate)).toMatchObject({
       status: "settled",
       usage: { input_tokens: 9, output_tokens: 1_290 },
@@ -180,10 +161,8 @@ test("a stream that says at its end what it used is charged by that, whatever it
     { id: "c", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
     { choices: [], usage },
   ];
-  answer = () =>
-    new Response(`${asEvents([delta({ audio: { data: base64 } }), ...end])}data: [DONE]\n\n`, {
-      headers: { "content-type": "text/event-stream" },
-    });
+  vendor.answer = () =>
+    eventStream(`${asEvents([delta({ audio: { data: base64 } }), ...end])}data: [DONE]\n\n`);
   expect(await receiptOf("/v1/chat/completions", chat)).toMatchObject({
     usage: { input_tokens: 9, output_tokens: 3 },
     usage_source: "provider",
@@ -191,7 +170,7 @@ test("a stream that says at its end what it used is charged by that, whatever it
 });
 
 test("a whole answer that is an image and says no figure is charged what was expected", async () => {
-  answer = () => Response.json(chunk(picture));
+  vendor.answer = () => Response.json(chunk(picture));
   const path = generatePath.replace(":streamG", ":g");
   expect(await receiptOf(path, generate)).toMatchObject({
     status: "settled",

@@ -1,37 +1,11 @@
 // A vendor of OpenAI's dialect that refuses to be asked for its figures at the end of a stream can be sold all the same.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { expect, test } from "bun:test";
+import { asEvents, eventStream, useScriptedVendor } from "../support/scripted-vendor.ts";
 
-let vendor: Bun.Server<undefined>;
-let gateway: TestGateway;
-let account: TestAccount;
-/** Whether the vendor tells its figures unasked. */
-let tells = true;
-let sent: Record<string, unknown> = {};
-
-const chunk = (members: object): string =>
-  `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "m", ...members })}\n\n`;
-const usage = { prompt_tokens: 500, completion_tokens: 200, total_tokens: 700 };
-
-beforeAll(async () => {
-  vendor = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async (request) => {
-      sent = (await request.json()) as Record<string, unknown>;
-      if ("stream_options" in sent)
-        return Response.json({ message: "Extra inputs are not permitted" }, { status: 422 });
-      const last = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }], ...(tells ? { usage } : {}) };
-      const said = chunk({ choices: [{ index: 0, delta: { role: "assistant", content: "Bonjour!" } }] });
-      return new Response(`${said}${chunk(last)}data: [DONE]\n\n`, {
-        headers: { "content-type": "text/event-stream" },
-      });
-    },
-  });
-  const strict = `protocol: openai, url: "${vendor.url.origin}", key: sk-key-000000, models: []`;
-  gateway = await openTestGateway({
-    config: `
+const { vendor, gateway, account } = await useScriptedVendor((url) => {
+  const strict = `protocol: openai, url: "${url}", key: sk-key-000000, models: []`;
+  return `
 upstreams:
   asked: { ${strict} }
   spared: { ${strict}, stream_usage: never }
@@ -39,16 +13,29 @@ models:
   mistral-asked: { via: [asked], price: { input: 1, output: 2 }, max_output_tokens: 1000 }
   mistral: { via: [spared], price: { input: 1, output: 2 }, max_output_tokens: 1000 }
 sandbox: off
-`,
-  });
-  account = await gateway.openAccount();
+`;
 });
 
-afterAll(async () => {
-  expect(await gateway.audit()).toEqual([]);
-  await gateway.close();
-  await vendor.stop(true);
+const chunk = (members: object) => ({
+  id: "c",
+  object: "chat.completion.chunk",
+  created: 1,
+  model: "m",
+  ...members,
 });
+const usage = { prompt_tokens: 500, completion_tokens: 200, total_tokens: 700 };
+
+/** Whether the vendor tells its figures unasked. */
+let tells = true;
+vendor.answer = () => {
+  if ("stream_options" in sent())
+    return Response.json({ message: "Extra inputs are not permitted" }, { status: 422 });
+  const said = { choices: [{ index: 0, delta: { role: "assistant", content: "Bonjour!" } }] };
+  const last = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }], ...(tells ? { usage } : {}) };
+  return eventStream(`${asEvents([chunk(said), chunk(last)])}data: [DONE]\n\n`);
+};
+
+const sent = () => JSON.parse(vendor.asked.at(-1)?.body ?? "") as Record<string, unknown>;
 
 const messages = [{ role: "user", content: "Hello." }];
 const body = { model: "mistral", messages, max_tokens: 300, stream: true };
@@ -66,7 +53,7 @@ for (const [who, path, more] of [
       tells = does;
       const response = await gateway.post(account, path, { ...body, ...more });
       expect(await response.text()).toContain("Bonjour!");
-      expect(sent).not.toContainKey("stream_options");
+      expect(sent()).not.toContainKey("stream_options");
       expect(await gateway.receipt(account, response)).toMatchObject({ outcome: "succeeded", ...expected });
     }
   });
@@ -74,5 +61,5 @@ for (const [who, path, more] of [
 
 test("every other vendor is asked", async () => {
   const response = await gateway.post(account, "/v1/chat/completions", { ...body, model: "mistral-asked" });
-  expect([response.status, sent["stream_options"]]).toEqual([422, { include_usage: true }]);
+  expect([response.status, sent()["stream_options"]]).toEqual([422, { include_usage: true }]);
 });

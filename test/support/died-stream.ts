@@ -1,15 +1,15 @@
 import type { Receipt } from "../../client/src/operations.ts";
 import { openTestGateway, until, type TestAccount, type TestGateway } from "./harness.ts";
+import { asEvents, eventStream } from "./scripted-vendor.ts";
 
 /** A vendor's stream that has begun with these events, and says no more. */
 export const begunStream = (...events: readonly object[]): Response =>
-  new Response(
+  eventStream(
     new ReadableStream({
       start: (stream) => {
-        for (const event of events) stream.enqueue(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
+        for (const event of events) stream.enqueue(Buffer.from(asEvents([event])));
       },
     }),
-    { headers: { "content-type": "text/event-stream" } },
   );
 
 /** What the next start makes of a stream that was still open when the gateway died. */
