@@ -109,7 +109,7 @@ export const mutants = [
     file: "gateway/src/upstreams/exchanges/openai-responses.ts",
     find: "  asEvents: responseEvents,\n",
     replace: "",
-    tests: ["test/streams/odd-streams.test.ts"],
+    tests: ["test/streams/whole-answers-for-streams.test.ts"],
   },
   {
     name: "usage beside an error with the status of a success is charged",
@@ -159,7 +159,7 @@ export const mutants = [
     find: "  if (looksLikeEvents(body)) return new WholeStream(status, body);\n  if (!dispatch.streaming) return undefined;\n",
     replace:
       "  if (!dispatch.streaming) return undefined;\n  if (looksLikeEvents(body)) return new WholeStream(status, body);\n",
-    tests: ["test/streams/odd-streams.test.ts"],
+    tests: ["test/streams/unexpected-events.test.ts"],
   },
   {
     name: "a conversation that another vendor's model went on with is lost to Claude for its ids",
@@ -229,7 +229,7 @@ export const mutants = [
     file: "gateway/src/upstreams/dialects/dialect-errors.ts",
     find: 'typeof error === "object" && error !== null ? Object.keys(error).length > 0 : Boolean(error)',
     replace: "Boolean(error)",
-    tests: ["test/streams/odd-streams.test.ts"],
+    tests: ["test/streams/errors-in-streams.test.ts"],
   },
   {
     name: "a stream is cut after a quarter of an hour, however alive it is",
@@ -250,14 +250,14 @@ export const mutants = [
     file: "gateway/src/upstreams/dialects/anthropic/write-events.ts",
     find: "usage === undefined && context.onlyStated",
     replace: "false",
-    tests: ["test/streams/odd-streams.test.ts"],
+    tests: ["test/streams/whole-answers-for-streams.test.ts"],
   },
   {
     name: "a stream of several choices says that it is done behind the first",
     file: "gateway/src/upstreams/streams/said-in-events.ts",
     find: "at < said.length - 1 ? each.filter(isNotDone) : each",
     replace: "each",
-    tests: ["test/streams/odd-streams.test.ts"],
+    tests: ["test/streams/whole-answers-for-streams.test.ts"],
   },
   {
     name: "a response that failed before it said anything is charged in a stream",
@@ -327,6 +327,6 @@ export const mutants = [
     file: "gateway/src/upstreams/streams/said-in-events.ts",
     find: 'if (Array.isArray(json) && native.dialect.name === "gemini") return sayChunks(json);',
     replace: "",
-    tests: ["test/streams/odd-streams.test.ts"],
+    tests: ["test/streams/whole-answers-for-streams.test.ts"],
   },
 ];
