@@ -259,7 +259,7 @@ export const mutants = [
     file: "gateway/src/call/steps/meter.ts",
     find: "exchanged.tokens?.gaveUp === true",
     replace: "false",
-    tests: ["test/upstreams/failing-upstreams.test.ts"],
+    tests: ["test/upstreams/failed-responses.test.ts"],
   },
   {
     name: "official clients repeat what a vendor may be working on",

@@ -13,6 +13,14 @@ import {
 export const creditMicros = 2_000_000;
 const snapshotMicros = 48_000;
 export const chatMicros = 8 * 2.5 + 2 * 10;
+/** The same, as each of the interfaces of OpenAI's would say it. */
+export const usage = {
+  prompt_tokens: 8,
+  completion_tokens: 2,
+  input_tokens: 8,
+  output_tokens: 2,
+  total_tokens: 10,
+};
 
 type Double = FinancialDouble | OpenAiDouble;
 
