@@ -53,7 +53,7 @@ export const mutants = [
     file: "gateway/src/upstreams/repeated-secret.ts",
     find: "return true;",
     replace: "return secret === secrets[0];",
-    tests: ["test/upstreams/upstream-requests.test.ts"],
+    tests: ["test/upstreams/upstream-secrets.test.ts"],
   },
   {
     name: "a platform's rate limit ends a link",
