@@ -1,9 +1,11 @@
 // The doubles of the data vendors, measured before they measure the gateway.
 
 import { describe, expect, test } from "bun:test";
-import { createKeeper, get, refusalOf } from "./exchange.ts";
+import { createKeeper, get, post, refusalOf } from "./exchange.ts";
+import { openFinancialDatasetsDouble } from "./financialdatasets.ts";
 import { openScrapeCreatorsDouble } from "./scrapecreators.ts";
 import { openSimilarwebDouble } from "./similarweb.ts";
+import { openTikHubDouble } from "./tikhub.ts";
 import { openTwitterApiDouble } from "./twitterapi.ts";
 
 const keep = createKeeper();
@@ -95,6 +97,90 @@ describe("similarweb", () => {
       });
     }
     expect(await read(get(url + query, key))).toMatchObject({ data: [] });
+    expect(vendor.book).toEqual([]);
+  });
+});
+
+describe("tikhub", () => {
+  test.each([
+    ["/tiktok/app/v3/fetch_creator_search_insights_videos?keyword=cat&offset=0", "0.001"],
+    ["/tiktok/shop/web/fetch_search_word_suggestion_v2?search_word=phone", "0.001"],
+    ["/tiktok/web/fetch_tag_detail?tag_name=cat", "0.001"],
+    ["/instagram/v2/fetch_user_stories?username=nasa", "0.002"],
+  ])("%s answers the envelope and bills %s", async (path, usd) => {
+    const vendor = await keep(openTikHubDouble({ key: "k-1" }));
+    expect(vendor.url).toEndWith("/api/v1");
+    const answer = await get(vendor.url + path);
+    expect(answer.status).toBe(200);
+    const [endpoint = "", query] = path.split("?");
+    expect(await answer.json()).toMatchObject({
+      code: 200,
+      request_id: "tikhub-000000000001",
+      message: "Request successful. This request will incur a charge.",
+      router: `/api/v1${endpoint}`,
+      params: Object.fromEntries(new URLSearchParams(query)),
+      data: expect.anything() as unknown,
+    });
+    expect(vendor.book).toMatchObject([{ requestId: "tikhub-000000000001", billed: { endpoint, usd } }]);
+  });
+
+  test("refuses under `detail` and bills nothing", async () => {
+    const vendor = await keep(openTikHubDouble({ key: "k-1" }));
+    const tag = `${vendor.url}/tiktok/web/fetch_tag_detail`;
+    const unkeyed = await get(`${tag}?tag_name=a`, {});
+    expect(unkeyed.status).toBe(401);
+    expect(await unkeyed.json()).toMatchObject({ detail: { code: 401, message: "Invalid API token." } });
+    const incomplete = await get(tag);
+    expect(incomplete.status).toBe(422);
+    expect(await incomplete.json()).toMatchObject({
+      detail: [{ loc: ["query", "tag_name"], type: "missing" }],
+    });
+    expect((await get(`${vendor.url}/instagram/v2/fetch_user_stories`)).status).toBe(400);
+    expect((await get(`${vendor.url}/tiktok/web/other`)).status).toBe(404);
+    expect((await post(`${tag}?tag_name=a`, {})).status).toBe(405);
+    expect(vendor.book).toEqual([]);
+  });
+
+  test.each([
+    ["200", 200],
+    [400, 200],
+    [200, 500],
+  ])("code %p with HTTP %d is told but not billed", async (code, status) => {
+    const vendor = await keep(openTikHubDouble({ key: "k-1", code, status }));
+    const answer = await get(`${vendor.url}/tiktok/web/fetch_tag_detail?tag_name=a`);
+    expect(answer.status).toBe(status);
+    expect(await answer.json()).toHaveProperty("code", code);
+    expect(vendor.book).toEqual([]);
+  });
+});
+
+describe("financialdatasets", () => {
+  const key = { "X-API-KEY": "k-1" };
+
+  test("answers a snapshot by ticker or cik, and bills each", async () => {
+    const vendor = await keep(openFinancialDatasetsDouble({ key: "k-1" }));
+    const url = `${vendor.url}/financial-metrics/snapshot`;
+    for (const query of ["ticker=AAPL", "cik=0000320193"]) {
+      const answer = await get(`${url}?${query}`, key);
+      expect(answer.status).toBe(200);
+      expect(await answer.json()).toHaveProperty("snapshot.ticker", "AAPL");
+    }
+    expect(vendor.book).toMatchObject([{ billed: { calls: 1 } }, { billed: { calls: 1 } }]);
+  });
+
+  test("refuses a wrong key, an unknown ticker, and no ticker; sends a slash on", async () => {
+    const vendor = await keep(openFinancialDatasetsDouble({ key: "k-1" }));
+    const url = `${vendor.url}/financial-metrics/snapshot`;
+    const unkeyed = await get(`${url}?ticker=AAPL`);
+    expect(unkeyed.status).toBe(401);
+    expect(await unkeyed.json()).toHaveProperty("error", "Unauthorized");
+    const unknown = await get(`${url}?ticker=XXXX`, key);
+    expect(unknown.status).toBe(404);
+    expect(await unknown.json()).toEqual({ error: "Not Found", message: "Ticker XXXX not found" });
+    expect((await get(url, key)).status).toBe(400);
+    const slash = await get(`${url}/?ticker=AAPL`, key);
+    expect(slash.status).toBe(307);
+    expect(slash.headers.get("location")).toBe("/financial-metrics/snapshot?ticker=AAPL");
     expect(vendor.book).toEqual([]);
   });
 });
