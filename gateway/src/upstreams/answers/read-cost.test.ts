@@ -1,7 +1,7 @@
 // What vendors say that a call cost, read to the micro without a float's error.
 
 import { describe, expect, test } from "bun:test";
-import { readCostMicros } from "../../gateway/src/upstreams/answers/read-cost.ts";
+import { readCostMicros } from "./read-cost.ts";
 
 describe("a cost", () => {
   const usd = (amount: unknown, anomalies: string[] = []) =>
