@@ -34,13 +34,13 @@ export const mutants = [
     file: "gateway/src/keys/seen-by.ts",
     find: "(seesAccount(viewer) || thing.keyId === viewer.keyId)",
     replace: "true",
-    tests: ["test/agents/approval-page.test.ts", "test/sign-in/sign-in.test.ts"],
+    tests: ["test/agents/approval-page.test.ts", "test/sign-in/sign-in-pages.test.ts"],
   },
   {
     name: "a key that sees its account ends what another account granted",
     file: "gateway/src/keys/seen-by.ts",
     find: "thing.accountId === viewer.accountId && ",
     replace: "",
-    tests: ["test/sign-in/sign-in.test.ts"],
+    tests: ["test/sign-in/sign-in-pages.test.ts"],
   },
 ];

@@ -160,7 +160,7 @@ export const mutants = [
     file: "gateway/src/doors/oauth/consent.ts",
     find: "const spends = waiting.asksToSpend && fields.spend;",
     replace: "const spends = fields.spend;",
-    tests: ["test/sign-in/sign-in.test.ts"],
+    tests: ["test/sign-in/consent.test.ts"],
   },
   {
     name: "the price list keeps the price of an hour's cache to itself",
@@ -181,14 +181,14 @@ export const mutants = [
     file: "gateway/src/doors/oauth/let-in.ts",
     find: "const id = grantIdOf(consent.interactionId, secrets);",
     replace: "const id = grantIdOf(crypto.randomUUID(), secrets);",
-    tests: ["test/sign-in/sign-in.test.ts"],
+    tests: ["test/sign-in/consent.test.ts"],
   },
   {
     name: "a second yes to a sign-in lets its client do more than the first",
     file: "gateway/src/doors/oauth/let-in.ts",
     find: "await tellServer(grant, consent, parts);",
     replace: "await tellServer({ ...grant, scopes }, consent, parts);",
-    tests: ["test/sign-in/sign-in.test.ts"],
+    tests: ["test/sign-in/consent.test.ts"],
   },
   {
     name: "whoever typed a secret that was rotated stays signed in",

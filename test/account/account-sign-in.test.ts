@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { completeAddresses } from "../../gateway/src/config/addresses.ts";
 import { tile, useAccountVisits, wordsOf, type Opened, type Receipts } from "./account-visits.ts";
 import { openTestGateway } from "../support/harness.ts";
-import { createPerson, type Person } from "../sign-in/oauth-person.ts";
+import { createPerson, csrfOf, type Person } from "../sign-in/oauth-person.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 const { gateway, whole, single, signedIn, ask } = await useAccountVisits();
@@ -134,9 +134,9 @@ test("a form from elsewhere does nothing, and no form does anything but sign in 
     (await browser.submit(from, fields)).response.status;
   expect(await status({ action: "sign_out", csrf: "" })).toBe(403);
   const theirs = await signedIn(whole);
-  const stolen = /name="csrf" value="([^"]*)"/.exec(theirs.page.html)?.[1] ?? "";
+  const stolen = csrfOf(theirs.page.html);
   expect(await status({ action: "sign_out", csrf: stolen })).toBe(403);
-  const csrf = /name="csrf" value="([^"]*)"/.exec(page.html)?.[1] ?? "";
+  const csrf = csrfOf(page.html);
   // A form is good for the page it was shown on.
   expect(await status({ action: "sign_out", csrf }, await browser.open("/account/calls"))).toBe(403);
   for (const origin of ["https://evil.example", "null"]) {

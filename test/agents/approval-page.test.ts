@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { approvalPageUrl } from "../../gateway/src/approvals/approval-page.ts";
 import { completeAddresses } from "../../gateway/src/config/addresses.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
-import { createPerson, type Person } from "../sign-in/oauth-person.ts";
+import { createPerson, csrfOf, type Person } from "../sign-in/oauth-person.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -110,7 +110,7 @@ test("a person of another account is told the same as about a question nobody as
   expect(page.response.status).toBe(404);
   expect(page.html).toBe(none.html);
   const mine = await signedIn((await ask()).url);
-  const csrf = /name="csrf" value="([^"]*)"/.exec(mine.page.html)?.[1] ?? "";
+  const csrf = csrfOf(mine.page.html);
   await browser.submit(page, { action: "approve", csrf });
   expect(await decisionOf(id)).toBeUndefined();
 });
@@ -140,7 +140,7 @@ test("a form without its token, or from another site, decides nothing", async ()
   const { browser, page } = await signedIn(url);
   expect((await browser.submit(page, { action: "approve", csrf: "x".repeat(64) })).response.status).toBe(403);
   expect((await browser.submit(page, { action: "something" })).response.status).toBe(400);
-  const csrf = /name="csrf" value="([^"]*)"/.exec(page.html)?.[1] ?? "";
+  const csrf = csrfOf(page.html);
   for (const origin of ["https://evil.example", "null"]) {
     const posted = await browser.open(page.url.href, {
       method: "POST",

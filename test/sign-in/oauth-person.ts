@@ -44,7 +44,7 @@ export function createPerson(gatewayUrl: string, key: string): Person {
   };
 
   const submit: Person["submit"] = (page, fields) => {
-    const csrf = /name="csrf" value="([^"]*)"/.exec(page.html)?.[1] ?? "";
+    const csrf = csrfOf(page.html);
     return open(page.url.href, {
       method: "POST",
       headers: { "content-type": "application/x-www-form-urlencoded", origin },
@@ -68,6 +68,9 @@ export function createPerson(gatewayUrl: string, key: string): Person {
     },
   };
 }
+
+/** What a form must bring back to show that it is the page's own. */
+export const csrfOf = (html: string): string => /name="csrf" value="([^"]*)"/.exec(html)?.[1] ?? "";
 
 function keep(jar: Map<string, string>, cookie: string): void {
   const [pair = ""] = cookie.split(";");
