@@ -33,7 +33,7 @@ const LONG = [
   "./test/site/site-in-browser.test.ts",
   "./test/crashes/task-kills.test.ts",
   "./test/callers/caller-commands.test.ts",
-  "./test/crashes/store-faults.test.ts",
+  "./test/crashes/disk-faults.test.ts",
   "./gateway/src/host/listen.test.ts",
   "./test/account/account-in-browser.test.ts",
   "./test/tasks/task-verdicts.test.ts",

@@ -74,7 +74,7 @@ export const mutants = [
     file: "gateway/src/stores/sqlite/file/backup.ts",
     find: "  syncFolder(dirname(resolve(path)));\n",
     replace: "",
-    tests: ["test/crashes/store-faults.test.ts"],
+    tests: ["test/crashes/disk-faults.test.ts"],
     only: "that fails when a restored file has its name is told",
   },
   {

@@ -5,6 +5,7 @@ import { failureOf } from "../../gateway/src/ledger/conformance/shared-conforman
 import { migrate, schemaVersion, versionOf } from "../../gateway/src/stores/sqlite/file/migrations.ts";
 import { takeServerLock } from "../../gateway/src/stores/sqlite/file/server-lock.ts";
 import { openGatewayProcess } from "../support/harness.ts";
+import { takeWriteLock } from "../support/write-lock.ts";
 import {
   bookedCalls,
   leftoversOf,
@@ -110,13 +111,11 @@ describe("one data folder", () => {
     const gateway = await installation.start();
     gateway.signal("SIGTERM");
     await gateway.exited;
-    const other = new Database(join(installation.dataFolder, "tollgate.db"));
-    other.run("BEGIN IMMEDIATE");
+    const unlock = takeWriteLock(join(installation.dataFolder, "tollgate.db"));
     const typed = installation.tollgate("account", "create", "--name", "patient");
     // A caller is told after two seconds.
     await Bun.sleep(3_000);
-    other.run("COMMIT");
-    other.close();
+    unlock();
     expect(await typed).toMatchObject({ code: 0, errors: "" });
   });
 

@@ -8,3 +8,13 @@ export interface Quote {
   readonly max_cost_micros_usd: number;
   readonly price_version: string;
 }
+
+/** A call that was not made, or whose end is not known. */
+export interface Refused {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly retryable: boolean;
+    readonly request_id: string;
+  };
+}
