@@ -13,7 +13,7 @@ export const mutants = [
     file: "gateway/src/links/renew-link.ts",
     find: "const replaced = await parts.book.replaceTokens(seen.id, tokens, scopes);",
     replace: "const replaced = tokens.version > 0;",
-    tests: ["test/links/linked-calls.test.ts"],
+    tests: ["test/links/link-renewals.test.ts"],
   },
   {
     name: "two processes show a platform the same token to renew",
@@ -27,7 +27,7 @@ export const mutants = [
     file: "gateway/src/links/renew-link.ts",
     find: "  await parts.client.revoke(platform, whole.refreshToken);\n  return",
     replace: "  return",
-    tests: ["test/links/linked-calls.test.ts"],
+    tests: ["test/links/link-renewals.test.ts"],
   },
   {
     name: "a key decides over what other keys of its account ask",

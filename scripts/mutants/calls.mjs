@@ -61,7 +61,7 @@ export const mutants = [
     file: "gateway/src/call/steps/hold.ts",
     find: "const held = await gate.ledger.wouldHold(holdRequest(paid));",
     replace: "const held = await gate.ledger.hold(holdRequest(paid));",
-    tests: ["test/links/linked-calls.test.ts"],
+    tests: ["test/links/follows.test.ts"],
   },
   {
     name: "a call is settled after it was answered",

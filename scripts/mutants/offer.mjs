@@ -4,7 +4,7 @@ export const mutants = [
     file: "catalogue/link.ts",
     find: "price: fixed(followPriceUsd, followed),",
     replace: "price: fixed(followPriceUsd),",
-    tests: ["test/links/linked-calls.test.ts"],
+    tests: ["test/links/follows.test.ts"],
   },
   {
     name: "a limit that a body names is taken without its bound",

@@ -60,7 +60,7 @@ export const mutants = [
     file: "gateway/src/upstreams/platform-client.ts",
     find: "refusing.has(error.status) && ",
     replace: "",
-    tests: ["test/links/linked-calls.test.ts"],
+    tests: ["test/links/link-renewals.test.ts"],
   },
   {
     name: "a vendor tells a secret in the type of its answer",

@@ -4,6 +4,7 @@ import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import type { GatewayParts } from "../../gateway/src/gateway.ts";
+import { readBooks } from "../bad-inputs/nothing-happened.ts";
 import { openXDouble, type XDouble } from "../doubles/x.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.ts";
@@ -17,6 +18,7 @@ export const operatorKey = "x-operator-key-0123456789";
 export const writeScopes = ["tweet.read", "users.read", "follows.write"] as const;
 export const lastingScopes = [...writeScopes, "offline.access"] as const;
 export const followMicros = 10_000;
+export const hourMs = 3_600_000;
 
 export interface Linking {
   readonly gateway: TestGateway;
@@ -24,6 +26,8 @@ export interface Linking {
   readonly clock: VirtualClock;
   /** Links the double's member to the account's key; the callback's page. */
   readonly link: (account: TestAccount, scopes?: readonly string[], member?: string) => Promise<Response>;
+  /** An account whose key is linked, with these scopes. */
+  readonly openLinked: (scopes?: readonly string[]) => Promise<TestAccount>;
   readonly follow: (account: TestAccount, headers?: Record<string, string>) => Promise<Response>;
   readonly close: () => Promise<void>;
 }
@@ -60,15 +64,21 @@ upstreams:
     timeout_ms: 2000
 ${further}`,
   });
+  const link: Linking["link"] = async (account, scopes, member) => {
+    const { auth_url: authUrl } = await startLink(gateway, account, scopes);
+    const linked = await fetch(platform.agree(authUrl, member === undefined ? {} : { id: member }));
+    expect(linked.status).toBe(200);
+    return linked;
+  };
   return {
     gateway,
     platform,
     clock,
-    link: async (account, scopes, member) => {
-      const { auth_url: authUrl } = await startLink(gateway, account, scopes);
-      const linked = await fetch(platform.agree(authUrl, member === undefined ? {} : { id: member }));
-      expect(linked.status).toBe(200);
-      return linked;
+    link,
+    openLinked: async (scopes = writeScopes) => {
+      const account = await gateway.openAccount();
+      await link(account, scopes);
+      return account;
     },
     follow: (account, headers) => gateway.post(account, followPath, { target_user_id: "6253282" }, headers),
     close: async () => {
@@ -76,6 +86,17 @@ ${further}`,
       await platform.close();
     },
   };
+}
+
+/** Books and platform look the same before and after: no row, no hold, no request. */
+export async function expectNoTraceOf(
+  { gateway, platform }: Linking,
+  act: () => Promise<void>,
+): Promise<void> {
+  const look = async () => ({ ...(await readBooks(gateway.data)), asked: platform.requests.length });
+  const before = await look();
+  await act();
+  expect(await look()).toEqual(before);
 }
 
 /** How many links are stored that have not ended. */
