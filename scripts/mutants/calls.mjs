@@ -84,7 +84,7 @@ export const mutants = [
     file: "gateway/src/call/steps/share.ts",
     find: 'if (want.kind === "slot") return this.#limiter.freeSlot(want.name, want.holder);',
     replace: "",
-    tests: ["test/callers/limits.test.ts"],
+    tests: ["test/callers/operation-limits.test.ts"],
   },
   {
     name: "a link that is one too many uses up the key's requests",
@@ -196,14 +196,14 @@ export const mutants = [
     file: "gateway/src/call/steps/stream-answer.ts",
     find: "      this.#share.used(metered.used);\n",
     replace: "",
-    tests: ["test/callers/limits.test.ts"],
+    tests: ["test/callers/token-rate.test.ts"],
   },
   {
     name: "a made-up usage shuts its caller out",
     file: "gateway/src/call/steps/share.ts",
     find: "Math.min(allTokens(quantities), this.#tokensMax)",
     replace: "allTokens(quantities)",
-    tests: ["test/callers/limits.test.ts"],
+    tests: ["test/callers/token-rate.test.ts"],
   },
   {
     name: "an idempotency key used at another operation is taken for the same call",

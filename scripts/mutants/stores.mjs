@@ -265,7 +265,7 @@ export const mutants = [
     file: "gateway/src/stores/memory-limiter.ts",
     find: "holdersOf(want.name).set(want.holder, nowMs + want.leaseMs);",
     replace: "",
-    tests: ["test/callers/limits.test.ts"],
+    tests: ["test/callers/operation-limits.test.ts"],
   },
   {
     name: "a task is ended without looking at the claim",

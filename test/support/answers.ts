@@ -18,3 +18,17 @@ export interface Refused {
     readonly request_id: string;
   };
 }
+
+/** A call that passed a limit, and the limit. */
+export interface Limited {
+  readonly error: {
+    readonly type: string;
+    readonly code: string;
+    readonly limit: {
+      readonly name: string;
+      readonly limit: number;
+      readonly remaining: number;
+      readonly reset: number;
+    };
+  };
+}
