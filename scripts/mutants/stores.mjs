@@ -343,13 +343,13 @@ export const mutants = [
     file: "gateway/src/stores/sqlite/file/group-commit.ts",
     find: "    parts.syncLog().then(",
     replace: "    Promise.resolve().then(",
-    tests: ["gateway/src/stores/sqlite/file/group-commit.test.ts"],
+    tests: ["gateway/src/stores/sqlite/file/group-commit-disks.test.ts"],
   },
   {
     name: "what is written beside a slow disk's work is not waited for any more once it is quick",
     file: "gateway/src/stores/sqlite/file/group-commit.ts",
     find: 'parts.db.run("PRAGMA synchronous = FULL");',
     replace: "",
-    tests: ["gateway/src/stores/sqlite/file/group-commit.test.ts"],
+    tests: ["gateway/src/stores/sqlite/file/group-commit-disks.test.ts"],
   },
 ];
