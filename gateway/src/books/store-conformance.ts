@@ -7,6 +7,7 @@ import { linksConformance } from "../links/links-conformance.ts";
 import { tasksConformance } from "../tasks/tasks-conformance.ts";
 import { usageConformance } from "../usage/usage-conformance.ts";
 import { accountsConformance } from "../ledger/conformance/accounts-conformance.ts";
+import { approvalsConformance } from "../ledger/conformance/approvals-conformance.ts";
 import { budgetsConformance } from "../ledger/conformance/budgets-conformance.ts";
 import { claimsConformance } from "../ledger/conformance/claims-conformance.ts";
 import { endsConformance } from "../ledger/conformance/ends-conformance.ts";
@@ -40,4 +41,5 @@ export function storeConformance(name: string, openStore: OpenStore): void {
   describe(`${name}: model`, () => modelConformance(openStore));
   tasksConformance(name, openStore);
   grantsConformance(name, openStore);
+  approvalsConformance(name, openStore);
 }

@@ -8,7 +8,8 @@ import {
   type TestNodes,
 } from "../../../../test/services/postgres-nodes.ts";
 import { callKind, earlierIn, keyedKinds } from "../../books/test-keyed-requests.ts";
-import { digest, openApproval, openGrant } from "../../ledger/conformance/grants-conformance.ts";
+import { digest, openApproval } from "../../ledger/conformance/approvals-conformance.ts";
+import { openGrant } from "../../ledger/conformance/grants-conformance.ts";
 import type { HoldResult, Resolved } from "../../ledger/ledger.ts";
 import { claimOf, middayMs, useOf, type Caller } from "../../ledger/conformance/shared-conformance.ts";
 
