@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { usdFromMicros } from "../../gateway/src/platform/money.ts";
 import { chat, dayOf, rerank, useAccountVisits } from "./account-visits.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 const { gateway, whole, single, signedIn, ask } = await useAccountVisits();

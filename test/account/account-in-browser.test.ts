@@ -14,7 +14,7 @@ import {
   type BrowserOptions,
   type TestBrowser,
 } from "../support/browser.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;

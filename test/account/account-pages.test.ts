@@ -14,7 +14,7 @@ import {
   type Opened,
   type Receipts,
 } from "./account-visits.ts";
-import { openTestGateway, type TestAccount } from "../support/harness.ts";
+import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 const { gateway, whole, single, signedIn, ask } = await useAccountVisits();

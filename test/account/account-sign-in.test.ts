@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { completeAddresses } from "../../gateway/src/config/addresses.ts";
 import { tile, useAccountVisits, wordsOf, type Opened, type Receipts } from "./account-visits.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { createPerson, csrfOf, type Person } from "../sign-in/oauth-person.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 

@@ -2,7 +2,7 @@
 
 import { afterAll } from "bun:test";
 import { usdFromMicros } from "../../gateway/src/platform/money.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createPerson, type Person } from "../sign-in/oauth-person.ts";
 
 export const snapshot = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";

@@ -1,7 +1,7 @@
 // The calls of a month, a day or a minute, without all those that came after them.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;

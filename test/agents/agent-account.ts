@@ -1,7 +1,7 @@
 // The door for agents, and an account of twenty dollars that uses it.
 
 import { afterAll, expect } from "bun:test";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 
 export const snapshot = {
   operation_id: "financial.metrics.snapshot",

@@ -16,7 +16,7 @@ import {
   yes,
   type Handle,
 } from "./approvals.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { signInWith } from "../sign-in/oauth-person.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 

@@ -4,7 +4,8 @@ import { describe, expect, test } from "bun:test";
 import { useTool, type ToolResult } from "./agent-client.ts";
 import { errorOf, snapshot, snapshotMicros, tag, tagMicros, usePurchases } from "./agent-purchases.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
-import { openTestGateway, until } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 
 const { gateway, account, mcp, spent } = await usePurchases();
 

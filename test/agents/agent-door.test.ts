@@ -6,7 +6,7 @@ import { completeAddresses } from "../../gateway/src/config/addresses.ts";
 import { snapshot, useAgentAccount } from "./agent-account.ts";
 import { askModern, modernHeaders, openOldClient, useTool, type ToolResult } from "./agent-client.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { createPerson, registerClient, signInWith } from "../sign-in/oauth-person.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 

@@ -3,7 +3,7 @@
 import { afterAll, expect } from "bun:test";
 import { useTool, type ToolResult } from "./agent-client.ts";
 import { useFreshAccount } from "../support/fresh-account.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 
 export const snapshotMicros = 48_000;
 export const tagMicros = 1_450;

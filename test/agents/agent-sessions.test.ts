@@ -4,7 +4,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { heapStats } from "bun:jsc";
 import { snapshot, useAgentAccount } from "./agent-account.ts";
 import { openOldClient, send, type OldClient, type Rpc } from "./agent-client.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 const { gateway, account, mcp } = await useAgentAccount();

@@ -11,13 +11,10 @@ import { askModern, openOldClient, useTool } from "./agent-client.ts";
 import { errorOf, snapshot, snapshotMicros, usePurchases } from "./agent-purchases.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { withFailpoint } from "../crashes/failpoints.ts";
-import {
-  openGatewayProcess,
-  openSandbox,
-  openTestGateway,
-  until,
-  type TestGateway,
-} from "../support/harness.ts";
+import { openGatewayProcess } from "../support/gateway-process.ts";
+import { openSandbox } from "../support/sandbox.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 
 const { gateway, account, mcp, use, spent } = await usePurchases();
 

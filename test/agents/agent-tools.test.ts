@@ -5,7 +5,7 @@ import addFormats from "ajv-formats";
 import Ajv2020 from "ajv/dist/2020.js";
 import { snapshot, useAgentAccount } from "./agent-account.ts";
 import { askModern, openOldClient, useTool } from "./agent-client.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 
 const { gateway, account, mcp } = await useAgentAccount();
 

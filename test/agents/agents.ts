@@ -6,7 +6,7 @@ import { askDirectly } from "../support/ask-directly.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createPerson } from "../sign-in/oauth-person.ts";
 import { addFixtures } from "./fixtures.ts";
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { approvalPageUrl } from "../../gateway/src/approvals/approval-page.ts";
 import { completeAddresses } from "../../gateway/src/config/addresses.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createPerson, csrfOf, type Person } from "../sign-in/oauth-person.ts";
 
 let gateway: TestGateway;

@@ -3,7 +3,7 @@
 import { afterAll, expect } from "bun:test";
 import { useTool, type ToolResult } from "./agent-client.ts";
 import { useFreshAccount } from "../support/fresh-account.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { createPerson } from "../sign-in/oauth-person.ts";
 
 /** What may cost more than 4 cents needs a person here; a snapshot costs 4.8. */

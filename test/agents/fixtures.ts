@@ -14,7 +14,7 @@ import {
 import { z } from "zod";
 import { createRequestStates } from "../../gateway/src/doors/mcp/request-state.ts";
 import { createSecrets } from "../../gateway/src/keys/secrets.ts";
-import { testSecret } from "../support/harness.ts";
+import { testSecret } from "../support/test-gateway.ts";
 
 const states = createRequestStates(createSecrets(testSecret).keyFor("request state"));
 const seal = (step: string, ctx: ServerContext): Promise<string> =>

@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { flat, openai, read, type Answered } from "./error-shapes.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";
 import { rawRequest, sendUntilClosed } from "./raw-request.ts";

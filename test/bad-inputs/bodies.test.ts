@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 
 import { askDirectly } from "../support/ask-directly.ts";
 import { gzipLayers, gzipZeros } from "../doubles/gzip-bomb.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import {
   contentLength,
   goodRerank,

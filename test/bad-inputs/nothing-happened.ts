@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 import { systemClock } from "../../gateway/src/platform/clock.ts";
-import type { TestGateway } from "../support/harness.ts";
+import type { TestGateway } from "../support/test-gateway.ts";
 import type { TestData } from "../support/test-data.ts";
 
 /** Runs `act`; the books must look the same to a second reader of the data before and after. */

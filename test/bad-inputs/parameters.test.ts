@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 
-import { openTestGateway, type TestAccount } from "../support/harness.ts";
+import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 import {
   chat,

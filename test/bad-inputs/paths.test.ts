@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 
-import type { TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
 import { contentLength, goodRerank, openBadInputGateway } from "./bad-input-gateway.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";
 import { rawRequest, sendForOne } from "./raw-request.ts";

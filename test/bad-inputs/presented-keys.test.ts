@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, spyOn, test } from "bun:test";
 
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 import { openBadInputGateway, snapshotPath, tagPath } from "./bad-input-gateway.ts";
 import { flat, nested, read } from "./error-shapes.ts";

@@ -1,7 +1,7 @@
 // Requests as bytes, for what no honest client sends.
 
 import { sendRaw, type RawExchange } from "../doubles/raw-http.ts";
-import type { TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
 
 interface RawRequest {
   /** Default: `GET /v1/credits/balance HTTP/1.1`. */

@@ -2,7 +2,7 @@
 // vendor's words takes time that grows with its length, and no faster. Quotes do all of that, and cost nothing.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;

@@ -6,7 +6,7 @@ import { openOpenAiDouble, type OpenAiBilled } from "../doubles/openai.ts";
 import { openTikHubDouble, type TikHubBilled } from "../doubles/tikhub.ts";
 import { omitted, type BookkeepingDouble, type JsonValue } from "../doubles/vendor-checks.ts";
 import { openAttackerListener, type AttackerListener, type VendorDouble } from "../doubles/vendor-double.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { chat, json, roomyTiers, snapshotPath, tagPath } from "./bad-input-gateway.ts";
 import { flat, read } from "./error-shapes.ts";
 import { readBooks } from "./nothing-happened.ts";

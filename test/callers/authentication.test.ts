@@ -14,7 +14,7 @@ import {
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { rawRequest, sendForOne } from "../bad-inputs/raw-request.ts";
 import { createKeySecret } from "../../gateway/src/keys/key-format.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.ts";
 
 const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";

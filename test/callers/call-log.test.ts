@@ -6,7 +6,8 @@ import { nothingKnown } from "../../gateway/src/call/call.ts";
 import { systemClock } from "../../gateway/src/platform/clock.ts";
 import { createLog } from "../../gateway/src/platform/log.ts";
 import { useTool } from "../agents/agent-client.ts";
-import { openTestGateway, until, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;

@@ -5,15 +5,9 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openScriptedGateway } from "../../client/scripted-gateway.ts";
-import {
-  openTestGateway,
-  projectFolder,
-  runProgram,
-  runTollgate,
-  type Ran,
-  type TestAccount,
-  type TestGateway,
-} from "../support/harness.ts";
+import { projectFolder } from "../support/project-folder.ts";
+import { runProgram, runTollgate, type Ran } from "../support/run-tollgate.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;

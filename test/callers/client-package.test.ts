@@ -5,13 +5,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  openTestGateway,
-  projectFolder,
-  runProgram,
-  type TestAccount,
-  type TestGateway,
-} from "../support/harness.ts";
+import { projectFolder } from "../support/project-folder.ts";
+import { runProgram } from "../support/run-tollgate.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;

@@ -7,7 +7,8 @@ import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
 import { isSold } from "../../gateway/src/operation/operation.ts";
 import { json, type Quote } from "../support/answers.ts";
 import { gapsOf } from "../support/gaps.ts";
-import { catalogueFolder, openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { catalogueFolder } from "../support/project-folder.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { linkInSandbox } from "../support/visitor.ts";
 
 describe("no route exists", () => {

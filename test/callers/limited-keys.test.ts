@@ -8,13 +8,10 @@ import { join } from "node:path";
 import { useTool } from "../agents/agent-client.ts";
 import { anthropic, gemini, nested, openai, read } from "../bad-inputs/error-shapes.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
-import {
-  openGatewayProcess,
-  openTestGateway,
-  runTollgate,
-  until,
-  type TestAccount,
-} from "../support/harness.ts";
+import { openGatewayProcess } from "../support/gateway-process.ts";
+import { runTollgate } from "../support/run-tollgate.ts";
+import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { signInWith } from "../sign-in/oauth-person.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { json } from "../support/answers.ts";
-import { openTestGateway, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 describe("GET /v1/limits and applications for more", () => {

@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json, type Limited } from "../support/answers.ts";
-import { openTestGateway, projectFolder, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { projectFolder } from "../support/project-folder.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 describe("limits of an operation's own", () => {

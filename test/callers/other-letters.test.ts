@@ -2,7 +2,7 @@
 // the last; so whatever decides about money is written in one way only.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { anthropic, gemini, openai, read, someText } from "../bad-inputs/error-shapes.ts";
 import { askDirectly } from "../support/ask-directly.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.ts";
 
 const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";

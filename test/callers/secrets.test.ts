@@ -16,12 +16,8 @@ import {
   type RecordedRequest,
   type VendorDouble,
 } from "../doubles/vendor-double.ts";
-import {
-  openGatewayProcess,
-  openTestGateway,
-  type TestAccount,
-  type TestGateway,
-} from "../support/harness.ts";
+import { openGatewayProcess } from "../support/gateway-process.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 const protocols = ["openai", "jina", "tikhub", "financialdatasets"] as const;
 type Protocol = (typeof protocols)[number];

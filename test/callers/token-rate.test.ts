@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { json, type Limited } from "../support/answers.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 const chat = { model: "gpt-4o-mini", messages: [{ role: "user", content: "hello" }] };

@@ -8,7 +8,8 @@ import { createJudge, type Answered, type Judge } from "./declared-answers.ts";
 import { exampleRequest, rightRequests, spoiltRequests, type MadeRequest } from "./requests.ts";
 import { inJsonSchema } from "./openapi-3-0.ts";
 import { isSold } from "../../gateway/src/operation/operation.ts";
-import { openTestGateway, until, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 
 const seed = Number(process.env["CONTRACT_SEED"] ?? Date.now() % 2 ** 31);
 const runsEach = Number(process.env["CONTRACT_RUNS"] ?? 20);

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { projectFolder } from "../support/harness.ts";
+import { projectFolder } from "../support/project-folder.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tollgate-contract-file-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -7,14 +7,10 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
-import {
-  catalogueFolder,
-  openGatewayProcess,
-  openTestGateway,
-  projectFolder,
-  until,
-  type TestGateway,
-} from "../support/harness.ts";
+import { openGatewayProcess } from "../support/gateway-process.ts";
+import { catalogueFolder, projectFolder } from "../support/project-folder.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 const opened: { close: () => Promise<void> }[] = [];

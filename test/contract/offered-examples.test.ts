@@ -10,13 +10,9 @@ import { objectOf, readOperations, type Json } from "./contract-reader.ts";
 import { useTool } from "../agents/agent-client.ts";
 import type { ModelDouble } from "../doubles/model-book.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
-import {
-  openTestGateway,
-  projectFolder,
-  runProgram,
-  type TestAccount,
-  type TestGateway,
-} from "../support/harness.ts";
+import { projectFolder } from "../support/project-folder.ts";
+import { runProgram } from "../support/run-tollgate.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 const vendor = { key: "sk-operator-openai-000000000000", models: ["org/own:8b", "own-embedder"] };
 

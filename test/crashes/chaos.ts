@@ -8,7 +8,8 @@ import { compareBooks, figures, type ChaosReport } from "./chaos-books.ts";
 import { openChaosProxy } from "./chaos-proxy.ts";
 import { makeCall, type Report } from "./chaos-calls.ts";
 import { openInstallation, type Installation } from "./kill-loop.ts";
-import { until, type GatewayProcess } from "../support/harness.ts";
+import type { GatewayProcess } from "../support/gateway-process.ts";
+import { until } from "../support/until.ts";
 
 const shares = { before: 8, after: 12, middle: 14 };
 const killEveryMs = { least: 700, most: 2_500 };

@@ -16,13 +16,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import { json, type Refused } from "../support/answers.ts";
-import {
-  openGatewayProcess,
-  openTestGateway,
-  runTollgate,
-  until,
-  type TestGateway,
-} from "../support/harness.ts";
+import { openGatewayProcess } from "../support/gateway-process.ts";
+import { runTollgate } from "../support/run-tollgate.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 
 const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
 

@@ -17,7 +17,8 @@ import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.t
 import { createPlatformClient } from "../../gateway/src/upstreams/platform-client.ts";
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
 import { failpoints, streamFailpoints, taskFailpoints, withFailpoint } from "./failpoints.ts";
-import { catalogueFolder, testSecret } from "../support/harness.ts";
+import { catalogueFolder } from "../support/project-folder.ts";
+import { testSecret } from "../support/test-gateway.ts";
 
 const httpClient = createHttpClient();
 

@@ -2,7 +2,8 @@
 
 import { join } from "node:path";
 import type { Failpoint, StreamFailpoint, TaskFailpoint } from "./failpoints.ts";
-import { projectFolder, type TestGateway } from "../support/harness.ts";
+import { projectFolder } from "../support/project-folder.ts";
+import type { TestGateway } from "../support/test-gateway.ts";
 
 export interface FailpointProgram {
   readonly url: string;

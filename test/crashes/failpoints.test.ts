@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { failpoints, streamFailpoints, withFailpoint, type Failpoint } from "./failpoints.ts";
 import { openFailpointProgram as openProgram } from "./failpoint-program.ts";
-import { openTestGateway, type TestAccount, until } from "../support/harness.ts";
+import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 const path = "/v1/chat/completions";

@@ -7,15 +7,10 @@ import { Database } from "bun:sqlite";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  openGatewayProcess,
-  openSandbox,
-  runTollgate,
-  until,
-  type GatewayProcess,
-  type Ran,
-  type SandboxControl,
-} from "../support/harness.ts";
+import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
+import { runTollgate, type Ran } from "../support/run-tollgate.ts";
+import { openSandbox, type SandboxControl } from "../support/sandbox.ts";
+import { until } from "../support/until.ts";
 
 const killAfterMs = { least: 90, most: 250 };
 /** A machine that is slow today is given the time for these: a kill before any answer shows little. */

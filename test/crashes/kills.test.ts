@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { failureOf } from "../../gateway/src/ledger/conformance/shared-conformance.ts";
 import { migrate, schemaVersion, versionOf } from "../../gateway/src/stores/sqlite/file/migrations.ts";
 import { takeServerLock } from "../../gateway/src/stores/sqlite/file/server-lock.ts";
-import { openGatewayProcess } from "../support/harness.ts";
+import { openGatewayProcess } from "../support/gateway-process.ts";
 import { takeWriteLock } from "../support/write-lock.ts";
 import {
   bookedCalls,

@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { modernHeaders, openOldClient } from "../agents/agent-client.ts";
-import { openGatewayProcess } from "../support/harness.ts";
+import { openGatewayProcess } from "../support/gateway-process.ts";
 import { models, openModelVendors } from "../streams/model-vendors.ts";
 import { testStore } from "../support/test-data.ts";
 

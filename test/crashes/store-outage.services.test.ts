@@ -2,7 +2,8 @@
 // has to help them up again.
 
 import { expect, test } from "bun:test";
-import { until, type TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { startLoad } from "./kill-loop.ts";
 import { openRealNodes, storePassword, untilNothingHeld, type RealNode } from "../support/real-nodes.ts";
 import { startPrivatePostgres } from "../services/postgres.ts";

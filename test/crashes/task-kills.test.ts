@@ -4,7 +4,8 @@
 import { describe, expect, test } from "bun:test";
 import { openFailpointProgram, type FailpointProgram } from "./failpoint-program.ts";
 import { withFailpoint, type Failpoint, type TaskFailpoint } from "./failpoints.ts";
-import { openTestGateway, until, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import {
   asynchronous,
   create,

@@ -15,7 +15,8 @@ import {
 } from "../streams/model-vendors.ts";
 import { openStreamCaller } from "../streams/stream-caller.ts";
 import { json, type Refused } from "../support/answers.ts";
-import { openTestGateway, until, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { takeWriteLock } from "../support/write-lock.ts";
 import {
   asynchronous,

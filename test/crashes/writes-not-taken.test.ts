@@ -5,7 +5,8 @@ import type { Store } from "../../gateway/src/books/store.ts";
 import { InDoubt, StoreBusy } from "../../gateway/src/ledger/store-errors.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { json, type Refused } from "../support/answers.ts";
-import { openTestGateway, until, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 
 const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
 

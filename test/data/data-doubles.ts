@@ -4,7 +4,7 @@ import { afterAll, afterEach, expect } from "bun:test";
 import { openScrapeCreatorsDouble } from "../doubles/scrapecreators.ts";
 import { openSimilarwebDouble } from "../doubles/similarweb.ts";
 import { openTwitterApiDouble } from "../doubles/twitterapi.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 export const keys = {
   scrapecreators: "sc-operator-000000000000000000",

@@ -15,7 +15,7 @@ import { headerValues } from "../doubles/http-wire.ts";
 import { sendRaw } from "../doubles/raw-http.ts";
 import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
 import { last, openAttackerListener } from "../doubles/vendor-double.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 
 const { doubles, gateway, receiptOf, quoteFor } = await useDataDoubles();
 

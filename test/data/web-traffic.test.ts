@@ -13,7 +13,7 @@ import {
   useSandboxed,
 } from "./data-doubles.ts";
 import { last } from "../doubles/vendor-double.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 const { doubles, gateway, quoteFor, answeredWith } = await useDataDoubles();
 const sandboxed = await useSandboxed();

@@ -7,7 +7,7 @@ import { headerValues } from "../doubles/http-wire.ts";
 import { PROTECTED } from "../doubles/x.ts";
 import { openAttackerListener } from "../doubles/vendor-double.ts";
 import { json } from "../support/answers.ts";
-import type { TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
 import {
   codeOf,
   did,

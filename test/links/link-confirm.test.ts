@@ -1,7 +1,7 @@
 // The hardened way to link: our own page first, which says who asks, and only its browser may finish.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
 import { callbackPath, did, liveLinks, openLinking, writeScopes, type Linking } from "./linking.ts";
 import { createVisitor, startLink, type Seen, type Visitor } from "../support/visitor.ts";
 

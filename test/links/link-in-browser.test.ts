@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect } from "bun:test";
 import { openBrowser, testInBrowser, type TestBrowser } from "../support/browser.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { followMicros, followPath, linksPath } from "./linking.ts";
 import { startLink } from "../support/visitor.ts";
 

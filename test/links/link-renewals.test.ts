@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { InDoubt } from "../../gateway/src/ledger/store-errors.ts";
 import { nested, read } from "../bad-inputs/error-shapes.ts";
 import { readBooks } from "../bad-inputs/nothing-happened.ts";
-import { until, type TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import {
   codeOf,
   did,

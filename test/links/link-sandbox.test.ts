@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { completeAddresses } from "../../gateway/src/config/addresses.ts";
-import { openTestGateway, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { callbackPath, followPath, lastingScopes, linksPath, liveLinks } from "./linking.ts";
 import { agree, createVisitor, linkInSandbox, startLink } from "../support/visitor.ts";
 

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { GatewayParts } from "../../gateway/src/gateway.ts";
 import { readBooks } from "../bad-inputs/nothing-happened.ts";
 import { openXDouble, type XDouble } from "../doubles/x.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.ts";
 import { startLink } from "../support/visitor.ts";
 

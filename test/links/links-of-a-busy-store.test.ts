@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { json } from "../support/answers.ts";
-import type { TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
 import { takeWriteLock } from "../support/write-lock.ts";
 import {
   codeOf,

@@ -8,7 +8,7 @@ import { StoreFull } from "../../gateway/src/ledger/store-errors.ts";
 import { useTool } from "../agents/agent-client.ts";
 import { flat, read } from "../bad-inputs/error-shapes.ts";
 import { openAttackerListener } from "../doubles/vendor-double.ts";
-import type { TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
 import {
   callbackPath,
   clientSecret,

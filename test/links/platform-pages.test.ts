@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 import { createHash } from "node:crypto";
 import { openBrowser, testInBrowser } from "../support/browser.ts";
-import { openSandbox, type SandboxControl } from "../support/harness.ts";
+import { openSandbox, type SandboxControl } from "../support/sandbox.ts";
 
 let sandbox: SandboxControl;
 const app = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("back at the app") });

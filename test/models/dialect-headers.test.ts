@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { openAnthropicDouble } from "../doubles/anthropic.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 
 const key = "an-operator-key-of-tests";
 

@@ -1,7 +1,7 @@
 // Every dialect of callers beside every dialect of vendors, whole and streamed.
 
 import { afterAll, expect } from "bun:test";
-import { openTestGateway, type TestAccount } from "../support/harness.ts";
+import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { dialectNames, dialects, type DialectName, type Heard, type Talk } from "../streams/dialects.ts";
 import { models, openModelVendors } from "../streams/model-vendors.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { json } from "../support/answers.ts";
-import type { TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
 import { openModelGateway, type OpenAiError } from "../support/model-gateway.ts";
 
 const { gateway, gemini, close } = await openModelGateway();

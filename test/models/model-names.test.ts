@@ -8,7 +8,7 @@ import { openJinaDouble } from "../doubles/jina.ts";
 import type { ModelDouble } from "../doubles/model-book.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { last, type RecordedRequest } from "../doubles/vendor-double.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { asynchronous, createPath, video } from "../tasks/task-caller.ts";
 
 const key = "sk-operator-000000000000";

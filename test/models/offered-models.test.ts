@@ -8,7 +8,8 @@ import type { Offer } from "../../gateway/src/offer/offer.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
 import { json } from "../support/answers.ts";
 import { gapsOf } from "../support/gaps.ts";
-import { catalogueFolder, openTestGateway } from "../support/harness.ts";
+import { catalogueFolder } from "../support/project-folder.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 
 describe("models", () => {
   interface Listed {

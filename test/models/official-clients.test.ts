@@ -5,7 +5,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import OpenAI from "openai";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { openModelGateway, type ModelGateway } from "../support/model-gateway.ts";
 import { anthropicClient, createAnthropicClient } from "../streams/anthropic-client.ts";
 import { createGoogleClient, googleClient } from "../streams/google-client.ts";

@@ -11,7 +11,7 @@ import {
   useConversations,
   type Spoken,
 } from "../money/conversations.ts";
-import { openTestGateway, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 const { openai, anthropic, gemini, gateway, mostOf, sentToAll } = await useConversations();
 

@@ -5,7 +5,7 @@ import { headerValues } from "../doubles/http-wire.ts";
 import { openTavilyDouble } from "../doubles/tavily.ts";
 import { last, type VendorDouble } from "../doubles/vendor-double.ts";
 import { json } from "../support/answers.ts";
-import { openTestGateway, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import {
   configFor,
   keys,

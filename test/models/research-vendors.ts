@@ -4,7 +4,7 @@ import { afterAll, expect } from "bun:test";
 import { openExaDouble } from "../doubles/exa.ts";
 import { openPerplexityDouble } from "../doubles/perplexity.ts";
 import { openTavilyDouble } from "../doubles/tavily.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 
 /** To be called once in a file of tests; the books are audited after it, and nobody was asked amiss. */
 export async function useResearchVendors() {

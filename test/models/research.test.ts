@@ -7,7 +7,7 @@ import { describeGap } from "../../gateway/src/offer/gap.ts";
 import { useTool } from "../agents/agent-client.ts";
 import { last } from "../doubles/vendor-double.ts";
 import { json } from "../support/answers.ts";
-import { openTestGateway, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import {
   configFor,
   path,

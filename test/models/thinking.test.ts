@@ -5,7 +5,7 @@ import { openAnthropicDouble } from "../doubles/anthropic.ts";
 import { openGeminiDouble } from "../doubles/gemini.ts";
 import type { ModelDouble } from "../doubles/model-book.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { keys, sentTo } from "../support/model-gateway.ts";
 
 const openaiModels = ["gpt-5.4", "gpt-5.5", "gpt-5.6-terra", "gpt-6-astra", "deepseek-v4"];

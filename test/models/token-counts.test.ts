@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { openAnthropicDouble } from "../doubles/anthropic.ts";
 import { last } from "../doubles/vendor-double.ts";
 import { json } from "../support/answers.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { keys, openModelGateway, sentTo, type OpenAiError } from "../support/model-gateway.ts";
 
 const { gateway, openai, anthropic, gemini, close } = await openModelGateway();

@@ -12,7 +12,7 @@ import { SIGNATURE as geminis } from "../doubles/gemini-content.ts";
 import type { ModelDouble } from "../doubles/model-book.ts";
 import type { ScriptedReply } from "../doubles/model-reply.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
-import { openTestGateway, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { sentTo } from "../support/model-gateway.ts";
 import { createAnthropicClient } from "../streams/anthropic-client.ts";
 import { createGoogleClient } from "../streams/google-client.ts";

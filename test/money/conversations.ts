@@ -5,7 +5,7 @@ import { openAnthropicDouble } from "../doubles/anthropic.ts";
 import { openGeminiDouble } from "../doubles/gemini.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import type { ScriptedUsage } from "../doubles/token-usage.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 
 export const keys = {
   openai: "sk-operator-openai-000000000000",

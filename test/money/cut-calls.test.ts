@@ -8,7 +8,7 @@ import { createLog } from "../../gateway/src/platform/log.ts";
 import { createForwarder } from "../../gateway/src/upstreams/forwarder.ts";
 import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.ts";
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { useAskedStreams, until } from "../streams/asked-streams.ts";
 import { dialects } from "../streams/dialects.ts";
 import { lastReceipt, models } from "../streams/model-vendors.ts";

@@ -11,7 +11,7 @@ import { openJinaDouble } from "../doubles/jina.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { openTikHubDouble } from "../doubles/tikhub.ts";
 import type { JsonValue, omitted } from "../doubles/vendor-checks.ts";
-import { openTestGateway, type TestAccount } from "../support/harness.ts";
+import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { collectUnhandled } from "../support/unhandled.ts";
 
 export const answerBytesMax = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { createClient } from "../../client/src/client.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 const rerank = { query: "apple pie", documents: ["how to bake an apple pie", "train timetable"] };
 

@@ -14,7 +14,8 @@ import { openFinancialDatasetsDouble } from "../doubles/financialdatasets.ts";
 import { headerValues } from "../doubles/http-wire.ts";
 import { openVendorDouble, type Handler } from "../doubles/vendor-double.ts";
 import { gapsOf } from "../support/gaps.ts";
-import { catalogueFolder, openTestGateway, projectFolder } from "../support/harness.ts";
+import { catalogueFolder, projectFolder } from "../support/project-folder.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 
 const folders: string[] = [];
 afterAll(() => {

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import type { ModelDouble } from "../doubles/model-book.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { sentTo } from "../support/model-gateway.ts";
 
 let vendor: ModelDouble;

@@ -9,7 +9,7 @@ import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.t
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
 import { nested, read } from "../bad-inputs/error-shapes.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
 const snapshotMicros = 48_000;

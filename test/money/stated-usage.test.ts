@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { begunStream, receiptOfDied, startAfterDeath } from "../support/died-stream.ts";
 import { omitted, type JsonValue } from "../doubles/vendor-checks.ts";
 import { chat, configFor, creditMicros, ranking, tagPath, useFaultyVendors } from "./faulty-vendors.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 
 const { lies, doubles, gateway, books, receiptOf, expectNotCharged } = await useFaultyVendors();
 

@@ -15,7 +15,7 @@ import {
   useFaultyVendors,
   type FaultyVendor,
 } from "./faulty-vendors.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { holdOnDisk } from "../support/hold-on-disk.ts";
 
 const { doubles, gateway, expectNotCharged } = await useFaultyVendors();

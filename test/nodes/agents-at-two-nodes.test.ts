@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { GatewayParts } from "../../gateway/src/gateway.ts";
 import { openOldClient, useTool, type OldClient } from "../agents/agent-client.ts";
-import { until, type TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { createPerson, registerClient, signInWith } from "../sign-in/oauth-person.ts";
 import { openTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 

@@ -2,7 +2,8 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { openDashScopeDouble } from "../doubles/dashscope.ts";
-import { until, type TestAccount, type TestGateway } from "../support/harness.ts";
+import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import {
   createTask,
   poll,

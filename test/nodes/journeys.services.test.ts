@@ -2,7 +2,7 @@
 // there is promised whatever the data is kept in.
 
 import { beforeAll, expect, test } from "bun:test";
-import { projectFolder } from "../support/harness.ts";
+import { projectFolder } from "../support/project-folder.ts";
 import { endingWithUs } from "../services/private-server.ts";
 
 /** Lane by lane, so that all of them end at about the same time: the first, the fourth and so on are one. */

@@ -3,7 +3,8 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { GatewayParts } from "../../gateway/src/gateway.ts";
 import { openXDouble, type XDouble } from "../doubles/x.ts";
-import { until, type TestAccount, type TestGateway } from "../support/harness.ts";
+import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { clientSecret, did, followPath, lastingScopes } from "../links/linking.ts";
 import { openTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.ts";

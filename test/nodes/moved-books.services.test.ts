@@ -7,16 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Balance } from "../../client/src/operations.ts";
 import { migrate, schemaVersion } from "../../gateway/src/stores/sqlite/file/migrations.ts";
-import {
-  openGatewayProcess,
-  openSandbox,
-  runTollgate,
-  until,
-  type GatewayProcess,
-  type Ran,
-  type SandboxControl,
-  type TestAccount,
-} from "../support/harness.ts";
+import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
+import { runTollgate, type Ran } from "../support/run-tollgate.ts";
+import { openSandbox, type SandboxControl } from "../support/sandbox.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { storePassword, withPassword } from "../support/real-nodes.ts";
 import { openTestDatabase, type TestDatabase } from "../services/postgres.ts";
 import { createTask, poll, quick, video, videoMicros } from "../tasks/task-caller.ts";

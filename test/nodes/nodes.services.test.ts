@@ -3,7 +3,8 @@
 import { SQL } from "bun";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Receipt } from "../../client/src/operations.ts";
-import { until, type TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { send, startLoad } from "../crashes/kill-loop.ts";
 import {
   openRealNodes,

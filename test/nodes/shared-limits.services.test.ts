@@ -7,13 +7,9 @@ import { join } from "node:path";
 import { createLog } from "../../gateway/src/platform/log.ts";
 import { createMetrics } from "../../gateway/src/platform/metrics.ts";
 import { openSoftLimiter } from "../../gateway/src/stores/redis/soft-limiter.ts";
-import {
-  openGatewayProcess,
-  openTestGateway,
-  until,
-  type GatewayProcess,
-  type TestGateway,
-} from "../support/harness.ts";
+import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { startPrivateRedis, type PrivateRedis } from "../services/redis.ts";
 
 const closing: (() => Promise<void>)[] = [];

@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
 import { specifiedTiers } from "../../gateway/src/limits/tiers.ts";
 import { ConfigError } from "../../gateway/src/platform/config-error.ts";
-import { projectFolder, runTollgate, until } from "../support/harness.ts";
+import { projectFolder } from "../support/project-folder.ts";
+import { runTollgate } from "../support/run-tollgate.ts";
+import { until } from "../support/until.ts";
 import { openStarts, type Starts } from "./operator-starts.ts";
 
 let starts: Starts;

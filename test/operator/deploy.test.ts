@@ -10,13 +10,9 @@ import { patienceUsualMs } from "../../gateway/src/host/drain.ts";
 import { useTool } from "../agents/agent-client.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import type { ModelDouble } from "../doubles/model-book.ts";
-import {
-  openTestGateway,
-  projectFolder,
-  until,
-  type TestAccount,
-  type TestGateway,
-} from "../support/harness.ts";
+import { projectFolder } from "../support/project-folder.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 
 const examples = join(projectFolder, "examples/deploy");
 const textOf = (name: string): string => readFileSync(join(examples, name), "utf8");

@@ -10,7 +10,7 @@ import { headerValues } from "../doubles/http-wire.ts";
 import type { ModelDouble } from "../doubles/model-book.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { hasHeader, queryOf } from "../doubles/vendor-checks.ts";
-import { runTollgate, type Ran } from "../support/harness.ts";
+import { runTollgate, type Ran } from "../support/run-tollgate.ts";
 
 const key = "an-operator-key-of-tests";
 const gateToken = "canary-gate-token-9f8e7d6c5b4a";

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { schemaVersion } from "../../gateway/src/stores/sqlite/file/migrations.ts";
-import { runTollgate, type Ran } from "../support/harness.ts";
+import { runTollgate, type Ran } from "../support/run-tollgate.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openGatewayProcess, runTollgate, type GatewayProcess, type Ran } from "../support/harness.ts";
+import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
+import { runTollgate, type Ran } from "../support/run-tollgate.ts";
 
 let folder: string;
 let gateway: GatewayProcess;

@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { openXDouble, type XDouble } from "../doubles/x.ts";
-import { runTollgate, type TestAccount } from "../support/harness.ts";
+import { runTollgate } from "../support/run-tollgate.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
 import { clientSecret, lastingScopes } from "../links/linking.ts";
 import { signInWith } from "../sign-in/oauth-person.ts";
 import { openRealNodes, storePassword, type RealNode, type RealNodes } from "../support/real-nodes.ts";

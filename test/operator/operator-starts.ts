@@ -3,7 +3,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openGatewayProcess, until, type GatewayProcess } from "../support/harness.ts";
+import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
+import { until } from "../support/until.ts";
 
 type Meant = Omit<Parameters<typeof openGatewayProcess>[0], "dataFolder"> & { readonly dataFolder?: string };
 

@@ -16,7 +16,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { migrate, schemaVersion } from "../../gateway/src/stores/sqlite/file/migrations.ts";
-import { projectFolder, runProgram, runTollgate, until } from "../support/harness.ts";
+import { projectFolder } from "../support/project-folder.ts";
+import { runProgram, runTollgate } from "../support/run-tollgate.ts";
+import { until } from "../support/until.ts";
 import { allToldBy, openStarts, type Starts } from "./operator-starts.ts";
 
 let starts: Starts;

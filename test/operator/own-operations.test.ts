@@ -5,14 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  openTestGateway,
-  projectFolder,
-  runProgram,
-  runTollgate,
-  type TestAccount,
-  type TestGateway,
-} from "../support/harness.ts";
+import { projectFolder } from "../support/project-folder.ts";
+import { runProgram, runTollgate } from "../support/run-tollgate.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;

@@ -6,7 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { headerValues } from "../doubles/http-wire.ts";
 import { openVendorDouble } from "../doubles/vendor-double.ts";
-import { openGatewayProcess, openTestGateway, type TestGateway, until } from "../support/harness.ts";
+import { openGatewayProcess } from "../support/gateway-process.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { asynchronous, createPath, quick, taskPath, video, type Resource } from "../tasks/task-caller.ts";
 
 let gateway: TestGateway;

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { rawRequest, sendUntilClosed } from "../bad-inputs/raw-request.ts";
-import { openTestGateway, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 interface Heard {
   readonly method: string;

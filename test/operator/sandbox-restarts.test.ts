@@ -2,7 +2,9 @@
 // the death of the sandbox alone.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { until, type GatewayProcess, type TestAccount } from "../support/harness.ts";
+import type { GatewayProcess } from "../support/gateway-process.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { followPath } from "../links/linking.ts";
 import { openStarts, type Starts } from "./operator-starts.ts";
 import { createTask, poll, quick, video, videoMicros } from "../tasks/task-caller.ts";

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { systemClock } from "../../gateway/src/platform/clock.ts";
 import { openVendorDouble } from "../doubles/vendor-double.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createPerson, registerClient, signInWith, type Tokens } from "./oauth-person.ts";
 
 let gateway: TestGateway;

@@ -1,7 +1,7 @@
 // Whether a client is let in, and within which bounds, is what its person said: once, and no more than was asked for.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import type { TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
 import { openDesk } from "./desk.ts";
 import { createPerson, csrfOf, registerClient } from "./oauth-person.ts";
 

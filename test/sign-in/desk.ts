@@ -1,6 +1,6 @@
 // A gateway that knows one client, Desk, and somebody with an account who signs in to it.
 
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createClient, createPerson, type Client, type Person } from "./oauth-person.ts";
 
 export interface Desk {

@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setSystemTime, test } from "bun:test";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
-import { catalogueFolder, openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { catalogueFolder } from "../support/project-folder.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createClient, createPerson, redirectUri, registerClient, signInWith } from "./oauth-person.ts";
 
 let gateway: TestGateway;

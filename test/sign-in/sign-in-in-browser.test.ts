@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect } from "bun:test";
 import { openBrowser, testInBrowser, violationsIn } from "../support/browser.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { registerClient } from "./oauth-person.ts";
 
 let gateway: TestGateway;

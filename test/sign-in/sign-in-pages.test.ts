@@ -2,7 +2,7 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { askModern } from "../agents/agent-client.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { openDesk } from "./desk.ts";
 import { createPerson, csrfOf, registerClient, signInWith } from "./oauth-person.ts";
 

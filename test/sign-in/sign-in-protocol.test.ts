@@ -2,7 +2,7 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { completeAddresses } from "../../gateway/src/config/addresses.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { openDesk } from "./desk.ts";
 import { createClient, redirectUri } from "./oauth-person.ts";
 

@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
 import type { Log } from "../../gateway/src/platform/log.ts";
-import { catalogueFolder, openTestGateway, until, type TestGateway } from "../support/harness.ts";
+import { catalogueFolder } from "../support/project-folder.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 
 const closings: (() => unknown)[] = [];
 afterEach(async () => {

@@ -10,7 +10,7 @@ import {
   widthOf,
   type TestBrowser,
 } from "../support/browser.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;

@@ -10,14 +10,9 @@ import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
 import { json } from "../support/answers.ts";
 import { openFinancialDatasetsDouble } from "../doubles/financialdatasets.ts";
-import {
-  catalogueFolder,
-  openTestGateway,
-  projectFolder,
-  runProgram,
-  type TestAccount,
-  type TestGateway,
-} from "../support/harness.ts";
+import { catalogueFolder, projectFolder } from "../support/project-folder.ts";
+import { runProgram } from "../support/run-tollgate.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;

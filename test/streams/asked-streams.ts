@@ -2,7 +2,7 @@
 
 import { afterAll, expect } from "bun:test";
 import type { StreamScript } from "../doubles/scripted-answer.ts";
-import type { TestAccount, TestGateway } from "../support/harness.ts";
+import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
 import { collectUnhandled } from "../support/unhandled.ts";
 import { dialects, type DialectName, type Heard } from "./dialects.ts";
 import { models, openModelVendors } from "./model-vendors.ts";

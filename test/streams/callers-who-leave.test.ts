@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { connect, createServer } from "node:net";
 import type { Receipt } from "../../client/src/operations.ts";
 import type { StreamScript } from "../doubles/scripted-answer.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import {
   growthSlots,
   slotsFree,

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { createServer } from "node:net";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { asEvents, eventStream } from "../support/scripted-vendor.ts";
 import { chunk, question, useOddVendor } from "./odd-vendor.ts";
 

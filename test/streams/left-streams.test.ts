@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { openTestGateway, until } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 
 test("a caller who leaves has its slots back within a second, though the vendor is still being read to its end", async () => {
   const tollgate = await openTestGateway();

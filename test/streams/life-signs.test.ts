@@ -4,7 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../bench/rig/free-port.ts";
-import { openTestGateway, projectFolder } from "../support/harness.ts";
+import { projectFolder } from "../support/project-folder.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { openStarts, type Starts } from "../operator/operator-starts.ts";
 
 let starts: Starts;

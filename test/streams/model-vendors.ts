@@ -8,7 +8,7 @@ import { openGeminiDouble } from "../doubles/gemini.ts";
 import type { ScriptedReply } from "../doubles/model-reply.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import type { ScriptedUsage, TokenUsage } from "../doubles/token-usage.ts";
-import type { TestAccount, TestGateway } from "../support/harness.ts";
+import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
 import type { DialectName } from "./dialects.ts";
 
 export const models = { openai: "gpt-x", anthropic: "claude-x", gemini: "gemini-x" } as const;

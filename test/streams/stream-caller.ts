@@ -1,7 +1,7 @@
 // A caller on a raw socket: it can stop reading, and leave, at any byte.
 
 import { connect, type Socket } from "node:net";
-import type { TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
 
 export interface StreamCaller {
   /** What came so far, without the framing of chunks. */

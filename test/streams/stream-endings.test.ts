@@ -1,7 +1,7 @@
 // How streams end, or break off: what looks whole to the caller is whole, and what is not does not.
 
 import { describe, expect, test } from "bun:test";
-import { until } from "../support/harness.ts";
+import { until } from "../support/until.ts";
 import { asEvents, eventStream } from "../support/scripted-vendor.ts";
 import { chunk, claudeEvent, claudeSaying, said, useOddVendor } from "./odd-vendor.ts";
 

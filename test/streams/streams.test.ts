@@ -6,7 +6,7 @@ import { createForwarder } from "../../gateway/src/upstreams/forwarder.ts";
 import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.ts";
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
 import type { StreamScript } from "../doubles/scripted-answer.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { anthropicClient } from "./anthropic-client.ts";
 import { hear, requestIdOf, talk, text, untilFree, useAskedStreams, wordsCount } from "./asked-streams.ts";
 import { dataOf, dialectNames, dialects, type DialectName } from "./dialects.ts";

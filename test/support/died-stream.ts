@@ -1,5 +1,6 @@
 import type { Receipt } from "../../client/src/operations.ts";
-import { openTestGateway, until, type TestAccount, type TestGateway } from "./harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "./test-gateway.ts";
+import { until } from "./until.ts";
 import { asEvents, eventStream } from "./scripted-vendor.ts";
 
 /** A vendor's stream that has begun with these events, and says no more. */

@@ -1,5 +1,5 @@
 import { beforeEach } from "bun:test";
-import type { TestAccount, TestGateway } from "./harness.ts";
+import type { TestAccount, TestGateway } from "./test-gateway.ts";
 
 type Options = Parameters<TestGateway["openAccount"]>[0];
 

@@ -9,7 +9,7 @@ import { openOpenAiDouble } from "../doubles/openai.ts";
 import type { UsageOption } from "../doubles/token-usage.ts";
 import { last } from "../doubles/vendor-double.ts";
 import { json, type Quote } from "./answers.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "./test-gateway.ts";
 
 export const keys = {
   openai: "sk-operator-openai-000000000000",

@@ -5,16 +5,11 @@ import { SQL } from "bun";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  openGatewayProcess,
-  openSandbox,
-  runTollgate,
-  until,
-  type GatewayProcess,
-  type Ran,
-  type SandboxControl,
-  type TestAccount,
-} from "./harness.ts";
+import { openGatewayProcess, type GatewayProcess } from "./gateway-process.ts";
+import { runTollgate, type Ran } from "./run-tollgate.ts";
+import { openSandbox, type SandboxControl } from "./sandbox.ts";
+import type { TestAccount } from "./test-gateway.ts";
+import { until } from "./until.ts";
 
 /** Whoever connects is trusted, so any password will do; it must be found nowhere. */
 export const storePassword = "the-password-of-postgres";

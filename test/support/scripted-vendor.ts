@@ -2,7 +2,7 @@
 
 import { afterAll, expect } from "bun:test";
 import type { Receipt } from "../../client/src/operations.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "./harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "./test-gateway.ts";
 
 interface ScriptedVendor {
   readonly url: string;

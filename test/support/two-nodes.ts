@@ -4,7 +4,7 @@ import { completeAddresses } from "../../gateway/src/config/addresses.ts";
 import type { GatewayParts } from "../../gateway/src/gateway.ts";
 import { createListen } from "../../gateway/src/host/listen.ts";
 import { systemClock, type Clock } from "../../gateway/src/platform/clock.ts";
-import { openTestGateway, type TestGateway } from "./harness.ts";
+import { openTestGateway, type TestGateway } from "./test-gateway.ts";
 import { openTestData, type TestData } from "./test-data.ts";
 
 export interface TwoNodes {

@@ -1,7 +1,7 @@
 // A browser without a screen, for the pages of the link flow: follows redirects, keeps cookies, sends forms.
 
 import { expect } from "bun:test";
-import type { TestAccount, TestGateway } from "./harness.ts";
+import type { TestAccount, TestGateway } from "./test-gateway.ts";
 
 export interface Seen {
   readonly status: number;

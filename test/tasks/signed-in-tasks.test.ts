@@ -6,7 +6,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { useTool, type ToolResult } from "../agents/agent-client.ts";
-import { openTestGateway, until, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { createPerson, signInWith } from "../sign-in/oauth-person.ts";
 import {
   create,

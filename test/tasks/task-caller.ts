@@ -1,7 +1,7 @@
 // A caller of video tasks, and a clock that can be put forward, so that nobody waits for pauses between polls.
 
 import { systemClock, type Clock } from "../../gateway/src/platform/clock.ts";
-import type { TestAccount } from "../support/harness.ts";
+import type { TestAccount } from "../support/test-gateway.ts";
 
 export const createPath = "/apis/v1/services/aigc/video-generation/video-synthesis";
 export const taskPath = (taskId: string): string => `/apis/v1/services/aigc/tasks/${taskId}`;

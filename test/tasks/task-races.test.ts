@@ -5,7 +5,8 @@ import { startTaskWorker } from "../../gateway/src/doors/worker/task-worker.ts";
 import type { GatewayParts } from "../../gateway/src/gateway.ts";
 import { createTaskDesk } from "../../gateway/src/tasks/task-desk.ts";
 import { openDashScopeDouble } from "../doubles/dashscope.ts";
-import { openTestGateway, until, type TestAccount } from "../support/harness.ts";
+import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { createTask, poll, shiftedClock, video, videoMicros } from "./task-caller.ts";
 
 const tasksInAll = 1_000;

@@ -1,7 +1,8 @@
 // Vendors that lie, fall silent or contradict themselves about tasks: only a clear word ends one, and once.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { openTestGateway, until, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { create, createTask, poll, quick, shiftedClock, stuck, video, videoMicros } from "./task-caller.ts";
 
 const dayMs = 86_400_000;

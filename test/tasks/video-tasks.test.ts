@@ -1,7 +1,8 @@
 // Video tasks as their callers meet them, against the sandbox and its book.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { openTestGateway, until, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import {
   asynchronous,
   create,

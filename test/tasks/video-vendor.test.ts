@@ -7,13 +7,9 @@ import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
 import { openAttackerListener, type AttackerListener } from "../doubles/vendor-double.ts";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
-import {
-  catalogueFolder,
-  openTestGateway,
-  until,
-  type TestAccount,
-  type TestGateway,
-} from "../support/harness.ts";
+import { catalogueFolder } from "../support/project-folder.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import {
   asynchronous,
   create,

@@ -7,7 +7,7 @@ import { openJinaDouble } from "../doubles/jina.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { openTikHubDouble } from "../doubles/tikhub.ts";
 import { openVoyageDouble } from "../doubles/voyage.ts";
-import { openTestGateway, type TestAccount } from "../support/harness.ts";
+import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 
 /** To be called once in a file of tests; the books are audited after it, and nobody was asked amiss. */
 export async function useEveryVendor() {

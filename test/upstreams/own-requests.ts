@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import { createKeeper } from "../doubles/exchange.ts";
 import type { RecordedRequest } from "../doubles/vendor-double.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 export const key = "an-operator-key-of-tests";
 export const gateToken = "canary-gate-token-9f8e7d6c5b4a";

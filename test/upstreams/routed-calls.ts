@@ -1,7 +1,7 @@
 // Calls for which there are two upstreams, of each kind, and a gateway that knows both.
 
 import { afterAll, afterEach, beforeEach, expect } from "bun:test";
-import type { TestAccount, TestGateway } from "../support/harness.ts";
+import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
 import {
   chat,
   openTwoUpstreams,

@@ -4,7 +4,8 @@ import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { isSold } from "../../gateway/src/operation/operation.ts";
 import { headerValues } from "../doubles/http-wire.ts";
 import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
-import { openTestGateway, until, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { creditMicros, useRoutedCalls } from "./routed-calls.ts";
 import {
   chat,

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { openJinaDouble } from "../doubles/jina.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { configFor, keys, ranking, snapshotPath, vendors } from "./every-vendor.ts";
 
 describe("the sandbox", () => {

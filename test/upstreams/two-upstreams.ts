@@ -6,7 +6,7 @@ import { createUpstreamHealth, type UpstreamHealth } from "../../gateway/src/rou
 import { openFinancialDatasetsDouble } from "../doubles/financialdatasets.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 /** A port no system hands out, so that nobody can have taken it meanwhile. */
 export const nobodyListens = "http://127.0.0.1:9";

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
-import type { TestAccount, TestGateway } from "../support/harness.ts";
+import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
 import { chat, error, nobodyListens, openTwoUpstreams, price, snapshot, upstream } from "./two-upstreams.ts";
 
 const { financial, model, open, twoOfEach, later, meetAnew, close } = await openTwoUpstreams();

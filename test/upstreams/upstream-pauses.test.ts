@@ -3,7 +3,8 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { openImpatientVendor } from "../doubles/impatient-vendor.ts";
 import { openStreamCaller } from "../streams/stream-caller.ts";
-import { until, type TestAccount, type TestGateway } from "../support/harness.ts";
+import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { chat, error, openTwoUpstreams, price, snapshot, snapshotPath, upstream } from "./two-upstreams.ts";
 
 const { financial, model, open, twoOfEach, later, meetAnew, close } = await openTwoUpstreams();

@@ -13,7 +13,7 @@ import { openOpenAiDouble } from "../doubles/openai.ts";
 import { hasHeader, queryOf } from "../doubles/vendor-checks.ts";
 import { last, openVendorDouble } from "../doubles/vendor-double.ts";
 import { openLinking } from "../links/linking.ts";
-import { catalogueFolder } from "../support/harness.ts";
+import { catalogueFolder } from "../support/project-folder.ts";
 import { createTask, poll, shiftedClock, taskPath, video } from "../tasks/task-caller.ts";
 import { chat, gateToken, key, ownHeaders, post, price, useOwnRequests } from "./own-requests.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { headerValues } from "../doubles/http-wire.ts";
 import { openTikHubDouble } from "../doubles/tikhub.ts";
 import { last } from "../doubles/vendor-double.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 import {
   chat,
   chatPath,

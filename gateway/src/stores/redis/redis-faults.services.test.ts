@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { startPrivateRedis, type PrivateRedis } from "../../../../test/services/redis.ts";
-import { until } from "../../../../test/support/harness.ts";
+import { until } from "../../../../test/support/until.ts";
 import type { RateWant, SlotWant, Take } from "../../limits/limiter.ts";
 import { createLog } from "../../platform/log.ts";
 import { createMetrics } from "../../platform/metrics.ts";

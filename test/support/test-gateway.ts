@@ -1,8 +1,6 @@
 // Starts the gateway as users meet it: real HTTP, a real SQLite file or Postgres, the real sandbox program. What a test
 // chooses (configuration, clock) it says; everything else is as shipped.
 
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Receipt } from "../../client/src/operations.ts";
 import { completeAddresses } from "../../gateway/src/config/addresses.ts";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
@@ -22,12 +20,12 @@ import { createForwarder } from "../../gateway/src/upstreams/forwarder.ts";
 import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.ts";
 import { createPlatformClient } from "../../gateway/src/upstreams/platform-client.ts";
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
+import { catalogueFolder } from "./project-folder.ts";
+import { openSandbox, type SandboxControl } from "./sandbox.ts";
 import { openTestData, type SqliteWishes, type TestData } from "./test-data.ts";
 
 const httpClient = createHttpClient();
 
-export const projectFolder = join(import.meta.dir, "../..");
-export const catalogueFolder = join(projectFolder, "catalogue");
 export const testSecret = "a secret for tests only, not for use";
 
 export interface TestAccount {
@@ -212,175 +210,4 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
       if (options.data === undefined) await data.close();
     },
   };
-}
-
-interface BookEntry {
-  readonly vendor: string;
-  readonly path: string;
-  readonly query: string;
-  readonly request_id: string | null;
-  readonly status: number | null;
-  readonly billed: Readonly<Record<string, number>> | null;
-  readonly headers_seen: readonly string[];
-}
-
-/** The sandbox as a program of its own, with its book and its faults. */
-export interface SandboxControl {
-  readonly url: string;
-  readonly book: () => Promise<readonly BookEntry[]>;
-  readonly fault: (fault: object) => Promise<void>;
-  readonly clear: () => Promise<void>;
-  /** Waits until this many calls have arrived and wait for their answer. */
-  readonly busyWith: (calls: number) => Promise<void>;
-  /** Waits until every call in the book was answered, or given up by its caller; not for a vendor that never answers. */
-  readonly settled: () => Promise<void>;
-  readonly stop: () => void;
-}
-
-export async function openSandbox(): Promise<SandboxControl> {
-  const child = Bun.spawn([process.execPath, join(projectFolder, "sandbox/src/main.ts")], {
-    env: { PATH: process.env["PATH"], SANDBOX_EXIT_WITH_PARENT: "1" },
-    stdin: "pipe",
-    stdout: "pipe",
-    stderr: "inherit",
-  });
-  let text = "";
-  for await (const chunk of child.stdout) {
-    text += new TextDecoder().decode(chunk);
-    if (text.includes("\n")) break;
-  }
-  const { sandbox: url } = JSON.parse(text) as { sandbox: string };
-  const book = async (): Promise<readonly BookEntry[]> => {
-    const response = await fetch(`${url}/_control/book`);
-    return ((await response.json()) as { entries: BookEntry[] }).entries;
-  };
-  return {
-    url,
-    book,
-    busyWith: (calls) =>
-      until(async () => (await book()).filter(({ status }) => status === null).length === calls),
-    settled: () => until(async () => (await book()).every(({ status }) => status !== null)),
-    fault: async (fault) => {
-      const response = await fetch(`${url}/_control/faults`, { method: "POST", body: JSON.stringify(fault) });
-      if (response.status !== 204) throw new Error(`The sandbox refused a fault: ${await response.text()}`);
-    },
-    clear: async () => {
-      await fetch(`${url}/_control/book`, { method: "DELETE" });
-      await fetch(`${url}/_control/faults`, { method: "DELETE" });
-    },
-    stop: () => child.kill(),
-  };
-}
-
-export interface GatewayProcess {
-  readonly url: string;
-  readonly pid: number;
-  /** What it greeted with on stdout. */
-  readonly greeting: string;
-  readonly stderr: () => string;
-  readonly signal: (signal: NodeJS.Signals) => void;
-  /** Resolves with the exit code, or with 128 + the signal's number. */
-  readonly exited: Promise<number>;
-}
-
-interface ProcessOptions {
-  readonly dataFolder: string;
-  readonly config?: string;
-  readonly port?: number;
-  readonly environment?: Readonly<Record<string, string>>;
-  /** What follows `serve`. */
-  readonly flags?: readonly string[];
-}
-
-/** The real program, as `npm start` runs it. */
-export async function openGatewayProcess(options: ProcessOptions): Promise<GatewayProcess> {
-  const configFile = join(options.dataFolder, "tollgate.yaml");
-  if (options.config !== undefined) writeFileSync(configFile, options.config);
-  const program = [process.execPath, join(projectFolder, "gateway/src/main.ts"), "serve"];
-  const child = Bun.spawn([...program, ...(options.flags ?? [])], {
-    cwd: options.dataFolder,
-    env: {
-      PATH: process.env["PATH"],
-      PORT: String(options.port ?? 0),
-      TOLLGATE_DATA: options.dataFolder,
-      ...options.environment,
-    },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  let stderr = "";
-  const complained = collect(child.stderr, (text) => (stderr += text)).catch(() => {});
-  let greeting = "";
-  let ready: (() => void) | undefined;
-  const greeted = new Promise<void>((resolve) => (ready = resolve));
-  collect(child.stdout, (text) => {
-    greeting += text;
-    if (/^(?:Documentation: |\{"address":).+\n/m.test(greeting)) ready?.();
-  }).catch(() => {});
-  const failed = child.exited.then(async (code) => {
-    await complained;
-    throw new Error(`exit ${code}: ${stderr}`);
-  });
-  await Promise.race([greeted, failed]);
-  const url = /(?:Tollgate is open at |"address":")([^\s"]+)/.exec(greeting)?.[1] ?? "";
-  return {
-    url,
-    pid: child.pid,
-    get greeting() {
-      return greeting;
-    },
-    stderr: () => stderr,
-    signal: (signal) => child.kill(signal),
-    exited: child.exited,
-  };
-}
-
-export interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly errors: string;
-}
-
-interface Surroundings {
-  readonly folder: string;
-  readonly environment?: Readonly<Record<string, string | undefined>>;
-}
-
-/** One command, as a person types it in that folder. */
-export const runTollgate = (words: readonly string[], surroundings: Surroundings): Promise<Ran> =>
-  runProgram([process.execPath, join(projectFolder, "gateway/src/main.ts"), ...words], surroundings);
-
-/** Any program, to its end. */
-export async function runProgram(
-  command: readonly string[],
-  { folder, environment = {} }: Surroundings,
-): Promise<Ran> {
-  const child = Bun.spawn([...command], {
-    cwd: folder,
-    env: { PATH: process.env["PATH"], ...environment },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, errors] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  return { code: await child.exited, out, errors };
-}
-
-async function collect(stream: ReadableStream<Uint8Array>, add: (text: string) => void): Promise<void> {
-  const decoder = new TextDecoder();
-  for await (const chunk of stream) add(decoder.decode(chunk, { stream: true }));
-}
-
-/** Waits until something is so; fails when it is not within some seconds. */
-export async function until(isSo: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
-  const startedMs = performance.now();
-  while (!(await isSo())) {
-    if (performance.now() - startedMs > withinMs)
-      throw new Error(`It did not come true within ${withinMs} ms.`);
-    await Bun.sleep(25);
-  }
 }

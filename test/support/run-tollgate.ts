@@ -1,0 +1,36 @@
+import { join } from "node:path";
+import { projectFolder } from "./project-folder.ts";
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly errors: string;
+}
+
+interface Surroundings {
+  readonly folder: string;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/** One command, as a person types it in that folder. */
+export const runTollgate = (words: readonly string[], surroundings: Surroundings): Promise<Ran> =>
+  runProgram([process.execPath, join(projectFolder, "gateway/src/main.ts"), ...words], surroundings);
+
+/** Any program, to its end. */
+export async function runProgram(
+  command: readonly string[],
+  { folder, environment = {} }: Surroundings,
+): Promise<Ran> {
+  const child = Bun.spawn([...command], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"], ...environment },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { code: await child.exited, out, errors };
+}
