@@ -8,6 +8,7 @@ import { openScriptedGateway } from "../../client/scripted-gateway.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { runProgram, runTollgate, type Ran } from "../support/run-tollgate.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -90,6 +91,8 @@ describe("tollgate call", () => {
     expect(ran.out).toMatch(/^.{3}0\n$/);
     // The whole of it takes eight.
     expect(performance.now() - startedMs).toBeLessThan(6_000);
+    // It is read on for its bill, which must not come in the midst of another test's.
+    await until(async () => (await gateway.balance(account)).held === 0);
   });
 
   test("with --stream fails when the vendor breaks off, and says so below the part that came, with its cost", async () => {
