@@ -114,7 +114,8 @@ describe("lists of calls", () => {
         .all()
         .map(({ call_id }) => call_id);
     const callIds = Array.from({ length: 96 }, (_, number) => `call_${number + 100}`);
-    for (let at = 0; at < callIds.length; at += 6) lists.add([["acc_a", callIds.slice(at, at + 6)]]);
+    for (let at = 0; at < callIds.length; at += 6)
+      lists.add([[`acc_${Math.floor(at / 32)}`, callIds.slice(at, at + 6)]]);
 
     // Forgetting is what a restart does, too: the second begins again with what the first has moved.
     const outcomes = [

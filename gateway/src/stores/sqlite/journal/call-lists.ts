@@ -9,7 +9,7 @@ import type { Database } from "bun:sqlite";
 export interface CallLists {
   /** Inside a transaction: calls that have ended, by account. */
   readonly add: (ended: Iterable<readonly [accountId: string, callIds: readonly string[]]>) => void;
-  /** Inside a transaction: moves about as many calls to their lists as asked for, if many are waiting. */
+  /** Inside a transaction: moves in the long run as many calls to their lists as asked for, if many are waiting. */
   readonly move: (calls: number) => void;
   /** Whatever is known in memory may be wrong: a transaction was rolled back, or another process wrote. */
   readonly forget: () => void;
@@ -22,16 +22,24 @@ interface Waiting {
   lastRow: bigint;
 }
 
+/** What is being moved, account by account, and how many calls of it should have been by now. */
+interface Moving {
+  readonly left: [accountId: string, callIds: string[]][];
+  due: number;
+  readonly lastRow: bigint;
+}
+
 /** Enough postings that a list gets a page full of calls at once, few enough that readers find what waits at once. */
 const rowsMax = 16;
 /** A move goes on with every commit, and should not take days where commits are small. */
 const movedLeast = 32;
+/** To add to a list dirties the pages around its end, however little comes: so all that an account has comes at once, in bounds. */
+const pieceMax = 256;
 
 export function createCallLists(db: Database): CallLists {
   const sql = prepare(db);
   let waiting: Waiting | undefined;
-  /** What is being moved, account by account. */
-  let moving: { readonly left: [string, string[]][]; readonly lastRow: bigint } | undefined;
+  let moving: Moving | undefined;
 
   const readWaiting = (): Waiting => {
     const found: Waiting = { byAccount: new Map(), rows: 0, lastRow: 0n };
@@ -53,23 +61,21 @@ export function createCallLists(db: Database): CallLists {
       if (!moving) {
         waiting ??= readWaiting();
         if (waiting.rows < rowsMax) return;
-        moving = { left: [...waiting.byAccount].map(newestFirst), lastRow: waiting.lastRow };
+        moving = { left: [...waiting.byAccount].map(newestFirst), due: 0, lastRow: waiting.lastRow };
         waiting = { byAccount: new Map(), rows: 0, lastRow: waiting.lastRow };
       }
-      for (let left = Math.max(calls, movedLeast); left > 0;) {
-        const next = moving.left.at(-1);
-        if (!next) {
-          sql.clear.run(moving.lastRow);
-          moving = undefined;
-          return;
-        }
+      moving.due += Math.max(calls, movedLeast);
+      for (let next = moving.left.at(-1); next; next = moving.left.at(-1)) {
         const [accountId, callIds] = next;
-        const moved = callIds.splice(-left);
+        const piece = Math.min(callIds.length, pieceMax);
+        if (moving.due < piece) return;
+        moving.due -= piece;
         // A list grows most cheaply in its own order.
-        sql.list.run(accountId, JSON.stringify(moved.reverse()));
-        left -= moved.length;
+        sql.list.run(accountId, JSON.stringify(callIds.splice(-piece).reverse()));
         if (callIds.length === 0) moving.left.pop();
       }
+      sql.clear.run(moving.lastRow);
+      moving = undefined;
     },
     forget: () => {
       waiting = undefined;
