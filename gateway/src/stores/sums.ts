@@ -4,7 +4,7 @@ import { tokenTotals } from "../prices/quantities.ts";
 import type { Micros } from "../platform/money.ts";
 import { noUsage } from "../usage/usage-report.ts";
 import type { CallEnd, HeldCall } from "./held-call.ts";
-import type { Bucket } from "./usage-buckets.ts";
+import { bucketWidthsSeconds, type Bucket } from "./usage-buckets.ts";
 
 /**
  * What the calls of a sheet add up to. A call is added as it ends, and nothing else of it is kept: thousands of calls that
@@ -17,6 +17,8 @@ export interface Sums {
   /** Moves what is held for the call, in either direction. */
   readonly addHeld: (call: HeldCall, heldMicros: Micros) => void;
   readonly addEnd: (call: HeldCall, end: CallEnd) => void;
+  /** About how many rows of the books are written for it. */
+  readonly countRows: () => number;
   readonly clear: () => void;
 }
 
@@ -100,6 +102,14 @@ export function createSums(): Sums {
       const day = grantDayOf(call);
       if (day) day.spentMicros += end.chargedMicros;
       addUsage(keyOf(call).seconds, call, end);
+    },
+    countRows: () => {
+      let rows = accounts.size;
+      // Seconds that are close to each other share their wider buckets.
+      for (const { windows, seconds } of keys.values())
+        rows += windows.length + seconds.length + bucketWidthsSeconds.length - 1;
+      for (const days of grantDays.values()) rows += days.length;
+      return rows;
     },
     clear: () => {
       // New ones: a map that is cleared and filled again keeps, in the eyes of the collector, whatever it held.

@@ -131,6 +131,37 @@ test("SQLite: usage and lists are whole before and after posting", () =>
     },
   ));
 
+describe("SQLite: what adds up to few rows is posted for more lines at once", () => {
+  const waitingLines = (): number => {
+    const db = new Database(newestPath, { readonly: true });
+    const count = "SELECT coalesce(sum(json_array_length(lines)), 0) AS n FROM journal";
+    const waiting = db.query<{ n: number }, []>(count).get()?.n ?? 0;
+    db.close();
+    return waiting;
+  };
+
+  test.each([
+    { ended: "in one second", apartMs: 0, waiting: 2_200 },
+    { ended: "each in a second of its own", apartMs: 1_000, waiting: 0 },
+  ])("calls that ended $ended", ({ apartMs, waiting }) =>
+    withBooks(openStore, async (books) => {
+      const caller = await books.openCaller({ creditMicros: 1_000_000n });
+      expect(waitingLines()).toBe(0);
+      // A hundred share a commit.
+      for (let hundred = 0; hundred < 11; hundred++) {
+        const calls = Array.from({ length: 100 }, (_, at) => hundred * 100 + at);
+        const callIds = await Promise.all(calls.map(() => books.held(caller, { amountMicros: 1n })));
+        await Promise.all(
+          calls.map((call, at) =>
+            books.settle(callIds[at] ?? "", { units: 0 }, { atMs: middayMs + call * apartMs }),
+          ),
+        );
+      }
+      expect(waitingLines()).toBe(waiting);
+    }),
+  );
+});
+
 describe("SQLite, of whose idempotency keys four have a place in memory", () => {
   const claimOf = (key: string) => ({
     keyHash: new TextEncoder().encode(`hash of ${key}`),

@@ -18,6 +18,7 @@ export interface CallLists {
 /** Calls that wait, by account, and the last of the rows that hold them. */
 interface Waiting {
   readonly byAccount: Map<string, string[]>;
+  calls: number;
   rows: number;
   lastRow: bigint;
 }
@@ -31,6 +32,7 @@ interface Moving {
 
 /** Enough postings that a list gets a page full of calls at once, few enough that readers find what waits at once. */
 const rowsMax = 16;
+const callsMax = 16_384;
 /** A move goes on with every commit, and should not take days where commits are small. */
 const movedLeast = 32;
 /** To add to a list dirties the pages around its end, however little comes: so all that an account has comes at once, in bounds. */
@@ -42,7 +44,7 @@ export function createCallLists(db: Database): CallLists {
   let moving: Moving | undefined;
 
   const readWaiting = (): Waiting => {
-    const found: Waiting = { byAccount: new Map(), rows: 0, lastRow: 0n };
+    const found: Waiting = { byAccount: new Map(), calls: 0, rows: 0, lastRow: 0n };
     for (const { number, lists } of sql.waiting.all()) {
       // Written below, in this shape.
       note(found, number, Object.entries(JSON.parse(lists) as Record<string, string[]>));
@@ -60,9 +62,9 @@ export function createCallLists(db: Database): CallLists {
     move: (calls) => {
       if (!moving) {
         waiting ??= readWaiting();
-        if (waiting.rows < rowsMax) return;
+        if (waiting.rows < rowsMax && waiting.calls < callsMax) return;
         moving = { left: [...waiting.byAccount].map(newestFirst), due: 0, lastRow: waiting.lastRow };
-        waiting = { byAccount: new Map(), rows: 0, lastRow: waiting.lastRow };
+        waiting = { byAccount: new Map(), calls: 0, rows: 0, lastRow: waiting.lastRow };
       }
       moving.due += Math.max(calls, movedLeast);
       for (let next = moving.left.at(-1); next; next = moving.left.at(-1)) {
@@ -95,6 +97,7 @@ function note(waiting: Waiting, row: bigint, lists: [accountId: string, callIds:
     const known = waiting.byAccount.get(accountId);
     if (known) known.push(...callIds);
     else waiting.byAccount.set(accountId, [...callIds]);
+    waiting.calls += callIds.length;
   }
   waiting.rows++;
   waiting.lastRow = row;

@@ -46,11 +46,14 @@ export interface Journal {
 
 /**
  * Enough that what sums up calls is written once for many of them; few enough to be posted within some milliseconds, in
- * which nobody else is served.
+ * which nobody else is served, whosever calls they are.
  */
 const linesUsualMax = 2_048;
+/** What few callers do adds up to few rows, and to post them takes as long for more lines; but after a crash all are read. */
+const linesOfFewMax = 4 * linesUsualMax;
+const rowsOfFewMax = 1_024;
 
-export function createJournal(db: Database, claims: Claims, linesMax = linesUsualMax): Journal {
+export function createJournal(db: Database, claims: Claims, linesMax?: number): Journal {
   const sql = prepare(db);
   const rows = createCallRows(db);
   const lists = createCallLists(db);
@@ -66,6 +69,10 @@ export function createJournal(db: Database, claims: Claims, linesMax = linesUsua
     lines.push(line);
     linesOnSheet++;
   };
+
+  const isFull = (): boolean =>
+    linesOnSheet >= (linesMax ?? linesUsualMax) &&
+    (linesOnSheet >= (linesMax ?? linesOfFewMax) || sheet.sums.countRows() >= rowsOfFewMax);
 
   const post = (): void => {
     if (sheet.isEmpty()) return;
@@ -132,7 +139,7 @@ export function createJournal(db: Database, claims: Claims, linesMax = linesUsua
     },
     write: () => {
       const written = lines.length;
-      if (linesOnSheet >= linesMax) post();
+      if (isFull()) post();
       else if (written > 0) {
         sql.insert.run(`[${lines.join(",")}]`);
         lines = [];
