@@ -165,6 +165,20 @@ export const mutants = [
     tests: ["test/streams/unexpected-events.test.ts"],
   },
   {
+    name: "Exa is paid for a search without an answer",
+    file: "gateway/src/upstreams/protocols/exa.ts",
+    find: '        outputSchema: { type: "text" },\n',
+    replace: "",
+    tests: ["test/models/unanswered-research.test.ts"],
+  },
+  {
+    name: "what a research vendor found without an answer passes for one",
+    file: "gateway/src/upstreams/exchanges/research.ts",
+    find: '(hiddenFailureIn(json, () => false) ?? "malformed")',
+    replace: "hiddenFailureIn(json, () => false)",
+    tests: ["test/models/unanswered-research.test.ts"],
+  },
+  {
     name: "a conversation that another vendor's model went on with is lost to Claude for its ids",
     file: "gateway/src/upstreams/protocols/anthropic.ts",
     find: "nativeBody(withToolUseIds(own).rawBody, body, set)",

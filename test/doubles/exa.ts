@@ -52,7 +52,7 @@ export const openExaDouble = async ({ key, cost }: ExaOptions): Promise<Bookkeep
       requestId,
       resolvedSearchType: type === "auto" ? "neural" : type,
       results: results.map(({ text, ...result }) => (contents ? { ...result, text } : result)),
-      ...(type.startsWith("deep") && { output: { content: "Foxes are quick.", grounding: [] } }),
+      ...(isObject(body["outputSchema"]) && { output: { content: "Foxes are quick.", grounding: [] } }),
       costDollars: resolveOverride({ override: cost, input: body, honest }),
     });
   };

@@ -195,6 +195,17 @@ describe("exa", () => {
     ]);
   });
 
+  test("a deep search has an answer only where its shape is asked for", async () => {
+    const vendor = await keep(openExaDouble({ key: "k-1" }));
+    const deep = { query: "fox", type: "deep-reasoning" };
+    const found = async (body: object): Promise<unknown> =>
+      (await post(`${vendor.url}/search`, body, auth)).json();
+    expect(await found(deep)).not.toHaveProperty("output");
+    expect(await found({ ...deep, outputSchema: { type: "text" } })).toMatchObject({
+      output: { content: "Foxes are quick." },
+    });
+  });
+
   test("refuses, and may leave its price out", async () => {
     const vendor = await keep(openExaDouble({ key: "k-1", cost: omitted }));
     const url = `${vendor.url}/search`;

@@ -1,9 +1,10 @@
 // Deep research, whoever does it: the same question in, the same answer out.
 
 import { costUnit } from "../../operation/price.ts";
-import type { Dispatch } from "../../operation/upstream.ts";
+import type { Dispatch, HiddenFailure } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import { hiddenFailureIn } from "../answers/hidden-error.ts";
+import { errorBodyOf } from "../dialects/dialect-errors.ts";
+import { hiddenFailureIn, statusSaidIn } from "../answers/hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
 import { costReading, readCostMicros, type Cost } from "../answers/read-cost.ts";
 
@@ -39,17 +40,22 @@ interface Found {
 
 export function researchExchange(vendor: Researcher): Exchange {
   const bodyOf = (dispatch: Dispatch): ResearchBody => dispatch.input.body as ResearchBody;
+  const foundIn = (json: unknown): Found | undefined => (isJsonObject(json) ? vendor.read(json) : undefined);
+  // Links without an answer are none either, whatever they cost the operator.
+  const hiddenFailure = (json: unknown): HiddenFailure | undefined =>
+    foundIn(json) ? undefined : (hiddenFailureIn(json, () => false) ?? "malformed");
   return {
     request: (dispatch) => ({
       method: "POST",
       path: dispatch.service.path,
       body: JSON.stringify(vendor.write(bodyOf(dispatch))),
     }),
-    hiddenFailure: (json) => hiddenFailureIn(json, (answer) => vendor.read(answer) !== undefined),
+    // Ours is another shape than any vendor's, so whatever is told in place of an answer is told as what it is.
+    translates: () => true,
+    hiddenFailure,
     read: (json, dispatch) => {
-      const found = isJsonObject(json) ? vendor.read(json) : undefined;
-      // No answer is passed on as the vendor gave it, and not charged.
-      if (found === undefined) return {};
+      const found = foundIn(json);
+      if (found === undefined) return { error: { status: statusSaidIn(errorBodyOf(json)), json } };
       const anomalies: string[] = [];
       const micros = readCostMicros(found.cost, anomalies);
       const { answer, figures } = found;

@@ -11,6 +11,8 @@ export const exa: Protocol = {
         query,
         type: "deep-reasoning",
         contents: { highlights: true },
+        // Without it there are results and no answer, at the same cost.
+        outputSchema: { type: "text" },
         ...(instructions === undefined ? {} : { systemPrompt: instructions }),
         ...(max_results === undefined ? {} : { numResults: max_results }),
       }),

@@ -1,4 +1,4 @@
-// Exa search: every answer says what it cost, and a deep one carries an answer of its own.
+// Exa search: every answer says what it cost, and carries an answer of its own where its shape was asked for.
 import { fingerprint } from "../../seeded.ts";
 import { bearerOf, isObject, parseObject } from "../../vendor.ts";
 import { isInteger, isText } from "../checks.ts";
@@ -34,7 +34,7 @@ const microsPerSummary = 1000;
 const search = ({ body, nowMs }: VendorCall): VendorAnswer => {
   const request = parseObject(body);
   if (request === undefined) return refuse(400, "Invalid JSON");
-  const { query, type = "auto", numResults: count = 10, contents } = request;
+  const { query, type = "auto", numResults: count = 10, contents, outputSchema } = request;
   if (!isText(query)) return refuse(400, "query: a text is required");
   const searchMicros = microsByType[String(type)];
   if (searchMicros === undefined) return refuse(400, "type: unknown search type");
@@ -45,7 +45,6 @@ const search = ({ body, nowMs }: VendorCall): VendorAnswer => {
   const extraMicros = Math.max(0, count - resultsIncluded) * microsPerResult;
   const summaryMicros = wanted["summary"] ? count * microsPerSummary : 0;
   const costMicros = searchMicros + extraMicros + summaryMicros;
-  const isDeep = String(type).startsWith("deep");
   return {
     status: 200,
     body: {
@@ -53,7 +52,7 @@ const search = ({ body, nowMs }: VendorCall): VendorAnswer => {
       resolvedSearchType: type === "auto" ? "neural" : type,
       searchType: type,
       results: sources.map((source) => resultOf(source, wanted)),
-      ...(isDeep ? { output: outputOf(query, sources) } : {}),
+      ...(isObject(outputSchema) ? { output: outputOf(query, sources) } : {}),
       costDollars: { total: costMicros / 1e6 },
     },
     billed: { searches: 1, cost_micros_usd: costMicros },

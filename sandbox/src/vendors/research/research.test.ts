@@ -132,15 +132,20 @@ describe("exa search", () => {
       results: filler(10).map(() => ({ id: anyString, title: anyString, url: anyString })),
       costDollars: { total: 0.007 },
     });
-    const deep = await ask("POST", path, {
-      body: { query, type: "deep-reasoning", numResults: 12, contents: { text: true } },
-    });
+    const asked = { query, type: "deep-reasoning", numResults: 12, contents: { text: true } };
+    const deep = await ask("POST", path, { body: { ...asked, outputSchema: { type: "text" } } });
     expect(deep.json).toMatchObject({
       output: { content: containing(query), grounding: [{ citations: filler(12) }] },
       costDollars: { total: 0.017 },
     });
     expect(at(deep.json, "results", 0)).toHaveProperty("text");
     expect(book.read().entries.map(({ billed }) => billed?.["cost_micros_usd"])).toEqual([7000, 17_000]);
+  });
+
+  test("gives an answer only where its shape is asked for", async () => {
+    const { ask } = createTestSandbox();
+    const silent = await ask("POST", path, { body: { query, type: "deep-reasoning" } });
+    expect(silent.json).not.toHaveProperty("output");
   });
 
   test("refuses in its own shape", async () => {
