@@ -179,6 +179,27 @@ export const mutants = [
     tests: ["test/models/unanswered-research.test.ts"],
   },
   {
+    name: "callers are told a part of the operator's key",
+    file: "gateway/src/upstreams/protocols/openai.ts",
+    find: "incorrect api key provided|",
+    replace: "",
+    tests: ["test/upstreams/operator-refusals.test.ts"],
+  },
+  {
+    name: "callers are told that the operator's limit at Anthropic is reached",
+    file: "gateway/src/upstreams/protocols/anthropic.ts",
+    find: "(?:workspace )?api usage limits",
+    replace: "api usage limits",
+    tests: ["test/upstreams/operator-refusals.test.ts"],
+  },
+  {
+    name: "an account at its tier's cap is taken for a busy one",
+    file: "gateway/src/upstreams/answers/refusal-subject.ts",
+    find: ", detailsCodeOf(error)]",
+    replace: "]",
+    tests: ["test/upstreams/operator-refusals.test.ts"],
+  },
+  {
     name: "a conversation that another vendor's model went on with is lost to Claude for its ids",
     file: "gateway/src/upstreams/protocols/anthropic.ts",
     find: "nativeBody(withToolUseIds(own).rawBody, body, set)",

@@ -34,6 +34,10 @@ export function statusSaidIn(json: JsonObject): number {
 /** OpenAI's responses say it under no name in the events of a stream. */
 export const errorIn = (json: JsonObject): JsonObject => (isJsonObject(json["error"]) ? json["error"] : json);
 
+/** Anthropic's finer word beside the type of an error. */
+export const detailsCodeOf = ({ details }: JsonObject): unknown =>
+  isJsonObject(details) ? details["error_code"] : undefined;
+
 export const isErrorStatus = (status: number): boolean =>
   Number.isInteger(status) && status >= 400 && status <= 599;
 
@@ -72,6 +76,7 @@ const statusByWord: ReadonlyMap<string, number> = new Map(
       "insufficient_balance",
       "insufficient_credits",
       "payment_required",
+      "arrearage",
     ],
     403: ["permission_error", "permission_denied"],
     404: ["not_found_error", "not_found", "model_not_found"],
@@ -81,6 +86,11 @@ const statusByWord: ReadonlyMap<string, number> = new Map(
       "resource_exhausted",
       "insufficient_quota",
       "billing_not_active",
+      "credit_balance_exhausted",
+      "project_spend_limit_exceeded",
+      "organization_spend_limit_exceeded",
+      "organization_usage_limit_exceeded",
+      "exceeded_current_quota_error",
     ],
     503: ["unavailable", "service_unavailable"],
     504: ["timeout_error", "timeout", "deadline_exceeded"],

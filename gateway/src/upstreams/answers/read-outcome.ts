@@ -85,7 +85,10 @@ function refusedByStatus(
   return refusedOf(status, json, retryAfterSeconds ?? protocol.waitToldIn?.(json));
 }
 
-/** OpenAI refuses images with a 400 once its account's limit is reached, which only the words tell from the caller's own. */
+/**
+ * OpenAI refuses images with a 400 once its account's limit is reached, and Alibaba everything of an account in debt, which
+ * only the words tell from the caller's own.
+ */
 const mayBeAboutUs = (status: number): boolean => status === 400 || aboutOurKey.has(status);
 
 /** An upstream that repeats what it was shown in confidence, a linked account's token too, must not tell it the caller. */

@@ -1,7 +1,7 @@
 import type { Refused } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
-import { errorIn, statusSaidIn } from "./hidden-error.ts";
+import { detailsCodeOf, errorIn, statusSaidIn } from "./hidden-error.ts";
 import { aboutOurKey } from "../protocol.ts";
 
 /**
@@ -12,7 +12,7 @@ import { aboutOurKey } from "../protocol.ts";
 function refusalSubject(status: number, json: unknown): "content" | "credit" | "call_size" | undefined {
   if (status === 402) return isAboutSize(readErrorMessage(json)) ? "call_size" : "credit";
   const error = errorIn(errorBodyOf(json));
-  const words = [error["code"], error["type"]];
+  const words = [error["code"], error["type"], detailsCodeOf(error)];
   if (words.some((word) => aboutCredit.has(word))) return "credit";
   if (status !== 403) return undefined;
   return isFlagged(error) || words.some((word) => aboutContent.has(word)) ? "content" : undefined;
@@ -40,11 +40,18 @@ export function isAboutOperator(status: number, json: unknown): boolean {
   return subject === "credit" || (aboutOurKey.has(status) && subject !== "content");
 }
 
-/** As OpenAI says it with a 429, and of images with a 400. */
+/** As OpenAI says it with a 429, and of images with a 400; then Moonshot, Anthropic and Alibaba. */
 const aboutCredit: ReadonlySet<unknown> = new Set([
   "insufficient_quota",
   "billing_not_active",
   "billing_hard_limit_reached",
+  "credit_balance_exhausted",
+  "project_spend_limit_exceeded",
+  "organization_spend_limit_exceeded",
+  "organization_usage_limit_exceeded",
+  "exceeded_current_quota_error",
+  "enforced_spend_limit_reached",
+  "Arrearage",
 ]);
 
 /** As OpenRouter says it, which counts what an account can afford in tokens: where that is none, no call is small enough. */

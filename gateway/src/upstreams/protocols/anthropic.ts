@@ -1,7 +1,7 @@
 import { chatExchange } from "../exchanges/chat-exchange.ts";
 import { anthropicDialect } from "../dialects/anthropic/anthropic-dialect.ts";
 import { blocksOfTurn, calledWithoutThought } from "../dialects/anthropic/thinking.ts";
-import { readErrorMessage } from "../dialects/dialect-errors.ts";
+import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
 import { dialects } from "../dialects/dialects.ts";
 import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Protocol } from "../protocol.ts";
@@ -10,6 +10,7 @@ import { countTokens } from "../exchanges/count-tokens.ts";
 import type { Dispatch } from "../../operation/upstream.ts";
 import { markStart } from "../dialects/marks.ts";
 import { nativeBody } from "../exchanges/native-body.ts";
+import { detailsCodeOf, errorIn } from "../answers/hidden-error.ts";
 import { readListing } from "../answers/read-listing.ts";
 import { withToolUseIds } from "../exchanges/with-tool-use-ids.ts";
 import { withoutMarked, type ForeignRule } from "../exchanges/without-marked.ts";
@@ -32,7 +33,7 @@ export const anthropic: Protocol = {
     headers,
     read: readListing({ list: "data", name: "id", hasMore: (json) => json["has_more"] === true }),
   },
-  isAboutOperator: isOutOfCredit,
+  isAboutOperator: (status, json) => isOutOfCredit(status, json) || isShutOut(status, json),
   isOutOfCredit,
   exchanges: {
     chat: chatExchange(native, dialects),
@@ -52,10 +53,26 @@ export const anthropic: Protocol = {
   },
 };
 
-/** An account without money is told so as if the request were wrong. */
+/** An account without money, or at the limit that its owner set, is told so as if the request were wrong. */
 function isOutOfCredit(status: number, json: unknown): boolean {
-  return status === 400 && /^your credit balance is too low\b/i.test(readErrorMessage(json));
+  return status === 400 && aboutCredit.test(readErrorMessage(json));
 }
+
+const aboutCredit =
+  /^(?:your credit balance is too low|you have reached your specified (?:workspace )?api usage limits)\b/i;
+
+/** So is one that is not served, whoever asks. Only some of these have a code. */
+function isShutOut(status: number, json: unknown): boolean {
+  if (status !== 400) return false;
+  const code = detailsCodeOf(errorIn(errorBodyOf(json)));
+  return shutOutCodes.has(code) || /^this organization has been disabled\b/i.test(readErrorMessage(json));
+}
+
+const shutOutCodes: ReadonlySet<unknown> = new Set([
+  "organization_on_hold",
+  "cmek_key_disabled",
+  "cmek_key_network_blocked",
+]);
 
 /** Anthropic takes back only what it signed itself. */
 const foreign: ForeignRule = {

@@ -33,8 +33,6 @@ const taskCancel: Exchange = {
 };
 
 export const dashscope: Protocol = {
-  isAboutOperator: isInArrears,
-  isOutOfCredit: isInArrears,
   exchanges: { video_create: videoCreate, task_poll: taskPoll, task_cancel: taskCancel },
 };
 
@@ -59,11 +57,6 @@ const statuses: readonly (readonly [RegExp, number])[] = [
   [/Time-?out/i, 504],
   [/^(?:InternalError|SystemError|ServiceUnavailable)/i, 503],
 ];
-
-/** An account that owes money is told so as if the request were wrong. */
-function isInArrears(status: number, json: unknown): boolean {
-  return status === 400 && isJsonObject(json) && json["code"] === "Arrearage";
-}
 
 /** The id came from the vendor and goes back to it as one segment of the path, whatever stands in it. */
 function taskPathOf({ service, input }: Dispatch): string {

@@ -2,7 +2,6 @@ import type { CallInput } from "../../operation/operation.ts";
 import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { chatExchange } from "../exchanges/chat-exchange.ts";
-import { errorBodyOf } from "../dialects/dialect-errors.ts";
 import { dialects } from "../dialects/dialects.ts";
 import { geminiDialect } from "../dialects/gemini/gemini-dialect.ts";
 import { isBeforeGemini3 } from "../dialects/gemini/gemini-version.ts";
@@ -10,6 +9,7 @@ import { unsigned } from "../dialects/gemini/signatures.ts";
 import { markStart, readMarked } from "../dialects/marks.ts";
 import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Protocol } from "../protocol.ts";
+import { googleDetailsIn, isAboutGoogleAccount } from "../answers/google-refusal.ts";
 import { readDelaySeconds } from "../answers/retry-after.ts";
 import { countTokens } from "../exchanges/count-tokens.ts";
 import { nativeBody } from "../exchanges/native-body.ts";
@@ -37,11 +37,11 @@ export const gemini: Protocol = {
       return listed && { ...listed, models: listed.models.map((name) => name.replace(/^models\//, "")) };
     },
   },
-  // Google says 400 about a key that it does not know, or no longer.
-  isAboutOperator: (status, json) =>
-    status === 400 && detailsIn(json).some(({ reason }) => reason === "API_KEY_INVALID"),
+  isAboutOperator: isAboutGoogleAccount,
   waitToldIn: (json) =>
-    readDelaySeconds(detailsIn(json).find(({ retryDelay }) => retryDelay !== undefined)?.["retryDelay"]),
+    readDelaySeconds(
+      googleDetailsIn(json).find(({ retryDelay }) => retryDelay !== undefined)?.["retryDelay"],
+    ),
   exchanges: {
     chat: chatExchange(native, dialects),
     count_tokens: countTokens({
@@ -67,12 +67,6 @@ const resources = readListing({
   name: "name",
   hasMore: (json) => typeof json["nextPageToken"] === "string",
 });
-
-function detailsIn(json: unknown): readonly JsonObject[] {
-  const { error } = errorBodyOf(json);
-  const details = isJsonObject(error) ? error["details"] : undefined;
-  return Array.isArray(details) ? details.filter(isJsonObject) : [];
-}
 
 /** The limit the hold was computed from, where the caller set none; in the caller's spelling, for two would be read as one. */
 function limitAdded(body: JsonObject, unaskedOutputTokensMax: number | undefined): Record<string, unknown> {

@@ -2,6 +2,7 @@ import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { asksForUsage, chatExchange } from "../exchanges/chat-exchange.ts";
 import { openaiDialect } from "../dialects/openai/openai-dialect.ts";
+import { readErrorMessage } from "../dialects/dialect-errors.ts";
 import { dialects } from "../dialects/dialects.ts";
 import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Protocol } from "../protocol.ts";
@@ -13,6 +14,7 @@ import { openaiImages } from "../exchanges/openai-images.ts";
 import { foreignTo } from "./openai-itself.ts";
 import { openaiResponses } from "../exchanges/openai-responses.ts";
 import { limitChanges, withLimitWord } from "../exchanges/output-limit.ts";
+import { isAboutGoogleAccount } from "../answers/google-refusal.ts";
 import { readListing } from "../answers/read-listing.ts";
 import { withoutMarked } from "../exchanges/without-marked.ts";
 
@@ -34,6 +36,8 @@ const native: NativeChat = {
 };
 
 export const openai: Protocol = {
+  isAboutOperator: (status, json) =>
+    isAboutGoogleAccount(status, json) || (status === 400 && aboutOurAccount.test(readErrorMessage(json))),
   listing: { path: "/models", read: readListing({ list: "data", name: "id" }) },
   exchanges: {
     chat: chatExchange(native, dialects),
@@ -43,6 +47,9 @@ export const openai: Protocol = {
     count_tokens: estimateTokens,
   },
 };
+
+/** As xAI says it of a key, of which it shows a part, and OpenAI of an organization that may not use a model yet. */
+const aboutOurAccount = /^(?:incorrect api key provided|your organization must be verified)\b/i;
 
 /** The limit that the hold was computed from, and usage at a stream's end. */
 function changes(body: JsonObject, dispatch: Dispatch): Readonly<Record<string, unknown>> {
