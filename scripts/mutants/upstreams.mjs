@@ -200,6 +200,20 @@ export const mutants = [
     tests: ["test/upstreams/operator-refusals.test.ts"],
   },
   {
+    name: "callers are told the operator's team at xAI",
+    file: "gateway/src/upstreams/protocols/openai.ts",
+    find: '{ status, json: { code: "permission-denied", error: "Content violates usage guidelines." } }',
+    replace: "{ status, json }",
+    tests: ["test/upstreams/callers-refusals.test.ts"],
+  },
+  {
+    name: "a caller's own fault is told as the operator's key",
+    file: "gateway/src/upstreams/answers/read-outcome.ts",
+    find: "callers ? undefined : refusedByStatus(",
+    replace: "refusedByStatus(",
+    tests: ["test/upstreams/callers-refusals.test.ts"],
+  },
+  {
     name: "a conversation that another vendor's model went on with is lost to Claude for its ids",
     file: "gateway/src/upstreams/protocols/anthropic.ts",
     find: "nativeBody(withToolUseIds(own).rawBody, body, set)",

@@ -9,6 +9,8 @@ export interface Protocol {
   readonly isAboutOperator?: (status: number, json: unknown) => boolean;
   /** Whether such an error says that the operator's account has nothing left to pay with. */
   readonly isOutOfCredit?: (status: number, json: unknown) => boolean;
+  /** An error about what the caller asked for that has one of the statuses about our key, as the caller may hear it. */
+  readonly callersError?: (status: number, json: unknown) => ToldError | undefined;
   /** How long a 429 asks to wait in seconds, where it says so in its body. */
   readonly waitToldIn?: (json: unknown) => number | undefined;
   /** A list of the models that a key may use, where it costs nothing. */
@@ -71,5 +73,10 @@ interface Reading {
   readonly json?: unknown;
   readonly tokens?: TokenReading;
   /** The vendor's error in the caller's words, where it was told with the status of a success. */
-  readonly error?: { readonly status: number; readonly json: unknown };
+  readonly error?: ToldError;
+}
+
+export interface ToldError {
+  readonly status: number;
+  readonly json: unknown;
 }

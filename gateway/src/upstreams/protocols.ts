@@ -8,6 +8,7 @@ import { exa } from "./protocols/exa.ts";
 import { openai } from "./protocols/openai.ts";
 import { perplexity } from "./protocols/perplexity.ts";
 import { cohere, jina, voyage } from "./protocols/rerank.ts";
+import { similarweb } from "./protocols/similarweb.ts";
 import { tavily } from "./protocols/tavily.ts";
 import { tikhub } from "./protocols/tikhub.ts";
 import { x } from "./protocols/x.ts";
@@ -26,7 +27,7 @@ export const protocols: Readonly<Record<ProtocolWord, Protocol>> = {
   twitterapi: dataVendor,
   x,
   financialdatasets: dataVendor,
-  similarweb: dataVendor,
+  similarweb,
   perplexity,
   tavily,
   exa,

@@ -2,7 +2,7 @@ import { isSuccessStatus, type ActingFor, type Dispatch, type Exchanged } from "
 import { exactTextOf, jsonIn, roughTextOf } from "./answer-text.ts";
 import { withExactArguments } from "../dialects/exact-json.ts";
 import type { HttpOutcome } from "../http/http-client.ts";
-import { aboutOurKey, type Exchange, type Protocol } from "../protocol.ts";
+import { aboutOurKey, type Exchange, type Protocol, type ToldError } from "../protocol.ts";
 import { isAboutOperator, refusedOf } from "./refusal-subject.ts";
 import { repeatsSecret } from "../repeated-secret.ts";
 import { readRetryAfterSeconds } from "./retry-after.ts";
@@ -29,7 +29,8 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
   const { exchange, dispatch, protocol } = sent.speech;
   const { status, contentType, body } = outcome;
   const retryAfterSeconds = readRetryAfterSeconds(outcome.retryAfter, outcome.date);
-  const refused = refusedByStatus(outcome, retryAfterSeconds, sent);
+  const callers = callersErrorIn(outcome, sent);
+  const refused = callers ? undefined : refusedByStatus(outcome, retryAfterSeconds, sent);
   if (refused) return refused;
   const exact = exactTextOf(body);
   const text = exact ?? roughTextOf(body);
@@ -66,11 +67,23 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
     retryAfterSeconds,
     hiddenFailure: translates ? undefined : hiddenFailure,
   };
+  if (callers) {
+    const told = exchange.readError?.(callers.status, callers.json, dispatch) ?? callers.json;
+    return rewritten({ ...asItCame, status: callers.status }, told);
+  }
   if (reading?.error !== undefined)
     return rewritten({ ...asItCame, status: reading.error.status }, reading.error.json);
   const failed = json !== undefined && !succeeded;
   const inOurWords = failed ? exchange.readError?.(status, json, dispatch) : reading?.json;
   return inOurWords === undefined ? asItCame : rewritten(asItCame, inOurWords);
+}
+
+function callersErrorIn(
+  { status, body }: HttpAnswer,
+  { speech: { protocol }, actingFor }: Sent,
+): ToldError | undefined {
+  if (actingFor || !protocol.callersError || !aboutOurKey.has(status)) return undefined;
+  return protocol.callersError(status, jsonIn(roughTextOf(body)));
 }
 
 /** What the status alone decides, or with the words beside it. */

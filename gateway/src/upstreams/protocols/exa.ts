@@ -5,6 +5,10 @@ import { objectsIn, researchExchange, textOrNull } from "../exchanges/research.t
 
 /** Exa's deepest search. Every answer says in USD what it cost. */
 export const exa: Protocol = {
+  callersError: (status, json) =>
+    status === 403 && isJsonObject(json) && json["tag"] === "PROHIBITED_CONTENT"
+      ? { status, json }
+      : undefined,
   exchanges: {
     research: researchExchange({
       write: ({ query, instructions, max_results }) => ({

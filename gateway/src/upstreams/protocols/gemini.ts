@@ -2,6 +2,7 @@ import type { CallInput } from "../../operation/operation.ts";
 import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { chatExchange } from "../exchanges/chat-exchange.ts";
+import { readErrorMessage } from "../dialects/dialect-errors.ts";
 import { dialects } from "../dialects/dialects.ts";
 import { geminiDialect } from "../dialects/gemini/gemini-dialect.ts";
 import { isBeforeGemini3 } from "../dialects/gemini/gemini-version.ts";
@@ -38,6 +39,11 @@ export const gemini: Protocol = {
     },
   },
   isAboutOperator: isAboutGoogleAccount,
+  // A file that the caller names may be nobody's, or another's.
+  callersError: (status, json) =>
+    status === 403 && /^you do not have permission to access the file\b/i.test(readErrorMessage(json))
+      ? { status, json }
+      : undefined,
   waitToldIn: (json) =>
     readDelaySeconds(
       googleDetailsIn(json).find(({ retryDelay }) => retryDelay !== undefined)?.["retryDelay"],

@@ -38,6 +38,10 @@ const native: NativeChat = {
 export const openai: Protocol = {
   isAboutOperator: (status, json) =>
     isAboutGoogleAccount(status, json) || (status === 400 && aboutOurAccount.test(readErrorMessage(json))),
+  callersError: (status, json) =>
+    status === 403 && aboutContent.test(readErrorMessage(json))
+      ? { status, json: { code: "permission-denied", error: "Content violates usage guidelines." } }
+      : undefined,
   listing: { path: "/models", read: readListing({ list: "data", name: "id" }) },
   exchanges: {
     chat: chatExchange(native, dialects),
@@ -50,6 +54,9 @@ export const openai: Protocol = {
 
 /** As xAI says it of a key, of which it shows a part, and OpenAI of an organization that may not use a model yet. */
 const aboutOurAccount = /^(?:incorrect api key provided|your organization must be verified)\b/i;
+
+/** As xAI says it; it may go on with the operator's team and the id of the key, so only its first sentence is told. */
+const aboutContent = /^content violates usage guidelines\b/i;
 
 /** The limit that the hold was computed from, and usage at a stream's end. */
 function changes(body: JsonObject, dispatch: Dispatch): Readonly<Record<string, unknown>> {
