@@ -154,6 +154,7 @@ describe("tavily", () => {
     for (const body of [
       {},
       { query: "" },
+      { query: "a".repeat(401) },
       { query: "a", depth: 1 },
       { query: "a", search_depth: "deep" },
       { query: "a", max_results: 21 },

@@ -153,13 +153,17 @@ const SEARCH_FIELDS = [
 ];
 const RESEARCH_FIELDS = ["citation_format", "input", "model", "output_schema", "stream"];
 const RESULTS_MAX = 20;
+const QUERY_CHARACTERS_MAX = 400;
 
 const refuse = (status: number, error: string): Answer => jsonAnswer(status, { detail: { error } });
 
 const checkSearch = (body: JsonObject): string | undefined => {
   const stranger = unknownField(body, SEARCH_FIELDS);
   if (stranger !== undefined) return `${stranger}: extra inputs are not permitted`;
-  if (stringOf(body["query"]) === "") return "query is required";
+  const query = stringOf(body["query"]);
+  if (query === "") return "query is required";
+  if (query.length > QUERY_CHARACTERS_MAX)
+    return `Query is too long. Max query length is ${QUERY_CHARACTERS_MAX} characters.`;
   if (!["basic", "advanced"].includes(stringOf(body["search_depth"] ?? "basic"))) {
     return "search_depth must be basic or advanced";
   }

@@ -6,6 +6,9 @@ import { objectsIn, researchExchange, textOrNull } from "../exchanges/research.t
 /** Pay-as-you-go: 0.008 USD. An operator on another plan corrects it by `cost_factor`. */
 const microsPerCredit = 8_000n;
 
+/** Tavily refuses a longer one. */
+const queryCharactersMax = 400;
+
 /** Statuses of its own: the plan's limit, and the limit of what may be paid beyond it, are used up. */
 const isUsedUp = (status: number): boolean => status === 432 || status === 433;
 
@@ -17,6 +20,8 @@ export const tavily: Protocol = {
     research: researchExchange({
       write: ({ query, instructions, max_results }) => {
         if (instructions !== undefined) throw new Inexpressible("instructions", "Tavily takes none");
+        if (query.length > queryCharactersMax)
+          throw new Inexpressible("query", `Tavily takes at most ${queryCharactersMax} characters`);
         return {
           query,
           search_depth: "advanced",
