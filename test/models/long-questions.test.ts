@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { openExaDouble } from "../doubles/exa.ts";
 import { createKeeper } from "../doubles/exchange.ts";
 import { openTavilyDouble } from "../doubles/tavily.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 
 const keep = createKeeper();
 const key = "operator-000000000000000000";

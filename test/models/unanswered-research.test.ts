@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { openExaDouble } from "../doubles/exa.ts";
 import { openPerplexityDouble } from "../doubles/perplexity.ts";
 import { openTavilyDouble } from "../doubles/tavily.ts";
-import { openTestGateway, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 const path = "/apis/v1/research/deep-search";
 const query = "Why are foxes quick?";

@@ -4,7 +4,7 @@
 import { expect, test } from "bun:test";
 import { createKeeper } from "../doubles/exchange.ts";
 import { openVendorDouble, type VendorDouble } from "../doubles/vendor-double.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 
 const keep = createKeeper();
 const headers = { "Content-Type": "application/json" };

@@ -7,7 +7,7 @@ import { createListingAsker } from "../../gateway/src/upstreams/ask-listing.ts";
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
 import { createKeeper } from "../doubles/exchange.ts";
 import { openVendorDouble, type VendorDouble } from "../doubles/vendor-double.ts";
-import { openTestGateway, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 type Protocol = "openai" | "anthropic" | "gemini";
 
