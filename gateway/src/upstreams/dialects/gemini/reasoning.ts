@@ -6,8 +6,8 @@ import { camelCase, integerOf, membersOf, textOf } from "./members.ts";
 import type { Member } from "./members.ts";
 
 /**
- * Every thinking Gemini takes a budget, but not every one takes a level: an effort is written as its tokens. High is the
- * most that all of them take, so there is nothing above it.
+ * Before Gemini 3 there are no levels, so an effort is written as its tokens. High is the most that all of them take, so there
+ * is nothing above it.
  */
 const effortTokens = {
   minimal: 512,
@@ -65,21 +65,41 @@ function readLevel(level: Member): Reasoning | undefined {
 export function writeThinking(reasoning: Reasoning | undefined, model: string): JsonObject | undefined {
   if (reasoning === undefined) return undefined;
   if (reasoning === "off") return leastThinking(model);
+  // Who asks for reasoning in another dialect is shown it without asking twice.
+  return { ...wantedThinking(reasoning, model), includeThoughts: true };
+}
+
+/** Gemini 3 and later take a budget, too, and may think for several times as long: of them only a level is kept to. */
+function wantedThinking(reasoning: Exclude<Reasoning, "off">, model: string): JsonObject {
+  if ("effort" in reasoning && isGemini3OrLater(model))
+    return { thinkingLevel: levelFor(reasoning.effort, model) };
   const wanted = "effort" in reasoning ? effortTokens[reasoning.effort] : reasoning.budgetTokens;
   const { least, most } = budgetRange(model);
-  // Who asks for reasoning in another dialect is shown it without asking twice.
-  return { thinkingBudget: Math.min(Math.max(wanted, least), most), includeThoughts: true };
+  return { thinkingBudget: Math.min(Math.max(wanted, least), most) };
+}
+
+/** The nearest that the model knows, and rather the higher one. */
+function levelFor(effort: keyof typeof effortTokens, model: string): string {
+  if (effort === "minimal") return leastLevel(model);
+  if (effort === "low") return "low";
+  return effort === "medium" && knowsMedium(model) ? "medium" : "high";
 }
 
 /** Not every Gemini can answer without thinking; one that cannot is held to the least it takes. */
 function leastThinking(model: string): JsonObject {
-  if (isGemini3OrLater(model)) return { thinkingLevel: knowsMinimal(model) ? "minimal" : "low" };
+  if (isGemini3OrLater(model)) return { thinkingLevel: leastLevel(model) };
   return { thinkingBudget: model.includes("2.5-pro") ? budgetRange(model).least : 0 };
 }
+
+const leastLevel = (model: string): string => (knowsMinimal(model) ? "minimal" : "low");
 
 /** Google refuses the level that a model does not know: Pro never knew it, and of Flash since 3.7 only Lite does. */
 const knowsMinimal = (model: string): boolean =>
   !model.includes("pro") && (model.includes("lite") || !isGeminiSince(model, { major: 3, minor: 7 }));
+
+/** The first Pro of Gemini 3 knows low and high alone. */
+const knowsMedium = (model: string): boolean =>
+  !model.includes("pro") || isGeminiSince(model, { major: 3, minor: 1 });
 
 /** Google refuses a budget outside of what the model can think. */
 function budgetRange(model: string): { readonly least: number; readonly most: number } {

@@ -131,11 +131,11 @@ test("writing what was read and reading it again changes nothing more", () => {
   );
 });
 
-/** What this dialect says in its own way: results bear names, neighbours are one, efforts are budgets. */
+/** What this dialect says in its own way: results bear names, neighbours are one, efforts are levels or budgets. */
 const asRead = (asked: ChatRequest): ChatRequest => ({
   ...asked,
   messages: merged(withNames(asked.messages)),
-  reasoning: asBudget(asked.reasoning),
+  reasoning: asked.model === "gemini-3-flash" ? asLevel(asked.reasoning) : asBudget(asked.reasoning),
 });
 
 function withNames(all: readonly ChatMessage[]): ChatMessage[] {
@@ -155,6 +155,11 @@ const merged = (all: readonly ChatMessage[]): ChatMessage[] =>
     if (last?.role !== message.role) return [...before, message];
     return [...before.slice(0, -1), { ...last, parts: [...last.parts, ...message.parts] }];
   }, []);
+
+function asLevel(reasoning: Reasoning | undefined): Reasoning | undefined {
+  if (reasoning === undefined || reasoning === "off" || !("effort" in reasoning)) return reasoning;
+  return { effort: reasoning.effort === "xhigh" || reasoning.effort === "max" ? "high" : reasoning.effort };
+}
 
 function asBudget(reasoning: Reasoning | undefined): Reasoning | undefined {
   if (reasoning === undefined || reasoning === "off" || !("effort" in reasoning)) return reasoning;

@@ -109,6 +109,26 @@ test("thinking stays within what each model takes", () => {
   }
 });
 
+test("since Gemini 3 each effort is written as the nearest level that the model knows", () => {
+  const level = (model: string, effort: "minimal" | "low" | "medium" | "high" | "xhigh" | "max"): unknown =>
+    write({ model, reasoning: { effort } })["generationConfig"];
+  const shown = (thinkingLevel: string): object => ({
+    thinkingConfig: { thinkingLevel, includeThoughts: true },
+  });
+  for (const effort of ["low", "medium", "high"] as const)
+    expect(level("gemini-3.8-flash", effort)).toEqual(shown(effort));
+  for (const effort of ["xhigh", "max"] as const)
+    expect(level("gemini-3.8-flash", effort)).toEqual(shown("high"));
+  expect(level("gemini-3.8-flash", "minimal")).toEqual(shown("low"));
+  expect(level("gemini-3.6-flash", "minimal")).toEqual(shown("minimal"));
+  expect(level("gemini-3.1-pro-preview", "medium")).toEqual(shown("medium"));
+  expect(level("gemini-3-pro-preview", "medium")).toEqual(shown("high"));
+  // A figure is the caller's own.
+  expect(write({ model: "gemini-3.8-flash", reasoning: { budgetTokens: 2000 } })["generationConfig"]).toEqual(
+    { thinkingConfig: { thinkingBudget: 2000, includeThoughts: true } },
+  );
+});
+
 test("tools are written with JSON schemas, and choices as modes", () => {
   const parameters = { type: "object", properties: { a: { type: "string" } } };
   const tools = [{ name: "f", description: "d", parameters, strict: undefined }];
