@@ -33,8 +33,9 @@ contract.info.description += `\n\n[The contract as OpenAPI 3.1](${place.dataset.
 place.replaceChildren();
 window.Scalar.createApiReference(place, {
   content: contract,
-  // Whatever name this page was opened under, calls go back to where it came from.
-  servers: [{ url: location.origin }],
+  // Whatever name this page was opened under, calls go back to where it came from; unless that is a website of its own,
+  // which is not to be told anybody's key.
+  servers: [{ url: place.dataset.api ?? location.origin }],
   authentication: { preferredSecurityScheme: "bearer" },
   persistAuth: false,
   proxyUrl: "",

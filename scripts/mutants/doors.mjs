@@ -163,6 +163,13 @@ export const mutants = [
     tests: ["test/sign-in/consent.test.ts"],
   },
   {
+    name: "a website that shows our reference is told the keys that are typed there",
+    file: "site/reference.js",
+    find: "place.dataset.api ?? location.origin",
+    replace: "location.origin",
+    tests: ["test/site/site-apart-in-browser.test.ts"],
+  },
+  {
     name: "the price list keeps the price of an hour's cache to itself",
     file: "gateway/src/doors/site/website/price-tables.ts",
     find: "hour !== minutes",

@@ -9,6 +9,8 @@ export interface Material {
   readonly offer: Offer;
   readonly addresses: Addresses;
   readonly assets: Assets;
+  /** Where calls from the site's pages must go; undefined where the API is found at the site's own address. */
+  readonly apiApart: string | undefined;
   /** Where a path of this site leads for a browser. */
   readonly link: (path: string) => string;
   /** The whole address of a path, of its Markdown twin where it has one. */
@@ -48,6 +50,7 @@ export function createMaterial(offer: Offer, addresses: Addresses, assets: Asset
     offer,
     addresses,
     assets,
+    apiApart: siteUrl === addresses.baseUrl.replace(/\/+$/, "") ? undefined : addresses.baseUrl,
     link: (path) => (isOwn(path) ? prefix + path : path),
     twinLink: (path) => (isOwn(path) ? siteUrl + (hasTwin(path) ? twinOf(path) : path) : path),
   };

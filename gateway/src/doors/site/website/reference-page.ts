@@ -6,7 +6,7 @@ import { priceWords, sorted } from "./price-tables.ts";
 
 /** The interactive reference: Scalar, from here, over the contract of this very offer. */
 export function referencePage(material: Material, contentHash: string, markdown: string): Page {
-  const { offer, assets, link } = material;
+  const { offer, assets, link, apiApart } = material;
   const contract = link(`/api/contracts/source?hash=${contentHash}&bundled=1`);
   return {
     path: "/docs",
@@ -23,6 +23,7 @@ export function referencePage(material: Material, contentHash: string, markdown:
       <div
         id="reference"
         data-contract="${contract}"
+        ${apiApart === undefined ? "" : html`data-api="${apiApart}"`}
         data-prices="${JSON.stringify(pricesByOperation(material))}"
       >
         <p class="loading">Loading the reference…</p>

@@ -161,7 +161,7 @@ async function readContract(contracts: Pick<ContractShelf, "current">): Promise<
 
 const htmlOf = (page: Page, material: Material): Content =>
   contentOf("text/html; charset=utf-8", layout(page, material), {
-    "content-security-policy": page.bare ? referencePolicy : policy,
+    "content-security-policy": page.bare ? referencePolicy(material) : policy,
   });
 
 const markdownOf = ({ title, markdown }: Page): Content =>
@@ -178,9 +178,10 @@ const fromHere = [
 const policy = [...fromHere, "style-src 'self'", "img-src 'self' data:"].join("; ");
 
 /** Scalar puts its styles into the page itself and asks this gateway; it may do nothing else. */
-const referencePolicy = [
-  ...fromHere,
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-].join("; ");
+const referencePolicy = ({ apiApart }: Material): string =>
+  [
+    ...fromHere,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    `connect-src 'self'${apiApart === undefined ? "" : ` ${new URL(apiApart).origin}`}`,
+  ].join("; ");
