@@ -13,17 +13,13 @@ if (!response.ok) {
 }
 const contract = await response.json();
 
-// A quote is what a reader can ask for, not what a first try should be: the header is offered, and off.
-for (const [name, parameter] of Object.entries(contract.components.parameters ?? {})) {
-  if (name.endsWith("-Cost-Mode")) {
-    parameter.examples = { default: { value: "quote", "x-disabled": true } };
-  }
-}
+switchOffChoices(contract.components.parameters);
 for (const tag of contract.tags) {
   tag["x-displayName"] = tag.name.slice(0, 1).toUpperCase() + tag.name.slice(1);
 }
 for (const methods of Object.values(contract.paths)) {
   for (const operation of Object.values(methods)) {
+    switchOffChoices(operation.parameters);
     operation.description += `\n\n**Price:** ${prices[operation.operationId]}.`;
   }
 }
@@ -53,3 +49,16 @@ window.Scalar.createApiReference(place, {
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
   operationTitleSource: "summary",
 });
+
+/**
+ * Scalar would fill in the first word that a parameter can be. A quote, or only the calls that are held, is what a reader
+ * can ask for, not what a first try should be: such a parameter is offered, and off.
+ */
+function switchOffChoices(parameters) {
+  for (const parameter of Object.values(parameters ?? {})) {
+    const [first] = parameter.schema?.enum ?? [];
+    if (first !== undefined && !parameter.required && parameter.example === undefined) {
+      parameter.examples ??= { default: { value: first, "x-disabled": true } };
+    }
+  }
+}
