@@ -41,21 +41,39 @@ export function createTransport(options: ClientOptions, names: Names): Transport
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
     throw misuse("invalid_api_key", "The API key has characters that no key has.", "credentials");
   }
-  const baseUrl = options.baseUrl ?? baseUrlUsual;
+  const baseUrl = (options.baseUrl ?? baseUrlUsual).trim();
   // Nothing could ever be reached there, and each call would first be tried for as often as it may.
-  if (!/^https?:\/\//i.test(baseUrl) || !URL.canParse(baseUrl)) {
-    throw misuse("invalid_base_url", "baseUrl must be an address that begins with http:// or https://.");
+  if (!canBeginAddress(baseUrl)) {
+    throw misuse(
+      "invalid_base_url",
+      "baseUrl must be an address that begins with http:// or https://, without a user, a query or a fragment.",
+    );
   }
+  const { fetch: send = patientFetch } = options;
   return {
     baseUrl: baseUrl.replace(/\/+$/, ""),
     apiKey,
     headerWord: names.provider.toLowerCase(),
-    fetch: options.fetch ?? patientFetch,
+    // A browser's own fetch refuses to be called as the method of anything but its window.
+    fetch: (url, init) => send(url, init),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
-    newKey: options.newIdempotencyKey ?? (() => crypto.randomUUID()),
+    newKey: options.newIdempotencyKey ?? createKey,
     attemptsMax: atLeast(1, "attemptsMax", options.attemptsMax ?? attemptsUsual),
     attemptTimeoutMs: timerMs("attemptTimeoutMs", options.attemptTimeoutMs ?? attemptTimeoutUsualMs),
     waitMaxMs: timerMs("waitMaxMs", options.waitMaxMs ?? waitUsualMs),
   };
 }
+
+/** Paths are put behind it, so it can have nothing that must stand at the end; and no fetch takes one with a user. */
+function canBeginAddress(written: string): boolean {
+  if (!/^https?:\/\/[^?#]*$/i.test(written) || !URL.canParse(written)) return false;
+  const { username, password } = new URL(written);
+  return username === "" && password === "";
+}
+
+/** As rare as a UUID, which browsers make only on pages that came over https. */
+const createKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
