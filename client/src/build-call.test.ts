@@ -105,6 +105,15 @@ test("a cap is written as a plain decimal, however the number would print itself
   expect(capOf(1e-7)).toBe("0.000000100000");
 });
 
+test("a cap that comes from arithmetic loses the digits that no cap has, and never grows by it", () => {
+  const capOf = (maxPriceUsd: number) =>
+    build(get, { id: "1" }, { maxPriceUsd }).headers["x-Tollgate-max-price-usd"];
+  expect(capOf(0.01 / 3)).toBe("0.003333333333333333");
+  expect(capOf(0.002 / 3)).toBe("0.000666666666666666");
+  expect(capOf(0.1 + 0.2)).toBe("0.30000000000000004");
+  expect(() => build(get, { id: "1" }, { maxPriceUsd: `0.${"3".repeat(19)}` })).toThrow("a decimal such as");
+});
+
 test("a cap that is no plain decimal is refused before anything is sent", () => {
   for (const maxPriceUsd of [
     "0,05 €",

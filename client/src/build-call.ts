@@ -118,8 +118,11 @@ function inQuery(name: string, value: unknown): string {
  * even be sent ("0,05 €"): a failure to send would look like an answer that is lost.
  */
 function decimalOf(amount: string | number): string {
-  const decimal =
-    typeof amount === "string" || !/e/i.test(String(amount)) ? String(amount) : amount.toFixed(12);
+  const decimal = typeof amount === "string" ? amount : printNumber(amount);
   if (/^\d{1,15}(?:\.\d{1,18})?$/.test(decimal)) return decimal;
   throw misuse("invalid_max_price", 'maxPriceUsd is USD, as a decimal such as "0.01".');
 }
+
+/** Arithmetic leaves more digits than a cap can have (0.01 / 3 has 19); those are cut off, so that it never grows. */
+const printNumber = (amount: number): string =>
+  (/e/i.test(String(amount)) ? amount.toFixed(12) : String(amount)).replace(/(?<=\.\d{18})\d+$/, "");

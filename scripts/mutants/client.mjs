@@ -58,6 +58,13 @@ export const mutants = [
     tests: clientTests,
   },
   {
+    name: "a cap that comes from arithmetic grows when it is written down",
+    file: "client/src/build-call.ts",
+    find: "amount.toFixed(12) : String(amount)",
+    replace: "amount.toFixed(12) : amount.toFixed(18)",
+    tests: ["client/src/build-call.test.ts"],
+  },
+  {
     name: "the client forgets that it was in doubt",
     file: "client/src/send-call.ts",
     find: "    doubted ||= next.doubted;\n",
