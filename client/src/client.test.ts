@@ -321,6 +321,32 @@ describe("a stream", () => {
     });
   });
 
+  test("that is none and broke off is looked up in the books like any answer that was lost", async () => {
+    const client = await open({ answers: ["cut"], receipts: [receipt(7)] });
+    expect(await errorOf(client.stream("chat.completions.create", chat))).toMatchObject({
+      name: "TollgateError",
+      kind: "answer_lost",
+      moneyMoved: "yes",
+      chargedMicrosUsd: 7,
+    });
+  });
+
+  test("that is none may not take longer than an attempt, and is left when its caller leaves", async () => {
+    const half = { status: 200, body: "{", headers: { "content-length": "1000" } };
+    const client = await open({ answers: [half], receipts: [receipt(7)] });
+    const { baseUrl, apiKey, clock } = gateway.transport;
+    const hasty = createClient({ baseUrl, apiKey, clock, attemptTimeoutMs: 100 });
+    expect(await errorOf(hasty.stream("chat.completions.create", chat))).toMatchObject({
+      kind: "answer_lost",
+      chargedMicrosUsd: 7,
+    });
+    const signal = AbortSignal.timeout(100);
+    expect(await errorOf(client.stream("chat.completions.create", chat, { signal }))).toMatchObject({
+      kind: "aborted",
+      moneyMoved: "unknown",
+    });
+  });
+
   test("is begun under one key however often it is sent", async () => {
     const busy = { status: 429, headers: { "retry-after": "1" } };
     const client = await open({ answers: [busy, "gone", events(two + closing)] });

@@ -11,7 +11,7 @@ import type { Inputs, Outputs } from "./operations.ts";
 import { readPages, type Paging } from "./paging.ts";
 import { membersOf, type Answer } from "./read-answer.ts";
 import { chargedInTheEnd, refuseWhole, relayStream, type EventStream } from "./relay-stream.ts";
-import { readWhole, sendCall } from "./send-call.ts";
+import { readStreamOrWhole, readWhole, sendCall } from "./send-call.ts";
 import { waitForTask, type TaskState, type WaitOptions } from "./tasks.ts";
 import type { OutgoingCall, Transport } from "./transport.ts";
 
@@ -151,12 +151,10 @@ export function createClient<const Own extends OperationTable = Record<never, ne
     const asked = checkArguments(args);
     const outgoing = build(id, streams === "flag" ? { ...asked, stream: true } : asked, callOptions);
     const signal = callOptions.signal ?? never();
-    const { value: response, attempts } = await sendCall(outgoing, transport, signal, async (head) => head);
+    const { value, attempts } = await sendCall(outgoing, transport, signal, readStreamOrWhole(transport));
     const sent = { call: outgoing, attempts };
-    if (!/^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "")) {
-      throw await refuseWhole(response, sent, transport, signal);
-    }
-    return relayStream(response, sent, transport, signal);
+    if ("whole" in value) throw await refuseWhole(value.whole, sent, transport, signal);
+    return relayStream(value.stream, sent, transport, signal);
   };
 
   const pages = <Item>(

@@ -2,7 +2,7 @@ import type { TollgateError } from "./errors.ts";
 import { errorOf, type Failure } from "./failure.ts";
 import { lookUp } from "./look-up.ts";
 import { createPatience } from "./patience.ts";
-import { readAnswer, readHead } from "./read-answer.ts";
+import { readHead, type Answer } from "./read-answer.ts";
 import { readStreamError } from "./stream-error.ts";
 import { readEvents, type StreamEnd, type StreamEvent } from "./stream.ts";
 import type { OutgoingCall, Transport } from "./transport.ts";
@@ -85,14 +85,13 @@ async function* lookedAt(
   }
 }
 
-/** An answer that is no stream, though one was asked for, is read and told as it is; it was paid for all the same. */
+/** An answer that is no stream, though one was asked for, is told as it is; it was paid for all the same. */
 export async function refuseWhole(
-  response: Response,
+  answer: Answer,
   { call, attempts }: { readonly call: OutgoingCall; readonly attempts: number },
   transport: Transport,
   signal: AbortSignal,
 ): Promise<TollgateError> {
-  const answer = await readAnswer(response, transport.headerWord, transport.clock.nowMs());
   const failure: Failure = { call, attempts, requestId: answer.requestId, answer };
   const charged = answer.costMicrosUsd ?? (await chargedInTheEnd(failure, transport, signal));
   return errorOf(failure, { kind: "malformed_answer", code: "not_a_stream", ...moneyOf(charged) });

@@ -46,6 +46,14 @@ export const readWhole =
   (response) =>
     readAnswer(response, transport.headerWord, transport.clock.nowMs());
 
+/** A stream is handed on as it begins. An answer that is none is read here, where one that breaks off is looked up. */
+export const readStreamOrWhole =
+  (transport: Transport): Reader<{ readonly stream: Response } | { readonly whole: Answer }> =>
+  async (response) => {
+    const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+    return isStream ? { stream: response } : { whole: await readWhole(transport)(response) };
+  };
+
 async function tryOnce<Value>(
   call: OutgoingCall,
   transport: Transport,

@@ -86,6 +86,13 @@ export const mutants = [
     tests: ["client/src/client.test.ts"],
   },
   {
+    name: "the client takes a whole answer for a stream",
+    file: "client/src/send-call.ts",
+    find: "return isStream ? { stream: response } :",
+    replace: "return response.ok ? { stream: response } :",
+    tests: ["client/src/client.test.ts"],
+  },
+  {
     name: "the client takes a stream that its vendor broke off for a whole one",
     file: "client/src/relay-stream.ts",
     find: "        saidError ??= readStreamError(event);\n",
