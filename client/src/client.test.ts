@@ -122,6 +122,12 @@ describe("a call", () => {
     expect(gateway.calls).toEqual([]);
   });
 
+  test("of what never streams is the gateway's to judge, also with a word that asks for a stream", async () => {
+    const client = await open({ answers: [{ status: 200, body: { results: [] } }] });
+    const asking = { ...rerank, stream: true };
+    expect(await client.call("rerank.create", asking)).toMatchObject({ status: 200 });
+  });
+
   test("of an operation that there is not is the client's own error, whatever it is asked for", async () => {
     const client = await open({ answers: [{ status: 200 }] });
     // As from JavaScript, where nothing checks the name.

@@ -124,7 +124,8 @@ export function createClient<const Own extends OperationTable = Record<never, ne
   };
 
   const call = async (id: string, args?: Arguments, callOptions: CallOptions = {}) => {
-    if (factsOf(id).streams === "always" || checkArguments(args)["stream"] === true) {
+    const { streams } = factsOf(id);
+    if (streams === "always" || (streams !== undefined && checkArguments(args)["stream"] === true)) {
       throw misuse("would_stream", `${id} would stream here; ask for it with stream().`);
     }
     return send(build(id, args, callOptions), callOptions.signal);
