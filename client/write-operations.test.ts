@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { costEstimate } from "../gateway/src/operation/cost-estimate.ts";
 import { convertSchema, printType } from "./print-types.ts";
+import type { Quote } from "./src/client.ts";
 import { operations } from "./src/operations.ts";
 import { operationsFile, renderOperations } from "./write-operations.ts";
 
@@ -22,6 +24,22 @@ test("what is billed, keyed and streamed follows from the catalogue", () => {
   expect(operations["chat.completions.create"].streams).toBe("flag");
   expect(operations["models.stream_generate_content"].streams).toBe("always");
   expect(operations["video.synthesis.create"].startsTask).toBe(true);
+});
+
+test("the client's type of a quote has every member of the gateway's", () => {
+  const members = {
+    object: true,
+    operation_id: true,
+    currency: true,
+    estimate_kind: true,
+    estimated_cost_micros_usd: true,
+    max_cost_micros_usd: true,
+    may_exceed_estimate: true,
+    estimated_at: true,
+    price_version: true,
+    breakdown: true,
+  } satisfies Readonly<Record<keyof Quote, true>>;
+  expect(Object.keys(members)).toEqual(Object.keys(costEstimate.shape));
 });
 
 describe("a schema is printed as", () => {

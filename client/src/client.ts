@@ -27,11 +27,14 @@ export interface Result<Data> {
 }
 
 export interface Quote {
+  readonly object: "cost_estimate";
   readonly operation_id: string;
   readonly currency: "USD";
   readonly estimate_kind: "exact" | "estimate";
   readonly estimated_cost_micros_usd: number;
   readonly max_cost_micros_usd: number;
+  readonly may_exceed_estimate: boolean;
+  readonly estimated_at: string;
   readonly price_version: string;
   readonly breakdown: readonly {
     readonly unit: string;
