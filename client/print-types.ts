@@ -49,19 +49,26 @@ function markLoose({
   if (def.type === "object" && def.catchall?._zod.def.type === "unknown") jsonSchema["x-loose"] = true;
 }
 
+/**
+ * The type of members without a name here. Whoever reads them must look first. Whoever hands them in may have a type of
+ * their own for the whole, and the compiler lets an `interface` through to no other word than `any`.
+ */
+type Further = "unknown" | "any";
+
 /** A type, with everything after the first line already indented to stand at `depth`. */
-export function printType(schema: Schema, depth = 0): string {
+export function printType(schema: Schema, depth = 0, further: Further = "unknown"): string {
   if (schema.$ref !== undefined) return schema.$ref.replace(/^.*\//, "");
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
   const either = schema.anyOf ?? schema.oneOf;
-  if (either) return joined(either, " | ", depth);
-  if (schema.allOf) return joined(schema.allOf, " & ", depth);
+  if (either) return joined(either, " | ", depth, further);
+  if (schema.allOf) return joined(schema.allOf, " & ", depth, further);
   if (Array.isArray(schema.type)) {
     return joined(
       (schema.type as string[]).map((type) => ({ ...schema, type })),
       " | ",
       depth,
+      further,
     );
   }
   switch (schema.type) {
@@ -75,43 +82,46 @@ export function printType(schema: Schema, depth = 0): string {
     case "number":
       return "number";
     case "array":
-      return `readonly ${inParentheses(printType(schema.items ?? {}, depth))}[]`;
+      return `readonly ${inParentheses(printType(schema.items ?? {}, depth, further))}[]`;
     case "object":
-      return printObject(schema, depth);
+      return printObject(schema, depth, further);
     default:
       throw new Error(`A schema of type ${String(schema.type)} has no form in TypeScript here.`);
   }
 }
 
-const joined = (schemas: readonly Schema[], by: string, depth: number): string =>
-  [...new Set(schemas.map((one) => printType(one, depth)))].join(by);
+const joined = (schemas: readonly Schema[], by: string, depth: number, further: Further): string =>
+  [...new Set(schemas.map((one) => printType(one, depth, further)))].join(by);
 
 const inParentheses = (type: string): string => (/^[\w."]+$|^\{[^]*\}$/.test(type) ? type : `(${type})`);
 
-export function printObject(schema: Schema, depth: number): string {
+export function printObject(schema: Schema, depth: number, further: Further = "unknown"): string {
   const members = Object.entries(schema.properties ?? {}).flatMap(([name, member]) => [
     ...printDoc(member.description, depth + 1),
-    printMember(name, member, schema.required?.includes(name) === true, depth + 1),
+    printMember(
+      name,
+      printType(member, depth + 1, further),
+      schema.required?.includes(name) === true,
+      depth + 1,
+    ),
   ]);
-  const further = printFurther(schema, depth);
-  if (members.length === 0) return further === undefined ? "Readonly<Record<string, never>>" : further;
-  const open = schema["x-loose"] === true ? [`${indent(depth + 1)}readonly [name: string]: unknown;`] : [];
+  if (members.length === 0) return printRecord(schema, depth, further);
+  const open = schema["x-loose"] === true ? [`${indent(depth + 1)}readonly [name: string]: ${further};`] : [];
   return ["{", ...members, ...open, `${indent(depth)}}`].join("\n");
 }
 
-function printMember(name: string, member: Schema, required: boolean, depth: number): string {
+function printMember(name: string, type: string, required: boolean, depth: number): string {
   const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
-  const type = printType(member, depth);
   // Whoever compiles with exact optional properties may still pass on what is undefined.
   const orNothing = required ? "" : type === "unknown" ? "" : " | undefined";
   return `${indent(depth)}readonly ${key}${required ? "" : "?"}: ${type}${orNothing};`;
 }
 
-function printFurther(schema: Schema, depth: number): string | undefined {
-  const { additionalProperties: further } = schema;
-  if (schema["x-loose"] === true) return "Readonly<Record<string, unknown>>";
-  if (typeof further !== "object") return undefined;
-  return `Readonly<Record<string, ${printType(further, depth)}>>`;
+function printRecord(schema: Schema, depth: number, further: Further): string {
+  const { additionalProperties: values } = schema;
+  if (schema["x-loose"] === true) return `Readonly<Record<string, ${further}>>`;
+  if (typeof values !== "object") return "Readonly<Record<string, never>>";
+  return `Readonly<Record<string, ${printType(values, depth, further)}>>`;
 }
 
 const lineMax = 116;

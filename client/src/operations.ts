@@ -2,6 +2,8 @@
 
 import type { OperationFacts } from "./operation-facts.ts";
 
+/* eslint-disable @typescript-eslint/no-explicit-any -- in what is handed in no other word lets an interface through */
+
 export type OperationId = keyof Inputs;
 
 /** Everything that can be called, and what must be known to call it. */
@@ -56,7 +58,7 @@ export interface Inputs {
     readonly model: string;
     readonly messages: readonly {
       readonly role: string;
-      readonly [name: string]: unknown;
+      readonly [name: string]: any;
     }[];
     readonly max_tokens?: number | null | undefined;
     readonly max_completion_tokens?: number | null | undefined;
@@ -64,14 +66,14 @@ export interface Inputs {
     readonly stream?: boolean | null | undefined;
     readonly stream_options?: {
       readonly include_usage?: boolean | null | undefined;
-      readonly [name: string]: unknown;
+      readonly [name: string]: any;
     } | null | undefined;
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     /** Qwen's word for thinking before the answer. */
     readonly enable_thinking?: boolean | null | undefined;
     /** The most that is thought, where the vendor does not count it as part of the answer. */
     readonly thinking_budget?: number | null | undefined;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /** What the account has, what running calls hold of it, and this key's budget. */
   readonly "credits.balance": Readonly<Record<string, never>>;
@@ -83,7 +85,7 @@ export interface Inputs {
     readonly input: string | readonly string[] | readonly number[] | readonly (readonly number[])[];
     readonly dimensions?: number | null | undefined;
     readonly encoding_format?: "float" | "base64" | null | undefined;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /**
    * Current valuation, margins, returns, liquidity and growth of a company. Exactly one of `ticker` and `cik` is
@@ -94,7 +96,7 @@ export interface Inputs {
     readonly ticker?: string | undefined;
     /** Company registry key, instead of a ticker. */
     readonly cik?: string | undefined;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /** Draws images from a description. */
   readonly "images.generate": {
@@ -106,7 +108,7 @@ export interface Inputs {
     readonly size?: string | null | undefined;
     readonly quality?: string | null | undefined;
     readonly stream?: false | null | undefined;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /** Every limit of this key, what is left of it and when it eases, and the workspace id. */
   readonly "limits.get": Readonly<Record<string, never>>;
@@ -127,9 +129,9 @@ export interface Inputs {
     readonly model: string;
     readonly messages: readonly {
       readonly role: string;
-      readonly [name: string]: unknown;
+      readonly [name: string]: any;
     }[];
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /**
    * Answers a conversation with a model, in the Anthropic dialect. Tools that the vendor runs, such as a web search
@@ -141,7 +143,7 @@ export interface Inputs {
     readonly model: string;
     readonly messages: readonly {
       readonly role: string;
-      readonly [name: string]: unknown;
+      readonly [name: string]: any;
     }[];
     /** The most to answer. 0 only fills the prompt cache, with a model of Anthropic's. */
     readonly max_tokens: number;
@@ -150,7 +152,7 @@ export interface Inputs {
     readonly speed?: "standard" | null | undefined;
     readonly inference_geo?: "global" | null | undefined;
     readonly fallbacks?: readonly unknown[] | null | undefined;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /**
    * How many tokens contents would be read as, in the Gemini dialect. `contents` or `generateContentRequest` is
@@ -159,16 +161,16 @@ export interface Inputs {
   readonly "models.count_tokens": {
     /** A model of `GET /v1/models`. */
     readonly model: string;
-    readonly contents?: readonly unknown[] | Readonly<Record<string, unknown>> | string | undefined;
+    readonly contents?: readonly unknown[] | Readonly<Record<string, any>> | string | undefined;
     readonly generateContentRequest?: {
-      readonly contents: readonly unknown[] | Readonly<Record<string, unknown>> | string;
-      readonly [name: string]: unknown;
+      readonly contents: readonly unknown[] | Readonly<Record<string, any>> | string;
+      readonly [name: string]: any;
     } | undefined;
     readonly generate_content_request?: {
-      readonly contents: readonly unknown[] | Readonly<Record<string, unknown>> | string;
-      readonly [name: string]: unknown;
+      readonly contents: readonly unknown[] | Readonly<Record<string, any>> | string;
+      readonly [name: string]: any;
     } | undefined;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /**
    * Answers a conversation with a model, in the Gemini dialect. Tools that the vendor runs, such as a web search or
@@ -178,24 +180,24 @@ export interface Inputs {
   readonly "models.generate_content": {
     /** A model of `GET /v1/models`. */
     readonly model: string;
-    readonly contents: readonly unknown[] | Readonly<Record<string, unknown>> | string;
+    readonly contents: readonly unknown[] | Readonly<Record<string, any>> | string;
     readonly generationConfig?: {
       readonly maxOutputTokens?: number | null | undefined;
       readonly max_output_tokens?: number | null | undefined;
       readonly candidateCount?: number | null | undefined;
       readonly candidate_count?: number | null | undefined;
-      readonly [name: string]: unknown;
+      readonly [name: string]: any;
     } | null | undefined;
     readonly generation_config?: {
       readonly maxOutputTokens?: number | null | undefined;
       readonly max_output_tokens?: number | null | undefined;
       readonly candidateCount?: number | null | undefined;
       readonly candidate_count?: number | null | undefined;
-      readonly [name: string]: unknown;
+      readonly [name: string]: any;
     } | null | undefined;
     readonly serviceTier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /** One model that this key may call, with its price. */
   readonly "models.get": {
@@ -221,24 +223,24 @@ export interface Inputs {
     readonly model: string;
     /** `sse` for server-sent events; otherwise a JSON array grows piece by piece. */
     readonly alt?: string | undefined;
-    readonly contents: readonly unknown[] | Readonly<Record<string, unknown>> | string;
+    readonly contents: readonly unknown[] | Readonly<Record<string, any>> | string;
     readonly generationConfig?: {
       readonly maxOutputTokens?: number | null | undefined;
       readonly max_output_tokens?: number | null | undefined;
       readonly candidateCount?: number | null | undefined;
       readonly candidate_count?: number | null | undefined;
-      readonly [name: string]: unknown;
+      readonly [name: string]: any;
     } | null | undefined;
     readonly generation_config?: {
       readonly maxOutputTokens?: number | null | undefined;
       readonly max_output_tokens?: number | null | undefined;
       readonly candidateCount?: number | null | undefined;
       readonly candidate_count?: number | null | undefined;
-      readonly [name: string]: unknown;
+      readonly [name: string]: any;
     } | null | undefined;
     readonly serviceTier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /** One call of the account: what was held, used and charged, and why. */
   readonly "requests.get": {
@@ -291,24 +293,24 @@ export interface Inputs {
     readonly max_results?: number | undefined;
   };
   /** The current stories of a user of the photo-sharing platform. */
-  readonly "reseller.social_b.user_stories": Readonly<Record<string, unknown>>;
+  readonly "reseller.social_b.user_stories": Readonly<Record<string, any>>;
   /** Videos behind a search keyword on the short-video platform. */
   readonly "reseller.social_c.creator_search_insights_videos": {
     /** Search keyword. */
     readonly keyword: string;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /** Suggestions for a search word in the short-video platform's shop. */
   readonly "reseller.social_c.search_word_suggestion": {
     /** Search keyword. */
     readonly search_word: string;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /** What a tag is about and how much is posted under it. */
   readonly "reseller.social_c.tag_detail": {
     /** Tag without its leading #. */
     readonly tag_name: string;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /**
    * Answers with a model through OpenAI's Responses interface, tools and stored context included. Tools that the
@@ -326,9 +328,9 @@ export interface Inputs {
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly tools?: readonly {
       readonly type: string;
-      readonly [name: string]: unknown;
+      readonly [name: string]: any;
     }[] | null | undefined;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /**
    * Lets the linked account follow another. Acts for the account that is linked to the key; there is never a token
@@ -359,7 +361,7 @@ export interface Inputs {
     readonly tweetId: string;
     /** Where to go on: the `next_cursor` of the page before. */
     readonly cursor?: string | undefined;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /** Top-level comments of a post or reel of the photo-sharing platform, page by page. */
   readonly "social_b.post.comments": {
@@ -367,7 +369,7 @@ export interface Inputs {
     readonly url: string;
     /** Where to go on: the `cursor` of the page before. */
     readonly cursor?: string | undefined;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
   /** Asks the vendor to stop a task that still waits; what it made by then may be billed. */
   readonly "tasks.cancel": {
@@ -384,7 +386,7 @@ export interface Inputs {
     readonly task_id: string;
   };
   /** Visits to a website and what visitors did there, by month. */
-  readonly "traffic_analytics.website.traffic_engagement": Readonly<Record<string, unknown>>;
+  readonly "traffic_analytics.website.traffic_engagement": Readonly<Record<string, any>>;
   /**
    * What was used and charged, in UTC days, for this key or its whole account. A window of at most 400 days that
    * starts no later than at the end of the running second and ends after it starts. What is told of the running
@@ -414,7 +416,7 @@ export interface Inputs {
       readonly reference_urls?: unknown;
       /** Addresses of videos that the model looks at. */
       readonly reference_video_urls?: unknown;
-      readonly [name: string]: unknown;
+      readonly [name: string]: any;
     };
     readonly parameters?: {
       /** Seconds of video; -1 leaves them to the vendor. */
@@ -423,9 +425,9 @@ export interface Inputs {
       readonly size?: string | null | undefined;
       /** Such as "720P". */
       readonly resolution?: string | null | undefined;
-      readonly [name: string]: unknown;
+      readonly [name: string]: any;
     } | null | undefined;
-    readonly [name: string]: unknown;
+    readonly [name: string]: any;
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 import { openBrowser, testInBrowser } from "../support/browser.ts";
-import { openTestGateway } from "../support/harness.ts";
+import { openTestGateway } from "../support/test-gateway.ts";
 
 testInBrowser("the reference's example of a list leaves out filters that nobody asked for", async () => {
   const gateway = await openTestGateway();

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 import { completeAddresses } from "../../gateway/src/config/addresses.ts";
 import { openBrowser, testInBrowser } from "../support/browser.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
