@@ -31,6 +31,13 @@ export const mutants = [
     tests: ledgerTests,
   },
   {
+    name: "the receipt of a call that did not come to its end keeps quiet about what it cost",
+    file: "gateway/src/ledger/receipt.ts",
+    find: 'return [...howItEnded(call), ...whatItCost(call)].join(" ");',
+    replace: 'return howItEnded(call)[0] ?? whatItCost(call).join(" ");',
+    tests: ["gateway/src/ledger/receipt.test.ts"],
+  },
+  {
     name: "a grant that ended since authentication still holds",
     file: whyNotHeld,
     find: 'if (grant && !facts.isGrantAlive(grant.id, createdAtMs)) return { kind: "grant_ended" };',
