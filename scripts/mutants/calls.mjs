@@ -31,9 +31,16 @@ export const mutants = [
   {
     name: "a hold in doubt keeps its idempotency key",
     file: "gateway/src/call/later/end-later.ts",
-    find: 'outcome: "failed", freed }',
-    replace: 'outcome: "unknown" }',
+    find: 'outcome: "failed", freed, ...tried }',
+    replace: 'outcome: "unknown", ...tried }',
     tests: ["test/crashes/writes-not-taken.test.ts"],
+  },
+  {
+    name: "the receipt of an answer that could not be booked says that none came",
+    file: "gateway/src/call/steps/settle.ts",
+    find: "endLater(paid.call.id, triedOf(attempted), gate);",
+    replace: "endLater(paid.call.id, { attempts: [], httpStatus: undefined }, gate);",
+    tests: ["test/crashes/late-ends.test.ts"],
   },
   {
     name: "a hold that was never taken is given back",
@@ -45,7 +52,7 @@ export const mutants = [
   {
     name: "a call that was never sent keeps its idempotency key where its end is written late",
     file: "gateway/src/call/steps/settle.ts",
-    find: "    if (didNothing(exchanged)) return takeBack(error, paid, gate);\n",
+    find: "    if (didNothing(exchanged)) return takeBack(error, paid, attempted, gate);\n",
     replace: "",
     tests: ["test/crashes/writes-not-taken.test.ts"],
   },

@@ -7,27 +7,35 @@ import { writeLater } from "./write-later.ts";
  * Ends a call whose settlement could not be written, once the store can be written again. Its caller got no
  * answer, so it is released and not charged. Should the process die first, the next start does the same.
  */
-export const endLater = (callId: string, gate: Gate): void =>
-  releaseLater({ callId, outcome: "unknown" }, gate);
+export const endLater = (callId: string, tried: Tried, gate: Gate): void =>
+  releaseLater({ callId, outcome: "unknown", ...tried }, gate);
+
+/** What was tried for a call, and the status of what came of it: its receipt tells of both, however late it is written. */
+export type Tried = Pick<Release, "attempts" | "httpStatus">;
+
+/** Of a call that was not sent yet, or that ended in a bug. */
+export const nothingKnown: Tried = { attempts: [], httpStatus: undefined };
 
 /**
  * The same for a call for which no upstream did anything, should its hold be on disk: its idempotency key is free again,
  * for its caller was told to try again.
  */
-export function takeBackLater({ call, caller, wishes: { claim } }: BookedCall, gate: Gate): void {
+export function takeBackLater(
+  { call, caller, wishes: { claim } }: BookedCall,
+  tried: Tried,
+  gate: Gate,
+): void {
   const freed = claim && { accountId: caller.accountId, keyHash: claim.keyHash };
-  releaseLater({ callId: call.id, outcome: "failed", freed }, gate);
+  releaseLater({ callId: call.id, outcome: "failed", freed, ...tried }, gate);
 }
 
-function releaseLater(ending: Pick<Release, "callId" | "outcome" | "freed">, gate: Gate): void {
+function releaseLater(ending: Tried & Pick<Release, "callId" | "outcome" | "freed">, gate: Gate): void {
   const { callId } = ending;
   writeLater(
     `the end of ${callId}`,
     async () => {
       const resolved = await gate.ledger.release({
         ...ending,
-        httpStatus: undefined,
-        attempts: [],
         abandonsTask: true,
         settledAtMs: gate.clock.wallMs(),
       });

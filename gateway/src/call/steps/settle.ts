@@ -4,7 +4,7 @@ import { NotWritten } from "../../ledger/store-errors.ts";
 import { valuePico } from "../../prices/terms.ts";
 import { neverSent, type Exchanged } from "../../operation/upstream.ts";
 import type { Answer } from "../call.ts";
-import { endLater, takeBackLater } from "../later/end-later.ts";
+import { endLater, takeBackLater, type Tried } from "../later/end-later.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "../gate.ts";
 import type { Metered } from "./meter.ts";
@@ -30,8 +30,8 @@ export async function settle(
   try {
     resolved = await writeEnd(paid, attempted, metered, gate);
   } catch (error) {
-    if (didNothing(exchanged)) return takeBack(error, paid, gate);
-    endLater(paid.call.id, gate);
+    if (didNothing(exchanged)) return takeBack(error, paid, attempted, gate);
+    endLater(paid.call.id, triedOf(attempted), gate);
     const isFree = error instanceof NotWritten;
     if (isFree) paid.call.known.costMicros = 0n;
     const message = isFree ? "The call was made but could not be booked; it is not charged." : perhapsBooked;
@@ -95,8 +95,8 @@ const countEnd = (
   countCharge(resolved, { callId: call.id, operationId: operation.id, upstream: upstream.name }, gate);
 
 /** Whether or not its end is in the books, nobody pays for what no upstream did, and it may be tried again. */
-function takeBack(error: unknown, paid: BookedCall, gate: Gate): never {
-  takeBackLater(paid, gate);
+function takeBack(error: unknown, paid: BookedCall, attempted: Attempted, gate: Gate): never {
+  takeBackLater(paid, triedOf(attempted), gate);
   paid.call.known.costMicros = 0n;
   const message = "No upstream did anything for the call, which could not be booked; it is not charged.";
   return refuseUnbooked(error, paid.call, { message, retryable: true }, gate);
@@ -111,11 +111,10 @@ const didNothing = (exchanged: Exchanged): boolean =>
 
 function writeEnd(
   { call, caller, wishes, priced, taskId }: BookedCall,
-  { exchanged, attempts }: Attempted,
+  attempted: Attempted,
   metered: Metered,
   gate: Gate,
 ): Promise<Resolved> {
-  const httpStatus = "status" in exchanged ? exchanged.status : undefined;
   const settledAtMs = gate.clock.wallMs();
   if (metered.succeeded === true) {
     return gate.ledger.settle({
@@ -124,23 +123,26 @@ function writeEnd(
       used: metered.used,
       usageSource: metered.source,
       valuePico: valuePico(metered.used, priced.terms),
-      httpStatus,
-      attempts,
+      ...triedOf(attempted),
       settledAtMs,
     });
   }
   const { claim } = wishes;
-  const frees = claim !== undefined && didNothing(exchanged);
+  const frees = claim !== undefined && didNothing(attempted.exchanged);
   return gate.ledger.release({
     callId: call.id,
     outcome: metered.succeeded === false ? "failed" : "unknown",
-    httpStatus,
-    attempts,
+    ...triedOf(attempted),
     settledAtMs,
     freed: frees ? { accountId: caller.accountId, keyHash: claim.keyHash } : undefined,
     task: taskId === undefined ? undefined : refusedTask(taskId, settledAtMs),
   });
 }
+
+const triedOf = ({ exchanged, attempts }: Attempted): Tried => ({
+  attempts,
+  httpStatus: "status" in exchanged ? exchanged.status : undefined,
+});
 
 /** A task that the vendor did not take: nobody ever saw its id. */
 const refusedTask = (taskId: string, nowMs: number): TaskEnd => ({
