@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
 import { runTollgate, type Ran } from "../support/run-tollgate.ts";
+import { asynchronous, createPath, stuck, video } from "../tasks/task-caller.ts";
 
 let folder: string;
 let gateway: GatewayProcess;
@@ -36,10 +37,10 @@ async function json(...words: string[]): Promise<Record<string, unknown>> {
   return JSON.parse(out) as Record<string, unknown>;
 }
 
-const call = (path: string, body?: object): Promise<Response> =>
+const call = (path: string, body?: object, headers?: Record<string, string>): Promise<Response> =>
   fetch(gateway.url + path, {
     method: body === undefined ? "GET" : "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
 
@@ -83,6 +84,14 @@ test("what the ledger, the usage and the receipts say beside a busy server is on
   const shown = await (await call(`/v1/requests/${requestId}`)).json();
   const { account_id: _, account_name: __, key_name: ___, ...told } = receipt;
   expect(told).toEqual(shown as typeof told);
+});
+
+test("the receipt of a video that is being made names who makes it, to the operator as to the caller", async () => {
+  const created = await call(createPath, video(stuck), asynchronous);
+  const requestId = created.headers.get("x-request-id") ?? "";
+  const shown = (await (await call(`/v1/requests/${requestId}`)).json()) as Record<string, unknown>;
+  expect(shown).toMatchObject({ settled_at: null, attempts: [{ outcome: "answered" }] });
+  expect((await json("receipt", requestId))["attempts"]).toEqual(shown["attempts"]);
 });
 
 test("whose receipt it is stays the account's with a key, and the operator's without", async () => {

@@ -3,8 +3,9 @@ import type { Budget, BudgetUse } from "../keys/keys.ts";
 import { seenBy, sees } from "../keys/seen-by.ts";
 import { hashIdempotencyKey } from "../ledger/idempotency-key.ts";
 import { placeOfMoment } from "../ledger/call-places.ts";
-import type { Attempt, CallRecord } from "../ledger/call-record.ts";
+import type { CallRecord } from "../ledger/call-record.ts";
 import { receiptOf, type Receipt } from "../ledger/receipt.ts";
+import { withAttemptsSoFar, type AttemptsOf } from "./attempts-so-far.ts";
 import type { Store } from "./store.ts";
 import { groupRequests, keyRequests, keySlot, keyTokens, upstreamRequests } from "../limits/call-limits.ts";
 import type { LinkDesk } from "../links/link-desk.ts";
@@ -24,19 +25,13 @@ interface Parts {
   readonly limiter: Limiter;
   readonly links: LinkDesk;
   readonly offer: () => Offer;
-  /** What was tried so far for a call that runs; undefined when nobody here knows. */
-  readonly attemptsOf: (callId: string) => readonly Attempt[] | undefined;
+  readonly attemptsOf: AttemptsOf;
 }
 
 /** Answers callers from the store. Every question carries the asker's account, so nobody sees another's books. */
 export function createBooks({ store, limiter, links, offer, attemptsOf }: Parts): Books {
-  const receiptNow = async (call: CallRecord): Promise<Receipt> => {
-    if (call.settledAtMs !== undefined) return receiptOf(call);
-    // Attempts are written with the end of a call. Of one that runs, the process that runs it may know them; of one that
-    // began a task, which may run for long, the task does.
-    const attempts = attemptsOf(call.id) ?? (await store.tasks.findByCall(call.id))?.attempts;
-    return receiptOf(attempts ? { ...call, attempts } : call);
-  };
+  const receiptNow = async (call: CallRecord): Promise<Receipt> =>
+    receiptOf(await withAttemptsSoFar(call, store.tasks, attemptsOf));
   return {
     usage: (asker, window) => readUsage(store.usage, reportedTo(asker), window),
     balance: (asker) => readBalance(store, asker),

@@ -1,3 +1,4 @@
+import { withAttemptsSoFar } from "../../books/attempts-so-far.ts";
 import { receiptOf, type Receipt } from "../../ledger/receipt.ts";
 import { microsAsUsd } from "./caller/micros.ts";
 import { withClient } from "./caller/open-client.ts";
@@ -40,7 +41,7 @@ const receiptFromBooks = (callId: string, parts: CliParts): Promise<Answer> =>
       store.accounts.find(call.accountId),
       store.keys.find(call.keyId),
     ]);
-    const found = receiptOf(call);
+    const found = receiptOf(await withAttemptsSoFar(call, store.tasks));
     const whose = {
       account: `${call.accountId} (${account?.name ?? "unknown"})`,
       key: `${call.keyId} (${key?.name ?? "unknown"})`,
