@@ -15,13 +15,15 @@ const commentsQuery = z.looseObject({
 const onlyPages = (query: object): boolean =>
   Object.keys(query).every((name) => name === "url" || name === "cursor");
 
-/** `success: true` in the body is the proof; what is not a whole number of credits counts as no word about them. */
-function creditsTaken(json: unknown): number | undefined {
+/** `success: true` in the body is the proof; what is not a whole number of credits counts as no word about them, and is named. */
+function creditsTaken(json: unknown, anomalies: string[]): number | undefined {
   if (typeof json !== "object" || json === null) return undefined;
   if (!("success" in json) || json.success !== true) return undefined;
   const said = "credits_charged" in json ? json.credits_charged : undefined;
   const believed = Number.isInteger(said) && Number(said) >= 0 && Number(said) <= creditsBelievedMax;
-  return believed ? Number(said) : 1;
+  if (believed) return Number(said);
+  if (said !== undefined && said !== null) anomalies.push("credits_charged is no number of credits");
+  return 1;
 }
 
 const comment = z
@@ -70,7 +72,7 @@ export const postComments = defineOperation({
     usd: "0.00188",
     requested: () => 1,
     atMost: ({ query }) => (onlyPages(query) ? 1 : creditsMax),
-    delivered: ({ json }) => creditsTaken(json),
+    delivered: ({ json }, _input, anomalies) => creditsTaken(json, anomalies),
   },
   servedBy: { scrapecreators: { exchange: "forward_query", path: "/instagram/post/comments" } },
 });

@@ -87,6 +87,13 @@ export const mutants = [
     tests: ["test/money/upstream-faults.test.ts"],
   },
   {
+    name: "a figure that is not believed is kept from the operator",
+    file: "gateway/src/call/steps/meter.ts",
+    find: "    if (anomalies.length > 0) noteAnomalies(operation, { anomalies }, upstream, gate);\n",
+    replace: "",
+    tests: ["test/money/disbelieved-figures.test.ts"],
+  },
+  {
     name: "a slot is not returned when its call ends",
     file: "gateway/src/call/steps/share.ts",
     find: 'if (want.kind === "slot") return this.#limiter.freeSlot(want.name, want.holder);',

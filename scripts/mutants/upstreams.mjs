@@ -242,6 +242,13 @@ export const mutants = [
     tests: ["gateway/src/upstreams/dialects/gemini/read-request.test.ts"],
   },
   {
+    name: "nobody hears of research that names no cost",
+    file: "gateway/src/upstreams/answers/read-cost.ts",
+    find: '["no cost was told"]',
+    replace: "[]",
+    tests: ["test/money/disbelieved-figures.test.ts"],
+  },
+  {
     name: "what was heard is forgotten in the stream that a whole answer of OpenAI's becomes",
     file: "gateway/src/upstreams/dialects/openai/usage.ts",
     find: "      audio_tokens: audio && audio.input + audio.cacheRead,\n",

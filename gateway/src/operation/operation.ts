@@ -82,8 +82,11 @@ interface PerUnit<Input> {
   readonly requested: (input: Input) => number;
   /** What is held, where the request does not show exactly what it will take. */
   readonly atMost?: (input: Input) => number;
-  /** The units a 2xx answer proves; undefined when it proves that the call did not succeed. */
-  readonly delivered: (answer: UpstreamAnswer, input: Input) => number | undefined;
+  /**
+   * The units a 2xx answer proves; undefined when it proves that the call did not succeed. A figure in it that is not
+   * believed is named among the anomalies, so that it can be counted and looked at.
+   */
+  readonly delivered: (answer: UpstreamAnswer, input: Input, anomalies: string[]) => number | undefined;
 }
 
 /** Prices come from the model the caller names, tokens from the adapter's reading of the answer. */

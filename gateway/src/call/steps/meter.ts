@@ -34,7 +34,9 @@ export function meter(
   }
   if (!isSuccess(exchanged)) return { ...nothing, succeeded: false };
   if (operation.price.kind === "per_unit") {
-    const delivered = operation.price.delivered(exchanged.answer, input);
+    const anomalies: string[] = [];
+    const delivered = operation.price.delivered(exchanged.answer, input, anomalies);
+    if (anomalies.length > 0) noteAnomalies(operation, { anomalies }, upstream, gate);
     if (delivered === undefined) return { ...nothing, succeeded: false };
     return { succeeded: true, used: { [operation.price.unit]: delivered }, source: "provider" };
   }
@@ -117,8 +119,8 @@ function noteAnomalies(
   {
     anomalies,
     anomalyCount = anomalies.length,
-    beyond,
-  }: TokenReading & { readonly beyond: readonly string[] },
+    beyond = [],
+  }: Pick<TokenReading, "anomalies" | "anomalyCount"> & { readonly beyond?: readonly string[] },
   upstream: Upstream,
   gate: Gate,
 ): void {

@@ -44,9 +44,12 @@ function scaled(digits: bigint, power: number): bigint {
   return (digits + divisor / 2n) / divisor;
 }
 
-/** The reading of an answer whose vendor names its cost. Without a cost there is no evidence, so no charge. */
-export const costReading = (micros: number | undefined, anomalies: readonly string[]): TokenReading => ({
-  used: micros === undefined ? undefined : { [costUnit]: micros },
-  estimate: undefined,
-  anomalies,
-});
+/**
+ * The reading of an answer whose vendor names its cost. Without a cost there is no evidence, so no charge; the operator,
+ * who is billed all the same, hears of it.
+ */
+export function costReading(micros: number | undefined, anomalies: readonly string[]): TokenReading {
+  if (micros !== undefined) return { used: { [costUnit]: micros }, estimate: undefined, anomalies };
+  const untold = anomalies.length > 0 ? anomalies : ["no cost was told"];
+  return { used: undefined, estimate: undefined, anomalies: untold };
+}
