@@ -24,6 +24,13 @@ export const mutants = [
     tests: ledgerTests,
   },
   {
+    name: "a receipt tells the caller of the operator's debts",
+    file: "gateway/src/ledger/receipt.ts",
+    find: "httpStatus: httpStatus === paymentRequired && !isOthers ? undefined : httpStatus,\n",
+    replace: "",
+    tests: ["test/money/upstream-faults.test.ts"],
+  },
+  {
     name: "the day of a grant is not guarded",
     file: whyNotHeld,
     find: "if (!fits(use, amountMicros, grant.perDayMicros))",

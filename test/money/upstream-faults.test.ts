@@ -427,8 +427,10 @@ test.each([401, 402, 403])(
           ? { error: { code, message, retryable: false, request_id: response.headers.get("x-request-id") } }
           : { error: { message, type: "server_error", param: null, code, retryable: false } },
       );
-      const attempts = [{ upstream: target.upstream, outcome: "key_rejected", status }];
-      await expectNotCharged(account, response, { outcome: "failed", http_status: status, attempts });
+      // What is owed is nobody else's business, and a caller would take it for a word about their own balance.
+      const told = status === 402 ? null : status;
+      const attempts = [{ upstream: target.upstream, outcome: "key_rejected", status: told }];
+      await expectNotCharged(account, response, { outcome: "failed", http_status: told, attempts });
     }
     expect(await gateway.audit()).toEqual([]);
   },

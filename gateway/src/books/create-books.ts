@@ -4,7 +4,7 @@ import { seenBy, sees } from "../keys/seen-by.ts";
 import { hashIdempotencyKey } from "../ledger/idempotency-key.ts";
 import { placeOfMoment } from "../ledger/call-places.ts";
 import type { CallRecord } from "../ledger/call-record.ts";
-import { receiptOf, type Receipt } from "../ledger/receipt.ts";
+import { receiptForCaller, type Receipt } from "../ledger/receipt.ts";
 import { withAttemptsSoFar, type AttemptsOf } from "./attempts-so-far.ts";
 import type { Store } from "./store.ts";
 import { groupRequests, keyRequests, keySlot, keyTokens, upstreamRequests } from "../limits/call-limits.ts";
@@ -31,7 +31,7 @@ interface Parts {
 /** Answers callers from the store. Every question carries the asker's account, so nobody sees another's books. */
 export function createBooks({ store, limiter, links, offer, attemptsOf }: Parts): Books {
   const receiptNow = async (call: CallRecord): Promise<Receipt> =>
-    receiptOf(await withAttemptsSoFar(call, store.tasks, attemptsOf));
+    receiptForCaller(await withAttemptsSoFar(call, store.tasks, attemptsOf));
   return {
     usage: (asker, window) => readUsage(store.usage, reportedTo(asker), window),
     balance: (asker) => readBalance(store, asker),

@@ -14,6 +14,9 @@ export const callerLeft = "caller_left";
 /** The outcome of an attempt that ended too early after its caller had stopped reading for a while. */
 export const callerStalled = "caller_stalled";
 
+/** The outcome of an attempt whose upstream refused the operator's key or account. */
+export const keyRejected = "key_rejected";
+
 /** One try at one upstream. */
 export interface Attempt {
   readonly upstream: string;

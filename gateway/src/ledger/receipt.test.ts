@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Attempt, CallRecord } from "./call-record.ts";
-import { receiptOf } from "./receipt.ts";
+import { receiptForCaller, receiptOf } from "./receipt.ts";
 
 const attempt = (outcome: string, status: number | null): Attempt => ({
   upstream: "up",
@@ -102,5 +102,28 @@ describe("a call that was released without anybody knowing how it ended", () => 
       "The upstream answered, but the end of the call could not be booked, so the caller was not given the answer. " +
         "Nothing was charged and the hold was released.",
     );
+  });
+});
+
+describe("that the operator's account at an upstream is out of credit", () => {
+  const unpaid = attempt("key_rejected", 402);
+  const failed: CallRecord = { ...released, outcome: "failed", httpStatus: 402, attempts: [unpaid] };
+  const told = ({ http_status: status, attempts }: ReturnType<typeof receiptOf>) => [
+    status,
+    attempts.map((one) => one.status),
+  ];
+
+  test("is told to the operator, and not to the caller, who would take it for a word about their own balance", () => {
+    expect(told(receiptOf(failed))).toEqual([402, [402]]);
+    expect(told(receiptForCaller(failed))).toEqual([null, [null]]);
+    const away = { ...failed, attempts: [attempt("unreachable", null), unpaid] };
+    expect(told(receiptForCaller(away))).toEqual([null, [null, null]]);
+  });
+
+  test("hides nothing of what another upstream said", () => {
+    const busy = { ...failed, httpStatus: 429, attempts: [attempt("rate_limited", 429), unpaid] };
+    expect(told(receiptForCaller(busy))).toEqual([429, [429, null]]);
+    const same = { ...failed, attempts: [unpaid, attempt("answered", 402)] };
+    expect(told(receiptForCaller(same))).toEqual([402, [null, 402]]);
   });
 });

@@ -4,6 +4,8 @@ import { isoTime } from "../platform/clock.ts";
 import {
   callerLeft,
   callerStalled,
+  keyRejected,
+  type Attempt,
   type CallOutcome,
   type CallRecord,
   type CallState,
@@ -81,6 +83,26 @@ export interface ReceiptPage {
   readonly next_cursor: string | null;
 }
 
+/**
+ * The receipt as the call's own caller is told it. Where a call came to nothing, a 402 about the operator's account looks
+ * like one about theirs, so it stays with the operator.
+ */
+export function receiptForCaller(call: CallRecord): Receipt {
+  const { attempts, httpStatus } = call;
+  if (call.outcome === "succeeded" || !attempts.some(tellsOfDebts)) return receiptOf(call);
+  const isOthers = attempts.some((attempt) => !tellsOfDebts(attempt) && attempt.status === httpStatus);
+  return receiptOf({
+    ...call,
+    httpStatus: httpStatus === paymentRequired && !isOthers ? undefined : httpStatus,
+    attempts: attempts.map((attempt) => (tellsOfDebts(attempt) ? { ...attempt, status: null } : attempt)),
+  });
+}
+
+const paymentRequired = 402;
+const tellsOfDebts = ({ outcome, status }: Attempt): boolean =>
+  outcome === keyRejected && status === paymentRequired;
+
+/** The whole of it, for the operator. */
 export function receiptOf(call: CallRecord): Receipt {
   const terms = createTerms(call.operationId, call.model, call.unitPricesPico);
   return {
