@@ -277,6 +277,27 @@ export const mutants = [
     tests: ["test/streams/media-in-streams.test.ts"],
   },
   {
+    name: "an item that came whole is no output of a stream that breaks off",
+    file: "gateway/src/upstreams/streams/stream-meter.ts",
+    find: "Math.max(this.#outputBytes, saidBytes)",
+    replace: "this.#outputBytes",
+    tests: ["test/streams/whole-items.test.ts"],
+  },
+  {
+    name: "an item that came piece by piece is counted again when it has ended",
+    file: "gateway/src/upstreams/streams/stream-meter.ts",
+    find: "Math.max(this.#outputBytes, saidBytes)",
+    replace: "this.#outputBytes + saidBytes",
+    tests: ["test/streams/whole-items.test.ts"],
+  },
+  {
+    name: "a sealed thought of a stream that breaks off is free",
+    file: "gateway/src/upstreams/streams/stream-meter.ts",
+    find: "this.#hasMedia || this.#hasWholePart;",
+    replace: "this.#hasMedia;",
+    tests: ["test/streams/whole-items.test.ts"],
+  },
+  {
     name: "an account without credit is taken for a mistake of the caller's",
     file: "gateway/src/upstreams/answers/read-outcome.ts",
     find: "status === 400 || aboutOurKey.has(status)",
@@ -321,7 +342,7 @@ export const mutants = [
   {
     name: "a response that failed before it said anything is charged in a stream",
     file: "gateway/src/upstreams/streams/stream-meter.ts",
-    find: "this.#hasDelivered() || this.#hasWholePart || !this.#failed;",
+    find: "this.#hasDelivered() || !this.#failed;",
     replace: "true;",
     tests: ["test/upstreams/failed-responses.test.ts"],
   },

@@ -167,7 +167,12 @@ export type ChatEvent =
    */
   | { readonly kind: "media"; readonly transcript: string; readonly hasBytes: boolean }
   /** No more of this part will come. */
-  | { readonly kind: "part_end"; readonly index: number }
+  | {
+      readonly kind: "part_end";
+      readonly index: number;
+      /** How many bytes the parts say together that have ended; undefined where all of them came piece by piece. */
+      readonly saidBytes?: number;
+    }
   /** What is known of usage so far; a later one replaces it. */
   | { readonly kind: "usage"; readonly usage: ChatUsage }
   | {

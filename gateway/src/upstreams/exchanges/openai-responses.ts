@@ -65,12 +65,16 @@ function readUsage(usage: unknown, anomalies: string[]): ChatUsage | undefined {
   return { input, output, cacheRead, cacheWrite, cacheWrite1h: 0, reasoning: undefined };
 }
 
-/** The bytes that the model wrote: whatever is called text, arguments or input inside the items of its answer. */
+/**
+ * The bytes that the model wrote: whatever is called text, arguments or input inside the items of its answer, but for what
+ * a search found.
+ */
 function textBytes(value: unknown): number {
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + textBytes(item), 0);
   if (!isJsonObject(value)) return 0;
   let bytes = 0;
   for (const [name, inner] of Object.entries(value)) {
+    if (name === "results") continue;
     if (typeof inner !== "string") bytes += textBytes(inner);
     else if (written.has(name)) bytes += Buffer.byteLength(inner);
   }
@@ -80,9 +84,10 @@ function textBytes(value: unknown): number {
 const written: ReadonlySet<string> = new Set(["text", "refusal", "arguments", "input", "code"]);
 
 function streamRules(): StreamRules {
+  const read = createEventReader();
   return {
     contentType: "text/event-stream; charset=utf-8",
-    read: (frame) => readEvents(eventOf(frame)),
+    read: (frame) => read(eventOf(frame)),
     alike: true,
     write: ({ text }, events) => (events.some(isWithheld) ? sayError(withheldError) : text),
     end: (ending) => (ending === "whole" ? "" : sayError(brokenOff)),
@@ -109,36 +114,61 @@ const sayError = (error: JsonObject): string =>
   sseText({ event: "error", data: JSON.stringify({ type: "error", ...error, param: null }) });
 
 /** Only what the meter needs: pieces and whole items of output, the end with its figures, and an error in between. */
-function readEvents(event: JsonObject | undefined): readonly ChatEvent[] {
-  if (event === undefined) return [];
-  const { type, delta } = event;
-  if (type === "error" || saysError(event)) return [gaveUpBy(event)];
-  const end = endOf(event);
-  if (end !== undefined) {
-    const usage = readUsage(end["usage"], []);
-    return [
-      { kind: "start", id: undefined, model: modelIn(end) },
-      ...(isFilled(end["output"]) ? [wholeItem] : []),
-      ...(usage ? [{ kind: "usage", usage } as const] : []),
-      { kind: "stop", reason: "end", stopSequence: undefined },
-      ...(type === "response.failed" ? [gaveUpBy(end)] : []),
-    ];
-  }
-  if (holdsMedia(event)) return [{ kind: "media", transcript: "", hasBytes: true }];
-  if (type === itemDone) return [wholeItem];
-  const isPiece = typeof type === "string" && type.endsWith(".delta") && typeof delta === "string";
-  return isPiece ? [{ kind: "text", index: 0, text: delta }] : [];
+function createEventReader(): (event: JsonObject | undefined) => readonly ChatEvent[] {
+  /** What the items say that have ended. */
+  let itemBytes = 0;
+
+  const readDone = (event: JsonObject): readonly ChatEvent[] => {
+    const bytes = textBytes(event);
+    if (event["type"] === itemDone) {
+      // One whose image came was taken for media before.
+      if (isImageCall(event["item"])) return [];
+      itemBytes += bytes;
+      return [ended(itemBytes)];
+    }
+    // It belongs to an item that has not ended, whose end says it once more.
+    return bytes > 0 ? [ended(itemBytes + bytes)] : [];
+  };
+
+  return (event) => {
+    if (event === undefined) return [];
+    const { type, delta } = event;
+    if (type === "error" || saysError(event)) return [gaveUpBy(event)];
+    const end = endOf(event);
+    if (end !== undefined) return readEnd(end, type);
+    if (holdsMedia(event)) return [{ kind: "media", transcript: "", hasBytes: true }];
+    if (typeof type !== "string") return [];
+    if (type.endsWith(".done")) return readDone(event);
+    const isPiece = type.endsWith(".delta") && typeof delta === "string";
+    return isPiece ? [{ kind: "text", index: 0, text: delta }] : [];
+  };
 }
+
+function readEnd(end: JsonObject, type: unknown): readonly ChatEvent[] {
+  const { output } = end;
+  const usage = readUsage(end["usage"], []);
+  return [
+    { kind: "start", id: undefined, model: modelIn(end) },
+    ...(isFilled(output) ? [ended(textBytes(output))] : []),
+    ...(usage ? [{ kind: "usage", usage } as const] : []),
+    { kind: "stop", reason: "end", stopSequence: undefined },
+    ...(type === "response.failed" ? [gaveUpBy(end)] : []),
+  ];
+}
+
+/** Some vendors give items whole, without a piece before them, so that what they say is told with their end. */
+const ended = (saidBytes: number): ChatEvent => ({ kind: "part_end", index: 0, saidBytes });
 
 /** Sound comes in pieces, an image as often as it gets clearer and at last with its item. */
 function holdsMedia({ type, item }: JsonObject): boolean {
-  if (type === itemDone)
-    return isJsonObject(item) && item["type"] === "image_generation_call" && Boolean(item["result"]);
+  if (type === itemDone) return isImageCall(item) && Boolean(item["result"]);
   return mediaEvents.has(type);
 }
 
+const isImageCall = (item: unknown): item is JsonObject =>
+  isJsonObject(item) && item["type"] === "image_generation_call";
+
 const itemDone = "response.output_item.done";
-const wholeItem: ChatEvent = { kind: "part_end", index: 0 };
 
 const mediaEvents: ReadonlySet<unknown> = new Set([
   "response.audio.delta",

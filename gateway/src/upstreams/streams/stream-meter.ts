@@ -57,7 +57,7 @@ export class StreamMeter {
       } else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
       else if (event.kind === "tool_call") this.#outputBytes += Buffer.byteLength(event.name);
       else if (event.kind === "start") this.#model ??= event.model;
-      else if (event.kind === "part_end") this.#hasWholePart = true;
+      else if (event.kind === "part_end") this.#noteWholePart(event.saidBytes);
       else if (event.kind === "image") this.#noteMedia();
       else if (event.kind === "media") {
         this.#outputBytes += Buffer.byteLength(event.transcript);
@@ -65,6 +65,12 @@ export class StreamMeter {
       }
     }
     if (odd.length > 0) this.#note(odd);
+  }
+
+  /** What came at once was not counted before, and what came piece by piece is not counted again. */
+  #noteWholePart(saidBytes = 0): void {
+    this.#hasWholePart = true;
+    this.#outputBytes = Math.max(this.#outputBytes, saidBytes);
   }
 
   #noteMedia(): void {
@@ -90,7 +96,7 @@ export class StreamMeter {
   }
 
   #hasDelivered(): boolean {
-    return this.#outputBytes > 0 || this.#hasMedia;
+    return this.#outputBytes > 0 || this.#hasMedia || this.#hasWholePart;
   }
 
   tokens(): TokenReading {
@@ -100,7 +106,7 @@ export class StreamMeter {
     const passed = { ...told, output_tokens: output };
     const isFinal = this.#usageIsFinal || this.#nothingCameAfterUsage();
     // Whatever an error says that it used, nothing is paid for it in place of an answer.
-    const isOwed = this.#hasDelivered() || this.#hasWholePart || !this.#failed;
+    const isOwed = this.#hasDelivered() || !this.#failed;
     return {
       used: usage && isFinal && isOwed ? told : undefined,
       // A stream that broke off never told its final figures: what was seen to pass is what was used.
