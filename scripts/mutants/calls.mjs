@@ -150,6 +150,27 @@ export const mutants = [
     tests: ["test/crashes/failpoints.test.ts"],
   },
   {
+    name: "the first words of a stream are noted after seconds",
+    file: "gateway/src/call/steps/stream-answer.ts",
+    find: "  #noteFrom = 1;\n",
+    replace: "  #noteFrom = unnotedBytesMax;\n",
+    tests: ["test/streams/noted-progress.test.ts"],
+  },
+  {
+    name: "a stream is noted every few seconds, however much it says in them",
+    file: "gateway/src/call/steps/stream-answer.ts",
+    find: "bytes + Math.max(unnotedBytesMax, bytes * unnotedShareMax)",
+    replace: "Infinity",
+    tests: ["test/streams/noted-progress.test.ts"],
+  },
+  {
+    name: "a stream that is fast fills the books with notes",
+    file: "gateway/src/call/steps/stream-answer.ts",
+    find: "Math.max(unnotedBytesMax, bytes * unnotedShareMax)",
+    replace: "unnotedBytesMax",
+    tests: ["test/streams/noted-progress.test.ts"],
+  },
+  {
     name: "a caller who does not read fills the memory",
     file: "gateway/src/call/steps/stream-answer.ts",
     find: "    this.#isBehind = true;\n    this.#relay.pause();\n",

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { openExaDouble } from "../doubles/exa.ts";
 import { openPerplexityDouble } from "../doubles/perplexity.ts";
 import { openTavilyDouble } from "../doubles/tavily.ts";
-import { openTestGateway, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { commentsPath, useDataDoubles } from "../data/data-doubles.ts";
 
 const { gateway, answeredWith } = await useDataDoubles();

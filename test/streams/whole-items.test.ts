@@ -3,7 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { begunStream } from "../support/died-stream.ts";
-import { openTestGateway, until, type TestAccount, type TestGateway } from "../support/harness.ts";
+import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 
 let answer: () => Response;
 let vendor: Bun.Server<undefined>;

@@ -155,6 +155,8 @@ export interface StreamRelay {
   /** Nothing more is handed over until `resume`, and the upstream is kept waiting. */
   readonly pause: () => void;
   readonly resume: () => void;
+  /** How much was delivered so far, cheap enough to ask at every piece: bytes of text, or 1 for what has no measure. */
+  readonly delivered: number;
   /** What passed so far; final once the end was told. */
   readonly read: () => StreamReading;
   /** Ends the connection to the upstream; the end is then told. */

@@ -16,6 +16,10 @@ import type { Share } from "./share.ts";
 
 /** Should the process die in the middle, the stream costs what it had delivered by then, give or take this time. */
 const beatMs = 2_000;
+/** Nor is more than this, some thousand tokens, delivered without a note, where a stream says so much in that time. */
+const unnotedBytesMax = 4_000;
+/** A stream that has said a lot is noted again when it has grown by this share, so that the fastest writes few notes. */
+const unnotedShareMax = 1 / 8;
 /** Proxies and clients give up on silence; within ten seconds a ping says that somebody is still there. */
 const silentBeatsMax = 3;
 /** A vendor that is kept waiting this long may give up, and its end is seen only once the caller reads on. */
@@ -56,6 +60,8 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   #ending: Promise<string> | undefined;
   #beat: Deadline | undefined;
   #hasPassed = false;
+  /** How much is delivered when that is noted next: the first of it at once. */
+  #noteFrom = 1;
   #isBehind = false;
   /** It kept the upstream waiting for so long, or until the end, that the end may be its doing. */
   #callerStalled = false;
@@ -101,6 +107,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
     this.#hasPassed = true;
     const behind = this.#send(piece);
     if (behind) this.#waitFor(behind);
+    if (this.#relay.delivered >= this.#noteFrom) this.#noteProgress();
   }
 
   onEnd(): void {
@@ -174,6 +181,8 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   }
 
   #noteProgress(): void {
+    const { delivered: bytes } = this.#relay;
+    this.#noteFrom = bytes + Math.max(unnotedBytesMax, bytes * unnotedShareMax);
     const delivered = deliveredSoFar(this.#paid, this.#relay);
     if (delivered) this.#gate.ledger.noteProgress(this.#paid.call.id, delivered);
   }

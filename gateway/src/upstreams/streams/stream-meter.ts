@@ -41,6 +41,11 @@ export class StreamMeter {
     return this.#refused;
   }
 
+  get delivered(): number {
+    if (this.#outputBytes > 0) return this.#outputBytes;
+    return this.#hasDelivered() ? 1 : 0;
+  }
+
   add(events: readonly ChatEvent[], odd: readonly string[]): void {
     this.#stopped ||= events.some(({ kind }) => kind === "stop");
     for (const event of events) {

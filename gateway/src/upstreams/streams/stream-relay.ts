@@ -54,6 +54,10 @@ class FrameRelay implements StreamRelay, StreamReader {
     this.#stream.leave();
   }
 
+  get delivered(): number {
+    return this.#meter.delivered;
+  }
+
   read(): ReturnType<StreamRelay["read"]> {
     const { complete, told, refused } = this.#meter;
     return { tokens: this.#meter.tokens(), complete, told, refused };
