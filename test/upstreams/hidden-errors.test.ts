@@ -105,7 +105,7 @@ describe("an error that a model's vendor tells with the status of a success", ()
         const served = await gateway.post(account, path, body);
         expect([served.status, await served.text()]).toMatchObject([200, expect.stringContaining("quick")]);
         expect((await gateway.receipt(account, served)).attempts).toMatchObject([
-          { upstream: "oa-a", status: said.code },
+          { upstream: "oa-a", status: said.code === 402 ? null : said.code },
           { upstream: "oa-b", status: 200 },
         ]);
 

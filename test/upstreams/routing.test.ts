@@ -56,7 +56,8 @@ const firsts: readonly First[] = [
     next: "asked",
   },
   { what: "refuses our key", script: error(401), outcome: "key_rejected", status: 401, next: "asked" },
-  { what: "wants money", script: error(402), outcome: "key_rejected", status: 402, next: "asked" },
+  // That it was a 402 stays with the operator.
+  { what: "wants money", script: error(402), outcome: "key_rejected", next: "asked" },
   ...[500, 502, 503, 529].map((status): First => ({
     what: `answers ${status}`,
     script: error(status),

@@ -118,6 +118,11 @@ describe("that the operator's account at an upstream is out of credit", () => {
     expect(told(receiptForCaller(failed))).toEqual([null, [null]]);
     const away = { ...failed, attempts: [attempt("unreachable", null), unpaid] };
     expect(told(receiptForCaller(away))).toEqual([null, [null, null]]);
+    const served = { ...failed, outcome: "succeeded" as const, httpStatus: 200 };
+    expect(told(receiptForCaller({ ...served, attempts: [unpaid, attempt("answered", 200)] }))).toEqual([
+      200,
+      [null, 200],
+    ]);
   });
 
   test("hides nothing of what another upstream said", () => {

@@ -84,12 +84,12 @@ export interface ReceiptPage {
 }
 
 /**
- * The receipt as the call's own caller is told it. Where a call came to nothing, a 402 about the operator's account looks
- * like one about theirs, so it stays with the operator.
+ * The receipt as the call's own caller is told it. A 402 about the operator's account looks like one about theirs, so it
+ * stays with the operator.
  */
 export function receiptForCaller(call: CallRecord): Receipt {
   const { attempts, httpStatus } = call;
-  if (call.outcome === "succeeded" || !attempts.some(tellsOfDebts)) return receiptOf(call);
+  if (!attempts.some(tellsOfDebts)) return receiptOf(call);
   const isOthers = attempts.some((attempt) => !tellsOfDebts(attempt) && attempt.status === httpStatus);
   return receiptOf({
     ...call,
