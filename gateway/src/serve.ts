@@ -12,9 +12,10 @@ import { drain } from "./host/drain.ts";
 import { greeting } from "./host/greeting.ts";
 import type { Listen } from "./host/listen.ts";
 import { openSandboxProcess, type SandboxProcess } from "./host/sandbox-process.ts";
-import { reloadOnChange } from "./host/reload-on-change.ts";
+import { reloadOnChange, type ReloadEnd } from "./host/reload-on-change.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./books/store.ts";
+import { InDoubt, NotWritten } from "./ledger/store-errors.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { exampleRequest, type ExampleRequest } from "./offer/example-request.ts";
@@ -233,7 +234,7 @@ async function reload(
   gateway: Gateway,
   sandboxes: ReturnType<typeof createSandboxes>,
   readConfig: () => Config,
-): Promise<void> {
+): Promise<ReloadEnd> {
   try {
     const config = readConfig();
     checkPublic(config, parts);
@@ -243,12 +244,24 @@ async function reload(
     await gateway.publish();
     parts.metrics.count("tollgate_config_reloads_total", { result: "ok" });
     parts.log.info("configuration reloaded", { operations: offer.operations.size });
+    return "over";
   } catch (error) {
     parts.metrics.count("tollgate_config_reloads_total", { result: "kept_old" });
+    if (isOfStore(error)) {
+      parts.log.error(
+        "the prices of the new configuration cannot be recorded yet; the old one stays until they are",
+        describeError(error),
+      );
+      return "again";
+    }
     const why = error instanceof ConfigError ? { error: error.message } : describeError(error);
     parts.log.error("the new configuration cannot be used; the old one stays", why);
+    return "over";
   }
 }
+
+/** The file is good then, and nobody would touch it again to have it read. */
+const isOfStore = (error: unknown): boolean => error instanceof NotWritten || error instanceof InDoubt;
 
 /** Signals can arrive several times for one wish: from the terminal, from npm, from the runner. */
 function stopSignal(): Promise<void> {

@@ -127,6 +127,13 @@ export const mutants = [
     tests: ["test/money/cut-calls.test.ts"],
   },
   {
+    name: "a price that the store does not take at once is never charged",
+    file: "gateway/src/serve.ts",
+    find: '      return "again";',
+    replace: '      return "over";',
+    tests: ["test/operator/prices-not-recorded.test.ts"],
+  },
+  {
     name: "a stop cuts answers that are still being read",
     file: "gateway/src/serve.ts",
     find: "openRequests: listener.openRequests,",

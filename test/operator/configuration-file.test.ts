@@ -9,7 +9,7 @@ import { ConfigError } from "../../gateway/src/platform/config-error.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { runTollgate } from "../support/run-tollgate.ts";
 import { until } from "../support/until.ts";
-import { openStarts, type Starts } from "./operator-starts.ts";
+import { openStarts, snapshotMicros, type Starts } from "./operator-starts.ts";
 
 let starts: Starts;
 let folder: string;
@@ -317,14 +317,3 @@ describe("the configuration", () => {
     });
   });
 });
-
-/** What a snapshot would cost by now, asked with the key of the greeting. */
-async function snapshotMicros({ url, greeting }: Awaited<ReturnType<Starts["start"]>>): Promise<number> {
-  const headers = {
-    authorization: `Bearer ${/tgk_\w{36}/.exec(greeting)?.[0]}`,
-    "x-tollgate-cost-mode": "quote",
-  };
-  const response = await fetch(`${url}/apis/v1/financial/financial-metrics/snapshot?ticker=A`, { headers });
-  const quote = (await response.json()) as { max_cost_micros_usd: number };
-  return quote.max_cost_micros_usd;
-}

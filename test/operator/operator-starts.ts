@@ -54,3 +54,14 @@ export async function allToldBy(gateway: GatewayProcess): Promise<string> {
   await gateway.exited;
   return gateway.stderr();
 }
+
+/** What a snapshot would cost by now, asked with the key of the greeting. */
+export async function snapshotMicros({ url, greeting }: GatewayProcess): Promise<number> {
+  const headers = {
+    authorization: `Bearer ${/tgk_\w{36}/.exec(greeting)?.[0]}`,
+    "x-tollgate-cost-mode": "quote",
+  };
+  const response = await fetch(`${url}/apis/v1/financial/financial-metrics/snapshot?ticker=A`, { headers });
+  const quote = (await response.json()) as { max_cost_micros_usd: number };
+  return quote.max_cost_micros_usd;
+}

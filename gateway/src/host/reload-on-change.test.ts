@@ -1,19 +1,20 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { reloadOnChange } from "./reload-on-change.ts";
+import { until } from "../../../test/support/until.ts";
+import { reloadOnChange, type ReloadEnd } from "./reload-on-change.ts";
 
 /** Reloads that end when they are told to. */
 function openReloads() {
-  const running: (() => void)[] = [];
+  const running: ((end: ReloadEnd) => void)[] = [];
   const counts = { begun: 0, most: 0 };
-  const reload = (): Promise<void> =>
+  const reload = (): Promise<ReloadEnd> =>
     new Promise((resolve) => {
       counts.begun++;
       running.push(resolve);
       counts.most = Math.max(counts.most, running.length);
     });
-  const end = async (): Promise<void> => {
-    running.shift()?.();
+  const end = async (as: ReloadEnd = "over"): Promise<void> => {
+    running.shift()?.(as);
     await Bun.sleep(0);
   };
   return { counts, reload, end };
@@ -49,4 +50,38 @@ test("a stop ends it, also for what was wanted before, and is not itself ended b
   signal();
   expect(counts.begun).toBe(1);
   expect(process.listenerCount("SIGHUP")).toBe(listening + 1);
+});
+
+test("one that is to be tried again is, after a growing pause, until it is over", async () => {
+  const { counts, reload, end } = openReloads();
+  const stop = reloadOnChange(nowhere, reload);
+  signal();
+  await end("again");
+  expect(counts.begun).toBe(1);
+  await until(() => counts.begun === 2);
+  const againAtMs = performance.now();
+  await end("again");
+  await until(() => counts.begun === 3);
+  expect(performance.now() - againAtMs).toBeGreaterThan(900);
+  await end();
+  await Bun.sleep(1_200);
+  expect(counts).toEqual({ begun: 3, most: 1 });
+  stop();
+});
+
+test("a newer change does not wait for the next try, and takes its place; a stop ends the tries", async () => {
+  const { counts, reload, end } = openReloads();
+  const stop = reloadOnChange(nowhere, reload);
+  signal();
+  await end("again");
+  signal();
+  expect(counts.begun).toBe(2);
+  await end();
+  await Bun.sleep(700);
+  expect(counts.begun).toBe(2);
+  signal();
+  await end("again");
+  stop();
+  await Bun.sleep(700);
+  expect(counts.begun).toBe(3);
 });

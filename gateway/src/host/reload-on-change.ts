@@ -1,29 +1,51 @@
 import { watchFile } from "./watch-file.ts";
 
+/** `again` is for what did not work for now, and may without anybody's help. */
+export type ReloadEnd = "over" | "again";
+
+/** Soon enough that a store that was away for a moment is not waited for. */
+const firstRetryMs = 500;
+/** Whoever mends what stays broken sees the new prices within half a minute. */
+const retryMsMax = 30_000;
+
 /**
  * Reloads when the file changes and at SIGHUP, one reload at a time: the newest file must win. Whatever comes while one
- * runs is one more reload after it. `reload` tells of its own failures.
+ * runs is one more reload after it. One that is to be tried again is, ever more slowly, until it is over. `reload` tells
+ * of its own failures.
  */
-export function reloadOnChange(file: string, reload: () => Promise<void>): () => void {
+export function reloadOnChange(file: string, reload: () => Promise<ReloadEnd>): () => void {
   let isRunning = false;
   let isWanted = false;
   let isStopped = false;
+  let retryMs = firstRetryMs;
+  let retry: Timer | undefined;
 
   const runAll = async (): Promise<void> => {
     isRunning = true;
     try {
       while (isWanted && !isStopped) {
         isWanted = false;
-        await reload();
+        clearTimeout(retry);
+        if ((await reload()) === "again") tryAgain();
       }
     } finally {
       isRunning = false;
     }
   };
 
-  const onChange = (): void => {
+  const want = (): void => {
     isWanted = true;
     if (!isRunning && !isStopped) runAll().catch(() => {});
+  };
+
+  const tryAgain = (): void => {
+    retry = setTimeout(want, retryMs).unref();
+    retryMs = Math.min(retryMs * 2, retryMsMax);
+  };
+
+  const onChange = (): void => {
+    retryMs = firstRetryMs;
+    want();
   };
 
   process.on("SIGHUP", onChange);
@@ -31,6 +53,7 @@ export function reloadOnChange(file: string, reload: () => Promise<void>): () =>
   return () => {
     // Still listened for: a signal that nobody listens for would end the program in the middle of its stop.
     isStopped = true;
+    clearTimeout(retry);
     stopWatching();
   };
 }
