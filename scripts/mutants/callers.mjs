@@ -16,6 +16,20 @@ export const mutants = [
     tests: ["test/links/link-renewals.test.ts"],
   },
   {
+    name: "one wrong key counts as many, and locks its neighbours out",
+    file: "gateway/src/keys/credentials.ts",
+    find: "const missedMs = 60_000;",
+    replace: "const missedMs = 600;",
+    tests: ["gateway/src/keys/credentials.test.ts"],
+  },
+  {
+    name: "one dead token counts as many, and locks its neighbours out",
+    file: "gateway/src/keys/credentials.ts",
+    find: "        if (wasMissed(presented)) return undefined;\n",
+    replace: "",
+    tests: ["gateway/src/keys/credentials.test.ts"],
+  },
+  {
     name: "two processes show a platform the same token to renew",
     file: "gateway/src/links/renew-link.ts",
     find: "  if (!(await parts.book.claimRenewal(claim))) return waitForOther(seen, parts);\n",

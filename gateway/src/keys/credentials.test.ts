@@ -12,7 +12,7 @@ import { CallRefused } from "../platform/refusals.ts";
 import { createMemoryLimiter } from "../stores/memory-limiter.ts";
 import { openSqliteStore } from "../stores/sqlite/sqlite-store.ts";
 import { createCredentials, TooManyGuesses, type Credentials } from "./credentials.ts";
-import { createKeySecret } from "./key-format.ts";
+import { createKeySecret, createSecret } from "./key-format.ts";
 import type { KeyBook } from "./keys.ts";
 import { createSecrets } from "./secrets.ts";
 
@@ -183,6 +183,18 @@ describe("looking up what a caller presents", () => {
     expect(await find(await issue("key_2"), "192.0.2.8")).toMatchObject({ keyId: "key_2" });
     pass(60_000);
     expect(await find(await issue("key_3"))).toMatchObject({ keyId: "key_3" });
+  });
+
+  test("one wrong key or token, however often it comes, locks nobody else out", async () => {
+    const wrongKey = createKeySecret(randomBytes);
+    const wrongToken = createSecret("tgo_", randomBytes);
+    for (let n = 0; n < 1_000; n++) {
+      expect(await find(wrongKey)).toBeUndefined();
+      expect(await find(wrongToken)).toBeUndefined();
+      pass(200);
+    }
+    expect(lookUps).toBeLessThan(5);
+    expect(await find(await issue())).toMatchObject({ keyId: "key_1" });
   });
 
   test("an address of IPv6 stands for its whole network", async () => {

@@ -37,9 +37,14 @@ interface Parts {
 /** A revoked key must stop within 5 s everywhere; half of that leaves room for a slow clock tick. */
 const rememberedMs = 2_000;
 const rememberedMax = 20_000;
+/**
+ * As long as guesses are counted: one wrong key is one guess at each node, however often a program asks with it. Nothing
+ * good is refused for that: a secret is written before anybody is told it, and one that ended has ended for good.
+ */
+const missedMs = 60_000;
 /** Wrong keys have a place of their own, so that nobody can drive out the good ones with them. */
-const missedMax = 2_000;
-/** Unknown keys and tokens per minute and address; a program with a wrong key asks for the same one again. */
+const missedMax = 20_000;
+/** Unknown keys and tokens per minute and address. */
 const guessesMax = 60;
 
 interface Remembered {
@@ -54,24 +59,32 @@ export function createCredentials(parts: Parts): Credentials {
   /** Tokens that were good once: guessers at the same address do not lock their owners out. */
   const goodTokens = new Set<string>();
 
+  const wasMissed = (presented: string): boolean =>
+    (missedUntilMs.get(presented) ?? 0) > clock.monotonicMs();
+
+  const miss = (presented: string): undefined => {
+    if (missedUntilMs.size >= missedMax) missedUntilMs.clear();
+    missedUntilMs.set(presented, clock.monotonicMs() + missedMs);
+  };
+
   const lookForKey = async (presented: string): Promise<Credential | undefined> => {
     const credential = await parts.keys.findCredential(secrets.hashKey(presented), clock.wallMs());
-    const untilMs = clock.monotonicMs() + rememberedMs;
-    if (credential) {
-      if (remembered.size >= rememberedMax) remembered.clear();
-      remembered.set(presented, { credential, untilMs });
-    } else {
+    if (!credential) {
       remembered.delete(presented);
-      if (missedUntilMs.size >= missedMax) missedUntilMs.clear();
-      missedUntilMs.set(presented, untilMs);
+      return miss(presented);
     }
+    if (remembered.size >= rememberedMax) remembered.clear();
+    remembered.set(presented, { credential, untilMs: clock.monotonicMs() + rememberedMs });
     return credential;
   };
 
   const lookForToken = async (presented: string): Promise<Credential | undefined> => {
     const hash = secrets.hashKey(presented);
     const credential = await parts.tokens.findCredential(hash, parts.audience, clock.wallMs());
-    if (!credential) return undefined;
+    if (!credential) {
+      goodTokens.delete(presented);
+      return miss(presented);
+    }
     if (goodTokens.size >= rememberedMax) goodTokens.clear();
     goodTokens.add(presented);
     return credential;
@@ -99,8 +112,9 @@ export function createCredentials(parts: Parts): Credentials {
 
   return {
     find: (presented, visitor) => {
-      // Never remembered: whoever revokes a grant must see it stop at once, not within seconds.
       if (isWellFormedToken(presented)) {
+        if (wasMissed(presented)) return undefined;
+        // What it allows is never remembered: whoever revokes a grant must see it stop at once, not within seconds.
         return goodTokens.has(presented)
           ? lookForToken(presented)
           : lookForStranger(presented, visitor.address(), lookForToken);
@@ -110,9 +124,7 @@ export function createCredentials(parts: Parts): Credentials {
         return known.untilMs > clock.monotonicMs() ? known.credential : lookForKey(presented);
       }
       // A wrong checksum is refused without a look-up, so guessing costs the store nothing.
-      if (!isWellFormedKey(presented) || (missedUntilMs.get(presented) ?? 0) > clock.monotonicMs()) {
-        return undefined;
-      }
+      if (!isWellFormedKey(presented) || wasMissed(presented)) return undefined;
       return lookForStranger(presented, visitor.address(), lookForKey);
     },
   };
