@@ -15,6 +15,7 @@ import {
   checkSecret,
   claimed,
   findFingerprint,
+  findLimitsApart,
   secretsOf,
   withoutPasswords,
 } from "./host/installation.ts";
@@ -150,7 +151,10 @@ async function readCatalogue({ catalogueFolders }: Config): Promise<Catalogue> {
   return loadCatalogue([join(projectFolder, "catalogue")], { own: catalogueFolders, exchanges });
 }
 
-async function lookAtLimits({ limits }: Settings): Promise<string> {
+async function lookAtLimits(settings: Settings): Promise<string> {
+  const { limits } = settings;
+  const limitsApart = findLimitsApart(settings);
+  if (limitsApart !== undefined) return `the memory of each server: ${limitsApart}`;
   if (limits.kind === "memory") return "the memory of the server";
   const place = `the Redis at ${new URL(limits.url).host}`;
   try {

@@ -10,6 +10,7 @@ import { createDemoAccount } from "./host/demo-account.ts";
 import { answerEarly } from "./host/answer-early.ts";
 import { drain } from "./host/drain.ts";
 import { greeting } from "./host/greeting.ts";
+import { findLimitsApart } from "./host/installation.ts";
 import type { Listen } from "./host/listen.ts";
 import { openSandboxProcess, type SandboxProcess } from "./host/sandbox-process.ts";
 import { reloadOnChange, type ReloadEnd } from "./host/reload-on-change.ts";
@@ -102,6 +103,8 @@ export async function serve(parts: ServeParts): Promise<number> {
   if (isNamelessPublic(settings.host, baseUrl))
     log.warn(namelessPublic, { host: settings.host, address: baseUrl });
   if (settings.store.kind === "postgres" && config.sandbox === "on") log.warn(sandboxOfOneNode);
+  const limitsApart = findLimitsApart(settings);
+  if (limitsApart !== undefined) log.warn(`limits are counted in the memory of this node: ${limitsApart}`);
   const newKey = await createDemoAccount({
     ...parts,
     signupCreditMicros: config.signupCreditMicros,

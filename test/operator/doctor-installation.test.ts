@@ -87,4 +87,13 @@ describe("the doctor", () => {
     expect(ran.out).toContain("Limits: the Redis at 127.0.0.1:1 cannot be used: ");
     expect(ran.out + ran.errors).not.toMatch(/the-store-password|the-limits-password/);
   });
+
+  test("says that nodes on one Postgres multiply limits which each counts by itself", async () => {
+    const ran = await tollgate(["doctor"], {
+      TOLLGATE_STORE: "postgres://127.0.0.1:1/books",
+      TOLLGATE_SECRET: "the secret of all nodes",
+    });
+    expect(ran.out).toContain("Limits: counted in the memory of each server: several nodes together let");
+    expect(ran.out).toContain("set TOLLGATE_LIMITS to one Redis for all of them.");
+  });
 });

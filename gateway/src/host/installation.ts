@@ -24,6 +24,15 @@ export function checkAddress({ store, baseUrl }: Settings): void {
     throw new Error("With Postgres every node needs the same TOLLGATE_BASE_URL: the address callers know.");
 }
 
+/**
+ * What is wrong where several nodes count limits in their own memory. A single one on Postgres counts rightly, and none
+ * knows whether there are others, so it is told and not refused.
+ */
+export const findLimitsApart = ({ store, limits }: Settings): string | undefined =>
+  store.kind === "postgres" && limits.kind === "memory"
+    ? "several nodes together let through several times each limit; set TOLLGATE_LIMITS to one Redis for all of them"
+    : undefined;
+
 /** That of the secret which is there already; none is made. */
 export function findFingerprint({ secret, dataFolder }: Settings): string | undefined {
   const found = findInstallationSecret(secret, dataFolder);
