@@ -37,6 +37,13 @@ export const mutants = [
     tests: ["test/nodes/links-at-two-nodes.test.ts"],
   },
   {
+    name: "a link is given up by the very process that has its good tokens",
+    file: "gateway/src/links/renew-link.ts",
+    find: '  if (known && !(known.kind === "lapsed" && hasNewer)) return known;',
+    replace: "  if (known) return known;",
+    tests: ["test/nodes/links-at-two-nodes.test.ts"],
+  },
+  {
     name: "what a platform gives for a link that was ended meanwhile lives on there",
     file: "gateway/src/links/renew-link.ts",
     find: "  await parts.client.revoke(platform, whole.refreshToken);\n  return",

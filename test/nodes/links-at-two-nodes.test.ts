@@ -107,6 +107,20 @@ test("tokens that one process could not store are stored without a call, before 
   expect(did(platform, "refresh_token")).toBe(1);
 });
 
+test("tokens that one process could not store keep the link alive, also after another was refused with the old ones", async () => {
+  clock.advance(2 * hourMs);
+  platform.expire();
+  const takeTokens = await takeNoTokens("true");
+  expect(await follow(nodes.first)).not.toBe(200);
+  clock.advance(claimOverMs);
+  expect(await follow(nodes.second)).toBe(403);
+  expect(await isThere("SELECT 1 FROM link WHERE lapsed_at_ms IS NOT NULL")).toBe(true);
+  await takeTokens();
+  await until(() => isThere("SELECT 1 FROM link WHERE version = 2"));
+  expect([await follow(nodes.first), await follow(nodes.second)]).toEqual([200, 200]);
+  expect(did(platform, "revoke")).toBe(0);
+});
+
 test("tokens that one process could not store end at the platform with the link that another ended", async () => {
   clock.advance(2 * hourMs);
   platform.expire();

@@ -59,8 +59,7 @@ export function createCredentials(parts: Parts): Credentials {
   /** Tokens that were good once: guessers at the same address do not lock their owners out. */
   const goodTokens = new Set<string>();
 
-  const wasMissed = (presented: string): boolean =>
-    (missedUntilMs.get(presented) ?? 0) > clock.monotonicMs();
+  const wasMissed = (presented: string): boolean => (missedUntilMs.get(presented) ?? 0) > clock.monotonicMs();
 
   const miss = (presented: string): undefined => {
     if (missedUntilMs.size >= missedMax) missedUntilMs.clear();

@@ -266,6 +266,24 @@ export function linksConformance(openStore: OpenStore): void {
     expect(await book(books).find("one")).toMatchObject({ lapsedAtMs: middayMs + 1 });
   });
 
+  linkTest(
+    "a link that lapsed lives again with new tokens, and does not when it was revoked",
+    async (books) => {
+      const caller = await books.openCaller();
+      await book(books).save(linkOf(caller, "one"));
+      await book(books).lapse("one", 1, middayMs);
+      expect(await book(books).replaceTokens("one", { ...linkTokens, version: 2 }, [])).toBe(true);
+      expect(await book(books).find("one")).toMatchObject({ lapsedAtMs: undefined, tokens: { version: 2 } });
+      await book(books).lapse("one", 2, middayMs + 1);
+      await book(books).revoke("one", middayMs + 2);
+      expect(await book(books).replaceTokens("one", { ...linkTokens, version: 3 }, [])).toBe(false);
+      expect(await book(books).find("one")).toMatchObject({
+        lapsedAtMs: middayMs + 1,
+        tokens: { version: 2 },
+      });
+    },
+  );
+
   linkTest("a link is revoked once, and nothing of its tokens stays", async (books) => {
     await book(books).save(linkOf(await books.openCaller(), "one"));
     const as = await book(books).revoke("one", middayMs + 1);

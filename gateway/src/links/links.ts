@@ -101,7 +101,7 @@ export interface LinkBook {
     readonly nowMs: number;
     readonly untilMs: number;
   }) => Promise<boolean>;
-  /** False when the link was revoked, or its tokens replaced, meanwhile. */
+  /** False when the link was revoked, or its tokens replaced, meanwhile. One that had lapsed lives again with new tokens. */
   readonly replaceTokens: (
     linkId: string,
     tokens: SealedTokens,

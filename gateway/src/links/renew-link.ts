@@ -38,8 +38,8 @@ interface Unstored {
  * Gets new tokens for links whose old ones have ended. A refresh token works once, so there is one renewal of a link
  * at a time: within this process everybody waits for the same one, and other processes see a claim in the store. New
  * tokens are stored before anybody uses them. Those that could not be stored are kept, because the old ones work no more,
- * and are tried again by the next call and by time itself: when the claim has run out, another process would ask with
- * the old ones, and be told that the link has ended.
+ * and are tried again by the next call and by time itself: when the claim has run out, another process may ask with
+ * the old ones, and be told that the link has ended. It has not, and lives again once they are stored.
  */
 export function createRenewals(parts: LinkParts): Renewals {
   const running = new Map<string, Promise<Renewed>>();
@@ -78,7 +78,7 @@ export function createRenewals(parts: LinkParts): Renewals {
     if (!unstored.has(seen.id)) return;
     const { kind } = await renewOnce(seen);
     if (kind === "renewed") unstored.delete(seen.id);
-    if (kind === "gone" || kind === "lapsed") await giveUp(seen);
+    if (kind === "gone") await giveUp(seen);
   };
 
   const giveUp = async (link: Link): Promise<void> => {
@@ -93,18 +93,18 @@ export function createRenewals(parts: LinkParts): Renewals {
 }
 
 async function renew(seen: Link, unstored: Map<string, Unstored>, parts: LinkParts): Promise<Renewed> {
-  const known = await lookAgain(seen, parts);
-  if (known) return known;
   const { version } = seen.tokens;
+  const kept = unstored.get(seen.id);
+  const hasNewer = kept?.version === version;
+  const known = await lookAgain(seen, parts);
+  if (known && !(known.kind === "lapsed" && hasNewer)) return known;
   const platform = findLinkUpstream(parts.offer(), seen.upstream)?.link;
   if (!platform) return { kind: "failed" };
   const { refreshToken } = openTokens(seen, parts.vault);
   if (refreshToken === undefined) return lapse(seen, parts);
-  const kept = unstored.get(seen.id);
-  const asked =
-    kept?.version === version
-      ? ({ kind: "granted", grant: kept.grant } as const)
-      : await ask(seen, platform, refreshToken, parts);
+  const asked = hasNewer
+    ? ({ kind: "granted", grant: kept.grant } as const)
+    : await ask(seen, platform, refreshToken, parts);
   if (asked.kind !== "granted") return asked;
 
   const { grant } = asked;

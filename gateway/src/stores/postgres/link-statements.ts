@@ -57,7 +57,7 @@ export const linkStatements = {
   endClaim: "UPDATE link SET renewing_until_ms = NULL WHERE id = $1 AND version = $2",
   replace: `
     UPDATE link SET version = $1::bigint, salt = $2, access_token = $3, refresh_token = $4, expires_at_ms = $5,
-                    scopes = $6, renewing_until_ms = NULL
+                    scopes = $6, renewing_until_ms = NULL, lapsed_at_ms = NULL
     WHERE id = $7 AND version = $1::bigint - 1 AND revoked_at_ms IS NULL
     RETURNING id`,
   lapse: `UPDATE link SET lapsed_at_ms = $1, renewing_until_ms = NULL

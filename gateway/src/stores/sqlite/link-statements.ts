@@ -113,7 +113,7 @@ export function prepareLinks(db: Database) {
       [number, Uint8Array, Uint8Array, Uint8Array | null, number | null, string, string]
     >(
       `UPDATE link SET version = ?1, salt = ?2, access_token = ?3, refresh_token = ?4, expires_at_ms = ?5,
-                       scopes = ?6, renewing_until_ms = NULL
+                       scopes = ?6, renewing_until_ms = NULL, lapsed_at_ms = NULL
        WHERE id = ?7 AND version = ?1 - 1 AND revoked_at_ms IS NULL`,
     ),
     lapse: db.query<never, [number, string, number]>(
