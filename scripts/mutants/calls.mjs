@@ -31,7 +31,7 @@ export const mutants = [
   {
     name: "a hold in doubt keeps its idempotency key",
     file: "gateway/src/call/later/end-later.ts",
-    find: 'outcome: "failed", freed, ...tried }',
+    find: 'outcome: "failed", ...freedBy(paid), ...tried }',
     replace: 'outcome: "unknown", ...tried }',
     tests: ["test/crashes/writes-not-taken.test.ts"],
   },
@@ -197,6 +197,20 @@ export const mutants = [
     find: "call.known.expectedMicros = expectedMicros(priced);",
     replace: "",
     tests: ["test/agents/agent-approval.test.ts"],
+  },
+  {
+    name: "a call that its vendor turned away uses up a person's yes",
+    file: "gateway/src/call/later/end-later.ts",
+    find: "  freedApprovalId: call.approval?.claim?.id,\n",
+    replace: "",
+    tests: ["test/agents/freed-approval.test.ts"],
+  },
+  {
+    name: "a person's yes is good again after a call that may have been paid for at its vendor",
+    file: "gateway/src/call/steps/settle.ts",
+    find: "...(didNothing(exchanged) ? freedBy(paid) : {}),",
+    replace: "...freedBy(paid),",
+    tests: ["test/agents/freed-approval.test.ts"],
   },
   {
     name: "tokens that no call can use are recorded",

@@ -175,6 +175,14 @@ export const mutants = [
     only: "asks the same at two nodes at once has one question open",
   },
   {
+    name: "nodes: a call gives back the approval of another",
+    file: `${postgres}/ledger-rows.ts`,
+    find: "approval_id = given.id AND approval_item.call_id = given.call_id`",
+    replace: "approval_id = given.id`",
+    tests: conformance,
+    only: "one gives back its own approval alone",
+  },
+  {
     name: "nodes: a commit does not wait for the disk where the server's default is not to",
     file: `${postgres}/database.ts`,
     find: 'query(waitForDisk, ["on"])',

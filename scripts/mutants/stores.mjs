@@ -135,6 +135,13 @@ export const mutants = [
     tests: ledgerTests,
   },
   {
+    name: "a call that gives back its approval gives back its neighbour's, too",
+    file: "gateway/src/stores/sqlite/sqlite-approvals.ts",
+    find: "WHERE approval_id = ?1 AND call_id = ?2",
+    replace: "WHERE approval_id = ?1 AND ?2 IS NOT NULL",
+    tests: ledgerTests,
+  },
+  {
     name: "an access token for somebody else is taken",
     file: "gateway/src/stores/sqlite/sqlite-grants.ts",
     find: "AND audience = ?2 AND",

@@ -1,7 +1,7 @@
 // Nodes on one Postgres that were not given a Redis.
 
 import { expect, test } from "bun:test";
-import { until } from "../support/harness.ts";
+import { until } from "../support/until.ts";
 import { openRealNodes } from "../support/real-nodes.ts";
 import { openTestDatabase } from "../services/postgres.ts";
 

@@ -54,7 +54,8 @@ export const openApprovalsMax = 100;
 
 /**
  * Invariants: an approval belongs to the account, key and grant that asked; it is decided once; each of its
- * items is used by at most one call, in the transaction that holds that call's money.
+ * items is used by at most one call, in the transaction that holds that call's money. A call for which no upstream did
+ * anything gives its item back, in the transaction that releases it.
  */
 export interface ApprovalBook {
   /**

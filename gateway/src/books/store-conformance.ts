@@ -12,6 +12,7 @@ import { budgetsConformance } from "../ledger/conformance/budgets-conformance.ts
 import { claimsConformance } from "../ledger/conformance/claims-conformance.ts";
 import { endsConformance } from "../ledger/conformance/ends-conformance.ts";
 import { entriesConformance } from "../ledger/conformance/entries-conformance.ts";
+import { freedApprovalsConformance } from "../ledger/conformance/freed-approvals-conformance.ts";
 import { grantsConformance } from "../ledger/conformance/grants-conformance.ts";
 import { holdsConformance } from "../ledger/conformance/holds-conformance.ts";
 import { idempotencyConformance } from "../ledger/conformance/idempotency-conformance.ts";
@@ -30,6 +31,7 @@ export function storeConformance(name: string, openStore: OpenStore): void {
   describe(`${name}: idempotency keys`, () => idempotencyConformance(openStore));
   describe(`${name}: idempotency keys of all kinds`, () => oneKeyConformance(openStore));
   describe(`${name}: idempotency keys in any history`, () => claimsConformance(openStore, 80));
+  describe(`${name}: approvals that are freed`, () => freedApprovalsConformance(openStore));
   describe(`${name}: a new run`, () => runsConformance(openStore));
   describe(`${name}: accounts`, () => accountsConformance(openStore));
   describe(`${name}: entries`, () => entriesConformance(openStore));

@@ -21,10 +21,13 @@ export interface PaidCall {
 
 /** What a call is booked by. */
 export interface BookedCall extends Omit<PaidCall, "call" | "input" | "acting"> {
-  readonly call: Pick<Call, "id" | "known" | "receivedAtMs">;
+  readonly call: Pick<Call, "id" | "known" | "receivedAtMs" | "approval">;
 }
 
-/** All that a stream keeps of its call: what was asked has left, and may be megabytes. */
+/**
+ * All that a stream keeps of its call: what was asked has left, and may be megabytes. Something was done for it, so the
+ * approval that it used up is never given back.
+ */
 export const bookedOf = ({ call, operation, caller, wishes, priced, taskId }: PaidCall): BookedCall => ({
   call: { id: call.id, known: call.known, receivedAtMs: call.receivedAtMs },
   operation,

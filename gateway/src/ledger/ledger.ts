@@ -23,7 +23,7 @@ export interface HoldRequest {
   readonly grant?: { readonly id: string; readonly perDayMicros: Micros } | undefined;
   /** The most that may be held without an approval of this very call; undefined where nobody needs one. */
   readonly coveredMicros?: Micros | undefined;
-  /** An approval that is used up with the hold, once. */
+  /** An approval that is used up with the hold, once; only a call for which nothing was done gives it back. */
   readonly approval?: ApprovalClaim | undefined;
   /** Claimed together with the hold: there is no moment at which one exists without the other. */
   readonly idempotency: IdempotencyClaim | undefined;
@@ -89,6 +89,8 @@ export interface Release {
   readonly settledAtMs: number;
   /** Given when the upstream certainly did nothing: the key is free again, for a retry with the same one. */
   readonly freed?: { readonly accountId: string; readonly keyHash: Uint8Array } | undefined;
+  /** Likewise: the approval that the call used up allows it again. */
+  readonly freedApprovalId?: string | undefined;
   readonly task?: TaskEnd | undefined;
   /** Also ends the task of the call, should it have one that never left. */
   readonly abandonsTask?: true;

@@ -16,20 +16,19 @@ export type Tried = Pick<Release, "attempts" | "httpStatus">;
 /** Of a call that was not sent yet, or that ended in a bug. */
 export const nothingKnown: Tried = { attempts: [], httpStatus: undefined };
 
-/**
- * The same for a call for which no upstream did anything, should its hold be on disk: its idempotency key is free again,
- * for its caller was told to try again.
- */
-export function takeBackLater(
-  { call, caller, wishes: { claim } }: BookedCall,
-  tried: Tried,
-  gate: Gate,
-): void {
-  const freed = claim && { accountId: caller.accountId, keyHash: claim.keyHash };
-  releaseLater({ callId: call.id, outcome: "failed", freed, ...tried }, gate);
-}
+/** The same for a call for which no upstream did anything, should its hold be on disk: its caller was told to try again. */
+export const takeBackLater = (paid: BookedCall, tried: Tried, gate: Gate): void =>
+  releaseLater({ callId: paid.call.id, outcome: "failed", ...freedBy(paid), ...tried }, gate);
 
-function releaseLater(ending: Tried & Pick<Release, "callId" | "outcome" | "freed">, gate: Gate): void {
+type Freed = Pick<Release, "freed" | "freedApprovalId">;
+
+/** What a call takes once, and gives back when no upstream did anything: its idempotency key and a person's approval. */
+export const freedBy = ({ call, caller, wishes: { claim } }: BookedCall): Freed => ({
+  freed: claim && { accountId: caller.accountId, keyHash: claim.keyHash },
+  freedApprovalId: call.approval?.claim?.id,
+});
+
+function releaseLater(ending: Pick<Release, "callId" | "outcome"> & Freed & Tried, gate: Gate): void {
   const { callId } = ending;
   writeLater(
     `the end of ${callId}`,

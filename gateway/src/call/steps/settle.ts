@@ -4,7 +4,7 @@ import { NotWritten } from "../../ledger/store-errors.ts";
 import { valuePico } from "../../prices/terms.ts";
 import { neverSent, type Exchanged } from "../../operation/upstream.ts";
 import type { Answer } from "../call.ts";
-import { endLater, takeBackLater, type Tried } from "../later/end-later.ts";
+import { endLater, freedBy, takeBackLater, type Tried } from "../later/end-later.ts";
 import type { Attempted } from "./forward.ts";
 import type { Gate } from "../gate.ts";
 import type { Metered } from "./meter.ts";
@@ -102,19 +102,15 @@ function takeBack(error: unknown, paid: BookedCall, attempted: Attempted, gate: 
   return refuseUnbooked(error, paid.call, { message, retryable: true }, gate);
 }
 
-/** True when the upstream certainly did no work, so that a retry under the same idempotency key is safe. */
+/** True when the upstream certainly did no work, so that a retry under the same idempotency key or approval is safe. */
 const didNothing = (exchanged: Exchanged): boolean =>
   exchanged.kind === "rate_limited" ||
   exchanged.kind === "key_rejected" ||
   exchanged.kind === "link_rejected" ||
   neverSent(exchanged);
 
-function writeEnd(
-  { call, caller, wishes, priced, taskId }: BookedCall,
-  attempted: Attempted,
-  metered: Metered,
-  gate: Gate,
-): Promise<Resolved> {
+function writeEnd(paid: BookedCall, attempted: Attempted, metered: Metered, gate: Gate): Promise<Resolved> {
+  const { call, priced, taskId } = paid;
   const settledAtMs = gate.clock.wallMs();
   if (metered.succeeded === true) {
     return gate.ledger.settle({
@@ -127,14 +123,12 @@ function writeEnd(
       settledAtMs,
     });
   }
-  const { claim } = wishes;
-  const frees = claim !== undefined && didNothing(attempted.exchanged);
   return gate.ledger.release({
     callId: call.id,
     outcome: metered.succeeded === false ? "failed" : "unknown",
     ...triedOf(attempted),
     settledAtMs,
-    freed: frees ? { accountId: caller.accountId, keyHash: claim.keyHash } : undefined,
+    ...(didNothing(attempted.exchanged) ? freedBy(paid) : {}),
     task: taskId === undefined ? undefined : refusedTask(taskId, settledAtMs),
   });
 }

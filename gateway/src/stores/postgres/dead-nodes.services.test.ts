@@ -2,6 +2,7 @@
 // an audit of the books.
 
 import { afterAll, describe, expect, test } from "bun:test";
+import { digest, openApproval } from "../../ledger/conformance/approvals-conformance.ts";
 import { openCable, type Cable } from "../../../../test/services/cable.ts";
 import { openTestDatabase } from "../../../../test/services/postgres.ts";
 import { openNode, waitUntil, withNodes } from "../../../../test/services/postgres-nodes.ts";
@@ -32,12 +33,13 @@ const endNewestRun = (url: string): Promise<unknown> =>
   inDatabase(url, (sql) => sql`UPDATE run SET ended_at_ms = 1 WHERE id = (SELECT max(id) FROM run)`);
 
 describe("a commit that breaks off", () => {
-  test("and was the hold of a node that was taken for dead meanwhile lets nothing be sent, and frees its key", () =>
+  test("and was the hold of a node that was taken for dead meanwhile lets nothing be sent, and frees its key and approval", () =>
     withCable(async ({ cable, far, near, caller, url }) => {
       const callId = far.newId("call");
       const idempotency = claimOf("k");
+      const approval = { id: await openApproval(near, caller), digest: digest("a") };
       cable.spoilCommit(callId, "unanswered", "cut");
-      const holding = settled(far.hold(caller, { callId, idempotency }));
+      const holding = settled(far.hold(caller, { callId, idempotency, approval }));
       await waitUntil(async () => (await countRows(url, "call")) === 1, 1_000);
       await endNewestRun(url);
       await waitUntil(async () => (await near.receipt(caller, callId)).state === "released", 1_000);
@@ -50,11 +52,14 @@ describe("a commit that breaks off", () => {
         earlier: { callId, state: "released", outcome: "unknown" },
       });
       const freed = { accountId: caller.accountId, keyHash: idempotency.keyHash };
-      const takeBack = () => far.store().ledger.release({ ...releaseOf(callId), freed });
+      expect(await near.hold(caller, { approval })).toMatchObject({ reason: "used" });
+      const takeBack = () =>
+        far.store().ledger.release({ ...releaseOf(callId), freed, freedApprovalId: approval.id });
       expect(await takeBack()).toMatchObject({ first: false, state: "released" });
-      const again = await near.held(caller, { idempotency });
+      const again = await near.held(caller, { idempotency, approval });
       await takeBack();
       expect(await near.hold(caller, { idempotency })).toMatchObject({ earlier: { callId: again } });
+      expect(await near.hold(caller, { approval })).toMatchObject({ reason: "used" });
     }, 1_500));
 
   test("and was that of a vendor's word about a new task is written again", () =>

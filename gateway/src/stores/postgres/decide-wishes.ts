@@ -95,6 +95,7 @@ export function decideWishes(
     freed: [],
     tasksOpened: [],
     tasksEnded: [],
+    approvalsFreed: [],
     approvalsUsed: [],
     sent: asked.notes.sent,
     progress: asked.notes.progress,
@@ -182,12 +183,19 @@ export function decideWishes(
     // Who took this process for dead could not tell whether the call was sent; who had it to send can.
     const isUnknown = call.state === "released" && call.outcome === "unknown";
     if (!resolved.first && isUnknown && ending.freed) freeKey(call.held, ending.freed.keyHash);
+    if ((resolved.first || isUnknown) && ending.freedApprovalId !== undefined)
+      freeApproval(ending.freedApprovalId, ending.callId);
     return resolved;
   };
 
   const freeKey = (call: HeldCall, keyHash: Uint8Array): void => {
     facts.unclaim(call, keyHash);
     changes.freed.push({ call, keyHash });
+  };
+
+  const freeApproval = (id: string, callId: string): void => {
+    facts.freeApproval(id, callId);
+    changes.approvalsFreed.push({ id, callId });
   };
 
   /** Ends a task whose creation never left; only who had it to send knows that, whatever others took it for meanwhile. */

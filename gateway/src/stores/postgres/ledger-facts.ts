@@ -81,6 +81,8 @@ export interface LedgerFacts extends HoldFacts {
   readonly openTask: (keyId: string) => void;
   /** The item of an approval that was checked, from now on the call's. */
   readonly useApproval: (approvalId: string, digest: Uint8Array, callId: string) => number;
+  /** What the call has of an approval is nobody's from now on. */
+  readonly freeApproval: (approvalId: string, callId: string) => void;
 }
 
 export async function readFacts(
@@ -184,6 +186,10 @@ function factsOf(rows: FactRows): LedgerFacts {
       if (!item) throw new Error(`The approval ${approvalId} was checked, but is not there to be used.`);
       item.callId = callId;
       return item.position;
+    },
+    freeApproval: (approvalId, callId) => {
+      for (const item of asked.get(approvalId)?.items ?? [])
+        if (item.callId === callId) item.callId = undefined;
     },
   };
 }

@@ -17,6 +17,7 @@ export interface Changes {
   readonly freed: { readonly call: HeldCall; readonly keyHash: Uint8Array }[];
   readonly tasksOpened: { readonly task: NewTask; readonly call: HeldCall }[];
   readonly tasksEnded: (TaskEnd & { readonly endedAtMs: number })[];
+  readonly approvalsFreed: { readonly id: string; readonly callId: string }[];
   readonly approvalsUsed: { readonly id: string; readonly position: number; readonly callId: string }[];
   readonly sent: ReadonlyMap<string, number>;
   readonly progress: ReadonlyMap<string, Quantities>;
@@ -69,6 +70,10 @@ export function writesOf(changes: Changes): Write[] {
   );
   write(changes.tasksOpened.map(openedTaskRow), openTasks);
   write(changes.tasksEnded.map(endedTaskRow), endTasks);
+  note(
+    changes.approvalsFreed.map(({ id, callId }) => ({ id, call_id: callId })),
+    freeApprovals,
+  );
   write(
     changes.approvalsUsed.map(({ id, position, callId }) => ({ id, position, call_id: callId })),
     useApprovals,
@@ -265,6 +270,11 @@ const endTasks = whole(`
   FROM json_to_recordset($1::text::json) AS given (
     id text, state text, report text, ended_at_ms bigint, forget_at_ms bigint)
   WHERE task.id = given.id AND ${stillSo("task.ended_at_ms IS NULL")}`);
+
+const freeApprovals = `
+  UPDATE approval_item SET call_id = NULL
+  FROM json_to_recordset($1::text::json) AS given (id text, call_id text)
+  WHERE approval_id = given.id AND approval_item.call_id = given.call_id`;
 
 const useApprovals = whole(`
   UPDATE approval_item SET call_id = given.call_id

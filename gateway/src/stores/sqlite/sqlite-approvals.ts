@@ -87,12 +87,13 @@ export function createSqliteApprovals(db: Database, commits: GroupCommit): Appro
 }
 
 /**
- * Uses approvals up. Runs inside the ledger's transaction: `check` says why a claim does not allow the call,
- * and `use` binds the item to the call that was just held.
+ * Uses approvals up. Runs inside the ledger's transaction: `check` says why a claim does not allow the call, `use` binds
+ * the item to the call that was just held, and `free` gives back what the call has.
  */
 export interface ApprovalUses {
   readonly check: (claim: ApprovalClaim, use: ApprovalUse) => ApprovalDenial | undefined;
   readonly use: (claim: ApprovalClaim, callId: string) => void;
+  readonly free: (approvalId: string, callId: string) => void;
 }
 
 export function prepareApprovalUses(db: Database): ApprovalUses {
@@ -107,6 +108,7 @@ export function prepareApprovalUses(db: Database): ApprovalUses {
         throw new Error(`The approval ${claim.id} was checked, but is not there to be used.`);
       }
     },
+    free: (approvalId, callId) => void sql.free.run(approvalId, callId),
   };
 }
 
@@ -151,6 +153,9 @@ function prepare(db: Database) {
     use: db.query<never, [string, string, Uint8Array]>(
       `UPDATE approval_item SET call_id = ?1 WHERE approval_id = ?2 AND position = (
          SELECT min(position) FROM approval_item WHERE approval_id = ?2 AND digest = ?3 AND call_id IS NULL)`,
+    ),
+    free: db.query<never, [string, string]>(
+      "UPDATE approval_item SET call_id = NULL WHERE approval_id = ?1 AND call_id = ?2",
     ),
     forgotten: db.query<{ id: string }, [number, number]>(
       "SELECT id FROM approval WHERE expires_at_ms < ?1 ORDER BY expires_at_ms LIMIT ?2",

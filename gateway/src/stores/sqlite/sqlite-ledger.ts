@@ -143,6 +143,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
     const { state, ...evidence } = ending.outcome === "unknown" ? progressOf(ending.callId) : nothingUsed;
     const resolved = end({ ...evidence, ...ending }, state);
     if (resolved.first && ending.abandonsTask) tasks.abandon(ending.callId, ending.settledAtMs);
+    if (resolved.first && ending.freedApprovalId !== undefined)
+      approvals.free(ending.freedApprovalId, ending.callId);
     return resolved;
   };
 
