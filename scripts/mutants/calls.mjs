@@ -208,7 +208,7 @@ export const mutants = [
   {
     name: "a person's yes is good again after a call that may have been paid for at its vendor",
     file: "gateway/src/call/steps/settle.ts",
-    find: "...(didNothing(exchanged) ? freedBy(paid) : {}),",
+    find: "...(didNothing(attempted.exchanged) ? freedBy(paid) : {}),",
     replace: "...freedBy(paid),",
     tests: ["test/agents/freed-approval.test.ts"],
   },
