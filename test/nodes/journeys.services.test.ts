@@ -7,18 +7,18 @@ import { endingWithUs } from "../services/private-server.ts";
 
 /** Lane by lane, so that all of them end at about the same time: the first, the fourth and so on are one. */
 const journeys = [
-  "streams",
-  "limited-keys",
-  "spending",
-  "call-log",
-  "task-races",
-  "links-at-two-nodes",
-  "video-tasks",
-  "access-tokens",
-  "left-streams",
-  "calls-at-two-nodes",
-  "idempotency",
-  "agents-at-two-nodes",
+  "streams/streams",
+  "callers/limited-keys",
+  "money/spending",
+  "callers/call-log",
+  "tasks/task-races",
+  "nodes/links-at-two-nodes",
+  "tasks/video-tasks",
+  "sign-in/access-tokens",
+  "streams/left-streams",
+  "nodes/calls-at-two-nodes",
+  "money/idempotency",
+  "nodes/agents-at-two-nodes",
 ] as const;
 
 /** Each waits most of the time, so some are made at once. */
