@@ -26,7 +26,7 @@ export const mutants = [
   {
     name: "a receipt tells the caller of the operator's debts",
     file: "gateway/src/ledger/receipt.ts",
-    find: "httpStatus: httpStatus === paymentRequired && !isOthers ? undefined : httpStatus,\n",
+    find: "httpStatus: isWithheld && !isOthers ? undefined : httpStatus,\n",
     replace: "",
     tests: ["test/money/upstream-faults.test.ts"],
   },

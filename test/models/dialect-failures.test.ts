@@ -101,7 +101,7 @@ describe("a vendor's words about the operator's own account are withheld, and co
       expect(await lastReceipt(gateway, account)).toMatchObject({
         outcome: "failed",
         charged_micros_usd: 0,
-        attempts: [{ upstream: way.vendor, outcome: "key_rejected", status: 400 }],
+        attempts: [{ upstream: way.vendor, outcome: "key_rejected", status: null }],
       });
     }
     expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 0 });

@@ -428,9 +428,8 @@ test.each([401, 402, 403])(
           : { error: { message, type: "server_error", param: null, code, retryable: false } },
       );
       // What is owed is nobody else's business, and a caller would take it for a word about their own balance.
-      const told = status === 402 ? null : status;
-      const attempts = [{ upstream: target.upstream, outcome: "key_rejected", status: told }];
-      await expectNotCharged(account, response, { outcome: "failed", http_status: told, attempts });
+      const attempts = [{ upstream: target.upstream, outcome: "key_rejected", status: null }];
+      await expectNotCharged(account, response, { outcome: "failed", http_status: null, attempts });
     }
     expect(await gateway.audit()).toEqual([]);
   },

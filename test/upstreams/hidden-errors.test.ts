@@ -105,7 +105,11 @@ describe("an error that a model's vendor tells with the status of a success", ()
         const served = await gateway.post(account, path, body);
         expect([served.status, await served.text()]).toMatchObject([200, expect.stringContaining("quick")]);
         expect((await gateway.receipt(account, served)).attempts).toMatchObject([
-          { upstream: "oa-a", status: said.code === 402 ? null : said.code },
+          {
+            upstream: "oa-a",
+            outcome: said.type ? "rate_limited" : "key_rejected",
+            status: said.type ? said.code : null,
+          },
           { upstream: "oa-b", status: 200 },
         ]);
 

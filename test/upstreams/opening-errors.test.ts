@@ -30,7 +30,7 @@ describe("an error with which a stream begins", () => {
         [{ type: "overloaded_error", message }, 529],
         [{ code: "rate_limit_exceeded", message }, 429],
         [{ code: "insufficient_quota", message }, 429],
-        [{ code: "invalid_api_key", message }, 401],
+        [{ code: "invalid_api_key", message }, null],
       ] as const) {
         meetAnew();
         const account = await gateway.openAccount();

@@ -55,8 +55,8 @@ const firsts: readonly First[] = [
     status: 429,
     next: "asked",
   },
-  { what: "refuses our key", script: error(401), outcome: "key_rejected", status: 401, next: "asked" },
-  // That it was a 402 stays with the operator.
+  // By which status stays with the operator.
+  { what: "refuses our key", script: error(401), outcome: "key_rejected", next: "asked" },
   { what: "wants money", script: error(402), outcome: "key_rejected", next: "asked" },
   ...[500, 502, 503, 529].map((status): First => ({
     what: `answers ${status}`,
@@ -105,7 +105,6 @@ const firsts: readonly First[] = [
     what: "repeats our key with 404",
     script: { status: 404, headers: json, body: ourKeys },
     outcome: "key_rejected",
-    status: 404,
     next: "asked",
   },
   {

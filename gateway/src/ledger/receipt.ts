@@ -84,23 +84,21 @@ export interface ReceiptPage {
 }
 
 /**
- * The receipt as the call's own caller is told it. A 402 about the operator's account looks like one about theirs, so it
- * stays with the operator.
+ * The receipt as the call's own caller is told it. What an upstream says of the operator's key or credit looks like a word
+ * about theirs (401, 402), so its status stays with the operator, as its body does.
  */
 export function receiptForCaller(call: CallRecord): Receipt {
   const { attempts, httpStatus } = call;
-  if (!attempts.some(tellsOfDebts)) return receiptOf(call);
-  const isOthers = attempts.some((attempt) => !tellsOfDebts(attempt) && attempt.status === httpStatus);
+  const isWithheld = attempts.some((attempt) => isAboutOperator(attempt) && attempt.status === httpStatus);
+  const isOthers = attempts.some((attempt) => !isAboutOperator(attempt) && attempt.status === httpStatus);
   return receiptOf({
     ...call,
-    httpStatus: httpStatus === paymentRequired && !isOthers ? undefined : httpStatus,
-    attempts: attempts.map((attempt) => (tellsOfDebts(attempt) ? { ...attempt, status: null } : attempt)),
+    httpStatus: isWithheld && !isOthers ? undefined : httpStatus,
+    attempts: attempts.map((attempt) => (isAboutOperator(attempt) ? { ...attempt, status: null } : attempt)),
   });
 }
 
-const paymentRequired = 402;
-const tellsOfDebts = ({ outcome, status }: Attempt): boolean =>
-  outcome === keyRejected && status === paymentRequired;
+const isAboutOperator = ({ outcome }: Attempt): boolean => outcome === keyRejected;
 
 /** The whole of it, for the operator. */
 export function receiptOf(call: CallRecord): Receipt {
