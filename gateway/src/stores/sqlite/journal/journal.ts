@@ -72,7 +72,9 @@ export function createJournal(db: Database, claims: Claims, linesMax?: number): 
 
   const isFull = (): boolean =>
     linesOnSheet >= (linesMax ?? linesUsualMax) &&
-    (linesOnSheet >= (linesMax ?? linesOfFewMax) || sheet.sums.countRows() >= rowsOfFewMax);
+    (linesOnSheet >= (linesMax ?? linesOfFewMax) ||
+      // Each open call is a row of its own, and its account may be nobody else's.
+      sheet.open.size + sheet.sums.countRows() >= rowsOfFewMax);
 
   const post = (): void => {
     if (sheet.isEmpty()) return;

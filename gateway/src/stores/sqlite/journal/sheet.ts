@@ -14,7 +14,7 @@ export interface SheetCall {
 
 /** Everything the journal says that is not posted yet: open calls one by one, and what the ended ones add up to. */
 export interface Sheet {
-  readonly open: Pick<TransitMap<SheetCall>, "get" | "has" | "entries">;
+  readonly open: Pick<TransitMap<SheetCall>, "get" | "has" | "entries" | "size">;
   readonly sums: Sums;
   /** How many calls on this sheet claimed an idempotency key, and when the last of them was held. */
   readonly claimed: { count: number; newestMs: number };
