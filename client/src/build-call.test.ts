@@ -102,7 +102,7 @@ test("a cap is written as a plain decimal, however the number would print itself
     build(get, { id: "1" }, { maxPriceUsd }).headers["x-Tollgate-max-price-usd"];
   expect(capOf("0.010")).toBe("0.010");
   expect(capOf(0.25)).toBe("0.25");
-  expect(capOf(1e-7)).toBe("0.000000100000");
+  expect(capOf(1e-7)).toBe("0.000000099999999999");
 });
 
 test("a cap that comes from arithmetic loses the digits that no cap has, and never grows by it", () => {
@@ -111,6 +111,8 @@ test("a cap that comes from arithmetic loses the digits that no cap has, and nev
   expect(capOf(0.01 / 3)).toBe("0.003333333333333333");
   expect(capOf(0.002 / 3)).toBe("0.000666666666666666");
   expect(capOf(0.1 + 0.2)).toBe("0.30000000000000004");
+  expect(capOf(9.9999999999999e-7)).toBe("0.000000999999999999");
+  expect(capOf(6e-13)).toBe("0.000000000000599999");
   expect(() => build(get, { id: "1" }, { maxPriceUsd: `0.${"3".repeat(19)}` })).toThrow("a decimal such as");
 });
 

@@ -125,4 +125,4 @@ function decimalOf(amount: string | number): string {
 
 /** Arithmetic leaves more digits than a cap can have (0.01 / 3 has 19); those are cut off, so that it never grows. */
 const printNumber = (amount: number): string =>
-  (/e/i.test(String(amount)) ? amount.toFixed(12) : String(amount)).replace(/(?<=\.\d{18})\d+$/, "");
+  (/e/i.test(String(amount)) ? amount.toFixed(30) : String(amount)).replace(/(?<=\.\d{18})\d+$/, "");

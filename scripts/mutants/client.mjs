@@ -60,8 +60,8 @@ export const mutants = [
   {
     name: "a cap that comes from arithmetic grows when it is written down",
     file: "client/src/build-call.ts",
-    find: "amount.toFixed(12) : String(amount)",
-    replace: "amount.toFixed(12) : amount.toFixed(18)",
+    find: "amount.toFixed(30) : String(amount)",
+    replace: "amount.toFixed(30) : amount.toFixed(18)",
     tests: ["client/src/build-call.test.ts"],
   },
   {
