@@ -20,7 +20,7 @@ export const tavily: Protocol = {
     research: researchExchange({
       write: ({ query, instructions, max_results }) => {
         if (instructions !== undefined) throw new Inexpressible("instructions", "Tavily takes none");
-        if (query.length > queryCharactersMax)
+        if ([...query].length > queryCharactersMax)
           throw new Inexpressible("query", `Tavily takes at most ${queryCharactersMax} characters`);
         return {
           query,
