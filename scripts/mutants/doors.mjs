@@ -123,8 +123,15 @@ export const mutants = [
   {
     name: "the cheap calls of an approved batch are bought again when it is played back",
     file: "gateway/src/doors/mcp/batch-tool.ts",
-    find: "wanted.idempotencyKey ?? keyUnder(approvalId ?? visit.onceAs, index)",
-    replace: "wanted.idempotencyKey ?? keyUnder(visit.onceAs, index)",
+    find: "const once = approvalId ?? visit.onceAs;",
+    replace: "const once = visit.onceAs;",
+    tests: ["test/agents/agent-approval.test.ts"],
+  },
+  {
+    name: "a batch of which only a cheap call ran is told to ask for all of it again",
+    file: "gateway/src/doors/mcp/batch-tool.ts",
+    find: "if (await ledger.findEarlier(approval.accountId, claim, clock.wallMs())) return true;",
+    replace: "",
     tests: ["test/agents/agent-approval.test.ts"],
   },
   {

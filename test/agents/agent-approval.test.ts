@@ -408,6 +408,35 @@ describe("an approved batch whose approval does not do any more", () => {
     expect(await paid()).toBe(once);
     await timed.close();
   });
+
+  test.each([
+    ["late", async ({ clock }: Approved): Promise<void> => clock.advance(15 * 60_000 + 1)],
+    ["too dear", ({ raisePrices }: Approved): Promise<void> => raisePrices()],
+  ])("nor is one of which only a call ran that needed no approval, when it is %s", async (_, change) => {
+    const approved = await openApproved();
+    const { timed, run, approval_id, paid } = approved;
+    await timed.sandbox.fault({ vendor: "financialdatasets", status: 429, headers: { "retry-after": "0" } });
+    const first = await run({ ...batch, approval_id });
+    expect(first.structuredContent["totals"]).toMatchObject({ completed: 1, failed: 1 });
+    expect(await paid()).toBe(tagMicros);
+    await change(approved);
+    const again = await run({ ...batch, approval_id });
+    expect(again.structuredContent["totals"]).toMatchObject({ completed: 0, not_started: 2 });
+    expect(errorOf(again)["message"]).toContain("ask again only for what is missing");
+    expect(await paid()).toBe(tagMicros);
+    await timed.close();
+  });
+
+  test("is to be asked for again when its vendor turned away all that it began", async () => {
+    const alone = { calls: [dear()] };
+    const { timed, clock, run, approval_id, paid } = await openApproved(alone);
+    await timed.sandbox.fault({ vendor: "financialdatasets", status: 429, headers: { "retry-after": "0" } });
+    expect((await run({ ...alone, approval_id })).structuredContent["totals"]).toMatchObject({ failed: 1 });
+    clock.advance(15 * 60_000 + 1);
+    expect(errorOf(await run({ ...alone, approval_id }))["message"]).toContain("expired; ask again");
+    expect(await paid()).toBe(0);
+    await timed.close();
+  });
 });
 
 test("no approval, state or key is ever logged", async () => {

@@ -1,8 +1,10 @@
 import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextprotocol/server";
 import type { Approval } from "../../approvals/approvals.ts";
 import { checkApproval } from "../../approvals/check-approval.ts";
+import type { Gate } from "../../call/gate.ts";
 import { checkPayable } from "../../call/steps/check-payable.ts";
 import { refuseUnapproved } from "../../call/steps/spend-policy.ts";
+import { hashIdempotencyKey } from "../../ledger/idempotency-key.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { capMicrosFromNumber, type Micros } from "../../platform/money.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
@@ -56,7 +58,8 @@ export async function useBatch(
     return isInputRequiredResult(asked) ? asked : asking(given, asked);
   }
   const approval = standing.kind === "claimable" ? standing.approval : undefined;
-  const unapproved = approval && (await refusalOf(() => checkApproved(uncovered, approval, visit, parts)));
+  const unapproved =
+    approval && (await refusalOf(() => checkApproved({ given, uncovered }, approval, visit, parts)));
   if (unapproved) return nothingRan(given, unapproved);
   const approvalId = approval?.id;
   return summarize(given, shareRoom(await runInOrder(given, planned, approvalId, visit, parts)));
@@ -117,22 +120,42 @@ const isFree = (call: BatchArguments["calls"][number], offer: Offer): boolean =>
  * Refuses a batch for which the approval that it brought does not do. The ledger asks the same of each call when its turn
  * comes, but by then those before it are paid for, and are paid for again under the next approval.
  */
-function checkApproved(
-  uncovered: readonly AskedCall[],
+async function checkApproved(
+  { given, uncovered }: { readonly given: BatchArguments; readonly uncovered: readonly AskedCall[] },
   approval: Approval,
   { caller: { accountId, keyId, grant } }: Visit,
   { gate }: ToolParts,
-): void {
+): Promise<void> {
   const caller = { accountId, keyId, grantId: grant?.id, nowMs: gate.clock.wallMs() };
   for (const { digest, cost } of uncovered) {
     const use = { ...caller, amountMicros: cost.atMostMicros };
     const denial = checkApproval(approval, { id: approval.id, digest }, use);
     // A call that has used it is one that is played back. Its turn comes, and it is told so.
     if (denial === undefined || denial === "used") continue;
-    if (approval.items.some(({ callId }) => callId !== undefined)) refuse("approval_required", begunBefore);
+    if (await ranBefore(given, approval, gate)) refuse("approval_required", begunBefore);
     refuseUnapproved(denial, cost.atMostMicros, undefined);
   }
 }
+
+/**
+ * A call that was covered has no item of the approval, so the key that it ran under is looked for, too. One that brought a
+ * key of its own is not bought again under that.
+ */
+async function ranBefore(
+  given: BatchArguments,
+  approval: Approval,
+  { ledger, clock }: Gate,
+): Promise<boolean> {
+  if (approval.items.some(({ callId }) => callId !== undefined)) return true;
+  for (const index of given.calls.keys()) {
+    const claim = { keyHash: hashIdempotencyKey(keyUnder(approval.id, index)), fingerprint: anyRequest };
+    if (await ledger.findEarlier(approval.accountId, claim, clock.wallMs())) return true;
+  }
+  return false;
+}
+
+/** For whoever asks only whether a key is taken. */
+const anyRequest = new Uint8Array();
 
 /** Who only heard that they have to ask again would ask for all of it, and pay twice for what ran. */
 const begunBefore =
@@ -164,6 +187,7 @@ async function runInOrder(
   visit: Visit,
   parts: ToolParts,
 ): Promise<(UseResult | undefined)[]> {
+  const once = approvalId ?? visit.onceAs;
   // Prices may change while the batch runs; more than the total is not spent even then.
   let leftMicros = totalOf(given);
   let stopped = false;
@@ -180,7 +204,7 @@ async function runInOrder(
         ...wanted,
         capMicros: fits ? wanted.capMicros : leftMicros,
         claim: approvalId !== undefined && uncovered ? { id: approvalId, digest } : undefined,
-        idempotencyKey: wanted.idempotencyKey ?? keyUnder(approvalId ?? visit.onceAs, index),
+        idempotencyKey: wanted.idempotencyKey ?? (once === undefined ? undefined : keyUnder(once, index)),
       },
       parts,
     );
@@ -218,5 +242,4 @@ function shareRoom(ran: readonly (UseResult | undefined)[]): (UseResult | undefi
  * would run again when the same approval, state or request is played back, so each of them gets an idempotency key made
  * from it.
  */
-const keyUnder = (once: string | undefined, index: number): string | undefined =>
-  once === undefined ? undefined : `${once}/${index}`;
+const keyUnder = (once: string, index: number): string => `${once}/${index}`;
