@@ -249,14 +249,16 @@ async function reload(
     parts.log.info("configuration reloaded", { operations: offer.operations.size });
     return "over";
   } catch (error) {
-    parts.metrics.count("tollgate_config_reloads_total", { result: "kept_old" });
     if (isOfStore(error)) {
+      // Each try counts, so it has a result of its own: whoever watches for bad files would be called for none.
+      parts.metrics.count("tollgate_config_reloads_total", { result: "waiting" });
       parts.log.error(
         "the prices of the new configuration cannot be recorded yet; the old one stays until they are",
         describeError(error),
       );
       return "again";
     }
+    parts.metrics.count("tollgate_config_reloads_total", { result: "kept_old" });
     const why = error instanceof ConfigError ? { error: error.message } : describeError(error);
     parts.log.error("the new configuration cannot be used; the old one stays", why);
     return "over";

@@ -24,6 +24,9 @@ test("prices that cannot be recorded hold as soon as they can, and nobody has to
     await until(async () => (await snapshotMicros(gateway)) === 20_000);
     // The file was good all along.
     expect(gateway.stderr()).not.toContain("cannot be used");
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    expect(metrics).toContain('tollgate_config_reloads_total{result="waiting"}');
+    expect(metrics).not.toContain('tollgate_config_reloads_total{result="kept_old"}');
   } finally {
     await starts.close();
   }

@@ -31,7 +31,8 @@ const metrics = {
   tollgate_calls_in_flight: "Calls being served now.",
   tollgate_agent_tools_total: "Tools used through the agent door, by tool.",
   tollgate_agent_sessions: "Sessions that agents have open.",
-  tollgate_config_reloads_total: "Reloads of the configuration, by result.",
+  tollgate_config_reloads_total:
+    "Reloads of the configuration, by result; each try while the store is waited for.",
   tollgate_log_lines_lost_total:
     "Lines of the log that were dropped because nobody read what it is written to.",
 } as const;
