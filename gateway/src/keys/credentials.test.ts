@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { until } from "../../../test/support/until.ts";
 import { authenticate } from "../call/steps/authenticate.ts";
 import type { Call } from "../call/call.ts";
 import type { Gate } from "../call/gate.ts";
@@ -13,7 +14,7 @@ import { createMemoryLimiter } from "../stores/memory-limiter.ts";
 import { openSqliteStore } from "../stores/sqlite/sqlite-store.ts";
 import { createCredentials, TooManyGuesses, type Credentials } from "./credentials.ts";
 import { createKeySecret, createSecret } from "./key-format.ts";
-import type { KeyBook } from "./keys.ts";
+import type { Credential, KeyBook } from "./keys.ts";
 import { createSecrets } from "./secrets.ts";
 
 const secrets = createSecrets("a secret for tests");
@@ -195,6 +196,59 @@ describe("looking up what a caller presents", () => {
     }
     expect(lookUps).toBeLessThan(5);
     expect(await find(await issue())).toMatchObject({ keyId: "key_1" });
+  });
+
+  test("one wrong key or token that many workers bring at once is one guess of their address", async () => {
+    for (const wrong of [createKeySecret(randomBytes), createSecret("tgo_", randomBytes)]) {
+      const found = await Promise.all(Array.from({ length: 60 }, () => Promise.resolve(find(wrong))));
+      expect(new Set(found)).toEqual(new Set([undefined]));
+    }
+    expect(lookUps).toBe(1);
+    expect(await find(await issue())).toMatchObject({ keyId: "key_1" });
+    // Each of these is one, and the two from before are not forgotten.
+    for (let n = 0; n < 58; n++) expect(await find(createKeySecret(randomBytes))).toBeUndefined();
+    expect(await find(createKeySecret(randomBytes))).toBeInstanceOf(TooManyGuesses);
+  });
+
+  test("a key that many workers bring at once lets in all of them, also beside an address that has to wait", async () => {
+    for (let n = 0; n < 60; n++) await find(createKeySecret(randomBytes));
+    const key = await issue();
+    const workers = Array.from({ length: 30 }, (_, n) =>
+      Promise.resolve(find(key, n % 2 === 0 ? "192.0.2.7" : "192.0.2.8")),
+    );
+    for (const [n, found] of (await Promise.all(workers)).entries()) {
+      if (n % 2 === 0) expect(found).toBeInstanceOf(TooManyGuesses);
+      else expect(found).toMatchObject({ keyId: "key_1" });
+    }
+  });
+
+  test("a token that was revoked while another worker's look-up of it ran is not let in by that", async () => {
+    const token = createSecret("tgo_", randomBytes);
+    const key = await issue();
+    const granted = await store.keys.findCredential(secrets.hashKey(key), wallMs);
+    const asked: PromiseWithResolvers<Credential | undefined>[] = [];
+    const slow = createCredentials({
+      keys: store.keys,
+      tokens: {
+        findCredential: () => {
+          const answer = Promise.withResolvers<Credential | undefined>();
+          asked.push(answer);
+          return answer.promise;
+        },
+      },
+      audience: "https://gateway.example/mcp",
+      secrets,
+      limiter: createMemoryLimiter(() => monotonicMs),
+      clock: { wallMs: () => wallMs, monotonicMs: () => monotonicMs },
+    });
+    const before = slow.find(token, { address: () => "192.0.2.7" });
+    await until(() => asked.length === 1);
+    const after = slow.find(token, { address: () => "192.0.2.7" });
+    asked[0]?.resolve(granted);
+    expect(await before).toMatchObject({ keyId: "key_1" });
+    await until(() => asked.length === 2);
+    asked[1]?.resolve(undefined);
+    expect(await after).toBeUndefined();
   });
 
   test("an address of IPv6 stands for its whole network", async () => {

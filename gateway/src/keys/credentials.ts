@@ -58,6 +58,8 @@ export function createCredentials(parts: Parts): Credentials {
   const missedUntilMs = new Map<string, number>();
   /** Tokens that were good once: guessers at the same address do not lock their owners out. */
   const goodTokens = new Set<string>();
+  /** Guesses whose look-up has not ended, by the address they came from and what was presented. */
+  const guesses = new Map<string, Promise<Found>>();
 
   const wasMissed = (presented: string): boolean => (missedUntilMs.get(presented) ?? 0) > clock.monotonicMs();
 
@@ -89,23 +91,42 @@ export function createCredentials(parts: Parts): Credentials {
     return credential;
   };
 
-  /** Whoever was not let in before may be guessing. */
+  /**
+   * Whoever was not let in before may be guessing. What many workers bring at once is one guess, and all of them hear that
+   * it was wrong. When it was not, each looks again: what a token allows may have ended since the first of them looked.
+   */
   const lookForStranger = async (
     presented: string,
     address: string | undefined,
     look: typeof lookForKey,
   ): Promise<Found> => {
-    const guess: RateWant = {
+    const block = addressBlock(address);
+    const name = `${block} ${presented}`;
+    const same = guesses.get(name);
+    if (same) {
+      const found = await same;
+      return found === undefined || found instanceof TooManyGuesses ? found : look(presented);
+    }
+    const guessed = guess({ presented, block }, look).finally(() => guesses.delete(name));
+    guesses.set(name, guessed);
+    return guessed;
+  };
+
+  const guess = async (
+    { presented, block }: { readonly presented: string; readonly block: string },
+    look: typeof lookForKey,
+  ): Promise<Found> => {
+    const want: RateWant = {
       kind: "rate",
       of: "requests",
-      name: `guesses ${addressBlock(address)}`,
+      name: `guesses ${block}`,
       amount: 1,
       limit: guessesMax,
     };
-    const { remaining, resetsInMs } = await limiter.look(guess);
+    const { remaining, resetsInMs } = await limiter.look(want);
     if (remaining <= 0) return new TooManyGuesses(resetsInMs);
     const credential = await look(presented);
-    if (!credential) await limiter.take([guess]);
+    if (!credential) await limiter.take([want]);
     return credential;
   };
 
