@@ -354,6 +354,27 @@ export const mutants = [
     tests: ["test/upstreams/failed-responses.test.ts"],
   },
   {
+    name: "a response that failed with an empty message in it is charged",
+    file: "gateway/src/upstreams/exchanges/responses-output.ts",
+    find: "output.some(isOutput)",
+    replace: "output.length > 0",
+    tests: ["test/streams/whole-items.test.ts"],
+  },
+  {
+    name: "an item in which nothing was said makes a stream that breaks off cost its input",
+    file: "gateway/src/upstreams/exchanges/openai-responses.ts",
+    find: 'isOutput(event["item"])',
+    replace: "true",
+    tests: ["test/streams/whole-items.test.ts"],
+  },
+  {
+    name: "a search that failed makes a stream that breaks off cost its input",
+    file: "gateway/src/upstreams/exchanges/responses-output.ts",
+    find: ' && status !== "failed"',
+    replace: "",
+    tests: ["test/streams/whole-items.test.ts"],
+  },
+  {
     name: "a creation whose vendor ran out of time counts as refused",
     file: "gateway/src/upstreams/protocols/dashscope.ts",
     find: "[/Time-?out/i, 504],",

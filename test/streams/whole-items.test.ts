@@ -45,6 +45,26 @@ const messageOf = (text: string) => ({
 const sealed = { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "gAAAA" };
 const found = { id: "fs_1", type: "file_search_call", queries: ["it"], results: [{ text: written }] };
 
+/** Items in which the model said nothing, and nothing was done for it. */
+const nothings: readonly [string, object][] = [
+  ["an empty message", { id: "msg_1", type: "message", role: "assistant", content: [] }],
+  ["a message without a letter", messageOf("")],
+  [
+    "tools that could not be listed",
+    { id: "mcpl_1", type: "mcp_list_tools", tools: [], error: "unreachable" },
+  ],
+  [
+    "tools that were listed",
+    { id: "mcpl_1", type: "mcp_list_tools", tools: [{ examples: [{ text: "word" }] }] },
+  ],
+  ["a search that failed", { id: "ws_1", type: "web_search_call", status: "failed" }],
+  ["a thought that is neither told nor sealed", { ...sealed, encrypted_content: null }],
+  [
+    "an image that did not come",
+    { id: "ig_1", type: "image_generation_call", status: "failed", result: null },
+  ],
+];
+
 const begun = { type: "response.created", response: { id: "resp_1", status: "in_progress", output: [] } };
 const done = (item: object) => ({ type: "response.output_item.done", output_index: 0, item });
 const piece = (delta: string) => ({ type: "response.output_text.delta", output_index: 1, delta });
@@ -114,6 +134,27 @@ describe("a streamed response that is cut", () => {
     const empty = { type: "response.output_text.done", text: "" };
     expect(await receiptAfter(begun, empty)).toMatchObject({ outcome: "failed", charged_micros_usd: 0 });
   });
+
+  test.each(nothings)("after %s costs nothing", async (_what, item) => {
+    expect(await receiptAfter(begun, done(item))).toMatchObject({ outcome: "failed", charged_micros_usd: 0 });
+  });
+});
+
+test.each(nothings)("a response that failed with %s in it costs nothing", async (_what, item) => {
+  for (const usage of [null, { input_tokens: 40, output_tokens: 0 }])
+    for (const before of [[], [done(item)]]) {
+      const response = {
+        id: "resp_1",
+        status: "failed",
+        error: { code: "server_error" },
+        output: [item],
+        usage,
+      };
+      expect(await receiptAfter(begun, ...before, { type: "response.failed", response })).toMatchObject({
+        outcome: "failed",
+        charged_micros_usd: 0,
+      });
+    }
 });
 
 test("a response whose last event alone holds its items, and no figures, costs what they say", async () => {

@@ -31,6 +31,23 @@ describe("an error that a model's vendor tells with the status of a success", ()
     );
     const response = { model: "gpt-x", input: "Say it", max_output_tokens: 100 };
 
+    const emptyMessage = { id: "msg_1", type: "message", role: "assistant", content: [] };
+
+    test.each(asks)(
+      "is asked elsewhere where nothing was said, streamed %p, %s",
+      async (stream, _way, say) => {
+        meetAnew();
+        const account = await gateway.openAccount();
+        model.a.answerNext(say(failed("server_error", { output: [emptyMessage] })));
+        const served = await gateway.post(account, "/v1/responses", { ...response, stream });
+        expect(await served.text()).not.toContain("vendor.example");
+        expect(await gateway.receipt(account, served)).toMatchObject({
+          outcome: "succeeded",
+          attempts: [{ upstream: "oa-a" }, { upstream: "oa-b", status: 200 }],
+        });
+      },
+    );
+
     test.each(asks)("is asked elsewhere and costs nothing, streamed %p, %s", async (stream, _way, say) => {
       for (const code of ["server_error", "rate_limit_exceeded", "insufficient_quota"]) {
         meetAnew();

@@ -3,7 +3,6 @@
 
 import type { HiddenFailure, TokenReading } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import { isFilled } from "./chat-failure.ts";
 import { objectIn } from "../answers/answer-text.ts";
 import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
 import { hiddenFailureIn, saysError, statusSaidIn } from "../answers/hidden-error.ts";
@@ -15,6 +14,7 @@ import { quantitiesOf } from "../streams/stream-meter.ts";
 import { nativeBody } from "./native-body.ts";
 import { readCount } from "../answers/read-count.ts";
 import { endings, failedAtOnce, isFailed, responseEvents } from "./responses-events.ts";
+import { holdsOutput, isImageCall, isOutput, textBytes } from "./responses-output.ts";
 
 export const openaiResponses: Exchange = {
   request: ({ service, input, unaskedOutputTokensMax }) => {
@@ -65,24 +65,6 @@ function readUsage(usage: unknown, anomalies: string[]): ChatUsage | undefined {
   return { input, output, cacheRead, cacheWrite, cacheWrite1h: 0, reasoning: undefined };
 }
 
-/**
- * The bytes that the model wrote: whatever is called text, arguments or input inside the items of its answer, but for what
- * a search found.
- */
-function textBytes(value: unknown): number {
-  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + textBytes(item), 0);
-  if (!isJsonObject(value)) return 0;
-  let bytes = 0;
-  for (const [name, inner] of Object.entries(value)) {
-    if (name === "results") continue;
-    if (typeof inner !== "string") bytes += textBytes(inner);
-    else if (written.has(name)) bytes += Buffer.byteLength(inner);
-  }
-  return bytes;
-}
-
-const written: ReadonlySet<string> = new Set(["text", "refusal", "arguments", "input", "code"]);
-
 function streamRules(): StreamRules {
   const read = createEventReader();
   return {
@@ -121,10 +103,8 @@ function createEventReader(): (event: JsonObject | undefined) => readonly ChatEv
   const readDone = (event: JsonObject): readonly ChatEvent[] => {
     const bytes = textBytes(event);
     if (event["type"] === itemDone) {
-      // One whose image came was taken for media before.
-      if (isImageCall(event["item"])) return [];
       itemBytes += bytes;
-      return [ended(itemBytes)];
+      return isOutput(event["item"]) ? [ended(itemBytes)] : [];
     }
     // It belongs to an item that has not ended, whose end says it once more.
     return bytes > 0 ? [ended(itemBytes + bytes)] : [];
@@ -149,7 +129,7 @@ function readEnd(end: JsonObject, type: unknown): readonly ChatEvent[] {
   const usage = readUsage(end["usage"], []);
   return [
     { kind: "start", id: undefined, model: modelIn(end) },
-    ...(isFilled(output) ? [ended(textBytes(output))] : []),
+    ...(holdsOutput(output) ? [ended(textBytes(output))] : []),
     ...(usage ? [{ kind: "usage", usage } as const] : []),
     { kind: "stop", reason: "end", stopSequence: undefined },
     ...(type === "response.failed" ? [gaveUpBy(end)] : []),
@@ -164,9 +144,6 @@ function holdsMedia({ type, item }: JsonObject): boolean {
   if (type === itemDone) return isImageCall(item) && Boolean(item["result"]);
   return mediaEvents.has(type);
 }
-
-const isImageCall = (item: unknown): item is JsonObject =>
-  isJsonObject(item) && item["type"] === "image_generation_call";
 
 const itemDone = "response.output_item.done";
 

@@ -2,8 +2,8 @@
 // and at the end the response itself, as the vendor gave it.
 
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import { isFilled } from "./chat-failure.ts";
 import { nameCharactersMax } from "../dialects/answer-names.ts";
+import { holdsOutput } from "./responses-output.ts";
 import { sseText } from "../streams/sse.ts";
 
 /** One event, before it is numbered. */
@@ -40,7 +40,7 @@ export const isFailed = ({ status }: JsonObject): boolean => status === "failed"
 
 /** Nothing came of it that somebody may have paid for. */
 export const failedAtOnce = (response: JsonObject): boolean =>
-  isFailed(response) && !isFilled(response["output"]);
+  isFailed(response) && !holdsOutput(response["output"]);
 
 /** The id of an item stands in every event about it, of which there are as many as the item has parts. */
 const isSayable = (item: unknown): item is JsonObject => isJsonObject(item) && isShort(item["id"] ?? "");

@@ -1,0 +1,37 @@
+// What a model gave in the items of a response.
+
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+
+/** Whether any of these items holds something of the model's, be it without a letter to count. */
+export const holdsOutput = (output: unknown): boolean => Array.isArray(output) && output.some(isOutput);
+
+/** A message may be empty, a tool may have failed, and the tools that there are may only be listed. */
+export function isOutput(item: unknown): boolean {
+  if (!isJsonObject(item)) return false;
+  const { type, status, encrypted_content: sealed } = item;
+  if (isImageCall(item)) return Boolean(item["result"]);
+  const isCall = typeof type === "string" && type.endsWith("_call") && status !== "failed";
+  return isCall || Boolean(sealed) || textBytes(item) > 0;
+}
+
+export const isImageCall = (item: unknown): item is JsonObject =>
+  isJsonObject(item) && item["type"] === "image_generation_call";
+
+/**
+ * The bytes that the model wrote: whatever is called text, arguments or input inside the items of its answer, but for what
+ * a search found and the tools that there are.
+ */
+export function textBytes(value: unknown): number {
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + textBytes(item), 0);
+  if (!isJsonObject(value)) return 0;
+  let bytes = 0;
+  for (const [name, inner] of Object.entries(value)) {
+    if (foreign.has(name)) continue;
+    if (typeof inner !== "string") bytes += textBytes(inner);
+    else if (written.has(name)) bytes += Buffer.byteLength(inner);
+  }
+  return bytes;
+}
+
+const written: ReadonlySet<string> = new Set(["text", "refusal", "arguments", "input", "code"]);
+const foreign: ReadonlySet<string> = new Set(["results", "tools"]);
