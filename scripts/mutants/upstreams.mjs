@@ -279,15 +279,29 @@ export const mutants = [
   {
     name: "an item that came whole is no output of a stream that breaks off",
     file: "gateway/src/upstreams/streams/stream-meter.ts",
-    find: "Math.max(this.#outputBytes, saidBytes)",
+    find: "Math.max(this.#outputBytes, saidBytes, this.#bytesOfOthers + partBytes)",
     replace: "this.#outputBytes",
     tests: ["test/streams/whole-items.test.ts"],
   },
   {
     name: "an item that came piece by piece is counted again when it has ended",
     file: "gateway/src/upstreams/streams/stream-meter.ts",
-    find: "Math.max(this.#outputBytes, saidBytes)",
-    replace: "this.#outputBytes + saidBytes",
+    find: "Math.max(this.#outputBytes, saidBytes, this.#bytesOfOthers + partBytes)",
+    replace: "this.#outputBytes + partBytes",
+    tests: ["test/streams/whole-items.test.ts"],
+  },
+  {
+    name: "a thought that came piece by piece makes the call behind it free",
+    file: "gateway/src/upstreams/streams/stream-meter.ts",
+    find: "saidBytes, this.#bytesOfOthers + partBytes)",
+    replace: "saidBytes)",
+    tests: ["test/streams/whole-items.test.ts"],
+  },
+  {
+    name: "the pieces of an item are forgotten when another one speaks in between",
+    file: "gateway/src/upstreams/streams/stream-meter.ts",
+    find: "this.#outputBytes - (this.#bytesOfParts.get(part) ?? 0)",
+    replace: "this.#outputBytes",
     tests: ["test/streams/whole-items.test.ts"],
   },
   {

@@ -66,9 +66,9 @@ const nothings: readonly [string, object][] = [
 ];
 
 const begun = { type: "response.created", response: { id: "resp_1", status: "in_progress", output: [] } };
-const done = (item: object) => ({ type: "response.output_item.done", output_index: 0, item });
-const piece = (delta: string) => ({ type: "response.output_text.delta", output_index: 1, delta });
-const pieces = (count: number) => Array.from({ length: count }, () => piece("word"));
+const done = (item: object, at = 0) => ({ type: "response.output_item.done", output_index: at, item });
+const pieces = (count: number, at = 0, of = "output_text") =>
+  Array.from({ length: count }, () => ({ type: `response.${of}.delta`, output_index: at, delta: "word" }));
 
 /** The vendor says these, and no more. */
 const receiptAfter = async (...events: readonly object[]) => {
@@ -83,9 +83,10 @@ describe("a streamed response that is cut", () => {
   test.each([
     ["a whole call", [done(callOf(written))], 1_000],
     ["a whole message", [done(messageOf(written))], 1_000],
-    ["two of them", [done(callOf(written)), done(messageOf(written))], 2_000],
+    ["two of them", [done(callOf(written)), done(messageOf(written), 1)], 2_000],
+    ["two of them that bear one number", [done(callOf(written)), done(messageOf(written))], 2_000],
     ["a text whose end alone was told", [{ type: "response.output_text.done", text: written }], 1_000],
-    ["a whole message and pieces of the next", [done(messageOf(written)), ...pieces(500)], 1_500],
+    ["a whole message and pieces of the next", [done(messageOf(written)), ...pieces(500, 1)], 1_500],
     ["pieces and the message that they came to", [...pieces(1_000), done(messageOf(written))], 1_000],
     [
       "pieces of a message, its text and itself, and a whole call",
@@ -94,16 +95,45 @@ describe("a streamed response that is cut", () => {
         { type: "response.output_text.done", text: written },
         { type: "response.content_part.done", part: { type: "output_text", text: written } },
         done(messageOf(written)),
-        done(callOf(written)),
+        done(callOf(written), 1),
       ],
       2_000,
     ],
     [
       "pieces of two messages that came at once",
       [
-        ...pieces(900),
+        ...pieces(500),
+        ...pieces(400, 1),
         done(messageOf("word".repeat(500))),
-        ...pieces(100),
+        ...pieces(100, 1),
+        done(messageOf("word".repeat(500)), 1),
+      ],
+      1_000,
+    ],
+    [
+      "pieces of a thought that its end does not repeat, and a whole call",
+      [...pieces(1_000, 0, "reasoning_text"), done(sealed), done(callOf(written), 1)],
+      2_000,
+    ],
+    [
+      "pieces of a thought and of a message at once, a whole call, and the message",
+      [
+        ...pieces(300, 0, "reasoning_text"),
+        ...pieces(400, 1),
+        ...pieces(200, 0, "reasoning_text"),
+        ...pieces(100, 1),
+        done(sealed),
+        done(callOf(written), 2),
+        done(messageOf("word".repeat(600)), 1),
+      ],
+      2_100,
+    ],
+    [
+      "pieces of items that all bear one number, and their ends",
+      [
+        ...pieces(500, 0, "reasoning_text"),
+        ...pieces(500),
+        done(sealed),
         done(messageOf("word".repeat(500))),
       ],
       1_000,
@@ -159,7 +189,7 @@ test.each(nothings)("a response that failed with %s in it costs nothing", async 
 
 test("a response whose last event alone holds its items, and no figures, costs what they say", async () => {
   const response = { id: "resp_1", status: "completed", output: [messageOf(written), callOf(written)] };
-  for (const events of [[], [done(messageOf(written))], [done(messageOf(written)), done(callOf(written))]])
+  for (const events of [[], [done(messageOf(written))], [done(messageOf(written)), done(callOf(written), 1)]])
     expect(await receiptAfter(begun, ...events, { type: "response.completed", response })).toMatchObject({
       outcome: "succeeded",
       usage: { output_tokens: 2_000 },

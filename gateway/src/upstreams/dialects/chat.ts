@@ -172,6 +172,8 @@ export type ChatEvent =
       readonly index: number;
       /** How many bytes the parts say together that have ended; undefined where all of them came piece by piece. */
       readonly saidBytes?: number;
+      /** How many of them this part says; undefined where only all together are told. */
+      readonly partBytes?: number;
     }
   /** What is known of usage so far; a later one replaces it. */
   | { readonly kind: "usage"; readonly usage: ChatUsage }

@@ -95,19 +95,22 @@ const withheldError = {
 const sayError = (error: JsonObject): string =>
   sseText({ event: "error", data: JSON.stringify({ type: "error", ...error, param: null }) });
 
-/** Only what the meter needs: pieces and whole items of output, the end with its figures, and an error in between. */
+/**
+ * Only what the meter needs: pieces and whole items of output, the end with its figures, and an error in between. Some
+ * vendors give items whole, without a piece before them, so that what they say is told with their end.
+ */
 function createEventReader(): (event: JsonObject | undefined) => readonly ChatEvent[] {
   /** What the items say that have ended. */
   let itemBytes = 0;
 
   const readDone = (event: JsonObject): readonly ChatEvent[] => {
-    const bytes = textBytes(event);
-    if (event["type"] === itemDone) {
-      itemBytes += bytes;
-      return isOutput(event["item"]) ? [ended(itemBytes)] : [];
-    }
-    // It belongs to an item that has not ended, whose end says it once more.
-    return bytes > 0 ? [ended(itemBytes + bytes)] : [];
+    const partBytes = textBytes(event);
+    const saidBytes = itemBytes + partBytes;
+    const isItem = event["type"] === itemDone;
+    // What is no item belongs to one that has not ended, whose end says it once more.
+    if (isItem) itemBytes = saidBytes;
+    const isSaid = isItem ? isOutput(event["item"]) : partBytes > 0;
+    return isSaid ? [{ kind: "part_end", index: indexIn(event), saidBytes, partBytes }] : [];
   };
 
   return (event) => {
@@ -120,7 +123,7 @@ function createEventReader(): (event: JsonObject | undefined) => readonly ChatEv
     if (typeof type !== "string") return [];
     if (type.endsWith(".done")) return readDone(event);
     const isPiece = type.endsWith(".delta") && typeof delta === "string";
-    return isPiece ? [{ kind: "text", index: 0, text: delta }] : [];
+    return isPiece ? [{ kind: "text", index: indexIn(event), text: delta }] : [];
   };
 }
 
@@ -129,15 +132,15 @@ function readEnd(end: JsonObject, type: unknown): readonly ChatEvent[] {
   const usage = readUsage(end["usage"], []);
   return [
     { kind: "start", id: undefined, model: modelIn(end) },
-    ...(holdsOutput(output) ? [ended(textBytes(output))] : []),
+    ...(holdsOutput(output) ? [{ kind: "part_end", index: 0, saidBytes: textBytes(output) } as const] : []),
     ...(usage ? [{ kind: "usage", usage } as const] : []),
     { kind: "stop", reason: "end", stopSequence: undefined },
     ...(type === "response.failed" ? [gaveUpBy(end)] : []),
   ];
 }
 
-/** Some vendors give items whole, without a piece before them, so that what they say is told with their end. */
-const ended = (saidBytes: number): ChatEvent => ({ kind: "part_end", index: 0, saidBytes });
+/** Which item of the answer it is about. */
+const indexIn = ({ output_index: index }: JsonObject): number => (typeof index === "number" ? index : 0);
 
 /** Sound comes in pieces, an image as often as it gets clearer and at last with its item. */
 function holdsMedia({ type, item }: JsonObject): boolean {

@@ -6,11 +6,18 @@ import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
 const namedAnomaliesMax = 10;
 const none: readonly string[] = [];
 
+type PartEnd = Extract<ChatEvent, { readonly kind: "part_end" }>;
+
 /** Adds up what passes in a stream, and what the vendor says it used. */
 export class StreamMeter {
   #usage: ChatUsage | undefined;
   #model: string | undefined;
   #outputBytes = 0;
+  /** The part that spoke last, and what all others said before it. */
+  #part = 0;
+  #bytesOfOthers = 0;
+  /** What each of the others said. */
+  readonly #bytesOfParts = new Map<number, number>();
   #stopped = false;
   #failed = false;
   #refused: Refused | undefined;
@@ -59,10 +66,12 @@ export class StreamMeter {
         this.#refused ??= event.refused;
       } else if (event.kind === "stop") {
         if (event.odd !== undefined) this.#note([oddStop(event.odd)]);
-      } else if ("text" in event) this.#outputBytes += Buffer.byteLength(event.text);
-      else if (event.kind === "tool_call") this.#outputBytes += Buffer.byteLength(event.name);
+      } else if ("text" in event) {
+        this.#turnTo(event.index);
+        this.#outputBytes += Buffer.byteLength(event.text);
+      } else if (event.kind === "tool_call") this.#outputBytes += Buffer.byteLength(event.name);
       else if (event.kind === "start") this.#model ??= event.model;
-      else if (event.kind === "part_end") this.#noteWholePart(event.saidBytes);
+      else if (event.kind === "part_end") this.#noteWholePart(event);
       else if (event.kind === "image") this.#noteMedia();
       else if (event.kind === "media") {
         this.#outputBytes += Buffer.byteLength(event.transcript);
@@ -72,10 +81,22 @@ export class StreamMeter {
     if (odd.length > 0) this.#note(odd);
   }
 
-  /** What came at once was not counted before, and what came piece by piece is not counted again. */
-  #noteWholePart(saidBytes = 0): void {
+  /** What follows unread is of the same part, so that nothing needs to be noted until another one speaks. */
+  #turnTo(part: number): void {
+    if (part === this.#part) return;
+    this.#bytesOfParts.set(this.#part, this.#outputBytes - this.#bytesOfOthers);
+    this.#bytesOfOthers = this.#outputBytes - (this.#bytesOfParts.get(part) ?? 0);
+    this.#part = part;
+  }
+
+  /**
+   * What came at once was not counted before, and what came piece by piece is not counted again. A part is compared with
+   * its own pieces, as others may not repeat theirs; all together are compared too, as some vendors number all parts alike.
+   */
+  #noteWholePart({ index, saidBytes = 0, partBytes = 0 }: PartEnd): void {
     this.#hasWholePart = true;
-    this.#outputBytes = Math.max(this.#outputBytes, saidBytes);
+    if (partBytes > 0) this.#turnTo(index);
+    this.#outputBytes = Math.max(this.#outputBytes, saidBytes, this.#bytesOfOthers + partBytes);
   }
 
   #noteMedia(): void {
