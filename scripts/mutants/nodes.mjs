@@ -143,6 +143,14 @@ export const mutants = [
     only: "a process that stood still is not told that it holds",
   },
   {
+    name: "nodes: what was sent while others were written is noted by nobody",
+    file: `${postgres}/call-notes.ts`,
+    find: "timesWritten = written.times;",
+    replace: "timesWritten = timesCome;",
+    tests: [`${postgres}/wish-queue.test.ts`],
+    only: "notes whose time comes during a transaction",
+  },
+  {
     name: "nodes: who could not look takes the others for dead",
     file: `${postgres}/runs.ts`,
     find: "    if (nowMs - lookedAtMs > deadAfterMs / 2) watched.clear();\n",

@@ -6,10 +6,11 @@ export interface CallNotes {
   readonly sent: (callId: string, atMs: number) => void;
   readonly progress: (callId: string, used: Quantities) => void;
   readonly sentAtMs: (callId: string) => number | undefined;
-  /** The call has ended, and its end said when it was sent. */
+  /** The call has ended, and its end said when it was sent and what it used. */
   readonly drop: (callId: string) => void;
-  /** Whether any are to be written now. */
+  /** Whether any are to be written now, even if nothing else is. */
   readonly areDue: () => boolean;
+  /** What goes with a transaction that is written now. */
   readonly due: () => WrittenNotes;
   /** These have been written. */
   readonly forget: (written: WrittenNotes) => void;
@@ -18,6 +19,8 @@ export interface CallNotes {
 }
 
 interface WrittenNotes {
+  /** How often their time had come when they were taken. */
+  readonly times: number;
   readonly sent: ReadonlyMap<string, number>;
   readonly progress: ReadonlyMap<string, Quantities>;
 }
@@ -27,17 +30,20 @@ const dueAfterMs = 100;
 export function createCallNotes(onDue: () => void): CallNotes {
   const sent = new TransitMap<number>();
   const progress = new Map<string, Quantities>();
-  /** Whether sent marks are old enough to be written: the end of most calls comes sooner, and says when they were sent. */
-  let marking = false;
+  /** How often the time of all that was noted has come, and of how many of these times everything is written. */
+  let timesCome = 0;
+  let timesWritten = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  const areDue = (): boolean => marking || progress.size > 0;
+  const isTime = (): boolean => timesCome > timesWritten;
+  const isEmpty = (): boolean => sent.size + progress.size === 0;
 
   const tellSoon = (): void => {
     timer ??= setTimeout(() => {
       timer = undefined;
-      marking = sent.size > 0;
-      if (areDue()) onDue();
+      if (isEmpty()) return;
+      timesCome++;
+      onDue();
     }, dueAfterMs).unref();
   };
 
@@ -51,19 +57,30 @@ export function createCallNotes(onDue: () => void): CallNotes {
       tellSoon();
     },
     sentAtMs: (callId) => sent.get(callId),
-    drop: (callId) => sent.delete(callId),
-    areDue,
-    due: () => ({ sent: new Map(marking ? sent.entries() : []), progress: new Map(progress) }),
+    drop: (callId) => {
+      sent.delete(callId);
+      progress.delete(callId);
+      // What comes next has its own time.
+      if (isEmpty()) timesWritten = timesCome;
+    },
+    areDue: () => isTime() && !isEmpty(),
+    due: () => ({
+      times: timesCome,
+      // Most calls end before their time, and their ends say when they were sent.
+      sent: new Map(isTime() ? sent.entries() : []),
+      progress: new Map(progress),
+    }),
     forget: (written) => {
       for (const callId of written.sent.keys()) sent.delete(callId);
       // What was noted meanwhile is newer, and stays.
       for (const [callId, used] of written.progress)
         if (progress.get(callId) === used) progress.delete(callId);
-      marking = false;
+      // Whoever's time came meanwhile is still to be written.
+      timesWritten = written.times;
     },
     hurry: () => {
       clearTimeout(timer);
-      marking = sent.size > 0;
+      timesCome++;
     },
   };
 }
