@@ -124,8 +124,8 @@ export const mutants = [
   {
     name: "an error with which a stream begins is passed on as a stream",
     file: "gateway/src/upstreams/forwarder.ts",
-    find: "const failure = opening && failureToldIn(opening, exchange);",
-    replace: "const failure = opening && failureToldIn(opening, {} as typeof exchange);",
+    find: "failureToldIn(opening, this.speech);",
+    replace: "failureToldIn(opening, { protocol, exchange: {} as typeof exchange });",
     tests: ["test/upstreams/opening-errors.test.ts"],
   },
   {
@@ -152,7 +152,7 @@ export const mutants = [
   {
     name: "a stream tells callers of the operator's debts",
     file: "gateway/src/upstreams/exchanges/chat-stream.ts",
-    find: "(event ? withheldFrom(read(event), event) : [])",
+    find: "(event ? withheldFrom(read(event), event, words) : [])",
     replace: "(event ? read(event) : [])",
     tests: ["test/upstreams/hidden-errors.test.ts"],
   },
@@ -183,6 +183,27 @@ export const mutants = [
     file: "gateway/src/upstreams/protocols/openai.ts",
     find: "incorrect api key provided|",
     replace: "",
+    tests: ["test/upstreams/operator-refusals.test.ts"],
+  },
+  {
+    name: "callers are told a part of the operator's key inside an answer of success",
+    file: "gateway/src/upstreams/answers/read-outcome.ts",
+    find: "    if (insideInWords) return insideInWords;\n",
+    replace: "    void insideInWords;\n",
+    tests: ["test/upstreams/operator-refusals.test.ts"],
+  },
+  {
+    name: "callers are told a part of the operator's key inside an answer of success that names no status",
+    file: "gateway/src/upstreams/answers/refusal-subject.ts",
+    find: "status === hiddenErrorStatus ? 400 : status;",
+    replace: "status;\n  void hiddenErrorStatus;",
+    tests: ["test/upstreams/operator-refusals.test.ts"],
+  },
+  {
+    name: "callers are told a part of the operator's key in the middle of a stream",
+    file: "gateway/src/upstreams/answers/refusal-subject.ts",
+    find: "refusedOf(status, json) : refusedInWords(status, json, words);",
+    replace: "refusedOf(status, json) : void words;",
     tests: ["test/upstreams/operator-refusals.test.ts"],
   },
   {

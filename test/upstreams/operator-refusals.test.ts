@@ -6,6 +6,7 @@ import { testUpstream } from "../../gateway/src/operation/test-upstream.ts";
 import { createListingAsker } from "../../gateway/src/upstreams/ask-listing.ts";
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
 import { createKeeper } from "../doubles/exchange.ts";
+import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
 import { openVendorDouble, type VendorDouble } from "../doubles/vendor-double.ts";
 import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
@@ -51,6 +52,46 @@ const spoken: Record<Protocol, { readonly path: string; readonly wish: object; r
     },
   },
 };
+
+/** How a stream of each begins, and with what it is asked for. */
+const streamed: readonly {
+  readonly protocol: Protocol;
+  readonly path: string;
+  readonly wish: object;
+  readonly begun: readonly object[];
+}[] = [
+  {
+    ...spoken.openai,
+    protocol: "openai",
+    wish: { ...spoken.openai.wish, stream: true },
+    begun: [{ id: "c", choices: [{ index: 0, delta: { content: "fox" }, finish_reason: null }] }],
+  },
+  {
+    protocol: "openai",
+    path: "/v1/responses",
+    wish: { model: "gemini-3-x", input: "hi", stream: true },
+    begun: [
+      { type: "response.created", response: { id: "resp_1", status: "in_progress", output: [] } },
+      { type: "response.output_text.delta", item_id: "msg_1", delta: "fox" },
+    ],
+  },
+  {
+    ...spoken.anthropic,
+    protocol: "anthropic",
+    wish: { ...spoken.anthropic.wish, stream: true },
+    begun: [
+      { type: "message_start", message: { ...spoken.anthropic.answer, content: [], stop_reason: null } },
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "fox" } },
+    ],
+  },
+  {
+    protocol: "gemini",
+    path: "/v1beta/models/gemini-3-x:streamGenerateContent?alt=sse",
+    wish: spoken.gemini.wish,
+    begun: [{ candidates: [{ content: { role: "model", parts: [{ text: "fox" }] }, index: 0 }] }],
+  },
+];
 
 interface Pair {
   readonly gateway: TestGateway;
@@ -185,6 +226,17 @@ const aboutCredit: readonly (Said & { readonly by: string })[] = [
   })),
 ];
 
+const saidWith400 = [...aboutTheKey, ...aboutCredit].filter(({ status }) => status === 400);
+/** Google's lists are no answers of success. */
+const saidInObjects = saidWith400.filter(({ body }) => !Array.isArray(body));
+const operatorsOwn = /a\.example|x\.ai|\bkey\b|organization|usage limits|Access denied/;
+
+const eventsOf = (...events: readonly unknown[]): ScriptedAnswer => ({
+  status: 200,
+  headers: { "Content-Type": "text/event-stream" },
+  body: events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""),
+});
+
 const refusedKey = "an upstream refused the operator's key";
 const empty = "the operator's account at an upstream is out of credit; it rests while there are others";
 
@@ -201,8 +253,8 @@ describe("said by a vendor about the operator", () => {
     expect(log).not.toContain(empty);
   });
 
-  test.each([...aboutTheKey, ...aboutCredit.filter(({ status }) => status === 400)])(
-    "is not told to the caller: $by",
+  test.each([...saidWith400, ...saidInObjects.map((said) => ({ ...said, status: 200 }))])(
+    "is not told to the caller, with a $status: $by",
     async ({ protocol, status, body }) => {
       const { gateway, first } = await openPair(protocol, "[first]");
       const account = await gateway.openAccount();
@@ -212,9 +264,29 @@ describe("said by a vendor about the operator", () => {
         const response = await gateway.post(account, path, wish);
         const said = await response.text();
         expect(response.status).toBe(503);
-        expect(said).not.toMatch(/a\.example|x\.ai|\bkey\b|organization|usage limits|Access denied/);
+        expect(said).not.toMatch(operatorsOwn);
       }
       expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
+    },
+  );
+
+  test.each(saidInObjects)(
+    "is not told to the caller in a stream, as its first word or later: $by",
+    async ({ protocol, body }) => {
+      const { gateway, first } = await openPair(protocol, "[first]");
+      const account = await gateway.openAccount();
+      for (const { path, wish, begun } of streamed.filter((each) => each.protocol === protocol)) {
+        first.answerNext(eventsOf(body));
+        const refused = await gateway.post(account, path, wish);
+        expect(refused.status).toBe(503);
+        expect(await refused.text()).not.toMatch(operatorsOwn);
+
+        first.answerNext(eventsOf(...begun, body));
+        const said = await (await gateway.post(account, path, wish)).text();
+        expect(said).toContain("fox");
+        expect(said).toContain("provider cannot go on");
+        expect(said).not.toMatch(operatorsOwn);
+      }
     },
   );
 

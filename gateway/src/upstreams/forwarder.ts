@@ -99,13 +99,13 @@ class Sending implements OutcomeReader<HttpOutcome | HttpStream, Exchanged> {
   }
 
   #passOn(stream: HttpStream, opening: SseEvent | undefined): Exchanged {
-    const { exchange, dispatch, room } = this.speech;
-    const failure = opening && failureToldIn(opening, exchange);
+    const { protocol, exchange, dispatch, room } = this.speech;
+    const failure = opening && failureToldIn(opening, this.speech);
     if (failure) {
       stream.leave();
       return readOutcome(failure, this);
     }
-    const rules = exchange.stream?.(dispatch);
+    const rules = exchange.stream?.(dispatch, protocol);
     if (!rules) throw new Error("A stream came for an exchange that has none.");
     const { contentType } = rules;
     const relay = createStreamRelay(stream, rules, dispatch.upstream.secrets, room);

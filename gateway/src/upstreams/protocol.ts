@@ -4,11 +4,7 @@ import type { JsonObject } from "../platform/json.ts";
 import type { StreamRules } from "./streams/frame-passer.ts";
 
 /** How one vendor is spoken to. */
-export interface Protocol {
-  /** Whether an error is about the operator's own key, plan or application where its status alone does not tell. */
-  readonly isAboutOperator?: (status: number, json: unknown) => boolean;
-  /** Whether such an error says that the operator's account has nothing left to pay with. */
-  readonly isOutOfCredit?: (status: number, json: unknown) => boolean;
+export interface Protocol extends OperatorWords {
   /** An error about what the caller asked for that has one of the statuses about our key, as the caller may hear it. */
   readonly callersError?: (status: number, json: unknown) => ToldError | undefined;
   /** How long a 429 asks to wait in seconds, where it says so in its body. */
@@ -16,6 +12,14 @@ export interface Protocol {
   /** A list of the models that a key may use, where it costs nothing. */
   readonly listing?: Listing;
   readonly exchanges: Readonly<Partial<Record<ExchangeName, Exchange>>>;
+}
+
+/** What a vendor's errors say of the operator in words of its own. */
+export interface OperatorWords {
+  /** Whether an error is about the operator's own key, plan or application where its status alone does not tell. */
+  readonly isAboutOperator?: (status: number, json: unknown) => boolean;
+  /** Whether such an error says that the operator's account has nothing left to pay with. */
+  readonly isOutOfCredit?: (status: number, json: unknown) => boolean;
 }
 
 /** Statuses that speak about the operator's key or plan, unless their words say that they are about the caller's content. */
@@ -40,7 +44,7 @@ export interface Exchange {
   /** Whether the caller speaks another dialect than the vendor, so that no answer can pass through as it came. */
   readonly translates?: (dispatch: Dispatch) => boolean;
   /** Why a 2xx answer is none, where this protocol can tell; `json` is undefined for what is no JSON. */
-  readonly hiddenFailure?: (json: unknown) => HiddenFailure | undefined;
+  readonly hiddenFailure?: (json: unknown, words: OperatorWords) => HiddenFailure | undefined;
   /** Such an answer as it would have been told with the status of an error, where it does not say it at its top. */
   readonly errorBody?: (json: unknown) => JsonObject | undefined;
   /** Reads a 2xx JSON answer. What it leaves undefined passes through as it came. */
@@ -53,7 +57,7 @@ export interface Exchange {
    */
   readonly asEvents?: (json: unknown, dispatch: Dispatch) => string | undefined;
   /** How a streamed answer is passed on. */
-  readonly stream?: (dispatch: Dispatch) => StreamRules;
+  readonly stream?: (dispatch: Dispatch, words: OperatorWords) => StreamRules;
 }
 
 export interface VendorRequest {

@@ -3,7 +3,7 @@ import { exactTextOf, jsonIn, roughTextOf } from "./answer-text.ts";
 import { withExactArguments } from "../dialects/exact-json.ts";
 import type { HttpOutcome } from "../http/http-client.ts";
 import { aboutOurKey, type Exchange, type Protocol, type ToldError } from "../protocol.ts";
-import { isAboutOperator, refusedOf } from "./refusal-subject.ts";
+import { isAboutOperator, refusedInWords, refusedOf } from "./refusal-subject.ts";
 import { repeatsSecret } from "../repeated-secret.ts";
 import { readRetryAfterSeconds } from "./retry-after.ts";
 
@@ -36,13 +36,11 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
   const text = exact ?? roughTextOf(body);
   if (tellsSecret(text, contentType, sent)) return withheld(status);
   const json = jsonIn(text);
-  if (protocol.isAboutOperator?.(status, json) === true) {
-    const outOfCredit = status === 402 || protocol.isOutOfCredit?.(status, json) || undefined;
-    return { kind: "key_rejected", status, outOfCredit };
-  }
+  const refusedOutside = refusedInWords(status, json, protocol);
+  if (refusedOutside) return refusedOutside;
 
   const succeeded = isSuccessStatus(status);
-  const hiddenFailure = succeeded ? exchange.hiddenFailure?.(json) : undefined;
+  const hiddenFailure = succeeded ? exchange.hiddenFailure?.(json, protocol) : undefined;
   const translates = exchange.translates?.(dispatch) === true;
   // Nothing of it can pass as it came, so it is told as what it is.
   if (hiddenFailure === "malformed" && translates) return unreadable;
@@ -50,6 +48,8 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
     const error = exchange.errorBody?.(json) ?? json;
     const inside = refusedOf(hiddenFailure, error, retryAfterSeconds);
     if (inside && (translates || isAboutOperator(hiddenFailure, error))) return inside;
+    const insideInWords = refusedInWords(hiddenFailure, error, protocol);
+    if (insideInWords) return insideInWords;
   }
   // Whatever an error says that it used, nothing is paid for it where it passes as it came.
   const isRead = json !== undefined && succeeded && (translates || typeof hiddenFailure !== "number");

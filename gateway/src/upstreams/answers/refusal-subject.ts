@@ -1,8 +1,8 @@
 import type { Refused } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
-import { detailsCodeOf, errorIn, statusSaidIn } from "./hidden-error.ts";
-import { aboutOurKey } from "../protocol.ts";
+import { detailsCodeOf, errorIn, hiddenErrorStatus, statusSaidIn } from "./hidden-error.ts";
+import { aboutOurKey, type OperatorWords } from "../protocol.ts";
 
 /**
  * What a vendor's refusal is about, where its words say more than its status: what the caller wrote, the operator's
@@ -28,10 +28,19 @@ export function refusedOf(status: number, json: unknown, retryAfterSeconds?: num
   return { kind: "key_rejected", status, outOfCredit, callTooLarge: subject === "call_size" || undefined };
 }
 
+/** What is made of one that only its vendor's own words tell to be about the operator. */
+export function refusedInWords(status: number, json: unknown, words: OperatorWords): Refused | undefined {
+  // Inside an answer of success some of these say no status; with one of their own they are 400.
+  const meant = status === hiddenErrorStatus ? 400 : status;
+  if (words.isAboutOperator?.(meant, json) !== true) return undefined;
+  const outOfCredit = status === 402 || words.isOutOfCredit?.(meant, json) || undefined;
+  return { kind: "key_rejected", status, outOfCredit };
+}
+
 /** A refusal in the middle of an answer; undefined where it is the caller's to know. */
-export function withheldRefusal(json: JsonObject): Refused | undefined {
+export function withheldRefusal(json: JsonObject, words: OperatorWords): Refused | undefined {
   const status = statusSaidIn(json);
-  return isAboutOperator(status, json) ? refusedOf(status, json) : undefined;
+  return isAboutOperator(status, json) ? refusedOf(status, json) : refusedInWords(status, json, words);
 }
 
 /** What a vendor says of the operator's key or credit is no business of the caller's. */

@@ -57,7 +57,8 @@ export function chatExchange(native: NativeChat, dialects: Readonly<Record<strin
       return callers === own ? undefined : writeDialectError(callers.name, status, readErrorMessage(json));
     },
     asEvents: (json, dispatch) => saidInEvents(json, native, callersOf(dispatch), contextOf(dispatch)),
-    stream: (dispatch) => chatStream(callersOf(dispatch), native, contextOf(dispatch), dispatch),
+    stream: (dispatch, words) =>
+      chatStream({ callers: callersOf(dispatch), native, words, context: contextOf(dispatch) }, dispatch),
   };
 }
 

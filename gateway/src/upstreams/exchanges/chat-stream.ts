@@ -7,18 +7,25 @@ import type { Dialect, SseEvent, WriteContext } from "../dialects/dialect.ts";
 import type { StreamRules } from "../streams/frame-passer.ts";
 import { saysError } from "../answers/hidden-error.ts";
 import type { NativeChat } from "./native-chat.ts";
+import type { OperatorWords } from "../protocol.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
 import { eventsShownTo } from "./shown-thoughts.ts";
 import { sseText, type SseFrame } from "../streams/sse.ts";
+
+/** Between whom, and how both speak. */
+interface Conversation {
+  readonly callers: Dialect;
+  readonly native: NativeChat;
+  readonly words: OperatorWords;
+  readonly context: WriteContext;
+}
 
 /**
  * How the events of a conversation are read and shown. Nothing in here holds on to the dispatch: the request has left, and
  * a stream may last much longer than it is needed.
  */
 export function chatStream(
-  callers: Dialect,
-  native: NativeChat,
-  context: WriteContext,
+  { callers, native, words, context }: Conversation,
   dispatch: Dispatch,
 ): StreamRules {
   const read = native.dialect.createEventReader();
@@ -31,7 +38,7 @@ export function chatStream(
   const common = {
     oddFigures,
     contentType: form.contentType,
-    read: ({ event }: SseFrame) => (event ? withheldFrom(read(event), event) : []),
+    read: ({ event }: SseFrame) => (event ? withheldFrom(read(event), event, words) : []),
   };
   if (callers === native.dialect) {
     const sayError = (error: StreamError): string =>
@@ -83,11 +90,15 @@ const withheld: StreamError = {
   message: "The provider cannot go on with this answer.",
 };
 
-function withheldFrom(events: readonly ChatEvent[], { data }: SseEvent): readonly ChatEvent[] {
+function withheldFrom(
+  events: readonly ChatEvent[],
+  { data }: SseEvent,
+  words: OperatorWords,
+): readonly ChatEvent[] {
   if (!events.some(isError)) return events;
   const json = objectIn(data);
   const said = json && (saysError(json) ? json : failureIn(json));
-  const refused = said && withheldRefusal(said);
+  const refused = said && withheldRefusal(said, words);
   if (refused === undefined) return events;
   return events.map((event) => (isError(event) ? { ...withheld, refused } : event));
 }

@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { objectIn } from "../answers/answer-text.ts";
 import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
 import { hiddenFailureIn, saysError, statusSaidIn } from "../answers/hidden-error.ts";
-import type { Exchange } from "../protocol.ts";
+import type { Exchange, OperatorWords } from "../protocol.ts";
 import { sseText, type SseFrame } from "../streams/sse.ts";
 import type { StreamRules } from "../streams/frame-passer.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
@@ -26,12 +26,12 @@ export const openaiResponses: Exchange = {
   hiddenFailure,
   read: (json) => ({ tokens: readTokens(json) }),
   asEvents: responseEvents,
-  stream: streamRules,
+  stream: (_dispatch, words) => streamRules(words),
 };
 
 /** A response that failed has an output all the same, be it an empty one. */
-function hiddenFailure(json: unknown): HiddenFailure | undefined {
-  if (isJsonObject(json) && (failedAtOnce(json) || (isFailed(json) && withheldRefusal(json))))
+function hiddenFailure(json: unknown, words: OperatorWords): HiddenFailure | undefined {
+  if (isJsonObject(json) && (failedAtOnce(json) || (isFailed(json) && withheldRefusal(json, words))))
     return statusSaidIn(json);
   return hiddenFailureIn(json, ({ output }) => Array.isArray(output));
 }
@@ -65,8 +65,8 @@ function readUsage(usage: unknown, anomalies: string[]): ChatUsage | undefined {
   return { input, output, cacheRead, cacheWrite, cacheWrite1h: 0, reasoning: undefined };
 }
 
-function streamRules(): StreamRules {
-  const read = createEventReader();
+function streamRules(words: OperatorWords): StreamRules {
+  const read = createEventReader(words);
   return {
     contentType: "text/event-stream; charset=utf-8",
     read: (frame) => read(eventOf(frame)),
@@ -99,7 +99,7 @@ const sayError = (error: JsonObject): string =>
  * Only what the meter needs: pieces and whole items of output, the end with its figures, and an error in between. Some
  * vendors give items whole, without a piece before them, so that what they say is told with their end.
  */
-function createEventReader(): (event: JsonObject | undefined) => readonly ChatEvent[] {
+function createEventReader(words: OperatorWords): (event: JsonObject | undefined) => readonly ChatEvent[] {
   /** What the items say that have ended. */
   let itemBytes = 0;
 
@@ -116,9 +116,9 @@ function createEventReader(): (event: JsonObject | undefined) => readonly ChatEv
   return (event) => {
     if (event === undefined) return [];
     const { type, delta } = event;
-    if (type === "error" || saysError(event)) return [gaveUpBy(event)];
+    if (type === "error" || saysError(event)) return [gaveUpBy(event, words)];
     const end = endOf(event);
-    if (end !== undefined) return readEnd(end, type);
+    if (end !== undefined) return readEnd(end, type, words);
     if (holdsMedia(event)) return [{ kind: "media", transcript: "", hasBytes: true }];
     if (typeof type !== "string") return [];
     if (type.endsWith(".done")) return readDone(event);
@@ -127,7 +127,7 @@ function createEventReader(): (event: JsonObject | undefined) => readonly ChatEv
   };
 }
 
-function readEnd(end: JsonObject, type: unknown): readonly ChatEvent[] {
+function readEnd(end: JsonObject, type: unknown, words: OperatorWords): readonly ChatEvent[] {
   const { output } = end;
   const usage = readUsage(end["usage"], []);
   return [
@@ -135,7 +135,7 @@ function readEnd(end: JsonObject, type: unknown): readonly ChatEvent[] {
     ...(holdsOutput(output) ? [{ kind: "part_end", index: 0, saidBytes: textBytes(output) } as const] : []),
     ...(usage ? [{ kind: "usage", usage } as const] : []),
     { kind: "stop", reason: "end", stopSequence: undefined },
-    ...(type === "response.failed" ? [gaveUpBy(end)] : []),
+    ...(type === "response.failed" ? [gaveUpBy(end, words)] : []),
   ];
 }
 
@@ -159,8 +159,8 @@ const mediaEvents: ReadonlySet<unknown> = new Set([
 const modelIn = ({ model }: JsonObject): string | undefined =>
   typeof model === "string" ? model : undefined;
 
-function gaveUpBy(json: JsonObject): ChatEvent {
-  const refused = withheldRefusal(json);
+function gaveUpBy(json: JsonObject, words: OperatorWords): ChatEvent {
+  const refused = withheldRefusal(json, words);
   return refused ? { ...gaveUp, refused } : gaveUp;
 }
 

@@ -2,18 +2,21 @@ import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { objectIn } from "../answers/answer-text.ts";
 import type { SseEvent } from "../dialects/dialect.ts";
 import type { HttpOutcome } from "../http/http-client.ts";
-import type { Exchange } from "../protocol.ts";
+import type { Exchange, OperatorWords } from "../protocol.ts";
 
 /**
  * The error with which a stream begins in place of an answer, as the answer that it would have been had its vendor known of
  * it before the head. Nothing has reached the caller yet, so there is still a status to tell it by, and another upstream
  * to ask.
  */
-export function failureToldIn({ data }: SseEvent, exchange: Exchange): HttpOutcome | undefined {
+export function failureToldIn(
+  { data }: SseEvent,
+  { exchange, protocol }: { readonly exchange: Exchange; readonly protocol: OperatorWords },
+): HttpOutcome | undefined {
   // Nearly every stream begins otherwise, and is not parsed twice for that.
   if (!data.includes("error")) return undefined;
   const json = errorIn(data);
-  const status = json && exchange.hiddenFailure?.(json);
+  const status = json && exchange.hiddenFailure?.(json, protocol);
   if (typeof status !== "number") return undefined;
   const body = Buffer.from(JSON.stringify(exchange.errorBody?.(json) ?? json));
   return {

@@ -19,7 +19,7 @@ const dispatchOf = (vendor: Vendor, asksForUsage: boolean): Dispatch => {
 };
 
 const rulesOf = (vendor: Vendor, asksForUsage: boolean) => {
-  const rules = protocols[vendor]?.exchanges.chat?.stream?.(dispatchOf(vendor, asksForUsage));
+  const rules = protocols[vendor]?.exchanges.chat?.stream?.(dispatchOf(vendor, asksForUsage), {});
   if (!rules) throw new Error(`${vendor} has no streams.`);
   return rules;
 };
