@@ -125,4 +125,6 @@ function decimalOf(amount: string | number): string {
 
 /** Arithmetic leaves more digits than a cap can have (0.01 / 3 has 19); those are cut off, so that it never grows. */
 const printNumber = (amount: number): string =>
+  // Twenty places, which every language once had, would round the smallest amounts up.
+  // oxlint-disable-next-line oxc/number-arg-out-of-range
   (/e/i.test(String(amount)) ? amount.toFixed(30) : String(amount)).replace(/(?<=\.\d{18})\d+$/, "");
