@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Failpoint, StreamFailpoint, TaskFailpoint } from "./failpoints.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import type { TestGateway } from "../support/test-gateway.ts";
+import { endingWithUs } from "../services/private-server.ts";
 
 export interface FailpointProgram {
   readonly url: string;
@@ -16,7 +17,8 @@ export async function openFailpointProgram(
   failpoint: Failpoint | StreamFailpoint | TaskFailpoint | undefined,
   { aheadMs = 0 }: { readonly aheadMs?: number } = {},
 ): Promise<FailpointProgram> {
-  const child = Bun.spawn([process.execPath, join(projectFolder, "test/crashes/failpoint-gateway.ts")], {
+  const words = [process.execPath, join(projectFolder, "test/crashes/failpoint-gateway.ts")];
+  const child = Bun.spawn([...endingWithUs("KILL"), ...words], {
     env: {
       PATH: process.env["PATH"],
       DATABASE: home.databasePath,
