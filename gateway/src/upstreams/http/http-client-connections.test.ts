@@ -82,6 +82,7 @@ test("a POST on a connection that is reset when it is used again has left once, 
 test.each(["close", "reset", "speak"] as const)(
   "an idle connection whose vendor decides to %s is not used again",
   async (how) => {
+    const done = Promise.withResolvers<void>();
     const vendor = await openVendor((socket, _bytes, connection) => {
       socket.write(ok);
       if (connection > 0) return;
@@ -89,10 +90,13 @@ test.each(["close", "reset", "speak"] as const)(
         if (how === "close") socket.end();
         else if (how === "reset") socket.resetAndDestroy();
         else socket.write(ok);
+        done.resolve();
       }, 20);
     });
     const client = createHttpClient();
     await post(client, vendor.url);
+    await done.promise;
+    // Time for it to be heard of.
     await Bun.sleep(60);
     expect(await post(client, vendor.url)).toEqual(answer("ok"));
     expect(vendor.received.map((text) => text.match(/POST/g)?.length)).toEqual([1, 1]);
