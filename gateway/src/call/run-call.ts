@@ -13,7 +13,7 @@ import { authenticate, authenticateAgain } from "./steps/authenticate.ts";
 import { beginTask, findEarlierTask, loseLater } from "./steps/begin-task.ts";
 import type { Answer, Call } from "./call.ts";
 import { checkOperationAllowed } from "./steps/check-allowed.ts";
-import { endLater, nothingKnown } from "./later/end-later.ts";
+import { endLater, nothingTried } from "./later/end-later.ts";
 import { countOperation, countRequest } from "./steps/count-request.ts";
 import { findOperation } from "./steps/find-operation.ts";
 import { forward, type Attempted } from "./steps/forward.ts";
@@ -124,6 +124,6 @@ async function endWith(ended: Promise<void>, share: Share): Promise<void> {
 
 /** A bug of ours ends the hold: nothing was delivered. Only a task may be made all the same, so its hold waits for the deadline. */
 function endAfterBug({ call, taskId }: PaidCall, gate: Gate): void {
-  if (taskId === undefined) endLater(call.id, nothingKnown, gate);
+  if (taskId === undefined) endLater(call.id, nothingTried, gate);
   else loseLater(taskId, gate);
 }

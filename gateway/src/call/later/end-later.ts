@@ -14,7 +14,7 @@ export const endLater = (callId: string, tried: Tried, gate: Gate): void =>
 export type Tried = Pick<Release, "attempts" | "httpStatus">;
 
 /** Of a call that was not sent yet, or that ended in a bug. */
-export const nothingKnown: Tried = { attempts: [], httpStatus: undefined };
+export const nothingTried: Tried = { attempts: [], httpStatus: undefined };
 
 /** The same for a call for which no upstream did anything, should its hold be on disk: its caller was told to try again. */
 export const takeBackLater = (paid: BookedCall, tried: Tried, gate: Gate): void =>

@@ -27,14 +27,18 @@ export interface Bill {
 }
 
 export function refuseUnpayable(result: Unpayable, bill: Bill, { budget, grant }: Credential): never {
-  const { atMostMicros, named, whatHelps = () => "" } = bill;
+  const { atMostMicros, whatHelps = () => "" } = bill;
   switch (result.kind) {
     case "account_suspended":
       return refuseSuspended();
     case "budget_exceeded": {
       const limitMicros = budget?.limitMicros ?? 0n;
-      const named = `this key's ${budget?.window} budget of ${limitMicros}`;
-      return refuseByBound(bill, result, { limitMicros, window: budget?.window, named });
+      const window = budget?.window;
+      return refuseByBound(bill, result, {
+        limitMicros,
+        window,
+        named: `this key's ${window} budget of ${limitMicros}`,
+      });
     }
     case "grant_ended":
       return refuse("invalid_api_key", "This access token is not valid.");
@@ -46,7 +50,7 @@ export function refuseUnpayable(result: Unpayable, bill: Bill, { budget, grant }
     case "insufficient_balance":
       return refuse(
         "insufficient_balance",
-        `${named} may cost ${atMostMicros} micro-USD; ${result.availableMicros} are available.` +
+        `${bill.named} may cost ${atMostMicros} micro-USD; ${result.availableMicros} are available.` +
           whatHelps(result.availableMicros),
         { inError: amounts(atMostMicros, result.availableMicros) },
       );

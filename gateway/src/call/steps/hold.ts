@@ -3,7 +3,7 @@ import { NotWritten } from "../../ledger/store-errors.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { taskLifeMs } from "../../tasks/task-life.ts";
 import { withdraw, type Admission } from "./admit.ts";
-import { nothingKnown, takeBackLater } from "../later/end-later.ts";
+import { nothingTried, takeBackLater } from "../later/end-later.ts";
 import type { Gate } from "../gate.ts";
 import type { PaidCall } from "../paid-call.ts";
 import { refuseByCap, refuseHold } from "../refusals/refuse-hold.ts";
@@ -36,7 +36,7 @@ export async function giveUp(
   const { call } = paid;
   // First of all: should the hold be on disk all the same, it must not stay there, whatever else fails. Where it certainly
   // is not, a store that has too much to do is not given more.
-  if (!(error instanceof CallRefused || error instanceof NotWritten)) takeBackLater(paid, nothingKnown, gate);
+  if (!(error instanceof CallRefused || error instanceof NotWritten)) takeBackLater(paid, nothingTried, gate);
   await withdraw(admission, paid, gate);
   if (error instanceof CallRefused) throw error;
   const message = "The call could not be booked, so it was not made.";

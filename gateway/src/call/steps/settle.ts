@@ -119,7 +119,8 @@ function writeEnd(paid: BookedCall, attempted: Attempted, metered: Metered, gate
       used: metered.used,
       usageSource: metered.source,
       valuePico: valuePico(metered.used, priced.terms),
-      ...triedOf(attempted),
+      attempts: attempted.attempts,
+      httpStatus: statusOf(attempted.exchanged),
       settledAtMs,
     });
   }
@@ -135,8 +136,11 @@ function writeEnd(paid: BookedCall, attempted: Attempted, metered: Metered, gate
 
 const triedOf = ({ exchanged, attempts }: Attempted): Tried => ({
   attempts,
-  httpStatus: "status" in exchanged ? exchanged.status : undefined,
+  httpStatus: statusOf(exchanged),
 });
+
+const statusOf = (exchanged: Exchanged): number | undefined =>
+  "status" in exchanged ? exchanged.status : undefined;
 
 /** A task that the vendor did not take: nobody ever saw its id. */
 const refusedTask = (taskId: string, nowMs: number): TaskEnd => ({

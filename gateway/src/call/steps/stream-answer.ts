@@ -4,7 +4,6 @@ import { callerLeft, callerStalled } from "../../ledger/call-record.ts";
 import { describeError } from "../../platform/log.ts";
 import type { PacedBody, Reader } from "../../platform/paced-body.ts";
 import { verdictOf, verdictOfStream, type StreamEnd } from "../../routing/upstream-health.ts";
-
 import type { Answer } from "../call.ts";
 import { countAttempt, logRejection, type Attempted } from "./forward.ts";
 import type { Gate } from "../gate.ts";
