@@ -73,7 +73,8 @@ const mayImport: Record<string, readonly string[]> = {
     ...domain,
     "platform",
   ],
-  "serve.ts": ["gateway.ts", "host", ...domain, "platform"],
+  "reload-offer.ts": ["gateway.ts", "host", ...domain, "platform"],
+  "serve.ts": ["gateway.ts", "reload-offer.ts", "host", ...domain, "platform"],
   "start-server.ts": ["serve.ts", "host", "stores", "stores/redis", "upstreams", ...domain, "platform"],
   "main.ts": [
     "start-server.ts",

@@ -1,6 +1,11 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { addressOf, completeAddresses, hostAndPort, isThisMachine } from "./config/addresses.ts";
+import {
+  addressOf,
+  completeAddresses,
+  hostAndPort,
+  isThisMachine,
+  type Addresses,
+} from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import type { Settings } from "./config/environment.ts";
 import { loadConfig, type Environment } from "./config/load-config.ts";
@@ -11,24 +16,23 @@ import { answerEarly } from "./host/answer-early.ts";
 import { drain } from "./host/drain.ts";
 import { greeting } from "./host/greeting.ts";
 import { findLimitsApart } from "./host/installation.ts";
-import type { Listen } from "./host/listen.ts";
-import { openSandboxProcess, type SandboxProcess } from "./host/sandbox-process.ts";
-import { reloadOnChange, type ReloadEnd } from "./host/reload-on-change.ts";
+import type { Listen, Listening } from "./host/listen.ts";
+import { reloadOnChange } from "./host/reload-on-change.ts";
+import { createSandboxes, type Sandboxes } from "./host/sandboxes.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./books/store.ts";
-import { InDoubt, NotWritten } from "./ledger/store-errors.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { exampleRequest, type ExampleRequest } from "./offer/example-request.ts";
 import { firstCall } from "./offer/first-call.ts";
-import { describeGap } from "./offer/gap.ts";
 import type { Offer } from "./offer/offer.ts";
+import { tellOffer } from "./offer/tell-offer.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import type { Clock } from "./platform/clock.ts";
-import { ConfigError } from "./platform/config-error.ts";
-import { describeError, type Log } from "./platform/log.ts";
+import type { Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
+import { reloadOffer } from "./reload-offer.ts";
 
 export interface ServeParts {
   readonly settings: Settings;
@@ -69,7 +73,7 @@ const publishAfterMs = 2_000;
 
 /** Serves until told to stop. Resolves with the exit code. */
 export async function serve(parts: ServeParts): Promise<number> {
-  const { settings, log, version } = parts;
+  const { settings, log } = parts;
   const readConfig = createConfigReader(parts);
   const config = readConfig();
   checkPublic(config, parts);
@@ -100,17 +104,76 @@ export async function serve(parts: ServeParts): Promise<number> {
   open.gateway = gateway;
   opening.resolve(gateway);
   tellOffer(gateway.offer(), log);
+  tellSettings(settings, { config, baseUrl, log });
+  await greet(parts, { gateway, config, addresses, listensOn: hostAndPort(settings.host, listener.port) });
+
+  const stopWatching = reloadOnChange(settings.configFile.path, () =>
+    reloadOffer({ ...parts, gateway, sandboxes, readConfig }),
+  );
+  let published: Promise<void> | undefined;
+  const publishing = setTimeout(() => void (published = gateway.publish()), publishAfterMs);
+  await stopped;
+  clearTimeout(publishing);
+  await stop(parts, { gateway, listener, sandboxes, stopWatching, published });
+  return 0;
+}
+
+/**
+ * The usual file may appear after the start. Once it was there it must be: one that is about to be replaced would put
+ * everything back to the defaults for a moment, prices too.
+ */
+function createConfigReader({ settings, environment }: ServeParts): () => Config {
+  const { path } = settings.configFile;
+  let { mayBeAbsent } = settings.configFile;
+  return () => {
+    mayBeAbsent &&= !existsSync(path);
+    return loadConfig({ path, mayBeAbsent }, environment);
+  };
+}
+
+/** Signals can arrive several times for one wish: from the terminal, from npm, from the runner. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
+  });
+}
+
+/** What is allowed, and may not be what was meant. */
+function tellSettings(settings: Settings, { config, baseUrl, log }: Told): void {
   if (isNamelessPublic(settings.host, baseUrl))
     log.warn(namelessPublic, { host: settings.host, address: baseUrl });
   if (settings.store.kind === "postgres" && config.sandbox === "on") log.warn(sandboxOfOneNode);
   const limitsApart = findLimitsApart(settings);
   if (limitsApart !== undefined) log.warn(`limits are counted in the memory of this node: ${limitsApart}`);
+}
+
+interface Told {
+  readonly config: Config;
+  readonly baseUrl: string;
+  readonly log: Log;
+}
+
+/** It listens to others, and calls itself by an address that only this machine finds. */
+const isNamelessPublic = (host: string, baseUrl: string): boolean =>
+  !isThisMachine(host) && isThisMachine(new URL(baseUrl).hostname);
+
+const namelessPublic =
+  "others can reach this gateway, but not by the address it gives them: snippets and links lead to their own machine, " +
+  "and agents and sign-in are refused; set TOLLGATE_BASE_URL to the address by which they know it";
+
+const sandboxOfOneNode =
+  "this node has a sandbox of its own, which knows nothing of the videos and links made at other nodes; " +
+  "start one for all of them and write its address, as in sandbox: http://127.0.0.1:9100";
+
+/** Says that it is open. On a fresh installation whoever reads it gets an account and a first call to try. */
+async function greet(parts: ServeParts, { gateway, config, addresses, listensOn }: Open): Promise<void> {
+  const { settings, log, version } = parts;
+  const { baseUrl } = addresses;
   const newKey = await createDemoAccount({
     ...parts,
     signupCreditMicros: config.signupCreditMicros,
     nowMs: parts.clock.wallMs(),
   });
-  const listensOn = hostAndPort(settings.host, listener.port);
   const words = greeting({
     addresses,
     listensOn: settings.baseUrl === undefined ? undefined : listensOn,
@@ -126,14 +189,33 @@ export async function serve(parts: ServeParts): Promise<number> {
     listens_on: listensOn,
     operations: gateway.offer().operations.size,
   });
+}
 
-  const stopWatching = reloadOnChange(settings.configFile.path, () =>
-    reload(parts, gateway, sandboxes, readConfig),
-  );
-  let published: Promise<void> | undefined;
-  const publishing = setTimeout(() => void (published = gateway.publish()), publishAfterMs);
-  await stopped;
-  clearTimeout(publishing);
+interface Open {
+  readonly gateway: Gateway;
+  readonly config: Config;
+  readonly addresses: Addresses;
+  readonly listensOn: string;
+}
+
+async function ownerOf(
+  key: string | undefined,
+  { store, secrets, clock }: ServeParts,
+): Promise<Omit<OpenFacts, "address">> {
+  if (key === undefined) return {};
+  const owner = await store.keys.findCredential(secrets.hashKey(key), clock.wallMs());
+  return { account_id: owner?.accountId, key_id: owner?.keyId, key };
+}
+
+function exampleOf(offer: Offer): ExampleRequest | undefined {
+  const first = firstCall(offer);
+  return first && exampleRequest(first, offer.names);
+}
+
+/** Lets nobody new in, and what runs come to its end. */
+async function stop(parts: ServeParts, running: Running): Promise<void> {
+  const { gateway, listener, sandboxes, stopWatching, published } = running;
+  const { log } = parts;
   await announceStop(gateway, parts);
   // First of all nobody new is let in: whatever else has to end may take its time.
   const closed = listener.stop();
@@ -152,7 +234,15 @@ export async function serve(parts: ServeParts): Promise<number> {
   ]);
   await sandboxes.stop();
   log.info("stopped");
-  return 0;
+}
+
+interface Running {
+  readonly gateway: Gateway;
+  readonly listener: Listening;
+  readonly sandboxes: Sandboxes;
+  readonly stopWatching: () => void;
+  /** Resolves when the contract is known; undefined when that had not begun. */
+  readonly published: Promise<void> | undefined;
 }
 
 /** Whoever sends callers here finds out at /readyz and sends them elsewhere, before anybody is turned away. */
@@ -161,116 +251,4 @@ async function announceStop(gateway: Gateway, { settings: { stopDelayMs }, log }
   gateway.announceStop();
   log.info("stopping soon, as /readyz says by now", { serves_on_ms: stopDelayMs });
   await Bun.sleep(stopDelayMs);
-}
-
-async function ownerOf(
-  key: string | undefined,
-  { store, secrets, clock }: ServeParts,
-): Promise<Omit<OpenFacts, "address">> {
-  if (key === undefined) return {};
-  const owner = await store.keys.findCredential(secrets.hashKey(key), clock.wallMs());
-  return { account_id: owner?.accountId, key_id: owner?.keyId, key };
-}
-
-function exampleOf(offer: Offer): ExampleRequest | undefined {
-  const first = firstCall(offer);
-  return first && exampleRequest(first, offer.names);
-}
-
-function tellOffer({ gaps, notes }: Offer, log: Log): void {
-  for (const gap of gaps) log.warn("not on offer", { gap: describeGap(gap) });
-  for (const note of notes) log.warn("on offer, perhaps not as meant", { note });
-}
-
-/**
- * The usual file may appear after the start. Once it was there it must be: one that is about to be replaced would put
- * everything back to the defaults for a moment, prices too.
- */
-function createConfigReader({ settings, environment }: ServeParts): () => Config {
-  const { path } = settings.configFile;
-  let { mayBeAbsent } = settings.configFile;
-  return () => {
-    mayBeAbsent &&= !existsSync(path);
-    return loadConfig({ path, mayBeAbsent }, environment);
-  };
-}
-
-/** It listens to others, and calls itself by an address that only this machine finds. */
-const isNamelessPublic = (host: string, baseUrl: string): boolean =>
-  !isThisMachine(host) && isThisMachine(new URL(baseUrl).hostname);
-
-const namelessPublic =
-  "others can reach this gateway, but not by the address it gives them: snippets and links lead to their own machine, " +
-  "and agents and sign-in are refused; set TOLLGATE_BASE_URL to the address by which they know it";
-
-const sandboxOfOneNode =
-  "this node has a sandbox of its own, which knows nothing of the videos and links made at other nodes; " +
-  "start one for all of them and write its address, as in sandbox: http://127.0.0.1:9100";
-
-function createSandboxes(parts: ServeParts, publicUrl: string) {
-  let running: SandboxProcess | undefined;
-  return {
-    urlFor: async (config: Config): Promise<string | undefined> => {
-      if (config.sandbox === "off") return undefined;
-      if (config.sandbox !== "on") return config.sandbox.url;
-      running ??= await openSandboxProcess({
-        program: join(parts.projectFolder, "sandbox/src/main.ts"),
-        publicUrl,
-        controlToken: Buffer.from(parts.randomBytes(16)).toString("hex"),
-        file: sandboxFile(parts.settings),
-        environment: parts.environment,
-        log: parts.log,
-      });
-      return running.url;
-    },
-    stop: async () => running?.stop(),
-  };
-}
-
-/** Beside the books, where one server at a time may write; nodes of a Postgres need not have a place to write at all. */
-const sandboxFile = ({ store }: Settings): string | undefined =>
-  store.kind === "sqlite" ? `${store.path}.sandbox` : undefined;
-
-/** Puts a changed configuration in force, or keeps the old one and says why. */
-async function reload(
-  parts: ServeParts,
-  gateway: Gateway,
-  sandboxes: ReturnType<typeof createSandboxes>,
-  readConfig: () => Config,
-): Promise<ReloadEnd> {
-  try {
-    const config = readConfig();
-    checkPublic(config, parts);
-    const catalogue = await parts.readCatalogue(config);
-    const offer = await gateway.reload(catalogue, config, await sandboxes.urlFor(config));
-    tellOffer(offer, parts.log);
-    await gateway.publish();
-    parts.metrics.count("tollgate_config_reloads_total", { result: "ok" });
-    parts.log.info("configuration reloaded", { operations: offer.operations.size });
-    return "over";
-  } catch (error) {
-    if (isOfStore(error)) {
-      // Each try counts, so it has a result of its own: whoever watches for bad files would be called for none.
-      parts.metrics.count("tollgate_config_reloads_total", { result: "waiting" });
-      parts.log.error(
-        "the prices of the new configuration cannot be recorded yet; the old one stays until they are",
-        describeError(error),
-      );
-      return "again";
-    }
-    parts.metrics.count("tollgate_config_reloads_total", { result: "kept_old" });
-    const why = error instanceof ConfigError ? { error: error.message } : describeError(error);
-    parts.log.error("the new configuration cannot be used; the old one stays", why);
-    return "over";
-  }
-}
-
-/** The file is good then, and nobody would touch it again to have it read. */
-const isOfStore = (error: unknown): boolean => error instanceof NotWritten || error instanceof InDoubt;
-
-/** Signals can arrive several times for one wish: from the terminal, from npm, from the runner. */
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
-  });
 }

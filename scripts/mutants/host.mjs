@@ -128,7 +128,7 @@ export const mutants = [
   },
   {
     name: "a price that the store does not take at once is never charged",
-    file: "gateway/src/serve.ts",
+    file: "gateway/src/reload-offer.ts",
     find: '      return "again";',
     replace: '      return "over";',
     tests: ["test/operator/prices-not-recorded.test.ts"],

@@ -12,7 +12,7 @@ export type Listen = (options: {
   readonly answer: (request: HttpRequest, peer: Peer) => Promise<Reply | Response>;
 }) => Listening;
 
-interface Listening {
+export interface Listening {
   readonly port: number;
   /** Requests whose answers have not left to their last byte. A connection on which nothing is asked has none. */
   readonly openRequests: () => number;
