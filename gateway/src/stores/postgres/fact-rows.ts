@@ -3,6 +3,7 @@
 import { budgetSpan } from "../../keys/budget-window.ts";
 import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
 import type { WantedHold } from "../../ledger/ledger.ts";
+import type { HeldRow } from "../held-call-rows.ts";
 import type { UnpaidClaimRow } from "../unpaid-claims.ts";
 import { hexOf, jsonOf } from "./json-rows.ts";
 import type { Query } from "./query.ts";
@@ -191,19 +192,7 @@ export interface AccountRow {
   budgets_begun: bigint;
 }
 
-export interface CallRow {
-  id: string;
-  account_id: string;
-  key_id: string;
-  operation_id: string;
-  model: string | null;
-  held_micros: bigint;
-  price_version: string;
-  multiplier_ppm: bigint;
-  budget_day_start_ms: bigint | null;
-  grant_id: string | null;
-  run_id: bigint;
-  created_at_ms: bigint;
+export interface CallRow extends HeldRow {
   state: CallState;
   outcome: CallOutcome | null;
   value_micros: bigint;

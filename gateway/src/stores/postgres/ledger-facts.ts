@@ -5,6 +5,7 @@ import { keepsKey } from "../../ledger/idempotency-key.ts";
 import type { EarlierCall, IdempotencyClaim } from "../../ledger/ledger.ts";
 import type { BoundStanding, HoldFacts } from "../../ledger/why-not-held.ts";
 import type { Micros } from "../../platform/money.ts";
+import { heldCallOf } from "../held-call-rows.ts";
 import type { HeldCall } from "../held-call.ts";
 import { dayStartMs } from "../sums.ts";
 import { earlierUnpaid, type UnpaidClaimRow } from "../unpaid-claims.ts";
@@ -213,21 +214,7 @@ const accountOf = (row: AccountRow): AccountFacts => ({
 });
 
 const callOf = (row: CallRow): CallFacts => ({
-  held: {
-    callId: row.id,
-    accountId: row.account_id,
-    keyId: row.key_id,
-    operationId: row.operation_id,
-    model: row.model,
-    heldMicros: row.held_micros,
-    priceVersion: row.price_version,
-    multiplierPpm: row.multiplier_ppm,
-    budgetDayMs: row.budget_day_start_ms === null ? null : Number(row.budget_day_start_ms),
-    grantId: row.grant_id,
-    runId: row.run_id,
-    createdAtMs: Number(row.created_at_ms),
-    claim: undefined,
-  },
+  held: heldCallOf(row),
   state: row.state,
   outcome: row.outcome ?? undefined,
   valueMicros: row.value_micros,

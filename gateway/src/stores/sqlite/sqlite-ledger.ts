@@ -27,6 +27,7 @@ import {
   type Ending,
   type Evidence,
 } from "../call-ends.ts";
+import { heldCallOf } from "../held-call-rows.ts";
 import type { HeldCall } from "../held-call.ts";
 import { chargesByOperation } from "../recovered-charges.ts";
 import type { BudgetDays } from "./budget-days.ts";
@@ -37,7 +38,6 @@ import type { Journal } from "./journal/journal.ts";
 import { prepareLedger, type CallRow } from "./journal/ledger-statements.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import type { Claims } from "./journal/claims.ts";
-import { heldCallOf } from "./journal/call-rows.ts";
 import type { SentMarks } from "./journal/sent-marks.ts";
 import { prepareApprovalUses } from "./sqlite-approvals.ts";
 import type { Standings } from "./journal/standings.ts";

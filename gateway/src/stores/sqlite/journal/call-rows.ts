@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { heldCallOf, type HeldRow } from "../../held-call-rows.ts";
 import type { CallEnd, HeldCall } from "../../held-call.ts";
 import type { SheetCall } from "./sheet.ts";
 
@@ -112,36 +113,10 @@ export function changedOne({ changes }: { readonly changes: number }, name: stri
   if (changes !== 1) throw new Error(`The journal cannot be posted: the books have no open ${name}.`);
 }
 
-export interface HeldRow {
-  id: string;
-  account_id: string;
-  key_id: string;
-  operation_id: string;
-  model: string | null;
-  held_micros: bigint;
-  price_version: string;
-  multiplier_ppm: bigint;
-  budget_window_start_ms: bigint | null;
-  grant_id: string | null;
-  run_id: bigint;
-  created_at_ms: bigint;
-}
-
-export const heldCallOf = (row: HeldRow): HeldCall => ({
-  callId: row.id,
-  accountId: row.account_id,
-  keyId: row.key_id,
-  operationId: row.operation_id,
-  model: row.model,
-  heldMicros: row.held_micros,
-  priceVersion: row.price_version,
-  multiplierPpm: row.multiplier_ppm,
-  budgetDayMs: row.budget_window_start_ms === null ? null : Number(row.budget_window_start_ms),
-  grantId: row.grant_id,
-  runId: row.run_id,
-  createdAtMs: Number(row.created_at_ms),
-  claim: undefined,
-});
+/** Those of a `HeldRow`. In the file the day bears the name it got when the whole window of a budget was one row. */
+export const heldColumns = `
+  call.id, account_id, key_id, call.operation_id, call.model, held_micros, price_version, multiplier_ppm,
+  budget_window_start_ms AS budget_day_start_ms, grant_id, run_id, created_at_ms`;
 
 interface EndRow {
   state: CallEnd["state"];
@@ -260,11 +235,7 @@ function prepare(db: Database) {
     noteProgress: db.query<never, [string, string]>(
       "UPDATE call SET progress = ?1 WHERE id = ?2 AND settled_at_ms IS NULL",
     ),
-    findHeld: db.query<HeldRow, [string]>(
-      `SELECT id, account_id, key_id, operation_id, model, held_micros, price_version, multiplier_ppm,
-              budget_window_start_ms, grant_id, run_id, created_at_ms
-       FROM call WHERE id = ?1`,
-    ),
+    findHeld: db.query<HeldRow, [string]>(`SELECT ${heldColumns} FROM call WHERE id = ?1`),
     findEnd: db.query<EndRow, [string]>(
       `SELECT state, outcome, value_micros, charged_micros, written_off_micros, used, usage_source, http_status, attempts,
               dispatched_at_ms, settled_at_ms

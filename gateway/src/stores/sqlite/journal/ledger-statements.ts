@@ -1,7 +1,8 @@
 import type { Database } from "bun:sqlite";
 import type { CallState } from "../../../ledger/call-record.ts";
 import type { ProgressRow } from "../../call-ends.ts";
-import type { HeldRow } from "./call-rows.ts";
+import type { HeldRow } from "../../held-call-rows.ts";
+import { heldColumns } from "./call-rows.ts";
 import { unexplainedHolds } from "../../audit-rules.ts";
 
 export interface CallRow extends HeldRow {
@@ -10,9 +11,6 @@ export interface CallRow extends HeldRow {
   charged_micros: bigint;
   written_off_micros: bigint;
 }
-
-const heldColumns = `call.id, account_id, key_id, call.operation_id, call.model, held_micros, price_version, multiplier_ppm,
-                     budget_window_start_ms, grant_id, run_id, created_at_ms`;
 
 /** What the ledger asks the books, prepared once. */
 export function prepareLedger(db: Database) {
