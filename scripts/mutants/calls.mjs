@@ -277,9 +277,9 @@ export const mutants = [
   },
   {
     name: "audio from a cache is sold as text that was not in it",
-    file: "gateway/src/call/steps/sold-as-written.ts",
-    find: '["cache_read_audio_tokens", "cache_read_tokens"]',
-    replace: '["cache_read_audio_tokens", "input_tokens"]',
+    file: "gateway/src/prices/token-units.ts",
+    find: 'soldAs: "cache_read_tokens"',
+    replace: 'soldAs: "input_tokens"',
     tests: ["test/models/audio.test.ts"],
   },
   {

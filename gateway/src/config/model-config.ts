@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { secondWords, type SecondWord } from "../operation/video-seconds.ts";
 import { picoFromUsd, picoFromUsdPerMillion, type Pico } from "../platform/money.ts";
+import type { TokenWord } from "../prices/token-units.ts";
 import { amount, count } from "./numbers.ts";
 import { tokenPrices } from "./price-words.ts";
 
@@ -20,9 +21,20 @@ export const modelName = z
 
 const pricePerMillion = amount(picoFromUsdPerMillion, "USD per 1,000,000 tokens, at most 6 decimals");
 
+const pricesPerMillion = {
+  input: pricePerMillion.optional(),
+  output: pricePerMillion.optional(),
+  cache_read: pricePerMillion.optional(),
+  cache_write: pricePerMillion.optional(),
+  cache_write_1h: pricePerMillion.optional(),
+  input_audio: pricePerMillion.optional(),
+  cache_read_audio: pricePerMillion.optional(),
+  output_audio: pricePerMillion.optional(),
+} satisfies Record<TokenWord, unknown>;
+
 const pricePerSecond = amount(picoFromUsd, "USD per second of video, at most 12 decimals");
 
-const secondPrices = {
+const pricesPerSecond = {
   second_480p: pricePerSecond.optional(),
   second_540p: pricePerSecond.optional(),
   second_720p: pricePerSecond.optional(),
@@ -57,15 +69,8 @@ const model = z
     via: servedBy.optional(),
     price: z
       .strictObject({
-        ...secondPrices,
-        input: pricePerMillion.optional(),
-        output: pricePerMillion.optional(),
-        cache_read: pricePerMillion.optional(),
-        cache_write: pricePerMillion.optional(),
-        cache_write_1h: pricePerMillion.optional(),
-        input_audio: pricePerMillion.optional(),
-        cache_read_audio: pricePerMillion.optional(),
-        output_audio: pricePerMillion.optional(),
+        ...pricesPerSecond,
+        ...pricesPerMillion,
       })
       .refine((price) => price.input !== undefined || secondWords.some((word) => price[word] !== undefined), {
         path: ["input"],

@@ -2,6 +2,7 @@ import { modelKindOf, type Operation } from "../operation/operation.ts";
 import { thinksBeside } from "../operation/limit-word.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import { createTerms } from "../prices/terms.ts";
+import { allTokenUnits } from "../prices/token-units.ts";
 import type { Pico } from "../platform/money.ts";
 import type { Model } from "./merge-models.ts";
 import { missingPrices } from "./missing-prices.ts";
@@ -41,14 +42,9 @@ export function offerModel(
       thinksBeside: besideAt.includes("any_limit") ? "any_limit" : besideAt.find(Boolean),
       contextTokens: model.contextTokens,
       dearestInputUnit: dearestOf(price, readUnits) ?? "input_tokens",
-      dearestHeardUnit:
-        price["input_audio_tokens"] === undefined
-          ? undefined
-          : dearestOf(price, [...readUnits, "input_audio_tokens", "cache_read_audio_tokens"]),
+      dearestHeardUnit: price["input_audio_tokens"] === undefined ? undefined : dearestOf(price, heardUnits),
       dearestSpokenUnit:
-        price["output_audio_tokens"] === undefined
-          ? undefined
-          : dearestOf(price, ["output_tokens", "output_audio_tokens"]),
+        price["output_audio_tokens"] === undefined ? undefined : dearestOf(price, spokenUnits),
       allowsHostedTools: fitting.every(({ hostedTools }) => hostedTools === "allow"),
       usualVideo: model.usualVideo,
     },
@@ -57,7 +53,12 @@ export function offerModel(
   };
 }
 
-const readUnits = ["input_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens"];
+const inputUnits = allTokenUnits.filter(({ total }) => total !== "output");
+
+/** All ways in which a token can be billed: of input that is read, of input some of which is heard, of a spoken answer. */
+const readUnits = inputUnits.filter(({ soldAs }) => soldAs === undefined).map(({ unit }) => unit);
+const heardUnits = inputUnits.map(({ unit }) => unit);
+const spokenUnits = allTokenUnits.filter(({ total }) => total === "output").map(({ unit }) => unit);
 
 /** Of two that cost the same, the first. */
 const dearestOf = (price: Readonly<Record<string, Pico>>, units: readonly string[]): string | undefined =>

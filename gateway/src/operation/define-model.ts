@@ -1,3 +1,4 @@
+import type { TokenWord } from "../prices/token-units.ts";
 import type { ModelKind } from "./operation.ts";
 import type { SecondWord, VideoWish } from "./video-seconds.ts";
 
@@ -20,17 +21,7 @@ export interface CatalogueModel {
 
 type ModelPrice = TokenPrice | SecondPrice;
 
-interface TokenPrice {
-  readonly input: string;
-  readonly output?: string;
-  readonly cache_read?: string;
-  readonly cache_write?: string;
-  readonly cache_write_1h?: string;
-  /** What is heard and spoken costs more than what is read and written. Without a price for it, it is not sold. */
-  readonly input_audio?: string;
-  readonly cache_read_audio?: string;
-  readonly output_audio?: string;
-}
+type TokenPrice = Readonly<{ input: string } & Partial<Record<TokenWord, string>>>;
 
 type SecondPrice = Readonly<Partial<Record<SecondWord, string>>>;
 

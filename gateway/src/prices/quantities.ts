@@ -18,7 +18,7 @@ export interface TokenTotals {
   readonly cacheWrite: number;
 }
 
-/** Asked of every call, so without a total for each kind. */
+/** Asked of every call, so each unit is written out here, and not looked up in the table of them. */
 export const allTokens = (used: Quantities): number =>
   (used["input_tokens"] ?? 0) +
   (used["output_tokens"] ?? 0) +

@@ -1,5 +1,7 @@
 // What the rows of sound books say about each other, in SQL that every store understands.
 
+import type { TokenTotals } from "../prices/quantities.ts";
+import { allTokenUnits } from "../prices/token-units.ts";
 import { bucketFigures, bucketWidthsSeconds } from "./usage-buckets.ts";
 
 /** Lists what breaks the rule: who (`subject`), and how (`detail`). */
@@ -228,15 +230,18 @@ function usageDifference(
 }
 
 function usageOfCall({ quantity }: AuditWords): Record<(typeof bucketFigures)[number], string> {
-  const both = (one: string, other: string): string =>
-    `coalesce(${quantity(one)}, 0) + coalesce(${quantity(other)}, 0)`;
+  const tokens = (wanted: keyof TokenTotals): string =>
+    allTokenUnits
+      .filter(({ total }) => total === wanted)
+      .map(({ unit }) => `coalesce(${quantity(unit)}, 0)`)
+      .join(" + ");
   return {
     requests: "1",
     failed_requests: "CASE WHEN outcome <> 'succeeded' THEN 1 ELSE 0 END",
-    input_tokens: both("input_tokens", "input_audio_tokens"),
-    output_tokens: both("output_tokens", "output_audio_tokens"),
-    cache_read_tokens: both("cache_read_tokens", "cache_read_audio_tokens"),
-    cache_write_tokens: both("cache_write_tokens", "cache_write_1h_tokens"),
+    input_tokens: tokens("input"),
+    output_tokens: tokens("output"),
+    cache_read_tokens: tokens("cacheRead"),
+    cache_write_tokens: tokens("cacheWrite"),
     value_micros: "value_micros",
     charged_micros: "charged_micros",
   };

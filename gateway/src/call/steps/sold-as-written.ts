@@ -1,12 +1,13 @@
 import type { Quantities } from "../../prices/quantities.ts";
+import { allTokenUnits } from "../../prices/token-units.ts";
 import type { PricedCall } from "./price-call.ts";
 
 /**
  * What was heard or spoken though it has no price: a call that says so is refused, but a video, or a file that its vendor
  * has, does not show that it can be heard. Then it is sold as if it were written, and the operator hears of it.
  */
-export function soldAsWritten(used: Quantities, { terms }: PricedCall): Quantities {
-  // Nearly no call has audio, and every call comes by here.
+export function soldAsWritten(used: Quantities, { terms }: Pick<PricedCall, "terms">): Quantities {
+  // Nearly no call has audio, and every call comes by here: no table is walked to find out.
   if (!hasAudio(used)) return used;
   let sold: Record<string, number> | undefined;
   for (const [heard, written] of audioUnits) {
@@ -24,8 +25,4 @@ const hasAudio = (used: Quantities): boolean =>
   used["cache_read_audio_tokens"] !== undefined ||
   used["output_audio_tokens"] !== undefined;
 
-const audioUnits = [
-  ["input_audio_tokens", "input_tokens"],
-  ["cache_read_audio_tokens", "cache_read_tokens"],
-  ["output_audio_tokens", "output_tokens"],
-] as const;
+const audioUnits = allTokenUnits.flatMap(({ unit, soldAs }) => (soldAs ? [[unit, soldAs] as const] : []));
