@@ -1,3 +1,4 @@
+import { conflicts } from "../ledger/refuse-earlier.ts";
 import {
   changesFreely,
   isAboutTask,
@@ -59,13 +60,6 @@ export const asksUpstream = (operation: Operation): boolean =>
 /** What the gateway answers itself is in the books; only models are told of by the offer alone. */
 const readsBooks = (operation: Operation): boolean =>
   isAboutTask(operation) || (!isSold(operation) && operation.category !== "models");
-
-const conflicts = [
-  "request_already_completed",
-  "request_in_progress",
-  "idempotency_key_reused",
-  "outcome_unknown",
-] as const;
 
 function conflictsOf(operation: Operation): RefusalCode[] {
   if (!takesIdempotencyKey(operation)) return [];

@@ -1,14 +1,21 @@
 import type { EarlierCall } from "./ledger.ts";
 import { refuse, type RefusalCode } from "../platform/refusals.ts";
 
-type Conflict =
-  | "request_already_completed"
-  | "request_in_progress"
-  | "idempotency_key_reused"
-  | "outcome_unknown";
+/** What a taken key is answered with; an operation may have a prefix of its own before each. */
+export const conflicts = [
+  "request_already_completed",
+  "request_in_progress",
+  "idempotency_key_reused",
+  "outcome_unknown",
+] as const;
+
+type Conflict = (typeof conflicts)[number];
 
 /** What stands before the codes of an operation whose conflicts have codes of their own, whatever it is called. */
 export type ConflictPrefix = "traffic_analytics_";
+
+export const isConflict = (code: RefusalCode): boolean =>
+  conflicts.some((conflict) => code.endsWith(conflict));
 
 /** The key is taken. Says by which call, how it stands and what it cost, so that nobody has to pay to find out. */
 export function refuseEarlier(earlier: EarlierCall, prefix: ConflictPrefix | "" = ""): never {

@@ -1,22 +1,15 @@
+import { isConflict } from "../../ledger/refuse-earlier.ts";
 import { usdFromMicros } from "../../platform/money.ts";
 import type { CallRefused, OriginalCall, RefusalCode } from "../../platform/refusals.ts";
 import type { ToolError } from "./tool-shapes.ts";
 
-/** Agents know fewer words than HTTP callers; what is not here keeps its own. */
+/** Agents know fewer words than HTTP callers; what is not here keeps its own, except that all conflicts are one. */
 const words: Partial<Record<RefusalCode, string>> = {
   estimated_price_exceeds_max_price: "price_cap_exceeded",
   invalid_parameters: "invalid_arguments",
   unsupported_media_type: "invalid_arguments",
   payload_too_large: "invalid_arguments",
   unknown_endpoint: "unknown_operation",
-  request_already_completed: "idempotency_conflict",
-  request_in_progress: "idempotency_conflict",
-  idempotency_key_reused: "idempotency_conflict",
-  outcome_unknown: "idempotency_conflict",
-  traffic_analytics_request_already_completed: "idempotency_conflict",
-  traffic_analytics_request_in_progress: "idempotency_conflict",
-  traffic_analytics_idempotency_key_reused: "idempotency_conflict",
-  traffic_analytics_outcome_unknown: "idempotency_conflict",
   provider_request_failed: "upstream_error",
   provider_unavailable: "upstream_error",
 };
@@ -27,7 +20,6 @@ const passing: ReadonlySet<RefusalCode> = new Set([
   "upstream_rate_limit",
   "quota_exceeded",
   "authentication_unavailable",
-  "request_in_progress",
 ]);
 
 /** A refusal in the agents' words. `charged` is what the books say about this attempt. */
@@ -45,8 +37,10 @@ export function toolError(refusal: CallRefused, charged: ToolError["charged"]): 
 }
 
 /** A link that lacks scopes is told apart from a sign-in that does: different things help. */
-const wordFor = ({ code, details }: CallRefused): string =>
-  details.inError?.["missing_scopes"] === undefined ? (words[code] ?? code) : "link_scope_missing";
+function wordFor({ code, details }: CallRefused): string {
+  if (details.inError?.["missing_scopes"] !== undefined) return "link_scope_missing";
+  return isConflict(code) ? "idempotency_conflict" : (words[code] ?? code);
+}
 
 /** A message may name what was sent, which can be megabytes long. */
 const messageCharactersMax = 1_000;
