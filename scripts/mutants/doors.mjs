@@ -101,9 +101,9 @@ export const mutants = [
   {
     name: "an approval is believed without being used up",
     file: "gateway/src/doors/mcp/use-tool.ts",
-    find: "coveredMicros: caller.grant ? undefined : parts.settings().autoApproveMicros,\n      claim,",
+    find: "autoApproveMicros: parts.settings().autoApproveMicros,\n      claim,",
     replace:
-      "coveredMicros: claim || caller.grant ? undefined : parts.settings().autoApproveMicros,\n      claim: undefined,",
+      "autoApproveMicros: claim ? undefined : parts.settings().autoApproveMicros,\n      claim: undefined,",
     tests: ["test/agents/agent-approval.test.ts"],
   },
   {

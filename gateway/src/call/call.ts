@@ -35,8 +35,8 @@ export interface Call {
   readonly forwarded: Readonly<Record<string, string>>;
   /** Said by a door that agents come through: what needs no approval, and the approval they bring. */
   readonly approval?: {
-    readonly coveredMicros?: Micros | undefined;
-    readonly claim?: ApprovalClaim | undefined;
+    readonly coveredMicros: Micros;
+    readonly claim: ApprovalClaim | undefined;
   };
   readonly offer: Offer;
   readonly receivedAtMs: number;

@@ -25,12 +25,15 @@ export function checkMayChange(operation: Operation, caller: Credential): void {
   if (changesFreely(operation)) checkMaySpend(caller);
 }
 
-/**
- * The most a call may hold without a person's approval; undefined when nothing limits it. A grant's own figure
- * stands in place of the door's: a person set it on the consent page.
- */
-export const coveredMicros = ({ approval }: Call, { grant }: Credential): Micros | undefined =>
-  grant ? grant.spendPolicy.perCallMicros : approval?.coveredMicros;
+/** The most a call may hold without a person's approval; undefined when nothing limits it. */
+export const coveredMicros = ({ approval }: Call, caller: Credential): Micros | undefined =>
+  coveredFor(caller, approval?.coveredMicros);
+
+/** A grant's own figure stands in place of the door's: a person set it on the consent page. */
+export const coveredFor = <OfDoor extends Micros | undefined>(
+  { grant }: Credential,
+  ofDoor: OfDoor,
+): Micros | OfDoor => (grant ? grant.spendPolicy.perCallMicros : ofDoor);
 
 export function refuseUnapproved(
   reason: "uncovered" | ApprovalDenial,

@@ -27,7 +27,7 @@ export interface AgentCall {
   readonly capMicros: Micros;
   readonly idempotencyKey: string | undefined;
   /** What needs no approval, where the credential itself does not say. */
-  readonly coveredMicros: Micros | undefined;
+  readonly autoApproveMicros: Micros;
   readonly claim: ApprovalClaim | undefined;
   /** What the message shows beside its JSON; the call adds its own. */
   readonly images: ImageContent[];
@@ -72,7 +72,7 @@ export async function openCall(
     idempotencyKey: wanted.idempotencyKey === undefined ? undefined : headerKey(wanted.idempotencyKey),
     keysHoldForAll: true,
     forwarded: {},
-    approval: { coveredMicros: wanted.coveredMicros, claim: wanted.claim },
+    approval: { coveredMicros: wanted.autoApproveMicros, claim: wanted.claim },
     readBody: async (bytesMax) =>
       request.body.byteLength <= bytesMax
         ? request.body

@@ -3,7 +3,7 @@ import type { Approval } from "../../approvals/approvals.ts";
 import { checkApproval } from "../../approvals/check-approval.ts";
 import type { Gate } from "../../call/gate.ts";
 import { checkPayable } from "../../call/steps/check-payable.ts";
-import { refuseUnapproved } from "../../call/steps/spend-policy.ts";
+import { coveredFor, refuseUnapproved } from "../../call/steps/spend-policy.ts";
 import { hashIdempotencyKey } from "../../ledger/idempotency-key.ts";
 import type { Offer } from "../../offer/offer.ts";
 import { capMicrosFromNumber, type Micros } from "../../platform/money.ts";
@@ -78,7 +78,8 @@ const totalOf = (given: BatchArguments): Micros =>
  */
 async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Promise<PlannedCall[]> {
   const { presented, caller, known, offer, images } = visit;
-  const coveredMicros = caller.grant?.spendPolicy.perCallMicros ?? parts.settings().autoApproveMicros;
+  const { autoApproveMicros } = parts.settings();
+  const coveredMicros = coveredFor(caller, autoApproveMicros);
   const fitsAnyway =
     capsOf(given) <= totalOf(given) &&
     given.calls.every(
@@ -95,7 +96,7 @@ async function plan(given: BatchArguments, visit: Visit, parts: ToolParts): Prom
       offer,
       capMicros,
       idempotencyKey: call.idempotency_key,
-      coveredMicros: caller.grant ? undefined : coveredMicros,
+      autoApproveMicros,
       claim: undefined,
       images,
     };

@@ -36,7 +36,7 @@ export async function useOperation(
       offer,
       capMicros,
       idempotencyKey: given.idempotency_key ?? visit.onceAs,
-      coveredMicros: caller.grant ? undefined : parts.settings().autoApproveMicros,
+      autoApproveMicros: parts.settings().autoApproveMicros,
       claim,
       images,
     },
