@@ -1,10 +1,13 @@
 // What the dialects of a conversation have in common: who serves them, what they may take, what they hold.
 
-import { contextTokensMax, refuse, z } from "../../gateway/src/operation/define-operation.ts";
+import {
+  contextTokensMax,
+  refuse,
+  z,
+  type ModelDialect,
+} from "../../gateway/src/operation/define-operation.ts";
 import type { CallInput, Estimate, ModelFacts } from "../../gateway/src/operation/operation.ts";
 import { readInput, type ConversationInput } from "./conversation-input.ts";
-
-type Dialect = "openai" | "anthropic" | "gemini";
 
 /** Counted against tokens per minute for a caller that sets no limit of its own. */
 const tokensAssumed = 1_024;
@@ -19,7 +22,7 @@ export const hostedToolsNote =
 export const conversationTimeoutMs = 600_000;
 
 /** Any model vendor can serve any dialect: the gateway translates where they differ. */
-export const conversations = (dialect: Dialect) => ({
+export const conversations = (dialect: ModelDialect) => ({
   bodyBytesMax: 32 * 1024 * 1024,
   firstByteTimeoutMs: conversationTimeoutMs,
   limits: { slot: "streaming" } as const,
@@ -55,7 +58,7 @@ type ConversationBody = Pick<
 >;
 
 interface AskedAnswer {
-  readonly dialect: Dialect;
+  readonly dialect: ModelDialect;
   readonly outputTokens: number;
   readonly limitedBy: string;
   readonly choices: number;

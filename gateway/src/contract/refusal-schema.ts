@@ -1,7 +1,7 @@
 // The bodies of refusals, by dialect and status: what `doors/http/refusal-body.ts` writes, as schemas.
 
 import { z } from "zod";
-import type { Dialect } from "../platform/dialect.ts";
+import type { Dialect, ModelDialect } from "../platform/dialect.ts";
 import { refusals, type RefusalCode } from "../platform/refusals.ts";
 
 export interface RefusedWith {
@@ -68,7 +68,7 @@ function nestedShape(status: number, codes: readonly RefusalCode[]): z.ZodType {
   return z.object({ error: z.object(error), ...beside(status), request_id: requestId });
 }
 
-const shapes: Readonly<Record<Exclude<Dialect, "plain">, (refused: RefusedWith) => z.ZodType>> = {
+const shapes: Readonly<Record<ModelDialect, (refused: RefusedWith) => z.ZodType>> = {
   openai: ({ status, codes }) =>
     z.object({
       error: z.object({

@@ -11,6 +11,7 @@ export { idempotencyKeyPattern, idempotencyKeyRule } from "../ledger/idempotency
 export { refuseEarlier } from "../ledger/refuse-earlier.ts";
 export { z } from "zod";
 export { DecidingNames } from "../platform/deciding-names.ts";
+export type { ModelDialect } from "../platform/dialect.ts";
 export { refuse } from "../platform/refusals.ts";
 
 type Input<Query extends z.ZodType, Body extends z.ZodType> = CallInput<z.infer<Query>, z.infer<Body>>;

@@ -6,6 +6,7 @@ import type { IdempotencyClaim } from "../ledger/ledger.ts";
 import type { ConflictPrefix } from "../ledger/refuse-earlier.ts";
 import type { OperationLimits } from "../limits/call-limits.ts";
 import type { TierLimits, TierName } from "../limits/tiers.ts";
+import type { ModelDialect } from "../platform/dialect.ts";
 import type { RefusalCode } from "../platform/refusals.ts";
 import type { Books } from "./books.ts";
 import type { Quantities } from "../prices/quantities.ts";
@@ -140,7 +141,7 @@ export interface Service {
   /** `{user_id}` stands for the linked account, where the operation acts for one. */
   readonly path: string;
   /** The dialect in which the caller speaks, for exchanges that know several. */
-  readonly dialect?: "openai" | "anthropic" | "gemini";
+  readonly dialect?: ModelDialect;
   /**
    * Where the vendor is asked about the tasks that this exchange creates. The exchanges `task_poll` and `task_cancel`
    * get it as their path, and the vendor's own id of the task as the input's parameter `task_id`.

@@ -1,5 +1,8 @@
+/** The dialects in which models are spoken to. */
+export type ModelDialect = "openai" | "anthropic" | "gemini";
+
 /** Whose error shape an answer takes; decided by the path alone, so it also holds for paths that do not exist. */
-export type Dialect = "openai" | "anthropic" | "gemini" | "plain";
+export type Dialect = ModelDialect | "plain";
 
 const openaiPath = /^\/v1\/(chat\/completions|responses|embeddings|images\/|models)/;
 

@@ -1,3 +1,4 @@
+import type { ModelDialect } from "../../platform/dialect.ts";
 import type { JsonObject } from "../../platform/json.ts";
 import type { ChatAnswer, ChatEvent, ChatRequest, ChatUsage } from "./chat.ts";
 
@@ -29,7 +30,7 @@ export interface WriteContext {
  * dialect cannot say. Reading an answer or an event never throws: vendors are taken as they come.
  */
 export interface Dialect {
-  readonly name: "openai" | "anthropic" | "gemini";
+  readonly name: ModelDialect;
   readonly readRequest: (
     body: JsonObject,
     asked: { readonly model: string; readonly stream: boolean },
