@@ -6,7 +6,9 @@ import {
   z,
   type ModelDialect,
 } from "../../gateway/src/operation/define-operation.ts";
-import type { CallInput, Estimate, ModelFacts } from "../../gateway/src/operation/operation.ts";
+import type { CallInput } from "../../gateway/src/operation/call-input.ts";
+import type { Estimate } from "../../gateway/src/operation/estimate.ts";
+import type { ModelFacts } from "../../gateway/src/operation/price-contract.ts";
 import { readInput, type ConversationInput } from "./conversation-input.ts";
 
 /** Counted against tokens per minute for a caller that sets no limit of its own. */

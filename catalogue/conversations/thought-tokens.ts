@@ -1,4 +1,4 @@
-import type { ModelFacts } from "../../gateway/src/operation/operation.ts";
+import type { ModelFacts } from "../../gateway/src/operation/price-contract.ts";
 
 interface AskedThoughts {
   /** The caller's own limit is in the older of OpenAI's two words, or in one of which nobody knows what it bounds. */

@@ -18,7 +18,7 @@ import type { Offer } from "../offer/offer.ts";
 import { readUsage, type UsageScope } from "../usage/usage-report.ts";
 import { isoTime } from "../platform/clock.ts";
 import type { BalanceReport, Books, BudgetReport, LimitReport } from "../operation/books.ts";
-import type { Asker } from "../operation/operation.ts";
+import type { Asker } from "../operation/asker.ts";
 
 interface Parts {
   readonly store: Store;

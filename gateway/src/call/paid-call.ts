@@ -1,6 +1,7 @@
 import type { Credential } from "../keys/keys.ts";
 import type { Acting } from "../links/act-for.ts";
-import type { CallInput, SoldOperation } from "../operation/operation.ts";
+import type { CallInput } from "../operation/call-input.ts";
+import type { SoldOperation } from "../operation/operation.ts";
 import type { Call } from "./call.ts";
 import type { PricedCall } from "./steps/price-call.ts";
 import type { Wishes } from "./steps/wishes.ts";

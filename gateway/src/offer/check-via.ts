@@ -2,7 +2,8 @@ import type { Config } from "../config/config.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import { ConfigError } from "../platform/config-error.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
-import { isSold, modelKindOf, type ModelKind, type Operation } from "../operation/operation.ts";
+import type { ModelKind } from "../operation/model-kind.ts";
+import { isSold, modelKindOf, type Operation } from "../operation/operation.ts";
 
 /** Refuses a `via`, or a model at an upstream, that cannot do the work: nobody, or the sandbox, would serve in its place. */
 export function checkVia(catalogue: Catalogue, config: Config): void {

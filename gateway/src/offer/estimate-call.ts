@@ -1,4 +1,6 @@
-import type { CallInput, Estimate, PriceContract } from "../operation/operation.ts";
+import type { CallInput } from "../operation/call-input.ts";
+import type { Estimate } from "../operation/estimate.ts";
+import type { PriceContract } from "../operation/price-contract.ts";
 import { costUnit } from "../operation/price.ts";
 import { estimateVideo } from "../operation/video-seconds.ts";
 import { quantityMax } from "../prices/quantities.ts";

@@ -1,4 +1,4 @@
-import type { CallInput } from "../operation/operation.ts";
+import type { CallInput } from "../operation/call-input.ts";
 import { valuePico } from "../prices/terms.ts";
 import { microsRoundedUp, multiplierOne, type Micros } from "../platform/money.ts";
 import { estimateCall } from "./estimate-call.ts";

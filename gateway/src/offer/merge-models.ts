@@ -3,7 +3,7 @@ import type { ModelConfig } from "../config/model-config.ts";
 import { tokenPrices } from "../config/price-words.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import type { CatalogueModel } from "../operation/define-model.ts";
-import type { ModelKind } from "../operation/operation.ts";
+import type { ModelKind } from "../operation/model-kind.ts";
 import { onlyReranks } from "../operation/vendors.ts";
 import { secondWords, type VideoWish } from "../operation/video-seconds.ts";
 import { picoFromUsd, picoFromUsdPerMillion, type Pico } from "../platform/money.ts";

@@ -1,4 +1,5 @@
-import { modelKindOf, type ModelKind, type Operation } from "../operation/operation.ts";
+import type { ModelKind } from "../operation/model-kind.ts";
+import { modelKindOf, type Operation } from "../operation/operation.ts";
 import { secondWords } from "../operation/video-seconds.ts";
 import type { Model } from "./merge-models.ts";
 

@@ -2,7 +2,8 @@ import type { EarlierCall } from "../ledger/ledger.ts";
 import type { Receipt, ReceiptFilter, ReceiptPage } from "../ledger/receipt.ts";
 import type { Filed } from "../ledger/quota-applications.ts";
 import type { UsageReport, UsageWindow } from "../usage/usage-report.ts";
-import type { Asker, ModelKind } from "./operation.ts";
+import type { Asker } from "./asker.ts";
+import type { ModelKind } from "./model-kind.ts";
 
 /** What the gateway can tell a caller about itself. Everything is limited to the asker's own account. */
 export interface Books {

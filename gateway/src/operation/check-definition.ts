@@ -3,6 +3,7 @@
 
 import { z } from "zod";
 import { describeIssue } from "../platform/config-error.ts";
+import { modelKinds } from "./model-kind.ts";
 import { defaultNames } from "./names.ts";
 import { microsFromUsd } from "../platform/money.ts";
 
@@ -91,7 +92,7 @@ const amountUsd = z
     error: "expected USD, at most 6 decimals, not below 0",
   });
 
-const modelKind = z.enum(["chat", "rerank", "embedding", "image", "video"]);
+const modelKind = z.enum(modelKinds);
 
 const price = z.discriminatedUnion(
   "kind",

@@ -1,5 +1,5 @@
 import type { TokenWord } from "../prices/token-units.ts";
-import type { ModelKind } from "./operation.ts";
+import type { ModelKind } from "./model-kind.ts";
 import type { SecondWord, VideoWish } from "./video-seconds.ts";
 
 /** A model the catalogue offers out of the box. Prices are USD as written: per 1,000,000 tokens, or per second of video. */

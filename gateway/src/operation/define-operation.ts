@@ -2,7 +2,8 @@
 // its route, validation, price, quote and limits are derived from what stands here.
 
 import { z } from "zod";
-import type { CallInput, Operation, OwnOperation, SoldOperation, TaskOperation } from "./operation.ts";
+import type { CallInput } from "./call-input.ts";
+import type { Operation, OwnOperation, SoldOperation, TaskOperation } from "./operation.ts";
 
 export { fixed, free } from "./price.ts";
 export { typeByName } from "./type-by-name.ts";

@@ -1,4 +1,4 @@
-import type { PriceContract, UpstreamAnswer } from "./operation.ts";
+import type { PriceContract, UpstreamAnswer } from "./price-contract.ts";
 
 /** Free, written down. */
 export const free: Extract<PriceContract, { kind: "free" }> = { kind: "free" };

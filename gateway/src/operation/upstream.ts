@@ -1,4 +1,6 @@
-import type { CallInput, Service, UpstreamAnswer } from "./operation.ts";
+import type { CallInput } from "./call-input.ts";
+import type { UpstreamAnswer } from "./price-contract.ts";
+import type { Service } from "./service.ts";
 import type { Quantities } from "../prices/quantities.ts";
 
 /** Where calls go: one vendor account the operator configured, or the sandbox. */

@@ -1,5 +1,5 @@
 import type { Pico } from "../platform/money.ts";
-import type { Estimate } from "./operation.ts";
+import type { Estimate } from "./estimate.ts";
 
 // Video is sold by the second, at a price for each resolution: the units are `second_480p`, `second_720p` and so on.
 

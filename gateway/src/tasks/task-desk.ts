@@ -1,7 +1,7 @@
 import { countCharge } from "../ledger/count-charge.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { valuePico } from "../prices/terms.ts";
-import type { ExchangeName, Service } from "../operation/operation.ts";
+import type { ExchangeName, Service } from "../operation/service.ts";
 import { isSuccess, type Exchanged, type Forwarder, type Upstream } from "../operation/upstream.ts";
 import type { Clock } from "../platform/clock.ts";
 import { describeError, type Log } from "../platform/log.ts";

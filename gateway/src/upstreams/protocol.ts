@@ -1,4 +1,4 @@
-import type { ExchangeName } from "../operation/operation.ts";
+import type { ExchangeName } from "../operation/service.ts";
 import type { Dispatch, HiddenFailure, TokenReading } from "../operation/upstream.ts";
 import type { JsonObject } from "../platform/json.ts";
 import type { StreamRules } from "./streams/frame-passer.ts";

@@ -1,7 +1,8 @@
 import type { Credential } from "../../keys/keys.ts";
 import { refuseSuspended } from "../../ledger/refuse-suspended.ts";
 import type { OfferedOperation } from "../../offer/offer.ts";
-import type { CallInput, SoldOperation } from "../../operation/operation.ts";
+import type { CallInput } from "../../operation/call-input.ts";
+import type { SoldOperation } from "../../operation/operation.ts";
 import { neverSent, type Exchanged } from "../../operation/upstream.ts";
 import { unused, verdictOf } from "../../routing/upstream-health.ts";
 import type { Answer, Call } from "../call.ts";

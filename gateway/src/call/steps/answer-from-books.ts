@@ -1,6 +1,7 @@
 import type { Credential } from "../../keys/keys.ts";
 import { limitsOf } from "../../limits/tiers.ts";
-import { changesFreely, type CallInput, type OwnOperation } from "../../operation/operation.ts";
+import type { CallInput } from "../../operation/call-input.ts";
+import { changesFreely, type OwnOperation } from "../../operation/operation.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { jsonAnswer, type Answer, type Call } from "../call.ts";
 import type { Gate } from "../gate.ts";

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { CallInput, Operation } from "../../operation/operation.ts";
+import type { CallInput } from "../../operation/call-input.ts";
+import type { Operation } from "../../operation/operation.ts";
 import { plainlyValid } from "../../operation/plainly-valid.ts";
 import { DecidingNames } from "../../platform/deciding-names.ts";
 import { isJsonObject, parseJson, type JsonObject } from "../../platform/json.ts";

@@ -4,7 +4,8 @@ import {
   idempotencyKeyRule,
 } from "../../ledger/idempotency-key.ts";
 import type { IdempotencyClaim } from "../../ledger/ledger.ts";
-import { isSold, takesIdempotencyKey, type CallInput, type Operation } from "../../operation/operation.ts";
+import type { CallInput } from "../../operation/call-input.ts";
+import { isSold, takesIdempotencyKey, type Operation } from "../../operation/operation.ts";
 import { capMicrosFromUsd, type Micros } from "../../platform/money.ts";
 import { refuse } from "../../platform/refusals.ts";
 import type { Call } from "../call.ts";

@@ -6,7 +6,7 @@ import type { Store } from "../../books/store.ts";
 import { limitsOf } from "../../limits/tiers.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { Books } from "../../operation/books.ts";
-import type { Asker } from "../../operation/operation.ts";
+import type { Asker } from "../../operation/asker.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { FormParts } from "../people/form.ts";
 import type { Visit } from "../people/with-person.ts";

@@ -1,6 +1,6 @@
 import { estimateCost } from "../../offer/estimate-call.ts";
 import type { OfferedOperation } from "../../offer/offer.ts";
-import type { ModelKind } from "../../operation/operation.ts";
+import type { ModelKind } from "../../operation/model-kind.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import { valuePico, type Terms } from "../../prices/terms.ts";
 import { estimateVideo } from "../../operation/video-seconds.ts";

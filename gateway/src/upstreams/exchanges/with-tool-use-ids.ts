@@ -1,7 +1,7 @@
 // Some models of other vendors call under ids that Anthropic refuses (Kimi's are like `functions.look_up:0`). The caller was
 // told them and keeps them; on their way to Anthropic, a call and its result get one that it takes.
 
-import type { CallInput } from "../../operation/operation.ts";
+import type { CallInput } from "../../operation/call-input.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { isToolUseId, toolUseId } from "../dialects/anthropic/tool-use-id.ts";
 import { withoutMarked, type ForeignRule } from "./without-marked.ts";

@@ -2,7 +2,7 @@
 // way to a vendor that speaks the caller's dialect it is taken out or replaced, and every other byte stays as the caller
 // wrote it.
 
-import type { CallInput } from "../../operation/operation.ts";
+import type { CallInput } from "../../operation/call-input.ts";
 import { endOfString, isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { membersAsWritten, piecesAsWritten } from "../answers/json-members.ts";
 

@@ -1,4 +1,4 @@
-import type { CallInput } from "../../operation/operation.ts";
+import type { CallInput } from "../../operation/call-input.ts";
 import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { chatExchange } from "../exchanges/chat-exchange.ts";
