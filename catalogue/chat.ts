@@ -1,14 +1,19 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import { chatCompletion } from "./answers/model-answers.ts";
-import { conversationEstimate, conversations, serviceTier } from "./conversations/conversations.ts";
+import {
+  conversationEstimate,
+  conversations,
+  modelMember,
+  serviceTier,
+  tokensMax,
+} from "./conversations/conversations.ts";
 import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
 const choicesMax = 128;
-const tokensMax = 10_000_000;
 
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const chatBody = z.looseObject({
-  model: z.string().min(1).max(200).describe("A model of `GET /v1/models`."),
+  model: modelMember,
   messages: z.array(z.looseObject({ role: z.string() })).min(1, "must hold at least one message"),
   max_tokens: z.int().min(1).max(tokensMax).nullish(),
   max_completion_tokens: z.int().min(1).max(tokensMax).nullish(),

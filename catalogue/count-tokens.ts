@@ -3,8 +3,10 @@
 
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import { anthropicCount, geminiCount } from "./answers/model-answers.ts";
+import { everyConversation } from "./conversations/conversations.ts";
 
-const bodyBytesMax = 32 * 1024 * 1024;
+/** Whatever can be asked can be counted before. */
+const { bodyBytesMax } = everyConversation;
 
 const countedBy = (dialect: "anthropic" | "gemini") =>
   ({

@@ -1,5 +1,5 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
-import { conversationTimeoutMs } from "./conversations/conversations.ts";
+import { conversationTimeoutMs, modelMember } from "./conversations/conversations.ts";
 import { checkDearer } from "./conversations/dearer-members.ts";
 import { bodyValuesMax, embeddingInput, type EmbeddingInput } from "./embedding-input.ts";
 import { embeddings } from "./answers/model-answers.ts";
@@ -8,7 +8,7 @@ const dimensionsMax = 100_000;
 
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const embeddingsBody = z.looseObject({
-  model: z.string().min(1).max(200).describe("A model of `GET /v1/models`."),
+  model: modelMember,
   input: embeddingInput,
   dimensions: z.int().min(1).max(dimensionsMax).nullish(),
   encoding_format: z.enum(["float", "base64"]).nullish(),

@@ -2,10 +2,14 @@ import { defineOperation, z } from "../gateway/src/operation/define-operation.ts
 import type { CallInput } from "../gateway/src/operation/call-input.ts";
 import type { ModelFacts } from "../gateway/src/operation/price-contract.ts";
 import { generatedContent } from "./answers/model-answers.ts";
-import { conversationEstimate, conversations, serviceTier } from "./conversations/conversations.ts";
+import {
+  conversationEstimate,
+  conversations,
+  serviceTier,
+  tokensMax,
+} from "./conversations/conversations.ts";
 import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
-const tokensMax = 10_000_000;
 const choicesMax = 8;
 const requestsPerMinute = 30;
 

@@ -4,15 +4,15 @@ import {
   conversationEstimate,
   conversations,
   inferenceGeo,
+  modelMember,
   serviceTier,
   speed,
+  tokensMax,
 } from "./conversations/conversations.ts";
 import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
-const tokensMax = 10_000_000;
-
 const messagesBody = z.looseObject({
-  model: z.string().min(1).max(200).describe("A model of `GET /v1/models`."),
+  model: modelMember,
   messages: z.array(z.looseObject({ role: z.string() })).min(1, "must hold at least one message"),
   max_tokens: z
     .int()

@@ -2,17 +2,16 @@ import { defineOperation, z } from "../gateway/src/operation/define-operation.ts
 import { modelResponse } from "./answers/model-answers.ts";
 import {
   conversationEstimate,
-  conversationTimeoutMs,
-  hostedToolsNote,
+  everyConversation,
+  modelMember,
   serviceTier,
+  tokensMax,
 } from "./conversations/conversations.ts";
 import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
-const tokensMax = 10_000_000;
-
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const responsesBody = z.looseObject({
-  model: z.string().min(1).max(200).describe("A model of `GET /v1/models`."),
+  model: modelMember,
   input: z.union([z.string(), z.array(z.unknown())]).nullish(),
   max_output_tokens: z.int().min(1).max(tokensMax).nullish(),
   stream: z.boolean().nullish(),
@@ -34,10 +33,7 @@ export const responsesCreate = defineOperation({
   body: responsesBody,
   response: modelResponse,
   example: { body: { model: "gpt-4o-mini", input: "Say hello.", max_output_tokens: 64 } },
-  bodyBytesMax: 32 * 1024 * 1024,
-  firstByteTimeoutMs: conversationTimeoutMs,
-  limits: { slot: "streaming" },
-  notes: hostedToolsNote,
+  ...everyConversation,
   streams: ({ body }) => body.stream === true,
   price: {
     kind: "per_token",

@@ -1,13 +1,15 @@
 // What a conversation gives its model to read besides text, in whichever dialect: images and files in the body, and what
 // lies elsewhere. Names mean the same wherever two dialects share them, so there is one rule for all.
 
-import { DecidingNames } from "../../gateway/src/operation/define-operation.ts";
+import {
+  DecidingNames,
+  isJsonObject,
+  type JsonObject,
+} from "../../gateway/src/operation/define-operation.ts";
 import { lookAtText, mayTell, mediaMembers, type FoundMedia } from "./conversation-media.ts";
 import { lookAtPart } from "./conversation-parts.ts";
 import { lookAtTool, lookAtTools, type FoundTools } from "./conversation-tools.ts";
 import { checkDearer, dearerNames, runsDearly } from "./dearer-members.ts";
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 type Asked = Pick<FoundTools, "comparesNames"> & Pick<FoundMedia, "goesByAddress">;
 
@@ -50,7 +52,7 @@ export function readInput(body: JsonObject, { comparesNames, goesByAddress }: As
     else if (fetched.has(name) || (name === "thread" && continues(member))) addUnseen(found);
     else if (name === "compaction" || (name === "context_management" && compacts(member)))
       found.isSummedUp = true;
-    else if (generation.has(name) && isObject(member)) {
+    else if (generation.has(name) && isJsonObject(member)) {
       checkDearer(member, `${name}.`);
       for (const inner in member) lookAtSpeech(inner, member[inner], `${name}.`, found);
     } else if (speech.has(name)) lookAtSpeech(name, member, "", found);
@@ -66,7 +68,7 @@ export function readInput(body: JsonObject, { comparesNames, goesByAddress }: As
 function lookAtSpeech(name: string, member: unknown, path: string, found: Found): void {
   if (found.comparesNames) speechNames.check(name);
   if (!speech.has(name) || member === null || member === undefined) return;
-  const isVoice = isObject(member);
+  const isVoice = isJsonObject(member);
   const ways = Array.isArray(member) ? member : [member];
   if (isVoice || !ways.every(isSilentWay)) found.spokenBy = path + name;
 }
@@ -90,14 +92,15 @@ const generation: ReadonlySet<string> = new Set(["generationConfig", "generation
 
 /** Whether an edit, of Anthropic's or in OpenAI's list, replaces what was said by a summary; others only leave out. */
 function compacts(management: unknown): boolean {
-  const edits = isObject(management) ? management["edits"] : management;
+  const edits = isJsonObject(management) ? management["edits"] : management;
   return (
-    Array.isArray(edits) && edits.some((edit) => isObject(edit) && String(edit["type"]).startsWith("compact"))
+    Array.isArray(edits) &&
+    edits.some((edit) => isJsonObject(edit) && String(edit["type"]).startsWith("compact"))
   );
 }
 
 /** Whether Anthropic is to go on with what it holds; to begin holding is nothing to read. */
-const continues = (thread: unknown): boolean => !isObject(thread) || thread["type"] !== "create";
+const continues = (thread: unknown): boolean => !isJsonObject(thread) || thread["type"] !== "create";
 
 const conversation: ReadonlySet<string> = new Set([
   "messages",
@@ -151,7 +154,7 @@ function look(value: unknown, under: string, found: Found): void {
     for (const element of value) if (typeof element === "object") look(element, under, found);
     return;
   }
-  if (!isObject(value)) return;
+  if (!isJsonObject(value)) return;
   const shownBefore = found.shown;
   for (const name in value) {
     if (found.comparesNames) partNames.check(name);
@@ -219,6 +222,3 @@ const holders: Readonly<Record<string, string | null | undefined>> = {
   file_search_call: null,
   web_search_call: null,
 };
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

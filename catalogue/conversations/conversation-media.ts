@@ -1,9 +1,7 @@
 // Images, recordings, films and files in a conversation, in whichever dialect: how many there are, how long, whether they can
 // be heard, and what lies elsewhere, where nobody sees from here what it is.
 
-import { typeByName } from "../../gateway/src/operation/define-operation.ts";
-
-type JsonObject = Readonly<Record<string, unknown>>;
+import { typeByName, type JsonObject } from "../../gateway/src/operation/define-operation.ts";
 
 /** What media say of what a call may read, added up as they are looked at. */
 export interface FoundMedia {

@@ -1,9 +1,8 @@
 // The parts of a conversation by their type, in whichever dialect: words and tools stand in the body as they are, and images
 // and files are shown by members that are looked at. Of any other type nobody knows from here what its vendor reads for it.
 
+import type { JsonObject } from "../../gateway/src/operation/define-operation.ts";
 import type { FoundMedia } from "./conversation-media.ts";
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Where a list has parts or items, each with its type. */
 const partsOf: ReadonlySet<string> = new Set(["content", "system", "output", "input"]);

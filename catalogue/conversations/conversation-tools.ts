@@ -1,9 +1,11 @@
 // The tools that stand beside a conversation or in the midst of it, in whichever dialect: which the caller runs, and which
 // the vendor runs, bills by use, and reads on from.
 
-import { DecidingNames } from "../../gateway/src/operation/define-operation.ts";
-
-type JsonObject = Readonly<Record<string, unknown>>;
+import {
+  DecidingNames,
+  isJsonObject,
+  type JsonObject,
+} from "../../gateway/src/operation/define-operation.ts";
 
 /** What tools say of what a call may read and cost, added up as they are looked at. */
 export interface FoundTools {
@@ -29,7 +31,7 @@ export function lookAtTools(tools: unknown, path: string, found: FoundTools): vo
 
 /** A function is answered by the caller; any other tool is run by the vendor, which then reads what it found. */
 export function lookAtTool(tool: unknown, path: string, found: FoundTools): void {
-  if (!isObject(tool)) return;
+  if (!isJsonObject(tool)) return;
   found.hasTools = true;
   if (found.comparesNames) for (const name in tool) toolNames.check(name);
   const { type, name, tools } = tool;
@@ -92,7 +94,4 @@ const runElsewhere =
 
 /** OpenAI bills a container of its own by use; without a word about where the shell is, it may be in one. */
 const isCallersShell = ({ type, environment }: JsonObject): boolean =>
-  type === "shell" && isObject(environment) && environment["type"] === "local";
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+  type === "shell" && isJsonObject(environment) && environment["type"] === "local";

@@ -17,24 +17,34 @@ const tokensAssumed = 1_024;
 const outputTokensUsual = 512;
 
 /** What callers are told about the refusals below. */
-export const hostedToolsNote =
+const hostedToolsNote =
   "Tools that the vendor runs, such as a web search or an MCP server, are 400 unless the operator allows them. Members by which a router would ask another model, or write more than is held, are 400.";
 
 /** As long as the official clients wait by themselves for a whole answer; whoever gives up sooner has it made twice. */
 export const conversationTimeoutMs = 600_000;
 
-/** Any model vendor can serve any dialect: the gateway translates where they differ. */
-export const conversations = (dialect: ModelDialect) => ({
+/** What holds for a conversation whoever serves it. */
+export const everyConversation = {
   bodyBytesMax: 32 * 1024 * 1024,
   firstByteTimeoutMs: conversationTimeoutMs,
-  limits: { slot: "streaming" } as const,
+  limits: { slot: "streaming" },
   notes: hostedToolsNote,
+} as const;
+
+/** Any model vendor can serve any dialect: the gateway translates where they differ. */
+export const conversations = (dialect: ModelDialect) => ({
+  ...everyConversation,
   servedBy: {
     openai: { exchange: "chat", path: "", dialect },
     anthropic: { exchange: "chat", path: "", dialect },
     gemini: { exchange: "chat", path: "", dialect },
   } as const,
 });
+
+export const modelMember = z.string().min(1).max(200).describe("A model of `GET /v1/models`.");
+
+/** Several times what any model writes, so nobody's limit ends here; what is more is a slip, and no sum is held for it. */
+export const tokensMax = 10_000_000;
 
 /** How a vendor may serve a conversation for what is priced here, or for less; faster or nearer costs more than is held. */
 const serviceTiers = [

@@ -1,9 +1,12 @@
 // Members by which a vendor, or a router that speaks like one, does more than was priced: it asks another model, runs tools
 // that it bills by use, or writes more than was held or is ever seen. All that are known stand here, each with why.
 
-import { DecidingNames, refuse } from "../../gateway/src/operation/define-operation.ts";
-
-type JsonObject = Readonly<Record<string, unknown>>;
+import {
+  DecidingNames,
+  isJsonObject,
+  refuse,
+  type JsonObject,
+} from "../../gateway/src/operation/define-operation.ts";
 
 interface DearerMember {
   readonly why: string;
@@ -13,7 +16,7 @@ interface DearerMember {
   readonly isHarmless?: (value: unknown, body: JsonObject) => boolean;
 }
 
-const isEmptyObject = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0;
+const isEmptyObject = (value: unknown): boolean => isJsonObject(value) && Object.keys(value).length === 0;
 
 const declared: Readonly<Record<string, DearerMember>> = {
   // Who answers
@@ -63,7 +66,7 @@ const declared: Readonly<Record<string, DearerMember>> = {
   n_predict: { why: "some servers write so much, whatever the limit says that is held" },
   multi_agent: {
     why: "several agents read and write in one call, and what is held covers one",
-    isHarmless: (value) => isObject(value) && value["enabled"] === false && areOff(value, /^enabled$/iu),
+    isHarmless: (value) => isJsonObject(value) && value["enabled"] === false && areOff(value, /^enabled$/iu),
   },
   deferred: { why: "an answer that is fetched later could not be metered when it is written" },
 
@@ -72,17 +75,17 @@ const declared: Readonly<Record<string, DearerMember>> = {
   search_parameters: {
     why: "it has sources searched, which are billed one by one",
     runsTools: true,
-    isHarmless: (value) => isObject(value) && value["mode"] === "off",
+    isHarmless: (value) => isJsonObject(value) && value["mode"] === "off",
   },
   web_search: {
     why: "it has the web searched, which is billed by use",
     runsTools: true,
-    isHarmless: (value) => isObject(value) && value["enable"] === false && areOff(value, /^enable$/iu),
+    isHarmless: (value) => isJsonObject(value) && value["enable"] === false && areOff(value, /^enable$/iu),
   },
   venice_parameters: {
     why: "they have the web searched and pages read, which is billed by use",
     runsTools: true,
-    isHarmless: (value) => isObject(value) && areOff(value, /search|scrap/iu),
+    isHarmless: (value) => isJsonObject(value) && areOff(value, /search|scrap/iu),
   },
   enable_search: { why: "it has the web searched, which is billed by use", runsTools: true },
   // Hunyuan's words and Baichuan's for the same.
@@ -105,10 +108,6 @@ function areOff(members: JsonObject, names: RegExp): boolean {
   return Object.entries(members).every(
     ([name, value]) => !names.test(name) || value === false || value === "off" || value === null,
   );
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const byName: ReadonlyMap<string, DearerMember> = new Map(Object.entries(declared));

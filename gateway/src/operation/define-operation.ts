@@ -13,6 +13,7 @@ export { refuseEarlier } from "../ledger/refuse-earlier.ts";
 export { z } from "zod";
 export { DecidingNames } from "../platform/deciding-names.ts";
 export type { ModelDialect } from "../platform/dialect.ts";
+export { isJsonObject, type JsonObject } from "../platform/json.ts";
 export { refuse } from "../platform/refusals.ts";
 
 type Input<Query extends z.ZodType, Body extends z.ZodType> = CallInput<z.infer<Query>, z.infer<Body>>;
