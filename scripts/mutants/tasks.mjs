@@ -18,8 +18,9 @@ export const mutants = [
   {
     name: "a failed task is charged",
     file: "gateway/src/tasks/task-rules.ts",
-    find: 'case "FAILED":\n      return end(task, report, asked, undefined);',
-    replace: 'case "FAILED":\n      return end(task, report, asked, usedBySuccess(task, report));',
+    find: 'case "FAILED":\n      return end(task, { state: report.status, report, used: undefined }, asked);',
+    replace:
+      'case "FAILED":\n      return end(task, { state: report.status, report, used: usedBySuccess(task, report) }, asked);',
     tests: ["test/tasks/video-tasks.test.ts"],
   },
   {

@@ -73,6 +73,11 @@ export interface Task {
   readonly forgetAtMs: number | undefined;
 }
 
+/** One that its vendor has: whatever can be asked about. */
+export interface PlacedTask extends Task {
+  readonly at: NonNullable<Task["at"]>;
+}
+
 /** A task as the hold creates it, in the same transaction. */
 export interface NewTask {
   readonly id: string;

@@ -1,5 +1,5 @@
 import type { Attempt } from "../ledger/call-record.ts";
-import type { Task, TaskState } from "../ledger/task-record.ts";
+import type { PlacedTask, Task, TaskState } from "../ledger/task-record.ts";
 import type { Quantities } from "../prices/quantities.ts";
 import { unitPricesOf } from "./call-record-rows.ts";
 
@@ -61,3 +61,11 @@ export const readTask = (row: TaskRow): Task => ({
   endedAtMs: row.ended_at_ms === null ? undefined : Number(row.ended_at_ms),
   forgetAtMs: row.forget_at_ms === null ? undefined : Number(row.forget_at_ms),
 });
+
+/** The row of a task that was just claimed, which nobody does before a vendor has it. */
+export function readClaimed(row: TaskRow): PlacedTask {
+  const task = readTask(row);
+  const { at } = task;
+  if (!at) throw new Error(`The task ${task.id} was claimed, but no vendor has it.`);
+  return { ...task, at };
+}

@@ -1,5 +1,5 @@
 import type { Attempt } from "../ledger/call-record.ts";
-import type { OpenState, Task, TaskState } from "../ledger/task-record.ts";
+import type { OpenState, PlacedTask, Task, TaskState } from "../ledger/task-record.ts";
 
 /** The vendor has the task, under this id. */
 export interface BegunTask {
@@ -52,14 +52,14 @@ export interface TaskBook {
     readonly nowMs: number;
     readonly leaseMs: number;
     readonly limit: number;
-  }) => Promise<readonly Task[]>;
+  }) => Promise<readonly PlacedTask[]>;
   /** Claims one task, unless somebody has it or asked since `notAskedSinceMs`. */
   readonly claim: (wish: {
     readonly taskId: string;
     readonly nowMs: number;
     readonly leaseMs: number;
     readonly notAskedSinceMs: number;
-  }) => Promise<Task | undefined>;
+  }) => Promise<PlacedTask | undefined>;
   /** Ends the claim with what was learnt; false when it was lost before. */
   readonly note: (note: TaskNote) => Promise<boolean>;
   /** Lets the task be asked about as soon as the pace allows. */

@@ -11,7 +11,7 @@ import { createPollQuota, type PollQuota } from "./poll-quota.ts";
 import { readTaskReport } from "./read-task-report.ts";
 import type { TaskBook } from "./task-book.ts";
 import { pollPauseMs, stepFor, type Step } from "./task-rules.ts";
-import type { Task } from "../ledger/task-record.ts";
+import type { PlacedTask, Task } from "../ledger/task-record.ts";
 
 /** An upstream that has tasks, and where it is asked about them. */
 export interface TaskUpstream {
@@ -92,8 +92,8 @@ export function createTaskDesk(parts: Parts): TaskDesk {
   };
 
   /** Asks about a claimed task and writes down what is learnt. */
-  const ask = async (task: Task): Promise<void> => {
-    const { upstream: name = "", taskId: upstreamTaskId = "" } = task.at ?? {};
+  const ask = async (task: PlacedTask): Promise<void> => {
+    const { upstream: name, taskId: upstreamTaskId } = task.at;
     const at = parts.upstreamOf(name);
     const exchanged = at && (await send(task, at, "task_poll", parts));
     const json = exchanged && isSuccess(exchanged) ? exchanged.answer.json : undefined;
@@ -109,7 +109,7 @@ export function createTaskDesk(parts: Parts): TaskDesk {
   };
 
   /** The end of the task and of its call are one transaction; whoever comes second changes nothing. */
-  const bookEnd = async (task: Task, { end, used }: Extract<Step, { kind: "end" }>): Promise<void> => {
+  const bookEnd = async (task: PlacedTask, { end, used }: Extract<Step, { kind: "end" }>): Promise<void> => {
     const { callId, operationId, attempts, terms } = task;
     const ending = { callId, attempts, httpStatus: 200, settledAtMs: clock.wallMs(), task: end };
     const resolved = used
@@ -121,11 +121,11 @@ export function createTaskDesk(parts: Parts): TaskDesk {
           valuePico: valuePico(used.used, terms),
         })
       : await ledger.release({ ...ending, outcome: "failed" });
-    countCharge(resolved, { callId, operationId, upstream: task.at?.upstream }, parts);
+    countCharge(resolved, { callId, operationId, upstream: task.at.upstream }, parts);
   };
 
   /** What cannot be written now is asked again when the claim has run out. */
-  const askSafely = async (task: Task): Promise<void> => {
+  const askSafely = async (task: PlacedTask): Promise<void> => {
     try {
       await ask(task);
     } catch (error) {
@@ -175,8 +175,8 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     cancel: async (accountId, taskId) => {
       const task = await tasks.find(accountId, taskId);
       const at = task?.at && parts.upstreamOf(task.at.upstream);
-      if (!task || task.endedAtMs !== undefined || !at) return { kind: "looked", task };
-      const exchanged = await send(task, at, "task_cancel", parts);
+      if (!task?.at || task.endedAtMs !== undefined || !at) return { kind: "looked", task };
+      const exchanged = await send({ callId: task.callId, at: task.at }, at, "task_cancel", parts);
       if (!isSuccess(exchanged)) return { kind: "refused", exchanged, upstream: at.upstream };
       // The vendor agreed; whether and at what price it stopped, only its own word about the task tells.
       await tasks
@@ -229,20 +229,20 @@ export function createTaskDesk(parts: Parts): TaskDesk {
 
 /** One question about one task. Its input is the vendor's id and nothing of the caller's. */
 async function send(
-  task: Task,
+  { callId, at }: Pick<PlacedTask, "callId" | "at">,
   { upstream, tasksPath: path }: TaskUpstream,
   exchange: Extract<ExchangeName, "task_poll" | "task_cancel">,
   { forwarder, clock }: Parts,
 ): Promise<Exchanged> {
   const service: Service = { exchange, path };
   const prepared = forwarder.prepare({
-    callId: task.callId,
+    callId,
     upstream: { ...upstream, timeoutMs: Math.min(upstream.timeoutMs ?? answerTimeoutMs, answerTimeoutMs) },
     service,
     input: {
       query: undefined,
       body: undefined,
-      params: { task_id: task.at?.taskId ?? "" },
+      params: { task_id: at.taskId },
       rawQuery: "",
       rawBody: noBody,
     },

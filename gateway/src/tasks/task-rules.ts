@@ -33,11 +33,11 @@ export function stepFor(task: Task, report: TaskReport, asked: Asked): Step {
   if (report.kind === "no_verdict") return silence(task, asked);
   switch (report.status) {
     case "SUCCEEDED":
-      return end(task, report, asked, usedBySuccess(task, report));
+      return end(task, { state: report.status, report, used: usedBySuccess(task, report) }, asked);
     case "FAILED":
-      return end(task, report, asked, undefined);
+      return end(task, { state: report.status, report, used: undefined }, asked);
     case "CANCELED":
-      return end(task, report, asked, usedByCanceled(task, report));
+      return end(task, { state: report.status, report, used: usedByCanceled(task, report) }, asked);
     case "UNKNOWN":
       return silence(task, { ...asked, missing: true });
     case "PENDING":
@@ -52,11 +52,14 @@ export function stepFor(task: Task, report: TaskReport, asked: Asked): Step {
   }
 }
 
-function end(task: Task, report: TaskState, { nowMs }: Asked, used: Used | undefined): Step {
-  const { status: state, videoUrl } = report;
-  if (state !== "SUCCEEDED" && state !== "FAILED" && state !== "CANCELED") {
-    throw new Error(`${state} is no end.`);
-  }
+interface Verdict {
+  readonly state: TaskEnd["state"];
+  readonly report: TaskState;
+  readonly used: Used | undefined;
+}
+
+function end(task: Task, { state, report, used }: Verdict, { nowMs }: Asked): Step {
+  const { videoUrl } = report;
   const forgetAtMs = videoUrl === undefined ? nowMs + taskLifeMs : resultExpiresAtMs(videoUrl, nowMs);
   return { kind: "end", end: { taskId: task.id, fence: task.fence, state, report, forgetAtMs }, used };
 }

@@ -1,6 +1,6 @@
-import type { Task } from "../../ledger/task-record.ts";
+import type { PlacedTask, Task } from "../../ledger/task-record.ts";
 import type { TaskBook } from "../../tasks/task-book.ts";
-import { beginPatienceMs, readTask, unaskedGraceMs, type TaskRow } from "../task-record-rows.ts";
+import { beginPatienceMs, readClaimed, readTask, unaskedGraceMs, type TaskRow } from "../task-record-rows.ts";
 import type { Database } from "./database.ts";
 import type { Query, Value } from "./query.ts";
 
@@ -18,9 +18,9 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
   /** The vendor has been asked, and only we know what it said. The second time neither of these changes anything. */
   const insist = <Told>(write: (query: Query) => Promise<Told>): Promise<Told> =>
     db.write(write, beginPatienceMs, { evenInDoubt: true });
-  const claim = async (text: string, values: readonly Value[]): Promise<Task[]> => {
+  const claim = async (text: string, values: readonly Value[]): Promise<PlacedTask[]> => {
     const rows = await db.write((query) => query<TaskRow>(text, values));
-    return rows.map(readTask);
+    return rows.map(readClaimed);
   };
 
   return {

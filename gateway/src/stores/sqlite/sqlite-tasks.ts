@@ -1,7 +1,7 @@
 import type { Database, SQLQueryBindings } from "bun:sqlite";
-import type { Task } from "../../ledger/task-record.ts";
+import type { PlacedTask, Task } from "../../ledger/task-record.ts";
 import type { TaskBook } from "../../tasks/task-book.ts";
-import { beginPatienceMs, readTask, unaskedGraceMs, type TaskRow } from "../task-record-rows.ts";
+import { beginPatienceMs, readClaimed, readTask, unaskedGraceMs, type TaskRow } from "../task-record-rows.ts";
 import type { GroupCommit } from "./file/group-commit.ts";
 import type { TaskRows } from "./task-rows.ts";
 
@@ -33,17 +33,13 @@ export function createSqliteTasks(db: Database, commits: GroupCommit, rows: Task
     countDue: async ({ upstream, nowMs, limit }) => sql.due.all(upstream, nowMs, limit).length,
     claimDue: ({ upstream, nowMs, leaseMs, limit }) =>
       commits.run(() =>
-        sql.due
-          .all(upstream, nowMs, limit)
-          .flatMap(({ id }) => taskOf(claimed(sql, id, nowMs, leaseMs)) ?? []),
+        sql.due.all(upstream, nowMs, limit).flatMap(({ id }) => claimed(sql, id, nowMs, leaseMs) ?? []),
       ),
     claim: async ({ taskId, nowMs, leaseMs, notAskedSinceMs }) => {
       if (!sql.mayClaim.get(taskId, nowMs, notAskedSinceMs)) return undefined;
       return commits.run(() =>
         // Looked at again: somebody may have come between.
-        sql.mayClaim.get(taskId, nowMs, notAskedSinceMs)
-          ? taskOf(claimed(sql, taskId, nowMs, leaseMs))
-          : undefined,
+        sql.mayClaim.get(taskId, nowMs, notAskedSinceMs) ? claimed(sql, taskId, nowMs, leaseMs) : undefined,
       );
     },
     note: ({ taskId, fence, state, report, errors, missing, nextPollAtMs }) =>
@@ -59,9 +55,10 @@ export function createSqliteTasks(db: Database, commits: GroupCommit, rows: Task
 
 type Statements = ReturnType<typeof prepare>;
 
-function claimed(sql: Statements, taskId: string, nowMs: number, leaseMs: number): TaskRow | null {
+function claimed(sql: Statements, taskId: string, nowMs: number, leaseMs: number): PlacedTask | undefined {
   sql.claim.run(nowMs + leaseMs, nowMs, taskId);
-  return sql.findById.get(taskId);
+  const row = sql.findById.get(taskId);
+  return row ? readClaimed(row) : undefined;
 }
 
 function prepare(db: Database) {
