@@ -193,7 +193,7 @@ export const mutants = [
   {
     name: "a repeated hold takes a second time",
     file: ledger,
-    find: "if (journal.knows(request.callId)) return isHeld;",
+    find: "if (journal.knows(request.callId)) return heldResult;",
     replace: "",
     tests: ledgerTests,
   },

@@ -2,7 +2,7 @@
 
 import type { CallOutcome, UsageSource } from "../ledger/call-record.ts";
 import { chargeFor, type Charge } from "../ledger/charge.ts";
-import type { HoldRequest, Release, Resolved } from "../ledger/ledger.ts";
+import type { HoldRequest, HoldResult, Release, Resolved } from "../ledger/ledger.ts";
 import type { TaskEnd } from "../ledger/task-record.ts";
 import type { Quantities } from "../prices/quantities.ts";
 import { valuePico, type Terms } from "../prices/terms.ts";
@@ -51,6 +51,8 @@ export interface ProgressRow {
   readonly progress: string | null;
   readonly unit_prices: string;
 }
+
+export const heldResult: HoldResult = { kind: "held" };
 
 export const neverHeld: Resolved = {
   first: false,

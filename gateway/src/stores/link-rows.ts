@@ -5,8 +5,6 @@ import type { Link, LinkAttempt } from "../links/links.ts";
  * swept a few at a time by those who bring new ones, so the table stays bounded.
  */
 export const attemptsSweptAtOnce = 20;
-/** A platform gives a rotated token once; storing it is worth a longer wait than anything else here. */
-export const tokensPatienceMs = 20_000;
 /** What stands where a secret stood. */
 export const nothing = new Uint8Array();
 

@@ -3,9 +3,6 @@ import type { PlacedTask, Task, TaskState } from "../ledger/task-record.ts";
 import type { Quantities } from "../prices/quantities.ts";
 import { unitPricesOf } from "./call-record-rows.ts";
 
-/** The vendor has taken the task; writing its id down is worth a long wait. */
-export const beginPatienceMs = 20_000;
-
 /** Longer than the longest pause between two questions: whatever can be asked about was asked about by then. */
 export const unaskedGraceMs = 60 * 60_000;
 

@@ -1,5 +1,6 @@
 import type { ReservedSQL } from "bun";
 import { InDoubt } from "../../ledger/store-errors.ts";
+import { patienceOfCallersMs } from "../patience.ts";
 import {
   openConnections,
   statementMs,
@@ -67,7 +68,6 @@ export interface Write {
   readonly values: readonly (string | number)[];
 }
 
-const patienceOfCallersMs = 2_000;
 /**
  * What says that a process lives is small, and must be there before others take it for dead. A firewall may have forgotten
  * every connection of a quiet process without a word to it; new ones pass.

@@ -11,6 +11,7 @@ import {
   checkPostable,
   evidenceOf,
   heldCallFor,
+  heldResult,
   neverHeld,
   nothingUsed,
   pricesAsText,
@@ -134,7 +135,7 @@ export function decideWishes(
         callId: call.callId,
       });
     }
-    return isHeld;
+    return heldResult;
   };
 
   const end = (ending: Ending, state: EndState): Resolved => {
@@ -238,15 +239,13 @@ export function decideWishes(
   return { granted, changes };
 }
 
-const isHeld: HoldResult = { kind: "held" };
-
 /**
  * Whoever asks again is told the same again. Not so when the run has ended under which it was held: somebody took this
  * process for dead and has released the call, or is about to, so nothing may be sent for it.
  */
 function heldBefore({ held: { callId, runId } }: CallFacts, currentRunId: bigint): HoldResult {
   if (runId !== currentRunId) throw new Error(`The call ${callId} was held by a run that has ended.`);
-  return isHeld;
+  return heldResult;
 }
 
 const heldNow = (held: CallFacts["held"], terms: Terms): CallFacts => ({

@@ -13,10 +13,10 @@ import {
   attemptsSweptAtOnce,
   linkOf,
   nothing,
-  tokensPatienceMs,
   type AttemptRow,
   type LinkRow,
 } from "../link-rows.ts";
+import { tokensPatienceMs } from "../patience.ts";
 import type { Database } from "./database.ts";
 import { findEarlier } from "./find-earlier.ts";
 import { linkStatements as sql } from "./link-statements.ts";

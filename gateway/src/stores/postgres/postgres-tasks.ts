@@ -1,6 +1,7 @@
 import type { PlacedTask, Task } from "../../ledger/task-record.ts";
 import type { TaskBook } from "../../tasks/task-book.ts";
-import { beginPatienceMs, readClaimed, readTask, unaskedGraceMs, type TaskRow } from "../task-record-rows.ts";
+import { beginPatienceMs } from "../patience.ts";
+import { readClaimed, readTask, unaskedGraceMs, type TaskRow } from "../task-record-rows.ts";
 import type { Database } from "./database.ts";
 import type { Query, Value } from "./query.ts";
 

@@ -2,6 +2,7 @@ import type { HoldRequest, HoldResult, Release, Resolved, Settlement } from "../
 import { InDoubt, StoreBusy } from "../../ledger/store-errors.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import type { TransitMap } from "../../platform/transit-map.ts";
+import { endingPatienceMs, patienceOfCallersMs } from "../patience.ts";
 import { createCallNotes } from "./call-notes.ts";
 import type { Database } from "./database.ts";
 import { callIdOf, type Granted, type Postable, type Wish } from "./decide-wishes.ts";
@@ -32,9 +33,6 @@ export interface WishQueue {
   readonly finish: () => Promise<void>;
 }
 
-const patienceOfCallersMs = 2_000;
-/** The work is done and paid for upstream; booking its end is worth a longer wait than beginning it. */
-const endingPatienceMs = 20_000;
 const retryMs = 20;
 /** So long accounts are not waited for, together with others, after one was waited for in vain. */
 const hastyMs = 5_000;

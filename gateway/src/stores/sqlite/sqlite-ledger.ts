@@ -20,6 +20,7 @@ import {
   checkPostable,
   evidenceOf,
   heldCallFor,
+  heldResult,
   neverHeld,
   nothingUsed,
   pricesAsText,
@@ -29,6 +30,7 @@ import {
 } from "../call-ends.ts";
 import { heldCallOf } from "../held-call-rows.ts";
 import type { HeldCall } from "../held-call.ts";
+import { endingPatienceMs } from "../patience.ts";
 import { chargesByOperation } from "../recovered-charges.ts";
 import type { BudgetDays } from "./budget-days.ts";
 import type { EarlierCalls } from "./earlier-calls.ts";
@@ -86,7 +88,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
   const hold = (request: HoldRequest): HoldResult => {
     if (runId === undefined) throw new Error("Nothing can be held before the run has begun.");
     if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");
-    if (journal.knows(request.callId)) return isHeld;
+    if (journal.knows(request.callId)) return heldResult;
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
     checkPostable(request, standings);
@@ -95,7 +97,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     journal.hold(call);
     if (!request.task) openCalls.set(call.callId, call);
     if (request.task || request.approval) holdForMore(request);
-    return isHeld;
+    return heldResult;
   };
 
   /** What begins or is used up with the call names its row, so that is written first. */
@@ -229,7 +231,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
         }
       }),
     hold: (request) => (hasRoom() ? commits.runWith(request, hold) : Promise.reject(new StoreFull())),
-    wouldHold: (request) => commits.run(() => whyNotHeld(request) ?? isHeld),
+    wouldHold: (request) => commits.run(() => whyNotHeld(request) ?? heldResult),
     findEarlier: (accountId, claim, nowMs) =>
       books.read(() => earlierCalls.findPosted(accountId, claim, nowMs)),
     markDispatched: (callId, atMs) => {
@@ -247,11 +249,6 @@ export function createSqliteLedger(parts: Parts): Ledger {
 
 /** Most calls end sooner; their end then says when they were sent without a line of its own for that. */
 const markAfterMs = 100;
-
-/** The work is done and paid for upstream; booking its end is worth a longer wait than beginning it. */
-const endingPatienceMs = 20_000;
-
-const isHeld: HoldResult = { kind: "held" };
 
 const earlier = (call: CallRow): Resolved => ({
   first: false,

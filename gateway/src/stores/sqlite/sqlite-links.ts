@@ -9,14 +9,8 @@ import {
   type NewLinkAttempt,
   type TakenAttempt,
 } from "../../links/links.ts";
-import {
-  attemptOf,
-  attemptsSweptAtOnce,
-  linkOf,
-  nothing,
-  tokensPatienceMs,
-  type LinkRow,
-} from "../link-rows.ts";
+import { attemptOf, attemptsSweptAtOnce, linkOf, nothing, type LinkRow } from "../link-rows.ts";
+import { tokensPatienceMs } from "../patience.ts";
 import type { EarlierCalls } from "./earlier-calls.ts";
 import type { GroupCommit } from "./file/group-commit.ts";
 import { prepareLinks } from "./link-statements.ts";

@@ -1,7 +1,8 @@
 import type { Database, SQLQueryBindings } from "bun:sqlite";
 import type { PlacedTask, Task } from "../../ledger/task-record.ts";
 import type { TaskBook } from "../../tasks/task-book.ts";
-import { beginPatienceMs, readClaimed, readTask, unaskedGraceMs, type TaskRow } from "../task-record-rows.ts";
+import { beginPatienceMs } from "../patience.ts";
+import { readClaimed, readTask, unaskedGraceMs, type TaskRow } from "../task-record-rows.ts";
 import type { GroupCommit } from "./file/group-commit.ts";
 import type { TaskRows } from "./task-rows.ts";
 

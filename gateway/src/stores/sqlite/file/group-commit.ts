@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { StoreBusy } from "../../../ledger/store-errors.ts";
+import { patienceOfCallersMs } from "../../patience.ts";
 import { DiskPace } from "./disk-pace.ts";
 import { isBroken, isBusy, isFull, toldAs } from "./failures.ts";
 
@@ -59,7 +60,6 @@ const batchMax = 256;
  * writes it is worth waiting for the next one; but not for ever.
  */
 const turnsMax = 4;
-const patienceOfCallersMs = 2_000;
 /** A transaction of its own costs a rider many times what a place in another's does, and nobody waits for it. */
 const ridesWithinMs = 100;
 /** How soon to ask again for a lock that another process has. */
