@@ -30,7 +30,7 @@ describe("who gets in", () => {
     }
   });
 
-  test("every method of the door asks for a credential first", async () => {
+  test("every method of the door asks for a credential first; one that it does not have is refused to anybody", async () => {
     for (const method of ["POST", "GET", "DELETE"]) {
       const response = await fetch(mcp, { method });
       expect([method, response.status]).toEqual([method, 401]);

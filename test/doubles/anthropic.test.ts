@@ -91,9 +91,11 @@ describe("anthropic", () => {
 
   test("thinks in the open only when asked, but bills it", async () => {
     const vendor = await keep(openAnthropicDouble({ key: "k-1", reply }));
-    const answer: unknown = await (await post(`${vendor.url}/messages`, ask, auth)).json();
-    expect(answer).toHaveProperty("content.0.type", "text");
-    expect(vendor.book[0]?.billed.tokens.reasoning).toBe(3);
+    const answerTo = async (asked: object): Promise<unknown> =>
+      (await post(`${vendor.url}/messages`, asked, auth)).json();
+    expect(await answerTo(ask)).toHaveProperty("content.0.type", "text");
+    expect(await answerTo({ ...ask, ...thinking })).toHaveProperty("content.0.type", "thinking");
+    expect(vendor.book.map(({ billed }) => billed.tokens.reasoning)).toEqual([3, 3]);
   });
 
   test("stops at a limit, at a stop sequence, or by refusing", async () => {

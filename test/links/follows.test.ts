@@ -36,6 +36,19 @@ afterAll(() => linking.close());
 
 const receiptOf = (account: TestAccount, response: Response) => linking.gateway.receipt(account, response);
 const linked = (scopes?: readonly string[]) => linking.openLinked(scopes);
+
+async function limitsOf(account: TestAccount) {
+  const report = await json<LimitsReport>(linking.gateway.call(account, "/v1/limits"));
+  const [requests, ...limits] = report.limits;
+  expect(requests?.name).toBe("requests_per_minute");
+  return { requestsLeft: requests?.remaining ?? 0, others: { limits, budget: report.budget } };
+}
+
+interface LimitsReport {
+  readonly limits: readonly { readonly name: string; readonly remaining: number }[];
+  readonly budget: object;
+}
+
 const expectNoTrace = (act: () => Promise<void>) => expectNoTraceOf(linking, act);
 
 describe("a follow", () => {
@@ -254,11 +267,16 @@ describe("several reasons at once", () => {
   });
 
   test("a 403 does not use up an idempotency key, nor a place in any limit but that of requests", async () => {
-    const account = await linking.gateway.openAccount();
+    const account = await linking.gateway.openAccount({ budget: { limitMicros: 50_000n, window: "day" } });
     const key = { "idempotency-key": "kept" };
+    const before = await limitsOf(account);
     for (let times = 0; times < 3; times++) {
       expect(await codeOf(await linking.follow(account, key))).toBe("link_required");
     }
+    const after = await limitsOf(account);
+    expect(after.others).toEqual(before.others);
+    // The three, and the look at the limits itself.
+    expect(after.requestsLeft).toBe(before.requestsLeft - 4);
     await linking.link(account, writeScopes);
     expect((await linking.follow(account, key)).status).toBe(200);
   });

@@ -32,7 +32,7 @@ describe("audit of sound books", () => {
   });
 
   test("a copy is as sound as its original: tampering that changes nothing is not reported", async () => {
-    expect((await auditAfter([])).findings).toEqual([]);
+    expect((await auditAfter(["UPDATE account SET name = name"])).findings).toEqual([]);
   });
 
   test("the books of a program cannot be tampered with in passing: payments and ended calls refuse to change", async () => {

@@ -144,8 +144,11 @@ describe("exa search", () => {
 
   test("gives an answer only where its shape is asked for", async () => {
     const { ask } = createTestSandbox();
-    const silent = await ask("POST", path, { body: { query, type: "deep-reasoning" } });
+    const deep = { query, type: "deep-reasoning" };
+    const silent = await ask("POST", path, { body: deep });
     expect(silent.json).not.toHaveProperty("output");
+    const spoken = await ask("POST", path, { body: { ...deep, outputSchema: { type: "text" } } });
+    expect(spoken.json).toHaveProperty("output.content", containing(query));
   });
 
   test("refuses in its own shape", async () => {

@@ -228,7 +228,7 @@ describe("a file of an earlier program", () => {
 });
 
 describe("what is promised of every file", () => {
-  test("every commit is on disk before anybody is told", () => {
+  test("it is opened with a write-ahead log, synced at each commit, and its references are checked", () => {
     const db = openDatabase(newPath());
     expect(db.query("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
     expect(db.query("PRAGMA synchronous").get()).toEqual({ synchronous: 2n });
