@@ -53,15 +53,16 @@ export function createFrontDoor(
 
   /** Every answer has a name by which it can be asked about, also one that went wrong. */
   const servePage = async (request: Request, target: Target, visitor: Visitor): Promise<Reply | Response> => {
+    const id = newId();
     try {
       const response = await findPage(request, target, visitor);
       if (response instanceof Response && !response.headers.has("x-request-id"))
-        response.headers.set("x-request-id", newId());
+        response.headers.set("x-request-id", id);
       return response;
     } catch (error) {
-      if (error instanceof CallRefused) return calls.refuse(error, target.path);
-      log.error("a page failed unexpectedly", { path: target.path, ...describeError(error) });
-      return calls.refuse(new CallRefused("internal", "internal error"), target.path);
+      if (error instanceof CallRefused) return calls.refuse(error, target.path, id);
+      log.error("a page failed unexpectedly", { request_id: id, path: target.path, ...describeError(error) });
+      return calls.refuse(new CallRefused("internal", "internal error"), target.path, id);
     }
   };
 

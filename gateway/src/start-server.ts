@@ -82,6 +82,9 @@ export async function startServer(parts: StartParts): Promise<number> {
           log.warn("more connections than this process may have; those that waited longest were ended", {
             ended,
           }),
+        newId: parts.newId,
+        onBug: (error, requestId) =>
+          log.error("an answer failed unexpectedly", { request_id: requestId, ...describeError(error) }),
       }),
     });
   } finally {

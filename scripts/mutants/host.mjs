@@ -99,6 +99,20 @@ export const mutants = [
     tests: ["gateway/src/host/http/http-connection.test.ts"],
   },
   {
+    name: "an answer that failed unexpectedly is told to its caller alone",
+    file: "gateway/src/host/http/http-connection.ts",
+    find: "    this.#host.onBug(error, requestId);\n",
+    replace: "",
+    tests: ["gateway/src/host/http/http-connection.test.ts"],
+  },
+  {
+    name: "a caller who left is taken for a bug",
+    file: "gateway/src/host/http/http-connection.ts",
+    find: 'if (this.#phase === "gone") return;\n    this.#host.onBug(error);',
+    replace: "this.#host.onBug(error);",
+    tests: ["gateway/src/host/http/http-connection.test.ts"],
+  },
+  {
     name: "a stream goes on while its reader is behind",
     file: "gateway/src/host/http/socket-writer.ts",
     find: "if (!this.#unsent) return undefined;\n    this.#behind",

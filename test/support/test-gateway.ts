@@ -13,7 +13,7 @@ import type { TierName } from "../../gateway/src/limits/tiers.ts";
 import { createListen, type Listen } from "../../gateway/src/host/listen.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
 import { systemClock, type Clock } from "../../gateway/src/platform/clock.ts";
-import { createLog } from "../../gateway/src/platform/log.ts";
+import { createLog, describeError } from "../../gateway/src/platform/log.ts";
 import { createMetrics } from "../../gateway/src/platform/metrics.ts";
 import { createMemoryLimiter } from "../../gateway/src/stores/memory-limiter.ts";
 import { createForwarder } from "../../gateway/src/upstreams/forwarder.ts";
@@ -103,8 +103,11 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
   const store = await data.open(clock, options.store);
   const secrets = createSecrets(testSecret);
   const logged: string[] = [];
+  const log = createLog({ level: "debug", nowMs: clock.wallMs, write: (line) => void logged.push(line) });
   const open: { gateway?: Gateway } = {};
-  const server = createListen()({
+  const server = createListen({
+    onBug: (error) => log.error("an answer failed unexpectedly", describeError(error)),
+  })({
     host: "127.0.0.1",
     port: 0,
     answer: async (request, peer) =>
@@ -123,7 +126,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     platformClient: createPlatformClient(httpClient),
     clock,
     newId: () => Bun.randomUUIDv7(),
-    log: createLog({ level: "debug", nowMs: clock.wallMs, write: (line) => void logged.push(line) }),
+    log,
     metrics: createMetrics(),
     ...options.parts,
   };

@@ -36,7 +36,10 @@ interface Room {
   readonly onFull: (ended: number) => void;
 }
 
-type Limits = Patience & Room;
+/** What is nobody's fault but ours. */
+type Surprises = Pick<ConnectionHost, "newId" | "onBug">;
+
+type Wishes = Patience & Room & Surprises;
 
 const tellFullEverySeconds = 60;
 
@@ -45,9 +48,9 @@ const tellFullEverySeconds = 60;
  * them, and cost more than all that a call does between them.
  */
 export const createListen =
-  (changes: Partial<Limits> = {}): Listen =>
+  (changes: Partial<Wishes> = {}): Listen =>
   ({ host: hostname, port, answer }) => {
-    const host = new Host({ ...usualLimits(), ...changes }, answer);
+    const host = new Host({ ...usual(), ...changes }, answer);
     const listener = listenOrSay({ hostname, port, socket: eventsFor(host) });
     return {
       port: listener.port,
@@ -60,11 +63,13 @@ export const createListen =
     };
   };
 
-const usualLimits = (): Limits => ({
+const usual = (): Wishes => ({
   idleSeconds: 60,
   stalledSeconds: 255,
   connectionsMax: connectionsMaxUsual(),
   onFull: () => {},
+  newId: () => Bun.randomUUIDv7(),
+  onBug: () => {},
 });
 
 /** All connections of a listener, and the second hand by which their patience is counted. */
@@ -72,6 +77,8 @@ class Host implements ConnectionHost {
   readonly answer: ConnectionHost["answer"];
   readonly idleSeconds: number;
   readonly stalledSeconds: number;
+  readonly newId: ConnectionHost["newId"];
+  readonly onBug: ConnectionHost["onBug"];
   dateLine = dateLineNow();
   isStopping = false;
   openRequests = 0;
@@ -82,11 +89,13 @@ class Host implements ConnectionHost {
   #endedForRoom = 0;
   #secondsSinceTold = tellFullEverySeconds;
 
-  constructor(limits: Limits, answer: ConnectionHost["answer"]) {
+  constructor(wishes: Wishes, answer: ConnectionHost["answer"]) {
     this.answer = answer;
-    this.idleSeconds = limits.idleSeconds;
-    this.stalledSeconds = limits.stalledSeconds;
-    this.#room = limits;
+    this.idleSeconds = wishes.idleSeconds;
+    this.stalledSeconds = wishes.stalledSeconds;
+    this.newId = wishes.newId;
+    this.onBug = wishes.onBug;
+    this.#room = wishes;
     this.#ticking = setInterval(() => this.#tick(), 1_000).unref();
   }
 

@@ -68,8 +68,15 @@ export function createAccountDoor(parts: Parts): AccountDoor {
       } catch (error) {
         if (error instanceof CallRefused)
           return pageResponse(errorPage("Please try again", error.message), error.status);
-        parts.log.error("a page of an account failed unexpectedly", { path, ...describeError(error) });
-        return pageResponse(errorPage("Please try again", "Something went wrong here."), 500);
+        const requestId = parts.newId();
+        parts.log.error("a page of an account failed unexpectedly", {
+          request_id: requestId,
+          path,
+          ...describeError(error),
+        });
+        return pageResponse(errorPage("Please try again", "Something went wrong here."), 500, {
+          "x-request-id": requestId,
+        });
       }
     },
   };

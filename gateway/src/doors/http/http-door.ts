@@ -33,7 +33,8 @@ interface Target {
 /** Turns HTTP into calls and their ends back into HTTP. Knows headers and shapes; decides nothing about money. */
 export interface HttpDoor {
   readonly answer: (request: HttpRequest, target: Target, visitor: Located) => Promise<Reply>;
-  readonly refuse: (refusal: CallRefused, path: string) => Reply;
+  /** Under the id that its request has already, or one of its own. */
+  readonly refuse: (refusal: CallRefused, path: string, id?: string) => Reply;
 }
 
 export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts): HttpDoor {
@@ -69,9 +70,14 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
     return respond(call, jsonAnswer(refusal.status, body), refusal);
   };
 
-  const open = (request: HttpRequest | undefined, { path, rawQuery }: Target, visitor: Located): HttpCall =>
+  const open = (
+    id: string,
+    request: HttpRequest | undefined,
+    { path, rawQuery }: Target,
+    visitor: Located,
+  ): HttpCall =>
     new HttpCall({
-      id: newId(),
+      id,
       receivedAtMs: gate.clock.wallMs(),
       request,
       path,
@@ -83,7 +89,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
 
   return {
     answer: async (request, target, visitor) => {
-      const call = open(request, target, visitor);
+      const call = open(newId(), request, target, visitor);
       inFlight.calls++;
       try {
         return respond(call, await runCall(call, gate));
@@ -103,7 +109,8 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
         inFlight.calls--;
       }
     },
-    refuse: (refusal, path) => refused(open(undefined, { path, rawQuery: "" }, nowhere), refusal),
+    refuse: (refusal, path, id = newId()) =>
+      refused(open(id, undefined, { path, rawQuery: "" }, nowhere), refusal),
   };
 }
 

@@ -40,7 +40,7 @@ export interface AgentParts extends Omit<ToolParts, "index" | "memory" | "states
 
 /** What is behind the door for agents: both eras of the protocol on one address, with one set of tools. */
 export interface AgentAnswers {
-  readonly answer: (request: Request, visitor: Located) => Promise<Response>;
+  readonly answer: (request: Request, visitor: Located, requestId: string) => Promise<Response>;
   readonly sessionCount: () => number;
   /** Whoever only waits for news is sent away, now and from now on; what agents have asked for goes on. */
   readonly endListening: () => Promise<void>;
@@ -123,13 +123,16 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
       return await letIn(request, visitor, arrival);
     } catch (error) {
       if (error instanceof CallRefused) return refused(error, request, mcpUrlFor(request));
-      gate.log.error("the agent door failed unexpectedly", describeError(error));
+      gate.log.error("the agent door failed unexpectedly", {
+        request_id: arrival.requestId,
+        ...describeError(error),
+      });
       return protocolError(500, -32603, "internal error");
     }
   };
 
-  const answer: AgentAnswers["answer"] = async (request, visitor) => {
-    const arrival = { known: nothingKnown(), receivedAtMs: gate.clock.wallMs() };
+  const answer: AgentAnswers["answer"] = async (request, visitor, requestId) => {
+    const arrival = { requestId, known: nothingKnown(), receivedAtMs: gate.clock.wallMs() };
     const response = await answerArrival(request, visitor, arrival);
     const { requests } = arrival.known;
     if (requests) tellRequestsLimit(response.headers, requests, gate.clock.wallMs());
@@ -147,6 +150,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
 
 /** What is known of a request from its beginning, and what becomes known of it on the way. */
 interface Arrival {
+  readonly requestId: string;
   readonly known: Known;
   readonly receivedAtMs: number;
 }

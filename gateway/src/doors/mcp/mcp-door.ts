@@ -2,6 +2,7 @@ import type { McpServer } from "@modelcontextprotocol/server";
 import type { HttpHeaders } from "../../platform/http-request.ts";
 import { describeError } from "../../platform/log.ts";
 import { openLate } from "../../platform/open-late.ts";
+import type { Located } from "../../platform/visitor.ts";
 import type { AgentAnswers, AgentParts } from "./answer-agents.ts";
 import { protocolError } from "./protocol-error.ts";
 
@@ -12,7 +13,7 @@ export type AgentServer = McpServer;
 export interface McpDoor {
   /** Whether a request is for this door: its path, and its host too where the door has one of its own. */
   readonly serves: (path: string, headers: HttpHeaders) => boolean;
-  readonly answer: AgentAnswers["answer"];
+  readonly answer: (request: Request, visitor: Located) => Promise<Response>;
   /** False when the door could not be opened, and still cannot be. */
   readonly isWell: () => Promise<boolean>;
   /** Agents may listen for news for ever, and would hold up a stop for nothing. */
@@ -33,11 +34,14 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
   });
   gate.metrics.gauge("tollgate_agent_sessions", () => opened?.sessionCount() ?? 0);
 
-  const answer: McpDoor["answer"] = async (request, visitor) => {
+  const answer: AgentAnswers["answer"] = async (request, visitor, requestId) => {
     try {
-      return await (await agents.get()).answer(request, visitor);
+      return await (await agents.get()).answer(request, visitor, requestId);
     } catch (error) {
-      gate.log.error("the agent door failed unexpectedly", describeError(error));
+      gate.log.error("the agent door failed unexpectedly", {
+        request_id: requestId,
+        ...describeError(error),
+      });
       return protocolError(500, -32603, "internal error");
     }
   };
@@ -47,8 +51,9 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
   return {
     serves: (path, headers) => path === pathname && (!ownHost || headers.get("host") === host),
     answer: async (request, visitor) => {
-      const response = await answer(request, visitor);
-      response.headers.set("x-request-id", parts.newId());
+      const requestId = parts.newId();
+      const response = await answer(request, visitor, requestId);
+      response.headers.set("x-request-id", requestId);
       return response;
     },
     isWell: agents.isWell,

@@ -27,6 +27,7 @@ import { readRegistration, registrationBytesMax } from "./registration.ts";
 
 interface Parts extends Omit<ServerParts, "mayFetch" | "config">, FormParts {
   readonly config: () => McpConfig;
+  readonly newId: () => string;
 }
 
 /** The authorization server and the pages of its people. Knows who may sign in; decides nothing about money. */
@@ -145,8 +146,15 @@ export function createSignInDoor(parts: Parts): SignInDoor {
         return await route(request, target, address);
       } catch (error) {
         if (error instanceof CallRefused) return say(error.status, "invalid_request", error.message);
-        parts.log.error("sign-in failed unexpectedly", { path: target.path, ...describeError(error) });
-        return say(500, "server_error", "Something went wrong here; try again.");
+        const requestId = parts.newId();
+        parts.log.error("sign-in failed unexpectedly", {
+          request_id: requestId,
+          path: target.path,
+          ...describeError(error),
+        });
+        return say(500, "server_error", "Something went wrong here; try again.", {
+          "x-request-id": requestId,
+        });
       }
     },
     isWell: () => server().isWell(),

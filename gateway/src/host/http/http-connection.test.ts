@@ -150,6 +150,8 @@ function openFake(answer: ConnectionHost["answer"]) {
   let written = "";
   const paused: boolean[] = [];
   const ends: string[] = [];
+  const bugs: { readonly error: unknown; readonly requestId: string | undefined }[] = [];
+  let ids = 0;
   const line = { isDead: false };
   const socket: PeerSocket = {
     remoteAddress: "127.0.0.1",
@@ -173,8 +175,11 @@ function openFake(answer: ConnectionHost["answer"]) {
     isStopping: false,
     openRequests: 0,
     onGone: () => {},
+    newId: () => `id ${++ids}`,
+    onBug: (error, requestId) => void bugs.push({ error, requestId }),
   };
-  return { connection: new HttpConnection(host, socket), host, written: () => written, paused, ends, line };
+  const connection = new HttpConnection(host, socket);
+  return { connection, host, written: () => written, paused, ends, line, bugs };
 }
 
 describe("bodies", () => {
@@ -387,6 +392,55 @@ describe("answers", () => {
     peer.socket.write(get("/"));
     await closed;
     expect(peer.heard()).not.toContain("0\r\n\r\n");
+  });
+
+  test("that fail unexpectedly are told with an id, and once by that id to whoever keeps this program", async () => {
+    const bug = new Error("planted");
+    const failing = [
+      () => Promise.reject(bug),
+      () => {
+        throw bug;
+      },
+    ];
+    for (const answer of failing) {
+      const { connection, written, bugs, ends } = openFake(answer);
+      connection.received(Buffer.from(get("/") + get("/")));
+      await Bun.sleep(0);
+      const [body] = bodiesIn(written()).map((text) => JSON.parse(text) as unknown);
+      expect(body).toEqual({ error: "internal error", code: "internal", request_id: "id 1" });
+      expect(written()).toContain("HTTP/1.1 500 Internal Server Error\r\nx-request-id: id 1\r\n");
+      expect(bugs).toEqual([
+        { error: bug, requestId: "id 1" },
+        { error: bug, requestId: "id 2" },
+      ]);
+      expect(ends).toEqual([]);
+    }
+  });
+
+  test("that fail on their way are told of, unless their peer has left", async () => {
+    const bug = new Error("planted");
+    const failing = (): PacedBody => ({
+      write: async (reader) => {
+        await reader.send("one");
+        await Bun.sleep(1);
+        throw bug;
+      },
+      cancel: () => {},
+    });
+    const page = (): Response => new Response(new ReadableStream({ pull: () => Promise.reject(bug) }));
+    for (const answer of [() => reply(failing()), page]) {
+      const { connection, bugs, ends } = openFake(async () => answer());
+      connection.received(Buffer.from(get("/")));
+      await Bun.sleep(5);
+      expect([bugs, ends]).toEqual([[{ error: bug, requestId: undefined }], ["terminate"]]);
+    }
+    const left = openFake(async () => reply(failing()));
+    left.connection.received(Buffer.from(get("/")));
+    await Bun.sleep(0);
+    expect(left.written()).toContain("one");
+    left.connection.lost();
+    await Bun.sleep(5);
+    expect(left.bugs).toEqual([]);
   });
 
   test("are not written to who has left, and whoever writes them, or works for them, is told", async () => {

@@ -23,6 +23,9 @@ export interface ConnectionHost {
   readonly isStopping: boolean;
   openRequests: number;
   readonly onGone: (connection: HttpConnection) => void;
+  readonly newId: () => string;
+  /** Hears of an error that nobody expected, and by which id its caller was told of it, where an answer could still say so. */
+  readonly onBug: (error: unknown, requestId?: string) => void;
 }
 
 /** What the listener needs of a socket. */
@@ -258,10 +261,21 @@ export class HttpConnection implements Peer, Reader {
 
   #work(request: ArrivedRequest): void {
     this.#request = request;
-    this.#host.answer(request, this).then(
-      (answer) => this.#answer(answer, request),
-      () => this.#answer(internalError, request),
-    );
+    try {
+      this.#host.answer(request, this).then(
+        (answer) => this.#answer(answer, request),
+        (error: unknown) => this.#fail(error, request),
+      );
+    } catch (error) {
+      // Not at once: of requests that come together, each would be answered inside the one before.
+      queueMicrotask(() => this.#fail(error, request));
+    }
+  }
+
+  #fail(error: unknown, request: ArrivedRequest): void {
+    const requestId = this.#host.newId();
+    this.#host.onBug(error, requestId);
+    this.#answer(internalError(requestId), request);
   }
 
   #isBodyArriving(): boolean {
@@ -309,7 +323,8 @@ export class HttpConnection implements Peer, Reader {
   }
 
   #answer(answer: Reply | Response, request: ArrivedRequest): void {
-    if (answer instanceof Response) this.#answerPage(answer, request).catch(() => this.terminate());
+    if (answer instanceof Response)
+      this.#answerPage(answer, request).catch((error: unknown) => this.#breakOff(error));
     else if (this.#request === request) this.#reply(answer, request);
     else if (isPaced(answer.body)) answer.body.cancel();
   }
@@ -359,7 +374,7 @@ export class HttpConnection implements Peer, Reader {
     this.#stream = body;
     const framing = this.#isChunked ? "transfer-encoding: chunked\r\n" : "";
     this.#headToSend = `${start}${framing}${this.#connectionLine(head)}${this.#host.dateLine}\r\n`;
-    this.#writeStream(body).catch(() => this.terminate());
+    this.#writeStream(body).catch((error: unknown) => this.#breakOff(error));
   }
 
   async #writeStream(body: PacedBody): Promise<void> {
@@ -370,6 +385,13 @@ export class HttpConnection implements Peer, Reader {
     this.#writer.write(this.#headToSend + (this.#isChunked ? "0\r\n\r\n" : ""));
     this.#headToSend = "";
     if (!this.#writer.isBehind) this.#answered();
+  }
+
+  /** An answer failed that cannot be taken back. Where its peer has left, that is why. */
+  #breakOff(error: unknown): void {
+    if (this.#phase === "gone") return;
+    this.#host.onBug(error);
+    this.terminate();
   }
 
   /** Decided at last: by then it is known whether we stop, and whether the rest of the request can be let pass. */
@@ -456,9 +478,9 @@ const headTooLarge: Fault = {
   message: "the head of the request is larger than 16 KiB",
 };
 
-const internalError: Reply = {
+const internalError = (requestId: string): Reply => ({
   status: 500,
-  headerLines: "content-type: application/json\r\n",
-  body: JSON.stringify({ error: "internal error", code: "internal" }),
+  headerLines: `x-request-id: ${requestId}\r\ncontent-type: application/json\r\n`,
+  body: JSON.stringify({ error: "internal error", code: "internal", request_id: requestId }),
   closes: false,
-};
+});
