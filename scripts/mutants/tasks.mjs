@@ -24,10 +24,17 @@ export const mutants = [
     tests: ["test/tasks/video-tasks.test.ts"],
   },
   {
+    name: "a task that its vendor has just cancelled is told as it was before",
+    file: "gateway/src/tasks/task-desk.ts",
+    find: "look(accountId, taskId, 0)",
+    replace: "look(accountId, taskId)",
+    tests: ["test/tasks/video-tasks.test.ts"],
+  },
+  {
     name: "every client that polls asks the vendor",
     file: "gateway/src/tasks/task-desk.ts",
-    find: "    const notAskedSinceMs = nowMs - pollPauseMs;",
-    replace: "    const notAskedSinceMs = nowMs + pollPauseMs;",
+    find: "    const notAskedSinceMs = nowMs - pauseMs;",
+    replace: "    const notAskedSinceMs = nowMs + pauseMs;",
     tests: ["test/tasks/task-verdicts.test.ts"],
   },
 ];

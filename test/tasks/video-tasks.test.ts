@@ -125,6 +125,16 @@ describe("a video task", () => {
     expect((await gateway.balance(account)).held).toBe(videoMicros);
   });
 
+  test("is told as CANCELED by the answer to its cancel, also right after it was created", async () => {
+    const account = await rich();
+    const { output } = await createTask(gateway, account, video("[queued 60000] a red fox"));
+    const response = await gateway.post(account, `${taskPath(output.task_id)}/cancel`, {});
+    expect(await response.json()).toMatchObject({
+      output: { task_id: output.task_id, task_status: "CANCELED" },
+    });
+    expect(await gateway.balance(account)).toEqual({ balance: 20_000_000, held: 0 });
+  });
+
   test("is canceled however often it was just asked about; cancels have a pace of their own", async () => {
     const account = await rich();
     const { output } = await createTask(gateway, account, video("[queued 0] [running 60000] a red fox"));

@@ -128,6 +128,15 @@ test("the vendor is asked about tasks no more often than it allows, however many
     clock.forward(5_000);
     await Promise.all(tasks.map(({ output }) => poll(slow, account, output.task_id)));
     expect(vendor.requests.length - asked).toBe(1);
+
+    clock.forward(5_000);
+    const cancels = await Promise.all(
+      tasks.map(({ output }) => slow.call(account, `${taskPath(output.task_id)}/cancel`, { method: "POST" })),
+    );
+    // The one that was asked about runs by now.
+    expect(cancels.filter(({ ok }) => ok)).toHaveLength(2);
+    const questions = vendor.requests.slice(asked + 1).filter(({ method }) => method === "GET");
+    expect(questions).toHaveLength(1);
   } finally {
     await slow.close();
   }

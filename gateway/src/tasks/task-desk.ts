@@ -133,11 +133,15 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     }
   };
 
-  const look = async (accountId: string, taskId: string): Promise<Task | undefined> => {
+  const look = async (
+    accountId: string,
+    taskId: string,
+    pauseMs = pollPauseMs,
+  ): Promise<Task | undefined> => {
     const task = await tasks.find(accountId, taskId);
     const at = task?.at && parts.upstreamOf(task.at.upstream);
     const nowMs = clock.wallMs();
-    const notAskedSinceMs = nowMs - pollPauseMs;
+    const notAskedSinceMs = nowMs - pauseMs;
     if (!task || task.endedAtMs !== undefined || !at || task.askedAtMs > notAskedSinceMs) return task;
     if (task.errors > 0 && task.nextPollAtMs > nowMs) return task;
     if (!quotaOf(at.upstream).take()) return task;
@@ -184,7 +188,8 @@ export function createTaskDesk(parts: Parts): TaskDesk {
         .catch((error: unknown) =>
           log.warn("a cancelled task is asked about in its turn", describeError(error)),
         );
-      return { kind: "looked", task: await knownOf(look(accountId, taskId), task) };
+      // What was heard before it agreed is old, however young, so nobody waits out the pause.
+      return { kind: "looked", task: await knownOf(look(accountId, taskId, 0), task) };
     },
     askDue: async (at, limit) => {
       const quota = quotaOf(at.upstream);
