@@ -1,5 +1,5 @@
 import type { ApprovalClaim, ApprovalDenial } from "../approvals/approvals.ts";
-import type { Budget } from "../keys/keys.ts";
+import type { Budget, BudgetUse } from "../keys/keys.ts";
 import type { Quantities } from "../prices/quantities.ts";
 import type { Terms } from "../prices/terms.ts";
 import type { Micros, Pico } from "../platform/money.ts";
@@ -52,16 +52,17 @@ export interface EarlierCall {
   readonly chargedMicros: Micros;
 }
 
+/** Whether the money is held, and if not, why, with all that its caller is told about it. */
 export type HoldResult =
   | { readonly kind: "held" }
   | { readonly kind: "idempotency_conflict"; readonly earlier: EarlierCall }
   | { readonly kind: "insufficient_balance"; readonly availableMicros: Micros }
-  | { readonly kind: "budget_exceeded"; readonly spentMicros: Micros; readonly heldMicros: Micros }
+  | ({ readonly kind: "budget_exceeded"; readonly budget: Budget } & BudgetUse)
   | { readonly kind: "account_suspended" }
   | { readonly kind: "grant_ended" }
-  | { readonly kind: "grant_day_exceeded"; readonly spentMicros: Micros; readonly heldMicros: Micros }
+  | ({ readonly kind: "grant_day_exceeded"; readonly perDayMicros: Micros } & BudgetUse)
   | { readonly kind: "approval_required"; readonly reason: "uncovered" | ApprovalDenial }
-  | { readonly kind: "too_many_tasks"; readonly open: number };
+  | { readonly kind: "too_many_tasks"; readonly openMax: number };
 
 /** How a call ended, with the evidence. The ledger turns value into a charge: nobody else rounds. */
 export interface Settlement {

@@ -42,8 +42,8 @@ export function createWhyNotHeld(facts: HoldFacts): WhyNotHeld {
     const earlier = request.idempotency && facts.findEarlier(accountId, request.idempotency, createdAtMs);
     if (earlier) return { kind: "idempotency_conflict", earlier };
     if (request.task) {
-      const open = facts.countOpenTasks(keyId);
-      if (open >= request.task.openMax) return { kind: "too_many_tasks", open };
+      const { openMax } = request.task;
+      if (facts.countOpenTasks(keyId) >= openMax) return { kind: "too_many_tasks", openMax };
     }
     if (grant && !facts.isGrantAlive(grant.id, createdAtMs)) return { kind: "grant_ended" };
     const account = facts.account(accountId);
@@ -52,12 +52,14 @@ export function createWhyNotHeld(facts: HoldFacts): WhyNotHeld {
     if (!account || availableMicros < amountMicros) return { kind: "insufficient_balance", availableMicros };
     if (budget) {
       const use = facts.budget(keyId, budgetSpan(budget.window, createdAtMs));
-      if (!fits(use, amountMicros, budget.limitMicros)) return { kind: "budget_exceeded", ...figuresOf(use) };
+      if (!fits(use, amountMicros, budget.limitMicros))
+        return { kind: "budget_exceeded", budget, ...figuresOf(use) };
     }
     if (grant) {
+      const { perDayMicros } = grant;
       const use = facts.grantDay(grant.id, budgetWindowStartMs("day", createdAtMs));
-      if (!fits(use, amountMicros, grant.perDayMicros))
-        return { kind: "grant_day_exceeded", ...figuresOf(use) };
+      if (!fits(use, amountMicros, perDayMicros))
+        return { kind: "grant_day_exceeded", perDayMicros, ...figuresOf(use) };
     }
     const reason = whyUnapproved(request);
     return reason && { kind: "approval_required", reason };

@@ -21,18 +21,18 @@ export async function refuseHold(result: NotHeld, paid: PaidCall, gate: Gate): P
   const { atMostMicros } = priced;
   switch (result.kind) {
     case "too_many_tasks":
-      return refuseByTasks(paid, operation.task?.openMax ?? 0, gate);
+      return refuseByTasks(paid, result.openMax, gate);
     case "idempotency_conflict":
       return refuseEarlier(result.earlier, operation.idempotency?.codePrefix);
     case "approval_required":
       call.known.expectedMicros = expectedMicros(priced);
       return refuseUnapproved(result.reason, atMostMicros, coveredMicros(call, caller));
     default:
-      return refuseUnpayable(
-        result,
-        { atMostMicros, named: "The call", whatHelps: (leftMicros) => whatHelps(paid, leftMicros) },
-        caller,
-      );
+      return refuseUnpayable(result, {
+        atMostMicros,
+        named: "The call",
+        whatHelps: (leftMicros) => whatHelps(paid, leftMicros),
+      });
   }
 }
 

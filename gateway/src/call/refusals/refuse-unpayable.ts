@@ -1,4 +1,4 @@
-import type { BudgetUse, Credential } from "../../keys/keys.ts";
+import type { BudgetUse, BudgetWindow } from "../../keys/keys.ts";
 import type { HoldResult } from "../../ledger/ledger.ts";
 import { refuseSuspended } from "../../ledger/refuse-suspended.ts";
 import type { Micros } from "../../platform/money.ts";
@@ -26,24 +26,20 @@ export interface Bill {
   readonly whatHelps?: (leftMicros: Micros) => string;
 }
 
-export function refuseUnpayable(result: Unpayable, bill: Bill, { budget, grant }: Credential): never {
+export function refuseUnpayable(result: Unpayable, bill: Bill): never {
   const { atMostMicros, whatHelps = () => "" } = bill;
   switch (result.kind) {
     case "account_suspended":
       return refuseSuspended();
     case "budget_exceeded": {
-      const limitMicros = budget?.limitMicros ?? 0n;
-      const window = budget?.window;
-      return refuseByBound(bill, result, {
-        limitMicros,
-        window,
-        named: `this key's ${window} budget of ${limitMicros}`,
-      });
+      const { limitMicros, window } = result.budget;
+      const named = `this key's ${window} budget of ${limitMicros}`;
+      return refuseByBound(bill, result, { limitMicros, window, named });
     }
     case "grant_ended":
       return refuse("invalid_api_key", "This access token is not valid.");
     case "grant_day_exceeded": {
-      const limitMicros = grant?.spendPolicy.perDayMicros ?? 0n;
+      const { perDayMicros: limitMicros } = result;
       const named = `the ${limitMicros} that this sign-in may spend a day`;
       return refuseByBound(bill, result, { limitMicros, window: "day", named });
     }
@@ -59,7 +55,7 @@ export function refuseUnpayable(result: Unpayable, bill: Bill, { budget, grant }
 
 interface Bound {
   readonly limitMicros: Micros;
-  readonly window: string | undefined;
+  readonly window: BudgetWindow;
   readonly named: string;
 }
 

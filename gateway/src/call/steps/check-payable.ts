@@ -15,5 +15,5 @@ export async function checkPayable(caller: Credential, atMostMicros: Micros, gat
     grant: grant && { id: grant.id, perDayMicros: grant.spendPolicy.perDayMicros },
     idempotency: undefined,
   });
-  if (isUnpayable(result)) refuseUnpayable(result, { atMostMicros, named: "The calls together" }, caller);
+  if (isUnpayable(result)) refuseUnpayable(result, { atMostMicros, named: "The calls together" });
 }

@@ -19,12 +19,13 @@ export function budgetsConformance(openStore: OpenStore): void {
     budgetTest(
       `a ${window} budget fits to its last micro, then tells what is spent and held`,
       async (books) => {
-        const caller = await books.openCaller({ budget: { limitMicros: 300n, window } });
+        const budget = { limitMicros: 300n, window };
+        const caller = await books.openCaller({ budget });
         const spent = await books.held(caller);
         await books.settle(spent, { units: 80 });
         await books.held(caller, { amountMicros: 100n });
         const tooMuch = await books.hold(caller, { amountMicros: 121n });
-        expect(tooMuch).toEqual({ kind: "budget_exceeded", spentMicros: 80n, heldMicros: 100n });
+        expect(tooMuch).toEqual({ kind: "budget_exceeded", budget, spentMicros: 80n, heldMicros: 100n });
         expect(await books.balance(caller)).toMatchObject({ held: 100n });
         await books.held(caller, { amountMicros: 120n });
         expect(await useOf(books, caller, window, middayMs)).toEqual({ spentMicros: 80n, heldMicros: 220n });
@@ -49,7 +50,8 @@ export function budgetsConformance(openStore: OpenStore): void {
     budgetTest(
       `a ${window} budget renews at ${moment}, and open holds stay in their window`,
       async (books) => {
-        const caller = await books.openCaller({ budget: { limitMicros: 200n, window } });
+        const budget = { limitMicros: 200n, window };
+        const caller = await books.openCaller({ budget });
         const [settledLate, releasedLate] = [
           await books.held(caller, { atMs: lastMs }),
           await books.held(caller, { atMs: lastMs }),
@@ -64,7 +66,7 @@ export function budgetsConformance(openStore: OpenStore): void {
         expect(await useOf(books, caller, window, nextMs)).toEqual({ spentMicros: 0n, heldMicros: 200n });
         // Nor does anything of the new window count in the old one, for whoever came before its end and is decided after.
         const tooMuch = await books.hold(caller, { atMs: lastMs, amountMicros: 101n });
-        expect(tooMuch).toEqual({ kind: "budget_exceeded", spentMicros: 100n, heldMicros: 0n });
+        expect(tooMuch).toEqual({ kind: "budget_exceeded", budget, spentMicros: 100n, heldMicros: 0n });
         // The end of an old window's hold frees nothing of the new window.
         expect((await books.hold(caller, { atMs: nextMs, amountMicros: 1n })).kind).toBe("budget_exceeded");
         await books.settle(full, { units: 200 }, { atMs: nextMs + 6 });
@@ -87,10 +89,10 @@ export function budgetsConformance(openStore: OpenStore): void {
       const callId = await books.held(caller, { amountMicros: 500n });
       const budget: Budget = { limitMicros: 100n, window: "day" };
       const refused = await books.hold(caller, { budget, amountMicros: 1n });
-      expect(refused).toEqual({ kind: "budget_exceeded", spentMicros: 0n, heldMicros: 500n });
+      expect(refused).toEqual({ kind: "budget_exceeded", budget, spentMicros: 0n, heldMicros: 500n });
       expect(await books.settle(callId, { units: 500 })).toMatchObject({ chargedMicros: 500n });
       const spent = await books.hold(caller, { budget, amountMicros: 0n });
-      expect(spent).toEqual({ kind: "budget_exceeded", spentMicros: 500n, heldMicros: 0n });
+      expect(spent).toEqual({ kind: "budget_exceeded", budget, spentMicros: 500n, heldMicros: 0n });
     },
   );
 
@@ -106,17 +108,19 @@ export function budgetsConformance(openStore: OpenStore): void {
     const tenthMs = Date.UTC(2026, 9, 10, 12);
     const open = await books.held(caller, { atMs: tenthMs, budget: day, amountMicros: 40n });
     const tooMuch = await books.hold(caller, { atMs: tenthMs, budget: month, amountMicros: 61n });
-    expect(tooMuch).toEqual({ kind: "budget_exceeded", spentMicros: 900n, heldMicros: 40n });
+    expect(tooMuch).toEqual({ kind: "budget_exceeded", budget: month, spentMicros: 900n, heldMicros: 40n });
     const rest = await books.held(caller, { atMs: tenthMs, budget: month, amountMicros: 60n });
     // What began under one window ends in all of them.
     await books.settle(open, { units: 30 }, { atMs: tenthMs });
     expect(await books.hold(caller, { atMs: tenthMs, budget: day, amountMicros: 11n })).toEqual({
       kind: "budget_exceeded",
+      budget: day,
       spentMicros: 30n,
       heldMicros: 60n,
     });
     expect(await books.hold(caller, { atMs: tenthMs, budget: month, amountMicros: 11n })).toEqual({
       kind: "budget_exceeded",
+      budget: month,
       spentMicros: 930n,
       heldMicros: 60n,
     });
@@ -129,6 +133,7 @@ export function budgetsConformance(openStore: OpenStore): void {
     await books.held(caller, { atMs: novemberMs, budget: month, amountMicros: 170n });
     expect(await books.hold(caller, { atMs: novemberMs, budget: total, amountMicros: 1n })).toEqual({
       kind: "budget_exceeded",
+      budget: total,
       spentMicros: 930n,
       heldMicros: 170n,
     });
@@ -148,9 +153,11 @@ export function budgetsConformance(openStore: OpenStore): void {
       await books.settle(await books.held(caller, { atMs, amountMicros: 300n }), { units }, { atMs });
       await books.settle(await books.held(beside, { atMs }), { units: 7 }, { atMs });
     }
-    const given = await giveBudget(books, caller, { limitMicros: 400n, window: "total" });
+    const budget = { limitMicros: 400n, window: "total" } as const;
+    const given = await giveBudget(books, caller, budget);
     expect(await books.hold(given, { amountMicros: 80n })).toEqual({
       kind: "budget_exceeded",
+      budget,
       spentMicros: 321n,
       heldMicros: 0n,
     });
@@ -173,14 +180,15 @@ export function budgetsConformance(openStore: OpenStore): void {
       await books.held(caller, { atMs: yesterdayMs, amountMicros: 200n }),
       await books.held(caller, { amountMicros: 30n }),
     ];
-    const given = await giveBudget(books, caller, { limitMicros: 1_000n, window: "total" });
+    const budget = { limitMicros: 1_000n, window: "total" } as const;
+    const given = await giveBudget(books, caller, budget);
     expect(await useOf(books, given, "total", middayMs)).toEqual({ spentMicros: 0n, heldMicros: 330n });
     expect(await useOf(books, given, "day", middayMs)).toEqual({ spentMicros: 0n, heldMicros: 130n });
     expect((await books.hold(given, { amountMicros: 671n })).kind).toBe("budget_exceeded");
     await books.settle(settled, { units: 40 });
     await books.release(released);
     const tooMuch = await books.hold(given, { amountMicros: 931n });
-    expect(tooMuch).toEqual({ kind: "budget_exceeded", spentMicros: 40n, heldMicros: 30n });
+    expect(tooMuch).toEqual({ kind: "budget_exceeded", budget, spentMicros: 40n, heldMicros: 30n });
     await books.restart();
     expect(await books.settle(left, { units: 30 })).toMatchObject({ first: false, state: "released" });
     expect(await useOf(books, given, "total", middayMs)).toEqual({ spentMicros: 40n, heldMicros: 0n });
@@ -189,10 +197,11 @@ export function budgetsConformance(openStore: OpenStore): void {
   budgetTest("a call that did not know of its key's new budget counts in it", async (books) => {
     const caller = await books.openCaller();
     await books.settle(await books.held(caller), { units: 5 });
-    const given = await giveBudget(books, caller, { limitMicros: 100n, window: "month" });
+    const budget = { limitMicros: 100n, window: "month" } as const;
+    const given = await giveBudget(books, caller, budget);
     const unaware = await books.held(caller, { amountMicros: 60n });
     const tooMuch = await books.hold(given, { amountMicros: 36n });
-    expect(tooMuch).toEqual({ kind: "budget_exceeded", spentMicros: 5n, heldMicros: 60n });
+    expect(tooMuch).toEqual({ kind: "budget_exceeded", budget, spentMicros: 5n, heldMicros: 60n });
     await books.settle(unaware, { units: 50 });
     expect(await useOf(books, given, "month", middayMs)).toEqual({ spentMicros: 55n, heldMicros: 0n });
   });
@@ -203,9 +212,10 @@ export function budgetsConformance(openStore: OpenStore): void {
     await books.store().keys.update(caller.keyId, { budget: null });
     const without = { ...caller, budget: undefined };
     await books.settle(await books.held(without), { units: 100 });
-    const given = await giveBudget(books, caller, { limitMicros: 200n, window: "month" });
+    const budget = { limitMicros: 200n, window: "month" } as const;
+    const given = await giveBudget(books, caller, budget);
     const tooMuch = await books.hold(given, { amountMicros: 41n });
-    expect(tooMuch).toEqual({ kind: "budget_exceeded", spentMicros: 160n, heldMicros: 0n });
+    expect(tooMuch).toEqual({ kind: "budget_exceeded", budget, spentMicros: 160n, heldMicros: 0n });
     await books.held(given, { amountMicros: 40n });
   });
 
@@ -227,13 +237,14 @@ export function budgetsConformance(openStore: OpenStore): void {
   );
 
   budgetTest("what ends after a payment counts in its budget as what it cost, and no more", async (books) => {
-    const caller = await books.openCaller({ budget: { limitMicros: 300n, window: "day" } });
+    const budget = { limitMicros: 300n, window: "day" } as const;
+    const caller = await books.openCaller({ budget });
     const callId = await books.held(caller);
     const { accountId } = caller;
     await books.store().accounts.topUp({ transferId: "t1", accountId, amountMicros: 1n, nowMs: middayMs });
     await books.settle(callId, { units: 30 });
     const tooMuch = await books.hold(caller, { amountMicros: 271n });
-    expect(tooMuch).toEqual({ kind: "budget_exceeded", spentMicros: 30n, heldMicros: 0n });
+    expect(tooMuch).toEqual({ kind: "budget_exceeded", budget, spentMicros: 30n, heldMicros: 0n });
     await books.held(caller, { amountMicros: 270n });
   });
 

@@ -20,6 +20,7 @@ export function grantsConformance(kind: string, openStore: OpenStore): void {
         expect(results.filter((result) => result.kind !== "held")).toEqual(
           Array.from({ length: 6 }, () => ({
             kind: "grant_day_exceeded",
+            perDayMicros: 350n,
             spentMicros: 0n,
             heldMicros: 300n,
           })),
@@ -35,6 +36,7 @@ export function grantsConformance(kind: string, openStore: OpenStore): void {
       await books.settle(first, { units: 30 }, { atMs: middayMs + dayMs });
       expect(await books.hold(caller, { grant, amountMicros: 71n })).toEqual({
         kind: "grant_day_exceeded",
+        perDayMicros: 100n,
         spentMicros: 30n,
         heldMicros: 0n,
       });

@@ -51,6 +51,8 @@ const heldIn = (model: Model): bigint => openCalls(model).reduce((sum, call) => 
 const windowOf = (window: BudgetWindow, day: number): string =>
   new Date(day * dayMs).toISOString().slice(0, { day: 10, month: 7, total: 0 }[window]);
 
+const budgetIn = ({ window }: Model): Budget => ({ limitMicros: budgetMicros, window });
+
 function budgetUse(model: Model): { spentMicros: bigint; heldMicros: bigint } {
   const now = windowOf(model.window, dayOf(model.nowMs));
   const own = model.calls.filter((call) => call.key === 1 && windowOf(model.window, call.day) === now);
@@ -66,7 +68,7 @@ function expectedHold(model: Model, key: number, amount: bigint): object {
   if (amount > availableMicros) return { kind: "insufficient_balance", availableMicros };
   const use = budgetUse(model);
   const exceeded = key === 1 && use.spentMicros + use.heldMicros + amount > budgetMicros;
-  return exceeded ? { kind: "budget_exceeded", ...use } : { kind: "held" };
+  return exceeded ? { kind: "budget_exceeded", budget: budgetIn(model), ...use } : { kind: "held" };
 }
 
 function settleInModel(model: Model, call: ModelCall, tokens: number): void {
@@ -101,7 +103,7 @@ const hold = (key: number, amount: bigint): Command =>
   step(`hold ${amount} on key ${key}`, async (model, { books, accountId, keys }) => {
     const id = books.newId("call");
     const { keyId = "" } = keys[key] ?? {};
-    const budget = key === 1 ? { limitMicros: budgetMicros, window: model.window } : undefined;
+    const budget = key === 1 ? budgetIn(model) : undefined;
     const expected = expectedHold(model, key, amount);
     const caller = { accountId, keyId, multiplierPpm: 1_000_000n, budget };
     const result = await books.hold(caller, { callId: id, amountMicros: amount, atMs: model.nowMs });
