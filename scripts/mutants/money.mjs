@@ -39,7 +39,7 @@ export const mutants = [
   },
   {
     name: "the receipt of a call that did not come to its end keeps quiet about what it cost",
-    file: "gateway/src/ledger/receipt.ts",
+    file: "gateway/src/ledger/explain-call.ts",
     find: 'return [...howItEnded(call), ...whatItCost(call)].join(" ");',
     replace: 'return howItEnded(call)[0] ?? whatItCost(call).join(" ");',
     tests: ["gateway/src/ledger/receipt.test.ts"],

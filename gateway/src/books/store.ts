@@ -11,7 +11,7 @@ import type { UsageBook } from "../usage/usage-report.ts";
 import type { AccountBook } from "../ledger/accounts.ts";
 import type { Auditor } from "../ledger/audit.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { CallBook } from "../ledger/receipt.ts";
+import type { CallBook } from "../ledger/call-book.ts";
 
 /** Everything durable, behind ports. Each kind of store implements these and passes the conformance suite. */
 export interface Store {

@@ -1,5 +1,6 @@
 import type { EarlierCall } from "../ledger/ledger.ts";
-import type { Receipt, ReceiptFilter, ReceiptPage } from "../ledger/receipt.ts";
+import type { CallFilter } from "../ledger/call-book.ts";
+import type { Receipt, ReceiptPage } from "../ledger/receipt.ts";
 import type { Filed } from "../ledger/quota-applications.ts";
 import type { UsageReport, UsageWindow } from "../usage/usage-report.ts";
 import type { Asker } from "./asker.ts";
@@ -25,7 +26,7 @@ export interface Books {
 }
 
 /** Which calls, of those that were made in a span of time; its end is not in it. */
-export interface ReceiptsWanted extends Omit<ReceiptFilter, "from"> {
+export interface ReceiptsWanted extends Omit<CallFilter, "from"> {
   readonly madeFromMs?: number | undefined;
   readonly madeBeforeMs?: number | undefined;
 }

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createTerms } from "../../prices/terms.ts";
 import type { CallOutcome, CallState } from "../call-record.ts";
-import type { ReceiptFilter } from "../receipt.ts";
+import type { CallFilter } from "../call-book.ts";
 import {
   middayMs,
   propertyRuns,
@@ -13,7 +13,7 @@ import {
   type OpenStore,
 } from "./shared-conformance.ts";
 
-const everything: ReceiptFilter = {
+const everything: CallFilter = {
   limit: 1_000,
   before: undefined,
   operationId: undefined,

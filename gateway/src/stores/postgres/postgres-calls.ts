@@ -1,6 +1,6 @@
 import type { CallRecord } from "../../ledger/call-record.ts";
 import { keepsKey } from "../../ledger/idempotency-key.ts";
-import type { CallBook, CallPage, ReceiptFilter } from "../../ledger/receipt.ts";
+import type { CallBook, CallPage, CallFilter } from "../../ledger/call-book.ts";
 import { behindAllIds, lookedThroughUsualMax, openStates, stateNow } from "../call-pages.ts";
 import { callOf, type CallRow } from "../call-record-rows.ts";
 import type { Database } from "./database.ts";
@@ -21,7 +21,7 @@ export function createPostgresCalls(db: Database, lookedThroughMax = lookedThrou
     return row?.id;
   };
 
-  const list = async (accountId: string, filter: ReceiptFilter): Promise<CallPage> => {
+  const list = async (accountId: string, filter: CallFilter): Promise<CallPage> => {
     const { before = behindAllIds, from = "", operationId, status, keyId, model, outcome, limit } = filter;
     const isOpen = status !== undefined && openStates.has(status);
     const wanted = [operationId, status, keyId, model, outcome];

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { CallRecord } from "../../ledger/call-record.ts";
 import { keepsKey } from "../../ledger/idempotency-key.ts";
-import type { CallBook, CallPage, ReceiptFilter } from "../../ledger/receipt.ts";
+import type { CallBook, CallPage, CallFilter } from "../../ledger/call-book.ts";
 import { behindAllIds, lookedThroughUsualMax, openStates, stateNow } from "../call-pages.ts";
 import { callOf, type CallRow } from "../call-record-rows.ts";
 import type { PostedBooks } from "./journal/posted-books.ts";
@@ -47,7 +47,7 @@ export function createSqliteCalls(
      ORDER BY call_id DESC LIMIT 1 OFFSET ?3 - 1`,
   );
 
-  const readPage = db.transaction((accountId: string, filter: ReceiptFilter): CallPage => {
+  const readPage = db.transaction((accountId: string, filter: CallFilter): CallPage => {
     const { before = behindAllIds, from = "", operationId = null, status = null, keyId = null } = filter;
     const { model = null, outcome = null, limit } = filter;
     const lists = status !== null && openStates.has(status) ? [listOpen] : [listOpen, listEnded, listWaiting];
