@@ -4,14 +4,14 @@ import {
   idempotencyKeyPattern,
   idempotencyKeyRule,
   refuse,
+  reportDaysMax,
+  secondsPerDay,
   z,
 } from "../gateway/src/operation/define-operation.ts";
 import { balance, receipt, receiptPage, usageReport } from "./answers/own-answers.ts";
 
 // What a caller can learn about its own money. Everything here is free.
 
-const usageDaysMax = 400;
-const secondsPerDay = 86_400;
 const pageSizeUsual = 20;
 const pageSizeMax = 100;
 
@@ -46,7 +46,7 @@ export const usageGet = defineOperation({
       .optional()
       .describe("Window end, Unix seconds, exclusive; when absent the end of the running second."),
   }),
-  notes: `A window of at most ${usageDaysMax} days that starts no later than at the end of the running second and ends after it starts. What is told of the running second is not final: whoever lines up one window after the other sends an \`end_time\` of a few seconds ago.`,
+  notes: `A window of at most ${reportDaysMax} days that starts no later than at the end of the running second and ends after it starts. What is told of the running second is not final: whoever lines up one window after the other sends an \`end_time\` of a few seconds ago.`,
   response: usageReport,
   example: {
     query: { start_time: "1767225600", end_time: "1767312000" },
@@ -71,8 +71,8 @@ export const usageGet = defineOperation({
     if (endAsked !== undefined && endAsked <= startSeconds) {
       refuse("invalid_parameters", "end_time must be after start_time");
     }
-    if ((endAsked ?? nowSeconds) - startSeconds > usageDaysMax * secondsPerDay) {
-      refuse("invalid_parameters", `the window must not be longer than ${usageDaysMax} days`);
+    if ((endAsked ?? nowSeconds) - startSeconds > reportDaysMax * secondsPerDay) {
+      refuse("invalid_parameters", `the window must not be longer than ${reportDaysMax} days`);
     }
     return books.usage(asker, { startSeconds, endSeconds: endAsked ?? endUsual });
   },

@@ -1,6 +1,5 @@
+import { dayMs } from "../platform/utc-day.ts";
 import type { BudgetWindow } from "./keys.ts";
-
-const dayMs = 86_400_000;
 
 /** When the window that contains `nowMs` began, in UTC. Computed from the clock, so no job has to reset anything. */
 export function budgetWindowStartMs(window: BudgetWindow, nowMs: number): number {

@@ -8,12 +8,14 @@ import type { Operation, OwnOperation, SoldOperation, TaskOperation } from "./op
 export { fixed, free } from "./price.ts";
 export { typeByName } from "./type-by-name.ts";
 export { contextTokensMax } from "../prices/quantities.ts";
+export { reportDaysMax } from "../usage/usage-report.ts";
 export { idempotencyKeyPattern, idempotencyKeyRule } from "../ledger/idempotency-key.ts";
 export { refuseEarlier } from "../ledger/refuse-earlier.ts";
 export { z } from "zod";
 export { DecidingNames } from "../platform/deciding-names.ts";
 export type { ModelDialect } from "../platform/dialect.ts";
 export { isJsonObject, type JsonObject } from "../platform/json.ts";
+export { secondsPerDay } from "../platform/utc-day.ts";
 export { refuse } from "../platform/refusals.ts";
 
 type Input<Query extends z.ZodType, Body extends z.ZodType> = CallInput<z.infer<Query>, z.infer<Body>>;

@@ -3,6 +3,7 @@
 import { isoTime } from "./clock.ts";
 
 export const secondsPerDay = 86_400;
+export const dayMs = secondsPerDay * 1_000;
 
 /** The first second of the day in which a second lies. */
 export const dayStartSeconds = (seconds: number): number =>

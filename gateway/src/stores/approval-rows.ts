@@ -1,4 +1,5 @@
 import type { Approval, NewApproval } from "../approvals/approvals.ts";
+import { dayMs } from "../platform/utc-day.ts";
 
 export interface ApprovalRow {
   id: string;
@@ -27,7 +28,7 @@ export interface ItemRow {
 export type ItemMarks = Pick<ItemRow, "digest" | "cap_micros" | "expected_micros">;
 
 /** Answered and used or not, a question is forgotten this long after its time: from then on nobody knows it. */
-export const approvalsKeptMs = 24 * 60 * 60_000;
+export const approvalsKeptMs = dayMs;
 export const approvalsForgottenAtOnce = 8;
 
 /** The same calls at the same price: a yes to the one says yes to exactly the other. */

@@ -1,4 +1,5 @@
-const dayMs = 24 * 60 * 60 * 1000;
+import { dayMs } from "../platform/utc-day.ts";
+
 const weekMs = 7 * dayMs;
 
 /**

@@ -1,7 +1,8 @@
 import type { Task, TaskStatus } from "../ledger/task-record.ts";
+import { dayMs } from "../platform/utc-day.ts";
 
 /** The hard limit of a task. Five minutes is a client's patience, not a verdict; after a day no vendor knows it. */
-export const taskLifeMs = 24 * 60 * 60 * 1000;
+export const taskLifeMs = dayMs;
 
 /** What a caller is told about where a task is. */
 export function statusOf(task: Task, nowMs: number): TaskStatus {

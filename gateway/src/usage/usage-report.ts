@@ -6,6 +6,9 @@ export const widthsSeconds = { day: secondsPerDay, hour: 3_600, minute: 60, seco
 const sources = ["day", "hour", "minute", "second"] as const;
 type UsageSource = (typeof sources)[number];
 
+/** A year, and a month beside it to compare with. Every day is a bucket of the report, so there is a most of them. */
+export const reportDaysMax = 400;
+
 /** Whole Unix seconds; the end is exclusive. */
 export interface UsageWindow {
   readonly startSeconds: number;

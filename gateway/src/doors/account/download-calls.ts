@@ -6,7 +6,7 @@ import { csvOf } from "../../platform/csv.ts";
 import { usdFromMicros } from "../../platform/money.ts";
 import { dayOf, secondsPerDay } from "../../platform/utc-day.ts";
 import { tokenTotals } from "../../prices/quantities.ts";
-import type { UsageWindow } from "../../usage/usage-report.ts";
+import { reportDaysMax, type UsageWindow } from "../../usage/usage-report.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { errorPage } from "../people/message-page.ts";
 import { backToCalls } from "./calls-page.ts";
@@ -16,8 +16,6 @@ import { dayStartMs, grouped } from "./words.ts";
 
 /** Some megabytes, which are put together while others are served. */
 const callsMax = 50_000;
-/** As long as the longest usage report. */
-const daysMax = 400;
 
 export async function downloadCalls(reader: Reader, query: URLSearchParams): Promise<Response> {
   const { asker, books } = reader;
@@ -51,7 +49,7 @@ function readWindow(query: URLSearchParams, nowMs: number): UsageWindow | undefi
   if (from === undefined || to === undefined || to < from || from > nowMs) return undefined;
   const startSeconds = from / 1000;
   const endSeconds = Math.min(to / 1000 + secondsPerDay, Math.floor(nowMs / 1000));
-  if (endSeconds - startSeconds > daysMax * secondsPerDay) return undefined;
+  if (endSeconds - startSeconds > reportDaysMax * secondsPerDay) return undefined;
   return { startSeconds, endSeconds: Math.max(endSeconds, startSeconds + 1) };
 }
 
@@ -117,7 +115,7 @@ const wrongDays = (): Response =>
   pageResponse(
     errorPage(
       "Not a span of days",
-      `Choose a first and a last day, at most ${daysMax}, none in the future.`,
+      `Choose a first and a last day, at most ${reportDaysMax}, none in the future.`,
       backToCalls,
     ),
     400,

@@ -1,7 +1,7 @@
 import type { Store } from "../../books/store.ts";
 import { dayOf, dayStartSeconds, secondsPerDay } from "../../platform/utc-day.ts";
 import { readUsageByGroup } from "../../usage/usage-by-group.ts";
-import { readUsage, type UsageFigures, type UsageWindow } from "../../usage/usage-report.ts";
+import { readUsage, reportDaysMax, type UsageFigures, type UsageWindow } from "../../usage/usage-report.ts";
 import { knownAccount } from "./account.ts";
 import { defineCommand, optional, WrongUsage } from "./command.ts";
 import { table, usd } from "./output.ts";
@@ -13,7 +13,12 @@ type Grouping = (typeof groupings)[number];
 
 const daysUsual = 7;
 /** Days and keys are summed up as calls end; models and operations are not, and every call of the span is read for them. */
-const daysMax: Readonly<Record<Grouping, number>> = { day: 400, key: 400, model: 31, operation: 31 };
+const daysMax: Readonly<Record<Grouping, number>> = {
+  day: reportDaysMax,
+  key: reportDaysMax,
+  model: 31,
+  operation: 31,
+};
 
 export const accountUsage = defineCommand({
   words: ["account", "usage"],

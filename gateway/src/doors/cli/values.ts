@@ -11,12 +11,13 @@ import {
   usdFromMicros,
   type Micros,
 } from "../../platform/money.ts";
+import { dayMs } from "../../platform/utc-day.ts";
 import { optional, WrongUsage, type GivenFlags } from "./command.ts";
 
 const textLengthMax = 200;
 /** A dearer plan than a hundred times the list price is a typing error. */
 const multiplierPpmMax = 100_000_000n;
-const graceMsMax = 365 * 86_400_000;
+const graceMsMax = 365 * dayMs;
 
 export function readText(flag: string, written: string): string {
   const text = written.trim();
@@ -131,7 +132,7 @@ export function readWord<Word extends string>(flag: string, written: string, wor
 }
 
 const durationShape = /^(\d{1,9})([smhd])$/;
-const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: dayMs };
 
 export function readDurationMs(flag: string, written: string): number {
   const [, count = "", unit = ""] = durationShape.exec(written) ?? [];

@@ -10,6 +10,7 @@ import type { Store } from "../../books/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { amountMicrosMax, microsFromUsd, usdFromMicros, type Micros } from "../../platform/money.ts";
+import { dayMs } from "../../platform/utc-day.ts";
 import { html } from "../pages/html.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import type { Provider } from "./authorization-server.ts";
@@ -163,7 +164,7 @@ async function deny(waiting: Waiting, parts: ConsentParts): Promise<Response> {
 function readPolicy(fields: ConsentFields, spends: boolean, nowMs: number): SpendPolicy | ConsentProblem {
   if (!consentDays.includes(fields.days))
     return { field: "days", sentence: "Choose until when the client may come." };
-  const expiresAtMs = nowMs + Number(fields.days) * 24 * 60 * 60_000;
+  const expiresAtMs = nowMs + Number(fields.days) * dayMs;
   if (!spends) return { perCallMicros: 0n, perDayMicros: 0n, expiresAtMs };
   const perCallMicros = readUsd(fields.perCallUsd);
   const perDayMicros = readUsd(fields.perDayUsd);

@@ -3,6 +3,7 @@ import { lifeOfGrant, type GrantBook } from "../../grants/grants.ts";
 import type { FoundRecord, SignInRecords } from "../../grants/sign-in-records.ts";
 import type { Sealing } from "../../keys/sealing.ts";
 import type { Secrets } from "../../keys/secrets.ts";
+import { dayMs } from "../../platform/utc-day.ts";
 
 interface Parts {
   readonly records: SignInRecords;
@@ -19,9 +20,9 @@ interface Parts {
 /** Clients of one agent refresh side by side; whoever comes second within this time is not a thief. */
 const refreshGraceMs = 30_000;
 /** A client that registered and was never let in is forgotten after a day. */
-const unusedClientMs = 24 * 60 * 60_000;
+const unusedClientMs = dayMs;
 /** A client that was let in is kept well past the longest grant. */
-export const usedClientMs = 400 * 24 * 60 * 60_000;
+export const usedClientMs = 400 * dayMs;
 
 /**
  * How the authorization server remembers. Ids are bearer secrets for most models, so they are stored as keyed

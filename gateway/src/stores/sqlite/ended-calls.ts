@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { secondsPerDay } from "../../platform/utc-day.ts";
 import { segmentsOf, type UsageScope, type UsageWindow } from "../../usage/usage-report.ts";
 import { behindAllIds } from "../call-pages.ts";
 import type { CountedCall } from "../usage-rows.ts";
@@ -26,7 +27,6 @@ export interface EndedCall extends CountedCall {
 
 /** Whoever has seen enough has read this many too many at most. */
 const readAtOnce = 1_000;
-const secondsPerDay = 86_400;
 
 export function createEndedCalls(db: Database): EndedCalls {
   const sql = prepare(db);

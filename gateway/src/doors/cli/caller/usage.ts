@@ -1,6 +1,7 @@
 import type { UsageBucket, UsageTotals } from "../../../../../client/src/operations.ts";
 import { dayOf } from "../../../platform/utc-day.ts";
 import { lastDays } from "../../../usage/last-days.ts";
+import { reportDaysMax } from "../../../usage/usage-report.ts";
 import { defineCommand, optional, WrongUsage } from "../command.ts";
 import { table } from "../output.ts";
 import { readFigure } from "../values.ts";
@@ -8,7 +9,6 @@ import { microsAsUsd } from "./micros.ts";
 import { withClient } from "./open-client.ts";
 
 const daysUsual = "7";
-const daysMax = 400;
 
 export const usage = defineCommand({
   words: ["usage"],
@@ -16,7 +16,7 @@ export const usage = defineCommand({
   flags: { days: optional("N", `how many UTC days, today included; ${daysUsual} when absent`) },
   run: async ({ flags }, parts) => {
     const days = readFigure("days", flags.days ?? daysUsual);
-    if (days > daysMax) throw new WrongUsage(`--days takes at most ${daysMax}.`);
+    if (days > reportDaysMax) throw new WrongUsage(`--days takes at most ${reportDaysMax}.`);
     const { startSeconds } = lastDays(days, parts.clock.wallMs());
     const report = await withClient(parts, (client) => client.usage({ start_time: startSeconds }));
     const most = Math.max(1, ...report.buckets.map((bucket) => bucket.charged_micros_usd));

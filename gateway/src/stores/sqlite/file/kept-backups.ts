@@ -1,5 +1,6 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { dayMs } from "../../../platform/utc-day.ts";
 import { backUp, partialSuffix } from "./backup.ts";
 
 interface KeptBackups {
@@ -43,7 +44,7 @@ const namesIn = (folder: string): string[] =>
     .toSorted();
 
 /** No copy takes so long; whoever began it was killed. */
-const abandonedAfterMs = 86_400_000;
+const abandonedAfterMs = dayMs;
 
 const leftBehind = (folder: string, nowMs: number): string[] =>
   readdirSync(folder).filter((name) => {
