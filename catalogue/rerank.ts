@@ -15,6 +15,13 @@ const textWithin = (bytesMax: number) =>
     .refine((text) => Buffer.byteLength(text) <= bytesMax, `at most ${bytesMax} bytes`)
     .meta({ maxLength: bytesMax });
 
+/** However large: it is clamped, so nothing hangs on its last digits, for which `z.int` would refuse it. */
+const atLeastOne = z
+  .number()
+  .refine(Number.isInteger, "must be a whole number")
+  .min(1)
+  .meta({ type: "integer" });
+
 const rerankBody = z.object({
   model: z
     .string()
@@ -27,7 +34,7 @@ const rerankBody = z.object({
     .array(textWithin(documentBytesMax).describe(`At most ${documentBytesMax} bytes.`))
     .min(1, "must hold at least one document")
     .max(documentsMax, `at most ${documentsMax} documents`),
-  top_n: z.int().min(1).nullish().describe("Return only the N most relevant documents."),
+  top_n: atLeastOne.nullish().describe("Return only the N most relevant documents."),
 });
 
 const rerankResult = z
