@@ -16,7 +16,12 @@ const cases: readonly (readonly [
   ["Wed, 21 Oct 2026 07:28:42 GMT", undefined, undefined],
   ["soon", now, undefined],
   ["-5", undefined, undefined],
-  ["1.5", undefined, undefined],
+  ["-5", now, undefined],
+  ["1/2", now, undefined],
+  ["2026", now, 2_026],
+  ["2.5", now, 3],
+  ["1.5", undefined, 2],
+  ["999999999.5", undefined, 86_400],
   ["", now, undefined],
   [undefined, now, undefined],
 ];

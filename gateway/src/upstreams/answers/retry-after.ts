@@ -1,8 +1,8 @@
 const secondsMax = 86_400;
 
 /**
- * How long a vendor asks to wait: whole seconds, or a date counted from the vendor's own Date, so that no two
- * clocks are compared. Nonsense counts as unsaid; nobody is asked to wait longer than a day.
+ * How long a vendor asks to wait: seconds, which some write with a fraction, or a date counted from the vendor's own
+ * Date, so that no two clocks are compared. Nonsense counts as unsaid; nobody is asked to wait longer than a day.
  */
 export function readRetryAfterSeconds(
   written: string | undefined,
@@ -10,11 +10,13 @@ export function readRetryAfterSeconds(
 ): number | undefined {
   if (written === undefined) return undefined;
   const text = written.trim();
-  const seconds = /^\d{1,9}$/.test(text)
-    ? Number(text)
-    : Math.ceil((Date.parse(text) - Date.parse(date ?? "")) / 1000);
-  return Number.isNaN(seconds) ? undefined : withinReason(seconds);
+  const seconds = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : secondsUntil(text, date);
+  return Number.isNaN(seconds) ? undefined : withinReason(Math.ceil(seconds));
 }
+
+/** A date has letters in it; `Date.parse` makes one of figures, too. */
+const secondsUntil = (text: string, date = ""): number =>
+  /[a-z]/i.test(text) ? (Date.parse(text) - Date.parse(date)) / 1000 : Number.NaN;
 
 /** The same where it is written as Google writes durations, such as `37.5s`. */
 export function readDelaySeconds(written: unknown): number | undefined {
