@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
+import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 import { GoogleGenAI } from "@google/genai";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import OpenAI from "openai";
@@ -332,6 +333,32 @@ describe("the clients' own loops of tools come to their end", () => {
     });
     expect(await runner.finalContent()).toContain("19 degrees");
     expect(cities).toHaveLength(1);
+  });
+
+  test.each(models)("toolRunner of @anthropic-ai/sdk, which asks for a thread first, %s", async (model) => {
+    const { key } = await gateway.openAccount();
+    const client = createAnthropicClient(gateway.url, key);
+    const cities: string[] = [];
+    const request = {
+      model,
+      max_tokens: 300,
+      messages: [{ role: "user" as const, content: asked }],
+      tools: [
+        betaTool({
+          name: "get_weather",
+          description: "Says what the weather is.",
+          inputSchema: citySchema,
+          run: ({ city }) => {
+            cities.push(String(city));
+            return "19 degrees";
+          },
+        }),
+      ],
+    };
+    const whole = await client.beta.messages.toolRunner(request);
+    const streamed = await client.beta.messages.toolRunner({ ...request, stream: true }).runUntilDone();
+    for (const { content } of [whole, streamed]) expect(JSON.stringify(content)).toContain("19 degrees");
+    expect(cities).toHaveLength(2);
   });
 
   test.each(models)("messages.stream of @anthropic-ai/sdk, turn by turn, %s", async (model) => {

@@ -1,6 +1,7 @@
 import type { CallInput } from "./call-input.ts";
 import type { UpstreamAnswer } from "./price-contract.ts";
 import type { Service } from "./service.ts";
+import type { JsonObject } from "../platform/json.ts";
 import type { Quantities } from "../prices/quantities.ts";
 
 /** Where calls go: one vendor account the operator configured, or the sandbox. */
@@ -213,6 +214,8 @@ export interface Unsayable {
   readonly kind: "inexpressible";
   readonly field: string;
   readonly message: string;
+  /** What clients of the caller's dialect have to read to go on without that member. */
+  readonly details: JsonObject | undefined;
 }
 
 /** Speaks to upstreams. Never throws for what an upstream does; a throw is a bug of ours. */

@@ -37,7 +37,8 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
         return new ReadyCall({ http, room, protocol, exchange, dispatch }, request);
       } catch (error) {
         if (!(error instanceof Inexpressible)) throw error;
-        return { kind: "inexpressible", field: error.field, message: error.message };
+        const { field, message, details } = error;
+        return { kind: "inexpressible", field, message, details };
       }
     },
   };

@@ -20,7 +20,8 @@ export function prepare(sayable: SayableCall, gate: Gate): Route {
   if (route.canBegin()) return route;
   const { unsayable } = route;
   if (!unsayable) throw new Error(`${operation.id} was offered without an upstream.`);
-  return refuse("invalid_parameters", unsayable.message, { field: unsayable.field });
+  const { message, field, details } = unsayable;
+  return refuse("invalid_parameters", message, { field, ...(details && { inError: { details } }) });
 }
 
 /** The upstreams of one call, each asked for once, in the order in which they are to be tried. */

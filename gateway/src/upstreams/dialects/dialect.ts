@@ -60,10 +60,13 @@ export interface EventReader {
 /** Something the other side cannot be told. `field` names it as the caller wrote it. */
 export class Inexpressible extends Error {
   readonly field: string;
+  /** What the clients of the caller's dialect have to read to go on without it. */
+  readonly details: JsonObject | undefined;
 
-  constructor(field: string, why: string) {
+  constructor(field: string, why: string, details?: JsonObject) {
     super(`${field}: ${why}`);
     this.name = "Inexpressible";
     this.field = field;
+    this.details = details;
   }
 }

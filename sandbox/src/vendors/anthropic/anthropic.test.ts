@@ -56,6 +56,19 @@ describe("anthropic messages", () => {
     });
   });
 
+  test("refuses to keep a thread in the words by which official clients go on without one", async () => {
+    const { ask } = createTestSandbox();
+    const kept = await ask("POST", path, { body: { ...base, thread: { type: "create" } } });
+    expect(kept.status).toBe(400);
+    expect(kept.json).toMatchObject({
+      error: {
+        type: "invalid_request_error",
+        details: { error_code: "thread_unsupported_request", unsupported: ["model"] },
+      },
+    });
+    expect((await ask("POST", path, { body: { ...base, thread: null } })).status).toBe(200);
+  });
+
   test("takes the key as a bearer too", async () => {
     const headers = { authorization: "Bearer sandbox", "anthropic-version": "2023-06-01" };
     expect((await createTestSandbox().ask("POST", path, { body: base, headers })).status).toBe(200);

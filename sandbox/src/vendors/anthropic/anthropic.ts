@@ -36,7 +36,7 @@ export const createAnthropic = ({ key }: { key: string }): Vendor => {
 
   const createMessage = ({ body, nowMs }: VendorCall): VendorAnswer | VendorStream => {
     const request = readMessageRequest(body, { limitRequired: true });
-    if ("refused" in request) return error(400, request.refused);
+    if ("refused" in request) return error(400, request.refused, request.details);
     const { conversation, stream } = request;
     const { model } = conversation;
     if (model.startsWith("missing-")) return error(404, `model: ${model}`);
@@ -65,12 +65,12 @@ export const createAnthropic = ({ key }: { key: string }): Vendor => {
     };
   };
 
-  return { answer, refuse: error };
+  return { answer, refuse: (status, message) => error(status, message) };
 };
 
 const countTokensOf = ({ body }: VendorCall): VendorAnswer => {
   const request = readMessageRequest(body, { limitRequired: false });
-  if ("refused" in request) return error(400, request.refused);
+  if ("refused" in request) return error(400, request.refused, request.details);
   return { status: 200, body: { input_tokens: promptOf(request.conversation).tokens }, billed: null };
 };
 

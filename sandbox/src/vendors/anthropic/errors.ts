@@ -1,16 +1,23 @@
 // How Anthropic refuses.
-import type { VendorAnswer } from "../../vendor.ts";
+import type { JsonObject, VendorAnswer } from "../../vendor.ts";
 
 /** The first thing wrong with a request, in the vendor's words: `messages.0.content: …`. */
 export interface Refused {
   readonly refused: string;
+  readonly details?: JsonObject;
 }
 
-export const refused = (message: string): Refused => ({ refused: message });
+export const refused = (message: string, details?: JsonObject): Refused => ({
+  refused: message,
+  ...(details && { details }),
+});
 
-export const error = (status: number, message: string): VendorAnswer => ({
+export const error = (status: number, message: string, details?: JsonObject): VendorAnswer => ({
   status,
-  body: { type: "error", error: { type: types[status] ?? "api_error", message } },
+  body: {
+    type: "error",
+    error: { type: types[status] ?? "api_error", message, ...(details && { details }) },
+  },
   billed: null,
 });
 

@@ -25,7 +25,7 @@ const known = new Set(
   (
     "model messages max_tokens system metadata stop_sequences stream temperature top_p top_k tools tool_choice " +
     "thinking service_tier container context_management mcp_servers output_config output_format " +
-    "inference_geo cache_control speed"
+    "inference_geo cache_control speed thread"
   ).split(" "),
 );
 
@@ -38,6 +38,11 @@ export const readMessageRequest = (
   if (request === undefined) return refused("The request body is not valid JSON");
   const unknown = Object.keys(request).find((member) => !known.has(member));
   if (unknown !== undefined) return refused(`${unknown}: Extra inputs are not permitted`);
+  if (!isNothing(request["thread"]))
+    return refused("thread: models of the sandbox keep no conversation", {
+      error_code: "thread_unsupported_request",
+      unsupported: ["model"],
+    });
   const { model, messages, max_tokens: limit, system, stop_sequences: stops, stream, tools } = request;
 
   if (!isText(model)) return refused("model: Field required");

@@ -3,6 +3,7 @@ import type { ChatRequest } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { checkConversation, checkMembers } from "./foreign-members.ts";
 import {
+  isSilent,
   optionalList,
   optionalNumber,
   optionalObject,
@@ -19,6 +20,7 @@ export function readRequest(
   body: JsonObject,
   asked: { readonly model: string; readonly stream: boolean },
 ): ChatRequest {
+  checkThread(body["thread"]);
   checkMembers(body, requestMembers, "");
   checkConversation(body);
   checkContextEdits(body["context_management"]);
@@ -48,6 +50,15 @@ export function readRequest(
     reasoning: readReasoning(body["thinking"], outputConfig["effort"]),
     endUser: optionalString(metadata?.["user_id"], "metadata.user_id"),
   };
+}
+
+/** Anthropic's own tool loop asks for a thread unasked, and sends the whole conversation once it reads these words. */
+function checkThread(thread: unknown): void {
+  if (isSilent(thread)) return;
+  throw new Inexpressible("thread", "only Anthropic keeps a conversation for a model of its own", {
+    error_code: "thread_unsupported_request",
+    unsupported: ["model"],
+  });
 }
 
 function readLimit(value: unknown): number | undefined {
