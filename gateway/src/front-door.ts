@@ -4,7 +4,7 @@ import { answerPreflight } from "./doors/http/preflight.ts";
 import type { BodyReader } from "./doors/http/read-body.ts";
 import { followSandboxLink } from "./doors/http/sandbox-links.ts";
 import type { Offer } from "./offer/offer.ts";
-import type { HttpRequest } from "./platform/http-request.ts";
+import { splitTarget, type HttpRequest, type SplitTarget } from "./platform/http-request.ts";
 import type { InFlight } from "./platform/in-flight.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import { CallRefused } from "./platform/refusals.ts";
@@ -52,7 +52,11 @@ export function createFrontDoor(
   };
 
   /** Every answer has a name by which it can be asked about, also one that went wrong. */
-  const servePage = async (request: Request, target: Target, visitor: Visitor): Promise<Reply | Response> => {
+  const servePage = async (
+    request: Request,
+    target: SplitTarget,
+    visitor: Visitor,
+  ): Promise<Reply | Response> => {
     const id = newId();
     try {
       const response = await findPage(request, target, visitor);
@@ -68,7 +72,7 @@ export function createFrontDoor(
 
   const findPage = async (
     request: Request,
-    { path, rawQuery }: Target,
+    { path, rawQuery }: SplitTarget,
     visitor: Visitor,
   ): Promise<Reply | Response> => {
     for (const door of [signIn, account]) {
@@ -102,17 +106,6 @@ const isApiPath = (path: string): boolean =>
   apiRoots.has(path);
 
 const apiRoots: ReadonlySet<string> = new Set(["/v1", "/v1beta", "/apis/v1"]);
-
-interface Target {
-  readonly path: string;
-  readonly rawQuery: string;
-}
-
-function splitTarget(target: string): Target {
-  const question = target.indexOf("?");
-  if (question === -1) return { path: target, rawQuery: "" };
-  return { path: target.slice(0, question), rawQuery: target.slice(question + 1) };
-}
 
 /** Nobody needs more. */
 const headersMax = 100;

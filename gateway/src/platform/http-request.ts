@@ -31,6 +31,18 @@ export interface HttpRequest extends SentBody {
   toRequest(): Request;
 }
 
+/** The target of a request in its two parts. The query is as it came, without the question mark. */
+export interface SplitTarget {
+  readonly path: string;
+  readonly rawQuery: string;
+}
+
+export function splitTarget(target: string): SplitTarget {
+  const question = target.indexOf("?");
+  if (question === -1) return { path: target, rawQuery: "" };
+  return { path: target.slice(0, question), rawQuery: target.slice(question + 1) };
+}
+
 /**
  * How much of a body that is not read is let pass. More than any client sends by mistake; seconds of a fast line, and no
  * memory: what nobody reads is thrown away.

@@ -9,7 +9,7 @@ import type { InFlight } from "../../platform/in-flight.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused, type RefusalCode } from "../../platform/refusals.ts";
 import { dialectOf } from "../../platform/dialect.ts";
-import type { HttpRequest } from "../../platform/http-request.ts";
+import type { HttpRequest, SplitTarget } from "../../platform/http-request.ts";
 import type { Reply } from "../../platform/reply.ts";
 import type { Located } from "../../platform/visitor.ts";
 import { answerHeaders } from "./answer-headers.ts";
@@ -25,14 +25,9 @@ interface Parts {
   readonly inFlight: InFlight;
 }
 
-interface Target {
-  readonly path: string;
-  readonly rawQuery: string;
-}
-
 /** Turns HTTP into calls and their ends back into HTTP. Knows headers and shapes; decides nothing about money. */
 export interface HttpDoor {
-  readonly answer: (request: HttpRequest, target: Target, visitor: Located) => Promise<Reply>;
+  readonly answer: (request: HttpRequest, target: SplitTarget, visitor: Located) => Promise<Reply>;
   /** Under the id that its request has already, or one of its own. */
   readonly refuse: (refusal: CallRefused, path: string, id?: string) => Reply;
 }
@@ -73,7 +68,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
   const open = (
     id: string,
     request: HttpRequest | undefined,
-    { path, rawQuery }: Target,
+    { path, rawQuery }: SplitTarget,
     visitor: Located,
   ): HttpCall =>
     new HttpCall({

@@ -1,4 +1,5 @@
 import type { Offer } from "../../offer/offer.ts";
+import type { SplitTarget } from "../../platform/http-request.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { cookiesOf } from "../pages/cookies.ts";
 import type { BodyReader } from "./read-body.ts";
@@ -10,7 +11,7 @@ const timeoutMs = 10_000;
 /** Links the sandbox gives to people and clients are served under our own address, so that they work as pasted. */
 export async function followSandboxLink(
   request: Request,
-  { path, rawQuery }: { readonly path: string; readonly rawQuery: string },
+  { path, rawQuery }: SplitTarget,
   {
     offer,
     baseUrl,
