@@ -29,13 +29,3 @@ export function tierAfterTopUp(current: TierName, toppedUpMicros: Micros): TierN
 
 export const higherTier = (one: TierName, other: TierName): TierName =>
   tierNames.indexOf(other) > tierNames.indexOf(one) ? other : one;
-
-/** Those of the tier, or what was granted where that is more: whoever reaches a higher tier loses nothing, and gains it. */
-export const limitsOf = (
-  { rpm, tpm, concurrency }: TierLimits,
-  granted: { readonly [Figure in keyof TierLimits]?: number | undefined },
-): TierLimits => ({
-  rpm: Math.max(rpm, granted.rpm ?? 0),
-  tpm: Math.max(tpm, granted.tpm ?? 0),
-  concurrency: Math.max(concurrency, granted.concurrency ?? 0),
-});

@@ -1,6 +1,6 @@
 import { keySlot, keyTokens, seenAt } from "../../limits/call-limits.ts";
 import type { Want } from "../../limits/limiter.ts";
-import { limitsOf } from "../../limits/tiers.ts";
+import { limitsOfCaller } from "../../offer/limits-of-caller.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import { allTokens } from "../../prices/quantities.ts";
 import { checkEarlier } from "./check-earlier.ts";
@@ -74,8 +74,7 @@ export async function withdraw({ turn, share }: Admission, { call }: PaidCall, g
 const takesSlot = ({ limits }: SoldOperation, { streaming }: PricedCall): boolean =>
   limits?.slot === "always" || (limits?.slot === "streaming" && streaming);
 
-const ownLimits = ({ call, caller }: PaidCall) =>
-  limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
+const ownLimits = ({ call, caller }: PaidCall) => limitsOfCaller(call.offer, caller);
 
 /** Tokens first, where the operation has any. */
 function wantsOf(paid: PaidCall): Want[] {

@@ -1,5 +1,5 @@
 import type { Credential } from "../../keys/keys.ts";
-import { limitsOf } from "../../limits/tiers.ts";
+import { limitsOfCaller } from "../../offer/limits-of-caller.ts";
 import type { CallInput } from "../../operation/call-input.ts";
 import { changesFreely, type OwnOperation } from "../../operation/operation.ts";
 import { CallRefused } from "../../platform/refusals.ts";
@@ -19,7 +19,7 @@ export async function answerFromBooks(
   gate: Gate,
 ): Promise<Answer> {
   const { accountId, keyId, scope, budget, grant, tier, allowedModels, allowedOperations } = caller;
-  const limits = limitsOf(call.offer.tiers[tier], caller.grantedLimits);
+  const limits = limitsOfCaller(call.offer, caller);
   const nowMs = gate.clock.wallMs();
   const { id: requestId, confirmsLinks } = call;
   const who = { accountId, keyId, scope, budget, grant, tier, limits, allowedModels, allowedOperations };

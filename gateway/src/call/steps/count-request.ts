@@ -1,6 +1,6 @@
 import { groupRequests, keyRequests, seenAt, tighter } from "../../limits/call-limits.ts";
 import type { Take, Want } from "../../limits/limiter.ts";
-import { limitsOf } from "../../limits/tiers.ts";
+import { limitsOfCaller } from "../../offer/limits-of-caller.ts";
 import type { Credential } from "../../keys/keys.ts";
 import type { Operation } from "../../operation/operation.ts";
 import type { Call } from "../call.ts";
@@ -14,7 +14,7 @@ type Visit = Pick<Call, "known" | "offer">;
 export function countRequest(call: Visit, caller: Credential, gate: Gate): void | Promise<void> {
   // A door that had to know more before it could make a call of it has counted the request itself.
   if (call.known.counted.length > 0) return;
-  const { rpm } = limitsOf(call.offer.tiers[caller.tier], caller.grantedLimits);
+  const { rpm } = limitsOfCaller(call.offer, caller);
   return count(call, keyRequests(caller.keyId, rpm), gate);
 }
 

@@ -1,5 +1,5 @@
 import { keyTokens, seenAt } from "../../limits/call-limits.ts";
-import { limitsOf } from "../../limits/tiers.ts";
+import { limitsOfCaller } from "../../offer/limits-of-caller.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
 
@@ -17,10 +17,10 @@ export function seeTokens({ known, offer, method, path }: Call, gate: Gate): Pro
 
 async function look(
   known: Call["known"],
-  { keyId, tier, grantedLimits }: NonNullable<Call["known"]["caller"]>,
-  { tiers }: Call["offer"],
+  caller: NonNullable<Call["known"]["caller"]>,
+  offer: Call["offer"],
   { clock, limiter }: Gate,
 ): Promise<void> {
-  const { tpm } = limitsOf(tiers[tier], grantedLimits);
-  known.tokens = seenAt(clock.wallMs(), await limiter.look(keyTokens(keyId, 0, tpm)));
+  const { tpm } = limitsOfCaller(offer, caller);
+  known.tokens = seenAt(clock.wallMs(), await limiter.look(keyTokens(caller.keyId, 0, tpm)));
 }

@@ -3,7 +3,7 @@ import type { Addresses } from "../../config/addresses.ts";
 import type { Key } from "../../keys/keys.ts";
 import type { Account } from "../../ledger/accounts.ts";
 import type { Store } from "../../books/store.ts";
-import { limitsOf } from "../../limits/tiers.ts";
+import { limitsOfCaller } from "../../offer/limits-of-caller.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { Books } from "../../operation/books.ts";
 import type { Asker } from "../../operation/asker.ts";
@@ -39,7 +39,6 @@ export async function openReader(
 ): Promise<Reader> {
   const account = await store.accounts.find(key.accountId);
   if (!account) throw new Error("A key names an account that is not there.");
-  const { tier, grantedLimits } = account;
   const { accountId, id: keyId, scope, budget, allowedModels, allowedOperations } = key;
   const asker: Asker = {
     accountId,
@@ -47,8 +46,8 @@ export async function openReader(
     scope,
     budget,
     grant: undefined,
-    tier,
-    limits: limitsOf(offer().tiers[tier], grantedLimits),
+    tier: account.tier,
+    limits: limitsOfCaller(offer(), account),
     allowedModels: allowedModels && new AllowedNames(allowedModels),
     allowedOperations: allowedOperations && new AllowedNames(allowedOperations),
     nowMs: clock.wallMs(),

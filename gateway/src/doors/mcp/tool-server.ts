@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { checkUsable } from "../../call/steps/check-allowed.ts";
 import { grantScopes } from "../../grants/grants.ts";
-import { limitsOf } from "../../limits/tiers.ts";
+import { limitsOfCaller } from "../../offer/limits-of-caller.ts";
 import { unbooked, whyUnwritten } from "../../call/refusals/refuse-unbooked.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
@@ -128,7 +128,7 @@ async function run(name: ToolName, given: unknown, visit: Visit, parts: ToolPart
         return refuse("unknown_endpoint", "There is no such operation; find its id with search.");
       }
       checkUsable(offered, caller);
-      const limits = limitsOf(offer.tiers[caller.tier], caller.grantedLimits);
+      const limits = limitsOfCaller(offer, caller);
       const { planMultiplierPpm: multiplierPpm } = caller;
       return toolAnswer(
         describeOperation(offered, wanted, { limits, multiplierPpm, allowed: caller }),
