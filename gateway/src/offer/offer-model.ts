@@ -1,11 +1,11 @@
 import { modelKindOf, type Operation } from "../operation/operation.ts";
 import { thinksBeside } from "../operation/limit-word.ts";
-import type { Upstream } from "../operation/upstream.ts";
 import { createTerms } from "../prices/terms.ts";
 import { allTokenUnits } from "../prices/token-units.ts";
 import type { Pico } from "../platform/money.ts";
 import type { Model } from "./merge-models.ts";
 import { missingPrices } from "./missing-prices.ts";
+import { nameAt } from "./name-at.ts";
 import type { OfferedModel, OfferedOperation } from "./offer.ts";
 import { hasModel } from "./serving-upstreams.ts";
 
@@ -25,8 +25,7 @@ export function offerModel(
   if (via !== undefined) fitting.sort((a, b) => via.indexOf(a.name) - via.indexOf(b.name));
   if (fitting.length === 0) return undefined;
   if (!model.price || missingPrices(operation, model).length > 0) return "unpriced";
-  const nameAt = ({ name }: Upstream): string => model.namesAt.get(name) ?? model.id;
-  const besideAt = fitting.map((upstream) => thinksBeside(upstream, nameAt(upstream)));
+  const besideAt = fitting.map((upstream) => thinksBeside(upstream, nameAt(model, upstream.name)));
   const price =
     operation.price.kind === "free" ? {} : kind === "chat" ? completePrice(model.price) : model.price;
   return {
@@ -35,7 +34,7 @@ export function offerModel(
     terms: createTerms(operation.id, model.id, price),
     hasCacheWritePrice: model.price["cache_write_tokens"] !== undefined,
     facts: {
-      names: fitting.map(nameAt),
+      names: fitting.map(({ name }) => nameAt(model, name)),
       protocols: fitting.map(({ protocol }) => protocol),
       unaskedOutputTokensMax: model.unaskedOutputTokensMax,
       outputTokensMax: model.outputTokensMax,

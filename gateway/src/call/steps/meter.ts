@@ -1,4 +1,5 @@
 import type { UsageSource } from "../../ledger/call-record.ts";
+import { nameAt } from "../../offer/name-at.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import { isSuccess, type StreamRelay, type TokenReading, type Upstream } from "../../operation/upstream.ts";
@@ -77,7 +78,7 @@ function meterTokens(
     noteAnomalies(operation, { ...tokens, beyond: beyondReach(sold, used) }, upstream, gate);
   }
   if (tokens?.model !== undefined && priced.model) {
-    const asked = priced.model.namesAt.get(upstream.name) ?? priced.model.id;
+    const asked = nameAt(priced.model, upstream.name);
     gate.modelNews.noteAnswer(upstream.name, asked, tokens.model);
   }
   if (!used) return { ...nothing, succeeded: false };

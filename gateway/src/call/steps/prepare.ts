@@ -1,3 +1,4 @@
+import { nameAt } from "../../offer/name-at.ts";
 import type { PreparedCall, Unsayable, Upstream } from "../../operation/upstream.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { chooseRoute } from "../../routing/route.ts";
@@ -75,7 +76,7 @@ function say({ call, operation, priced, input }: SayableCall, upstream: Upstream
     service,
     input,
     forwarded: call.forwarded,
-    model: priced.model?.namesAt.get(upstream.name) ?? priced.model?.id,
+    model: priced.model && nameAt(priced.model, upstream.name),
     modelAsked: priced.model?.id,
     unaskedOutputTokensMax: priced.model?.facts.unaskedOutputTokensMax,
     outputTokensMax: priced.model?.facts.outputTokensMax,

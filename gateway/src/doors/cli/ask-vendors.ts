@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import { nameAt } from "../../offer/name-at.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { VendorListing } from "../../operation/vendor-listing.ts";
 import type { CliParts } from "./cli-parts.ts";
@@ -61,7 +62,7 @@ const modelsAt = (upstream: string, { operations }: Offer): ReadonlySet<string> 
     [...operations.values()].flatMap(({ models }) =>
       [...models.values()]
         .filter(({ upstreams }) => upstreams.some(({ name }) => name === upstream))
-        .map(({ id, namesAt }) => namesAt.get(upstream) ?? id),
+        .map((model) => nameAt(model, upstream)),
     ),
   );
 
