@@ -42,6 +42,17 @@ export interface TokenGrant {
   readonly spendPolicy: SpendPolicy;
 }
 
+/** What a hold has to know of a grant. */
+export interface DayBound {
+  readonly id: string;
+  readonly perDayMicros: Micros;
+}
+
+export const dayBoundOf = ({ id, spendPolicy: { perDayMicros } }: TokenGrant): DayBound => ({
+  id,
+  perDayMicros,
+});
+
 /** How a grant stands against its bound of one day. */
 interface DayUse {
   readonly spentMicros: Micros;

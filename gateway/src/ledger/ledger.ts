@@ -1,4 +1,5 @@
 import type { ApprovalClaim, ApprovalDenial } from "../approvals/approvals.ts";
+import type { DayBound } from "../grants/grants.ts";
 import type { Budget, BudgetUse } from "../keys/keys.ts";
 import type { Quantities } from "../prices/quantities.ts";
 import type { Terms } from "../prices/terms.ts";
@@ -20,7 +21,7 @@ export interface HoldRequest {
   /** What the key may spend in the window that contains `createdAtMs`. */
   readonly budget: Budget | undefined;
   /** The grant of an access token: it must be alive at this moment, and its day's spend is bounded like a budget. */
-  readonly grant?: { readonly id: string; readonly perDayMicros: Micros } | undefined;
+  readonly grant?: DayBound | undefined;
   /** The most that may be held without an approval of this very call; undefined where nobody needs one. */
   readonly coveredMicros?: Micros | undefined;
   /** An approval that is used up with the hold, once; only a call for which nothing was done gives it back. */

@@ -1,3 +1,4 @@
+import { dayBoundOf } from "../../grants/grants.ts";
 import type { Credential } from "../../keys/keys.ts";
 import type { Micros } from "../../platform/money.ts";
 import type { Gate } from "../gate.ts";
@@ -12,7 +13,7 @@ export async function checkPayable(caller: Credential, atMostMicros: Micros, gat
     amountMicros: atMostMicros,
     createdAtMs: gate.clock.wallMs(),
     budget,
-    grant: grant && { id: grant.id, perDayMicros: grant.spendPolicy.perDayMicros },
+    grant: grant && dayBoundOf(grant),
     idempotency: undefined,
   });
   if (isUnpayable(result)) refuseUnpayable(result, { atMostMicros, named: "The calls together" });

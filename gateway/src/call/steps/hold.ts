@@ -1,3 +1,4 @@
+import { dayBoundOf } from "../../grants/grants.ts";
 import type { HoldRequest, HoldResult } from "../../ledger/ledger.ts";
 import { NotWritten } from "../../ledger/store-errors.ts";
 import { CallRefused } from "../../platform/refusals.ts";
@@ -71,7 +72,7 @@ function holdRequest(paid: PaidCall): HoldRequest {
     multiplierPpm: priced.multiplierPpm,
     createdAtMs: call.receivedAtMs,
     budget: caller.budget,
-    grant: caller.grant && { id: caller.grant.id, perDayMicros: caller.grant.spendPolicy.perDayMicros },
+    grant: caller.grant && dayBoundOf(caller.grant),
     coveredMicros: coveredMicros(call, caller),
     approval: call.approval?.claim,
     idempotency: wishes.claim,
