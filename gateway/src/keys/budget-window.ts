@@ -1,6 +1,13 @@
 import { dayMs } from "../platform/utc-day.ts";
 import type { BudgetWindow } from "./keys.ts";
 
+/** As it stands behind an amount. */
+export const windowWords: Readonly<Record<BudgetWindow, string>> = {
+  day: "a day",
+  month: "a month",
+  total: "in total",
+};
+
 /** When the window that contains `nowMs` began, in UTC. Computed from the clock, so no job has to reset anything. */
 export function budgetWindowStartMs(window: BudgetWindow, nowMs: number): number {
   // Without a calendar, because every call of a key with a budget asks; days of UTC are of one length.

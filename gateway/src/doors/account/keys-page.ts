@@ -1,4 +1,5 @@
 import { accountPage } from "../../config/addresses.ts";
+import { windowWords } from "../../keys/budget-window.ts";
 import type { BudgetUse, Key } from "../../keys/keys.ts";
 import { liveSecrets } from "../../keys/live-secrets.ts";
 import { seesAccount } from "../../keys/seen-by.ts";
@@ -59,12 +60,10 @@ const nameOf = (key: Key, nowMs: number): Html => {
   return html`<span class="name">${key.name}${endings}</span>`;
 };
 
-const windows = { day: "a day", month: "a month", total: "in total" } as const;
-
 const budgetOf = ({ key: { budget }, budgetUse }: KeyStanding): Html =>
   budget && budgetUse
     ? html`${usdFromMicros(budgetUse.spentMicros)} of ${usdFromMicros(budget.limitMicros)} USD
-      ${windows[budget.window]}${
+      ${windowWords[budget.window]}${
         budgetUse.heldMicros === 0n
           ? undefined
           : html`<span class="beside">${usdFromMicros(budgetUse.heldMicros)} USD held</span>`

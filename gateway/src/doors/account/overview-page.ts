@@ -1,4 +1,5 @@
 import { accountPage } from "../../config/addresses.ts";
+import { windowWords } from "../../keys/budget-window.ts";
 import type { BalanceReport, Books, BudgetReport, LimitReport } from "../../operation/books.ts";
 import { dayAndMinute } from "../../platform/clock.ts";
 import type { UsageByGroup } from "../../usage/usage-by-group.ts";
@@ -57,15 +58,13 @@ const tile = (name: string, figure: string, beside: string): Html =>
 const spentTile = (name: string, { charged_micros_usd: charged, requests, failed_requests: failed }: Spent) =>
   tile(name, usd(charged), `${counted(requests, "call")}, ${grouped(failed)} failed`);
 
-const windows = { day: "a day", month: "a month", total: "in total" } as const;
-
 function budget(report: BudgetReport | null): Html {
   if (report === null) return html`<p class="beside">This key has no budget of its own.</p>`;
   const { limit_micros_usd: limit, spent_micros_usd: spent, held_micros_usd: held } = report;
   const used = spent + held;
   const drawn = (micros: number): string =>
     limit === 0 ? "0" : String((Math.min(micros, limit) / limit) * 100);
-  const words = `${usd(spent)} spent and ${usd(held)} held of ${usd(limit)} ${windows[report.window]}`;
+  const words = `${usd(spent)} spent and ${usd(held)} held of ${usd(limit)} ${windowWords[report.window]}`;
   return html`<div class="budget">
     <h2>Budget of this key</h2>
     <p>

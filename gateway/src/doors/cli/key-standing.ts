@@ -1,4 +1,4 @@
-import { budgetWindowEndMs } from "../../keys/budget-window.ts";
+import { budgetWindowEndMs, windowWords } from "../../keys/budget-window.ts";
 import type { BudgetUse, Key } from "../../keys/keys.ts";
 import { liveSecrets } from "../../keys/live-secrets.ts";
 import type { Store } from "../../books/store.ts";
@@ -46,8 +46,7 @@ export const endings = ({ liveSecrets }: KeyStanding): string =>
 
 export function budgetText({ key: { budget }, use }: KeyStanding): string {
   if (!budget || !use) return "none";
-  const per = budget.window === "total" ? "in total" : `a ${budget.window}`;
-  return `${usd(budget.limitMicros)} ${per}, ${usd(use.spentMicros)} spent`;
+  return `${usd(budget.limitMicros)} ${windowWords[budget.window]}, ${usd(use.spentMicros)} spent`;
 }
 
 export const keyJson = ({ key, state, liveSecrets, use, budgetResetsAtMs }: KeyStanding) => ({
