@@ -475,7 +475,7 @@ const joinedBytesMax = 64 * 1024;
 const notHttp: Fault = { code: "invalid_parameters", message: "the request is not valid HTTP/1.1" };
 const headTooLarge: Fault = {
   code: "headers_too_large",
-  message: "the head of the request is larger than 16 KiB",
+  message: `the head of the request is larger than ${headBytesMax / 1024} KiB`,
 };
 
 const internalError = (requestId: string): Reply => ({

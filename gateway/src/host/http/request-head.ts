@@ -1,5 +1,6 @@
 import { isSpelledAt } from "../../platform/header-name.ts";
 import type { Fault, HttpHeaders } from "../../platform/http-request.ts";
+import { keepsAlive } from "../../platform/keep-alive.ts";
 
 /** What a request says before its body. */
 export interface RequestHead {
@@ -37,7 +38,6 @@ export function readRequestHead(text: string): RequestHead | undefined {
   if (host === null && !isHttp10) return undefined;
   const target = plainTarget(text.slice(methodEnd + 1, lineEnd - 9));
   if (target === undefined) return undefined;
-  const connection = headers.get("connection");
   const fault = faultIn(host, length);
   return {
     method: text.slice(0, methodEnd),
@@ -47,9 +47,7 @@ export function readRequestHead(text: string): RequestHead | undefined {
     contentLength: fault === undefined ? Number(length ?? 0) : 0,
     chunked: coding !== null,
     isHttp10,
-    keepAlive: isHttp10
-      ? connection?.toLowerCase() === "keep-alive"
-      : connection === null || !closes.test(connection),
+    keepAlive: keepsAlive(headers.get("connection"), isHttp10),
     awaitsContinue: !isHttp10 && headers.get("expect")?.toLowerCase() === "100-continue",
   };
 }
@@ -169,5 +167,3 @@ function plainTarget(target: string): string | undefined {
 const plain = /^\/[\w~:@!$&'()*+,;=%?/.-]*$/;
 const dotted = /\/\.|%2e/i;
 const authority = /^https?:\/\/[^/?#]*/i;
-
-const closes = /(?:^|,)\s*close\s*(?:,|$)/i;

@@ -1,4 +1,5 @@
 import { isSpelledAt } from "../../platform/header-name.ts";
+import { keepsAlive } from "../../platform/keep-alive.ts";
 
 /** What an answer says before its body: of its headers only what somebody here needs. */
 export interface ResponseHead {
@@ -77,7 +78,7 @@ export function readResponseHead(text: string): ResponseHead | undefined {
     status,
     contentLength,
     chunked,
-    keepAlive: isHttp10 ? connection?.toLowerCase() === "keep-alive" : !closes.test(connection ?? ""),
+    keepAlive: keepsAlive(connection, isHttp10),
     keepAliveSeconds,
     contentType,
     contentEncoding,
@@ -131,8 +132,6 @@ function limitResetIn(text: string): string | undefined {
   const told = limitResetLine.exec(text)?.[1];
   return told === undefined ? undefined : new Date(Number(told) * 1000).toUTCString();
 }
-
-const closes = /(?:^|,)\s*close\s*(?:,|$)/i;
 
 function timeoutIn(value: string): number | undefined {
   const told = /(?:^|[,\s])timeout=(\d+)/i.exec(value)?.[1];
