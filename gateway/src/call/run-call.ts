@@ -16,7 +16,7 @@ import { checkOperationAllowed } from "./steps/check-allowed.ts";
 import { endLater, nothingTried } from "./later/end-later.ts";
 import { countOperation, countRequest } from "./steps/count-request.ts";
 import { findOperation } from "./steps/find-operation.ts";
-import { forward, type Attempted } from "./steps/forward.ts";
+import { forward, isStreaming, type Attempted } from "./steps/forward.ts";
 import type { Gate } from "./gate.ts";
 import { giveUp, hold } from "./steps/hold.ts";
 import { meter } from "./steps/meter.ts";
@@ -105,10 +105,8 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
 
 /** Meters and settles what came of it, each kind of answer in its own way. */
 function deliver(paid: PaidCall, attempted: Attempted, share: Share, gate: Gate): Answer | Promise<Answer> {
+  if (isStreaming(attempted)) return streamAnswer(bookedOf(paid), attempted, share, gate);
   if (paid.taskId !== undefined) return beginTask(paid, paid.taskId, attempted, gate);
-  if (attempted.exchanged.kind === "streaming") {
-    return streamAnswer(bookedOf(paid), attempted, share, gate);
-  }
   const metered = meter(paid, attempted, gate);
   share.used(metered.used);
   return settle(paid, attempted, metered, gate);

@@ -134,6 +134,18 @@ export type HiddenFailure = "malformed" | number;
 
 type Answered = Extract<Exchanged, { kind: "answered" }>;
 
+/** A stream has begun; how it went is known when it has ended. */
+export type Streaming = Extract<Exchanged, { kind: "streaming" }>;
+
+/** All there will be, be it an answer or none. */
+export type ExchangedWhole = Exclude<Exchanged, Streaming>;
+
+/** What came of a question to which no stream can be the answer. */
+export function wholeOf(exchanged: Exchanged): ExchangedWhole {
+  if (exchanged.kind === "streaming") throw new Error("A stream came where none was asked for.");
+  return exchanged;
+}
+
 /** A refusal that is not passed on as it came: a limit, or one about the operator. */
 export type Refused = Extract<Exchanged, { kind: "rate_limited" | "key_rejected" }>;
 

@@ -1,11 +1,10 @@
-import { leavesInDoubt, neverSent, type Exchanged, type Upstream } from "../../operation/upstream.ts";
+import { leavesInDoubt, neverSent, type ExchangedWhole, type Upstream } from "../../operation/upstream.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { creditPauseSeconds } from "../../routing/upstream-health.ts";
 import type { Answer } from "../call.ts";
 
 /** The upstream's answer as it is passed on; refuses when there is none. */
-export function answerOf(exchanged: Exchanged, upstream: Upstream): Answer {
-  if (exchanged.kind === "streaming") throw new Error("A stream is answered piece by piece.");
+export function answerOf(exchanged: ExchangedWhole, upstream: Upstream): Answer {
   if (exchanged.kind !== "answered") return refuseFor(exchanged, upstream);
   const { status, contentType, body, retryAfterSeconds } = exchanged;
   if (status < 400) return { status, contentType, body };
@@ -21,7 +20,7 @@ export function answerOf(exchanged: Exchanged, upstream: Upstream): Answer {
 
 /** What a caller is told when there is no answer of the upstream's to pass on. */
 export function refuseFor(
-  exchanged: Exclude<Exchanged, { kind: "answered" | "streaming" }>,
+  exchanged: Exclude<ExchangedWhole, { kind: "answered" }>,
   upstream: Upstream,
 ): never {
   if (exchanged.kind === "rate_limited") {

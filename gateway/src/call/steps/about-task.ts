@@ -2,6 +2,7 @@ import type { Credential } from "../../keys/keys.ts";
 import { toldOfLimit } from "../../limits/hit-limit.ts";
 import type { CallInput } from "../../operation/call-input.ts";
 import type { TaskOperation } from "../../operation/operation.ts";
+import { wholeOf } from "../../operation/upstream.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { asksPerSecond } from "../../tasks/poll-floor.ts";
 import { taskResource } from "../../tasks/task-resource.ts";
@@ -36,7 +37,8 @@ export async function answerAboutTask(
   }
   const result = await readBooks(gate.desk.cancel(accountId, taskId), call, gate);
   if (result.kind === "looked") return resource(result.task);
-  const { exchanged, upstream } = result;
+  const { upstream } = result;
+  const exchanged = wholeOf(result.exchanged);
   call.known.upstream = upstream.name;
   call.known.servedBySandbox = upstream.sandbox;
   if (exchanged.kind === "rate_limited") await returnCounted(call, gate);

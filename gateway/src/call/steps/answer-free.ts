@@ -3,7 +3,7 @@ import { refuseSuspended } from "../../ledger/refuse-suspended.ts";
 import type { OfferedOperation } from "../../offer/offer.ts";
 import type { CallInput } from "../../operation/call-input.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
-import { neverSent, type Exchanged } from "../../operation/upstream.ts";
+import { neverSent, wholeOf, type Exchanged, type ExchangedWhole } from "../../operation/upstream.ts";
 import { unused, verdictOf } from "../../routing/upstream-health.ts";
 import type { Answer, Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
@@ -50,7 +50,7 @@ export async function answerFree(
   return answerOf(exchanged, upstream);
 }
 
-async function ask({ prepared, entry, quota, takenAtMs }: Turn, gate: Gate): Promise<Exchanged> {
+async function ask({ prepared, entry, quota, takenAtMs }: Turn, gate: Gate): Promise<ExchangedWhole> {
   let exchanged: Exchanged | undefined;
   try {
     exchanged = await prepared.send();
@@ -59,5 +59,5 @@ async function ask({ prepared, entry, quota, takenAtMs }: Turn, gate: Gate): Pro
     gate.health.leave(prepared.upstream, entry, heard ? verdictOf(heard) : unused);
   }
   if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
-  return exchanged;
+  return wholeOf(exchanged);
 }

@@ -5,7 +5,7 @@ import type { BegunTask } from "../../tasks/task-book.ts";
 import { pollAfterMs } from "../../tasks/task-rules.ts";
 import { jsonAnswer, type Answer } from "../call.ts";
 import { findEarlier } from "./check-earlier.ts";
-import type { Attempted } from "./forward.ts";
+import type { AttemptedWhole } from "./forward.ts";
 import type { Gate } from "../gate.ts";
 import type { PaidCall } from "../paid-call.ts";
 import { readBooks, refuseUnbooked } from "../refusals/refuse-unbooked.ts";
@@ -21,7 +21,7 @@ import { writeLater } from "../later/write-later.ts";
 export async function beginTask(
   paid: PaidCall,
   taskId: string,
-  attempted: Attempted,
+  attempted: AttemptedWhole,
   gate: Gate,
 ): Promise<Answer> {
   const { call } = paid;
@@ -48,14 +48,14 @@ export async function beginTask(
     ...(begun ? { because: "its vendor gave the id of another task" } : {}),
   });
   await gate.tasks.lose(taskId, attempts).catch(() => loseLater(taskId, gate, attempts));
-  if (exchanged.kind === "answered" || exchanged.kind === "streaming") {
+  if (exchanged.kind === "answered") {
     return refuseFor({ kind: "no_answer", reason: "malformed", sent: true }, upstream);
   }
   return refuseFor(exchanged, upstream);
 }
 
 /** True when the vendor certainly has no such task: it refused, or never heard of it. */
-function saysNo(exchanged: Attempted["exchanged"]): boolean {
+function saysNo(exchanged: AttemptedWhole["exchanged"]): boolean {
   if (exchanged.kind === "no_answer") return neverSent(exchanged) || exchanged.reason === "redirect";
   if (exchanged.kind === "answered" && leavesInDoubt(exchanged.status)) return false;
   return !isSuccess(exchanged);
@@ -87,7 +87,7 @@ async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<bool
 }
 
 /** Says that a task is lost, as soon as the store can be written. The next start says the same of what it finds. */
-export function loseLater(taskId: string, gate: Gate, attempts: Attempted["attempts"] = []): void {
+export function loseLater(taskId: string, gate: Gate, attempts: AttemptedWhole["attempts"] = []): void {
   writeLater("a lost task", () => gate.tasks.lose(taskId, attempts), gate);
 }
 

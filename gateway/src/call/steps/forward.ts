@@ -5,7 +5,9 @@ import {
   neverSent,
   type ActingFor,
   type Exchanged,
+  type ExchangedWhole,
   type HiddenFailure,
+  type Streaming,
   type Upstream,
 } from "../../operation/upstream.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
@@ -16,15 +18,28 @@ import type { PaidCall } from "../paid-call.ts";
 import type { Route } from "./prepare.ts";
 import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
 
-export interface Attempted {
-  readonly upstream: Upstream;
-  readonly exchanged: Exchanged;
-  readonly attempts: readonly Attempt[];
-  /** How its upstream was entered, where its stream has still to show how that is left. */
-  readonly entry?: Entry | undefined;
+/** What came of a call, from the upstream that its caller is told of, after how many tries. */
+export type Attempted = AttemptedWhole | AttemptedStream;
+
+export interface AttemptedWhole extends Tried {
+  readonly exchanged: ExchangedWhole;
   /** Why the linked account cannot be used, where its platform said so only now. */
-  readonly linkRefusal?: CallRefused | undefined;
+  readonly linkRefusal: CallRefused | undefined;
 }
+
+export interface AttemptedStream extends Tried {
+  readonly exchanged: Streaming;
+  /** How its upstream was entered: the stream has still to show how that is left. */
+  readonly entry: Entry;
+}
+
+interface Tried {
+  readonly upstream: Upstream;
+  readonly attempts: readonly Attempt[];
+}
+
+export const isStreaming = (attempted: Attempted): attempted is AttemptedStream =>
+  attempted.exchanged.kind === "streaming";
 
 /** Where two upstreams fail at once a third rarely helps, and the caller has waited for both. */
 const attemptsMax = 2;
@@ -45,7 +60,6 @@ export async function forward(
   let told: Told | undefined;
   let turn: Turn | undefined = firstTurn;
   let acting = linked;
-  let streamEntry: Entry | undefined;
   while (turn) {
     const { prepared, entry, quota, takenAtMs }: Turn = turn;
     const { upstream } = prepared;
@@ -55,12 +69,12 @@ export async function forward(
     try {
       exchanged = await prepared.send(actingForOf(acting));
     } finally {
-      if (exchanged?.kind === "streaming") streamEntry = gate.health.streams(upstream.name, entry);
-      else gate.health.leave(upstream, entry, exchanged ? verdictOf(exchanged) : unused);
+      if (exchanged?.kind !== "streaming")
+        gate.health.leave(upstream, entry, exchanged ? verdictOf(exchanged) : unused);
     }
     if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
     attempts.push(attemptOf(upstream, exchanged, startedAtMs, gate));
-    told = moreTelling(told, { upstream, exchanged });
+    told = moreTelling(told, { upstream, exchanged, entry });
     if (attempts.length === attemptsMax) break;
     if (exchanged.kind === "link_rejected") {
       // A platform that did not accept the token did nothing, so even a write may be tried again with a new one.
@@ -76,15 +90,13 @@ export async function forward(
   }
   if (attempts.length > 1) gate.openAttempts.delete(call.id);
   if (!told) throw new Error("A call was forwarded to nobody.");
-  const { upstream, exchanged } = told;
+  const { upstream, exchanged, entry } = told;
   call.known.upstream = upstream.name;
-  return {
-    upstream,
-    exchanged,
-    attempts,
-    entry: streamEntry,
-    linkRefusal: acting?.kind === "refused" ? acting.refusal : undefined,
-  };
+  if (exchanged.kind === "streaming") {
+    return { upstream, exchanged, attempts, entry: gate.health.streams(upstream.name, entry) };
+  }
+  const linkRefusal = acting?.kind === "refused" ? acting.refusal : undefined;
+  return { upstream, exchanged, attempts, linkRefusal };
 }
 
 const actingForOf = (acting: Acting | undefined): ActingFor | undefined =>
@@ -93,7 +105,11 @@ const actingForOf = (acting: Acting | undefined): ActingFor | undefined =>
 const actAgain = async (acting: Acting | undefined, gate: Gate): Promise<Acting | undefined> =>
   acting?.kind === "ready" ? gate.links.actAgain(acting) : acting;
 
-type Told = Pick<Attempted, "upstream" | "exchanged">;
+interface Told {
+  readonly upstream: Upstream;
+  readonly exchanged: Exchanged;
+  readonly entry: Entry;
+}
 
 function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number, gate: Gate): Attempt {
   const outcome = exchanged.kind === "no_answer" ? exchanged.reason : exchanged.kind;

@@ -3,7 +3,7 @@ import { nameAt } from "../../offer/name-at.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import { isSuccess, type StreamRelay, type TokenReading, type Upstream } from "../../operation/upstream.ts";
-import type { Attempted } from "./forward.ts";
+import type { AttemptedWhole } from "./forward.ts";
 import type { Gate } from "../gate.ts";
 import type { BookedCall, PaidCall } from "../paid-call.ts";
 import type { PricedCall } from "./price-call.ts";
@@ -25,10 +25,9 @@ const nothing = { used: {}, source: "none" } as const;
 /** Reads the answer for what must be paid. No evidence, no charge. */
 export function meter(
   { operation, priced, input }: PaidCall,
-  { exchanged, upstream }: Attempted,
+  { exchanged, upstream }: AttemptedWhole,
   gate: Gate,
 ): Metered {
-  if (exchanged.kind === "streaming") throw new Error("A stream is metered when it ends.");
   if (exchanged.kind === "no_answer") {
     const inDoubt = exchanged.sent && (exchanged.reason === "timeout" || exchanged.reason === "cut_off");
     return { ...nothing, succeeded: inDoubt ? undefined : false };

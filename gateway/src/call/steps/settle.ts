@@ -5,7 +5,7 @@ import { valuePico } from "../../prices/terms.ts";
 import { neverSent, type Exchanged } from "../../operation/upstream.ts";
 import type { Answer } from "../call.ts";
 import { endLater, freedBy, takeBackLater, type Tried } from "../later/end-later.ts";
-import type { Attempted } from "./forward.ts";
+import type { Attempted, AttemptedWhole } from "./forward.ts";
 import type { Gate } from "../gate.ts";
 import type { Metered } from "./meter.ts";
 import type { BookedCall } from "../paid-call.ts";
@@ -21,7 +21,7 @@ import type { TaskEnd } from "../../ledger/task-record.ts";
  */
 export async function settle(
   paid: BookedCall,
-  attempted: Attempted,
+  attempted: AttemptedWhole,
   metered: Metered,
   gate: Gate,
 ): Promise<Answer> {

@@ -5,7 +5,7 @@ import { describeError } from "../../platform/log.ts";
 import type { PacedBody, Reader } from "../../platform/paced-body.ts";
 import { verdictOf, verdictOfStream, type StreamEnd } from "../../routing/upstream-health.ts";
 import type { Answer } from "../call.ts";
-import { countAttempt, logRejection, type Attempted } from "./forward.ts";
+import { countAttempt, logRejection, type AttemptedStream } from "./forward.ts";
 import type { Gate } from "../gate.ts";
 import { logCall } from "../news/log-call.ts";
 import { deliveredSoFar, meterStream } from "./meter.ts";
@@ -28,11 +28,9 @@ const stallMs = 1_000;
  * Passes a stream on as the caller reads it, settles when it has ended, and closes only then. A caller who
  * leaves changes nothing about what was used: the upstream's policy decides whether it is read to its end.
  */
-export function streamAnswer(paid: BookedCall, attempted: Attempted, share: Share, gate: Gate): Answer {
-  const { exchanged } = attempted;
-  if (exchanged.kind !== "streaming") throw new Error("There is no stream to answer with.");
-  const { relay, status, contentType } = exchanged;
-  const streamed = new StreamedAnswer(paid, attempted, relay, share, gate);
+export function streamAnswer(paid: BookedCall, attempted: AttemptedStream, share: Share, gate: Gate): Answer {
+  const { status, contentType } = attempted.exchanged;
+  const streamed = new StreamedAnswer(paid, attempted, share, gate);
   return { status, contentType, body: streamed, ended: streamed.ended };
 }
 
@@ -42,7 +40,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   readonly ended: Promise<void>;
 
   readonly #paid: BookedCall;
-  readonly #attempted: Attempted;
+  readonly #attempted: AttemptedStream;
   readonly #relay: StreamRelay;
   readonly #share: Share;
   readonly #gate: Gate;
@@ -67,10 +65,10 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   #silentBeats = 0;
   #isTold = false;
 
-  constructor(paid: BookedCall, attempted: Attempted, relay: StreamRelay, share: Share, gate: Gate) {
+  constructor(paid: BookedCall, attempted: AttemptedStream, share: Share, gate: Gate) {
     this.#paid = paid;
     this.#attempted = attempted;
-    this.#relay = relay;
+    this.#relay = attempted.exchanged.relay;
     this.#share = share;
     this.#gate = gate;
     this.#running = gate.begin();
@@ -274,7 +272,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   }
 
   /** The last attempt was written down at the head of the stream; receipts say how it went on, and until when. */
-  #attemptedToItsEnd(): Attempted {
+  #attemptedToItsEnd(): AttemptedStream {
     const { attempts } = this.#attempted;
     const ended = attempts.map((attempt, at) =>
       at === attempts.length - 1
@@ -293,7 +291,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   }
 
   #judgeUpstream(): void {
-    const { upstream, entry = "free" } = this.#attempted;
+    const { upstream, entry } = this.#attempted;
     const end = this.#streamEnd();
     const { refused } = this.#relay.read();
     // What is refused in a stream says of its upstream what it would have said in place of one.
