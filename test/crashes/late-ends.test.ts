@@ -6,6 +6,7 @@ import type { Store } from "../../gateway/src/books/store.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
+import { create, stuck, video } from "../tasks/task-caller.ts";
 
 const busy = () => Promise.reject(new StoreBusy());
 
@@ -57,6 +58,33 @@ models: { gpt-x: { via: [away], price: { input: 1, output: 1 }, max_output_token
       http_status: null,
       attempts: [{ upstream: "away", outcome: "unreachable", status: null }],
     });
+  } finally {
+    await tollgate.close();
+  }
+});
+
+test("a lost task that the store does not take is told with the reason, and written later", async () => {
+  let losses = 0;
+  const tollgate = await openTestGateway({
+    wrap: (parts) => {
+      const { tasks } = parts.store;
+      const lose: typeof tasks.lose = (...lost) => (losses++ === 0 ? busy() : tasks.lose(...lost));
+      return { ...parts, store: { ...parts.store, tasks: { ...tasks, lose } } };
+    },
+  });
+  try {
+    await tollgate.sandbox.fault({ vendor: "dashscope", path_contains: "/video-synthesis", mode: "close" });
+    const account = await tollgate.openAccount();
+    const response = await create(tollgate, account, video(stuck));
+    expect(response.status).toBe(502);
+    const told = tollgate.logged.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+    expect(told.filter(({ event }) => event === "a lost task could not be written")).toMatchObject([
+      {
+        request_id: response.headers.get("x-request-id"),
+        error: expect.stringContaining("StoreBusy") as unknown,
+      },
+    ]);
+    await until(async () => (await tollgate.receipt(account, response)).status === "unknown");
   } finally {
     await tollgate.close();
   }

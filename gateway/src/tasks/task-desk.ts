@@ -183,11 +183,12 @@ export function createTaskDesk(parts: Parts): TaskDesk {
       const exchanged = await send({ callId: task.callId, at: task.at }, at, "task_cancel", parts);
       if (!isSuccess(exchanged)) return { kind: "refused", exchanged, upstream: at.upstream };
       // The vendor agreed; whether and at what price it stopped, only its own word about the task tells.
-      await tasks
-        .hurry(taskId, clock.wallMs())
-        .catch((error: unknown) =>
-          log.warn("a cancelled task is asked about in its turn", describeError(error)),
-        );
+      await tasks.hurry(taskId, clock.wallMs()).catch((error: unknown) =>
+        log.warn("a cancelled task is asked about in its turn", {
+          task_id: taskId,
+          ...describeError(error),
+        }),
+      );
       // What was heard before it agreed is old, however young, so nobody waits out the pause.
       return { kind: "looked", task: await knownOf(look(accountId, taskId, 0), task) };
     },

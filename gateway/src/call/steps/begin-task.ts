@@ -47,7 +47,10 @@ export async function beginTask(
     upstream: upstream.name,
     ...(begun ? { because: "its vendor gave the id of another task" } : {}),
   });
-  await gate.tasks.lose(taskId, attempts).catch(() => loseLater(taskId, gate, attempts));
+  await gate.tasks.lose(taskId, attempts).catch((error: unknown) => {
+    gate.storeNews.failed("a lost task could not be written", error, call.id);
+    loseLater(taskId, gate, attempts);
+  });
   if (exchanged.kind === "answered") {
     return refuseFor({ kind: "no_answer", reason: "malformed", sent: true }, upstream);
   }

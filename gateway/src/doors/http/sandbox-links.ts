@@ -25,29 +25,30 @@ export async function followSandboxLink(
   const target = `${offer.sandboxUrl}/public/${link}${query}`;
   const isPage = link.startsWith("x/");
   const form = isPage && request.method === "POST" ? await bodies.read(request, formBytesMax) : undefined;
-  try {
-    if (isPage) return await visitPlatform(request, form, target, `${baseUrl}/sandbox`);
-    const reads = request.method === "GET" || request.method === "HEAD";
-    return reads ? await fetchFile(request, target) : undefined;
-  } catch {
-    // A sandbox that was stopped or hangs is no fault of the gateway's.
-    return refuse("provider_request_failed", "provider request failed");
-  }
+  if (isPage) return visitPlatform(request, form, target, `${baseUrl}/sandbox`);
+  const reads = request.method === "GET" || request.method === "HEAD";
+  return reads ? fetchFile(request, target) : undefined;
 }
+
+/** A sandbox that was stopped or hangs is no fault of the gateway's. */
+const heardOf = <Heard>(sandbox: Promise<Heard>): Promise<Heard> =>
+  sandbox.catch(() => refuse("provider_request_failed", "provider request failed"));
 
 /** What a player or a program needs to know about a file. */
 const fromFile = ["content-type", "content-range", "accept-ranges"] as const;
 
 async function fetchFile(request: Request, target: string): Promise<Response> {
-  const response = await fetch(target, {
-    redirect: "manual",
-    // Nothing else of the caller's travels: not its key, not its cookies.
-    headers: { "accept-encoding": "identity", ...picked(request.headers, ["range"]) },
-    signal: AbortSignal.timeout(timeoutMs),
-  });
+  const response = await heardOf(
+    fetch(target, {
+      redirect: "manual",
+      // Nothing else of the caller's travels: not its key, not its cookies.
+      headers: { "accept-encoding": "identity", ...picked(request.headers, ["range"]) },
+      signal: AbortSignal.timeout(timeoutMs),
+    }),
+  );
   // Read whole: it is small, and a body that is still coming would be sent without the length that players go by.
   // The listener leaves it out of an answer to HEAD.
-  return new Response(await response.arrayBuffer(), {
+  return new Response(await heardOf(response.arrayBuffer()), {
     status: response.status,
     headers: { "content-type": "application/octet-stream", ...picked(response.headers, fromFile) },
   });
@@ -72,19 +73,21 @@ async function visitPlatform(
   publicBase: string,
 ): Promise<Response | undefined> {
   if (request.method !== "GET" && request.method !== "POST") return undefined;
-  const response = await fetch(target, {
-    method: request.method,
-    headers: {
-      "accept-encoding": "identity",
-      // Where the browser believes to be, for the addresses on the page.
-      "x-public-base": publicBase,
-      ...picked(request.headers, toPlatform),
-      ...platformCookies(request),
-    },
-    redirect: "manual",
-    signal: AbortSignal.timeout(timeoutMs),
-    ...(form === undefined ? {} : { body: form }),
-  });
+  const response = await heardOf(
+    fetch(target, {
+      method: request.method,
+      headers: {
+        "accept-encoding": "identity",
+        // Where the browser believes to be, for the addresses on the page.
+        "x-public-base": publicBase,
+        ...picked(request.headers, toPlatform),
+        ...platformCookies(request),
+      },
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(form === undefined ? {} : { body: form }),
+    }),
+  );
   const headers = new Headers(picked(response.headers, fromPlatform));
   for (const cookie of response.headers.getSetCookie()) headers.append("set-cookie", cookie);
   return new Response(response.body, { status: response.status, headers });
