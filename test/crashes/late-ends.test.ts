@@ -68,7 +68,7 @@ test("a lost task that the store does not take is told with the reason, and writ
   const tollgate = await openTestGateway({
     wrap: (parts) => {
       const { tasks } = parts.store;
-      const lose: typeof tasks.lose = (...lost) => (losses++ === 0 ? busy() : tasks.lose(...lost));
+      const lose: typeof tasks.lose = (...lost) => (losses++ < 2 ? busy() : tasks.lose(...lost));
       return { ...parts, store: { ...parts.store, tasks: { ...tasks, lose } } };
     },
   });
@@ -77,14 +77,19 @@ test("a lost task that the store does not take is told with the reason, and writ
     const account = await tollgate.openAccount();
     const response = await create(tollgate, account, video(stuck));
     expect(response.status).toBe(502);
-    const told = tollgate.logged.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
-    expect(told.filter(({ event }) => event === "a lost task could not be written")).toMatchObject([
+    const toldOf = (event: string) =>
+      tollgate.logged
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+        .filter((line) => line["event"] === event);
+    expect(toldOf("a lost task could not be written")).toMatchObject([
       {
         request_id: response.headers.get("x-request-id"),
         error: expect.stringContaining("StoreBusy") as unknown,
       },
     ]);
     await until(async () => (await tollgate.receipt(account, response)).status === "unknown");
+    const still = toldOf("a lost task still cannot be written");
+    expect(still).toMatchObject([{ task_id: expect.any(String) as unknown }]);
   } finally {
     await tollgate.close();
   }

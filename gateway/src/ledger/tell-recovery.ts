@@ -12,8 +12,8 @@ export function tellRecovery(
   if (releasedCalls + settledCalls > 0) {
     log.warn("calls of a process that died were ended", {
       released_calls: releasedCalls,
-      settled_streams: settledCalls,
-      micros_usd: releasedMicros,
+      settled_calls: settledCalls,
+      released_micros_usd: releasedMicros,
     });
   }
   if (lostTasks > 0) {

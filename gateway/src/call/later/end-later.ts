@@ -31,7 +31,7 @@ export const freedBy = ({ call, caller, wishes: { claim } }: BookedCall): Freed 
 function releaseLater(ending: Pick<Release, "callId" | "outcome"> & Freed & Tried, gate: Gate): void {
   const { callId } = ending;
   writeLater(
-    `the end of ${callId}`,
+    { what: "the end of a call", about: { request_id: callId } },
     async () => {
       const resolved = await gate.ledger.release({
         ...ending,

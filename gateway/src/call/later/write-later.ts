@@ -5,17 +5,23 @@ const firstRetryMs = 500;
 /** A disk that stays full is not asked more often; people make room in minutes. */
 const retryMsMax = 30_000;
 
+/** What is to be written: in words that are the same each time, for whoever counts them, and by its id. */
+interface Late {
+  readonly what: string;
+  readonly about: { readonly request_id: string } | { readonly task_id: string };
+}
+
 /** Writes what could not be written, as soon as the store takes it. Whatever dies with the process, the next start finds. */
 export function writeLater(
-  what: string,
+  late: Late,
   write: () => Promise<void>,
   { log }: { readonly log: Log },
   retryMs = firstRetryMs,
 ): void {
   const timer = setTimeout(() => {
     write().catch((error: unknown) => {
-      log.error(`${what} still cannot be written`, describeError(error));
-      writeLater(what, write, { log }, Math.min(retryMs * 2, retryMsMax));
+      log.error(`${late.what} still cannot be written`, { ...late.about, ...describeError(error) });
+      writeLater(late, write, { log }, Math.min(retryMs * 2, retryMsMax));
     });
   }, retryMs);
   timer.unref();

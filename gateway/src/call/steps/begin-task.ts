@@ -76,7 +76,7 @@ async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<bool
     gate.log.error("a new task's id could not be written yet", about);
     const written = gate.begin();
     writeLater(
-      "a new task's id",
+      { what: "a new task's id", about: { task_id: taskId } },
       async () => {
         if (!(await gate.tasks.begin(begun))) await gate.tasks.lose(taskId, attempts);
         written();
@@ -91,7 +91,8 @@ async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<bool
 
 /** Says that a task is lost, as soon as the store can be written. The next start says the same of what it finds. */
 export function loseLater(taskId: string, gate: Gate, attempts: AttemptedWhole["attempts"] = []): void {
-  writeLater("a lost task", () => gate.tasks.lose(taskId, attempts), gate);
+  const late = { what: "a lost task", about: { task_id: taskId } };
+  writeLater(late, () => gate.tasks.lose(taskId, attempts), gate);
 }
 
 /**

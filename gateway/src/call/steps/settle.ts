@@ -75,7 +75,7 @@ function settleLater(paid: BookedCall, attempted: Attempted, metered: Metered, g
   if (metered.succeeded === true) gate.ledger.noteProgress(call.id, metered.used);
   const written = gate.begin();
   writeLater(
-    `the end of the stream ${call.id}`,
+    { what: "the end of a stream", about: { request_id: call.id } },
     async () => {
       const resolved = await writeEnd(paid, attempted, metered, gate);
       written();
