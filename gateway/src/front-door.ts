@@ -1,7 +1,7 @@
 import type { Addresses } from "./config/addresses.ts";
 import type { Doors } from "./doors/create-doors.ts";
 import { answerPreflight } from "./doors/http/preflight.ts";
-import type { BodyReader } from "./doors/http/read-body.ts";
+import type { BodyReader } from "./doors/wire/read-body.ts";
 import { followSandboxLink } from "./doors/http/sandbox-links.ts";
 import type { Offer } from "./offer/offer.ts";
 import { splitTarget, type HttpRequest, type SplitTarget } from "./platform/http-request.ts";

@@ -5,7 +5,7 @@ import type { Config } from "./config/config.ts";
 import { createContractShelf } from "./contract/contract-shelf.ts";
 import { createSalesShelf } from "./contract/sales-shelf.ts";
 import { createDoors } from "./doors/create-doors.ts";
-import { createBodyReader } from "./doors/http/read-body.ts";
+import { createBodyReader } from "./doors/wire/read-body.ts";
 import type { AgentServer } from "./doors/mcp/mcp-door.ts";
 import type { FetchDocument } from "./doors/oauth/server-configuration.ts";
 import { download } from "./doors/site/download.ts";

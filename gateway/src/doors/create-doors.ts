@@ -17,7 +17,7 @@ import { createAccountDoor, type AccountDoor } from "./account/account-door.ts";
 import { createHttpDoor, type HttpDoor } from "./http/http-door.ts";
 import { createLinkPages, type LinkPages } from "./http/link-pages.ts";
 import { createOperatorPages, type OperatorPages } from "./http/operator-pages.ts";
-import type { BodyReader } from "./http/read-body.ts";
+import type { BodyReader } from "./wire/read-body.ts";
 import { createMcpDoor, type AgentServer, type McpDoor } from "./mcp/mcp-door.ts";
 import { createSessionRecords } from "./mcp/session-records.ts";
 import type { FetchDocument } from "./oauth/server-configuration.ts";

@@ -3,8 +3,8 @@ import type { Offer } from "../../offer/offer.ts";
 import type { HttpRequest } from "../../platform/http-request.ts";
 import type { Located } from "../../platform/visitor.ts";
 import { forwardedHeaders } from "./forwarded-headers.ts";
-import { presentedKey } from "./presented-key.ts";
-import { letsRestPass, type BodyReader } from "./read-body.ts";
+import { presentedKey } from "../wire/presented-key.ts";
+import { letsRestPass, type BodyReader } from "../wire/read-body.ts";
 
 interface Arrived {
   readonly id: string;

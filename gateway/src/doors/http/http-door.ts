@@ -14,7 +14,7 @@ import type { Reply } from "../../platform/reply.ts";
 import type { Located } from "../../platform/visitor.ts";
 import { answerHeaders } from "./answer-headers.ts";
 import { HttpCall } from "./http-call.ts";
-import type { BodyReader } from "./read-body.ts";
+import type { BodyReader } from "../wire/read-body.ts";
 import { refusalBody } from "./refusal-body.ts";
 
 interface Parts {

@@ -16,7 +16,7 @@ import {
   undonePage,
   type LinkPage,
 } from "./link-page-words.ts";
-import type { BodyReader } from "./read-body.ts";
+import type { BodyReader } from "../wire/read-body.ts";
 
 interface Parts {
   readonly desk: LinkDesk;

@@ -2,7 +2,7 @@ import type { Offer } from "../../offer/offer.ts";
 import type { SplitTarget } from "../../platform/http-request.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { cookiesOf } from "../pages/cookies.ts";
-import type { BodyReader } from "./read-body.ts";
+import type { BodyReader } from "../wire/read-body.ts";
 
 /** Forms of the stand-in platform are a name and a few ticks. */
 const formBytesMax = 64 * 1024;
