@@ -27,6 +27,9 @@ const instructions =
   "Find operations with search or list_categories and read get_details before use; these are free. use and batch_use " +
   "cost money: agree with the user on the operation, its rate and the most it may cost, and pass that as max_price_usd.";
 
+/** That of the five tools, which clients know them by. Which program serves them is its operator's to know. */
+const toolsVersion = "1.0.0";
+
 /** The five tools never change while the server runs, for anybody. */
 const listedForMs = 60 * 60_000;
 const listing = { ttlMs: listedForMs, cacheScope: "public" } as const;
@@ -36,7 +39,7 @@ const tools = new Map(toolNames.map((name) => [name, loadTool(name)]));
 /** The five tools for one request or one session; never shared between clients. */
 export function createToolServer(parts: ToolParts): McpServer {
   const server = new McpServer(
-    { name: "tollgate", title: "Tollgate", version: "1.0.0" },
+    { name: "tollgate", title: "Tollgate", version: toolsVersion },
     {
       instructions,
       capabilities: { tools: { listChanged: false } },
