@@ -1,7 +1,7 @@
 /** How fast one caller may ask about one task, and how fast it may ask for its end: twice a second each. */
 export interface PollFloor {
   /** Undefined when the question may be asked now, else how long to wait. */
-  readonly waitMs: (caller: string, taskId: string, about?: "state" | "cancel") => number | undefined;
+  readonly waitMs: (caller: string, taskId: string, about: "state" | "cancel") => number | undefined;
 }
 
 export const asksPerSecond = 2;
@@ -16,7 +16,7 @@ export function createPollFloor(monotonicMs: () => number): PollFloor {
     for (const [name, times] of asked) if ((times.at(-1) ?? 0) + windowMs <= nowMs) asked.delete(name);
   };
   return {
-    waitMs: (caller, taskId, about = "state") => {
+    waitMs: (caller, taskId, about) => {
       const nowMs = monotonicMs();
       if (nowMs - sweptAtMs > windowMs) sweep(nowMs);
       const name = `${caller} ${taskId} ${about}`;

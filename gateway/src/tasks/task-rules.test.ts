@@ -174,9 +174,13 @@ describe("the pace", () => {
   test("of one caller at one task is two a second, and others do not count", () => {
     let atMs = 0;
     const floor = createPollFloor(() => atMs);
-    const ask = () => floor.waitMs("acc", "task");
+    const ask = () => floor.waitMs("acc", "task", "state");
     expect([ask(), ask(), ask()]).toEqual([undefined, undefined, 1_000]);
-    expect([floor.waitMs("acc", "other"), floor.waitMs("stranger", "task")]).toEqual([undefined, undefined]);
+    expect([
+      floor.waitMs("acc", "other", "state"),
+      floor.waitMs("stranger", "task", "state"),
+      floor.waitMs("acc", "task", "cancel"),
+    ]).toEqual([undefined, undefined, undefined]);
     atMs = 999;
     expect(ask()).toBe(1);
     atMs = 1_000;
