@@ -6,8 +6,8 @@ interface Refusal {
   readonly shape: "flat" | "nested" | "bare";
 }
 
-const flat = (status: number): Refusal => ({ status, shape: "flat" });
-const nested = (status: number): Refusal => ({ status, shape: "nested" });
+const flat = <Status extends number>(status: Status) => ({ status, shape: "flat" }) as const;
+const nested = <Status extends number>(status: Status) => ({ status, shape: "nested" }) as const;
 
 export const refusals = {
   invalid_parameters: flat(400),
@@ -60,6 +60,7 @@ export const refusals = {
 } as const satisfies Record<string, Refusal>;
 
 export type RefusalCode = keyof typeof refusals;
+export type RefusalStatus = (typeof refusals)[RefusalCode]["status"];
 
 export interface RefusalDetails {
   /** Members that stand inside `error`. Numbers only where they fit a JSON number exactly. */
