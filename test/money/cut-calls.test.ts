@@ -9,7 +9,8 @@ import { createForwarder } from "../../gateway/src/upstreams/forwarder.ts";
 import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.ts";
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
-import { useAskedStreams, until } from "../streams/asked-streams.ts";
+import { until } from "../support/until.ts";
+import { useAskedStreams } from "../streams/asked-streams.ts";
 import { dialects } from "../streams/dialects.ts";
 import { lastReceipt, models } from "../streams/model-vendors.ts";
 
@@ -33,7 +34,7 @@ test("so is one that is read on for a caller who left", async () => {
   const caller = open(gateway, account, { script: { fault: "endless", everyMs: 20 } });
   await caller.untilFrames(4);
   caller.leave();
-  await until(() => gateway.listener.openRequests() === 0);
+  await until(() => gateway.listener.openRequests() === 0, 5_000);
   expect(gateway.gateway.callsInFlight()).toBe(1);
   await stop();
   expectPaidInPart(await lastReceipt(gateway, account), "caller_left");
@@ -47,7 +48,7 @@ test("a stream that came whole is charged in full, though its caller has not rea
   vendors.script.reply = { text: "word".repeat(4 * 1024 * 1024) };
   const caller = open(gateway, account, { script: { segments: "together" } });
   caller.pause();
-  await until(() => vendors.doubles.openai.book.at(-1)?.stream?.whole === true);
+  await until(() => vendors.doubles.openai.book.at(-1)?.stream?.whole === true, 5_000);
   await Bun.sleep(1_000);
   vendors.script.reply = { text: "Yes." };
   expect(gateway.listener.openRequests()).toBe(1);
@@ -64,7 +65,7 @@ test("a call that its upstream does not answer is in doubt, as after a timeout: 
   vendors.doubles.openai.answerNext({ kind: "hang" });
   const before = vendors.doubles.openai.requests.length;
   const asking = ask(gateway, account);
-  await until(() => vendors.doubles.openai.requests.length > before);
+  await until(() => vendors.doubles.openai.requests.length > before, 5_000);
   await stop();
   const answer = await asking;
   expect(answer.status).toBe(502);

@@ -4,6 +4,7 @@ import { afterAll, expect } from "bun:test";
 import type { StreamScript } from "../doubles/scripted-answer.ts";
 import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
 import { collectUnhandled } from "../support/unhandled.ts";
+import { until } from "../support/until.ts";
 import { dialects, type DialectName, type Heard } from "./dialects.ts";
 import { models, openModelVendors } from "./model-vendors.ts";
 import { openStreamCaller, type StreamCaller } from "./stream-caller.ts";
@@ -71,19 +72,12 @@ export async function slotsFree(gateway: TestGateway, account: TestAccount): Pro
   return limits.find(({ name }) => name === "concurrency")?.remaining ?? Number.NaN;
 }
 
-/** Looks again and again, and says how long it took; throws when it takes too long. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<number> {
-  const startMs = performance.now();
-  while (!(await isSo())) {
-    if (performance.now() - startMs > 5_000) throw new Error(`Still not so: ${isSo.toString()}`);
-    await Bun.sleep(10);
-  }
-  return performance.now() - startMs;
-}
-
 /** Resolves when nothing of the account is held or taken any more; says how long that took. */
-export const untilFree = (gateway: TestGateway, account: TestAccount): Promise<number> =>
-  until(async () => {
+export async function untilFree(gateway: TestGateway, account: TestAccount): Promise<number> {
+  const startedMs = performance.now();
+  await until(async () => {
     const { held } = await gateway.balance(account);
     return held === 0 && (await slotsFree(gateway, account)) === growthSlots;
-  });
+  }, 5_000);
+  return performance.now() - startedMs;
+}

@@ -5,15 +5,8 @@ import { connect, createServer } from "node:net";
 import type { Receipt } from "../../client/src/operations.ts";
 import type { StreamScript } from "../doubles/scripted-answer.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
-import {
-  growthSlots,
-  slotsFree,
-  talk,
-  until,
-  untilFree,
-  useAskedStreams,
-  wordsCount,
-} from "./asked-streams.ts";
+import { until } from "../support/until.ts";
+import { growthSlots, slotsFree, talk, untilFree, useAskedStreams, wordsCount } from "./asked-streams.ts";
 import { dialects } from "./dialects.ts";
 import { expectChargeOf, lastInBook, lastReceipt, models, usageInBook } from "./model-vendors.ts";
 
@@ -71,7 +64,7 @@ describe("a caller who leaves", () => {
     await until(() => {
       const { stream } = lastInBook(vendors.doubles.openai);
       return stream?.whole === true || stream?.left === true;
-    });
+    }, 5_000);
     const { output_tokens: generated = 0 } = usageInBook(lastInBook(vendors.doubles.openai));
     expect(passed).toBeGreaterThanOrEqual(Math.max(0, generated - 1));
     expect(passed).toBeLessThanOrEqual(generated);
@@ -190,10 +183,10 @@ test("the sixth stream of a free key is refused while five run, and served when 
   expect(whole.status).toBe(200);
 
   running[0]?.leave();
-  await until(async () => (await slotsFree(aborting, account)) > 0);
+  await until(async () => (await slotsFree(aborting, account)) > 0, 5_000);
   const served = await ask();
   expect(served.status).toBe(200);
   await served.text();
   for (const caller of running) caller.leave();
-  await until(async () => (await slotsFree(aborting, account)) === 5);
+  await until(async () => (await slotsFree(aborting, account)) === 5, 5_000);
 });

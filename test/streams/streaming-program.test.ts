@@ -8,7 +8,8 @@ import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts
 import type { StreamScript } from "../doubles/scripted-answer.ts";
 import { openGatewayProcess } from "../support/gateway-process.ts";
 import type { TestAccount } from "../support/test-gateway.ts";
-import { hear, requestIdOf, talk, text, until, useAskedStreams } from "./asked-streams.ts";
+import { until } from "../support/until.ts";
+import { hear, requestIdOf, talk, text, useAskedStreams } from "./asked-streams.ts";
 import { dialects } from "./dialects.ts";
 import { lastInBook, models, usageInBook } from "./model-vendors.ts";
 import { openStreamCaller, type StreamCaller } from "./stream-caller.ts";
@@ -88,16 +89,16 @@ describe.skipIf(testStore !== "sqlite")("the program itself", () => {
     // Tens of thousands of events make a program grow once, until it is compiled and its garbage was collected.
     const before = await openUnread();
     before.leave();
-    await until(async () => (await program.heldMicros()) === 0);
+    await until(async () => (await program.heldMicros()) === 0, 5_000);
     const residentBefore = program.residentBytes();
 
     const caller = await openUnread();
     const grownBytes = program.residentBytes() - residentBefore;
     expect(grownBytes).toBeLessThan(16 * 1024 * 1024);
     caller.leave();
-    await until(async () => (await program.heldMicros()) === 0);
+    await until(async () => (await program.heldMicros()) === 0, 5_000);
     // The vendor learns that nobody listens any more.
-    await until(() => lastInBook(vendors.doubles.openai).stream?.left === true);
+    await until(() => lastInBook(vendors.doubles.openai).stream?.left === true, 5_000);
   });
 
   test(`does not grow with streams that are left: ${leftStreams} of them`, async () => {
@@ -112,14 +113,14 @@ describe.skipIf(testStore !== "sqlite")("the program itself", () => {
         }
       };
       await Promise.all(Array.from({ length: 20 }, leaveNext));
-      await until(async () => (await program.heldMicros()) === 0);
+      await until(async () => (await program.heldMicros()) === 0, 5_000);
     };
     // What so many leave behind for the collector at a time is there once; a leak would be there again.
     await leaveMany(Math.min(1_000, leftStreams));
     const residentBefore = program.residentBytes();
     await leaveMany(leftStreams);
     expect(program.residentBytes() - residentBefore).toBeLessThan(24 * 1024 * 1024);
-    await until(() => vendors.doubles.openai.connections().open < 50);
+    await until(() => vendors.doubles.openai.connections().open < 50, 5_000);
   });
 
   test("that is told to stop lets a stream end, settles it, and then stops", async () => {

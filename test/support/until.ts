@@ -3,7 +3,7 @@ export async function until(isSo: () => boolean | Promise<boolean>, withinMs = 1
   const startedMs = performance.now();
   while (!(await isSo())) {
     if (performance.now() - startedMs > withinMs)
-      throw new Error(`It did not come true within ${withinMs} ms.`);
+      throw new Error(`It did not come true within ${withinMs} ms: ${isSo.toString()}`);
     await Bun.sleep(25);
   }
 }
