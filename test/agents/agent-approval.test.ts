@@ -2,14 +2,13 @@
 // exactly one call. Each replay here once bought twice somewhere.
 
 import { describe, expect, test } from "bun:test";
-import { useTool, type ToolResult } from "./agent-client.ts";
+import { errorOf, useTool, type ToolResult } from "./agent-client.ts";
 import {
   canAsk,
   cheap,
   config,
   creditUsd,
   dear,
-  errorOf,
   snapshotMicros,
   tagMicros,
   useApprovals,

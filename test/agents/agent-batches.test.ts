@@ -1,8 +1,8 @@
 // Several calls in one: bound by a total, each with its own receipt, and none begun that could exceed it.
 
 import { describe, expect, test } from "bun:test";
-import { useTool, type ToolResult } from "./agent-client.ts";
-import { errorOf, snapshot, snapshotMicros, tag, tagMicros, usePurchases } from "./agent-purchases.ts";
+import { errorOf, useTool, type ToolResult } from "./agent-client.ts";
+import { snapshot, snapshotMicros, tag, tagMicros, usePurchases } from "./agent-purchases.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";

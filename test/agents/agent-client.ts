@@ -31,6 +31,10 @@ export interface ToolResult {
   readonly inputRequests?: Readonly<Record<string, { readonly method: string; readonly params: object }>>;
 }
 
+/** Why a tool did not do what it was asked. */
+export const errorOf = ({ structuredContent }: ToolResult): Record<string, unknown> =>
+  structuredContent["error"] as Record<string, unknown>;
+
 const modernVersion = "2026-07-28";
 const prefix = "io.modelcontextprotocol/";
 

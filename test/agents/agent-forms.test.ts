@@ -1,8 +1,8 @@
 // A person's yes in a form that the client shows: what stands in it, what it allows, and that it is good for one call.
 
 import { describe, expect, test } from "bun:test";
-import { askModern, openOldClient, useTool, type OldClient } from "./agent-client.ts";
-import { canAsk, creditUsd, dear, errorOf, snapshotMicros, useApprovals, yes } from "./approvals.ts";
+import { askModern, errorOf, openOldClient, useTool, type OldClient } from "./agent-client.ts";
+import { canAsk, creditUsd, dear, snapshotMicros, useApprovals, yes } from "./approvals.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { createPerson } from "../sign-in/oauth-person.ts";
 

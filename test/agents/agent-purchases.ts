@@ -21,9 +21,6 @@ export const tag = (max: number, more: object = {}) => ({
   ...more,
 });
 
-export const errorOf = ({ structuredContent }: ToolResult): Record<string, unknown> =>
-  structuredContent["error"] as Record<string, unknown>;
-
 /** To be called once in a file of tests; the books are audited after the last of them. */
 export async function usePurchases() {
   const gateway = await openTestGateway();

@@ -30,9 +30,6 @@ export interface Handle {
   readonly url: string;
 }
 
-export const errorOf = ({ structuredContent }: ToolResult): Record<string, unknown> =>
-  structuredContent["error"] as Record<string, unknown>;
-
 /** To be called once in a file of tests; the books are audited after the last of them. */
 export async function useApprovals() {
   const gateway = await openTestGateway({ config });

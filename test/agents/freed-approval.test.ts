@@ -1,8 +1,8 @@
 // A person's yes to a call for which its vendor then did nothing.
 
 import { expect, test } from "bun:test";
-import { useTool } from "./agent-client.ts";
-import { dear, errorOf, snapshotMicros, useApprovals } from "./approvals.ts";
+import { errorOf, useTool } from "./agent-client.ts";
+import { dear, snapshotMicros, useApprovals } from "./approvals.ts";
 
 const { gateway, account, mcp, spent, askElsewhere, decide } = await useApprovals();
 
