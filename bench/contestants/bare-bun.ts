@@ -3,12 +3,12 @@
 
 import { anyKeys, type Contestant } from "../rig/contestant.ts";
 import { openBunProcess } from "../rig/bun-process.ts";
-import { freePort } from "../rig/free-port.ts";
+import { findFreePort } from "../../test/support/free-port.ts";
 
 export const bareBun: Contestant = {
   name: "bare Bun proxy",
   open: async (upstream) => {
-    const port = await freePort();
+    const port = await findFreePort();
     const url = `http://127.0.0.1:${port}`;
     const environment = { PORT: String(port), UPSTREAM: `http://127.0.0.1:${upstream.port}` };
     const running = await openBunProcess([import.meta.path], environment, url);

@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import { openBunProcess } from "../rig/bun-process.ts";
 import type { Contestant } from "../rig/contestant.ts";
-import { freePort } from "../rig/free-port.ts";
+import { findFreePort } from "../../test/support/free-port.ts";
 import { databaseHome } from "../rig/disk.ts";
 import { openTemporaryFolder } from "../rig/leftovers.ts";
 import { openBooks, type Books } from "./metered-bun-books.ts";
@@ -20,7 +20,7 @@ export const meteredBun: Contestant = {
   sitsOut: ["streams", "open-streams", "rerank", "reseller"],
   open: async (upstream) => {
     const folder = openTemporaryFolder("metered", databaseHome);
-    const port = await freePort();
+    const port = await findFreePort();
     const url = `http://127.0.0.1:${port}`;
     const environment = {
       PORT: String(port),

@@ -1,12 +1,12 @@
 import { anyKeys, type Contestant } from "../rig/contestant.ts";
-import { freePort } from "../rig/free-port.ts";
+import { findFreePort } from "../../test/support/free-port.ts";
 import { openNginx } from "../rig/nginx.ts";
 
 /** A reverse proxy that knows nothing of what passes: the limit. */
 export const nginxProxy: Contestant = {
   name: "nginx proxy",
   open: async (upstream) => {
-    const port = await freePort();
+    const port = await findFreePort();
     const nginx = await openNginx(
       port,
       `

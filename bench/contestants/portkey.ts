@@ -9,7 +9,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { anyKeys, type Contestant } from "../rig/contestant.ts";
-import { freePort, waitUntilServing } from "../rig/free-port.ts";
+import { findFreePort } from "../../test/support/free-port.ts";
+import { waitUntilServing } from "../rig/wait-until-serving.ts";
 import { endingWithUs, tied } from "../rig/leftovers.ts";
 import { versionOf } from "../rig/machine.ts";
 
@@ -53,7 +54,7 @@ function portkeyOn(name: string, node: string, sitsOut: Contestant["sitsOut"] = 
     sitsOut,
     open: async (upstream) => {
       await install();
-      const port = await freePort();
+      const port = await findFreePort();
       const url = `http://127.0.0.1:${port}`;
       const words = [...endingWithUs, node, program, "--headless", `--port=${port}`];
       const child = tied(Bun.spawn(words, { cwd: folder, stdout: "ignore", stderr: "ignore" }));

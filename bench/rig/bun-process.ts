@@ -1,4 +1,4 @@
-import { waitUntilServing } from "./free-port.ts";
+import { waitUntilServing } from "./wait-until-serving.ts";
 import { endingWithUs, tied } from "./leftovers.ts";
 
 export interface BunProcess {

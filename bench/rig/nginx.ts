@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { waitUntilServing } from "./free-port.ts";
+import { waitUntilServing } from "./wait-until-serving.ts";
 import { endingWithUs, openTemporaryFolder, tied } from "./leftovers.ts";
 
 export interface Nginx {

@@ -3,7 +3,7 @@
 // events that really passed. Run as a program it is the upstream; imported it starts one.
 
 import { streamedChat } from "../scenarios/streamed-chat.ts";
-import { freePort } from "./free-port.ts";
+import { findFreePort } from "../../test/support/free-port.ts";
 import { openBunProcess } from "./bun-process.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -13,7 +13,7 @@ export interface SseUpstream extends Upstream {
 
 /** `pauseMs` lies between the events of one stream; streams are not in step with each other. */
 export async function openSseUpstream(pauseMs: number): Promise<SseUpstream> {
-  const port = await freePort();
+  const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   const environment = { PORT: String(port), PAUSE_MS: String(pauseMs) };
   const running = await openBunProcess([import.meta.path], environment, url);

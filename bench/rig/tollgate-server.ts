@@ -6,7 +6,7 @@ import { createKeySecret } from "../../gateway/src/keys/key-format.ts";
 import { createSecrets } from "../../gateway/src/keys/secrets.ts";
 import type { Store } from "../../gateway/src/books/store.ts";
 import { openBunProcess, type BunProcess } from "./bun-process.ts";
-import { freePort } from "./free-port.ts";
+import { findFreePort } from "../../test/support/free-port.ts";
 
 const secret = "a secret for benchmarks only, not for use";
 const main = join(import.meta.dir, "../../gateway/src/main.ts");
@@ -22,7 +22,7 @@ export const databaseIn = (folder: string): string => join(folder, "tollgate.db"
 
 /** `more` is one more upstream, as it is written in a configuration. */
 export async function serveTollgate(folder: string, upstreamUrl: string, more = ""): Promise<TollgateServer> {
-  const port = await freePort();
+  const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   const configFile = join(folder, "tollgate.yaml");
   writeFileSync(configFile, configuration(upstreamUrl, more));

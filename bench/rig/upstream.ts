@@ -1,4 +1,4 @@
-import { freePort } from "./free-port.ts";
+import { findFreePort } from "../../test/support/free-port.ts";
 import { openNginx } from "./nginx.ts";
 
 export interface Upstream {
@@ -10,7 +10,7 @@ export interface Upstream {
 
 /** An upstream that costs next to nothing: nginx with one answer for everything it is asked. */
 export async function openUpstream(answer: { contentType: string; body: string }): Promise<Upstream> {
-  const port = await freePort();
+  const port = await findFreePort();
   if (answer.body.includes("$")) throw new Error("nginx would take a dollar sign for a variable.");
   const parts = (answer.body.match(partPattern) ?? []).map((part) =>
     part.replaceAll("\\", "\\\\").replaceAll("'", "\\'"),

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { freePort } from "../../bench/rig/free-port.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { completeAddresses } from "../../gateway/src/config/addresses.ts";
 import { patienceUsualMs } from "../../gateway/src/host/drain.ts";
 import { useTool } from "../agents/agent-client.ts";
@@ -39,7 +39,7 @@ describe.skipIf(nginx === null)("nginx in front, as in the example (skipped wher
       parts: { addresses: completeAddresses(`https://${name}`) },
     });
     account = await gateway.openAccount();
-    const [tls, open] = [await freePort(), await freePort()];
+    const [tls, open] = [await findFreePort(), await findFreePort()];
     [encrypted, plain] = [`https://127.0.0.1:${tls}`, `http://127.0.0.1:${open}`];
     writeCertificate(folder, name);
     const file = join(folder, "nginx.conf");

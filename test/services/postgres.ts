@@ -4,13 +4,8 @@
 import { SQL } from "bun";
 import { chownSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  endingWithUs,
-  findFreePort,
-  openServerFolder,
-  startPrivateServer,
-  type PrivateServer,
-} from "./private-server.ts";
+import { endingWithUs, openServerFolder, startPrivateServer, type PrivateServer } from "./private-server.ts";
+import { findFreePort } from "../support/free-port.ts";
 
 const TEMPLATES_MAX = 24;
 const CONNECTIONS_MAX = 300;

@@ -13,18 +13,12 @@ import {
   rmSync,
   statfsSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const READY_WAIT_MS = 30_000;
 const POLL_MS = 10;
 const FOLDER_BYTES_MIN = 2 ** 30;
-
-// Below the ports that systems give to whoever connects. There, a client that knocks at a stopped server may be given
-// the server's own port: it meets itself, and the server cannot come back.
-const PORT_FIRST = 20_000;
-const PORT_COUNT = 12_000;
 
 export interface PrivateServer {
   /** Undefined while it is stopped. */
@@ -114,21 +108,6 @@ export function endingWithUs(
   if (isAble) return ["setpriv", ...tie, ...as, "--"];
   if (user !== undefined) throw new Error("Starting a server as another user needs setpriv of util-linux.");
   return [];
-}
-
-export async function findFreePort(): Promise<number> {
-  for (;;) {
-    const port = PORT_FIRST + Math.floor(Math.random() * PORT_COUNT);
-    if (await isFree(port)) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
 }
 
 const folderPrefix = "tollgate-services-";

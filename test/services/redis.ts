@@ -2,13 +2,8 @@
 // harmed.
 
 import { RedisClient } from "bun";
-import {
-  endingWithUs,
-  findFreePort,
-  openServerFolder,
-  startPrivateServer,
-  type PrivateServer,
-} from "./private-server.ts";
+import { endingWithUs, openServerFolder, startPrivateServer, type PrivateServer } from "./private-server.ts";
+import { findFreePort } from "../support/free-port.ts";
 
 // As many as every Redis has, without the first, which a developer may be using, for three runs of tests at a time.
 const DATABASES = 15;

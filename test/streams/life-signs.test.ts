@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePort } from "../../bench/rig/free-port.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { openStarts, type Starts } from "../operator/operator-starts.ts";
@@ -20,7 +20,7 @@ const start: Starts["start"] = (meant) => starts.start(meant);
 
 describe("life signs", () => {
   test("whoever is ready to be called can be stopped in order, also before it greets", async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), "serve"], {
       cwd: folder,
       env: { PATH: process.env["PATH"], PORT: String(port), TOLLGATE_DATA: folder },
@@ -38,7 +38,7 @@ describe("life signs", () => {
   });
 
   test("whoever comes while it starts waits for it, and is answered like everybody else", async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const starting = start({ port });
     const first = async (path: string): Promise<unknown[]> => {
       for (;;) {
