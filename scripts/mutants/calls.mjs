@@ -213,6 +213,13 @@ export const mutants = [
     tests: ["test/agents/freed-approval.test.ts"],
   },
   {
+    name: "a rerank tells its vendor's figure where another is billed",
+    file: "gateway/src/call/steps/settle.ts",
+    find: "exchanged.asBilled ? exchanged.asBilled(used)",
+    replace: "exchanged.asBilled ? exchanged.asBilled(exchanged.tokens?.used ?? used)",
+    tests: ["test/money/stated-usage.test.ts"],
+  },
+  {
     name: "tokens that no call can use are recorded",
     file: "gateway/src/call/steps/meter.ts",
     find: "  const used = sold && withinReach(sold, priced);\n",

@@ -1,6 +1,7 @@
 // Usage and success as upstreams state them, true or not: what is believed, what is charged, and what is written off.
 
 import { describe, expect, test } from "bun:test";
+import { json } from "../support/answers.ts";
 import { begunStream, receiptOfDied, startAfterDeath } from "../support/died-stream.ts";
 import { omitted, type JsonValue } from "../doubles/vendor-checks.ts";
 import { chat, configFor, creditMicros, ranking, tagPath, useFaultyVendors } from "./faulty-vendors.ts";
@@ -285,16 +286,18 @@ describe("usage as the upstream states it", () => {
     { what: "nothing", usage: omitted, charged: Math.floor(Math.ceil((rerankBytes - 16) / 4) * 0.05) },
   ];
   test.each(rerankCases)(
-    "a rerank that states $what tokens is charged within its hold",
+    "a rerank that states $what tokens is charged within its hold, and tells what is billed",
     async ({ usage, charged }) => {
       const account = await gateway.openAccount();
       lies.rerankUsage = usage;
       const response = await gateway.post(account, "/v1/rerank", ranking);
       delete lies.rerankUsage;
       expect(response.status).toBe(200);
+      const told = await json<{ usage: { total_tokens: number } }>(response);
       expect(await receiptOf(account, response)).toMatchObject({
         held_micros_usd: rerankHold,
         charged_micros_usd: charged,
+        usage: { input_tokens: told.usage.total_tokens },
       });
       expect(await gateway.balance(account)).toEqual({ balance: creditMicros - charged, held: 0 });
     },
@@ -303,7 +306,11 @@ describe("usage as the upstream states it", () => {
   test("a rerank without results and without usage costs nothing", async () => {
     const account = await gateway.openAccount();
     doubles.jina.answerNext({ status: 200, body: '{"results":[]}' });
-    expect((await gateway.post(account, "/v1/rerank", ranking)).status).toBe(200);
+    const response = await gateway.post(account, "/v1/rerank", ranking);
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      { model: "jina-reranker-v3", results: [], usage: { total_tokens: 0 } },
+    ]);
     expect(await gateway.balance(account)).toEqual({ balance: creditMicros, held: 0 });
   });
 });

@@ -98,6 +98,8 @@ export type Exchanged =
       readonly body: string | Uint8Array;
       readonly answer: UpstreamAnswer;
       readonly tokens: TokenReading | undefined;
+      /** As it is passed on, where it tells what is billed. */
+      readonly asBilled?: ((used: Quantities) => Answered) | undefined;
       /** How long the vendor asks to be left alone. */
       readonly retryAfterSeconds: number | undefined;
       readonly hiddenFailure?: HiddenFailure | undefined;

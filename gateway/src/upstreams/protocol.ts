@@ -1,6 +1,7 @@
 import type { ExchangeName } from "../operation/service.ts";
 import type { Dispatch, HiddenFailure, TokenReading } from "../operation/upstream.ts";
 import type { JsonObject } from "../platform/json.ts";
+import type { Quantities } from "../prices/quantities.ts";
 import type { StreamRules } from "./streams/frame-passer.ts";
 
 /** How one vendor is spoken to. */
@@ -75,6 +76,8 @@ export interface OwnAnswer {
 interface Reading {
   /** The answer in our shape, where it differs from the vendor's. */
   readonly json?: unknown;
+  /** The same for an answer that tells what is billed, which is known once it was metered. */
+  readonly asBilled?: (used: Quantities) => unknown;
   readonly tokens?: TokenReading;
   /** The vendor's error in the caller's words, where it was told with the status of a success. */
   readonly error?: ToldError;

@@ -41,8 +41,12 @@ export async function settle(
   paid.call.known.costMicros = resolved.chargedMicros;
   if (exchanged.kind === "rate_limited") await returnCounted(paid.call, gate);
   if (exchanged.kind === "link_rejected" && attempted.linkRefusal) throw attempted.linkRefusal;
-  return answerOf(exchanged, upstream);
+  return answerOf(asBilled(exchanged, metered), upstream);
 }
+
+/** An answer that tells what is billed tells what is in the books, whatever its vendor said. */
+const asBilled = (exchanged: Exchanged, { used }: Metered): Exchanged =>
+  exchanged.kind === "answered" && exchanged.asBilled ? exchanged.asBilled(used) : exchanged;
 
 const perhapsBooked =
   "The call was made, and it is not known whether it could be booked; its receipt tells whether it was charged.";

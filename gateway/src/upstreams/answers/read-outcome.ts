@@ -73,6 +73,8 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
   }
   if (reading?.error !== undefined)
     return rewritten({ ...asItCame, status: reading.error.status }, reading.error.json);
+  const asBilled = reading?.asBilled;
+  if (asBilled) return { ...asItCame, asBilled: (used) => rewritten(asItCame, asBilled(used)) };
   const failed = json !== undefined && !succeeded;
   const inOurWords = failed ? exchange.readError?.(status, json, dispatch) : reading?.json;
   return inOurWords === undefined ? asItCame : rewritten(asItCame, inOurWords);

@@ -68,14 +68,20 @@ function rerankExchange(dialect: Dialect): Exchange {
       const results = isJsonObject(json) ? readResults(json[dialect.listName], bodyOf(dispatch)) : undefined;
       if (!results || !isJsonObject(json)) return {};
       const counted = readCount(dialect.tokens(json), "total_tokens", anomalies);
-      const total = counted ?? estimateTokens(bodyOf(dispatch));
       const tokens: TokenReading = {
         used: counted === undefined ? undefined : { input_tokens: counted },
         // Without a report, an empty ranking is no delivery.
-        estimate: results.length === 0 ? undefined : { input_tokens: total },
+        estimate: results.length === 0 ? undefined : { input_tokens: estimateTokens(bodyOf(dispatch)) },
         anomalies,
       };
-      return { tokens, json: { model: dispatch.modelAsked, results, usage: { total_tokens: total } } };
+      return {
+        tokens,
+        asBilled: ({ input_tokens: billed = 0 }) => ({
+          model: dispatch.modelAsked,
+          results,
+          usage: { total_tokens: billed },
+        }),
+      };
     },
   };
 }
