@@ -389,6 +389,13 @@ export const mutants = [
     tests: ["test/upstreams/failed-responses.test.ts"],
   },
   {
+    name: "a response that breaks off looks whole to OpenAI's client",
+    file: "gateway/src/upstreams/exchanges/openai-responses.ts",
+    find: 'error: { type: "server_error", ...error },',
+    replace: "",
+    tests: ["test/models/official-clients.test.ts"],
+  },
+  {
     name: "a response that failed with an empty message in it is charged",
     file: "gateway/src/upstreams/exchanges/responses-output.ts",
     find: "output.some(isOutput)",

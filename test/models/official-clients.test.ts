@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
+import { createOpenAI } from "@ai-sdk/openai";
 import { GoogleGenAI } from "@google/genai";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import OpenAI from "openai";
@@ -191,6 +192,45 @@ describe("a stream that the vendor cuts is an error to the client, not a short a
     // The text of the gateway's own last event, wherever the client puts it.
     expect(reply instanceof Error ? reply.message : JSON.stringify(reply)).toContain("broke off");
     expect((await gateway.balance(account)).held).toBe(0);
+  });
+});
+
+describe("a response that breaks off while it is streamed is an error to the client, not a short answer", () => {
+  const request = { model: "gpt-4o-mini", input: "Tell me a story." };
+  const waysToRead: Readonly<Record<string, (key: string) => Promise<unknown>>> = {
+    "openai, event by event": async (key) => {
+      const events = await createOpenAiClient(gateway.url, key).responses.create({
+        ...request,
+        stream: true,
+      });
+      for await (const _ of events);
+    },
+    "openai, as the last response": (key) =>
+      createOpenAiClient(gateway.url, key).responses.stream(request).finalResponse(),
+    "ai with @ai-sdk/openai": async (key) => {
+      const provider = createOpenAI({ apiKey: key, baseURL: `${gateway.url}/v1` });
+      let failed: unknown;
+      const told = streamText({
+        model: provider.responses(request.model),
+        prompt: request.input,
+        maxRetries: 0,
+        onError: ({ error }) => {
+          failed = error;
+        },
+      });
+      await told.consumeStream();
+      // This client hands over the words of the last event as they are.
+      throw new Error(JSON.stringify(failed), { cause: failed });
+    },
+  };
+
+  test.each(Object.entries(waysToRead))("%s", async (_name, read) => {
+    const { key } = await gateway.openAccount();
+    await gateway.sandbox.fault({ vendor: "openai", mode: "cut_stream", after_events: 6 });
+    const failed = await read(key).catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(Error);
+    expect(String(failed)).toContain("broke off before its end");
+    expect(String(failed)).not.toContain("validation");
   });
 });
 

@@ -128,6 +128,34 @@ describe("responses", () => {
     expect(await gateway.balance(account)).toMatchObject({ held: 0 });
   });
 
+  test("that the gateway ends are ended by an event that counts on from the last that passed", async () => {
+    const account = await gateway.openAccount();
+    const event = (type: string, number: number, rest: object): string =>
+      `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number, ...rest })}\n\n`;
+    const delta = (number: number, said: string): string =>
+      event("response.output_text.delta", number, { output_index: 0, delta: said });
+    const begun = delta(7, "Well") + delta(8, ", well");
+    const refusal = { error: { code: "invalid_api_key", message: "Incorrect API key provided: sk-secret." } };
+    for (const [told, code] of [
+      [begun, "provider_request_failed"],
+      [begun + event("error", 9, refusal), "provider_unavailable"],
+    ] as const) {
+      const headers = { "Content-Type": "text/event-stream" };
+      openai.answerNext({ status: 200, headers, body: told });
+      const response = await gateway.post(account, responsesPath, { ...body, stream: true });
+      const shown = withoutComment(await response.text());
+      expect(shown).toStartWith(begun);
+      const said = JSON.parse(shown.slice(begun.length).replace("event: error\ndata: ", "")) as object;
+      const error = { code, message: expect.any(String) as unknown, param: null };
+      expect(said).toEqual({
+        type: "error",
+        sequence_number: 9,
+        ...error,
+        error: { type: "server_error", ...error },
+      });
+    }
+  });
+
   test("that fail or are incomplete are metered by what their last event says", async () => {
     const account = await gateway.openAccount();
     const end = (type: string, usage: object | null) => {

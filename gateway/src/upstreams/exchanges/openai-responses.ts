@@ -67,18 +67,30 @@ function readUsage(usage: unknown, anomalies: string[]): ChatUsage | undefined {
 
 function streamRules(words: OperatorWords): StreamRules {
   const read = createEventReader(words);
+  // Frames that pass unread are alike in their number, too, so that all others are seen here.
+  let nextNumber = 0;
   return {
     contentType: "text/event-stream; charset=utf-8",
-    read: (frame) => read(eventOf(frame)),
+    read: (frame) => {
+      const event = eventOf(frame);
+      const events = read(event);
+      if (!events.some(isWithheld)) nextNumber = numberAfter(event) ?? nextNumber;
+      return events;
+    },
     alike: true,
-    write: ({ text }, events) => (events.some(isWithheld) ? sayError(withheldError) : text),
-    end: (ending) => (ending === "whole" ? "" : sayError(brokenOff)),
+    write: ({ text }, events) => (events.some(isWithheld) ? sayError(withheldError, nextNumber) : text),
+    end: (ending) => (ending === "whole" ? "" : sayError(brokenOff, nextNumber)),
     oddFigures: (frame) => {
       const anomalies: string[] = [];
       readUsage(endOf(eventOf(frame))?.["usage"], anomalies);
       return anomalies;
     },
   };
+}
+
+function numberAfter(event: JsonObject | undefined): number | undefined {
+  const number = event?.["sequence_number"];
+  return Number.isSafeInteger(number) ? Number(number) + 1 : undefined;
 }
 
 const brokenOff = {
@@ -92,8 +104,17 @@ const withheldError = {
   message: "The provider cannot go on with this answer.",
 };
 
-const sayError = (error: JsonObject): string =>
-  sseText({ event: "error", data: JSON.stringify({ type: "error", ...error, param: null }) });
+/** Said twice: OpenAI's reference has it at the top, and its client and others look for it under `error`. */
+function sayError(told: JsonObject, number: number): string {
+  const error = { ...told, param: null };
+  const event = {
+    type: "error",
+    ...error,
+    sequence_number: number,
+    error: { type: "server_error", ...error },
+  };
+  return sseText({ event: event.type, data: JSON.stringify(event) });
+}
 
 /**
  * Only what the meter needs: pieces and whole items of output, the end with its figures, and an error in between. Some
