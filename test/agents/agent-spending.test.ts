@@ -12,7 +12,7 @@ import { snapshot, snapshotMicros, usePurchases } from "./agent-purchases.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { withFailpoint } from "../crashes/failpoints.ts";
 import { openGatewayProcess } from "../support/gateway-process.ts";
-import { openSandbox } from "../support/sandbox.ts";
+import { openSandboxProgram } from "../support/sandbox.ts";
 import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 
@@ -398,7 +398,7 @@ describe("leaving", () => {
 
 test("a stop waits for what agents are running, and tells them how it ended", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-  const sandbox = await openSandbox();
+  const sandbox = await openSandboxProgram();
   const program = await openGatewayProcess({ dataFolder: folder, config: `sandbox: "${sandbox.url}"` });
   const key = /tgk_[0-9A-Za-z]+/.exec(program.greeting)?.[0] ?? "";
   const old = await openOldClient(`${program.url}/mcp`, key);

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
 import { runTollgate, type Ran } from "../support/run-tollgate.ts";
-import { openSandbox, type SandboxControl } from "../support/sandbox.ts";
+import { openSandboxProgram, type SandboxControl } from "../support/sandbox.ts";
 import { until } from "../support/until.ts";
 
 const killAfterMs = { least: 90, most: 250 };
@@ -54,7 +54,7 @@ export interface Installation {
 
 /** A data folder with limits that a load test does not meet, and vendors that outlive the gateway. */
 export async function openInstallation(): Promise<Installation> {
-  const sandbox = await openSandbox();
+  const sandbox = await openSandboxProgram();
   const dataFolder = mkdtempSync(join(tmpdir(), "tollgate-kills-"));
   const config = [
     `sandbox: ${sandbox.url}`,

@@ -9,7 +9,7 @@ import type { Balance } from "../../client/src/operations.ts";
 import { migrate, schemaVersion } from "../../gateway/src/stores/sqlite/file/migrations.ts";
 import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
 import { runTollgate, type Ran } from "../support/run-tollgate.ts";
-import { openSandbox, type SandboxControl } from "../support/sandbox.ts";
+import { openSandboxProgram, type SandboxControl } from "../support/sandbox.ts";
 import type { TestAccount } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { storePassword, withPassword } from "../support/real-nodes.ts";
@@ -32,7 +32,7 @@ const running: GatewayProcess[] = [];
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  sandbox = await openSandbox();
+  sandbox = await openSandboxProgram();
   folder = mkdtempSync(join(tmpdir(), "tollgate-moving-"));
 });
 afterAll(async () => {

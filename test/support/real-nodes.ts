@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openGatewayProcess, type GatewayProcess } from "./gateway-process.ts";
 import { runTollgate, type Ran } from "./run-tollgate.ts";
-import { openSandbox, type SandboxControl } from "./sandbox.ts";
+import { openSandboxProgram, type SandboxControl } from "./sandbox.ts";
 import type { TestAccount } from "./test-gateway.ts";
 import { until } from "./until.ts";
 
@@ -57,7 +57,7 @@ interface Wishes {
 
 export async function openRealNodes({ postgresUrl, redisUrl, config = "" }: Wishes): Promise<RealNodes> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-nodes-"));
-  const sandbox = await openSandbox();
+  const sandbox = await openSandboxProgram();
   writeFileSync(join(folder, "tollgate.yaml"), `sandbox: ${sandbox.url}\n${roomy}\n${config}`);
   const inService: RealNode[] = [];
   const started: RealNode[] = [];

@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import { openListener } from "../../sandbox/src/listener.ts";
+import { createSandbox } from "../../sandbox/src/sandbox.ts";
 import { projectFolder } from "./project-folder.ts";
 import { until } from "./until.ts";
 
@@ -12,7 +14,7 @@ interface BookEntry {
   readonly headers_seen: readonly string[];
 }
 
-/** The sandbox as a program of its own, with its book and its faults. */
+/** A running sandbox, with its book and its faults. */
 export interface SandboxControl {
   readonly url: string;
   readonly book: () => Promise<readonly BookEntry[]>;
@@ -25,7 +27,20 @@ export interface SandboxControl {
   readonly stop: () => void;
 }
 
+/** Behind real HTTP, in the process of the test: whoever needs it to be a program says so. */
 export async function openSandbox(): Promise<SandboxControl> {
+  const listener = await openListener({ port: 0 });
+  const sandbox = createSandbox({
+    now: Date.now,
+    publicUrl: `${listener.url}/public`,
+    secret: crypto.randomUUID(),
+  });
+  listener.serve((request) => sandbox.fetch(request));
+  return controlOf(listener.url, () => listener.close());
+}
+
+/** The real program, for gateways that are processes of their own and for loads that must not share ours. */
+export async function openSandboxProgram(): Promise<SandboxControl> {
   const child = Bun.spawn([process.execPath, join(projectFolder, "sandbox/src/main.ts")], {
     env: { PATH: process.env["PATH"], SANDBOX_EXIT_WITH_PARENT: "1" },
     stdin: "pipe",
@@ -38,6 +53,10 @@ export async function openSandbox(): Promise<SandboxControl> {
     if (text.includes("\n")) break;
   }
   const { sandbox: url } = JSON.parse(text) as { sandbox: string };
+  return controlOf(url, () => child.kill());
+}
+
+function controlOf(url: string, stop: () => void): SandboxControl {
   const book = async (): Promise<readonly BookEntry[]> => {
     const response = await fetch(`${url}/_control/book`);
     return ((await response.json()) as { entries: BookEntry[] }).entries;
@@ -56,6 +75,23 @@ export async function openSandbox(): Promise<SandboxControl> {
       await fetch(`${url}/_control/book`, { method: "DELETE" });
       await fetch(`${url}/_control/faults`, { method: "DELETE" });
     },
-    stop: () => child.kill(),
+    stop,
   };
 }
+
+const switchedOff = (): never => {
+  throw new Error("This test has switched the sandbox off.");
+};
+
+/** Of a gateway without one. */
+export const noSandbox: SandboxControl = {
+  get url() {
+    return switchedOff();
+  },
+  book: switchedOff,
+  fault: switchedOff,
+  clear: switchedOff,
+  busyWith: switchedOff,
+  settled: switchedOff,
+  stop: () => {},
+};

@@ -1,5 +1,5 @@
-// Starts the gateway as users meet it: real HTTP, a real SQLite file or Postgres, the real sandbox program. What a test
-// chooses (configuration, clock) it says; everything else is as shipped.
+// Starts the gateway as users meet it: real HTTP, a real SQLite file or Postgres, the sandbox behind its socket,
+// though not as a program of its own. What a test chooses (configuration, clock) it says; everything else is as shipped.
 
 import type { Receipt } from "../../client/src/operations.ts";
 import { completeAddresses } from "../../gateway/src/config/addresses.ts";
@@ -21,7 +21,7 @@ import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.t
 import { createPlatformClient } from "../../gateway/src/upstreams/platform-client.ts";
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
 import { catalogueFolder } from "./project-folder.ts";
-import { openSandbox, type SandboxControl } from "./sandbox.ts";
+import { noSandbox, openSandbox, type SandboxControl } from "./sandbox.ts";
 import { openTestData, type SqliteWishes, type TestData } from "./test-data.ts";
 
 const httpClient = createHttpClient();
@@ -43,6 +43,7 @@ export interface TestGateway {
   readonly data: TestData;
   /** Where SQLite's file is; not for tests that are run on Postgres too. */
   readonly databasePath: string;
+  /** Not for tests that have switched it off. */
   readonly sandbox: SandboxControl;
   /** Everything the gateway logged, one line each. */
   readonly logged: readonly string[];
@@ -85,6 +86,8 @@ interface GatewayOptions {
   readonly config?: string;
   readonly catalogueFolders?: readonly string[];
   readonly clock?: Clock;
+  /** One that runs already, and is stopped by whoever opened it. */
+  readonly sandbox?: SandboxControl;
   /** Data that is there already, and is closed by whoever opened it. */
   readonly data?: TestData;
   /** Where SQLite's file lies; a temporary folder of its own when not given. */
@@ -97,8 +100,9 @@ interface GatewayOptions {
 
 export async function openTestGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const data = options.data ?? (await openTestData(options.folder));
-  const sandbox = await openSandbox();
   const config = parseConfig(options.config ?? "", "the test's configuration", process.env);
+  const isOff = config.sandbox === "off";
+  const sandbox = isOff ? noSandbox : (options.sandbox ?? (await openSandbox()));
   const clock = options.clock ?? systemClock;
   const store = await data.open(clock, options.store);
   const secrets = createSecrets(testSecret);
@@ -118,7 +122,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     catalogue: await loadCatalogue([catalogueFolder, ...(options.catalogueFolders ?? [])]),
     config,
     addresses: completeAddresses(url),
-    sandboxUrl: config.sandbox === "off" ? undefined : sandbox.url,
+    sandboxUrl: isOff ? undefined : sandbox.url,
     store,
     secrets,
     limiter: createMemoryLimiter(clock.monotonicMs),
@@ -209,7 +213,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
       await server.stop(true);
       await gateway.stop();
       await store.close();
-      sandbox.stop();
+      if (options.sandbox === undefined) sandbox.stop();
       if (options.data === undefined) await data.close();
     },
   };

@@ -4,6 +4,7 @@ import { completeAddresses } from "../../gateway/src/config/addresses.ts";
 import type { GatewayParts } from "../../gateway/src/gateway.ts";
 import { createListen } from "../../gateway/src/host/listen.ts";
 import { systemClock, type Clock } from "../../gateway/src/platform/clock.ts";
+import { openSandbox } from "./sandbox.ts";
 import { openTestGateway, type TestGateway } from "./test-gateway.ts";
 import { openTestData, type TestData } from "./test-data.ts";
 
@@ -32,6 +33,8 @@ export async function openTwoNodes({
   wrap,
 }: Options = {}): Promise<TwoNodes> {
   const data = await openTestData();
+  // One for both: its book is what tests look at, and its tasks are in its memory.
+  const sandbox = await openSandbox();
   const nodes: TestGateway[] = [];
   let turns = 0;
   let always: number | undefined;
@@ -46,20 +49,20 @@ export async function openTwoNodes({
   const addresses = completeAddresses(url);
 
   /** Each has a connection of its own to the data, as processes have. */
-  const open = async (node: "first" | "second", shared: Partial<GatewayParts>): Promise<TestGateway> => {
+  const open = async (node: "first" | "second"): Promise<TestGateway> => {
     const opened = await openTestGateway({
       data,
+      sandbox,
       clock,
       config: typeof config === "string" ? config : config[node],
-      parts: { addresses, ...shared },
+      parts: { addresses },
       ...(wrap ? { wrap: (parts) => wrap(parts, node) } : {}),
     });
     nodes.push(opened);
     return opened;
   };
-  const first = await open("first", {});
-  // One sandbox for both: its book is what tests look at, and its tasks are in its memory.
-  const second = await open("second", { sandboxUrl: first.sandbox.url });
+  const first = await open("first");
+  const second = await open("second");
 
   return {
     url,
@@ -70,6 +73,7 @@ export async function openTwoNodes({
     close: async () => {
       await balancer.stop(true);
       for (const node of nodes) await node.close();
+      sandbox.stop();
       await data.close();
     },
   };
