@@ -1,9 +1,10 @@
 // Starts failpoint-gateway.ts as a process of its own, on the data and the sandbox of a gateway that lends them.
 
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { systemClock } from "../../gateway/src/platform/clock.ts";
 import type { Failpoint, StreamFailpoint, TaskFailpoint } from "./failpoints.ts";
 import { projectFolder } from "../support/project-folder.ts";
-import type { TestGateway } from "../support/test-gateway.ts";
+import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { endingWithUs } from "../services/private-server.ts";
 
 export interface FailpointProgram {
@@ -40,3 +41,14 @@ export async function openFailpointProgram(
     kill: (signal) => child.kill(signal),
   };
 }
+
+/** Who takes over when the last process was killed. Nobody kills this one, so it need not be a process. */
+export const openSuccessor = (
+  home: TestGateway,
+  { aheadMs = 0 }: { readonly aheadMs?: number } = {},
+): Promise<TestGateway> =>
+  openTestGateway({
+    folder: dirname(home.databasePath),
+    clock: { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs },
+    sandbox: home.sandbox,
+  });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { failpoints, streamFailpoints, withFailpoint, type Failpoint } from "./failpoints.ts";
-import { openFailpointProgram as openProgram } from "./failpoint-program.ts";
+import { openFailpointProgram as openProgram, openSuccessor } from "./failpoint-program.ts";
 import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
@@ -45,7 +45,7 @@ describe("a process killed with kill -9", () => {
 
         const expected = afterKill[failpoint];
         expect(await home.sandbox.book()).toHaveLength(expected.dispatched);
-        const next = await openProgram(home, undefined);
+        const next = await openSuccessor(home);
         const receipts = await receiptsOf(next.url, account);
         const charges = receipts.filter((receipt) => receipt.charged_micros_usd > 0);
         expect(charges).toHaveLength(expected.charged ? 1 : 0);
@@ -58,8 +58,7 @@ describe("a process killed with kill -9", () => {
         expect(error?.code).toBe(expected.code);
         expect((await home.sandbox.book()).length).toBeLessThanOrEqual(1);
         expect(await home.audit()).toEqual([]);
-        next.kill();
-        await next.exited;
+        await next.close();
       } finally {
         await home.close();
       }
@@ -163,7 +162,7 @@ describe("a stream", () => {
           .then((response) => response.text())
           .catch(() => {});
         expect(await doomed.exited).toBe(137);
-        const next = await openProgram(home, undefined);
+        const next = await openSuccessor(home);
         const receipts = await receiptsOf(next.url, account);
         expect(receipts).toHaveLength(1);
         const {
@@ -182,8 +181,7 @@ describe("a stream", () => {
           held: 0,
           findings: [],
         });
-        next.kill();
-        await next.exited;
+        await next.close();
       } finally {
         await home.close();
       }
@@ -269,12 +267,11 @@ describe("a process killed in the middle of a stream", () => {
       if (leaves) leaving.abort();
       await killed;
       await doomed.exited;
-      const next = await openProgram(home, undefined);
+      const next = await openSuccessor(home);
       const [receipt] = await receiptsOf(next.url, account);
       const findings = await home.audit();
       const { held } = await home.balance(account);
-      next.kill();
-      await next.exited;
+      await next.close();
       return { receipt, findings, held };
     } finally {
       await home.close();

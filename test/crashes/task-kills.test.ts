@@ -2,7 +2,7 @@
 // one charge or one release, and books that add up.
 
 import { describe, expect, test } from "bun:test";
-import { openFailpointProgram, type FailpointProgram } from "./failpoint-program.ts";
+import { openFailpointProgram, openSuccessor, type FailpointProgram } from "./failpoint-program.ts";
 import { withFailpoint, type Failpoint, type TaskFailpoint } from "./failpoints.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
@@ -73,13 +73,10 @@ describe("a process killed while it creates a task", () => {
         await next.exited;
 
         // Later it is charged once if its vendor has it and we know, and else its hold goes back at the deadline.
-        const later = await openFailpointProgram(home, undefined, {
-          aheadMs: fate.charged ? pollAheadMs : dayMs,
-        });
+        const later = await openSuccessor(home, { aheadMs: fate.charged ? pollAheadMs : dayMs });
         await until(async () => (await home.balance(account)).held === 0);
         await expectOnce(home, account, fate.charged);
-        later.kill("SIGKILL");
-        await later.exited;
+        await later.close();
       } finally {
         await home.close();
       }
@@ -103,14 +100,13 @@ describe("a process killed while it ends a task", () => {
           expect(await doomed.exited).toBe(137);
           expect((await home.balance(account)).held).toBe(failpoint === "task.settled" ? 0 : videoMicros);
 
-          const next = await openFailpointProgram(home, undefined, { aheadMs: 2 * pollAheadMs });
+          const next = await openSuccessor(home, { aheadMs: 2 * pollAheadMs });
           await until(async () => (await home.balance(account)).held === 0);
           const headers = { authorization: `Bearer ${account.key}` };
           const seen = await fetch(next.url + taskPath(created.output.task_id), { headers });
           expect(((await seen.json()) as Resource).output.task_status).toBe(charged ? "SUCCEEDED" : "FAILED");
           await expectOnce(home, account, charged);
-          next.kill("SIGKILL");
-          await next.exited;
+          await next.close();
         } finally {
           await home.close();
         }
