@@ -107,6 +107,13 @@ export const mutants = [
     tests: ["test/agents/agent-approval.test.ts"],
   },
   {
+    name: "who repeats an approved call is not told that it was paid for",
+    file: "gateway/src/doors/mcp/use-tool.ts",
+    find: "if (claim) return tellFirstUse(ended, claim, visit, parts);",
+    replace: "if (claim) return ended.told;",
+    tests: ["test/agents/agent-approval.test.ts"],
+  },
+  {
     name: "an approval allows any arguments",
     file: "gateway/src/doors/mcp/approval-item.ts",
     find: "sorted(call.arguments), ",

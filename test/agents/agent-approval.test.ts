@@ -79,6 +79,31 @@ describe("where the client cannot ask", () => {
     expect(await spent()).toBe(snapshotMicros);
   });
 
+  test("whoever repeats an approved call hears of the first one, what it cost and where its receipt is", async () => {
+    // The second one has not the money for a second call, which would be said first.
+    for (const { key, accountId } of [account, await gateway.openAccount({ creditUsd: "0.06" })]) {
+      const use = async (more: object = {}) => useTool(mcp, key, "use", { ...dear(), ...more });
+      const { approval_id } = (await use()).structuredContent["approval"] as Handle;
+      const decision = { id: approval_id, accountId, decision: "approved", nowMs: Date.now() } as const;
+      await gateway.store.approvals.decide(decision);
+      const { request_id } = (await use({ approval_id })).structuredContent;
+      for (const more of [{}, { idempotency_key: crypto.randomUUID() }]) {
+        const again = await use({ approval_id, ...more });
+        expect(again.structuredContent).toMatchObject({
+          status: "refused",
+          request_id,
+          error: { code: "approval_required", charged: "no", retryable: false },
+        });
+        expect(errorOf(again)["message"]).toBe(
+          "The approval was used already; it allows one call. Nothing more was spent. This attempt was not charged. " +
+            `The first one, request_id ${String(request_id)}, is settled and was charged 0.048 USD so far; ` +
+            "look at its receipt (requests.get).",
+        );
+      }
+    }
+    expect(await spent()).toBe(snapshotMicros);
+  });
+
   test("twenty uses of one approval at once buy once", async () => {
     const { approval_id, url } = await askElsewhere();
     await decide(url, "approve");

@@ -74,6 +74,7 @@ export function createDoors(parts: Parts): Doors {
     offer,
     settings: mcp,
     approvals: parts.store.approvals,
+    calls: parts.store.calls,
     stateKey: parts.secrets.keyFor("request state"),
     sessionRecords: createSessionRecords({
       ...parts,

@@ -1,5 +1,5 @@
 import type { EarlierCall } from "./ledger.ts";
-import { refuse, type RefusalCode } from "../platform/refusals.ts";
+import { refuse, type OriginalCall, type RefusalCode } from "../platform/refusals.ts";
 
 /** What a taken key is answered with; an operation may have a prefix of its own before each. */
 export const conflicts = [
@@ -23,16 +23,17 @@ export function refuseEarlier(earlier: EarlierCall, prefix: ConflictPrefix | "" 
   const code: RefusalCode = `${prefix}${conflict}`;
   refuse(code, message, {
     inError: { retryable },
-    beside: {
-      original: {
-        request_id: earlier.callId,
-        status: inDoubt(earlier) ? "unknown" : earlier.state,
-        charged_micros_usd: Number(earlier.chargedMicros),
-      },
-    },
+    beside: { original: originalOf(earlier) },
     ...(retryable ? { retryAfterSeconds: 1 } : {}),
   });
 }
+
+/** An earlier call, as the one who repeats it is told. */
+export const originalOf = (earlier: Omit<EarlierCall, "sameRequest">): OriginalCall => ({
+  request_id: earlier.callId,
+  status: inDoubt(earlier) ? "unknown" : earlier.state,
+  charged_micros_usd: Number(earlier.chargedMicros),
+});
 
 function verdict(earlier: EarlierCall): { conflict: Conflict; message: string; retryable: boolean } {
   if (!earlier.sameRequest) {
@@ -54,5 +55,5 @@ function verdict(earlier: EarlierCall): { conflict: Conflict; message: string; r
   return { conflict: "request_already_completed", message, retryable: false };
 }
 
-const inDoubt = (earlier: EarlierCall): boolean =>
-  earlier.outcome === "unknown" || earlier.state === "unknown";
+const inDoubt = ({ outcome, state }: Pick<EarlierCall, "outcome" | "state">): boolean =>
+  outcome === "unknown" || state === "unknown";

@@ -74,7 +74,7 @@ export interface RefusalDetails {
   readonly field?: string;
 }
 
-/** The earlier call that an idempotency key belongs to, as the one who repeats it is told. */
+/** The earlier call that an idempotency key or an approval was used for, as the one who repeats it is told. */
 export interface OriginalCall {
   readonly request_id: string;
   readonly status: string;

@@ -50,6 +50,8 @@ export function refuseUnapproved(
   });
 }
 
+export const approvalUsed = "The approval was used already; it allows one call. Nothing more was spent.";
+
 const sentences: Record<
   "uncovered" | ApprovalDenial,
   (atMost: Micros, covered: Micros | undefined) => string
@@ -61,7 +63,7 @@ const sentences: Record<
   undecided: () => "The approval has not been given yet. Nothing was spent.",
   denied: () => "The approval was denied. Nothing was spent.",
   expired: () => "The approval has expired; ask again. Nothing was spent.",
-  used: () => "The approval was used already; it allows one call. Nothing more was spent.",
+  used: () => approvalUsed,
   too_small: (atMost) =>
     `The call may cost ${usdFromMicros(atMost)} USD, more than was approved. Nothing was spent.`,
 };

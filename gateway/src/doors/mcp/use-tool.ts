@@ -1,9 +1,12 @@
 import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextprotocol/server";
+import type { ApprovalClaim } from "../../approvals/approvals.ts";
+import { approvalUsed } from "../../call/steps/spend-policy.ts";
+import { originalOf } from "../../ledger/refuse-earlier.ts";
 import { capMicrosFromNumber } from "../../platform/money.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { approvalItems, callDigest } from "./approval-item.ts";
 import { askApproval, readStanding } from "./ask-approval.ts";
-import { runOperation } from "./run-operation.ts";
+import { runOperation, type AgentOutcome } from "./run-operation.ts";
 import { toolError } from "./tool-errors.ts";
 import type { ApprovalHandle, UseArguments, UseResult } from "./tool-shapes.ts";
 import type { ToolParts, Visit } from "./visit.ts";
@@ -42,12 +45,33 @@ export async function useOperation(
     },
     parts,
   );
-  if (claim || ended.refusal?.code !== "approval_required") return ended.told;
+  if (claim) return tellFirstUse(ended, claim, visit, parts);
+  if (ended.refusal?.code !== "approval_required") return ended.told;
 
   const cost = ended.cost ?? { expectedMicros: capMicros, atMostMicros: capMicros };
   const items = approvalItems([{ call: given, digest, cost }]);
   const asked = await askApproval({ items, digest: question }, visit, parts);
   return isInputRequiredResult(asked) ? asked : approvalRequired(given, asked, ended.told.estimate_usd);
+}
+
+/**
+ * Who repeats an approved call, because its answer was lost, hears of the call that was made, whatever stands against this
+ * one: told only that nothing was charged, an agent would ask its person again and buy it twice.
+ */
+async function tellFirstUse(
+  { told, refusal }: AgentOutcome,
+  claim: ApprovalClaim,
+  { caller: { accountId } }: Visit,
+  { approvals, calls }: ToolParts,
+): Promise<UseResult> {
+  if (told.status !== "refused" || refusal?.details.beside?.original) return told;
+  const approval = await approvals.find(claim.id, accountId);
+  const item = approval?.items.find(({ digest }) => Buffer.compare(digest, claim.digest) === 0);
+  const first = item?.callId === undefined ? undefined : await calls.find(accountId, item.callId);
+  if (!first) return told;
+  const original = originalOf({ ...first, callId: first.id });
+  const used = new CallRefused("approval_required", approvalUsed, { beside: { original } });
+  return { ...told, request_id: first.id, error: toolError(used, "no") };
 }
 
 export function refusedCall(

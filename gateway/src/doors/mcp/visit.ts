@@ -6,6 +6,7 @@ import type { McpConfig } from "../../config/mcp-config.ts";
 import { resourceMetadataUrl } from "../../grants/challenge.ts";
 import { grantScopes } from "../../grants/grants.ts";
 import type { Credential } from "../../keys/keys.ts";
+import type { CallBook } from "../../ledger/receipt.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
 import type { AnswerMemory } from "./answer-memory.ts";
@@ -16,6 +17,7 @@ import type { RequestStates } from "./request-state.ts";
 export interface ToolParts {
   readonly gate: Gate;
   readonly approvals: ApprovalBook;
+  readonly calls: Pick<CallBook, "find">;
   readonly settings: () => McpConfig;
   readonly offer: () => Offer;
   readonly index: (offer: Offer) => SearchIndex;
