@@ -1,8 +1,8 @@
 // A person's yes in a form that the client shows: what stands in it, what it allows, and that it is good for one call.
 
 import { describe, expect, test } from "bun:test";
-import { askModern, errorOf, openOldClient, useTool, type OldClient } from "./agent-client.ts";
-import { canAsk, creditUsd, dear, snapshotMicros, useApprovals, yes } from "./approvals.ts";
+import { askModern, errorOf, openOldClient, useTool, type OldClient, type ToolResult } from "./agent-client.ts";
+import { canAsk, creditUsd, dear, snapshotMicros, useApprovals, yes, type Handle } from "./approvals.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { createPerson } from "../sign-in/oauth-person.ts";
 
@@ -208,6 +208,44 @@ describe("where the client can show a form", () => {
     expect(await spent()).toBe(snapshotMicros);
   });
 
+  test("a client of an older revision that can only open pages is sent to one", async () => {
+    const text = await askOldClient(
+      async ({ old, id, params }) => {
+        expect(params).toMatchObject({ mode: "url" });
+        expect(params["elicitationId"]).toBeString();
+        await decide(params["url"] as string, "approve");
+        await old.open({ jsonrpc: "2.0", id, result: { action: "accept" } });
+      },
+      {},
+      { elicitation: { url: {} } },
+    );
+    expect(text).toContain('"status":"completed"');
+    expect(await spent()).toBe(snapshotMicros);
+  });
+
+  test.each([
+    ["has nobody to ask after all", { error: { code: -32601, message: "Method not found" } }],
+    ["answers what is no answer", { result: { action: "whatever" } }],
+  ])(
+    "a client of an older revision that %s gets an address, like any that cannot ask",
+    async (_how, said) => {
+      const text = await askOldClient(({ old, id }) => old.open({ jsonrpc: "2.0", id, ...said }));
+      const answer = text.split("\n").findLast((line) => line.startsWith("data: ")) ?? "";
+      const { result } = JSON.parse(answer.slice("data: ".length)) as { result: ToolResult };
+      expect(result.isError).toBe(true);
+      expect(result.structuredContent).toMatchObject({
+        status: "approval_required",
+        error: { code: "approval_required", charged: "no" },
+      });
+      const { approval_id, url } = result.structuredContent["approval"] as Handle;
+      expect(await spent()).toBe(0);
+      await decide(url, "approve");
+      const used = await useTool(mcp, account.key, "use", { ...dear(), approval_id });
+      expect(used.structuredContent["status"]).toBe("completed");
+      expect(await spent()).toBe(snapshotMicros);
+    },
+  );
+
   test("a client that asked for progress hears of it while its person is asked", async () => {
     const text = await askOldClient(
       async ({ old, id }) => {
@@ -256,11 +294,16 @@ interface Asked {
   readonly old: OldClient;
   /** The id under which the server asked. */
   readonly id: number;
+  readonly params: Readonly<Record<string, unknown>>;
 }
 
 /** Lets a client with a session begin a dear call, and reacts once to the question; answers with all that came. */
-async function askOldClient(react: (asked: Asked) => Promise<unknown>, meta: object = {}): Promise<string> {
-  const old = await openOldClient(mcp, account.key, { elicitation: {} });
+async function askOldClient(
+  react: (asked: Asked) => Promise<unknown>,
+  meta: object = {},
+  capabilities: object = { elicitation: {} },
+): Promise<string> {
+  const old = await openOldClient(mcp, account.key, capabilities);
   const params = { name: "use", arguments: dear(), _meta: meta };
   const response = await old.open({ jsonrpc: "2.0", id: 5, method: "tools/call", params });
   let text = "";
@@ -270,8 +313,8 @@ async function askOldClient(react: (asked: Asked) => Promise<unknown>, meta: obj
     const question = text.split("\n").find((line) => line.includes('"elicitation/create"'));
     if (question === undefined || asked) continue;
     asked = true;
-    const { id } = JSON.parse(question.slice("data: ".length)) as { id: number };
-    if ((await react({ old, id })) === "leave") break;
+    const message = JSON.parse(question.slice("data: ".length)) as Omit<Asked, "old">;
+    if ((await react({ old, ...message })) === "leave") break;
   }
   expect(asked).toBe(true);
   return text;

@@ -11,6 +11,7 @@ import { limitsOfCaller } from "../../offer/limits-of-caller.ts";
 import { unbooked, whyUnwritten } from "../../call/refusals/refuse-unbooked.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
+import { askInSession } from "./ask-in-session.ts";
 import { useBatch } from "./batch-tool.ts";
 import { listCategories } from "./categories.ts";
 import { describeOperation, type DetailsArguments } from "./details-tool.ts";
@@ -51,7 +52,7 @@ export function createToolServer(parts: ToolParts): McpServer {
     server.registerTool(
       name,
       { ...shown, scopeChallenge: spends(name) ? challengeSpending : requireScopes("tools:read") },
-      (given, ctx) => answerOnce({ name, given, whyNot }, ctx, server, parts),
+      (given, ctx) => answerAsking({ name, given, whyNot }, ctx, server, parts),
     );
   }
   return server;
@@ -66,6 +67,18 @@ const challengeSpending: ScopeChallengeHandler = ({ authInfo }) =>
 interface Asked extends Pick<Tool, "whyNot"> {
   readonly name: ToolName;
   readonly given: unknown;
+}
+
+/** What a tool asks the person behind a session is asked here, and the tool goes on with the answer. */
+async function answerAsking(
+  asked: Asked,
+  ctx: ServerContext,
+  server: McpServer,
+  parts: ToolParts,
+): Promise<ToolAnswer> {
+  const told = await answerOnce(asked, ctx, server, parts);
+  if (ctx.sessionId === undefined || !isInputRequiredResult(told)) return told;
+  return answerOnce(asked, await askInSession(told, ctx, parts), server, parts);
 }
 
 function answerOnce(
