@@ -1,7 +1,14 @@
 // A person's yes in a form that the client shows: what stands in it, what it allows, and that it is good for one call.
 
 import { describe, expect, test } from "bun:test";
-import { askModern, errorOf, openOldClient, useTool, type OldClient, type ToolResult } from "./agent-client.ts";
+import {
+  askModern,
+  errorOf,
+  openOldClient,
+  useTool,
+  type OldClient,
+  type ToolResult,
+} from "./agent-client.ts";
 import { canAsk, creditUsd, dear, snapshotMicros, useApprovals, yes, type Handle } from "./approvals.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { createPerson } from "../sign-in/oauth-person.ts";

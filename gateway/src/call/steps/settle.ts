@@ -2,7 +2,7 @@ import { countCharge } from "../../ledger/count-charge.ts";
 import type { Resolved } from "../../ledger/ledger.ts";
 import { NotWritten } from "../../ledger/store-errors.ts";
 import { valuePico } from "../../prices/terms.ts";
-import { neverSent, type Exchanged } from "../../operation/upstream.ts";
+import { neverSent, type Exchanged, type ExchangedWhole } from "../../operation/upstream.ts";
 import type { Answer } from "../call.ts";
 import { endLater, freedBy, takeBackLater, type Tried } from "../later/end-later.ts";
 import type { Attempted, AttemptedWhole } from "./forward.ts";
@@ -45,7 +45,7 @@ export async function settle(
 }
 
 /** An answer that tells what is billed tells what is in the books, whatever its vendor said. */
-const asBilled = (exchanged: Exchanged, { used }: Metered): Exchanged =>
+const asBilled = (exchanged: ExchangedWhole, { used }: Metered): ExchangedWhole =>
   exchanged.kind === "answered" && exchanged.asBilled ? exchanged.asBilled(used) : exchanged;
 
 const perhapsBooked =

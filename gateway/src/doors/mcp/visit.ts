@@ -6,7 +6,7 @@ import type { McpConfig } from "../../config/mcp-config.ts";
 import { resourceMetadataUrl } from "../../grants/challenge.ts";
 import { grantScopes } from "../../grants/grants.ts";
 import type { Credential } from "../../keys/keys.ts";
-import type { CallBook } from "../../ledger/receipt.ts";
+import type { CallBook } from "../../ledger/call-book.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
 import type { AnswerMemory } from "./answer-memory.ts";

@@ -71,7 +71,8 @@ function rerankExchange(dialect: Dialect): Exchange {
       const tokens: TokenReading = {
         used: counted === undefined ? undefined : { input_tokens: counted },
         // Without a report, an empty ranking is no delivery.
-        estimate: results.length === 0 ? undefined : { input_tokens: estimateTokens(bodyOf(dispatch)) },
+        estimate:
+          results.length === 0 ? undefined : { input_tokens: counted ?? estimateTokens(bodyOf(dispatch)) },
         anomalies,
       };
       return {
