@@ -38,7 +38,7 @@ export const readContent = (
   return {
     model,
     system: textsOf(objectOf(body["systemInstruction"])["parts"]).join("\n"),
-    turns: turnsOf(objectsOf(body["contents"]).map(draftOf)),
+    turns: turnsOf(messagesOf(body["contents"]).map(draftOf)),
     tools: declarationsOf(body).map(({ name }) => stringOf(name)),
     toolChoice: toolChoiceOf(body),
     maxOutputTokens: numberOrNull(config["maxOutputTokens"]),
@@ -144,12 +144,19 @@ const PAYLOADS = [
   "codeExecutionResult",
 ];
 
-const checkContents = (contents: unknown): string | undefined => {
+/** Google takes one message where it has a list of them. */
+const oneOrMore = (value: unknown): unknown => (isObject(value) ? [value] : value);
+
+const messagesOf = (value: unknown): readonly JsonObject[] => objectsOf(oneOrMore(value));
+
+const checkContents = (given: unknown): string | undefined => {
+  const contents = oneOrMore(given);
   if (!Array.isArray(contents) || contents.length === 0) {
     return "* GenerateContentRequest.contents: contents is not specified\n";
   }
   for (const [index, content] of contents.entries()) {
-    const { role = "user", parts } = objectOf(content);
+    const { role = "user", parts: written } = objectOf(content);
+    const parts = oneOrMore(written);
     if (role !== "user" && role !== "model") return "Please use a valid role: user, model.";
     if (!Array.isArray(parts) || parts.length === 0) {
       return `* GenerateContentRequest.contents[${index}].parts: contents.parts must not be empty.\n`;
@@ -174,13 +181,13 @@ const UNSIGNED = "skip_thought_signature_validator";
 export const checkSignatures = (body: JsonObject, model: string): string | undefined => {
   const isThird = /gemini-3/.test(model);
   const isSecond = /gemini-[12]/.test(model);
-  for (const { parts } of objectsOf(body["contents"])) {
-    const call = objectsOf(parts).find(({ functionCall }) => functionCall !== undefined);
+  for (const { parts } of messagesOf(body["contents"])) {
+    const call = messagesOf(parts).find(({ functionCall }) => functionCall !== undefined);
     if (isThird && call !== undefined && call["thoughtSignature"] === undefined)
       return "Function call is missing a thought_signature in functionCall parts.";
-    if (isSecond && objectsOf(parts).some(({ functionResponse }) => "parts" in objectOf(functionResponse)))
+    if (isSecond && messagesOf(parts).some(({ functionResponse }) => "parts" in objectOf(functionResponse)))
       return "Multimodal function responses are not supported for this model.";
-    if (isSecond && objectsOf(parts).some(({ thoughtSignature }) => thoughtSignature === UNSIGNED))
+    if (isSecond && messagesOf(parts).some(({ thoughtSignature }) => thoughtSignature === UNSIGNED))
       return "Unable to submit request because Thought signature is not valid.";
   }
   return undefined;
@@ -253,13 +260,11 @@ const checkTools = (body: JsonObject): string | undefined => {
 };
 
 const declarationsOf = ({ tools }: JsonObject): readonly JsonObject[] =>
-  objectsOf(Array.isArray(tools) ? tools : [tools]).flatMap((tool) =>
-    objectsOf(tool["functionDeclarations"]),
-  );
+  messagesOf(tools).flatMap((tool) => messagesOf(tool["functionDeclarations"]));
 
 const draftOf = ({ role, parts }: JsonObject): Draft => {
   const members = (name: string): readonly JsonObject[] =>
-    objectsOf(objectsOf(parts).map((part) => part[name]));
+    objectsOf(messagesOf(parts).map((part) => part[name]));
   return {
     role: role === "model" ? "assistant" : "user",
     texts: textsOf(parts),
@@ -284,7 +289,7 @@ const draftOf = ({ role, parts }: JsonObject): Draft => {
 };
 
 const textsOf = (parts: unknown): readonly string[] =>
-  objectsOf(Array.isArray(parts) ? parts : [parts])
+  messagesOf(parts)
     .filter(({ text, thought }) => typeof text === "string" && text !== "" && thought !== true)
     .map(({ text }) => stringOf(text));
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { useDialects } from "./dialect-ways.ts";
-import { dialects, type DialectName } from "../streams/dialects.ts";
+import { dialectNames, dialects, type DialectName } from "../streams/dialects.ts";
 import { expectChargeOf, lastInBook, lastReceipt, models, usageInBook } from "../streams/model-vendors.ts";
 
 const { vendors, gateway } = await useDialects();
@@ -350,4 +350,45 @@ describe("what the vendor can be told is told in its own words, and paid for", (
       }
     },
   );
+});
+
+describe("whoever calls in Gemini's dialect", () => {
+  const answersTo = async (vendor: DialectName, body: object): Promise<unknown> => {
+    vendors.script.reply = { text: "Yes." };
+    const path = dialects.gemini.path(models[vendor], false);
+    const response = await gateway.post(await gateway.openAccount(), path, body);
+    const answered = await response.text();
+    if (response.status !== 200) throw new Error(`${response.status} ${answered}`);
+    return vendors.doubles[vendor].asked.at(-1);
+  };
+  test.each(dialectNames)("may write one object where there is a list, to %s", async (vendor) => {
+    const body = {
+      contents: { role: "user", parts: { text: "Hello." } },
+      system_instruction: { parts: { text: "Be brief." } },
+      tools: { functionDeclarations: { name: "look_up", parametersJsonSchema: loose } },
+    };
+    expect(await answersTo(vendor, body)).toMatchObject({
+      turns: [{ role: "user", text: "Hello." }],
+      system: "Be brief.",
+      tools: ["look_up"],
+    });
+    const contents = [
+      { role: "user", parts: { text: "Look." } },
+      { role: "model", parts: { functionCall: { id: "call_1", name: "look_up", args: {} } } },
+      { role: "user", parts: { functionResponse: { id: "call_1", name: "look_up", response: { a: "b" } } } },
+    ];
+    expect(await answersTo(vendor, { ...body, contents })).toMatchObject({
+      turns: [
+        { text: "Look." },
+        { toolCalls: [{ name: "look_up" }] },
+        { toolResults: [{ name: "look_up" }] },
+      ],
+    });
+  });
+
+  test.each(dialectNames)("may write a text for all contents, to %s", async (vendor) => {
+    expect(await answersTo(vendor, { contents: "Hello." })).toMatchObject({
+      turns: [{ role: "user", text: "Hello." }],
+    });
+  });
 });

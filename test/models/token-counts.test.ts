@@ -30,6 +30,20 @@ describe("a count of tokens", () => {
     expect(last(gemini).target).toBe("/v1beta/models/gemini-2.5-flash:countTokens");
   });
 
+  test("of contents that are a text alone is asked for as Google takes them", async () => {
+    const account = await gateway.openAccount();
+    const text = "How many tokens is this?";
+    for (const [wrote, sent] of [
+      [{ contents: text }, { contents }],
+      [{ generateContentRequest: { contents: text } }, { generateContentRequest: { contents } }],
+      [{ generate_content_request: { contents: text } }, { generate_content_request: { contents } }],
+    ] as const) {
+      const google = await gateway.post(account, geminiPath("gemini-2.5-flash"), wrote);
+      expect([google.status, await json<object>(google)]).toMatchObject([200, { totalTokens: aNumber }]);
+      expect(sentTo(gemini)).toEqual(sent);
+    }
+  });
+
   test("comes from it in the other dialect too", async () => {
     const account = await gateway.openAccount();
     const tools = [{ name: "look", description: "d", input_schema: { type: "object", properties: {} } }];

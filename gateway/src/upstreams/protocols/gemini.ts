@@ -24,7 +24,8 @@ const native: NativeChat = {
   nativeBody: (dispatch) => {
     const { rawBody, body: parsed } = ownInput(dispatch);
     const body = isJsonObject(parsed) ? parsed : {};
-    return nativeBody(rawBody, body, limitAdded(body, dispatch.unaskedOutputTokensMax));
+    const limit = limitAdded(body, dispatch.unaskedOutputTokensMax);
+    return nativeBody(rawBody, body, { ...limit, ...textWrittenOut(body) });
   },
   completeBody: (body) => body,
   usageOf: (json) => json["usageMetadata"],
@@ -55,7 +56,7 @@ export const gemini: Protocol = {
       path: ({ model = "" }) => `/models/${encodeURIComponent(model)}:countTokens`,
       nativeBody: (dispatch) => {
         const { rawBody, body } = ownInput(dispatch);
-        return nativeBody(rawBody, body, {});
+        return nativeBody(rawBody, body, isJsonObject(body) ? textWrittenOut(body) : {});
       },
       write: (request) => ({
         generateContentRequest: {
@@ -82,6 +83,21 @@ function limitAdded(body: JsonObject, unaskedOutputTokensMax: number | undefined
   if (unaskedOutputTokensMax === undefined || typeof config[limit] === "number") return {};
   return { [name]: { ...config, [limit]: unaskedOutputTokensMax } };
 }
+
+/** Contents that are a text alone, which Google's clients write out by themselves, and Google does not take. */
+function textWrittenOut(body: JsonObject): JsonObject {
+  const { contents } = body;
+  if (typeof contents === "string") return { contents: [{ role: "user", parts: [{ text: contents }] }] };
+  for (const name of wrappers) {
+    const wrapped = body[name];
+    if (isJsonObject(wrapped) && typeof wrapped["contents"] === "string")
+      return { [name]: { ...wrapped, ...textWrittenOut(wrapped) } };
+  }
+  return {};
+}
+
+/** A count may be asked for with the whole request that it is about. */
+const wrappers = ["generateContentRequest", "generate_content_request"];
 
 const signatures = ["thoughtSignature", "thought_signature"];
 

@@ -2,6 +2,7 @@
 import { isNothing, isObject } from "../../vendor.ts";
 import { isListOf, isText, objectOr, objectsIn } from "../checks.ts";
 import { refused } from "./errors.ts";
+import { oneOrMore } from "./one-or-more.ts";
 import type { Block, Turn } from "../../model/conversation.ts";
 import type { JsonObject } from "../../vendor.ts";
 import type { Refused } from "./errors.ts";
@@ -11,9 +12,10 @@ export const readContents = (contents: readonly unknown[]): Turn[] | Refused => 
   let called = 0;
 
   for (const [n, content] of contents.entries()) {
-    const { role = "user", parts } = objectOr(content);
+    const { role = "user", parts: given } = objectOr(content);
     if (role !== "user" && role !== "model" && role !== "function")
       return refused("Please use a valid role: user, model.");
+    const parts = oneOrMore(given);
     if (!isListOf(parts, isObject) || parts.length === 0)
       return refused(`* GenerateContentRequest.contents[${n}].parts: contents.parts must not be empty.`);
     const read = objectsIn(parts);

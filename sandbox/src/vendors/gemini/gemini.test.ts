@@ -52,6 +52,31 @@ describe("gemini generateContent", () => {
     });
   });
 
+  test("takes one object where there is a list", async () => {
+    const { ask } = createTestSandbox();
+    const [content] = spoken;
+    const [tool] = tools;
+    const system = { text: "Be brief." };
+    const lists = { contents: [content], tools: [tool], systemInstruction: { parts: [system] } };
+    const listed = await ask("POST", path, { body: lists });
+    const single = await ask("POST", path, {
+      body: {
+        contents: { role: "user", parts: content?.parts[0] },
+        tools: tool,
+        systemInstruction: { parts: system },
+      },
+    });
+    expect(single.status).toBe(200);
+    for (const member of ["candidates", "usageMetadata"])
+      expect(at(single.json, member)).toEqual(at(listed.json, member));
+    const declaration = { functionDeclarations: declared("get_weather") };
+    const called = await ask("POST", path, { body: { contents: spoken, tools: declaration } });
+    expect(at(called.json, "candidates", 0, "content", "parts", 0)).toMatchObject({
+      functionCall: { name: "get_weather" },
+    });
+    expect((await ask("POST", path, { body: { contents: "hello" } })).status).toBe(400);
+  });
+
   test("takes both spellings of every member", async () => {
     const { ask } = createTestSandbox();
     const image = "iVBORw0KGgo=";

@@ -13,6 +13,7 @@ import {
 import { blocksOf, readContents } from "./contents.ts";
 import { inCamelCase } from "./either-case.ts";
 import { refused } from "./errors.ts";
+import { oneOrMore } from "./one-or-more.ts";
 import type { Conversation, Tool, Turn } from "../../model/conversation.ts";
 import type { JsonObject } from "../../vendor.ts";
 import type { Refused } from "./errors.ts";
@@ -46,9 +47,9 @@ export const readGenerateRequest = (
   const unknown = unknownIn(request, "") ?? unknownIn(config, "generationConfig");
   if (unknown !== undefined) return unknown;
 
-  const { contents, systemInstruction: system, tools } = request;
-  if (!Array.isArray(contents) || contents.length === 0)
-    return refused("* GenerateContentRequest.contents: contents is not specified");
+  const { systemInstruction: system, tools } = request;
+  const contents = oneOrMore(request["contents"]);
+  if (contents.length === 0) return refused("* GenerateContentRequest.contents: contents is not specified");
   const { maxOutputTokens: limit, stopSequences: stops, candidateCount: candidates = 1 } = config;
   if (!isOptional(limit, (tokens) => isInteger(tokens, 1, 1_000_000_000)))
     return refused("* GenerateContentRequest.generation_config.max_output_tokens: must be positive.");
@@ -59,7 +60,9 @@ export const readGenerateRequest = (
   if (!isOptional(config["temperature"], (value) => isNumber(value, 0, 2)))
     return refused("* GenerateContentRequest.generation_config.temperature: must be in the range [0, 2].");
 
-  const declared = objectsIn(tools).flatMap((tool) => objectsIn(tool["functionDeclarations"]));
+  const declared = objectsIn(oneOrMore(tools)).flatMap((tool) =>
+    objectsIn(oneOrMore(tool["functionDeclarations"])),
+  );
   if (declared.some(({ name }) => !isText(name)))
     return refused("* GenerateContentRequest.tools[0].function_declarations[0].name: is required.");
   const readTools = declared.map(readTool);
@@ -98,7 +101,7 @@ const unknownIn = (object: JsonObject, at: keyof typeof knownMembers): Refused |
 };
 
 const systemTurns = (system: unknown): Turn[] => {
-  const parts = isObject(system) ? objectsIn(system["parts"]) : [];
+  const parts = isObject(system) ? objectsIn(oneOrMore(system["parts"])) : [];
   return parts.length === 0 ? [] : [{ role: "system", blocks: blocksOf(parts), calls: [] }];
 };
 

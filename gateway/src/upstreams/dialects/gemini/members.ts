@@ -82,9 +82,10 @@ export function objectOf(member: Member | undefined): Readonly<Record<string, un
   return member.value;
 }
 
-/** The elements of a list, each knowing its place; an absent list is empty. */
+/** The elements of a list, each knowing its place; an absent list is empty, and one object is to Google a list of one. */
 export function elementsOf(member: Member | undefined): Member[] {
   if (member === undefined) return [];
+  if (isJsonObject(member.value)) return [member];
   if (!Array.isArray(member.value)) throw new Inexpressible(member.path, "must be an array");
   return member.value.map((value: unknown, at) => ({ value, path: `${member.path}[${at}]` }));
 }

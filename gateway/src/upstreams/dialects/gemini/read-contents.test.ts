@@ -43,6 +43,14 @@ test("contents may be a text, and a content without a role is the user's", () =>
   expect(fieldRefused({ contents: undefined })).toBe("contents");
 });
 
+test("one object where there is a list is named as it was written", () => {
+  expect(fieldRefused({ contents: { parts: { inlineData: { data: "AA==" } } } })).toBe(
+    "contents.parts.inlineData.mimeType",
+  );
+  expect(fieldRefused({ tools: { functionDeclarations: {} } })).toBe("tools.functionDeclarations.name");
+  expect(fieldRefused({ contents: [{ parts: "hi" }] })).toBe("contents[0].parts");
+});
+
 test("images are read, in either alphabet of base64 or by their address", () => {
   const { messages } = read(
     partsOf(
