@@ -34,11 +34,10 @@ export const messagesCountTokens = defineOperation({
   servedBy: countedBy("anthropic"),
 });
 
-const contents = z.union([
-  z.array(z.unknown()).min(1, "must hold at least one content"),
-  z.looseObject({}),
-  z.string(),
-]);
+const contents = z.union(
+  [z.array(z.unknown()).min(1, "must hold at least one content"), z.looseObject({}), z.string()],
+  "expected a content, a list of contents or a text",
+);
 
 export const modelsCountTokens = defineOperation({
   id: "models.count_tokens",

@@ -38,11 +38,10 @@ const generationConfig = z
 
 const generateBody = z
   .looseObject({
-    contents: z.union([
-      z.array(z.unknown()).min(1, "must hold at least one content"),
-      z.looseObject({}),
-      z.string(),
-    ]),
+    contents: z.union(
+      [z.array(z.unknown()).min(1, "must hold at least one content"), z.looseObject({}), z.string()],
+      "expected a content, a list of contents or a text",
+    ),
     generationConfig,
     generation_config: generationConfig,
     serviceTier,

@@ -12,7 +12,7 @@ import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const responsesBody = z.looseObject({
   model: modelMember,
-  input: z.union([z.string(), z.array(z.unknown())]).nullish(),
+  input: z.union([z.string(), z.array(z.unknown())], "expected a text or a list of items").nullish(),
   max_output_tokens: z.int().min(1).max(tokensMax).nullish(),
   stream: z.boolean().nullish(),
   // A response that is fetched later could not be metered when it is answered.

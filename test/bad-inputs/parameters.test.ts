@@ -78,6 +78,30 @@ describe("what parameters can say", () => {
     }
   });
 
+  test("what is missing is told as required, however deep, and of a choice what is taken", async () => {
+    const video = (body: object) =>
+      post("/apis/v1/services/aigc/video-generation/video-synthesis", body, { "x-tollgate-async": "enable" });
+    const generate = (body: object) => post("/v1beta/models/gemini-2.5-flash:generateContent", body);
+    const respond = (body: object) => post("/v1/responses", { model: "gpt-4o-mini", ...body });
+    const told: readonly (readonly [() => Promise<Response>, string])[] = [
+      [() => video({ model: "wan2.6-t2v" }), "input is required"],
+      [() => video({ model: "wan2.6-t2v", input: {} }), "input.prompt is required"],
+      [() => video({ model: "wan2.6-t2v", input: { prompt: null } }), "input.prompt: expected string"],
+      [() => post("/v1/chat/completions", chat({ messages: [{}] })), "messages.0.role is required"],
+      [() => generate({}), "contents is required"],
+      [() => generate({ contents: 5 }), "contents: expected a content, a list of contents or a text"],
+      [() => generate({ contents: [] }), "contents: must hold at least one content"],
+      [() => respond({ input: 5 }), "input: expected a text or a list of items"],
+    ];
+    for (const [ask, words] of told) {
+      const answered = await read(ask());
+      expect([answered.status, JSON.stringify(answered.body)]).toEqual([
+        400,
+        expect.stringContaining(words) as string,
+      ]);
+    }
+  });
+
   test("a chat limit that is no positive whole number is refused", async () => {
     const complete = (further: object) => post("/v1/chat/completions", chat(further));
     await expectEach([

@@ -197,13 +197,18 @@ describe("deep research", () => {
 
   test("in words that do not fit an operation, a price is a gap", async () => {
     const gateway = await openTestGateway({
-      config: "operations: { research.deep_search: { price_usd: 1 }, rerank.create: { cost_factor: 2 } }",
+      config: `operations:
+  research.deep_search: { price_usd: 1 }
+  rerank.create: { price_usd: 1, cost_factor: 2 }
+  usage.get: { price_usd: 1 }`,
     });
     const gaps = gateway.gateway.offer().gaps.map(describeGap);
     expect(gaps).toContain(
       "operations.research.deep_search.price_usd: this operation is priced by what its vendor reports",
     );
     expect(gaps.filter((gap) => gap.startsWith("operations.rerank.create: cost_factor"))).toHaveLength(1);
+    expect(gaps).toContain("operations.rerank.create.price_usd: this operation is priced by its models");
+    expect(gaps).toContain("operations.usage.get.price_usd: this operation is free");
     await gateway.close();
   });
 

@@ -44,13 +44,19 @@ const unpricedParts = (operation: Operation, models: readonly Model[]): Gap[] =>
 function unfitPriceWords({ id: operationId, price }: Operation, written: OperationConfig | undefined): Gap[] {
   const gaps: Gap[] = [];
   if (written?.priceUsdPico !== undefined && price.kind !== "per_unit") {
-    const kind = price.kind === "by_cost" ? "price_beside_reports" : "price_beside_models";
-    gaps.push({ kind, operationId });
+    gaps.push({ kind: pricedOtherwise[price.kind], operationId });
   }
   const wantsCost = written?.costFactorPpm !== undefined || written?.maxCostMicros !== undefined;
   if (wantsCost && price.kind !== "by_cost") gaps.push({ kind: "cost_without_reports", operationId });
   return gaps;
 }
+
+const pricedOtherwise = {
+  free: "price_of_free",
+  by_cost: "price_beside_reports",
+  per_token: "price_beside_models",
+  per_second: "price_beside_models",
+} as const;
 
 function missingDefault({ operation: { id: operationId }, models }: OfferedOperation, config: Config): Gap[] {
   const wanted = config.operations.get(operationId)?.defaultModel;

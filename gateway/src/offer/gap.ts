@@ -14,6 +14,7 @@ type OperationGap =
         | "no_priced_model"
         | "price_beside_reports"
         | "price_beside_models"
+        | "price_of_free"
         | "cost_without_reports";
       readonly operationId: string;
     }
@@ -54,6 +55,8 @@ export function describeGap(gap: Gap): string {
       return `operations.${gap.operationId}.price_usd: this operation is priced by what its vendor reports`;
     case "price_beside_models":
       return `operations.${gap.operationId}.price_usd: this operation is priced by its models`;
+    case "price_of_free":
+      return `operations.${gap.operationId}.price_usd: this operation is free`;
     case "cost_without_reports":
       return `operations.${gap.operationId}: cost_factor and max_cost_usd are for operations priced by what their vendor reports`;
     case "default_not_offered":

@@ -113,13 +113,25 @@ const quickLooks = new WeakMap<z.ZodType, ReturnType<typeof plainlyValid>>();
 
 function describe(issue: z.core.$ZodIssue | undefined, field: string, value: unknown): string {
   if (!issue) return "the request is not valid";
-  const given = isJsonObject(value) && issue.path.length === 1 ? value[String(issue.path[0])] : undefined;
-  if (Array.isArray(given) && issue.code === "invalid_type" && issue.expected === "string") {
+  const given = issue.path.reduce(memberOf, value);
+  const isParameter = issue.path.length === 1;
+  if (isParameter && Array.isArray(given) && issue.code === "invalid_type" && issue.expected === "string") {
     return `${field}: given more than once`;
   }
   if (issue.code === "unrecognized_keys") return `unknown member: ${issue.keys.join(", ")}`;
-  const missing = issue.code === "invalid_type" && issue.path.length === 1 && given === undefined;
-  if (missing) return `${field} is required`;
+  if (given === undefined && unfit.has(issue.code)) return `${field} is required`;
   const what = issue.message.replace(/^Invalid input: /, "");
   return field === "" ? what : `${field}: ${what}`;
+}
+
+/** Of these, one about nothing says that there should be something. */
+const unfit: ReadonlySet<z.core.$ZodIssue["code"]> = new Set([
+  "invalid_type",
+  "invalid_union",
+  "invalid_value",
+]);
+
+function memberOf(value: unknown, name: PropertyKey): unknown {
+  if (isJsonObject(value)) return value[String(name)];
+  return Array.isArray(value) ? (value as unknown[])[Number(name)] : undefined;
 }
