@@ -19,6 +19,8 @@ const tool = { type: "function", function: { name: "look_up", parameters: { type
 
 const claudeTool = { name: "look_up", input_schema: { type: "object" } };
 
+const mapped = { type: "object", additionalProperties: { type: "string" } };
+
 const found = { type: "search_result", source: "s", title: "t", content: [{ type: "text", text: "Once." }] };
 
 const unsayable: readonly Unsayable[] = [
@@ -54,7 +56,7 @@ const unsayable: readonly Unsayable[] = [
   {
     spoken: "anthropic",
     vendor: "gemini",
-    field: "parallel_tool_calls",
+    field: "tool_choice.disable_parallel_tool_use",
     members: { tools: [claudeTool], tool_choice: { type: "auto", disable_parallel_tool_use: true } },
   },
   ...(["openai", "gemini"] as const).flatMap((vendor): readonly Unsayable[] => [
@@ -89,8 +91,35 @@ const unsayable: readonly Unsayable[] = [
       members: { tools: [{ type: "web_search_20250305", name: "web_search" }] },
     },
   ]),
-  { spoken: "gemini", vendor: "openai", field: "top_k", members: { generationConfig: { topK: 5 } } },
-  { spoken: "gemini", vendor: "anthropic", field: "seed", members: { generationConfig: { seed: 7 } } },
+  ...(["openai", "anthropic"] as const).map((vendor): Unsayable => ({
+    spoken: "gemini",
+    vendor,
+    field: "toolConfig.functionCallingConfig",
+    members: { toolConfig: { functionCallingConfig: { mode: "ANY" } } },
+  })),
+  ...(
+    [
+      ["openai", "topK", { topK: 5 }],
+      ["anthropic", "seed", { seed: 7 }],
+      ["anthropic", "presencePenalty", { presencePenalty: 1 }],
+      ["anthropic", "frequencyPenalty", { frequencyPenalty: 1 }],
+      ["anthropic", "temperature", { temperature: 1.5 }],
+      ["anthropic", "stopSequences", { stopSequences: [" "] }],
+      ["anthropic", "responseMimeType", { responseMimeType: "application/json" }],
+      ["anthropic", "responseSchema", { responseMimeType: "application/json", responseJsonSchema: mapped }],
+    ] as const
+  ).map(([vendor, name, generationConfig]): Unsayable => ({
+    spoken: "gemini",
+    vendor,
+    field: `generationConfig.${name}`,
+    members: { generationConfig },
+  })),
+  {
+    spoken: "gemini",
+    vendor: "anthropic",
+    field: "contents",
+    members: { contents: [{ role: "model", parts: [{ text: "Hello." }] }] },
+  },
   ...(["openai", "anthropic"] as const).flatMap((vendor): readonly Unsayable[] => [
     {
       spoken: "gemini",
@@ -123,7 +152,7 @@ describe("what the vendor cannot be told is a 400 that names it, before anything
         const response = await gateway.post(account, dialect.path(models[vendor], stream), body);
         expect(response.status).toBe(400);
         const { error } = (await response.json()) as { error: Record<string, unknown> };
-        expect(String(error["message"])).toContain(field);
+        expect(String(error["message"])).toStartWith(field);
         expect(error["code"] === 400 ? error["reason"] : error["code"]).toBe("invalid_parameters");
       }
       expect(vendors.doubles[vendor].requests).toHaveLength(sent);

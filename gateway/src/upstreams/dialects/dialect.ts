@@ -57,9 +57,10 @@ export interface EventReader {
   readonly end?: () => readonly ChatEvent[];
 }
 
-/** Something the other side cannot be told. `field` names it as the caller wrote it. */
+/** Something the other side cannot be told. `field` names it as the caller wrote it; writers, as OpenAI's callers do. */
 export class Inexpressible extends Error {
   readonly field: string;
+  readonly why: string;
   /** What the clients of the caller's dialect have to read to go on without it. */
   readonly details: JsonObject | undefined;
 
@@ -67,6 +68,7 @@ export class Inexpressible extends Error {
     super(`${field}: ${why}`);
     this.name = "Inexpressible";
     this.field = field;
+    this.why = why;
     this.details = details;
   }
 }

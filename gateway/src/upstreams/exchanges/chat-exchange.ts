@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { chatFailureIn, failureIn, isWithoutAnswer } from "./chat-failure.ts";
 import { chatStream } from "./chat-stream.ts";
 import { readTokens } from "./chat-tokens.ts";
+import { writeFor } from "../dialects/callers-names.ts";
 import { Inexpressible, type Dialect, type WriteContext } from "../dialects/dialect.ts";
 import { withExactArguments } from "../dialects/exact-json.ts";
 import { writeDialectError, readErrorMessage } from "../dialects/dialect-errors.ts";
@@ -81,7 +82,8 @@ function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dis
   const { unaskedOutputTokensMax: usual, outputTokensMax: most = Number.POSITIVE_INFINITY } = dispatch;
   const wanted = read.outputTokensMax ?? usual;
   const outputTokensMax = wanted === undefined ? undefined : Math.min(wanted, most);
-  return native.completeBody(to.writeRequest({ ...read, outputTokensMax }), dispatch);
+  const request = writeFor(from, () => to.writeRequest({ ...read, outputTokensMax }));
+  return native.completeBody(request, dispatch);
 }
 
 const contextOf = (dispatch: Dispatch): WriteContext => ({

@@ -4,6 +4,7 @@
 import type { Dispatch } from "../../operation/upstream.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { ChatPart, ChatRequest } from "../dialects/chat.ts";
+import { writeFor } from "../dialects/callers-names.ts";
 import { readErrorMessage, writeDialectError } from "../dialects/dialect-errors.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import { dialects } from "../dialects/dialects.ts";
@@ -24,13 +25,17 @@ interface Counter {
 }
 
 export function countTokens({ dialect, path, headers, nativeBody, write, countIn }: Counter): Exchange {
+  const written = (request: ChatRequest, callers: Dialect): JsonObject =>
+    writeFor(callers, () => write(request));
+
   return {
     request: (dispatch) => {
-      const same = callersOf(dispatch) === dialect;
+      const callers = callersOf(dispatch);
+      const same = callers === dialect;
       return {
         method: "POST",
         path: path(dispatch),
-        body: same ? nativeBody(dispatch) : JSON.stringify(write(readRequest(dispatch))),
+        body: same ? nativeBody(dispatch) : JSON.stringify(written(readRequest(dispatch), callers)),
         headers: same ? { ...headers, ...dispatch.forwarded } : { ...headers },
       };
     },

@@ -19,11 +19,11 @@ export function writeOutputFormat(output: OutputFormat | undefined): JsonObject 
   if (output.kind === "json_schema") {
     if (hasMap(output.schema)) {
       throw new Inexpressible(
-        "response_format",
+        "response_format.json_schema",
         "with this model an object must name the members it may have",
       );
     }
     return { type: "json_schema", schema: strictSchema(output.schema) };
   }
-  throw new Inexpressible("response_format", "this model writes JSON only to a schema: use json_schema");
+  throw new Inexpressible("response_format", "this model writes JSON only to a schema, which must be given");
 }

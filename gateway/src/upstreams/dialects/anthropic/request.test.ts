@@ -182,7 +182,7 @@ test("what Anthropic cannot be told is refused by the name the caller used", () 
   const map = { type: "object", additionalProperties: { type: "string" } };
   const schema = { type: "object", properties: { labels: { anyOf: [map, { type: "null" }] } } };
   const output = { kind: "json_schema", name: "output", schema, strict: undefined } as const;
-  expect(refusedField(() => write({ output }))).toBe("response_format");
+  expect(refusedField(() => write({ output }))).toBe("response_format.json_schema");
   expect(refusedField(() => write({ seed: 0 }))).toBe("seed");
   expect(refusedField(() => write({ frequencyPenalty: 0.1 }))).toBe("frequency_penalty");
   expect(refusedField(() => write({ presencePenalty: -1 }))).toBe("presence_penalty");

@@ -10,7 +10,7 @@ export function writeSampling(request: ChatRequest): JsonObject {
   const topP = request.topP === 1 ? undefined : request.topP;
   const temperature = request.temperature === 1 && topP !== undefined ? undefined : request.temperature;
   if (temperature !== undefined && topP !== undefined && takesOneOnly(model)) {
-    throw new Inexpressible("top_p", "this model takes temperature or top_p, not both");
+    throw new Inexpressible("top_p", "this model takes it or a temperature, not both");
   }
   return { temperature, top_p: topP, top_k: topK };
 }

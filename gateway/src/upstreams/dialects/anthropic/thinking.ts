@@ -118,10 +118,10 @@ const cannotButThink = (model: string): boolean =>
 
 function checkSampling({ temperature, topP, topK }: Pick<Thinker, "temperature" | "topP" | "topK">): void {
   if ((temperature ?? 1) !== 1)
-    throw new Inexpressible("temperature", "while it thinks, this model takes no temperature but 1");
+    throw new Inexpressible("temperature", "while it thinks, this model takes none but 1");
   if ((topP ?? 1) < topPMin)
-    throw new Inexpressible("top_p", `while it thinks, this model takes no top_p below ${topPMin}`);
-  if (topK !== undefined) throw new Inexpressible("top_k", "while it thinks, this model takes no top_k");
+    throw new Inexpressible("top_p", `while it thinks, this model takes none below ${topPMin}`);
+  if (topK !== undefined) throw new Inexpressible("top_k", "while it thinks, this model takes none");
 }
 
 const topPMin = 0.95;
