@@ -17,10 +17,29 @@ export const callerStalled = "caller_stalled";
 /** The outcome of an attempt whose upstream refused the operator's key or account. */
 export const keyRejected = "key_rejected";
 
+/** What came of one try: an answer, a refusal, none at all, or a stream, of which it is known when it has ended. */
+export type AttemptOutcome =
+  | "answered"
+  | "rate_limited"
+  | typeof keyRejected
+  | "link_rejected"
+  | "unreachable"
+  | "timeout"
+  | "cut_off"
+  | "redirect"
+  | "too_large"
+  | "malformed"
+  /** It came to its end, or has not yet. */
+  | "streaming"
+  | "gave_up"
+  | "broke_off"
+  | typeof callerLeft
+  | typeof callerStalled;
+
 /** One try at one upstream. */
 export interface Attempt {
   readonly upstream: string;
-  readonly outcome: string;
+  readonly outcome: AttemptOutcome;
   readonly status: number | null;
   readonly started_at_ms: number;
   readonly ended_at_ms: number;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Attempt, CallRecord } from "./call-record.ts";
 import { receiptForCaller, receiptOf } from "./receipt.ts";
 
-const attempt = (outcome: string, status: number | null): Attempt => ({
+const attempt = (outcome: Attempt["outcome"], status: number | null): Attempt => ({
   upstream: "up",
   outcome,
   status,

@@ -1,6 +1,6 @@
 // How holds become calls and calls end, whatever the store: what is written, and what is refused to be written.
 
-import type { CallOutcome, UsageSource } from "../ledger/call-record.ts";
+import type { Attempt, CallOutcome, UsageSource } from "../ledger/call-record.ts";
 import { chargeFor, type Charge } from "../ledger/charge.ts";
 import type { HoldRequest, HoldResult, Release, Resolved } from "../ledger/ledger.ts";
 import type { TaskEnd } from "../ledger/task-record.ts";
@@ -19,7 +19,7 @@ export interface Ending {
   readonly usageSource: UsageSource;
   readonly valuePico: Pico;
   readonly httpStatus: number | undefined;
-  readonly attempts: readonly object[];
+  readonly attempts: readonly Attempt[];
   readonly settledAtMs: number;
   readonly task?: TaskEnd | undefined;
   readonly freed?: Release["freed"];

@@ -1,4 +1,4 @@
-import type { CallOutcome, UsageSource } from "../ledger/call-record.ts";
+import type { Attempt, CallOutcome, UsageSource } from "../ledger/call-record.ts";
 import type { Carry } from "../ledger/charge.ts";
 import type { IdempotencyClaim } from "../ledger/ledger.ts";
 import type { Quantities } from "../prices/quantities.ts";
@@ -37,7 +37,7 @@ export interface CallEnd {
   readonly used: Quantities;
   readonly usageSource: UsageSource;
   readonly httpStatus: number | null;
-  readonly attempts: readonly object[];
+  readonly attempts: readonly Attempt[];
   readonly sentAtMs: number | null;
   readonly settledAtMs: number;
   /** The idempotency key is free again. */

@@ -1,4 +1,4 @@
-import type { Attempt } from "../../ledger/call-record.ts";
+import type { Attempt, AttemptOutcome } from "../../ledger/call-record.ts";
 import type { Acting } from "../../links/act-for.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import {
@@ -139,8 +139,11 @@ export function logRejection(exchanged: Exchanged, { name: upstream }: Upstream,
   log.error(event, { upstream, status: exchanged.status });
 }
 
-export const countAttempt = ({ name: upstream }: Upstream, outcome: string, { metrics }: Gate): void =>
-  metrics.count("tollgate_upstream_attempts_total", { upstream, outcome });
+export const countAttempt = (
+  { name: upstream }: Upstream,
+  outcome: AttemptOutcome,
+  { metrics }: Gate,
+): void => metrics.count("tollgate_upstream_attempts_total", { upstream, outcome });
 
 /**
  * Errors of the vendor's own, told instead of any output. A 504 is not among them: the work may still go on. A 429 is met

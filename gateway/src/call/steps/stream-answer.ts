@@ -1,6 +1,6 @@
 import type { StreamRelay, StreamTaker } from "../../operation/upstream.ts";
 import type { Deadline, Waiting } from "../../platform/deadlines.ts";
-import { callerLeft, callerStalled } from "../../ledger/call-record.ts";
+import { callerLeft, callerStalled, type AttemptOutcome } from "../../ledger/call-record.ts";
 import { describeError } from "../../platform/log.ts";
 import type { PacedBody, Reader } from "../../platform/paced-body.ts";
 import { verdictOf, verdictOfStream, type StreamEnd } from "../../routing/upstream-health.ts";
@@ -282,7 +282,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
     return { ...this.#attempted, attempts: ended };
   }
 
-  #outcome(): string {
+  #outcome(): AttemptOutcome {
     if (this.#leftEarly) return callerLeft;
     const { complete, told } = this.#relay.read();
     if (complete) return "streaming";
