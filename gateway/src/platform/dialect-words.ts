@@ -1,4 +1,6 @@
-// The words in which each model dialect names what went wrong, by HTTP status.
+// The words of each model dialect: for what went wrong, by HTTP status, and for a stream beside its events.
+
+import type { Dialect } from "./dialect.ts";
 
 const openaiTypes: Readonly<Record<number, string>> = {
   401: "authentication_error",
@@ -38,3 +40,17 @@ export const anthropicErrorType = (status: number): string =>
 
 export const geminiErrorStatus = (status: number): string =>
   geminiStatuses[status] ?? (status >= 500 ? "INTERNAL" : "INVALID_ARGUMENT");
+
+export interface StreamWords {
+  /** Says in a silence that somebody is still there. */
+  readonly ping: string;
+  /** Whether its clients skip what is no event. */
+  readonly takesComments: boolean;
+}
+
+export const streamWords: Readonly<Record<Exclude<Dialect, "plain">, StreamWords>> = {
+  openai: { ping: ": ping\n\n", takesComments: true },
+  anthropic: { ping: 'event: ping\ndata: {"type": "ping"}\n\n', takesComments: true },
+  // Not every client of Google's skips comments: some take each line for data. Silence is left silent.
+  gemini: { ping: "", takesComments: false },
+};

@@ -1,6 +1,7 @@
 import type { StreamRelay, StreamTaker } from "../../operation/upstream.ts";
 import type { Deadline, Waiting } from "../../platform/deadlines.ts";
 import { callerLeft, callerStalled, type AttemptOutcome } from "../../ledger/call-record.ts";
+import { streamWords, type StreamWords } from "../../platform/dialect-words.ts";
 import { describeError } from "../../platform/log.ts";
 import type { PacedBody, Reader } from "../../platform/paced-body.ts";
 import { verdictOf, verdictOfStream, type StreamEnd } from "../../routing/upstream-health.ts";
@@ -92,7 +93,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
     await this.#over.promise;
     if (this.#callerLeft) return;
     const comment = await this.#end();
-    if (comment === "" || !commentsWelcome[this.#dialect()]) return;
+    if (comment === "" || !this.#words().takesComments) return;
     try {
       await reader.send(comment);
     } catch {
@@ -173,7 +174,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
     this.#hasPassed = false;
     if (this.#silentBeats < silentBeatsMax) return;
     this.#silentBeats = 0;
-    const ping = pings[this.#dialect()];
+    const { ping } = this.#words();
     if (ping !== "") this.#send(ping)?.catch(noop);
   }
 
@@ -283,11 +284,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   }
 
   #outcome(): AttemptOutcome {
-    if (this.#leftEarly) return callerLeft;
-    const { complete, told } = this.#relay.read();
-    if (complete) return "streaming";
-    if (told) return "gave_up";
-    return this.#callerStalled ? callerStalled : "broke_off";
+    return this.#leftEarly ? callerLeft : outcomes[this.#streamEnd()];
   }
 
   #judgeUpstream(): void {
@@ -312,22 +309,21 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
     this.#gate.log.error(what, { request_id: this.#paid.call.id, ...describeError(error) });
   }
 
-  #dialect(): keyof typeof pings {
+  #words(): StreamWords {
     const { upstream } = this.#attempted;
-    return this.#paid.operation.servedBy[upstream.protocol]?.dialect ?? "openai";
+    return streamWords[this.#paid.operation.servedBy[upstream.protocol]?.dialect ?? "openai"];
   }
 }
 
 const noop = (): void => {};
 
-const pings = {
-  openai: ": ping\n\n",
-  anthropic: 'event: ping\ndata: {"type": "ping"}\n\n',
-  // Not every client of Google's skips comments: some take each line for data. Silence is left silent.
-  gemini: "",
-} as const;
-
-const commentsWelcome = { openai: true, anthropic: true, gemini: false } as const;
+/** As receipts say it. Whoever leaves a stream before its end leaves early, so one that is left was not read. */
+const outcomes: Readonly<Record<StreamEnd, AttemptOutcome>> = {
+  whole: "streaming",
+  gave_up: "gave_up",
+  broke_off: "broke_off",
+  left: callerStalled,
+};
 
 const closingComment = (callId: string, chargedMicros: bigint): string =>
   `: tollgate {"request_id":"${callId}","cost_micros_usd":${chargedMicros}}\n\n`;
