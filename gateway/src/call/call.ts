@@ -62,7 +62,7 @@ export interface Known {
   /** What it will probably cost; only where somebody is to be told before it runs. */
   expectedMicros?: Micros | undefined;
   held?: true | undefined;
-  costMicros?: Micros | undefined;
+  chargedMicros?: Micros | undefined;
   servedBySandbox?: boolean | undefined;
 }
 
@@ -78,7 +78,7 @@ export const nothingKnown = (): Known => ({
   atMostMicros: undefined,
   expectedMicros: undefined,
   held: undefined,
-  costMicros: undefined,
+  chargedMicros: undefined,
   servedBySandbox: undefined,
 });
 

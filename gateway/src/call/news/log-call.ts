@@ -11,7 +11,7 @@ export function logCall(
   code?: string,
 ): void {
   if (!log.writesDebug) return;
-  const { operationId, caller, model, upstream, costMicros } = call.known;
+  const { operationId, caller, model, upstream, chargedMicros } = call.known;
   log.debug(event, {
     request_id: call.id,
     operation_id: operationId ?? "none",
@@ -22,6 +22,6 @@ export function logCall(
     model,
     upstream,
     duration_ms: clock.wallMs() - call.receivedAtMs,
-    charged_micros_usd: costMicros,
+    charged_micros_usd: chargedMicros,
   });
 }

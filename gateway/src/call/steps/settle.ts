@@ -33,12 +33,12 @@ export async function settle(
     if (didNothing(exchanged)) return takeBack(error, paid, attempted, gate);
     endLater(paid.call.id, triedOf(attempted), gate);
     const isFree = error instanceof NotWritten;
-    if (isFree) paid.call.known.costMicros = 0n;
+    if (isFree) paid.call.known.chargedMicros = 0n;
     const message = isFree ? "The call was made but could not be booked; it is not charged." : perhapsBooked;
     return refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
   }
   countEnd(resolved, paid, attempted, gate);
-  paid.call.known.costMicros = resolved.chargedMicros;
+  paid.call.known.chargedMicros = resolved.chargedMicros;
   if (exchanged.kind === "rate_limited") await returnCounted(paid.call, gate);
   if (exchanged.kind === "link_rejected" && attempted.linkRefusal) throw attempted.linkRefusal;
   return answerOf(asBilled(exchanged, metered), upstream);
@@ -101,7 +101,7 @@ const countEnd = (
 /** Whether or not its end is in the books, nobody pays for what no upstream did, and it may be tried again. */
 function takeBack(error: unknown, paid: BookedCall, attempted: Attempted, gate: Gate): never {
   takeBackLater(paid, triedOf(attempted), gate);
-  paid.call.known.costMicros = 0n;
+  paid.call.known.chargedMicros = 0n;
   const message = "No upstream did anything for the call, which could not be booked; it is not charged.";
   return refuseUnbooked(error, paid.call, { message, retryable: true }, gate);
 }

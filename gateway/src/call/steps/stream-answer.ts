@@ -257,7 +257,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
         metered,
         this.#gate,
       );
-      call.known.costMicros = chargedMicros;
+      call.known.chargedMicros = chargedMicros;
       logCall("stream ended", call, undefined, this.#gate);
       return closingComment(call.id, chargedMicros);
     } catch (error) {

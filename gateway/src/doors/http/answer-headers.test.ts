@@ -16,7 +16,7 @@ describe("the headers of answers", () => {
   });
 
   test("everything that is known is said, each on a line of its own", () => {
-    const all = { requests: standing, tokens: standing, costMicros: 5n, servedBySandbox: true };
+    const all = { requests: standing, tokens: standing, chargedMicros: 5n, servedBySandbox: true };
     const lines = answerHeaders(call("1", all, "/v1/messages"), {
       nowMs: 0,
       contentType: "text/event-stream",

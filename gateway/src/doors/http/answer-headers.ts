@@ -29,7 +29,8 @@ export function answerHeaders({ id, path, known, offer }: Call, about: AboutAnsw
   if (crossesOrigins) lines += "access-control-allow-origin: *\r\naccess-control-expose-headers: *\r\n";
   if (known.requests) lines += limitLines("requests", known.requests, nowMs);
   if (known.tokens) lines += limitLines("tokens", known.tokens, nowMs);
-  if (known.costMicros !== undefined) lines += `${offer.headers.costMicrosUsd}: ${known.costMicros}\r\n`;
+  if (known.chargedMicros !== undefined)
+    lines += `${offer.headers.costMicrosUsd}: ${known.chargedMicros}\r\n`;
   if (known.servedBySandbox === true) lines += `${offer.headers.upstream}: sandbox\r\n`;
   return lines;
 }

@@ -122,13 +122,13 @@ type Head = "operation_id" | "max_price_usd";
 /** What the books know about the call by now. A free operation that was answered costs nothing, and that is known. */
 function facts(call: Call | undefined): Partial<UseResult> {
   if (!call) return {};
-  const { atMostMicros, costMicros } = call.known;
+  const { atMostMicros, chargedMicros } = call.known;
   return {
     request_id: call.id,
     ...(atMostMicros === undefined ? {} : { estimate_usd: usdNumber(atMostMicros) }),
-    ...(costMicros === undefined
+    ...(chargedMicros === undefined
       ? {}
-      : { settled_usd: usdNumber(costMicros), settled_micros_usd: Number(costMicros) }),
+      : { settled_usd: usdNumber(chargedMicros), settled_micros_usd: Number(chargedMicros) }),
   };
 }
 
@@ -144,8 +144,8 @@ function refusedAs(refusal: CallRefused, call: Call | undefined): Pick<UseResult
 
 /** What the books say. Once money was held, only its end can tell. */
 function chargedOf(call: Call | undefined): ToolError["charged"] {
-  const { held, costMicros } = call?.known ?? {};
-  if (costMicros !== undefined) return costMicros > 0n ? "yes" : "no";
+  const { held, chargedMicros } = call?.known ?? {};
+  if (chargedMicros !== undefined) return chargedMicros > 0n ? "yes" : "no";
   return held === true ? "unknown" : "no";
 }
 
