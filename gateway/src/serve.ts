@@ -30,6 +30,7 @@ import { tellOffer } from "./offer/tell-offer.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
 import type { Forwarder } from "./operation/upstream.ts";
 import type { Clock } from "./platform/clock.ts";
+import { ConfigError } from "./platform/config-error.ts";
 import type { Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
 import { reloadOffer } from "./reload-offer.ts";
@@ -119,17 +120,25 @@ export async function serve(parts: ServeParts): Promise<number> {
 }
 
 /**
- * The usual file may appear after the start. Once it was there it must be: one that is about to be replaced would put
- * everything back to the defaults for a moment, prices too.
+ * The usual file may appear after the start. Once it was there it must be, and once it set anything it must go on to: one
+ * that is about to be replaced, or was just emptied to be written, would put everything back to the defaults for a
+ * moment, prices too, and the sandbox would be sold.
  */
 function createConfigReader({ settings, environment }: ServeParts): () => Config {
   const { path } = settings.configFile;
   let { mayBeAbsent } = settings.configFile;
+  let maySetNothing = true;
   return () => {
     mayBeAbsent &&= !existsSync(path);
-    return loadConfig({ path, mayBeAbsent }, environment);
+    const config = loadConfig({ path, mayBeAbsent }, environment);
+    if (config.setsNothing && !maySetNothing) throw new ConfigError(path, [emptied]);
+    maySetNothing &&= config.setsNothing;
+    return config;
   };
 }
+
+const emptied =
+  "nothing is set in it any more; is it being written? If all defaults are meant, write sandbox: on, which is one of them";
 
 /** Signals can arrive several times for one wish: from the terminal, from npm, from the runner. */
 function stopSignal(): Promise<void> {

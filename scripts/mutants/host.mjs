@@ -148,6 +148,20 @@ export const mutants = [
     tests: ["test/operator/prices-not-recorded.test.ts"],
   },
   {
+    name: "the sandbox is sold while the configuration is being written",
+    file: "gateway/src/serve.ts",
+    find: "    if (config.setsNothing && !maySetNothing)",
+    replace: '    if (config.setsNothing && !maySetNothing && path === "")',
+    tests: ["test/operator/unfinished-configuration.test.ts"],
+  },
+  {
+    name: "half of a configuration is put in force",
+    file: "gateway/src/host/watch-file.ts",
+    find: "if (!isAtRest || stamp === told) return;",
+    replace: "if (stamp === told) return;",
+    tests: ["gateway/src/host/watch-file.test.ts"],
+  },
+  {
     name: "a stop cuts answers that are still being read",
     file: "gateway/src/serve.ts",
     find: "openRequests: listener.openRequests,",

@@ -11,6 +11,8 @@ import { upstream, type UpstreamConfig } from "./upstream-config.ts";
 
 /** Everything an operator can set in tollgate.yaml, parsed. Defaults stand beside the field they belong to. */
 export interface Config {
+  /** A file that is empty, or has comments and headings only: everything is as it ships. */
+  readonly setsNothing: boolean;
   readonly names: Names;
   readonly upstreams: ReadonlyMap<string, UpstreamConfig>;
   readonly models: ReadonlyMap<string, ModelConfig>;
@@ -114,6 +116,7 @@ export const configSchema = z
       .optional(),
   })
   .transform((written): Config => ({
+    setsNothing: Object.values(written).every((section) => section === null || section === undefined),
     names: { ...defaultNames, ...written.names },
     upstreams: new Map(Object.entries(written.upstreams ?? {})),
     ...modelsOf(written.models ?? {}),

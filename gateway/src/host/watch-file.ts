@@ -1,12 +1,18 @@
 import { statSync } from "node:fs";
 
-/** Calls back when a file's content was replaced. Asks once a second, because events get lost on shared folders. */
-export function watchFile(path: string, changed: () => void, everyMs = 1_000): () => void {
-  let seen = stampOf(path);
+/**
+ * Calls back when a file's content was replaced, and it was the same at two looks in a row: half of a file may be a
+ * whole one to its reader. Looks twice a second, because events get lost on shared folders.
+ */
+export function watchFile(path: string, changed: () => void, everyMs = 500): () => void {
+  let told = stampOf(path);
+  let seen = told;
   const timer = setInterval(() => {
     const stamp = stampOf(path);
-    if (stamp === seen) return;
+    const isAtRest = stamp === seen;
     seen = stamp;
+    if (!isAtRest || stamp === told) return;
+    told = stamp;
     changed();
   }, everyMs);
   timer.unref();
