@@ -29,9 +29,14 @@ export async function openBun({ toServe = false } = {}) {
 
 /** Runs Bun as if it were this process: its terminal, its signals, its exit code. */
 export async function runBun(args) {
-  const bun = await openBun({ toServe: path.resolve(root, args[0] ?? "") === program });
+  const isProgram = path.resolve(root, args[0] ?? "") === program;
+  const passHangups =
+    isProgram && args[1] === "serve" ? holdHangups() : (child) => passSignal("SIGHUP", child);
+  const bun = await openBun({ toServe: isProgram });
   const child = spawn(bun, args, { stdio: "inherit", env: bunEnv });
-  forwardSignals(child);
+  passSignal("SIGINT", child);
+  passSignal("SIGTERM", child);
+  passHangups(child);
 
   child.on("error", (error) => {
     console.error(`Bun could not be started: ${error.message}`);
@@ -40,9 +45,27 @@ export async function runBun(args) {
   child.on("exit", (code, signal) => process.exit(exitCode(code, signal)));
 }
 
-function forwardSignals(child) {
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+const passSignal = (signal, child) => process.on(signal, () => child.kill(signal));
+
+/**
+ * To a server SIGHUP means that it reads its configuration again. Until its program is loaded nobody listens for that, and
+ * the signal would end the start: what comes before is kept, and told when it can be heard.
+ */
+function holdHangups() {
+  let isHeld = false;
+  let pass = () => (isHeld = true);
+  process.on("SIGHUP", () => pass());
+  return (child) => {
+    const begin = () => {
+      pass = () => child.kill("SIGHUP");
+      if (isHeld) pass();
+    };
+    setTimeout(begin, loadedAfterMs).unref();
+  };
 }
+
+/** Half a second is usual; a machine that is busy takes its time, and no wish is lost by waiting. */
+const loadedAfterMs = 3_000;
 
 export const exitCode = (code, signal) => (signal === null ? code : 128 + os.constants.signals[signal]);
 

@@ -20,6 +20,7 @@ import {
   withoutPasswords,
 } from "./host/installation.ts";
 import { createOutput } from "./host/output.ts";
+import { openReloads } from "./host/reload-on-change.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./books/store.ts";
 import { createOffer } from "./offer/create-offer.ts";
@@ -127,6 +128,7 @@ async function cliParts(settings: Settings): Promise<CliParts> {
     write: output.write,
     showProgress,
     serve: async ({ allowSandboxPublic }, greet) => {
+      const reloads = openReloads(settings.configFile.path);
       checkAddress(settings);
       const { startServer } = await import("./start-server.ts");
       return startServer({
@@ -140,6 +142,7 @@ async function cliParts(settings: Settings): Promise<CliParts> {
         secrets: secrets(),
         newId,
         greet,
+        reloads,
       });
     },
   };

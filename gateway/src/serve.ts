@@ -17,7 +17,7 @@ import { drain } from "./host/drain.ts";
 import { greeting } from "./host/greeting.ts";
 import { findLimitsApart } from "./host/installation.ts";
 import type { Listen, Listening } from "./host/listen.ts";
-import { reloadOnChange } from "./host/reload-on-change.ts";
+import type { Reloads } from "./host/reload-on-change.ts";
 import { createSandboxes, type Sandboxes } from "./host/sandboxes.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./books/store.ts";
@@ -59,6 +59,8 @@ export interface ServeParts {
   /** Says that it is open: words for people, the same facts for a program. */
   readonly greet: (words: string, facts: OpenFacts) => void;
   readonly listen: Listen;
+  /** Wishes to read the configuration again, listened for since before it was read first. */
+  readonly reloads: Reloads;
 }
 
 /** The account and its key are told when they were just made, and never again. */
@@ -108,14 +110,12 @@ export async function serve(parts: ServeParts): Promise<number> {
   tellSettings(settings, { config, baseUrl, log });
   await greet(parts, { gateway, config, addresses, listensOn: hostAndPort(settings.host, listener.port) });
 
-  const stopWatching = reloadOnChange(settings.configFile.path, () =>
-    reloadOffer({ ...parts, gateway, sandboxes, readConfig }),
-  );
+  parts.reloads.begin(() => reloadOffer({ ...parts, gateway, sandboxes, readConfig }));
   let published: Promise<void> | undefined;
   const publishing = setTimeout(() => void (published = gateway.publish()), publishAfterMs);
   await stopped;
   clearTimeout(publishing);
-  await stop(parts, { gateway, listener, sandboxes, stopWatching, published });
+  await stop(parts, { gateway, listener, sandboxes, published });
   return 0;
 }
 
@@ -223,13 +223,13 @@ function exampleOf(offer: Offer): ExampleRequest | undefined {
 
 /** Lets nobody new in, and what runs come to its end. */
 async function stop(parts: ServeParts, running: Running): Promise<void> {
-  const { gateway, listener, sandboxes, stopWatching, published } = running;
-  const { log } = parts;
+  const { gateway, listener, sandboxes, published } = running;
+  const { log, reloads } = parts;
   await announceStop(gateway, parts);
   // First of all nobody new is let in: whatever else has to end may take its time.
   const closed = listener.stop();
   log.info("stopping", { calls_in_flight: gateway.callsInFlight() });
-  stopWatching();
+  reloads.stop();
   await Promise.all([
     published,
     gateway.stop(),
@@ -249,7 +249,6 @@ interface Running {
   readonly gateway: Gateway;
   readonly listener: Listening;
   readonly sandboxes: Sandboxes;
-  readonly stopWatching: () => void;
   /** Resolves when the contract is known; undefined when that had not begun. */
   readonly published: Promise<void> | undefined;
 }

@@ -33,6 +33,7 @@ type StartParts = Pick<
   | "secrets"
   | "newId"
   | "greet"
+  | "reloads"
 > & { readonly data: DataPlace };
 
 /** Serves until told to stop. Resolves with the exit code. */

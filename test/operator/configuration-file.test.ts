@@ -1,7 +1,7 @@
 // The file that says what is sold and how: read at the start and again when it changes, and refused as a whole when it is wrong.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
 import { specifiedTiers } from "../../gateway/src/limits/tiers.ts";
@@ -20,6 +20,11 @@ beforeEach(() => {
 afterEach(() => starts.close());
 
 const start: Starts["start"] = (meant) => starts.start(meant);
+
+function hearsHangup(pid: number): boolean {
+  const caught = /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? "0";
+  return (BigInt(`0x${caught}`) & 1n) === 1n;
+}
 
 describe("the configuration", () => {
   test("is read again when the file changes and on SIGHUP; a bad file keeps the old one and says so", async () => {
@@ -59,6 +64,30 @@ describe("the configuration", () => {
     await until(() => gateway.stderr().includes("there is no such file"));
     expect(await price()).toBe(20_000);
   });
+
+  // Only Linux tells when somebody listens for a signal.
+  test.skipIf(process.platform !== "linux")(
+    "is asked for all through the start without ending it, and read again then",
+    async () => {
+      const telling: { timer?: Timer } = {};
+      const gateway = await start({
+        launcher: ["node", join(projectFolder, "bin/tollgate.mjs")],
+        onSpawn: async ({ pid, signal }) => {
+          await until(() => hearsHangup(pid));
+          telling.timer = setInterval(() => signal("SIGHUP"), 20);
+        },
+      });
+      clearInterval(telling.timer);
+      try {
+        expect(await snapshotMicros(gateway)).toBe(48_000);
+        await until(() => gateway.stderr().includes("configuration reloaded"));
+      } finally {
+        // Ends what it launched, too.
+        gateway.signal("SIGTERM");
+        await gateway.exited;
+      }
+    },
+  );
 
   test("that sells something at a doubtful price is warned of in the log, once at the start and at each reload", async () => {
     const configWith = (input: string): string =>

@@ -20,14 +20,18 @@ interface ProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** What follows `serve`. */
   readonly flags?: readonly string[];
+  /** Starts the program in the place of this test's Bun. */
+  readonly launcher?: readonly string[];
+  /** Called while it starts. */
+  readonly onSpawn?: (started: Pick<GatewayProcess, "pid" | "signal">) => Promise<void>;
 }
 
 /** The real program, as `npm start` runs it. */
 export async function openGatewayProcess(options: ProcessOptions): Promise<GatewayProcess> {
   const configFile = join(options.dataFolder, "tollgate.yaml");
   if (options.config !== undefined) writeFileSync(configFile, options.config);
-  const program = [process.execPath, join(projectFolder, "gateway/src/main.ts"), "serve"];
-  const child = Bun.spawn([...program, ...(options.flags ?? [])], {
+  const launcher = options.launcher ?? [process.execPath, join(projectFolder, "gateway/src/main.ts")];
+  const child = Bun.spawn([...launcher, "serve", ...(options.flags ?? [])], {
     cwd: options.dataFolder,
     env: {
       PATH: process.env["PATH"],
@@ -39,6 +43,7 @@ export async function openGatewayProcess(options: ProcessOptions): Promise<Gatew
     stdout: "pipe",
     stderr: "pipe",
   });
+  const signal = (name: NodeJS.Signals): void => child.kill(name);
   let stderr = "";
   const complained = collect(child.stderr, (text) => (stderr += text)).catch(() => {});
   let greeting = "";
@@ -52,7 +57,7 @@ export async function openGatewayProcess(options: ProcessOptions): Promise<Gatew
     await complained;
     throw new Error(`exit ${code}: ${stderr}`);
   });
-  await Promise.race([greeted, failed]);
+  await Promise.race([Promise.all([greeted, options.onSpawn?.({ pid: child.pid, signal })]), failed]);
   const url = /(?:Tollgate is open at |"address":")([^\s"]+)/.exec(greeting)?.[1] ?? "";
   return {
     url,
@@ -61,7 +66,7 @@ export async function openGatewayProcess(options: ProcessOptions): Promise<Gatew
       return greeting;
     },
     stderr: () => stderr,
-    signal: (signal) => child.kill(signal),
+    signal,
     exited: child.exited,
   };
 }

@@ -1,10 +1,12 @@
 import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "../../../test/support/until.ts";
-import { reloadOnChange, type ReloadEnd } from "./reload-on-change.ts";
+import { openReloads, type ReloadEnd } from "./reload-on-change.ts";
 
 /** Reloads that end when they are told to. */
-function openReloads() {
+function createReload() {
   const running: ((end: ReloadEnd) => void)[] = [];
   const counts = { begun: 0, most: 0 };
   const reload = (): Promise<ReloadEnd> =>
@@ -22,11 +24,16 @@ function openReloads() {
 
 /** These tests are about the signal alone. */
 const nowhere = join(import.meta.dir, "no-such-file");
+const beginReloads = (reload: () => Promise<ReloadEnd>): (() => void) => {
+  const reloads = openReloads(nowhere);
+  reloads.begin(reload);
+  return reloads.stop;
+};
 const signal = (): void => void process.emit("SIGHUP");
 
 test("reloads follow one another, and all that is wanted meanwhile is one more", async () => {
-  const { counts, reload, end } = openReloads();
-  const stop = reloadOnChange(nowhere, reload);
+  const { counts, reload, end } = createReload();
+  const stop = beginReloads(reload);
   for (let times = 0; times < 5; times++) signal();
   expect(counts).toEqual({ begun: 1, most: 1 });
   await end();
@@ -39,10 +46,37 @@ test("reloads follow one another, and all that is wanted meanwhile is one more",
   stop();
 });
 
+test("what is wanted before they begin is one reload when they do", async () => {
+  const { counts, reload, end } = createReload();
+  const reloads = openReloads(nowhere);
+  signal();
+  signal();
+  expect(counts.begun).toBe(0);
+  reloads.begin(reload);
+  expect(counts.begun).toBe(1);
+  await end();
+  expect(counts.begun).toBe(1);
+  reloads.stop();
+});
+
+test("a file that changes after they were opened and before they begin is reloaded", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-reloads-"));
+  const file = join(folder, "file");
+  writeFileSync(file, "before");
+  const reloads = openReloads(file);
+  writeFileSync(file, "after");
+  const { counts, reload, end } = createReload();
+  reloads.begin(reload);
+  await until(() => counts.begun === 1);
+  await end();
+  reloads.stop();
+  rmSync(folder, { recursive: true });
+});
+
 test("a stop ends it, also for what was wanted before, and is not itself ended by the signal", async () => {
-  const { counts, reload, end } = openReloads();
+  const { counts, reload, end } = createReload();
   const listening = process.listenerCount("SIGHUP");
-  const stop = reloadOnChange(nowhere, reload);
+  const stop = beginReloads(reload);
   signal();
   signal();
   stop();
@@ -53,8 +87,8 @@ test("a stop ends it, also for what was wanted before, and is not itself ended b
 });
 
 test("one that is to be tried again is, after a growing pause, until it is over", async () => {
-  const { counts, reload, end } = openReloads();
-  const stop = reloadOnChange(nowhere, reload);
+  const { counts, reload, end } = createReload();
+  const stop = beginReloads(reload);
   signal();
   await end("again");
   expect(counts.begun).toBe(1);
@@ -70,8 +104,8 @@ test("one that is to be tried again is, after a growing pause, until it is over"
 });
 
 test("a newer change does not wait for the next try, and takes its place; a stop ends the tries", async () => {
-  const { counts, reload, end } = openReloads();
-  const stop = reloadOnChange(nowhere, reload);
+  const { counts, reload, end } = createReload();
+  const stop = beginReloads(reload);
   signal();
   await end("again");
   signal();

@@ -8,12 +8,19 @@ const firstRetryMs = 500;
 /** Whoever mends what stays broken sees the new prices within half a minute. */
 const retryMsMax = 30_000;
 
+export interface Reloads {
+  /** From now on they are done, and what was wanted before is first. `reload` tells of its own failures. */
+  readonly begin: (reload: () => Promise<ReloadEnd>) => void;
+  readonly stop: () => void;
+}
+
 /**
- * Reloads when the file changes and at SIGHUP, one reload at a time: the newest file must win. Whatever comes while one
- * runs is one more reload after it. One that is to be tried again is, ever more slowly, until it is over. `reload` tells
- * of its own failures.
+ * Wants a reload when the file changes and at SIGHUP, one at a time: the newest file must win. Whatever comes while one
+ * runs is one more reload after it. One that is to be tried again is, ever more slowly, until it is over. A server
+ * opens it before it reads the file: a change during its start would be missed otherwise, and the signal would end it.
  */
-export function reloadOnChange(file: string, reload: () => Promise<ReloadEnd>): () => void {
+export function openReloads(file: string): Reloads {
+  let reload: (() => Promise<ReloadEnd>) | undefined;
   let isRunning = false;
   let isWanted = false;
   let isStopped = false;
@@ -23,7 +30,7 @@ export function reloadOnChange(file: string, reload: () => Promise<ReloadEnd>): 
   const runAll = async (): Promise<void> => {
     isRunning = true;
     try {
-      while (isWanted && !isStopped) {
+      while (reload && isWanted && !isStopped) {
         isWanted = false;
         clearTimeout(retry);
         if ((await reload()) === "again") tryAgain();
@@ -50,10 +57,16 @@ export function reloadOnChange(file: string, reload: () => Promise<ReloadEnd>): 
 
   process.on("SIGHUP", onChange);
   const stopWatching = watchFile(file, onChange);
-  return () => {
-    // Still listened for: a signal that nobody listens for would end the program in the middle of its stop.
-    isStopped = true;
-    clearTimeout(retry);
-    stopWatching();
+  return {
+    begin: (given) => {
+      reload = given;
+      if (isWanted) want();
+    },
+    stop: () => {
+      // Still listened for: a signal that nobody listens for would end the program in the middle of its stop.
+      isStopped = true;
+      clearTimeout(retry);
+      stopWatching();
+    },
   };
 }
