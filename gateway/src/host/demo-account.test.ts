@@ -33,7 +33,6 @@ const start = (store: Store): Promise<string | undefined> =>
     store,
     secrets,
     signupCreditMicros: 2_000_000n,
-    newId: () => Bun.randomUUIDv7(),
     randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
     nowMs,
   });
@@ -46,6 +45,42 @@ test("processes that start together on empty data make one demo account, and one
   expect(accounts).toMatchObject([{ name: "demo", tier: "free", postedMicros: 2_000_000n }]);
   const credential = await openProcess().keys.findCredential(secrets.hashKey(told[0] ?? ""), nowMs);
   expect(credential?.accountId).toBe(accounts[0]?.id ?? "");
+});
+
+test("a start that broke off before the key was made is ended by the next, which tells it; it is told once", async () => {
+  const store = openProcess();
+  const brokenOff = {
+    ...store,
+    keys: { ...store.keys, issue: () => Promise.reject(new Error("gone")) },
+  };
+  await expect(start(brokenOff)).rejects.toThrow("gone");
+  const processes = [openProcess(), openProcess(), openProcess()];
+  const told = (await Promise.all(processes.map(start))).filter((key) => key !== undefined);
+  expect(told).toHaveLength(1);
+  const [account, ...others] = await store.accounts.list();
+  expect(others).toEqual([]);
+  expect(account?.postedMicros).toBe(2_000_000n);
+  expect(await store.keys.list(account?.id)).toHaveLength(1);
+});
+
+test("an account that is not the demo one, and a demo one whose key was taken back, get no key", async () => {
+  const store = openProcess();
+  expect(await start(store)).toBeString();
+  const [key] = await store.keys.list(undefined);
+  await store.keys.revoke(key?.id ?? "", nowMs);
+  expect(await start(store)).toBeUndefined();
+  const elsewhere = openSqliteStore({ path: join(folder, "another.db") });
+  stores.push(elsewhere);
+  await elsewhere.accounts.create({
+    id: "acc_ada",
+    name: "Ada",
+    tier: "free",
+    planMultiplierPpm: 1_000_000n,
+    creditMicros: 0n,
+    nowMs,
+  });
+  expect(await start(elsewhere)).toBeUndefined();
+  expect(await elsewhere.keys.list(undefined)).toEqual([]);
 });
 
 test("where there is an account, none is made", async () => {

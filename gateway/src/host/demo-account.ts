@@ -1,53 +1,40 @@
 import { createKeySecret } from "../keys/key-format.ts";
 import type { Secrets } from "../keys/secrets.ts";
 import type { Store } from "../books/store.ts";
-import type { Account } from "../ledger/accounts.ts";
 import { multiplierOne, type Micros } from "../platform/money.ts";
-import { prefixedId } from "../platform/prefixed-id.ts";
 
 interface Parts {
   readonly store: Store;
   readonly secrets: Secrets;
   readonly signupCreditMicros: Micros;
-  readonly newId: () => string;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly nowMs: number;
 }
 
-/** On a fresh installation: an account with the signup credit, and the key to it. Undefined when accounts exist. */
+/**
+ * On a fresh installation: an account with the signup credit, and the key to it. Undefined when there are others, or it
+ * has its key; a start that broke off between the two is ended by the next.
+ */
 export async function createDemoAccount(parts: Parts): Promise<string | undefined> {
-  const { store, secrets, nowMs } = parts;
-  if (await hasAccounts(store)) return undefined;
-  const account = await createAccount(parts);
-  if (!account) return undefined;
-  const secret = createKeySecret(parts.randomBytes);
-  await store.keys.issue({
-    id: prefixedId("key_", parts.newId),
-    accountId: account.id,
-    name: "demo",
-    scope: "account",
-    budget: undefined,
-    expiresAtMs: undefined,
-    secretHash: secrets.hashKey(secret),
-    last4: secret.slice(-4),
-    nowMs,
-  });
-  return secret;
+  const { store, secrets } = parts;
+  const accountId = demoId("acc_", secrets.keyFor("demo account"));
+  const accounts = await store.accounts.list();
+  if (accounts.length === 0) await createAccount(accountId, parts);
+  else if (accounts.length > 1 || accounts[0]?.id !== accountId) return undefined;
+  return (await hasKey(accountId, store)) ? undefined : issueKey(accountId, parts);
 }
 
-const hasAccounts = async ({ accounts }: Store): Promise<boolean> => (await accounts.list()).length > 0;
+/** Follows from the secret that all processes share: of those that start at one moment only one can make it. */
+const demoId = (prefix: string, derived: Uint8Array): string =>
+  prefix + Buffer.from(derived).toString("hex").slice(0, 32);
 
-/** Undefined when another process that started at the same moment was faster: there is one such account, whoever makes it. */
-async function createAccount({
-  store,
-  secrets,
-  signupCreditMicros,
-  nowMs,
-}: Parts): Promise<Account | undefined> {
+const hasKey = async (accountId: string, { keys }: Store): Promise<boolean> =>
+  (await keys.list(accountId)).length > 0;
+
+async function createAccount(id: string, { store, signupCreditMicros, nowMs }: Parts): Promise<void> {
   try {
-    return await store.accounts.create({
-      // Follows from the secret that all processes share, so that only one of them can make it.
-      id: `acc_${Buffer.from(secrets.keyFor("demo account")).toString("hex").slice(0, 32)}`,
+    await store.accounts.create({
+      id,
       name: "demo",
       tier: "free",
       planMultiplierPpm: multiplierOne,
@@ -55,7 +42,32 @@ async function createAccount({
       nowMs,
     });
   } catch (error) {
-    if (await hasAccounts(store)) return undefined;
+    // Another process may have been faster: there is one such account, whoever makes it.
+    if ((await store.accounts.list()).length === 0) throw error;
+  }
+}
+
+/** Undefined when another process was faster, which then tells it. */
+async function issueKey(
+  accountId: string,
+  { store, secrets, randomBytes, nowMs }: Parts,
+): Promise<string | undefined> {
+  const secret = createKeySecret(randomBytes);
+  try {
+    await store.keys.issue({
+      id: demoId("key_", secrets.keyFor("demo key")),
+      accountId,
+      name: "demo",
+      scope: "account",
+      budget: undefined,
+      expiresAtMs: undefined,
+      secretHash: secrets.hashKey(secret),
+      last4: secret.slice(-4),
+      nowMs,
+    });
+    return secret;
+  } catch (error) {
+    if (await hasKey(accountId, store)) return undefined;
     throw error;
   }
 }
