@@ -1,15 +1,19 @@
 // What callers of one dialect say of thinking, to the models of other vendors that know it otherwise.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import { SIGNATURE } from "../doubles/anthropic-message.ts";
 import { openAnthropicDouble } from "../doubles/anthropic.ts";
 import { openGeminiDouble } from "../doubles/gemini.ts";
 import type { ModelDouble } from "../doubles/model-book.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { vercelModels } from "../streams/vercel-client.ts";
 import { keys, sentTo } from "../support/model-gateway.ts";
 
 const openaiModels = ["gpt-5.4", "gpt-5.5", "gpt-5.6-terra", "gpt-6-astra", "deepseek-v4"];
 const thoughtful = { reasoning: "Let me think.", text: "Paris" };
+const weather = { id: "toolu_1", name: "get_weather", arguments: "{}" };
 const claudeModels = [
   "claude-opus-5",
   "claude-haiku-5-5",
@@ -27,7 +31,14 @@ let account: TestAccount;
 
 beforeAll(async () => {
   openai = await openOpenAiDouble({ key: keys.openai, models: openaiModels, reply: thoughtful });
-  claude = await openAnthropicDouble({ key: keys.anthropic, models: claudeModels, reply: thoughtful });
+  claude = await openAnthropicDouble({
+    key: keys.anthropic,
+    models: claudeModels,
+    reply: ({ messages, tools = [] }) =>
+      JSON.stringify(tools).includes(weather.name) && !JSON.stringify(messages).includes(weather.id)
+        ? { ...thoughtful, text: "", toolCalls: [weather] }
+        : thoughtful,
+  });
   gemini = await openGeminiDouble({ key: keys.gemini, models: geminiModels, reply: "Paris" });
   const priced = (upstream: string, models: readonly string[]): string =>
     models.map((model) => `  ${model}: { via: [${upstream}], price: { input: 1, output: 2 } }\n`).join("");
@@ -186,6 +197,26 @@ test("who asks to see what is thought is shown it by Claude, which shows nothing
   expect(await answer.json()).toMatchObject({
     candidates: [{ content: { parts: [{ text: "Let me think.", thought: true }, { text: "Paris" }] } }],
   });
+});
+
+test("what Claude thought comes back to it signed through @ai-sdk/google, whole as streamed", async () => {
+  const options = {
+    model: vercelModels.google(gateway.url, account.key)("claude-opus-5"),
+    prompt: "Use get_weather.",
+    maxRetries: 0,
+    stopWhen: stepCountIs(2),
+    tools: {
+      [weather.name]: tool({ inputSchema: jsonSchema({ type: "object" }), execute: async () => "19" }),
+    },
+    providerOptions: { google: { thinkingConfig: { thinkingLevel: "high", includeThoughts: true } } },
+  };
+  const thinking = { type: "thinking", thinking: "Let me think.", signature: SIGNATURE };
+  const called = { role: "assistant", content: [thinking, { type: "tool_use", name: weather.name }] };
+  const answered = { role: "user", content: [{ type: "tool_result" }] };
+  await generateText(options);
+  expect(sentTo(claude)).toMatchObject({ messages: [{}, called, answered] });
+  await streamText(options).consumeStream();
+  expect(sentTo(claude)).toMatchObject({ messages: [{}, called, answered] });
 });
 
 describe("who does not ask for thoughts gets an answer that begins with none", () => {

@@ -154,19 +154,41 @@ test("a stream without ids has ours", () => {
   ]);
 });
 
-test("a signature that comes after its thought is told with an empty one, and so is a sealed thought", () => {
+test("a signature that comes after its thought is told with the last piece of it, a sealed thought by itself", () => {
   const signed = marked("anthropic", "s");
   const sealed = marked("redacted", "sealed");
   const written = write(
     { kind: "reasoning", index: 0, text: "hm" },
+    { kind: "reasoning", index: 0, text: ", hm" },
+    { kind: "reasoning", index: 0, text: "" },
     { kind: "reasoning", index: 0, text: "", signature: "s" },
-    { kind: "reasoning", index: 1, text: "", redacted: "sealed" },
+    { kind: "part_end", index: 0 },
+    { kind: "reasoning", index: 1, text: "so" },
+    { kind: "reasoning", index: 2, text: "", redacted: "sealed" },
+    { kind: "reasoning", index: 3, text: "", signature: "s" },
   );
   expect(written).toMatchObject([
     { candidates: [{ content: { parts: [{ text: "hm", thought: true }] } }] },
-    { candidates: [{ content: { parts: [{ text: "", thought: true, thoughtSignature: signed }] } }] },
+    { candidates: [{ content: { parts: [{ text: ", hm", thought: true, thoughtSignature: signed }] } }] },
+    { candidates: [{ content: { parts: [{ text: "so", thought: true }] } }] },
     { candidates: [{ content: { parts: [{ text: "", thought: true, thoughtSignature: sealed }] } }] },
+    { candidates: [{ content: { parts: [{ text: "", thought: true, thoughtSignature: signed }] } }] },
   ]);
+  expect(JSON.stringify([written[0], written[2]])).not.toContain("thoughtSignature");
+});
+
+test("all that was thought is told, whatever comes after it", () => {
+  const thought: ChatEvent = { kind: "reasoning", index: 0, text: "hm" };
+  const told = { candidates: [{ content: { parts: [{ text: "hm", thought: true }] } }] };
+  for (const next of [
+    { kind: "text", index: 1, text: "a" },
+    { kind: "reasoning", index: 1, text: "so" },
+    { kind: "part_end", index: 0 },
+    { kind: "error", type: "overloaded_error", message: "m" },
+    stop,
+  ] as const)
+    expect(write(thought, next)[0]).toMatchObject(told);
+  expect(write(thought)).toMatchObject([told]);
 });
 
 test("a call that nobody closed goes out with the stop, but not without one", () => {

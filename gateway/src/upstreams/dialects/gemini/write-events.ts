@@ -3,20 +3,32 @@ import type { ChatEvent, ChatUsage, ToolCallPart } from "../chat.ts";
 import type { SseEvent, WriteContext } from "../dialect.ts";
 import { writeStopReason } from "./stop-reason.ts";
 import { given } from "./given.ts";
+import { createSignatureJoiner } from "./joined-signatures.ts";
 import { markFirstCall } from "./signatures.ts";
 import { writeImage } from "./media.ts";
 import { writeStreamError } from "./stream-error.ts";
 import { writeUsage } from "./usage.ts";
-import { isEmptyThought, writeCall, writeReasoning } from "./write-parts.ts";
+import { writeCall, writeReasoning } from "./write-parts.ts";
+
+interface EventWriter {
+  readonly write: (event: ChatEvent) => readonly SseEvent[];
+  readonly end: () => readonly SseEvent[];
+}
+
+export function createEventWriter(context: WriteContext): EventWriter {
+  const writer = createChunkWriter(context);
+  const { join, rest } = createSignatureJoiner();
+  return {
+    write: (event) => join(event).flatMap(writer.write),
+    end: () => [...rest().flatMap(writer.write), ...writer.end()],
+  };
+}
 
 /**
  * Why it stopped and what it used are told in the last chunk, together. Vendors tell the two in either order
  * and some after the stop, so that chunk waits for the end.
  */
-export function createEventWriter(context: WriteContext): {
-  readonly write: (event: ChatEvent) => readonly SseEvent[];
-  readonly end: () => readonly SseEvent[];
-} {
+function createChunkWriter(context: WriteContext): EventWriter {
   let { id, model } = context;
   const { choice = 0 } = context;
   let usage: ChatUsage | undefined;
@@ -54,7 +66,7 @@ export function createEventWriter(context: WriteContext): {
         case "text":
           return event.text === "" ? [] : say({ text: event.text });
         case "reasoning":
-          return isEmptyThought(event) ? [] : say(writeReasoning(event));
+          return say(writeReasoning(event));
         case "image":
           return say(writeImage(event));
         case "tool_call": {
