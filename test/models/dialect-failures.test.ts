@@ -39,6 +39,26 @@ describe("a vendor's refusal is told in the caller's dialect with its status, an
   });
 });
 
+test.each([
+  [503, "UNAVAILABLE"],
+  [504, "DEADLINE_EXCEEDED"],
+  [529, "UNAVAILABLE"],
+])("Claude's %i is %s to callers of Gemini's dialect", async (status, word) => {
+  const account = await gateway.openAccount();
+  const [way] = ways.filter(({ spoken, vendor }) => spoken === "gemini" && vendor === "anthropic");
+  if (!way) throw new Error("Nobody asks Claude in Gemini's words.");
+  vendors.doubles.anthropic.answerNext({
+    status,
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(errorBodies.anthropic("Overloaded")),
+  });
+  const response = await ask(account, way, { turns: [{ user: "Hello." }] });
+  expect([response.status, await response.json()]).toMatchObject([
+    status,
+    { error: { code: status, message: "Overloaded", status: word } },
+  ]);
+});
+
 describe("a refusal in another common shape keeps its reason", () => {
   const shapes: readonly (readonly [string, unknown, string])[] = [
     [

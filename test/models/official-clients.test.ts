@@ -320,6 +320,18 @@ test("Anthropic's client knows the id of a request that went wrong", async () =>
   });
 });
 
+test("Anthropic's client knows the id of what it asked about models", async () => {
+  const { key } = await gateway.openAccount();
+  const client = createAnthropicClient(gateway.url, key);
+  const { request_id: listed } = await client.models.list().withResponse();
+  expect(listed).toMatch(/^[0-9a-f-]{36}$/);
+  const failed = await client.models.retrieve("nobody").catch((error: unknown) => error);
+  expect(failed).toMatchObject({
+    status: 404,
+    requestID: expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown,
+  });
+});
+
 test("each client shows its key where it likes to, and is known by it", async () => {
   const headerOf: Readonly<Record<string, string>> = {
     openai: "authorization",

@@ -30,6 +30,8 @@ const geminiStatuses: Readonly<Record<number, string>> = {
   429: "RESOURCE_EXHAUSTED",
   502: "UNAVAILABLE",
   503: "UNAVAILABLE",
+  504: "DEADLINE_EXCEEDED",
+  529: "UNAVAILABLE",
 };
 
 export const openaiErrorType = (status: number): string =>

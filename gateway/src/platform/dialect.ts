@@ -14,6 +14,10 @@ export function dialectOf(path: string): Dialect {
 
 export const isAnthropicPath = (path: string): boolean => path.startsWith("/v1/messages");
 
+/** Where Anthropic's official client asks: models are listed in one place for all dialects. */
+export const isAskedByAnthropicClient = (path: string): boolean =>
+  isAnthropicPath(path) || path.startsWith("/v1/models");
+
 /** The header in which the dialect's official client sends its key, beside a bearer. */
 export function keyHeaderOf(path: string): "x-api-key" | "x-goog-api-key" | undefined {
   if (isAnthropicPath(path)) return "x-api-key";

@@ -1,5 +1,5 @@
 import type { Call } from "../../call/call.ts";
-import { isAnthropicPath } from "../../platform/dialect.ts";
+import { isAskedByAnthropicClient } from "../../platform/dialect.ts";
 import { limitLines } from "../wire/limit-headers.ts";
 
 interface AboutAnswer {
@@ -19,8 +19,8 @@ interface AboutAnswer {
 export function answerHeaders({ id, path, known, offer }: Call, about: AboutAnswer): string {
   const { nowMs, contentType, streams = false, retryAfterSeconds, retryable, crossesOrigins = false } = about;
   let lines = `x-request-id: ${id}\r\n`;
-  // By this name the dialect's official client knows it.
-  if (isAnthropicPath(path)) lines += `request-id: ${id}\r\n`;
+  // By this name Anthropic's official client knows it.
+  if (isAskedByAnthropicClient(path)) lines += `request-id: ${id}\r\n`;
   if (contentType !== undefined) lines += `content-type: ${plainOr(contentType)}\r\n`;
   if (streams) lines += "cache-control: no-cache\r\nx-accel-buffering: no\r\n";
   if (retryAfterSeconds !== undefined) lines += `retry-after: ${retryAfterSeconds}\r\n`;
