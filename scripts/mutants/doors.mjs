@@ -121,6 +121,13 @@ export const mutants = [
     tests: ["test/agents/agent-approval.test.ts"],
   },
   {
+    name: "a client whose key was revoked stands among those that were let in",
+    file: "gateway/src/doors/oauth/account-pages.ts",
+    find: "lifeWithKey(one, keysById.get(one.keyId), nowMs)",
+    replace: "lifeWithKey(one, undefined, nowMs)",
+    tests: ["test/sign-in/sign-in-pages.test.ts"],
+  },
+  {
     name: "an approval allows any operation",
     file: "gateway/src/doors/mcp/approval-item.ts",
     find: "[place, call.operation_id, sorted",

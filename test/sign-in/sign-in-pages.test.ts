@@ -276,6 +276,24 @@ describe("the pages", () => {
     expect(await works()).toBe(false);
   });
 
+  test("a client whose key was revoked, or has expired, is not among the clients any more", async () => {
+    const owner = await gateway.openAccount({ scope: "account" });
+    const [revoked, expired] = [await gateway.issueKey(owner), await gateway.issueKey(owner)];
+    for (const { key } of [owner, revoked, expired]) await signInWith(gateway.url, key);
+    const browser = createPerson(gateway.url, owner.key);
+    const signedIn = { action: "sign_in", key: owner.key };
+    await browser.submit(await browser.open("/oauth/grants"), signedIn);
+    const listed = async (): Promise<string[]> => {
+      const { html } = await browser.open("/oauth/grants");
+      const grants = await gateway.store.grants.list(owner.accountId);
+      return grants.flatMap(({ id, keyId }) => (html.includes(id) ? [keyId] : []));
+    };
+    expect(await listed()).toEqual([expired.keyId, revoked.keyId, owner.keyId]);
+    await gateway.store.keys.revoke(revoked.keyId, Date.now());
+    await gateway.store.keys.update(expired.keyId, { expiresAtMs: Date.now() - 1 });
+    expect(await listed()).toEqual([owner.keyId]);
+  });
+
   test("a person ends what they granted, and only what is theirs", async () => {
     const { access_token: token } = await signInWith(gateway.url, account.key);
     const headers = { authorization: `Bearer ${token}` };

@@ -1,4 +1,4 @@
-import { lifeOf, type Life } from "../platform/life.ts";
+import { lifeOf, type Life, type Mortal } from "../platform/life.ts";
 import type { Micros } from "../platform/money.ts";
 
 /** What a person can allow a client to do. Spending implies reading. */
@@ -32,6 +32,12 @@ export interface Grant {
 
 export const lifeOfGrant = ({ revokedAtMs, policy: { expiresAtMs } }: Grant, nowMs: number): Life =>
   lifeOf({ revokedAtMs, expiresAtMs }, nowMs);
+
+/** As people are told it: a grant that its own row lets live has ended with the key used at sign-in. */
+export function lifeWithKey(grant: Grant, key: Mortal | undefined, nowMs: number): Life {
+  const own = lifeOfGrant(grant, nowMs);
+  return own === "active" && key ? lifeOf(key, nowMs) : own;
+}
 
 /** The grant behind a presented access token. A token may carry fewer scopes than its grant, never more. */
 export interface TokenGrant {

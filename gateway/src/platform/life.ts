@@ -1,5 +1,5 @@
 /** Something that may end by itself, and that somebody can end before. */
-interface Mortal {
+export interface Mortal {
   readonly revokedAtMs: number | undefined;
   readonly expiresAtMs: number | undefined;
 }

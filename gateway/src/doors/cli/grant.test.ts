@@ -74,6 +74,16 @@ test("a revoked grant stays revoked, and one that is not there is said so", asyn
   expect((await terminal.run("grant", "revoke")).exitCode).toBe(2);
 });
 
+test("a grant ends with the key used at sign-in, and says so", async () => {
+  const gr2 = async () => ((await terminal.json("grant", "list"))["grants"] as readonly object[])[0];
+  await terminal.json("key", "update", keyId, "--expires", new Date(terminal.nowMs() + dayMs).toISOString());
+  expect(await gr2()).toMatchObject({ grant_id: "gr_2", state: "active", revoked_at: null });
+  terminal.pass(2 * dayMs);
+  expect(await gr2()).toMatchObject({ grant_id: "gr_2", state: "expired", revoked_at: null });
+  const { revoked_at } = await terminal.json("key", "revoke", keyId);
+  expect(await gr2()).toMatchObject({ grant_id: "gr_2", state: "revoked", revoked_at });
+});
+
 test("whoever rotates a key hears of the clients that were signed in with it and go on", async () => {
   terminal.pass(2 * dayMs);
   const said = async (): Promise<string> => (await terminal.run("key", "rotate", keyId)).out.join("\n");

@@ -1,4 +1,4 @@
-import { lifeOfGrant, type Grant } from "../../grants/grants.ts";
+import { lifeWithKey, type Grant } from "../../grants/grants.ts";
 import { budgetWindowStartMs } from "../../keys/budget-window.ts";
 import type { Store } from "../../books/store.ts";
 import { usdFromMicros } from "../../platform/money.ts";
@@ -64,6 +64,7 @@ export const grantRevoke = defineCommand({
 
 async function grantJson(store: Store, grant: Grant, nowMs: number) {
   const { policy, revokedAtMs } = grant;
+  const key = await store.keys.find(grant.keyId);
   const { spentMicros, heldMicros } = await store.grants.dayUse(grant.id, budgetWindowStartMs("day", nowMs));
   return {
     grant_id: grant.id,
@@ -72,7 +73,7 @@ async function grantJson(store: Store, grant: Grant, nowMs: number) {
     client_id: grant.clientId,
     client_name: grant.clientName.replaceAll(/\p{Cc}/gu, " "),
     redirect_host: grant.redirectHost,
-    state: lifeOfGrant(grant, nowMs),
+    state: lifeWithKey(grant, key, nowMs),
     scopes: grant.scopes,
     per_call_usd: usdFromMicros(policy.perCallMicros),
     per_day_usd: usdFromMicros(policy.perDayMicros),
@@ -80,6 +81,6 @@ async function grantJson(store: Store, grant: Grant, nowMs: number) {
     held_micros_usd: Number(heldMicros),
     created_at: isoTime(grant.createdAtMs),
     expires_at: isoTime(policy.expiresAtMs),
-    revoked_at: isoTimeOrNull(revokedAtMs),
+    revoked_at: isoTimeOrNull(revokedAtMs ?? key?.revokedAtMs),
   };
 }

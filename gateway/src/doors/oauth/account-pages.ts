@@ -2,7 +2,7 @@
 
 import { approvalPages } from "../../approvals/approval-page.ts";
 import type { ApprovalDecision } from "../../approvals/approvals.ts";
-import { lifeOfGrant } from "../../grants/grants.ts";
+import { lifeWithKey } from "../../grants/grants.ts";
 import type { Key } from "../../keys/keys.ts";
 import { sees, seesAccount } from "../../keys/seen-by.ts";
 import type { Store } from "../../books/store.ts";
@@ -49,13 +49,14 @@ export const answerGrants = (asked: Asked, parts: PageParts): Promise<Response> 
     purpose: "See which clients were let in, and end them.",
     show: async ({ key, action, fields, csrf, signedInAs }) => {
       if (action !== undefined && action !== "revoke") return notUnderstood();
-      const { grants } = parts.store;
+      const { grants, keys } = parts.store;
       const nowMs = parts.clock.wallMs();
       const ending = fields.get("grant");
       const grant = ending === null ? undefined : await grants.find(ending);
       if (grant && decidesOver(key, grant)) await grants.revoke(grant.id, nowMs);
+      const keysById = new Map((await keys.list(key.accountId)).map((one) => [one.id, one]));
       const living = (await grants.list(key.accountId)).filter(
-        (one) => decidesOver(key, one) && lifeOfGrant(one, nowMs) === "active",
+        (one) => decidesOver(key, one) && lifeWithKey(one, keysById.get(one.keyId), nowMs) === "active",
       );
       const whose = seesAccount(key) ? `to the account of ${signedInAs}` : `with ${signedInAs}`;
       return pageResponse(grantsPage({ csrf, grants: living, whose }));
