@@ -1,6 +1,7 @@
+import Ajv2020 from "ajv/dist/2020.js";
 import { afterAll, describe, expect, test } from "bun:test";
 
-import { modernHeaders, openOldClient, send, type Rpc } from "../agents/agent-client.ts";
+import { askModern, modernHeaders, openOldClient, send, type Rpc } from "../agents/agent-client.ts";
 import { openBadInputGateway, snapshotMicros } from "./bad-input-gateway.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";
 
@@ -22,6 +23,12 @@ describe("the agent door", () => {
     });
 
   test("MCP use: a cap that is missing, absurd or too low is refused before any spend", async () => {
+    const { tools } = (await askModern(mcp(), account.key, "tools/list")).message.result as {
+      tools: readonly { name: string; outputSchema: object }[];
+    };
+    const isPromised = new Ajv2020({ strict: false, validateFormats: false }).compile(
+      tools.find(({ name }) => name === "use")?.outputSchema ?? false,
+    );
     await expectNothingHappened(gateway, async () => {
       for (const [cap, code] of [
         ["", "invalid_arguments"],
@@ -39,6 +46,7 @@ describe("the agent door", () => {
           isError: true,
           structuredContent: { error: { code, charged: "no" } },
         });
+        expect([cap, isPromised(message.result?.["structuredContent"])]).toEqual([cap, true]);
       }
       const notJson = await useWithCap("NaN");
       expect([notJson.status, notJson.message.error?.code]).toEqual([400, -32700]);

@@ -38,7 +38,8 @@ export function refusedTool(name: ToolName, given: unknown, refusal: CallRefused
     const told: UseResult = {
       status: "refused",
       operation_id: typeof operation_id === "string" ? operation_id.slice(0, operationIdCharactersMax) : "",
-      max_price_usd: typeof max_price_usd === "number" && max_price_usd >= 0 ? max_price_usd : 0,
+      // A figure beyond all numbers is read as infinite, for which JSON has no word.
+      max_price_usd: Number.isFinite(max_price_usd) ? Math.max(0, Number(max_price_usd)) : 0,
       error,
     };
     return toolAnswer(told, true);
