@@ -36,6 +36,20 @@ test("headers by which calls are capped, quoted or made once elsewhere are refus
   expect(await spent()).toBe(0);
 });
 
+test("such a header is looked at after the credential and the limit on requests, and counts as a request", async () => {
+  const headers = { "Idempotency-Key": "once" };
+  expect((await askModern(mcp, undefined, "tools/list", {}, { headers })).status).toBe(401);
+  const { key } = await gateway.openAccount({ tier: "free" });
+  for (let left = 59; left >= 0; left--) {
+    const answered = await askModern(mcp, key, "tools/list", {}, { headers });
+    expect([answered.status, answered.headers.get("x-ratelimit-remaining-requests")]).toEqual([
+      400,
+      String(left),
+    ]);
+  }
+  expect((await askModern(mcp, key, "tools/list", {}, { headers })).status).toBe(429);
+});
+
 describe("one call", () => {
   test("is a call like any other: charged once, with a receipt of its own", async () => {
     const { isError, structuredContent, content } = await use(snapshot(0.1));

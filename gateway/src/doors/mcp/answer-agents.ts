@@ -98,6 +98,11 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     const presented = presentedKey(request.headers, new URL(addresses.mcpUrl).pathname);
     const caller = await checkCredential({ presented, receivedAtMs, address: () => visitor.address() }, gate);
     const limited = await refusalOf(countRequest({ known, offer: parts.offer() }, caller, gate));
+    const unheard = refusePayingHeaders(request, parts.offer());
+    if (unheard) {
+      if (limited) throw limited;
+      return unheard;
+    }
     const bytesMax = limited ? limitedBytesMax : bodyBytesMax;
     const body =
       request.method === "POST"
@@ -117,8 +122,6 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     if (!methods.has(request.method)) {
       return protocolError(405, -32000, "Method not allowed.", { allow: "POST, GET, DELETE" });
     }
-    const unheard = refusePayingHeaders(request, parts.offer());
-    if (unheard) return unheard;
     try {
       return await letIn(request, visitor, arrival);
     } catch (error) {
