@@ -154,7 +154,7 @@ describe("registering", () => {
     expect(response.status).toBe(413);
   });
 
-  test("a flood of registrations is told to wait, and a client nobody used is forgotten after a day", async () => {
+  test("a flood of registrations is told to wait, and a client nobody used is forgotten after thirty days", async () => {
     let passedMs = 0;
     const clock = { wallMs: () => Date.now() + passedMs, monotonicMs: () => performance.now() + passedMs };
     const own = await openTestGateway({ clock });
@@ -170,9 +170,14 @@ describe("registering", () => {
       }
       expect(refused?.status).toBe(429);
       expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
-      passedMs = 24 * 60 * 60_000 + 1_000;
       const browser = createPerson(own.url, mine.key);
-      expect((await browser.open(unused.begin().url)).response.status).toBe(400);
+      passedMs = 29 * 24 * 60 * 60_000;
+      expect((await browser.open(unused.begin().url)).response.status).toBe(200);
+      passedMs = 30 * 24 * 60 * 60_000 + 1_000;
+      const forgotten = await browser.open(unused.begin().url);
+      expect(forgotten.response.status).toBe(400);
+      expect(forgotten.html).toContain("This client is not known here, or not any more.");
+      expect(forgotten.html).toContain("Remove the connection in your client and add it again.");
       expect((await browser.open(used.begin().url)).response.status).toBe(200);
     } finally {
       await own.close();

@@ -19,8 +19,8 @@ interface Parts {
 
 /** Clients of one agent refresh side by side; whoever comes second within this time is not a thief. */
 const refreshGraceMs = 30_000;
-/** A client that registered and was never let in is forgotten after a day. */
-const unusedClientMs = dayMs;
+/** A client registers once, and its person may come back to it weeks later; how many wait so is bounded by their number. */
+const unusedClientMs = 30 * dayMs;
 /** A client that was let in is kept well past the longest grant. */
 export const usedClientMs = 400 * dayMs;
 

@@ -194,8 +194,17 @@ function namingClients(prompts: ProviderPolicy.DefaultPolicy): ProviderPolicy.De
 }
 
 const renderError: Configuration["renderError"] = (ctx, out) => {
-  const { markup, headers } = writePage(errorPage("This cannot be done", out.error_description ?? out.error));
+  const told = out.error_description ?? out.error;
+  const { markup, headers } = writePage(errorPage("This cannot be done", inOurWords.get(told) ?? told));
   ctx.type = "html";
   for (const [name, value] of Object.entries(headers)) ctx.set(name, value);
   ctx.body = markup;
 };
+
+/** What the library says of a client that was forgotten helps nobody; the page is for a person, who can do something about it. */
+const inOurWords: ReadonlyMap<string, string> = new Map([
+  [
+    "client is invalid",
+    "This client is not known here, or not any more. Remove the connection in your client and add it again.",
+  ],
+]);
