@@ -479,6 +479,36 @@ describe("an end that the store did not take", () => {
     ));
 });
 
+test("a repeated creation of a video names the task that there is, and the request that has its receipt", async () => {
+  const video = {
+    operation_id: "video.synthesis.create",
+    arguments: {
+      model: "wan2.6-t2v",
+      input: { prompt: "a fox" },
+      parameters: { size: "1280*720", duration: 5 },
+    },
+    max_price_usd: 1,
+    idempotency_key: "fox",
+  };
+  const { task, request_id } = (await use(video)).structuredContent;
+  const again = (await use(video)).structuredContent;
+  expect(again).toMatchObject({ status: "accepted", request_id, task: task as object });
+  expect((await gateway.receipt(account, String(request_id))).operation_id).toBe("video.synthesis.create");
+});
+
+test("what is free and was answered says that it cost nothing; a look at a task says nothing of its price", async () => {
+  const free = await use({ operation_id: "credits.balance", arguments: {}, max_price_usd: 0 });
+  expect(free.structuredContent).toMatchObject({
+    status: "completed",
+    settled_usd: 0,
+    settled_micros_usd: 0,
+  });
+  const about = { operation_id: "tasks.get", arguments: { task_id: "none" }, max_price_usd: 0 };
+  const { status, ...looked } = (await use(about)).structuredContent;
+  expect(status).toBe("completed");
+  expect(looked).not.toContainAnyKeys(["settled_usd", "settled_micros_usd"]);
+});
+
 test("an agent whose video was created but could not be written down yet is not told that it costs nothing", async () => {
   let takesNothing = true;
   const faulty = await openTestGateway({

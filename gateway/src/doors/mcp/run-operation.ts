@@ -4,7 +4,9 @@ import type { Gate } from "../../call/gate.ts";
 import { logCall } from "../../call/news/log-call.ts";
 import { runCall } from "../../call/run-call.ts";
 import { tighter } from "../../limits/call-limits.ts";
+import { isAboutTask } from "../../operation/operation.ts";
 import { isSuccessStatus } from "../../operation/upstream.ts";
+import type { JsonObject } from "../../platform/json.ts";
 import { describeError } from "../../platform/log.ts";
 import type { Micros } from "../../platform/money.ts";
 import { CallRefused } from "../../platform/refusals.ts";
@@ -107,6 +109,9 @@ async function tell(
   const task = operation && succeeded ? taskHandleOf(operation, offer, result) : undefined;
   return {
     ...facts(call),
+    ...(task ? begunBy(result) : {}),
+    // A look at a task is free, but the task is what its caller wants to know the price of.
+    ...(operation?.price.kind === "free" && !isAboutTask(operation) ? settled(0n) : {}),
     status: task ? "accepted" : succeeded ? "completed" : "failed",
     http_status: answer.status,
     ...(answer.contentType === undefined ? {} : { content_type: answer.contentType }),
@@ -119,16 +124,23 @@ async function tell(
 
 type Head = "operation_id" | "max_price_usd";
 
-/** What the books know about the call by now. A free operation that was answered costs nothing, and that is known. */
+/** A creation that is repeated is answered with the task of the first one, which alone has a receipt. */
+const begunBy = ({ request_id: id }: JsonObject): Pick<UseResult, "request_id"> =>
+  typeof id === "string" ? { request_id: id } : {};
+
+const settled = (micros: Micros): Pick<UseResult, "settled_usd" | "settled_micros_usd"> => ({
+  settled_usd: usdNumber(micros),
+  settled_micros_usd: Number(micros),
+});
+
+/** What the books know about the call by now. */
 function facts(call: Call | undefined): Partial<UseResult> {
   if (!call) return {};
   const { atMostMicros, chargedMicros } = call.known;
   return {
     request_id: call.id,
     ...(atMostMicros === undefined ? {} : { estimate_usd: usdNumber(atMostMicros) }),
-    ...(chargedMicros === undefined
-      ? {}
-      : { settled_usd: usdNumber(chargedMicros), settled_micros_usd: Number(chargedMicros) }),
+    ...(chargedMicros === undefined ? {} : settled(chargedMicros)),
   };
 }
 
